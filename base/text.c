@@ -1,0 +1,146 @@
+#include "base/text.h"
+
+#include "base/buf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool text_equal(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+bool text_starts(const char *text, const char *prefix)
+{
+    return text && strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+bool text_ends(const char *text, const char *suffix)
+{
+    size_t len = text ? strlen(text) : 0;
+    size_t want = strlen(suffix);
+    return text && len >= want && memcmp(text + len - want, suffix, want) == 0;
+}
+
+bool text_empty(const char *text)
+{
+    return !text || !*text;
+}
+
+bool text_copy(char *out, size_t size, const char *text)
+{
+    size_t len = strlen(text);
+    bool fits = len < size;
+    if (!fits)
+        len = size - 1;
+    memcpy(out, text, len);
+    out[len] = '\0';
+    return fits;
+}
+
+bool text_to_int(const char *text, int64_t min, int64_t max, int64_t *out)
+{
+    if (text_empty(text) || !strchr("-0123456789", *text))
+        return false;
+    char *end;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (errno || *end || end == text || value < min || value > max)
+        return false;
+    *out = value;
+    return true;
+}
+
+void text_hex(const uint8_t *bytes, size_t len, char *out)
+{
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < len; i++) {
+        out[2 * i] = digits[bytes[i] >> 4];
+        out[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    out[2 * len] = '\0';
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+bool text_unhex(const char *hex, uint8_t *out, size_t len)
+{
+    if (!hex || strlen(hex) != 2 * len)
+        return false;
+    for (size_t i = 0; i < len; i++) {
+        int high = hex_digit(hex[2 * i]), low = hex_digit(hex[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        out[i] = (uint8_t)(high << 4 | low);
+    }
+    return true;
+}
+
+bool text_split_host_port(const char *text, char *host, size_t host_size, uint16_t *port)
+{
+    const char *colon = text ? strrchr(text, ':') : NULL;
+    int64_t number;
+    if (!colon || !text_to_int(colon + 1, 1, 65535, &number))
+        return false;
+    size_t len = (size_t)(colon - text);
+    if (*text == '[') {
+        if (len < 3 || text[len - 1] != ']')
+            return false;
+        text++;
+        len -= 2;
+    } else if (memchr(text, ':', len)) {
+        return false;
+    }
+    if (len == 0 || len >= host_size)
+        return false;
+    memcpy(host, text, len);
+    host[len] = '\0';
+    *port = (uint16_t)number;
+    return true;
+}
+
+/* The length of the valid UTF-8 sequence at `p`, or 0. */
+static size_t utf8_length(const unsigned char *p, size_t left)
+{
+    size_t len = p[0] < 0x80   ? 1
+                 : p[0] < 0xC2 ? 0
+                 : p[0] < 0xE0 ? 2
+                 : p[0] < 0xF0 ? 3
+                 : p[0] < 0xF5 ? 4
+                               : 0;
+    if (len > left)
+        return 0;
+    for (size_t i = 1; i < len; i++)
+        if ((p[i] & 0xC0) != 0x80)
+            return 0;
+    bool overlong = (p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xF0 && p[1] < 0x90);
+    bool outside = (p[0] == 0xED && p[1] >= 0xA0) || (p[0] == 0xF4 && p[1] >= 0x90);
+    return len > 1 && (overlong || outside) ? 0 : len;
+}
+
+char *text_printable(const char *text, size_t len, const char *keep)
+{
+    struct buf out = {0};
+    const unsigned char *p = (const unsigned char *)text;
+    for (size_t i = 0; i < len;) {
+        size_t step = utf8_length(p + i, len - i);
+        bool control = step == 1 && (p[i] < 0x20 || p[i] == 0x7F) && !(p[i] && strchr(keep, p[i]));
+        bool c1 = step == 2 && p[i] == 0xC2 && p[i + 1] < 0xA0;
+        if (!step || control || c1)
+            buf_add(&out, "?", 1);
+        else
+            buf_add(&out, text + i, step);
+        i += step ? step : 1;
+    }
+    return buf_take(&out);
+}
