@@ -1,0 +1,91 @@
+#include "dap/capabilities.h"
+
+#include "dap/rules.h"
+
+/* The body of debugpy 1.8.22's own answer, byte for byte, so that a session sees that its debuggee
+ * has nothing else. None of these needs a command that rules.c holds back. */
+static const char defaults[] =
+    "{\"supportsCompletionsRequest\": true, "
+    "\"supportsConditionalBreakpoints\": true, "
+    "\"supportsConfigurationDoneRequest\": true, "
+    "\"supportsDebuggerProperties\": true, "
+    "\"supportsDelayedStackTraceLoading\": true, "
+    "\"supportsEvaluateForHovers\": true, "
+    "\"supportsExceptionInfoRequest\": true, "
+    "\"supportsExceptionOptions\": true, "
+    "\"supportsFunctionBreakpoints\": true, "
+    "\"supportsHitConditionalBreakpoints\": true, "
+    "\"supportsLogPoints\": true, "
+    "\"supportsModulesRequest\": true, "
+    "\"supportsSetExpression\": true, "
+    "\"supportsSetVariable\": true, "
+    "\"supportsValueFormattingOptions\": true, "
+    "\"supportsTerminateDebuggee\": true, "
+    "\"supportsTerminateRequest\": true, "
+    "\"supportsGotoTargetsRequest\": true, "
+    "\"supportsClipboardContext\": true, "
+    "\"exceptionBreakpointFilters\": ["
+    "{\"filter\": \"raised\", \"label\": \"Raised Exceptions\", \"default\": false, "
+    "\"description\": \"Break whenever any exception is raised.\"}, "
+    "{\"filter\": \"uncaught\", \"label\": \"Uncaught Exceptions\", \"default\": true, "
+    "\"description\": \"Break when the process is exiting due to unhandled exception.\"}, "
+    "{\"filter\": \"userUnhandled\", \"label\": \"User Uncaught Exceptions\", \"default\": false, "
+    "\"description\": \"Break when exception escapes into library code.\"}], "
+    "\"supportsStepInTargetsRequest\": true}";
+
+const char *capabilities_default(void)
+{
+    return defaults;
+}
+
+/* Capabilities that promise a command. */
+static const struct {
+    const char *name;
+    const char *command;
+} promises[] = {
+    {"supportsBreakpointLocationsRequest", "breakpointLocations"},
+    {"supportsCancelRequest", "cancel"},
+    {"supportsDataBreakpointBytes", "dataBreakpointInfo"},
+    {"supportsDataBreakpoints", "setDataBreakpoints"},
+    {"supportsDisassembleRequest", "disassemble"},
+    {"supportsInstructionBreakpoints", "setInstructionBreakpoints"},
+    {"supportsLoadedSourcesRequest", "loadedSources"},
+    {"supportsReadMemoryRequest", "readMemory"},
+    {"supportsRestartFrame", "restartFrame"},
+    {"supportsRestartRequest", "restart"},
+    {"supportsStepBack", "stepBack"},
+    {"supportsTerminateThreadsRequest", "terminateThreads"},
+    {"supportsWriteMemoryRequest", "writeMemory"},
+};
+
+/* False if the capability promises what a client's request does not get: it is refused, or, as for
+ * `cancel`, answered without anything being done. */
+static bool holds(const char *text, struct span key)
+{
+    for (size_t i = 0; i < sizeof promises / sizeof *promises; i++) {
+        if (scan_key_is(text, key, promises[i].name)) {
+            enum rule_action action =
+                rules_find(RULE_FROM_CLIENT, DAP_REQUEST, promises[i].command)->action;
+            return action != RULE_REFUSE && action != RULE_ANSWER;
+        }
+    }
+    return true;
+}
+
+void capabilities_filter(const char *text, struct span upstream, struct buf *out)
+{
+    struct span key, value;
+    size_t cursor = 0, done = upstream.at;
+    if (!upstream.len || text[upstream.at] != '{') {
+        buf_add_string(out, "{}");
+        return;
+    }
+    while (scan_member(text, upstream, &cursor, &key, &value)) {
+        if (holds(text, key))
+            continue;
+        buf_add(out, text + done, value.at - done);
+        buf_add_string(out, "false");
+        done = value.at + value.len;
+    }
+    buf_add(out, text + done, upstream.at + upstream.len - done);
+}

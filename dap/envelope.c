@@ -1,0 +1,148 @@
+#include "dap/envelope.h"
+
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The top-level keys of a message, as they were found. */
+struct keys {
+    struct span type, command, event, seq, request_seq, success, arguments, body, message;
+};
+
+static const struct {
+    const char *name;
+    size_t offset;
+} known_keys[] = {
+    {"type", offsetof(struct keys, type)},
+    {"command", offsetof(struct keys, command)},
+    {"event", offsetof(struct keys, event)},
+    {"seq", offsetof(struct keys, seq)},
+    {"request_seq", offsetof(struct keys, request_seq)},
+    {"success", offsetof(struct keys, success)},
+    {"arguments", offsetof(struct keys, arguments)},
+    {"body", offsetof(struct keys, body)},
+    {"message", offsetof(struct keys, message)},
+};
+
+static int fail(const char **problem, const char *why)
+{
+    *problem = why;
+    return -1;
+}
+
+/* The last one of several keys of the same name counts, as it does for json parsers. */
+static void note_key(struct keys *keys, const char *text, struct span key, struct span value)
+{
+    for (size_t i = 0; i < sizeof known_keys / sizeof *known_keys; i++)
+        if (scan_key_is(text, key, known_keys[i].name))
+            memcpy((char *)keys + known_keys[i].offset, &value, sizeof value);
+}
+
+static int read_keys(struct keys *keys, struct span *whole, const char *text, size_t len,
+                     const char **problem)
+{
+    struct scan scan;
+    struct span key, value;
+    bool begun = false;
+    scan_init(&scan, text, len);
+    while (scan_step(&scan, &begun, &key, &value))
+        note_key(keys, text, key, value);
+    if (scan.problem)
+        return fail(problem, scan.problem);
+    size_t end = scan.at;
+    if (!scan_end(&scan))
+        return fail(problem, "something follows the message");
+    whole->at = (size_t)((const char *)memchr(text, '{', len) - text);
+    whole->len = end - whole->at;
+    return 0;
+}
+
+static const struct {
+    const char *type;
+    enum dap_kind kind;
+} kinds[] = {
+    {"request", DAP_REQUEST},
+    {"response", DAP_RESPONSE},
+    {"event", DAP_EVENT},
+};
+
+static int read_kind(struct envelope *envelope, const char *text, struct span type,
+                     const char **problem)
+{
+    if (!type.len)
+        return fail(problem, "the message has no \"type\"");
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (scan_string_is(text, type, kinds[i].type)) {
+            envelope->kind = kinds[i].kind;
+            return 0;
+        }
+    }
+    return fail(problem, "its \"type\" is neither request, response nor event");
+}
+
+static int read_name(struct envelope *envelope, const char *text, struct span name,
+                     const char **problem)
+{
+    bool event = envelope->kind == DAP_EVENT;
+    if (!name.len)
+        return fail(problem,
+                    event ? "the event has no \"event\"" : "the message has no \"command\"");
+    char *plain = scan_string(text, name);
+    if (!plain)
+        return fail(problem,
+                    event ? "its \"event\" is not a string" : "its \"command\" is not a string");
+    bool fits = text_copy(envelope->name, sizeof envelope->name, plain);
+    free(plain);
+    return fits ? 0 : fail(problem, "its \"command\" or \"event\" is too long");
+}
+
+/* The id of a request of the other side, where the schema has one inside the message. */
+static void read_nested_id(struct envelope *envelope, const char *text)
+{
+    struct span within = {0};
+    if (envelope->kind == DAP_REQUEST && text_equal(envelope->name, "cancel"))
+        within = envelope->arguments;
+    else if (envelope->kind == DAP_EVENT && text_equal(envelope->name, "progressStart"))
+        within = envelope->body;
+    struct span id;
+    if (within.len && scan_find(text, within, "requestId", &id) &&
+        scan_integer(text, id, &envelope->nested_id))
+        envelope->nested_id_at = id;
+}
+
+static int read_numbers(struct envelope *envelope, const char *text, const struct keys *keys,
+                        const char **problem)
+{
+    envelope->seq_at = keys->seq;
+    if (keys->seq.len && !scan_integer(text, keys->seq, &envelope->seq))
+        return fail(problem, "its \"seq\" is not an integer");
+    if (envelope->kind != DAP_RESPONSE)
+        return 0;
+    envelope->request_seq_at = keys->request_seq;
+    if (keys->request_seq.len && !scan_integer(text, keys->request_seq, &envelope->request_seq))
+        return fail(problem, "its \"request_seq\" is not an integer");
+    return 0;
+}
+
+int envelope_read(struct envelope *envelope, const char *text, size_t len, const char **problem)
+{
+    struct keys keys = {0};
+    *envelope = (struct envelope){0};
+    if (read_keys(&keys, &envelope->whole, text, len, problem) != 0 ||
+        read_kind(envelope, text, keys.type, problem) != 0 ||
+        read_name(envelope, text, envelope->kind == DAP_EVENT ? keys.event : keys.command,
+                  problem) != 0 ||
+        read_numbers(envelope, text, &keys, problem) != 0)
+        return -1;
+    if (envelope->kind == DAP_REQUEST)
+        envelope->arguments = keys.arguments;
+    else
+        envelope->body = keys.body;
+    if (envelope->kind == DAP_RESPONSE) {
+        envelope->message = keys.message;
+        scan_boolean(text, keys.success, &envelope->success);
+    }
+    read_nested_id(envelope, text);
+    return 0;
+}

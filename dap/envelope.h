@@ -1,0 +1,37 @@
+/* What a router must know of a DAP message, read in one pass over its top-level keys. */
+#ifndef RAYDBG_DAP_ENVELOPE_H
+#define RAYDBG_DAP_ENVELOPE_H
+
+#include "dap/scan.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum dap_kind { DAP_REQUEST, DAP_RESPONSE, DAP_EVENT };
+
+#define DAP_NAME_MAX 64
+
+/* Spans point into the text given to envelope_read(); a span of length 0 means there is none.
+ * Only top-level keys count: a nested "seq" is never taken for the message's. */
+struct envelope {
+    enum dap_kind kind;
+    char name[DAP_NAME_MAX]; /* command or event, unescaped */
+    int64_t seq;             /* 0 if absent: some clients leave it out of events */
+    int64_t request_seq;     /* responses */
+    bool success;            /* responses; false if absent */
+    struct span whole;       /* the object, without surrounding white space */
+    struct span seq_at;
+    struct span request_seq_at;
+    struct span arguments; /* requests */
+    struct span body;      /* responses, events */
+    struct span message;   /* responses */
+    /* cancel.arguments.requestId, progressStart.body.requestId: a seq of the other side. */
+    int64_t nested_id;
+    struct span nested_id_at;
+};
+
+/* 0, or -1 with one sentence in `problem` (static storage, fit for a user): not JSON, not an
+ * object, no type, no command/event, a seq or request_seq that is no integer, a name too long. */
+int envelope_read(struct envelope *envelope, const char *text, size_t len, const char **problem);
+
+#endif

@@ -1,0 +1,183 @@
+#include "dap/frame.h"
+
+#include "base/text.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+enum { IN_NAME, IN_VALUE, IN_BODY, AT_MESSAGE, LOST };
+
+/* Memory that a connection keeps between messages. */
+enum { KEEP = 65536 };
+
+void frame_init(struct frame *frame, size_t max_body)
+{
+    *frame = (struct frame){.max_body = max_body, .state = IN_NAME};
+}
+
+void frame_free(struct frame *frame)
+{
+    buf_free(&frame->header);
+    buf_free(&frame->body);
+}
+
+static bool lose(struct frame *frame, const char *problem)
+{
+    text_copy(frame->problem, sizeof frame->problem, problem);
+    frame->state = LOST;
+    return false;
+}
+
+static bool lose_to_size(struct frame *frame)
+{
+    snprintf(frame->problem, sizeof frame->problem,
+             "a Content-Length announces a message of more than %zu bytes", frame->max_body);
+    frame->state = LOST;
+    return false;
+}
+
+/* `value` is the text behind the colon, without the white space around it. */
+static bool content_length(struct frame *frame, const char *value, size_t len)
+{
+    size_t number = 0;
+    if (frame->has_length)
+        return lose(frame, "a header has more than one Content-Length");
+    if (len == 0)
+        return lose(frame, "a Content-Length has no number");
+    for (size_t i = 0; i < len; i++) {
+        if (value[i] < '0' || value[i] > '9')
+            return lose(frame, "a Content-Length is not a number of bytes");
+        size_t digit = (size_t)(value[i] - '0');
+        number = number > (SIZE_MAX - digit) / 10 ? SIZE_MAX : number * 10 + digit;
+    }
+    if (number > frame->max_body)
+        return lose_to_size(frame);
+    frame->expected = number;
+    frame->has_length = true;
+    return true;
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static bool header_line(struct frame *frame, const char *line, size_t len)
+{
+    static const char name[] = "Content-Length";
+    const char *colon = memchr(line, ':', len);
+    if (!colon || colon == line)
+        return lose(frame, "a header line is not of the form \"Name: value\"");
+    size_t name_len = (size_t)(colon - line);
+    const char *value = colon + 1, *end = line + len;
+    while (value < end && is_space(*value))
+        value++;
+    while (end > value && is_space(end[-1]))
+        end--;
+    if (name_len == sizeof name - 1 && strncasecmp(line, name, name_len) == 0)
+        return content_length(frame, value, (size_t)(end - value));
+    return true;
+}
+
+/* The line end that has just been added to `header` ends a line: a header, or the empty one. */
+static bool header_line_end(struct frame *frame)
+{
+    const char *line = frame->header.data + frame->line;
+    size_t len = frame->header.len - frame->line - 1;
+    if (len && line[len - 1] == '\r')
+        len--;
+    frame->line = frame->header.len;
+    if (len)
+        return header_line(frame, line, len);
+    if (!frame->has_length)
+        return lose(frame, "a header has no Content-Length");
+    frame->state = IN_BODY;
+    return true;
+}
+
+/* What is no DAP at all (TLS, bare JSON) is told from its first bytes. */
+static bool header_byte_fits(const struct frame *frame, char c)
+{
+    size_t len = frame->header.len;
+    if (len && frame->header.data[len - 1] == '\r')
+        return c == '\n';
+    if (c == '\r' || c == '\n')
+        return true;
+    if (frame->state == IN_NAME)
+        return c == ':' || c == '-' || c == '_' || (c >= '0' && c <= '9') ||
+               (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+    return c == '\t' || (c >= ' ' && c <= '~');
+}
+
+static bool header_byte(struct frame *frame, char c)
+{
+    if (!header_byte_fits(frame, c))
+        return lose(frame, "a header holds bytes that no DAP header has");
+    if (frame->header.len == FRAME_HEADER_LIMIT)
+        return lose(frame, "a header is too long for DAP");
+    buf_add(&frame->header, &c, 1);
+    if (c == ':')
+        frame->state = IN_VALUE;
+    if (c != '\n')
+        return true;
+    frame->state = IN_NAME;
+    return header_line_end(frame);
+}
+
+static void start_message(struct frame *frame)
+{
+    buf_clear(&frame->header, KEEP);
+    buf_clear(&frame->body, KEEP);
+    frame->line = 0;
+    frame->has_length = false;
+    frame->state = IN_NAME;
+}
+
+static bool in_header(const struct frame *frame)
+{
+    return frame->state == IN_NAME || frame->state == IN_VALUE;
+}
+
+enum frame_status frame_feed(struct frame *frame, const char *bytes, size_t len, size_t *consumed)
+{
+    size_t at = 0;
+    if (frame->state == AT_MESSAGE)
+        start_message(frame);
+    while (at < len && in_header(frame))
+        header_byte(frame, bytes[at++]);
+    if (frame->state == IN_BODY) {
+        size_t missing = frame->expected - frame->body.len;
+        size_t take = len - at < missing ? len - at : missing;
+        buf_add(&frame->body, bytes + at, take);
+        at += take;
+        if (take == missing)
+            frame->state = AT_MESSAGE;
+    }
+    *consumed = at;
+    if (frame->state == LOST)
+        return FRAME_ERROR;
+    return frame->state == AT_MESSAGE ? FRAME_MESSAGE : FRAME_MORE;
+}
+
+const char *frame_body(const struct frame *frame, size_t *len)
+{
+    *len = frame->body.len;
+    return frame->body.data;
+}
+
+const char *frame_problem(const struct frame *frame)
+{
+    return frame->problem;
+}
+
+bool frame_idle(const struct frame *frame)
+{
+    return frame->state == AT_MESSAGE || (frame->state == IN_NAME && frame->header.len == 0);
+}
+
+size_t frame_header(char out[FRAME_HEADER_ROOM], size_t len)
+{
+    return (size_t)snprintf(out, FRAME_HEADER_ROOM, "Content-Length: %zu\r\n\r\n", len);
+}

@@ -1,0 +1,52 @@
+/* The DAP base protocol: `Content-Length: N\r\n\r\n` and N bytes of JSON. No I/O. */
+#ifndef RAYDBG_DAP_FRAME_H
+#define RAYDBG_DAP_FRAME_H
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Header bytes that a peer may send, the empty line among them. */
+#define FRAME_HEADER_LIMIT 4096
+/* Room for any header that frame_header() writes. */
+#define FRAME_HEADER_ROOM 48
+
+enum frame_status {
+    FRAME_MORE,    /* all bytes were consumed, a message is not complete yet */
+    FRAME_MESSAGE, /* frame_body() is one whole message; call again with the rest */
+    FRAME_ERROR,   /* the stream is lost: frame_problem() says why; feed no more */
+};
+
+/* Opaque but for the tests; initialise with frame_init(). */
+struct frame {
+    struct buf header;
+    struct buf body;
+    size_t max_body;
+    size_t expected;
+    size_t line; /* where in `header` the current line starts */
+    bool has_length;
+    int state;
+    char problem[160];
+};
+
+/* A body of more than `max_body` bytes is an error, told from its header alone. */
+void frame_init(struct frame *frame, size_t max_body);
+void frame_free(struct frame *frame);
+
+/* Reads from `bytes`; `*consumed` says how many it took. Header names are case-insensitive, other
+ * headers than Content-Length are skipped, bare LF is accepted as a line end. What comes out does
+ * not depend on how the bytes are cut into calls. */
+enum frame_status frame_feed(struct frame *frame, const char *bytes, size_t len, size_t *consumed);
+
+/* The message after FRAME_MESSAGE: valid, and NUL-terminated, until the next frame_feed(). */
+const char *frame_body(const struct frame *frame, size_t *len);
+/* One sentence, fit for a user, after FRAME_ERROR. */
+const char *frame_problem(const struct frame *frame);
+/* True between messages: an end of stream here is clean. */
+bool frame_idle(const struct frame *frame);
+
+/* Writes the header of a body of `len` bytes; returns its length. */
+size_t frame_header(char out[FRAME_HEADER_ROOM], size_t len);
+
+#endif

@@ -1,0 +1,110 @@
+#include "dap/message.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* A byte that stands for itself in a JSON string. */
+static bool is_plain(char c)
+{
+    return c >= ' ' && c <= '~' && c != '"' && c != '\\';
+}
+
+static void add_escaped(struct buf *out, char c)
+{
+    static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
+    const char *known = strchr(from, c);
+    if (known)
+        buf_printf(out, "\\%c", to[known - from]);
+    else
+        buf_printf(out, "\\u%04x", (unsigned)(unsigned char)c);
+}
+
+void message_quote(struct buf *out, const char *text)
+{
+    buf_add(out, "\"", 1);
+    for (size_t left = strlen(text); left;) {
+        size_t run = 0;
+        while (run < left && is_plain(text[run]))
+            run++;
+        buf_add(out, text, run);
+        text += run;
+        left -= run;
+        if (!left)
+            break;
+        size_t len = scan_utf8(text, left);
+        if (len > 1 || *text == 0x7F)
+            buf_add(out, text, len);
+        else if (len == 1)
+            add_escaped(out, *text);
+        else
+            buf_add_string(out, "\xEF\xBF\xBD");
+        text += len ? len : 1;
+        left -= len ? len : 1;
+    }
+    buf_add(out, "\"", 1);
+}
+
+static void start(struct buf *out, int64_t seq, const char *type, const char *name_key,
+                  const char *name)
+{
+    buf_printf(out, "{\"seq\":%" PRId64 ",\"type\":\"%s\",\"%s\":", seq, type, name_key);
+    message_quote(out, name);
+}
+
+static void finish(struct buf *out, const char *key, const char *value)
+{
+    if (value) {
+        buf_printf(out, ",\"%s\":", key);
+        buf_add_string(out, value);
+    }
+    buf_add(out, "}", 1);
+}
+
+void message_request(struct buf *out, int64_t seq, const char *command, const char *arguments)
+{
+    start(out, seq, "request", "command", command);
+    finish(out, "arguments", arguments);
+}
+
+void message_event(struct buf *out, int64_t seq, const char *event, const char *body)
+{
+    start(out, seq, "event", "event", event);
+    finish(out, "body", body);
+}
+
+static void start_response(struct buf *out, int64_t seq, int64_t request_seq, const char *command,
+                           bool success)
+{
+    start(out, seq, "response", "command", command);
+    buf_printf(out, ",\"request_seq\":%" PRId64 ",\"success\":%s", request_seq,
+               success ? "true" : "false");
+}
+
+void message_response(struct buf *out, int64_t seq, int64_t request_seq, const char *command,
+                      const char *body)
+{
+    start_response(out, seq, request_seq, command, true);
+    finish(out, "body", body);
+}
+
+void message_failure(struct buf *out, int64_t seq, int64_t request_seq, const char *command,
+                     const char *message, bool show_user)
+{
+    start_response(out, seq, request_seq, command, false);
+    buf_add_string(out, ",\"message\":");
+    message_quote(out, message);
+    /* The schema wants an id per kind of error; clients only show the text. */
+    buf_add_string(out, ",\"body\":{\"error\":{\"id\":1,\"format\":");
+    message_quote(out, message);
+    buf_printf(out, ",\"showUser\":%s}}}", show_user ? "true" : "false");
+}
+
+void message_output(struct buf *out, int64_t seq, const char *category, const char *text)
+{
+    start(out, seq, "event", "event", "output");
+    buf_add_string(out, ",\"body\":{\"category\":");
+    message_quote(out, category);
+    buf_add_string(out, ",\"output\":");
+    message_quote(out, text);
+    buf_add_string(out, "}}");
+}

@@ -1,0 +1,22 @@
+/* Builders of the messages that the relay itself sends. They give text without a header. */
+#ifndef RAYDBG_DAP_MESSAGE_H
+#define RAYDBG_DAP_MESSAGE_H
+
+#include "base/buf.h"
+#include "dap/envelope.h"
+
+/* Appends `text` as a JSON string, with quotes. Bytes that are not UTF-8 become U+FFFD. */
+void message_quote(struct buf *out, const char *text);
+
+/* `arguments` and `body` are JSON texts, or NULL for none. Each call appends one message. */
+void message_request(struct buf *out, int64_t seq, const char *command, const char *arguments);
+void message_event(struct buf *out, int64_t seq, const char *event, const char *body);
+void message_response(struct buf *out, int64_t seq, int64_t request_seq, const char *command,
+                      const char *body);
+/* success:false, with `message` and, for the user, body.error{id, format, showUser}. */
+void message_failure(struct buf *out, int64_t seq, int64_t request_seq, const char *command,
+                     const char *message, bool show_user);
+/* An `output` event; category "console", "important", "stderr", … */
+void message_output(struct buf *out, int64_t seq, const char *category, const char *text);
+
+#endif

@@ -1,0 +1,140 @@
+#include "dap/rules.h"
+
+#include "base/text.h"
+
+/* debugpy 1.8's adapter knows these from the schema, pydevd has no handler and sends no answer: the
+ * adapter then waits for ever, for this client and every later one (debugpy-facts 0.1). */
+#define WEDGES(name)                                                                               \
+    {                                                                                              \
+        RULE_FROM_CLIENT, DAP_REQUEST, name, RULE_REFUSE,                                          \
+            "debugpy does not implement '" name                                                    \
+            "', and its adapter would hang on it: raydbg holds it back"                            \
+    }
+#define REQUEST(name, action, reason)                                                              \
+    {                                                                                              \
+        RULE_FROM_CLIENT, DAP_REQUEST, name, action, reason                                        \
+    }
+#define PASSES(name) REQUEST(name, RULE_FORWARD, "pydevd, or the adapter, has a handler")
+#define RESPONSE(name, action, reason)                                                             \
+    {                                                                                              \
+        RULE_FROM_DEBUGGEE, DAP_RESPONSE, name, action, reason                                     \
+    }
+#define EVENT(name, action, reason)                                                                \
+    {                                                                                              \
+        RULE_FROM_DEBUGGEE, DAP_EVENT, name, action, reason                                        \
+    }
+#define REVERSE(name)                                                                              \
+    {                                                                                              \
+        RULE_FROM_DEBUGGEE, DAP_REQUEST, name, RULE_REFUSE,                                        \
+            "raydbg does not pass requests from a debuggee to its client"                          \
+    }
+
+static const struct rule rules[] = {
+    WEDGES("breakpointLocations"),
+    WEDGES("dataBreakpointInfo"),
+    WEDGES("disassemble"),
+    WEDGES("loadedSources"),
+    WEDGES("readMemory"),
+    WEDGES("restart"),
+    WEDGES("restartFrame"),
+    WEDGES("reverseContinue"),
+    WEDGES("runInTerminal"),
+    WEDGES("setDataBreakpoints"),
+    WEDGES("setInstructionBreakpoints"),
+    WEDGES("startDebugging"),
+    WEDGES("stepBack"),
+    WEDGES("terminateThreads"),
+    WEDGES("writeMemory"),
+    REQUEST("cancel", RULE_ANSWER, "wedges debugpy too, but clients send it without asking"),
+
+    REQUEST("launch", RULE_REFUSE,
+            "raydbg attaches to running tasks: use \"request\": \"attach\" instead of launch"),
+    REQUEST(
+        "pydevdAuthorize", RULE_REFUSE,
+        "'pydevdAuthorize' is between debugpy's adapter and its worker: a wrong token would lock "
+        "the adapter out"),
+
+    REQUEST("initialize", RULE_REWRITE, "the session answers it, the debuggee is found later"),
+    REQUEST("attach", RULE_REWRITE, "names a task; justMyCode must be false (debugpy-facts 0.7)"),
+    REQUEST("configurationDone", RULE_REWRITE, "releases the task: only once, and when all is set"),
+    REQUEST("setExceptionBreakpoints", RULE_REWRITE,
+            "`uncaught` is always set (debugpy-facts 0.3)"),
+    REQUEST("disconnect", RULE_REWRITE, "terminateDebuggee kills the worker (debugpy-facts 0.2)"),
+    REQUEST("terminate", RULE_REWRITE, "kills the worker (debugpy-facts 0.2)"),
+
+    REQUEST("continue", RULE_OBSERVE, "threads run; wedges debugpy if none is stopped"),
+    REQUEST("next", RULE_OBSERVE, "threads run"),
+    REQUEST("stepIn", RULE_OBSERVE, "threads run"),
+    REQUEST("stepOut", RULE_OBSERVE, "threads run"),
+    REQUEST("pause", RULE_OBSERVE, "a stop will follow"),
+
+    PASSES("completions"),
+    PASSES("debugpySystemInfo"),
+    PASSES("evaluate"),
+    PASSES("exceptionInfo"),
+    PASSES("goto"),
+    PASSES("gotoTargets"),
+    PASSES("modules"),
+    PASSES("pydevdSystemInfo"),
+    PASSES("scopes"),
+    PASSES("setBreakpoints"),
+    PASSES("setDebuggerProperty"),
+    PASSES("setExpression"),
+    PASSES("setFunctionBreakpoints"),
+    PASSES("setPydevdSourceMap"),
+    PASSES("setVariable"),
+    PASSES("source"),
+    PASSES("stackTrace"),
+    PASSES("stepInTargets"),
+    PASSES("threads"),
+    PASSES("variables"),
+
+    RESPONSE("stackTrace", RULE_REWRITE, "Ray's own frames are marked subtle"),
+    RESPONSE("exceptionInfo", RULE_REWRITE, "a type name carries pydevd's note (debugpy-facts d)"),
+
+    EVENT("initialized", RULE_OBSERVE, "the attach sequence goes on"),
+    EVENT("stopped", RULE_OBSERVE, "which threads are stopped"),
+    EVENT("continued", RULE_OBSERVE, "which threads are stopped"),
+    EVENT("thread", RULE_OBSERVE, "which threads there are"),
+    EVENT("terminated", RULE_OBSERVE, "the worker is gone"),
+    EVENT("exited", RULE_OBSERVE, "the worker is gone"),
+    EVENT("output", RULE_OBSERVE, "category telemetry is noise of the adapter's"),
+    EVENT("debugpySockets", RULE_DROP, "the adapter's ports are of no use to a client"),
+    EVENT("debugpyWaitingForServer", RULE_DROP, "the adapter's ports are of no use to a client"),
+    EVENT("debugpyAttach", RULE_REWRITE, "a child process, at an address of the worker's node"),
+
+    REVERSE("runInTerminal"),
+    REVERSE("startDebugging"),
+};
+
+/* What holds for a name that the table does not have. */
+static const struct rule defaults[2][3] = {
+    [RULE_FROM_CLIENT] =
+        {
+            [DAP_REQUEST] = REQUEST(NULL, RULE_REFUSE, "debugpy does not implement this command"),
+            [DAP_RESPONSE] = {RULE_FROM_CLIENT, DAP_RESPONSE, NULL, RULE_DROP,
+                              "no reverse request was sent"},
+            [DAP_EVENT] = {RULE_FROM_CLIENT, DAP_EVENT, NULL, RULE_DROP,
+                           "DAP has no events from clients"},
+        },
+    [RULE_FROM_DEBUGGEE] =
+        {
+            [DAP_REQUEST] = REVERSE(NULL),
+            [DAP_RESPONSE] = RESPONSE(NULL, RULE_FORWARD, "the default"),
+            [DAP_EVENT] = EVENT(NULL, RULE_FORWARD, "the default"),
+        },
+};
+
+const struct rule *rules_find(enum rule_side side, enum dap_kind kind, const char *name)
+{
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (rules[i].side == side && rules[i].kind == kind && text_equal(rules[i].name, name))
+            return &rules[i];
+    return &defaults[side][kind];
+}
+
+const struct rule *rules_all(size_t *count)
+{
+    *count = sizeof rules / sizeof *rules;
+    return rules;
+}

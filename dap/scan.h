@@ -1,0 +1,77 @@
+/* A JSON scanner that yields byte spans and never builds a tree, so that what is not changed keeps
+ * its bytes: big integers, duplicate keys, lone surrogates, invalid UTF-8, NaN.
+ *
+ * It is strict about structure (brackets, commas, colons, strings, literals, depth) and lenient
+ * about what debuggers send: NaN, Infinity and -Infinity are numbers; bytes >= 0x80 in strings are
+ * not checked; control characters in strings are accepted. No I/O, no allocation. */
+#ifndef RAYDBG_DAP_SCAN_H
+#define RAYDBG_DAP_SCAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SCAN_DEPTH_LIMIT 512
+
+/* A run of bytes in the scanned text. A string's span includes its quotes. */
+struct span {
+    size_t at;
+    size_t len;
+};
+
+struct scan {
+    const char *text;
+    size_t len;
+    size_t at;
+    const char *problem; /* NULL, or a static sentence; at `at` */
+    bool strict;         /* see scan_strict() */
+    size_t inside;       /* containers that scan_step() has gone into: they count as depth */
+};
+
+void scan_init(struct scan *scan, const char *text, size_t len);
+
+/* Skips white space and one value of any kind; false (and `problem`) if it is malformed. */
+bool scan_value(struct scan *scan, struct span *value);
+/* True if nothing but white space is left. */
+bool scan_end(struct scan *scan);
+
+/* True if Python's json module reads `text` as one value, which is more than scan_value() asks: no
+ * control characters in strings, valid UTF-8, no integer of more than SCAN_DIGITS_LIMIT digits.
+ * A client's message that is not is never to be sent: debugpy's adapter (1.8.22, measured) answers
+ * nothing any more after it. Else false with `problem` set (static storage). */
+#define SCAN_DIGITS_LIMIT 4300
+bool scan_strict(const char *text, size_t len, const char **problem);
+
+/* The length of the valid UTF-8 sequence that the `left` > 0 bytes at `p` start with, or 0. */
+size_t scan_utf8(const char *p, size_t left);
+
+/* Steps through the members of an object that was not checked before, in one pass: start with
+ * `scan` in front of the object and *begun false. False behind its end, or with `problem` set. */
+bool scan_step(struct scan *scan, bool *begun, struct span *key, struct span *value);
+
+/* Iterates over the members of the object, or the elements of the array, that `within` spans
+ * (a span that scan_value() has accepted). Start with *cursor = 0; false at the end.
+ * `key` includes its quotes. */
+bool scan_member(const char *text, struct span within, size_t *cursor, struct span *key,
+                 struct span *value);
+bool scan_element(const char *text, struct span within, size_t *cursor, struct span *value);
+
+/* The value of the last member named `key` (as JSON parsers do on duplicates), at the top level
+ * of the object only. False if there is none or `object` is not an object. Keys are compared after
+ * unescaping, so that "\u0073eq" is seq. */
+bool scan_find(const char *text, struct span object, const char *key, struct span *value);
+/* The same along a path of keys separated by '/': "body/threadId". */
+bool scan_path(const char *text, struct span object, const char *path, struct span *value);
+
+bool scan_key_is(const char *text, struct span key, const char *name);
+/* A JSON integer within int64; false for fractions, exponents, strings, overflow. */
+bool scan_integer(const char *text, struct span value, int64_t *out);
+/* true or false; false if the value is neither. */
+bool scan_boolean(const char *text, struct span value, bool *out);
+/* Unescapes a string into a new NUL-terminated string (the caller frees); NULL if the value is no
+ * string. Lone surrogates become U+FFFD; so does NUL, escaped or not. */
+char *scan_string(const char *text, struct span value);
+/* Compares a string value with `expected`, after unescaping. */
+bool scan_string_is(const char *text, struct span value, const char *expected);
+
+#endif

@@ -1,0 +1,165 @@
+/* What is done with the spans that scan.c finds. */
+#include "dap/scan.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool scan_find(const char *text, struct span object, const char *key, struct span *value)
+{
+    struct span name, found;
+    size_t cursor = 0;
+    bool any = false;
+    while (scan_member(text, object, &cursor, &name, &found)) {
+        if (scan_key_is(text, name, key)) {
+            *value = found;
+            any = true;
+        }
+    }
+    return any;
+}
+
+bool scan_path(const char *text, struct span object, const char *path, struct span *value)
+{
+    char *key = mem_string(path), *rest = key, *name;
+    bool found = true;
+    while (found && (name = strsep(&rest, "/"))) {
+        found = scan_find(text, object, name, value);
+        object = *value;
+    }
+    free(key);
+    return found;
+}
+
+bool scan_key_is(const char *text, struct span key, const char *name)
+{
+    return scan_string_is(text, key, name);
+}
+
+bool scan_integer(const char *text, struct span value, int64_t *out)
+{
+    size_t at = value.at, end = value.at + value.len;
+    bool negative = value.len && text[at] == '-';
+    int64_t number = 0;
+    at += negative;
+    if (at == end)
+        return false;
+    for (; at < end; at++) {
+        int digit = text[at] - '0';
+        if (digit < 0 || digit > 9 || __builtin_mul_overflow(number, 10, &number) ||
+            __builtin_sub_overflow(number, digit, &number))
+            return false;
+    }
+    if (!negative && number == INT64_MIN)
+        return false;
+    *out = negative ? number : -number;
+    return true;
+}
+
+bool scan_boolean(const char *text, struct span value, bool *out)
+{
+    *out = value.len && text[value.at] == 't';
+    return *out || (value.len && text[value.at] == 'f');
+}
+
+/* --- unescaping --- */
+
+static const char replacement[] = "\xEF\xBF\xBD"; /* U+FFFD */
+
+static void add_code_point(struct buf *out, uint32_t code)
+{
+    char utf8[4];
+    size_t len = 0;
+    if (code == 0 || (code >= 0xD800 && code < 0xE000)) {
+        buf_add_string(out, replacement);
+        return;
+    }
+    if (code < 0x80) {
+        utf8[len++] = (char)code;
+    } else if (code < 0x800) {
+        utf8[len++] = (char)(0xC0 | code >> 6);
+    } else if (code < 0x10000) {
+        utf8[len++] = (char)(0xE0 | code >> 12);
+        utf8[len++] = (char)(0x80 | (code >> 6 & 0x3F));
+    } else {
+        utf8[len++] = (char)(0xF0 | code >> 18);
+        utf8[len++] = (char)(0x80 | (code >> 12 & 0x3F));
+        utf8[len++] = (char)(0x80 | (code >> 6 & 0x3F));
+    }
+    if (code >= 0x80)
+        utf8[len++] = (char)(0x80 | (code & 0x3F));
+    buf_add(out, utf8, len);
+}
+
+/* The number that four hex digits, which scan_value() has checked, stand for. */
+static uint32_t hex_unit(const char *p)
+{
+    char digits[5] = {p[0], p[1], p[2], p[3]};
+    return (uint32_t)strtoul(digits, NULL, 16);
+}
+
+/* `p` is behind a backslash; returns how many bytes the escape has. */
+static size_t add_escape(struct buf *out, const char *p, size_t left)
+{
+    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+    const char *plain = strchr(from, *p);
+    if (plain) {
+        buf_add(out, to + (plain - from), 1);
+        return 1;
+    }
+    uint32_t code = hex_unit(p + 1);
+    bool high = code >= 0xD800 && code < 0xDC00;
+    if (high && left >= 11 && p[5] == '\\' && p[6] == 'u') {
+        uint32_t low = hex_unit(p + 7);
+        if (low >= 0xDC00 && low < 0xE000) {
+            add_code_point(out, 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00));
+            return 11;
+        }
+    }
+    add_code_point(out, code);
+    return 5;
+}
+
+/* Bytes without a backslash. */
+static void add_plain(struct buf *out, const char *p, size_t len)
+{
+    const char *nul;
+    while ((nul = memchr(p, '\0', len))) {
+        size_t before = (size_t)(nul - p);
+        buf_add(out, p, before);
+        buf_add_string(out, replacement);
+        p += before + 1;
+        len -= before + 1;
+    }
+    buf_add(out, p, len);
+}
+
+char *scan_string(const char *text, struct span value)
+{
+    struct buf out = {0};
+    if (value.len < 2 || text[value.at] != '"')
+        return NULL;
+    const char *p = text + value.at + 1, *end = text + value.at + value.len - 1;
+    while (p < end) {
+        const char *slash = memchr(p, '\\', (size_t)(end - p));
+        add_plain(&out, p, (size_t)((slash ? slash : end) - p));
+        p = slash ? slash + 1 + add_escape(&out, slash + 1, (size_t)(end - slash - 1)) : end;
+    }
+    return buf_take(&out);
+}
+
+bool scan_string_is(const char *text, struct span value, const char *expected)
+{
+    size_t len = strlen(expected);
+    if (value.len < 2 || text[value.at] != '"')
+        return false;
+    const char *inner = text + value.at + 1;
+    if (!memchr(inner, '\\', value.len - 2))
+        return value.len - 2 == len && memcmp(inner, expected, len) == 0;
+    char *plain = scan_string(text, value);
+    bool same = strcmp(plain, expected) == 0;
+    free(plain);
+    return same;
+}

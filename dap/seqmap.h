@@ -1,0 +1,44 @@
+/* Which upstream request answers which client's request. Two number spaces, two types: mixing them
+ * does not compile. */
+#ifndef RAYDBG_DAP_SEQMAP_H
+#define RAYDBG_DAP_SEQMAP_H
+
+#include "dap/envelope.h"
+
+struct client_seq {
+    int64_t value;
+};
+struct upstream_seq {
+    int64_t value;
+};
+
+/* One request that waits for its response. `owner` is the caller's: a session, or NULL for the
+ * relay's own; `tag` is free for the caller. */
+struct pending {
+    struct upstream_seq upstream;
+    struct client_seq client;
+    void *owner;
+    void *tag;
+    char command[DAP_NAME_MAX];
+};
+
+struct seqmap;
+
+struct seqmap *seqmap_create(void);
+void seqmap_destroy(struct seqmap **map);
+
+/* Notes a request that is about to be sent and gives it the next upstream seq (1, 2, …). */
+struct upstream_seq seqmap_add(struct seqmap *map, void *owner, struct client_seq client,
+                               const char *command, void *tag);
+/* The next upstream seq for a message that wants no answer. */
+struct upstream_seq seqmap_next(struct seqmap *map);
+/* Takes the request that a response answers; false if there is none (a second answer). */
+bool seqmap_take(struct seqmap *map, struct upstream_seq upstream, struct pending *out);
+/* Takes any request, oldest first, of `owner` (of everybody with `any`): for when a link dies. */
+bool seqmap_take_oldest(struct seqmap *map, const void *owner, bool any, struct pending *out);
+/* The upstream seq of a client's request that still waits, for `cancel`. */
+bool seqmap_find_client(const struct seqmap *map, const void *owner, struct client_seq client,
+                        struct upstream_seq *out);
+size_t seqmap_count(const struct seqmap *map);
+
+#endif

@@ -1,0 +1,51 @@
+#include "dap/splice.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+void splice_apply(const char *text, size_t len, const struct edit *edits, size_t count,
+                  struct buf *out)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        buf_add(out, text + at, edits[i].at.at - at);
+        buf_add(out, edits[i].with, edits[i].len);
+        at = edits[i].at.at + edits[i].at.len;
+    }
+    buf_add(out, text + at, len - at);
+}
+
+/* A number to put in, with the key that it needs where the message has none. */
+struct number {
+    char text[48];
+    struct edit edit;
+};
+
+static void set_number(struct number *number, const struct envelope *envelope, const char *key,
+                       struct span at, int64_t value)
+{
+    int len = at.len
+                  ? snprintf(number->text, sizeof number->text, "%" PRId64, value)
+                  : snprintf(number->text, sizeof number->text, "\"%s\":%" PRId64 ",", key, value);
+    /* A new key goes first: the object is never empty, it has a type. */
+    if (!at.len)
+        at.at = envelope->whole.at + 1;
+    number->edit = (struct edit){at, number->text, (size_t)len};
+}
+
+void splice_seq(const char *text, size_t len, const struct envelope *envelope, int64_t seq,
+                int64_t request_seq, struct buf *out)
+{
+    struct number own, request;
+    size_t count = 1;
+    set_number(&own, envelope, "seq", envelope->seq_at, seq);
+    struct edit edits[2] = {own.edit};
+    if (envelope->kind == DAP_RESPONSE) {
+        set_number(&request, envelope, "request_seq", envelope->request_seq_at, request_seq);
+        bool first = request.edit.at.at < own.edit.at.at;
+        edits[first ? 0 : 1] = request.edit;
+        edits[first ? 1 : 0] = own.edit;
+        count = 2;
+    }
+    splice_apply(text, len, edits, count, out);
+}

@@ -1,0 +1,24 @@
+/* Replaces spans of a text and keeps every other byte as it was. */
+#ifndef RAYDBG_DAP_SPLICE_H
+#define RAYDBG_DAP_SPLICE_H
+
+#include "base/buf.h"
+#include "dap/envelope.h"
+
+/* `at.len` 0 inserts before `at.at`. `with` is borrowed until splice_apply() returns. */
+struct edit {
+    struct span at;
+    const char *with;
+    size_t len;
+};
+
+/* Appends the edited text to `out`. Edits are in ascending order and do not overlap. */
+void splice_apply(const char *text, size_t len, const struct edit *edits, size_t count,
+                  struct buf *out);
+
+/* Appends the message with a new seq (and, in a response, request_seq) to `out`, without a header.
+ * A message without a seq gets one. `request_seq` is ignored unless it is a response. */
+void splice_seq(const char *text, size_t len, const struct envelope *envelope, int64_t seq,
+                int64_t request_seq, struct buf *out);
+
+#endif

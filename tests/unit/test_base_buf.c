@@ -1,0 +1,150 @@
+#include "cmocka_prelude.h"
+
+#include "base/buf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void assert_holds(const struct buf *buf, const char *expected)
+{
+    assert_int_equal(buf->len, strlen(expected));
+    assert_string_equal(buf->data, expected);
+    assert_true(buf->cap > buf->len);
+}
+
+static void test_add(void **state)
+{
+    (void)state;
+    struct buf buf = {0};
+    buf_add(&buf, NULL, 0);
+    assert_holds(&buf, "");
+    buf_add(&buf, "abc", 2);
+    assert_holds(&buf, "ab");
+    buf_add_string(&buf, "cd");
+    buf_add_string(&buf, "");
+    assert_holds(&buf, "abcd");
+    buf_printf(&buf, "%s-%d", "x", 7);
+    buf_printf(&buf, "%s", "");
+    assert_holds(&buf, "abcdx-7");
+    buf_free(&buf);
+    assert_null(buf.data);
+    assert_int_equal(buf.len + buf.cap, 0);
+    buf_free(&buf);
+}
+
+static void test_nul_bytes_are_kept(void **state)
+{
+    (void)state;
+    struct buf buf = {0};
+    buf_add(&buf, "a\0b", 3);
+    assert_int_equal(buf.len, 3);
+    assert_memory_equal(buf.data, "a\0b", 4);
+    buf_free(&buf);
+}
+
+/* At every size, so that each growth is met with every remainder. */
+static void test_growth(void **state)
+{
+    (void)state;
+    struct buf buf = {0};
+    for (size_t i = 0; i < 5000; i++) {
+        char c = (char)('a' + i % 26);
+        buf_add(&buf, &c, 1);
+        assert_int_equal(buf.len, i + 1);
+        assert_true(buf.cap > buf.len);
+        assert_int_equal(buf.data[buf.len], '\0');
+    }
+    for (size_t i = 0; i < 5000; i++)
+        assert_int_equal(buf.data[i], 'a' + i % 26);
+    buf_free(&buf);
+    for (size_t len = 200; len < 600; len++) {
+        char text[600];
+        memset(text, 'x', len);
+        text[len] = '\0';
+        buf_printf(&buf, "%s", text);
+        assert_holds(&buf, text);
+        buf_free(&buf);
+    }
+}
+
+static void test_reserve(void **state)
+{
+    (void)state;
+    struct buf buf = {0};
+    buf_add_string(&buf, "ab");
+    char *to = buf_reserve(&buf, 1000);
+    assert_ptr_equal(to, buf.data + 2);
+    assert_true(buf.cap >= 2 + 1000 + 1);
+    assert_int_equal(buf.len, 2);
+    memset(to, 'c', 1000);
+    buf.len += 1000;
+    buf_add_string(&buf, "d");
+    assert_int_equal(buf.len, 1003);
+    assert_memory_equal(buf.data + 1000, "ccd", 4);
+    buf_free(&buf);
+}
+
+static void test_consume(void **state)
+{
+    (void)state;
+    struct buf buf = {0};
+    buf_consume(&buf, 5);
+    assert_null(buf.data);
+    buf_add_string(&buf, "abcdef");
+    buf_consume(&buf, 0);
+    assert_holds(&buf, "abcdef");
+    buf_consume(&buf, 2);
+    assert_holds(&buf, "cdef");
+    buf_consume(&buf, 4);
+    assert_holds(&buf, "");
+    buf_add_string(&buf, "xyz");
+    buf_consume(&buf, 99);
+    assert_holds(&buf, "");
+    buf_free(&buf);
+}
+
+static void test_clear(void **state)
+{
+    (void)state;
+    struct buf buf = {0};
+    buf_clear(&buf, 10);
+    assert_null(buf.data);
+    buf_add_string(&buf, "abc");
+    size_t cap = buf.cap;
+    buf_clear(&buf, cap);
+    assert_holds(&buf, "");
+    assert_int_equal(buf.cap, cap);
+    buf_add_string(&buf, "abc");
+    buf_clear(&buf, cap - 1);
+    assert_null(buf.data);
+    assert_int_equal(buf.cap, 0);
+    buf_add_string(&buf, "again");
+    assert_holds(&buf, "again");
+    buf_free(&buf);
+}
+
+static void test_take(void **state)
+{
+    (void)state;
+    struct buf buf = {0};
+    char *text = buf_take(&buf);
+    assert_string_equal(text, "");
+    free(text);
+    buf_add_string(&buf, "abc");
+    text = buf_take(&buf);
+    assert_string_equal(text, "abc");
+    assert_null(buf.data);
+    assert_int_equal(buf.len, 0);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_add),     cmocka_unit_test(test_nul_bytes_are_kept),
+        cmocka_unit_test(test_growth),  cmocka_unit_test(test_reserve),
+        cmocka_unit_test(test_consume), cmocka_unit_test(test_clear),
+        cmocka_unit_test(test_take),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,136 @@
+/* What a session promises is what it can do. */
+#include "cmocka_prelude.h"
+
+#include "dap/capabilities.h"
+#include "dap/rules.h"
+
+#include <string.h>
+
+static void assert_filters(const char *before, const char *after)
+{
+    struct buf out = {0};
+    capabilities_filter(before, (struct span){0, strlen(before)}, &out);
+    assert_string_equal(out.data, after);
+    buf_free(&out);
+}
+
+static void test_the_default(void **state)
+{
+    (void)state;
+    const char *text = capabilities_default();
+    const char *problem;
+    struct span value, filter, whole = {0, strlen(text)};
+    assert_true(scan_strict(text, whole.len, &problem));
+    static const char *const expected[] = {
+        "supportsConfigurationDoneRequest",
+        "supportsConditionalBreakpoints",
+        "supportsEvaluateForHovers",
+        "supportsSetVariable",
+        "supportsCompletionsRequest",
+        "supportsExceptionInfoRequest",
+        "supportsDelayedStackTraceLoading",
+        "supportsTerminateRequest",
+        "supportsLogPoints",
+        "supportsGotoTargetsRequest",
+    };
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        bool on = false;
+        assert_true(scan_find(text, whole, expected[i], &value));
+        assert_true(scan_boolean(text, value, &on) && on);
+    }
+    static const char *const names[] = {"raised", "uncaught", "userUnhandled"};
+    size_t cursor = 0;
+    assert_true(scan_find(text, whole, "exceptionBreakpointFilters", &value));
+    for (size_t i = 0; i < 3; i++) {
+        struct span name;
+        assert_true(scan_element(text, value, &cursor, &filter));
+        assert_true(scan_find(text, filter, "filter", &name));
+        assert_true(scan_string_is(text, name, names[i]));
+    }
+    assert_false(scan_element(text, value, &cursor, &filter));
+    /* Nothing in it needs a command that is held back. */
+    assert_filters(text, text);
+}
+
+/* By the names that DAP gives: supports<Command>Request, and those that break the pattern. */
+static void test_refused_commands_are_not_promised(void **state)
+{
+    (void)state;
+    assert_filters("{\"supportsRestartRequest\":true}", "{\"supportsRestartRequest\":false}");
+    static const char *const names[] = {
+        "supportsBreakpointLocationsRequest",
+        "supportsCancelRequest",
+        "supportsDataBreakpoints",
+        "supportsDataBreakpointBytes",
+        "supportsDisassembleRequest",
+        "supportsInstructionBreakpoints",
+        "supportsLoadedSourcesRequest",
+        "supportsReadMemoryRequest",
+        "supportsRestartFrame",
+        "supportsRestartRequest",
+        "supportsStepBack",
+        "supportsTerminateThreadsRequest",
+        "supportsWriteMemoryRequest",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct buf before = {0}, after = {0};
+        buf_printf(&before, "{ \"a\":1, \"%s\" : true , \"b\":[true]}", names[i]);
+        buf_printf(&after, "{ \"a\":1, \"%s\" : false , \"b\":[true]}", names[i]);
+        assert_filters(before.data, after.data);
+        assert_null(strstr(capabilities_default(), names[i]));
+        buf_free(&before);
+        buf_free(&after);
+    }
+}
+
+static void test_the_rest_stays_as_it_is(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"new\":{\"supportsStepBack\":true},\"big\":9007199254740993,"
+                               "\"supportsSetVariable\":true,\"s\":\"\\ud800\",\"x\":NaN }";
+    assert_filters(text, text);
+    assert_filters("{}", "{}");
+}
+
+static void test_duplicates_and_escapes_do_not_get_through(void **state)
+{
+    (void)state;
+    assert_filters("{\"supportsStepBack\":false,\"supportsStep\\u0042ack\":true,"
+                   "\"supportsStepBack\":1}",
+                   "{\"supportsStepBack\":false,\"supportsStep\\u0042ack\":false,"
+                   "\"supportsStepBack\":false}");
+}
+
+static void test_no_object_promises_nothing(void **state)
+{
+    (void)state;
+    struct buf out = {0};
+    assert_filters("null", "{}");
+    assert_filters("[]", "{}");
+    capabilities_filter("{\"a\":1}", (struct span){0, 0}, &out);
+    assert_string_equal(out.data, "{}");
+    buf_free(&out);
+}
+
+static void test_a_span_within_a_message(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"body\":{\"supportsStepBack\":true,\"a\":1},\"seq\":1}";
+    struct buf out = {0};
+    capabilities_filter(text, (struct span){8, 31}, &out);
+    assert_string_equal(out.data, "{\"supportsStepBack\":false,\"a\":1}");
+    buf_free(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_default),
+        cmocka_unit_test(test_refused_commands_are_not_promised),
+        cmocka_unit_test(test_the_rest_stays_as_it_is),
+        cmocka_unit_test(test_duplicates_and_escapes_do_not_get_through),
+        cmocka_unit_test(test_no_object_promises_nothing),
+        cmocka_unit_test(test_a_span_within_a_message),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
