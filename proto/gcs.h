@@ -1,0 +1,60 @@
+/* Typed, version-correct calls to Ray's GCS and to a core worker.
+ *
+ * Never harm the cluster: an id of the wrong length in a filter kills the GCS process (Ray 2.40,
+ * 2.60), so ids go in as hex text that is checked here, and a filter is only sent once the version
+ * is known (ray-facts.md 0.1). All callbacks run on the loop's thread, exactly once; `err` is NULL
+ * on success; records given to a callback are the callee's to free. */
+#ifndef RAYDBG_PROTO_GCS_H
+#define RAYDBG_PROTO_GCS_H
+
+#include "proto/records.h"
+#include "proto/rpc.h"
+
+struct gcs;
+
+/* `address` is "HOST:PORT". The rpc is borrowed and must outlive it. */
+struct gcs *gcs_create(struct rpc *rpc, const char *address, int64_t deadline_ms);
+void gcs_destroy(struct gcs **gcs); /* callbacks in flight are dropped, not run */
+
+/* KV cluster/CLUSTER_METADATA. Remembered: gcs_task() and others use it. Call this first. A cluster
+ * that does not say its version is no error: all 0 and "" are given, and gcs_task() refuses. */
+typedef void (*gcs_version_fn)(void *arg, const struct err *err, struct ray_version version,
+                               const char *ray_version, const char *python_version);
+void gcs_version(struct gcs *gcs, gcs_version_fn fn, void *arg);
+
+/* GetAllWorkerInfo, unfiltered: a filter would hide workers that a client has attached to. */
+typedef void (*gcs_workers_fn)(void *arg, const struct err *err, struct ray_worker *workers,
+                               size_t count);
+void gcs_workers(struct gcs *gcs, gcs_workers_fn fn, void *arg);
+
+/* GetTaskEvents for one id (the only indexed filter). `count` is 0 if the GCS has no event yet;
+ * with several attempts the latest is given. Refuses (an error, nothing is sent) an id that is not
+ * 48 hex digits, or a call before gcs_version() has answered. */
+typedef void (*gcs_tasks_fn)(void *arg, const struct err *err, struct ray_task *tasks,
+                             size_t count);
+void gcs_task(struct gcs *gcs, const char *task_id, gcs_tasks_fn fn, void *arg);
+
+typedef void (*gcs_actors_fn)(void *arg, const struct err *err, struct ray_actor *actors,
+                              size_t count);
+void gcs_actors(struct gcs *gcs, gcs_actors_fn fn, void *arg);
+
+typedef void (*gcs_nodes_fn)(void *arg, const struct err *err, struct ray_node *nodes,
+                             size_t count);
+void gcs_nodes(struct gcs *gcs, gcs_nodes_fn fn, void *arg);
+
+typedef void (*gcs_jobs_fn)(void *arg, const struct err *err, struct ray_job *jobs, size_t count);
+void gcs_jobs(struct gcs *gcs, gcs_jobs_fn fn, void *arg);
+
+/* The entries of the legacy debugger: keys of "ray_pdb", then each value. */
+typedef void (*gcs_pdbs_fn)(void *arg, const struct err *err, struct ray_pdb *pdbs, size_t count);
+void gcs_pdbs(struct gcs *gcs, gcs_pdbs_fn fn, void *arg);
+
+/* GetCoreWorkerStats(include_task_info, limit=0) from the worker at "IP:PORT"; both numberings of
+ * CoreWorkerStats are understood. An answer from another worker (another worker_id: the port was
+ * reused) is an error. */
+typedef void (*core_worker_stats_fn)(void *arg, const struct err *err,
+                                     struct ray_worker_stats *stats /* callee clears and frees */);
+void core_worker_stats(struct gcs *gcs, const char *address, const char *worker_id,
+                       core_worker_stats_fn fn, void *arg);
+
+#endif

@@ -1,0 +1,284 @@
+#include "proto/http.h"
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <libwebsockets.h>
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char vhost_name[] = "raydbg-http";
+
+/* `sul` is first: libwebsockets gives it back. A get ends in finish() only, and libwebsockets may
+ * still call back for its wsi after: the wsi's opaque pointer is NULL by then. */
+struct http_get {
+    lws_sorted_usec_list_t sul; /* the start, then the deadline, then the end */
+    struct lws_context *context;
+    struct lws *wsi;
+    http_fn fn;
+    void *arg;
+    char *host, *path, *token;
+    char *host_header;
+    uint16_t port;
+    bool tls;
+    int64_t deadline_ms;
+    size_t max_body;
+    struct buf body;
+    bool ended;
+    enum http_result result;
+    int status;
+    char type[64];
+    char location[512];
+    char why[256];
+};
+
+static void get_free(struct http_get *get)
+{
+    lws_sul_cancel(&get->sul);
+    if (get->wsi) {
+        lws_set_opaque_user_data(get->wsi, NULL);
+        lws_set_timeout(get->wsi, PENDING_TIMEOUT_USER_REASON_BASE, LWS_TO_KILL_ASYNC);
+    }
+    free(get->host);
+    free(get->host_header);
+    free(get->path);
+    if (get->token)
+        explicit_bzero(get->token, strlen(get->token));
+    free(get->token);
+    buf_free(&get->body);
+    free(get);
+}
+
+static void finish(lws_sorted_usec_list_t *sul)
+{
+    struct http_get *get = lws_container_of(sul, struct http_get, sul);
+    buf_reserve(&get->body, 0);
+    get->body.data[get->body.len] = '\0';
+    const struct http_reply reply = {
+        .result = get->result,
+        .status = get->status,
+        .type = get->type,
+        .location = get->location,
+        .body = get->body.data,
+        .len = get->body.len,
+        .why = get->why,
+    };
+    get->fn(get->arg, &reply);
+    get_free(get);
+}
+
+/* Callbacks of libwebsockets may run within http_get() or deep in its own code: the user's callback
+ * always waits for the next turn of the loop. */
+static void end(struct http_get *get, enum http_result result, const char *why)
+{
+    if (get->ended)
+        return;
+    get->ended = true;
+    get->result = result;
+    text_copy(get->why, sizeof get->why, why);
+    lws_sul_schedule(get->context, 0, &get->sul, finish, 1);
+}
+
+static void expire(lws_sorted_usec_list_t *sul)
+{
+    end(lws_container_of(sul, struct http_get, sul), HTTP_TIMEOUT, "");
+}
+
+static bool add_header(struct lws *wsi, enum lws_token_indexes token, const char *value,
+                       unsigned char **at, unsigned char *limit)
+{
+    return lws_add_http_header_by_token(wsi, token, (const unsigned char *)value,
+                                        (int)strlen(value), at, limit) == 0;
+}
+
+/* in: char **, where libwebsockets is in its header buffer; len: what is left. */
+static int add_headers(struct http_get *get, struct lws *wsi, void *in, size_t len)
+{
+    unsigned char **at = in;
+    unsigned char *limit = *at + len;
+    bool fits = add_header(wsi, WSI_TOKEN_HTTP_ACCEPT, "application/json", at, limit) &&
+                add_header(wsi, WSI_TOKEN_HTTP_USER_AGENT, "raydbg/" RAYDBG_VERSION, at, limit);
+    if (fits && get->token) {
+        char *bearer = mem_format("Bearer %s", get->token);
+        fits = add_header(wsi, WSI_TOKEN_HTTP_AUTHORIZATION, bearer, at, limit);
+        explicit_bzero(bearer, strlen(bearer));
+        free(bearer);
+    }
+    if (!fits)
+        end(get, HTTP_BROKEN, "the token is too long for a header");
+    return fits ? 0 : -1;
+}
+
+static void read_head(struct http_get *get, struct lws *wsi)
+{
+    get->status = (int)lws_http_client_http_response(wsi);
+    if (lws_hdr_copy(wsi, get->type, sizeof get->type, WSI_TOKEN_HTTP_CONTENT_TYPE) < 0)
+        get->type[0] = '\0';
+    get->type[strcspn(get->type, "; \t")] = '\0';
+    for (char *c = get->type; *c; c++)
+        *c = (char)tolower((unsigned char)*c);
+    if (lws_hdr_copy(wsi, get->location, sizeof get->location, WSI_TOKEN_HTTP_LOCATION) < 0)
+        get->location[0] = '\0';
+}
+
+static int add_body(struct http_get *get, const void *bytes, size_t len)
+{
+    if (len > get->max_body - get->body.len) {
+        end(get, HTTP_TOO_LARGE, "");
+        return -1;
+    }
+    buf_add(&get->body, bytes, len);
+    return 0;
+}
+
+/* libwebsockets says "conn fail: 111" or a phrase of its own. */
+static void describe_connect(char *out, size_t size, const char *text, size_t len)
+{
+    char line[128];
+    snprintf(line, sizeof line, "%.*s", (int)(len < sizeof line ? len : sizeof line - 1), text);
+    const char *number = strrchr(line, ' ');
+    int64_t code;
+    bool known = number && text_starts(line, "conn") && text_to_int(number + 1, 1, 200, &code);
+    text_copy(out, size, known ? strerror((int)code) : line);
+    if (known)
+        *out = (char)tolower((unsigned char)*out);
+}
+
+static void on_error(struct http_get *get, const char *text, size_t len)
+{
+    char why[128] = "";
+    if (text)
+        describe_connect(why, sizeof why, text, len);
+    end(get, HTTP_NO_CONNECT, why);
+}
+
+/* What is left in libwebsockets' buffer comes back as LWS_CALLBACK_RECEIVE_CLIENT_HTTP_READ. */
+static int drain(struct lws *wsi)
+{
+    char space[LWS_PRE + 16384];
+    char *at = space + LWS_PRE;
+    int len = (int)sizeof space - LWS_PRE;
+    return lws_http_client_read(wsi, &at, &len) < 0 ? -1 : 0;
+}
+
+static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
+                   size_t len)
+{
+    (void)user;
+    struct http_get *get = wsi ? lws_get_opaque_user_data(wsi) : NULL;
+    if (!get)
+        return 0;
+    switch ((int)reason) {
+    case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER:
+        return add_headers(get, wsi, in, len);
+    case LWS_CALLBACK_ESTABLISHED_CLIENT_HTTP:
+        read_head(get, wsi);
+        return 0;
+    case LWS_CALLBACK_RECEIVE_CLIENT_HTTP:
+        return drain(wsi);
+    case LWS_CALLBACK_RECEIVE_CLIENT_HTTP_READ:
+        return get->ended ? -1 : add_body(get, in, len);
+    case LWS_CALLBACK_COMPLETED_CLIENT_HTTP:
+        end(get, HTTP_ANSWERED, "");
+        return -1; /* close: a request has its own connection */
+    case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
+        get->wsi = NULL;
+        on_error(get, in, len);
+        return 0;
+    case LWS_CALLBACK_CLOSED_CLIENT_HTTP:
+    case LWS_CALLBACK_WSI_DESTROY:
+        get->wsi = NULL;
+        lws_set_opaque_user_data(wsi, NULL);
+        end(get, get->status ? HTTP_ANSWERED : HTTP_BROKEN, "the connection was closed");
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+static const struct lws_protocols protocols[] = {
+    {.name = vhost_name, .callback = on_http, .rx_buffer_size = 65536},
+    {0},
+};
+
+/* One for the life of the context: a vhost cannot go while a dying wsi is on it. */
+static struct lws_vhost *find_vhost(const struct http_request *request)
+{
+    struct lws_vhost *vhost = lws_get_vhost_by_name(request->context, vhost_name);
+    if (vhost)
+        return vhost;
+    const struct lws_context_creation_info info = {
+        .port = CONTEXT_PORT_NO_LISTEN,
+        .options = request->tls ? LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT : 0,
+        .protocols = protocols,
+        .vhost_name = vhost_name,
+    };
+    return lws_create_vhost(request->context, &info);
+}
+
+static void start(lws_sorted_usec_list_t *sul)
+{
+    struct http_get *get = lws_container_of(sul, struct http_get, sul);
+    lws_sul_schedule(get->context, 0, &get->sul, expire, get->deadline_ms * LWS_US_PER_MS);
+    struct lws_client_connect_info info = {
+        .context = get->context,
+        .address = get->host,
+        .port = get->port,
+        .ssl_connection = LCCSCF_HTTP_NO_FOLLOW_REDIRECT | (get->tls ? LCCSCF_USE_SSL : 0),
+        .path = get->path,
+        .host = get->host_header,
+        .method = "GET",
+        .alpn = "http/1.1",
+        .vhost = lws_get_vhost_by_name(get->context, vhost_name),
+        .protocol = vhost_name,
+        .local_protocol_name = vhost_name,
+        .opaque_user_data = get,
+        .pwsi = &get->wsi,
+    };
+    if (!info.vhost)
+        end(get, HTTP_NO_CONNECT, "no HTTP client could be made");
+    else if (!lws_client_connect_via_info(&info)) {
+        get->wsi = NULL;
+        end(get, HTTP_NO_CONNECT, "");
+    }
+}
+
+struct http_get *http_get(const struct http_request *request, http_fn fn, void *arg)
+{
+    struct http_get *get = mem_alloc(sizeof *get);
+    uint16_t usual = request->tls ? 443 : 80;
+    bool v6 = strchr(request->host, ':') != NULL;
+    *get = (struct http_get){
+        .context = request->context,
+        .fn = fn,
+        .arg = arg,
+        .host = mem_string(request->host),
+        .path = mem_string(request->path),
+        .token = mem_string(request->token),
+        .host_header = mem_format(v6 ? "[%s]" : "%s", request->host),
+        .port = request->port,
+        .tls = request->tls,
+        .deadline_ms = request->deadline_ms,
+        .max_body = request->max_body,
+    };
+    if (request->port != usual) {
+        char *bare = get->host_header;
+        get->host_header = mem_format("%s:%u", bare, request->port);
+        free(bare);
+    }
+    find_vhost(request);
+    lws_sul_schedule(get->context, 0, &get->sul, start, 1);
+    return get;
+}
+
+void http_cancel(struct http_get **get)
+{
+    if (*get)
+        get_free(*get);
+    *get = NULL;
+}

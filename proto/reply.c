@@ -1,0 +1,349 @@
+#include "proto/reply.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "core_worker.pb-c.h"
+#include "gcs.pb-c.h"
+#include "proto/request.h"
+#include "proto/stats_wire.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* enum WorkerExitType; the numbers are the same in 2.9.3 and 2.60.0. */
+static const char *const exit_types[] = {"SYSTEM_ERROR", "INTENDED_SYSTEM_EXIT", "USER_ERROR",
+                                         "INTENDED_USER_EXIT", "NODE_OUT_OF_MEMORY"};
+/* enum ActorTableData.ActorState; the same in 2.9.3 and 2.60.0. */
+static const char *const actor_states[] = {"DEPENDENCIES_UNREADY", "PENDING_CREATION", "ALIVE",
+                                           "RESTARTING", "DEAD"};
+enum { WORKER_TYPE_DRIVER = 1, NODE_ALIVE = 0 };
+
+/* A copy of the name, or of the number if it is newer than this table. */
+static char *name_of(const char *const *names, size_t count, int32_t value)
+{
+    if (value >= 0 && (size_t)value < count)
+        return mem_string(names[value]);
+    return mem_format("%d", value);
+}
+
+#define NAME_OF(names, value) name_of(names, sizeof(names) / sizeof *(names), value)
+
+static bool is_nil(ProtobufCBinaryData id)
+{
+    for (size_t i = 0; i < id.len; i++)
+        if (id.data[i] != 0xFF)
+            return false;
+    return true;
+}
+
+/* `out` has room for ID_TEXT(len). */
+static void set_id(char *out, size_t len, ProtobufCBinaryData id)
+{
+    if (id.len == len && !is_nil(id))
+        text_hex(id.data, id.len, out);
+    else
+        *out = '\0';
+}
+
+static uint16_t port_of(int64_t number)
+{
+    return number > 0 && number <= UINT16_MAX ? (uint16_t)number : 0;
+}
+
+/* A time or count that Ray has as uint64. */
+static int64_t signed_of(uint64_t number)
+{
+    return number > INT64_MAX ? 0 : (int64_t)number;
+}
+
+/* protobuf-c gives NULL for malformed bytes. */
+static int malformed(const char *what, struct err *err)
+{
+    err_set(err, ERR_FAILED, "the cluster's answer about %s could not be read", what);
+    return err_hint(err, "is this a Ray cluster of version 2.9 or later?");
+}
+
+static int check_status(const RayWire__GcsStatus *status, const char *what, struct err *err)
+{
+    if (!status || status->code == 0)
+        return 0;
+    char *words = text_printable(status->message, strlen(status->message), "");
+    err_set(err, ERR_FAILED, "the GCS did not tell about %s", what);
+    err_why(err, "%s (status %d)", words, status->code);
+    free(words);
+    return -1;
+}
+
+/* --- workers --- */
+
+static void set_worker(struct ray_worker *out, const RayWire__WorkerTableData *in)
+{
+    const RayWire__Address *address = in->worker_address;
+    if (address) {
+        set_id(out->worker_id, ID_UNIQUE_BYTES, address->worker_id);
+        set_id(out->node_id, ID_UNIQUE_BYTES, address->node_id);
+        out->port = port_of(address->port);
+    }
+    out->ip = mem_string(address ? address->ip_address : "");
+    out->pid = in->pid;
+    out->is_alive = in->is_alive;
+    out->is_driver = in->worker_type == WORKER_TYPE_DRIVER;
+    out->debugger_port = port_of(in->debugger_port);
+    out->paused_threads = in->num_paused_threads;
+    out->start_ms = signed_of(in->start_time_ms);
+    out->end_ms = signed_of(in->end_time_ms);
+    if (in->is_alive)
+        return;
+    if (in->exit_is_case == RAY_WIRE__WORKER_TABLE_DATA__EXIT_IS_EXIT_TYPE)
+        out->exit_type = NAME_OF(exit_types, in->exit_type);
+    if (*in->exit_detail)
+        out->exit_detail = mem_string(in->exit_detail);
+}
+
+int reply_workers(const uint8_t *bytes, size_t len, struct ray_worker **out, size_t *count,
+                  struct err *err)
+{
+    RayWire__GetAllWorkerInfoReply *reply =
+        ray_wire__get_all_worker_info_reply__unpack(NULL, len, bytes);
+    if (!reply)
+        return malformed("its workers", err);
+    int failed = check_status(reply->status, "its workers", err);
+    if (!failed) {
+        *count = reply->n_worker_table_data;
+        *out = mem_array(*count, sizeof **out);
+        for (size_t i = 0; i < *count; i++)
+            set_worker(&(*out)[i], reply->worker_table_data[i]);
+    }
+    ray_wire__get_all_worker_info_reply__free_unpacked(reply, NULL);
+    return failed;
+}
+
+/* --- tasks --- */
+
+/* When the attempt began to run, in ms; 0 if it did not yet. */
+static int64_t running_ms(const RayWire__TaskStateUpdate *in, int running)
+{
+    int64_t ns = in->running_ts;
+    for (size_t i = 0; i < in->n_state_ts_ns; i++)
+        if (in->state_ts_ns[i]->state == running)
+            ns = in->state_ts_ns[i]->ns;
+    return ns > 0 ? ns / 1000000 : 0;
+}
+
+static void set_task(struct ray_task *out, const RayWire__TaskEvents *in, int running)
+{
+    const RayWire__TaskInfoEntry *info = in->task_info;
+    const RayWire__TaskStateUpdate *state = in->state_updates;
+    set_id(out->task_id, ID_TASK_BYTES, in->task_id);
+    set_id(out->job_id, ID_JOB_BYTES, in->job_id);
+    out->attempt = in->attempt_number;
+    out->name = mem_string(info ? info->name : "");
+    out->func_or_class = mem_string(info ? info->func_or_class_name : "");
+    if (info) {
+        set_id(out->actor_id, ID_ACTOR_BYTES, info->actor_id);
+        if (!*out->job_id)
+            set_id(out->job_id, ID_JOB_BYTES, info->job_id);
+    }
+    if (state) {
+        set_id(out->node_id, ID_UNIQUE_BYTES, state->node_id);
+        set_id(out->worker_id, ID_UNIQUE_BYTES, state->worker_id);
+        out->pid = state->worker_pid;
+        out->running_ms = running_ms(state, running);
+    }
+}
+
+/* Whether `events` has a later attempt of the same task than its `index`th. Quadratic, but we ask
+ * for one task at a time, and it has few attempts. */
+static bool is_superseded(RayWire__TaskEvents *const *events, size_t count, size_t index)
+{
+    const RayWire__TaskEvents *one = events[index];
+    for (size_t i = 0; i < count; i++) {
+        const RayWire__TaskEvents *other = events[i];
+        bool same = i != index && other->task_id.len == one->task_id.len &&
+                    (one->task_id.len == 0 ||
+                     memcmp(other->task_id.data, one->task_id.data, one->task_id.len) == 0);
+        if (same && (other->attempt_number > one->attempt_number ||
+                     (other->attempt_number == one->attempt_number && i > index)))
+            return true;
+    }
+    return false;
+}
+
+int reply_tasks(const uint8_t *bytes, size_t len, struct ray_version version, struct ray_task **out,
+                size_t *count, struct err *err)
+{
+    RayWire__GetTaskEventsReply *reply = ray_wire__get_task_events_reply__unpack(NULL, len, bytes);
+    if (!reply)
+        return malformed("a task", err);
+    int failed = check_status(reply->status, "a task", err);
+    if (!failed) {
+        int running = task_status_running(version);
+        *count = 0;
+        *out = mem_array(reply->n_events_by_task, sizeof **out);
+        for (size_t i = 0; i < reply->n_events_by_task; i++)
+            if (!is_superseded(reply->events_by_task, reply->n_events_by_task, i))
+                set_task(&(*out)[(*count)++], reply->events_by_task[i], running);
+    }
+    ray_wire__get_task_events_reply__free_unpacked(reply, NULL);
+    return failed;
+}
+
+/* --- actors, nodes, jobs --- */
+
+static void set_actor(struct ray_actor *out, const RayWire__ActorTableData *in)
+{
+    set_id(out->actor_id, ID_ACTOR_BYTES, in->actor_id);
+    set_id(out->job_id, ID_JOB_BYTES, in->job_id);
+    set_id(out->node_id, ID_UNIQUE_BYTES, in->node_id);
+    if (!*out->node_id && in->address)
+        set_id(out->node_id, ID_UNIQUE_BYTES, in->address->node_id);
+    out->class_name = mem_string(in->class_name);
+    out->name = mem_string(in->name);
+    out->repr_name = mem_string(in->repr_name);
+    out->state = NAME_OF(actor_states, in->state);
+    out->pid = in->pid;
+}
+
+int reply_actors(const uint8_t *bytes, size_t len, struct ray_actor **out, size_t *count,
+                 struct err *err)
+{
+    RayWire__GetAllActorInfoReply *reply =
+        ray_wire__get_all_actor_info_reply__unpack(NULL, len, bytes);
+    if (!reply)
+        return malformed("its actors", err);
+    int failed = check_status(reply->status, "its actors", err);
+    if (!failed) {
+        *count = reply->n_actor_table_data;
+        *out = mem_array(*count, sizeof **out);
+        for (size_t i = 0; i < *count; i++)
+            set_actor(&(*out)[i], reply->actor_table_data[i]);
+    }
+    ray_wire__get_all_actor_info_reply__free_unpacked(reply, NULL);
+    return failed;
+}
+
+static void set_node(struct ray_node *out, const RayWire__GcsNodeInfo *in)
+{
+    set_id(out->node_id, ID_UNIQUE_BYTES, in->node_id);
+    out->ip = mem_string(in->node_manager_address);
+    out->hostname = mem_string(in->node_manager_hostname);
+    out->manager_port = port_of(in->node_manager_port);
+    out->is_alive = in->state == NODE_ALIVE;
+    out->is_head = in->is_head_node;
+}
+
+int reply_nodes(const uint8_t *bytes, size_t len, struct ray_node **out, size_t *count,
+                struct err *err)
+{
+    RayWire__GetAllNodeInfoReply *reply =
+        ray_wire__get_all_node_info_reply__unpack(NULL, len, bytes);
+    if (!reply)
+        return malformed("its nodes", err);
+    int failed = check_status(reply->status, "its nodes", err);
+    if (!failed) {
+        *count = reply->n_node_info_list;
+        *out = mem_array(*count, sizeof **out);
+        for (size_t i = 0; i < *count; i++)
+            set_node(&(*out)[i], reply->node_info_list[i]);
+    }
+    ray_wire__get_all_node_info_reply__free_unpacked(reply, NULL);
+    return failed;
+}
+
+static void set_job(struct ray_job *out, const RayWire__JobTableData *in)
+{
+    set_id(out->job_id, ID_JOB_BYTES, in->job_id);
+    out->is_dead = in->is_dead;
+    out->entrypoint = mem_string(in->entrypoint);
+    out->driver_ip = mem_string(in->driver_ip_address);
+    out->driver_pid = in->driver_pid;
+}
+
+int reply_jobs(const uint8_t *bytes, size_t len, struct ray_job **out, size_t *count,
+               struct err *err)
+{
+    RayWire__GetAllJobInfoReply *reply = ray_wire__get_all_job_info_reply__unpack(NULL, len, bytes);
+    if (!reply)
+        return malformed("its jobs", err);
+    int failed = check_status(reply->status, "its jobs", err);
+    if (!failed) {
+        *count = reply->n_job_info_list;
+        *out = mem_array(*count, sizeof **out);
+        for (size_t i = 0; i < *count; i++)
+            set_job(&(*out)[i], reply->job_info_list[i]);
+    }
+    ray_wire__get_all_job_info_reply__free_unpacked(reply, NULL);
+    return failed;
+}
+
+/* --- a worker's own words --- */
+
+static bool set_stats_v1(struct ray_worker_stats *out, ProtobufCBinaryData bytes)
+{
+    RayWire__CoreWorkerStatsV1 *in =
+        ray_wire__core_worker_stats_v1__unpack(NULL, bytes.len, bytes.data);
+    if (!in)
+        return false;
+    set_id(out->worker_id, ID_UNIQUE_BYTES, in->worker_id);
+    set_id(out->actor_id, ID_ACTOR_BYTES, in->actor_id);
+    set_id(out->job_id, ID_JOB_BYTES, in->job_id);
+    out->pid = in->pid;
+    out->running_tasks = in->num_running_tasks;
+    ray_wire__core_worker_stats_v1__free_unpacked(in, NULL);
+    return true;
+}
+
+static bool set_stats_v2(struct ray_worker_stats *out, ProtobufCBinaryData bytes)
+{
+    RayWire__CoreWorkerStatsV2 *in =
+        ray_wire__core_worker_stats_v2__unpack(NULL, bytes.len, bytes.data);
+    if (!in)
+        return false;
+    set_id(out->worker_id, ID_UNIQUE_BYTES, in->worker_id);
+    set_id(out->actor_id, ID_ACTOR_BYTES, in->actor_id);
+    set_id(out->job_id, ID_JOB_BYTES, in->job_id);
+    out->pid = in->pid;
+    out->running_tasks = in->num_running_tasks;
+    ray_wire__core_worker_stats_v2__free_unpacked(in, NULL);
+    return true;
+}
+
+static bool set_stats(struct ray_worker_stats *out, ProtobufCBinaryData bytes)
+{
+    switch (stats_numbering_of(bytes.data, bytes.len)) {
+    case STATS_V1:
+        return set_stats_v1(out, bytes);
+    case STATS_V2:
+        return set_stats_v2(out, bytes);
+    case STATS_UNKNOWN:
+        break;
+    }
+    return false;
+}
+
+/* Ids of another length are left out; `running_tasks` still counts them. */
+static void set_running(struct ray_worker_stats *out, const RayWire__GetCoreWorkerStatsReply *in)
+{
+    out->running_task_ids = mem_array(in->n_running_task_ids, sizeof *out->running_task_ids);
+    for (size_t i = 0; i < in->n_running_task_ids; i++) {
+        char *id = out->running_task_ids[out->running_task_id_count];
+        set_id(id, ID_TASK_BYTES, in->running_task_ids[i]);
+        out->running_task_id_count += *id != '\0';
+    }
+}
+
+int reply_worker_stats(const uint8_t *bytes, size_t len, struct ray_worker_stats *out,
+                       struct err *err)
+{
+    *out = (struct ray_worker_stats){0};
+    RayWire__GetCoreWorkerStatsReply *reply =
+        ray_wire__get_core_worker_stats_reply__unpack(NULL, len, bytes);
+    int failed = !reply || !set_stats(out, reply->core_worker_stats);
+    if (failed)
+        err_set(err, ERR_FAILED, "the worker's answer about itself could not be read");
+    else
+        set_running(out, reply);
+    if (reply)
+        ray_wire__get_core_worker_stats_reply__free_unpacked(reply, NULL);
+    return failed ? -1 : 0;
+}

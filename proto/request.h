@@ -1,0 +1,47 @@
+/* Builds the requests whose shape depends on Ray's version or on what the caller gives. Pure.
+ *
+ * A filter that a GCS does not understand, or an id of the wrong length in it, ends the GCS process
+ * (ray-facts.md 0.1): what is built here is all that may carry an id. */
+#ifndef RAYDBG_PROTO_REQUEST_H
+#define RAYDBG_PROTO_REQUEST_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "proto/records.h"
+
+#include <stdbool.h>
+
+/* How GetTaskEvents takes a filter by task id. */
+enum task_filter {
+    TASK_FILTER_NONE, /* unknown: send no filter at all */
+    TASK_FILTER_V1,   /* Ray 2.9 to 2.40: the bare id */
+    TASK_FILTER_V2,   /* Ray 2.41 on: a list of (predicate, id) */
+};
+
+/* V2 sent to a V1 GCS ends it. The releases 2.40.0 and 2.41.0, neighbours, were both read. NONE for
+ * an unknown version, one before 2.9, and 3.0.0, which is what every build from master calls
+ * itself, before and after the change. */
+enum task_filter task_filter_of(struct ray_version version);
+
+/* For 3.0.0: a request that harms neither kind of GCS and tells them apart. Its filter by name is a
+ * string to a V1 GCS, which finds no such task and answers with grpc's status 0 (measured: 2.9.3,
+ * 2.40.0), and a malformed message to a V2 GCS, which answers 13 INTERNAL "Unable to parse request"
+ * (measured: 2.44.1, 2.60.0). */
+bool task_filter_needs_probe(struct ray_version version);
+void request_filter_probe(struct buf *out);
+enum task_filter task_filter_from_probe(int grpc_status);
+
+/* TaskStatus's number of RUNNING: 6 up to 2.38, 8 from 2.39 on (neighbours, both read). */
+int task_status_running(struct ray_version version);
+
+/* All of these append the encoded request to `out`. */
+
+/* Fails, and adds nothing, unless `task_id` is 48 hex digits and `filter` is known. */
+int request_task(enum task_filter filter, const char *task_id, struct buf *out, struct err *err);
+/* Fails, and adds nothing, unless `worker_id` is 56 hex digits. */
+int request_worker_stats(const char *worker_id, struct buf *out, struct err *err);
+void request_jobs(struct buf *out);
+void request_kv_get(const char *space, const char *key, struct buf *out);
+void request_kv_keys(const char *space, const char *prefix, struct buf *out);
+
+#endif

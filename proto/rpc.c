@@ -1,0 +1,504 @@
+#include "proto/rpc.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "proto/rpc_error.h"
+#include "proto/rpc_target.h"
+
+#include <grpc/byte_buffer.h>
+#include <grpc/byte_buffer_reader.h>
+#include <grpc/grpc.h>
+#include <grpc/grpc_security.h>
+#include <grpc/support/alloc.h>
+#include <grpc/support/log.h>
+#include <grpc/support/time.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    DEFAULT_MAX_REPLY = 256 << 20,
+    MAX_METADATA = 64 << 10, /* an error's text travels there; grpc's default is 8 KiB */
+    /* So many deadlines in a row make a connection suspect: a peer that vanished without a FIN
+     * would otherwise be waited for until TCP gives up, after a quarter of an hour. */
+    DEADLINES_TO_RECONNECT = 2,
+};
+
+/* One call, from rpc_call() until its callback has run. Touched by the loop's thread before it is
+ * started and after it was taken from the mailbox, by grpc in between. */
+struct call {
+    struct call *next; /* in the mailbox */
+    struct call *flight_next, **flight_link;
+    struct rpc_channel *channel; /* NULL: refused, `refusal` says why */
+    struct err refusal;
+    grpc_call *call;
+    grpc_byte_buffer *request, *reply;
+    grpc_metadata_array initial, trailing;
+    grpc_status_code status;
+    grpc_slice details;
+    int64_t deadline_ms;
+    rpc_reply_fn fn;
+    void *arg;
+};
+
+/* Finished calls on their way from the queue's thread to the loop's. It outlives the rpc, because a
+ * posted deliver() may still be under way when the rpc goes: `rpc` is NULL from then on. */
+struct mailbox {
+    pthread_mutex_t lock;
+    struct call *first, **last;
+    int refs;    /* the rpc's, and a posted deliver()'s */
+    bool posted; /* a deliver() is under way */
+    struct rpc *rpc;
+};
+
+struct rpc_channel {
+    struct rpc_channel *next;
+    struct rpc *rpc;
+    char *address;
+    grpc_channel *channel; /* NULL until the first call, and after a failed one was dropped */
+    bool answered;
+    int deadlines; /* missed in a row */
+};
+
+struct rpc {
+    struct rpc_options options;
+    grpc_completion_queue *queue;
+    pthread_t thread;
+    grpc_channel_credentials *secrets; /* TLS or none; NULL until the first channel */
+    struct rpc_channel *channels;
+    struct call *in_flight;
+    struct mailbox *mailbox;
+    bool closing;
+};
+
+/* --- the mailbox --- */
+
+static void mailbox_unref(struct mailbox *box)
+{
+    pthread_mutex_lock(&box->lock);
+    bool last = --box->refs == 0;
+    pthread_mutex_unlock(&box->lock);
+    if (!last)
+        return;
+    pthread_mutex_destroy(&box->lock);
+    free(box);
+}
+
+static struct call *mailbox_take(struct mailbox *box)
+{
+    pthread_mutex_lock(&box->lock);
+    struct call *call = box->first;
+    if (call) {
+        box->first = call->next;
+        if (!box->first)
+            box->last = &box->first;
+    }
+    pthread_mutex_unlock(&box->lock);
+    return call;
+}
+
+static void finish(struct rpc *rpc, struct call *call);
+
+/* Posted to the loop. A callback may destroy the rpc: its remaining calls have then been finished
+ * there. */
+static void deliver(void *arg)
+{
+    struct mailbox *box = arg;
+    pthread_mutex_lock(&box->lock);
+    box->posted = false;
+    pthread_mutex_unlock(&box->lock);
+    struct call *call;
+    while (box->rpc && (call = mailbox_take(box)))
+        finish(box->rpc, call);
+    mailbox_unref(box);
+}
+
+/* From any thread. */
+static void mailbox_put(struct rpc *rpc, struct call *call)
+{
+    struct mailbox *box = rpc->mailbox;
+    pthread_mutex_lock(&box->lock);
+    call->next = NULL;
+    *box->last = call;
+    box->last = &call->next;
+    bool post = !box->posted;
+    box->refs += post;
+    box->posted = true;
+    pthread_mutex_unlock(&box->lock);
+    if (post)
+        rpc->options.post(rpc->options.post_context, deliver, box);
+}
+
+static void *drain_queue(void *arg)
+{
+    struct rpc *rpc = arg;
+    for (;;) {
+        grpc_event event =
+            grpc_completion_queue_next(rpc->queue, gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL);
+        if (event.type == GRPC_QUEUE_SHUTDOWN)
+            return NULL;
+        if (event.type == GRPC_OP_COMPLETE)
+            mailbox_put(rpc, event.tag);
+    }
+}
+
+/* --- start and end --- */
+
+static void log_from_grpc(gpr_log_func_args *args)
+{
+    log_debug("grpc: %s", args->message);
+}
+
+/* Signals are the main thread's: neither ours nor grpc's threads take one. */
+static void start_threads(struct rpc *rpc)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    grpc_init();
+    rpc->queue = grpc_completion_queue_create_for_next(NULL);
+    int failed = pthread_create(&rpc->thread, NULL, drain_queue, rpc);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed) {
+        log_error("no thread for gRPC: %s", strerror(failed));
+        abort();
+    }
+}
+
+struct rpc *rpc_create(const struct rpc_options *options)
+{
+    struct rpc *rpc = mem_alloc(sizeof *rpc);
+    rpc->options = *options;
+    if (!rpc->options.max_reply)
+        rpc->options.max_reply = DEFAULT_MAX_REPLY;
+    if (rpc->options.max_reply > INT_MAX)
+        rpc->options.max_reply = INT_MAX;
+    rpc->mailbox = mem_alloc(sizeof *rpc->mailbox);
+    pthread_mutex_init(&rpc->mailbox->lock, NULL);
+    rpc->mailbox->last = &rpc->mailbox->first;
+    rpc->mailbox->refs = 1;
+    rpc->mailbox->rpc = rpc;
+    gpr_set_log_function(log_from_grpc);
+    /* getaddrinfo() knows what the user's other programs know (/etc/hosts, nsswitch); c-ares not.
+     */
+    setenv("GRPC_DNS_RESOLVER", "native", 0);
+    start_threads(rpc);
+    return rpc;
+}
+
+/* A channel that never connects, kept until the process ends: without any, grpc ends its threads,
+ * and that sleeps for some 3 ms, a third of a short command. With it nothing of grpc waits at exit
+ * (measured with grpc 1.51). */
+static void keep_grpc(void)
+{
+    static grpc_channel *anchor;
+    if (anchor)
+        return;
+    grpc_channel_credentials *none = grpc_insecure_credentials_create();
+    anchor = grpc_channel_create("ipv4:127.0.0.1:1", none, NULL);
+    grpc_channel_credentials_release(none);
+}
+
+void rpc_destroy(struct rpc **rpc)
+{
+    struct rpc *it = *rpc;
+    if (!it)
+        return;
+    *rpc = NULL;
+    it->closing = true;
+    for (struct call *call = it->in_flight; call; call = call->flight_next)
+        grpc_call_cancel(call->call, NULL);
+    grpc_completion_queue_shutdown(it->queue);
+    pthread_join(it->thread, NULL);
+    struct call *call;
+    while ((call = mailbox_take(it->mailbox)))
+        finish(it, call);
+    keep_grpc();
+    while (it->channels) {
+        struct rpc_channel *channel = it->channels;
+        it->channels = channel->next;
+        if (channel->channel)
+            grpc_channel_destroy(channel->channel);
+        free(channel->address);
+        free(channel);
+    }
+    if (it->secrets)
+        grpc_channel_credentials_release(it->secrets);
+    grpc_completion_queue_destroy(it->queue);
+    grpc_shutdown();
+    it->mailbox->rpc = NULL;
+    mailbox_unref(it->mailbox);
+    free(it);
+}
+
+/* --- channels --- */
+
+struct rpc_channel *rpc_channel(struct rpc *rpc, const char *host_port)
+{
+    for (struct rpc_channel *it = rpc->channels; it; it = it->next)
+        if (strcmp(it->address, host_port) == 0)
+            return it;
+    struct rpc_channel *channel = mem_alloc(sizeof *channel);
+    channel->rpc = rpc;
+    channel->address = mem_string(host_port);
+    channel->next = rpc->channels;
+    rpc->channels = channel;
+    return channel;
+}
+
+static grpc_channel_credentials *secrets_of(const struct credentials *credentials)
+{
+    if (!credentials || !credentials->use_tls)
+        return grpc_insecure_credentials_create();
+    grpc_ssl_pem_key_cert_pair pair = {credentials->tls_key, credentials->tls_cert};
+    return grpc_ssl_credentials_create(credentials->tls_ca, &pair, NULL, NULL);
+}
+
+static grpc_arg int_arg(const char *key, int value)
+{
+    return (grpc_arg){
+        .type = GRPC_ARG_INTEGER, .key = (char *)(uintptr_t)key, .value.integer = value};
+}
+
+static void channel_open(struct rpc_channel *channel)
+{
+    struct rpc *rpc = channel->rpc;
+    char *target = rpc_target(channel->address);
+    if (!target)
+        return;
+    grpc_arg args[] = {
+        int_arg(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, (int)rpc->options.max_reply),
+        int_arg(GRPC_ARG_MAX_METADATA_SIZE, MAX_METADATA),
+        /* Ray's own clients ignore http_proxy as well: a cluster is not behind one. */
+        int_arg(GRPC_ARG_ENABLE_HTTP_PROXY, 0),
+        int_arg(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1),
+        /* So that a channel that is opened anew has a new connection. */
+        int_arg(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1),
+    };
+    grpc_channel_args all = {sizeof args / sizeof *args, args};
+    if (!rpc->secrets)
+        rpc->secrets = secrets_of(rpc->options.credentials);
+    channel->channel = grpc_channel_create(target, rpc->secrets, &all);
+    free(target);
+}
+
+/* --- calls --- */
+
+static struct call *call_new(rpc_reply_fn fn, void *arg)
+{
+    struct call *call = mem_alloc(sizeof *call);
+    call->fn = fn;
+    call->arg = arg;
+    call->details = grpc_empty_slice();
+    grpc_metadata_array_init(&call->initial);
+    grpc_metadata_array_init(&call->trailing);
+    return call;
+}
+
+/* grpc copies what it is given before grpc_call_start_batch() returns, but for `call`'s own fields.
+ * The token is plain metadata: call credentials would be refused on a channel without TLS. */
+static grpc_call_error call_start(struct call *call)
+{
+    const struct credentials *credentials = call->channel->rpc->options.credentials;
+    const char *token = credentials ? credentials->token : NULL;
+    char *bearer = token ? mem_format("Bearer %s", token) : NULL;
+    grpc_metadata header = {0};
+    if (bearer) {
+        header.key = grpc_slice_from_static_string("authorization");
+        header.value = grpc_slice_from_copied_string(bearer);
+        explicit_bzero(bearer, strlen(bearer));
+        free(bearer);
+    }
+    grpc_op ops[] = {
+        {.op = GRPC_OP_SEND_INITIAL_METADATA,
+         .data.send_initial_metadata = {.count = token ? 1 : 0, .metadata = &header}},
+        {.op = GRPC_OP_SEND_MESSAGE, .data.send_message.send_message = call->request},
+        {.op = GRPC_OP_SEND_CLOSE_FROM_CLIENT},
+        {.op = GRPC_OP_RECV_INITIAL_METADATA,
+         .data.recv_initial_metadata.recv_initial_metadata = &call->initial},
+        {.op = GRPC_OP_RECV_MESSAGE, .data.recv_message.recv_message = &call->reply},
+        {.op = GRPC_OP_RECV_STATUS_ON_CLIENT,
+         .data.recv_status_on_client = {.trailing_metadata = &call->trailing,
+                                        .status = &call->status,
+                                        .status_details = &call->details}},
+    };
+    grpc_call_error error =
+        grpc_call_start_batch(call->call, ops, sizeof ops / sizeof *ops, call, NULL);
+    if (token)
+        grpc_slice_unref(header.value);
+    return error;
+}
+
+static void flight_add(struct rpc *rpc, struct call *call)
+{
+    call->flight_next = rpc->in_flight;
+    call->flight_link = &rpc->in_flight;
+    if (call->flight_next)
+        call->flight_next->flight_link = &call->flight_next;
+    rpc->in_flight = call;
+}
+
+static void flight_remove(struct call *call)
+{
+    if (!call->flight_link)
+        return;
+    *call->flight_link = call->flight_next;
+    if (call->flight_next)
+        call->flight_next->flight_link = call->flight_link;
+    call->flight_link = NULL;
+}
+
+void rpc_refuse(struct rpc *rpc, const struct err *err, rpc_reply_fn fn, void *arg)
+{
+    struct call *call = call_new(fn, arg);
+    call->refusal = *err;
+    mailbox_put(rpc, call);
+}
+
+/* Opens the channel if need be; true, with the reason, if no call may be made. */
+static bool refused(struct rpc_channel *channel, struct err *err)
+{
+    *err = (struct err){0};
+    if (channel->rpc->closing) {
+        err_set(err, ERR_FAILED, "the connection to %s is being closed", channel->address);
+        return true;
+    }
+    if (!channel->channel)
+        channel_open(channel);
+    if (!channel->channel) {
+        err_set(err, ERR_USAGE, "\"%s\" is not an address", channel->address);
+        err_hint(err, "give HOST:PORT, for example 10.0.0.7:6379 or [fd00::7]:6379");
+    }
+    return !channel->channel;
+}
+
+void rpc_call(struct rpc_channel *channel, const char *method, const uint8_t *request, size_t len,
+              int64_t deadline_ms, rpc_reply_fn fn, void *arg)
+{
+    struct rpc *rpc = channel->rpc;
+    struct err err;
+    if (refused(channel, &err)) {
+        rpc_refuse(rpc, &err, fn, arg);
+        return;
+    }
+    struct call *call = call_new(fn, arg);
+    call->channel = channel;
+    call->deadline_ms = deadline_ms;
+    grpc_slice path = grpc_slice_from_copied_string(method);
+    gpr_timespec deadline =
+        gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(deadline_ms, GPR_TIMESPAN));
+    call->call = grpc_channel_create_call(channel->channel, NULL, GRPC_PROPAGATE_DEFAULTS,
+                                          rpc->queue, path, NULL, deadline, NULL);
+    grpc_slice_unref(path);
+    grpc_slice body = grpc_slice_from_copied_buffer((const char *)request, len);
+    call->request = grpc_raw_byte_buffer_create(&body, 1);
+    grpc_slice_unref(body);
+    flight_add(rpc, call);
+    grpc_call_error error = call_start(call);
+    if (error != GRPC_CALL_OK) { /* a mistake of ours, such as bad metadata */
+        err_set(&call->refusal, ERR_FAILED, "gRPC refused a call to %s", channel->address);
+        err_why(&call->refusal, "%s", grpc_call_error_to_string(error));
+        mailbox_put(rpc, call);
+    }
+}
+
+/* --- replies --- */
+
+static void call_free(struct call *call)
+{
+    flight_remove(call);
+    grpc_metadata_array_destroy(&call->initial);
+    grpc_metadata_array_destroy(&call->trailing);
+    grpc_slice_unref(call->details);
+    if (call->request)
+        grpc_byte_buffer_destroy(call->request);
+    if (call->reply)
+        grpc_byte_buffer_destroy(call->reply);
+    if (call->call)
+        grpc_call_unref(call->call);
+    free(call);
+}
+
+/* Drops a connection that failed; the next call opens a new one. So a call never waits for grpc's
+ * backoff (who polls has its own), and workers that are gone leave nothing behind but an address.
+ */
+static void channel_judge(struct rpc_channel *channel, grpc_status_code status)
+{
+    bool late = status == GRPC_STATUS_DEADLINE_EXCEEDED;
+    bool lost = status == GRPC_STATUS_UNAVAILABLE;
+    channel->deadlines = late ? channel->deadlines + 1 : 0;
+    if (!late && !lost && status != GRPC_STATUS_CANCELLED)
+        channel->answered = true;
+    if ((lost || channel->deadlines >= DEADLINES_TO_RECONNECT) && channel->channel) {
+        grpc_channel_destroy(channel->channel);
+        channel->channel = NULL;
+        channel->deadlines = 0;
+    }
+}
+
+static void explain(struct call *call, struct err *err)
+{
+    const struct rpc_options *options = &call->channel->rpc->options;
+    char *details = grpc_slice_to_c_string(call->details);
+    struct rpc_failure failure = {
+        .status = (int)call->status,
+        .details = details,
+        .address = call->channel->address,
+        .answered = call->channel->answered,
+        .deadline_ms = call->deadline_ms,
+        .max_reply = options->max_reply,
+        .credentials = options->credentials,
+    };
+    rpc_error(&failure, err);
+    log_debug("grpc: status %d from %s: %s", failure.status, failure.address, details);
+    gpr_free(details);
+}
+
+/* Gives the reply's bytes; `slice` keeps them. False if there are none. */
+static bool read_reply(struct call *call, grpc_slice *slice)
+{
+    grpc_byte_buffer_reader reader;
+    if (!call->reply || !grpc_byte_buffer_reader_init(&reader, call->reply))
+        return false;
+    *slice = grpc_byte_buffer_reader_readall(&reader);
+    grpc_byte_buffer_reader_destroy(&reader);
+    return true;
+}
+
+/* Fills `reply`, and `err` or `bytes`, which its fields then point at. */
+static void conclude(struct rpc *rpc, struct call *call, struct rpc_reply *reply, struct err *err,
+                     grpc_slice *bytes)
+{
+    *reply = (struct rpc_reply){.status = (int)GRPC_STATUS_CANCELLED, .err = err};
+    *err = call->refusal;
+    if (err->code)
+        return;
+    reply->status = (int)call->status;
+    channel_judge(call->channel, call->status);
+    if (call->status == GRPC_STATUS_OK && read_reply(call, bytes)) {
+        reply->bytes = GRPC_SLICE_START_PTR(*bytes);
+        reply->len = GRPC_SLICE_LENGTH(*bytes);
+        reply->err = NULL;
+    } else if (rpc->closing) {
+        err_set(err, ERR_FAILED, "the call to %s was cancelled", call->channel->address);
+    } else {
+        explain(call, err);
+    }
+}
+
+/* On the loop's thread. Nothing of the rpc is touched after the callback, which may destroy it. */
+static void finish(struct rpc *rpc, struct call *call)
+{
+    struct rpc_reply reply;
+    struct err err;
+    grpc_slice bytes = grpc_empty_slice();
+    conclude(rpc, call, &reply, &err, &bytes);
+    rpc_reply_fn fn = call->fn;
+    void *arg = call->arg;
+    call_free(call);
+    fn(arg, &reply);
+    grpc_slice_unref(bytes);
+}

@@ -1,0 +1,53 @@
+/* Unary gRPC calls on grpc core. One thread drains the completion queue and only posts: every
+ * callback runs on the thread that the `post` function delivers to (the event loop's). */
+#ifndef RAYDBG_PROTO_RPC_H
+#define RAYDBG_PROTO_RPC_H
+
+#include "base/err.h"
+#include "proto/credentials.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct rpc;
+struct rpc_channel;
+
+/* Runs fn(arg) later on the loop's thread; callable from any thread. */
+typedef void (*rpc_post_fn)(void *context, void (*fn)(void *arg), void *arg);
+
+struct rpc_options {
+    const struct credentials *credentials; /* borrowed for the lifetime of the rpc */
+    rpc_post_fn post;
+    void *post_context;
+    size_t max_reply; /* bytes; 0 for the default of 256 MiB */
+};
+
+/* `bytes` is borrowed for the call. On failure `err` is set: unreachable (with the address), denied
+ * (a token is missing or wrong), deadline, a reply too large, or the server's own words; and
+ * `status` is grpc's code (12 = UNIMPLEMENTED). */
+struct rpc_reply {
+    const uint8_t *bytes;
+    size_t len;
+    int status;
+    const struct err *err; /* NULL on success */
+};
+
+typedef void (*rpc_reply_fn)(void *arg, const struct rpc_reply *reply);
+
+struct rpc *rpc_create(const struct rpc_options *options);
+/* Cancels what is in flight; each callback still runs, with an error, before this returns. */
+void rpc_destroy(struct rpc **rpc);
+
+/* A channel per address is kept and reused; it lives as long as the rpc. */
+struct rpc_channel *rpc_channel(struct rpc *rpc, const char *host_port);
+
+/* `method` is "/ray.rpc.Service/Method". The request is copied. The callback runs exactly once and
+ * never from within this call. */
+void rpc_call(struct rpc_channel *channel, const char *method, const uint8_t *request, size_t len,
+              int64_t deadline_ms, rpc_reply_fn fn, void *arg);
+
+/* As rpc_call(), but sends nothing and gives `err` to the callback: for who refuses a request and
+ * may not call back from within the call that asked. */
+void rpc_refuse(struct rpc *rpc, const struct err *err, rpc_reply_fn fn, void *arg);
+
+#endif
