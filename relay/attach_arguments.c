@@ -1,0 +1,185 @@
+#include "relay/attach_arguments.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int wrong_type(struct err *err, const char *name, const char *expected)
+{
+    err_set(err, ERR_USAGE, "attach: \"%s\" must be %s", name, expected);
+    return err_hint(err, "see the launch configuration in the README");
+}
+
+static int read_text(char **out, const char *json, struct span value, const char *name,
+                     struct err *err)
+{
+    free(*out);
+    *out = scan_string(json, value);
+    return *out ? 0 : wrong_type(err, name, "a string");
+}
+
+static int read_flag(bool *out, const char *json, struct span value, const char *name,
+                     struct err *err)
+{
+    return scan_boolean(json, value, out) ? 0 : wrong_type(err, name, "true or false");
+}
+
+static int read_address(struct attach_arguments *out, const char *json, struct span value,
+                        struct err *err)
+{
+    return read_text(&out->address, json, value, "address", err);
+}
+
+static int read_task(struct attach_arguments *out, const char *json, struct span value,
+                     struct err *err)
+{
+    return read_text(&out->task, json, value, "task", err);
+}
+
+static int read_sub_process(struct attach_arguments *out, const char *json, struct span value,
+                            struct err *err)
+{
+    return read_flag(&out->sub_process, json, value, "subProcess", err);
+}
+
+static int read_kill(struct attach_arguments *out, const char *json, struct span value,
+                     struct err *err)
+{
+    return read_flag(&out->kill, json, value, "kill", err);
+}
+
+static int read_no_tune(struct attach_arguments *out, const char *json, struct span value,
+                        struct err *err)
+{
+    return read_flag(&out->no_tune, json, value, "noTune", err);
+}
+
+static int read_connect(struct attach_arguments *out, const char *json, struct span value,
+                        struct err *err)
+{
+    char host[256];
+    struct span member;
+    int64_t port = 0;
+    bool good = false;
+    char *text = scan_string(json, value);
+    free(out->connect_host);
+    out->connect_host = NULL;
+    if (text && text_split_host_port(text, host, sizeof host, &out->connect_port)) {
+        out->connect_host = mem_string(host);
+        good = true;
+    } else if (!text && scan_find(json, value, "port", &member)) {
+        good = scan_integer(json, member, &port) && port > 0 && port < 65536;
+        out->connect_port = (uint16_t)port;
+        out->connect_host = scan_find(json, value, "host", &member) ? scan_string(json, member)
+                                                                    : mem_string("127.0.0.1");
+        good = good && out->connect_host;
+    }
+    free(text);
+    return good ? 0 : wrong_type(err, "connect", "\"HOST:PORT\" or {\"host\": …, \"port\": …}");
+}
+
+static int ignore(struct attach_arguments *out, const char *json, struct span value,
+                  struct err *err)
+{
+    (void)out, (void)json, (void)value, (void)err;
+    return 0;
+}
+
+/* Members that debugpy does not get. The last ones would send the adapter to another process. */
+static const struct own_member {
+    const char *name;
+    int (*read)(struct attach_arguments *out, const char *json, struct span value, struct err *err);
+} own_members[] = {
+    {"address", read_address}, {"task", read_task},
+    {"connect", read_connect}, {"subProcess", read_sub_process},
+    {"kill", read_kill},       {"noTune", read_no_tune},
+    {"token", ignore}, /* for a relay's port; a direct session has none */
+    {"relay", ignore},         {"justMyCode", ignore},
+    {"host", ignore},          {"port", ignore},
+    {"listen", ignore},        {"processId", ignore},
+    {"subProcessId", ignore},
+};
+
+/* What debugpy gets unless the client says something else. Both off: a stop is one thread's, a step
+ * moves one thread. With debugpy's defaults a step lets every other thread that waits at a
+ * breakpoint() run away, and on Python >= 3.12 such threads freeze half-way without any event. */
+static const char *const defaults_off[] = {"steppingResumesAllThreads", "stopAllThreadsOnSuspend"};
+
+static void add_defaults(struct buf *upstream, const char *json, struct span arguments)
+{
+    struct span value;
+    for (size_t i = 0; i < sizeof defaults_off / sizeof *defaults_off; i++)
+        if (!arguments.len || !scan_find(json, arguments, defaults_off[i], &value))
+            buf_printf(upstream, ",\"%s\":false", defaults_off[i]);
+}
+
+static const struct own_member *find_own(const char *json, struct span key)
+{
+    for (size_t i = 0; i < sizeof own_members / sizeof *own_members; i++)
+        if (scan_key_is(json, key, own_members[i].name))
+            return &own_members[i];
+    return NULL;
+}
+
+int attach_arguments_read(struct attach_arguments *out, const char *json, struct span arguments,
+                          struct err *err)
+{
+    *out = (struct attach_arguments){0};
+    struct buf upstream = {0};
+    size_t cursor = 0;
+    struct span key, value;
+    int rc = 0;
+    if (arguments.len && json[arguments.at] != '{')
+        rc = wrong_type(err, "arguments", "an object");
+    buf_add_string(&upstream, "{\"justMyCode\":false");
+    if (rc == 0)
+        add_defaults(&upstream, json, arguments);
+    while (rc == 0 && arguments.len && scan_member(json, arguments, &cursor, &key, &value)) {
+        const struct own_member *own = find_own(json, key);
+        if (own) {
+            rc = own->read(out, json, value, err);
+            continue;
+        }
+        buf_printf(&upstream, ",%.*s:%.*s", (int)key.len, json + key.at, (int)value.len,
+                   json + value.at);
+    }
+    buf_add_string(&upstream, "}");
+    out->upstream = buf_take(&upstream);
+    if (rc != 0)
+        attach_arguments_clear(out);
+    return rc;
+}
+
+void attach_arguments_clear(struct attach_arguments *arguments)
+{
+    free(arguments->address);
+    free(arguments->task);
+    free(arguments->connect_host);
+    free(arguments->upstream);
+    *arguments = (struct attach_arguments){0};
+}
+
+char *initialize_arguments(const char *json, struct span arguments, bool sub_process)
+{
+    struct buf out = {0};
+    size_t cursor = 0;
+    struct span key, value;
+    bool adapter_named = false;
+    buf_add_string(&out, "{");
+    while (arguments.len && scan_member(json, arguments, &cursor, &key, &value)) {
+        if (!sub_process && scan_key_is(json, key, "supportsStartDebuggingRequest"))
+            continue;
+        if (scan_key_is(json, key, "supportsRunInTerminalRequest"))
+            continue;
+        adapter_named = adapter_named || scan_key_is(json, key, "adapterID");
+        buf_printf(&out, "%s%.*s:%.*s", out.len > 1 ? "," : "", (int)key.len, json + key.at,
+                   (int)value.len, json + value.at);
+    }
+    if (!adapter_named)
+        buf_printf(&out, "%s\"adapterID\":\"raydbg\"", out.len > 1 ? "," : "");
+    buf_add_string(&out, "}");
+    return buf_take(&out);
+}

@@ -1,0 +1,42 @@
+/* The model of one Ray cluster: who is paused where. Reads the GCS or the dashboard; all callbacks
+ * run on the loop's thread and never from within the call that asked. */
+#ifndef RAYDBG_RELAY_CLUSTER_H
+#define RAYDBG_RELAY_CLUSTER_H
+
+#include "relay/address.h"
+#include "relay/loop.h"
+#include "relay/pause.h"
+
+struct cluster;
+
+struct cluster_facts {
+    char ray_version[32]; /* "" if unknown */
+    char python_version[32];
+    size_t nodes_alive;
+    size_t workers_alive;
+    int64_t tasks_running; /* -1 if not asked */
+};
+
+/* Loads Ray's credentials from the environment; sends nothing yet. NULL with `err` set on failure.
+ */
+struct cluster *cluster_create(struct loop *loop, const struct address *address, struct err *err);
+void cluster_destroy(struct cluster **cluster); /* drops callbacks that have not run */
+
+const struct address *cluster_address(const struct cluster *cluster);
+
+/* Asks everything once. `err` NULL on success; partial knowledge (a worker that does not answer) is
+ * success, with what is unknown left unknown. One refresh at a time: a second call while one runs
+ * joins it. */
+typedef void (*cluster_done_fn)(void *arg, const struct err *err);
+void cluster_refresh(struct cluster *cluster, cluster_done_fn fn, void *arg);
+
+/* The state after the last refresh; valid until the next one ends. */
+const struct pause_list *cluster_pauses(const struct cluster *cluster);
+const struct cluster_facts *cluster_facts(const struct cluster *cluster);
+
+/* Why a worker is no more, in one sentence: "worker pid 7 on 10.0.0.7 died: SYSTEM_ERROR: …", or
+ * NULL if the cluster says it lives or knows nothing. Asks the cluster anew. */
+typedef void (*cluster_fate_fn)(void *arg, const char *sentence);
+void cluster_fate(struct cluster *cluster, const char *worker_id, cluster_fate_fn fn, void *arg);
+
+#endif

@@ -1,0 +1,204 @@
+#include "relay/finder.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct finder {
+    const struct session_options *options;
+    struct cluster *own; /* made here; NULL if the options gave one */
+    struct cluster *cluster;
+    const struct attach_arguments *arguments;
+    finder_fn fn;
+    void *arg;
+};
+
+struct finder *finder_create(const struct session_options *options)
+{
+    struct finder *finder = mem_alloc(sizeof *finder);
+    finder->options = options;
+    finder->cluster = options->cluster;
+    return finder;
+}
+
+void finder_destroy(struct finder **finder)
+{
+    if (!*finder)
+        return;
+    cluster_destroy(&(*finder)->own);
+    free(*finder);
+    *finder = NULL;
+}
+
+void finder_cancel(struct finder *finder)
+{
+    finder->fn = NULL;
+}
+
+struct cluster *finder_cluster(const struct finder *finder)
+{
+    return finder->cluster;
+}
+
+static void answer(struct finder *finder, const struct err *err, const struct pause *pause)
+{
+    finder_fn fn = finder->fn;
+    finder->fn = NULL;
+    if (fn)
+        fn(finder->arg, err, pause);
+}
+
+/* "square (c2668a), Trainer.step (32d950), …", as many as are fit to read. */
+static void list_names(const struct pause_list *list, const size_t *indices, size_t count,
+                       struct buf *out)
+{
+    enum { SHOWN = 5 };
+    char id[ID_TEXT(ID_UNIQUE_BYTES)];
+    for (size_t i = 0; i < count && i < SHOWN; i++) {
+        size_t at = indices ? indices[i] : i;
+        const struct pause *pause = &list->items[at];
+        pause_short_id(list, at, id);
+        buf_printf(out, "%s%s (%s)", i ? ", " : "", pause->task_name ? pause->task_name : "?", id);
+    }
+    if (count > SHOWN)
+        buf_printf(out, ", and %zu more", count - SHOWN);
+}
+
+static int none_found(const struct pause_list *list, const char *task,
+                      const struct address *address, struct err *err)
+{
+    struct buf names = {0};
+    if (list->count == 0) {
+        err_set(err, ERR_NOT_FOUND, "no task is paused on %s", address->text);
+        return err_hint(err, "a breakpoint() that does not show up: is debugpy installed on the "
+                             "workers, and RAY_DEBUG unset or 1?");
+    }
+    list_names(list, NULL, list->count, &names);
+    err_set(err, ERR_NOT_FOUND, "no paused task is called '%s'", task);
+    err_why(err, "paused are %s", names.data);
+    buf_free(&names);
+    return err_hint(err, "raydbg list shows them all");
+}
+
+static int several_found(const struct pause_list *list, const char *task, const size_t *indices,
+                         size_t count, struct err *err)
+{
+    struct buf names = {0};
+    list_names(list, indices, count, &names);
+    if (task)
+        err_set(err, ERR_NOT_FOUND, "'%s' names %zu paused tasks", task, count);
+    else
+        err_set(err, ERR_NOT_FOUND, "%zu tasks are paused: which one?", count);
+    err_why(err, "%s", names.data);
+    buf_free(&names);
+    return err_hint(err, "name one by its id, or as PID@NODE");
+}
+
+static int usable(const struct pause *pause, struct err *err)
+{
+    if (pause->debugger == PAUSE_DEBUGPY)
+        return 0;
+    char title[256];
+    pause_title(pause, title, sizeof title);
+    err_set(err, ERR_FAILED, "%s waits in Ray's legacy pdb debugger", title);
+    err_why(err, "raydbg cannot attach to that one yet");
+    return err_hint(err, "ray debug opens it; without RAY_DEBUG=legacy the task would wait in "
+                         "debugpy");
+}
+
+int finder_choose(const struct pause_list *list, const char *task, const struct address *address,
+                  const struct pause **out, struct err *err)
+{
+    size_t *indices = NULL, count = 0;
+    int rc;
+    if (task) {
+        pause_find(list, task, &indices, &count);
+    } else {
+        indices = mem_array(list->count, sizeof *indices);
+        for (size_t i = 0; i < list->count; i++)
+            if (list->items[i].state == PAUSE_WAITING)
+                indices[count++] = i;
+    }
+    if (count == 0 && !task && list->count)
+        rc = several_found(list, NULL, NULL, list->count, err);
+    else if (count == 0)
+        rc = none_found(list, task, address, err);
+    else if (count > 1)
+        rc = several_found(list, task, indices, count, err);
+    else
+        rc = usable(&list->items[indices[0]], err);
+    if (rc == 0)
+        *out = &list->items[indices[0]];
+    free(indices);
+    return rc;
+}
+
+static void on_refreshed(void *arg, const struct err *err)
+{
+    struct finder *finder = arg;
+    if (!finder->fn)
+        return;
+    if (err) {
+        answer(finder, err, NULL);
+        return;
+    }
+    const char *task = finder->arguments->task ? finder->arguments->task : finder->options->task;
+    const struct pause *pause = NULL;
+    struct err own;
+    if (finder_choose(cluster_pauses(finder->cluster), task, cluster_address(finder->cluster),
+                      &pause, &own) != 0)
+        answer(finder, &own, NULL);
+    else
+        answer(finder, NULL, pause);
+}
+
+static void connect_directly(struct finder *finder, const char *host, uint16_t port)
+{
+    struct pause pause = {.host = mem_string(host), .port = port, .paused_threads = -1};
+    answer(finder, NULL, &pause);
+    free(pause.host);
+}
+
+static int use_cluster(struct finder *finder, struct err *err)
+{
+    const char *given =
+        finder->arguments->address ? finder->arguments->address : finder->options->address;
+    struct address address;
+    if (finder->options->cluster)
+        return 0;
+    if (address_find(&address, given, err) != 0)
+        return -1;
+    cluster_destroy(&finder->own);
+    finder->cluster = finder->own = cluster_create(finder->options->loop, &address, err);
+    return finder->own ? 0 : -1;
+}
+
+void finder_find(struct finder *finder, const struct attach_arguments *arguments, finder_fn fn,
+                 void *arg)
+{
+    char host[256];
+    uint16_t port;
+    struct err err;
+    finder->arguments = arguments;
+    finder->fn = fn;
+    finder->arg = arg;
+    if (arguments->connect_host) {
+        connect_directly(finder, arguments->connect_host, arguments->connect_port);
+    } else if (finder->options->pause) {
+        answer(finder, NULL, finder->options->pause);
+    } else if (finder->options->connect) {
+        if (text_split_host_port(finder->options->connect, host, sizeof host, &port)) {
+            connect_directly(finder, host, port);
+            return;
+        }
+        err_set(&err, ERR_USAGE, "--connect '%s' is not HOST:PORT", finder->options->connect);
+        answer(finder, &err, NULL);
+    } else if (use_cluster(finder, &err) != 0) {
+        answer(finder, &err, NULL);
+    } else {
+        cluster_refresh(finder->cluster, on_refreshed, finder);
+    }
+}

@@ -1,0 +1,276 @@
+#include "relay/loop.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "relay/wire.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct post {
+    struct post *next;
+    loop_fn fn;
+    void *arg;
+};
+
+struct loop {
+    struct lws_context *context;
+    struct lws_vhost *vhost;
+    bool stopping;
+    pthread_mutex_t lock; /* guards the two below */
+    struct post *first;
+    struct post **last;
+};
+
+/* `sul` is first: libwebsockets gives it back to the callback. */
+struct timer {
+    lws_sorted_usec_list_t sul;
+    loop_fn fn;
+    void *arg;
+};
+
+struct watch {
+    struct wire wire;
+    struct lws *wsi;
+    loop_fn fn;
+    void *arg;
+};
+
+/* The size of one read. Large enough that a typical `variables` response is one callback. */
+enum { READ_SIZE = 65536 };
+
+static void log_from_lws(int level, const char *line)
+{
+    (void)level;
+    log_debug("lws: %.*s", (int)strcspn(line, "\n"), line);
+}
+
+static int on_wire(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
+                   size_t len)
+{
+    (void)user;
+    struct wire *wire = wsi ? lws_get_opaque_user_data(wsi) : NULL;
+    /* After these its owner may free it, and libwebsockets still has LWS_CALLBACK_WSI_DESTROY. */
+    if (wire && (reason == LWS_CALLBACK_RAW_CLOSE || reason == LWS_CALLBACK_RAW_CLOSE_FILE ||
+                 reason == LWS_CALLBACK_CLIENT_CONNECTION_ERROR))
+        lws_set_opaque_user_data(wsi, NULL);
+    return wire ? wire->handle(wire, wsi, reason, in, len) : 0;
+}
+
+static const struct lws_protocols protocols[] = {
+    {.name = WIRE_PROTOCOL, .callback = on_wire, .rx_buffer_size = READ_SIZE},
+    {0},
+};
+
+struct loop *loop_create(bool tls, struct err *err)
+{
+    signal(SIGPIPE, SIG_IGN); /* a peer that is gone is an error of write() */
+    lws_set_log_level(LLL_ERR | LLL_WARN, log_from_lws);
+    struct lws_context_creation_info info = {
+        .port = CONTEXT_PORT_NO_LISTEN,
+        .options =
+            LWS_SERVER_OPTION_EXPLICIT_VHOSTS | (tls ? LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT : 0),
+        .pt_serv_buf_size = READ_SIZE,
+        .protocols = protocols,
+        .vhost_name = "raydbg",
+    };
+    struct loop *loop = mem_alloc(sizeof *loop);
+    loop->last = &loop->first;
+    pthread_mutex_init(&loop->lock, NULL);
+    loop->context = lws_create_context(&info);
+    if (loop->context)
+        loop->vhost = lws_create_vhost(loop->context, &info);
+    if (!loop->vhost) {
+        err_set(err, ERR_FAILED, "the event loop could not be created");
+        err_hint(err, "is the limit on open files (ulimit -n) very low?");
+        loop_destroy(&loop);
+    }
+    return loop;
+}
+
+static struct post *take_posts(struct loop *loop)
+{
+    pthread_mutex_lock(&loop->lock);
+    struct post *posts = loop->first;
+    loop->first = NULL;
+    loop->last = &loop->first;
+    pthread_mutex_unlock(&loop->lock);
+    return posts;
+}
+
+static void run_posts(struct loop *loop)
+{
+    struct post *post = take_posts(loop);
+    while (post) {
+        struct post *next = post->next;
+        post->fn(post->arg);
+        free(post);
+        post = next;
+    }
+}
+
+void loop_destroy(struct loop **loop)
+{
+    struct loop *it = *loop;
+    if (!it)
+        return;
+    *loop = NULL;
+    run_posts(it); /* they may own what only they can free */
+    if (it->context)
+        lws_context_destroy(it->context);
+    pthread_mutex_destroy(&it->lock);
+    free(it);
+}
+
+struct lws_context *loop_context(struct loop *loop)
+{
+    return loop->context;
+}
+
+struct lws_vhost *loop_vhost(struct loop *loop)
+{
+    return loop->vhost;
+}
+
+static void turn(struct loop *loop)
+{
+    if (lws_service(loop->context, 0) < 0)
+        loop->stopping = true;
+    run_posts(loop);
+}
+
+void loop_run(struct loop *loop)
+{
+    loop->stopping = false;
+    while (!loop->stopping)
+        turn(loop);
+}
+
+void loop_stop(struct loop *loop)
+{
+    loop->stopping = true;
+    lws_cancel_service(loop->context);
+}
+
+static void mark(void *flag)
+{
+    *(bool *)flag = true;
+}
+
+void loop_run_once(struct loop *loop, int64_t timeout_ms)
+{
+    bool expired = false;
+    struct timer *timer = timer_start(loop, timeout_ms, mark, &expired);
+    turn(loop);
+    if (!expired)
+        timer_cancel(&timer);
+}
+
+bool loop_run_until(struct loop *loop, const bool *done, int64_t timeout_ms)
+{
+    bool expired = false;
+    struct timer *timer = timeout_ms < 0 ? NULL : timer_start(loop, timeout_ms, mark, &expired);
+    while (!*done && !expired)
+        turn(loop);
+    if (!expired)
+        timer_cancel(&timer);
+    return *done;
+}
+
+void loop_post(void *context, loop_fn fn, void *arg)
+{
+    struct loop *loop = context;
+    struct post *post = mem_alloc(sizeof *post);
+    post->fn = fn;
+    post->arg = arg;
+    pthread_mutex_lock(&loop->lock);
+    *loop->last = post;
+    loop->last = &post->next;
+    pthread_mutex_unlock(&loop->lock);
+    lws_cancel_service(loop->context);
+}
+
+static void timer_fire(lws_sorted_usec_list_t *sul)
+{
+    struct timer *timer = lws_container_of(sul, struct timer, sul);
+    loop_fn fn = timer->fn;
+    void *arg = timer->arg;
+    free(timer);
+    fn(arg);
+}
+
+struct timer *timer_start(struct loop *loop, int64_t ms, loop_fn fn, void *arg)
+{
+    struct timer *timer = mem_alloc(sizeof *timer);
+    timer->fn = fn;
+    timer->arg = arg;
+    /* A schedule of 0 µs would cancel it: 1 is the least. */
+    lws_usec_t us = ms > 0 ? ms * LWS_US_PER_MS : 1;
+    lws_sul_schedule(loop->context, 0, &timer->sul, timer_fire, us);
+    return timer;
+}
+
+void timer_cancel(struct timer **timer)
+{
+    if (!*timer)
+        return;
+    lws_sul_cancel(&(*timer)->sul);
+    free(*timer);
+    *timer = NULL;
+}
+
+struct lws *wire_adopt_file(struct loop *loop, int fd, struct wire *wire)
+{
+    int copy = dup(fd);
+    if (copy < 0)
+        return NULL;
+    lws_sock_file_fd_type descriptor = {.filefd = copy};
+    struct lws *wsi = lws_adopt_descriptor_vhost(loop->vhost, LWS_ADOPT_RAW_FILE_DESC, descriptor,
+                                                 WIRE_PROTOCOL, NULL);
+    if (wsi)
+        lws_set_opaque_user_data(wsi, wire);
+    return wsi;
+}
+
+static int on_watch(struct wire *wire, struct lws *wsi, enum lws_callback_reasons reason,
+                    const void *in, size_t len)
+{
+    (void)wsi, (void)in, (void)len;
+    struct watch *watch = lws_container_of(wire, struct watch, wire);
+    if (reason == LWS_CALLBACK_RAW_CLOSE_FILE)
+        watch->wsi = NULL;
+    else if (reason != LWS_CALLBACK_RAW_RX_FILE)
+        return 0;
+    watch->fn(watch->arg);
+    return 0;
+}
+
+struct watch *watch_start(struct loop *loop, int fd, loop_fn fn, void *arg)
+{
+    struct watch *watch = mem_alloc(sizeof *watch);
+    *watch = (struct watch){.wire.handle = on_watch, .fn = fn, .arg = arg};
+    watch->wsi = wire_adopt_file(loop, fd, &watch->wire);
+    return watch;
+}
+
+void watch_stop(struct watch **watch)
+{
+    struct watch *it = *watch;
+    if (!it)
+        return;
+    *watch = NULL;
+    if (it->wsi) {
+        lws_set_opaque_user_data(it->wsi, NULL);
+        lws_set_timeout(it->wsi, PENDING_TIMEOUT_USER_REASON_BASE, LWS_TO_KILL_ASYNC);
+    }
+    free(it);
+}
+
+int64_t loop_now_us(void)
+{
+    return (int64_t)lws_now_usecs();
+}

@@ -1,0 +1,49 @@
+/* The one event loop, libwebsockets' own, and what waits on it. Everything here is for the loop's
+ * thread, but loop_post(). */
+#ifndef RAYDBG_RELAY_LOOP_H
+#define RAYDBG_RELAY_LOOP_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct loop;
+struct lws_context;
+struct timer;
+struct watch;
+
+typedef void (*loop_fn)(void *arg);
+
+/* `tls` initialises OpenSSL (some ms): only for who speaks https. NULL with `err` set on failure.
+ */
+struct loop *loop_create(bool tls, struct err *err);
+void loop_destroy(struct loop **loop);
+struct lws_context *loop_context(struct loop *loop);
+
+/* Runs until loop_stop(). */
+void loop_run(struct loop *loop);
+/* Waits for and handles what comes within `timeout_ms`, then returns. Not from a callback. */
+void loop_run_once(struct loop *loop, int64_t timeout_ms);
+void loop_stop(struct loop *loop);
+/* Runs until *done is true or `timeout_ms` (-1: no limit) have passed; returns *done.
+ * Not from a callback. */
+bool loop_run_until(struct loop *loop, const bool *done, int64_t timeout_ms);
+
+/* From any thread: runs fn(arg) on the loop's thread, in the order posted, never from within this
+ * call. */
+void loop_post(void *loop, loop_fn fn, void *arg);
+
+/* Runs fn(arg) once after `ms`. The timer is freed before fn runs, or by timer_cancel(), which
+ * clears the pointer: fn's first act is to forget it. */
+struct timer *timer_start(struct loop *loop, int64_t ms, loop_fn fn, void *arg);
+void timer_cancel(struct timer **timer);
+
+/* Calls fn(arg) whenever `fd` is readable, and a last time when its other end has hung up: read to
+ * the end then. The fd stays the caller's; fn may stop the watch. */
+struct watch *watch_start(struct loop *loop, int fd, loop_fn fn, void *arg);
+void watch_stop(struct watch **watch);
+
+int64_t loop_now_us(void); /* monotonic */
+
+#endif

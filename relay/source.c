@@ -1,0 +1,223 @@
+#include "relay/source.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "proto/dashboard.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEADLINE_MS = 5000, DASHBOARD_DEADLINE_MS = 20000 };
+
+/* Exactly one of the two is there. */
+struct source {
+    struct credentials credentials;
+    struct rpc *rpc;
+    struct gcs *gcs;
+    struct dashboard *dashboard;
+    struct look *looks; /* running ones, for source_destroy() */
+};
+
+/* One worker's question within a look. */
+struct question {
+    struct look *look;
+    size_t index; /* of the worker */
+};
+
+/* One source_running(). It owns its questions: those that are dropped are not told. */
+struct look {
+    struct source *source;
+    struct look *next;
+    struct view *view; /* NULL once the source is gone */
+    size_t outstanding;
+    loop_fn done;
+    void *arg;
+    struct question questions[]; /* one for each worker of the view */
+};
+
+struct source *source_create(struct loop *loop, const struct address *address, struct err *err)
+{
+    struct source *source = mem_alloc(sizeof *source);
+    if (credentials_load(&source->credentials, err) != 0) {
+        free(source);
+        return NULL;
+    }
+    if (address->kind == ADDRESS_DASHBOARD) {
+        source->dashboard = dashboard_create(loop_context(loop), address->text,
+                                             &source->credentials, DASHBOARD_DEADLINE_MS, err);
+    } else {
+        struct rpc_options options = {
+            .credentials = &source->credentials,
+            .post = loop_post,
+            .post_context = loop,
+        };
+        source->rpc = rpc_create(&options);
+        source->gcs = gcs_create(source->rpc, address->text, DEADLINE_MS);
+    }
+    if (!source->gcs && !source->dashboard)
+        source_destroy(&source);
+    return source;
+}
+
+void source_destroy(struct source **source)
+{
+    struct source *it = *source;
+    if (!it)
+        return;
+    *source = NULL;
+    for (struct look *look = it->looks; look; look = look->next)
+        look->view = NULL;
+    gcs_destroy(&it->gcs);
+    dashboard_destroy(&it->dashboard);
+    rpc_destroy(&it->rpc);
+    while (it->looks) {
+        struct look *look = it->looks;
+        it->looks = look->next;
+        free(look);
+    }
+    credentials_clear(&it->credentials);
+    free(it);
+}
+
+#define EITHER(name, type)                                                                         \
+    void source_##name(struct source *source, type fn, void *arg)                                  \
+    {                                                                                              \
+        if (source->gcs)                                                                           \
+            gcs_##name(source->gcs, fn, arg);                                                      \
+        else                                                                                       \
+            dashboard_##name(source->dashboard, fn, arg);                                          \
+    }
+
+EITHER(version, gcs_version_fn)
+EITHER(workers, gcs_workers_fn)
+EITHER(nodes, gcs_nodes_fn)
+EITHER(actors, gcs_actors_fn)
+EITHER(jobs, gcs_jobs_fn)
+
+void source_pdbs(struct source *source, gcs_pdbs_fn fn, void *arg)
+{
+    if (source->gcs)
+        gcs_pdbs(source->gcs, fn, arg);
+    else
+        fn(arg, NULL, NULL, 0);
+}
+
+void source_task(struct source *source, const char *task_id, gcs_tasks_fn fn, void *arg)
+{
+    if (source->gcs)
+        gcs_task(source->gcs, task_id, fn, arg);
+    else
+        fn(arg, NULL, NULL, 0);
+}
+
+/* --- what the workers run --- */
+
+static void look_answered(struct look *look)
+{
+    if (--look->outstanding > 0)
+        return;
+    struct look **at = &look->source->looks;
+    while (*at != look)
+        at = &(*at)->next;
+    *at = look->next;
+    loop_fn done = look->view ? look->done : NULL;
+    void *arg = look->arg;
+    free(look);
+    if (done)
+        done(arg);
+}
+
+static void on_stats(void *arg, const struct err *err, struct ray_worker_stats *stats)
+{
+    struct question *question = arg;
+    struct look *look = question->look;
+    size_t index = question->index;
+    if (err)
+        log_info("a worker does not say what it runs: %s", err->what);
+    if (stats && look->view) {
+        look->view->running[index].stats = *stats;
+        look->view->running[index].known = true;
+        free(stats);
+    } else if (stats) {
+        ray_worker_stats_clear(stats);
+        free(stats);
+    }
+    look_answered(look);
+}
+
+static void ask_workers(struct look *look)
+{
+    struct view *view = look->view;
+    size_t count = view->worker_count;
+    for (size_t i = 0; i < count; i++) {
+        const struct ray_worker *worker = &view->workers[i];
+        if (!view_has_debugger(worker) || !worker->port || text_empty(worker->ip))
+            continue;
+        look->questions[i] = (struct question){look, i};
+        char *address = mem_format(strchr(worker->ip, ':') ? "[%s]:%u" : "%s:%u", worker->ip,
+                                   (unsigned)worker->port);
+        look->outstanding++;
+        core_worker_stats(look->source->gcs, address, worker->worker_id, on_stats,
+                          &look->questions[i]);
+        free(address);
+    }
+}
+
+static void add_running(struct view_running *running, const struct ray_task *task)
+{
+    struct ray_worker_stats *stats = &running->stats;
+    size_t count = stats->running_task_id_count;
+    stats->running_task_ids =
+        mem_resize(stats->running_task_ids, count + 1, sizeof *stats->running_task_ids);
+    text_copy(stats->running_task_ids[count], sizeof stats->running_task_ids[count], task->task_id);
+    stats->running_task_id_count = count + 1;
+    stats->running_tasks = (int64_t)count + 1;
+    text_copy(stats->actor_id, sizeof stats->actor_id, task->actor_id);
+    text_copy(stats->job_id, sizeof stats->job_id, task->job_id);
+}
+
+/* The dashboard tells the tasks of all workers at once; who has none of them runs none. */
+static void on_tasks(void *arg, const struct err *err, struct ray_task *tasks, size_t count)
+{
+    struct look *look = arg;
+    if (err)
+        log_info("the dashboard does not say what the workers run: %s", err->what);
+    for (size_t i = 0; look->view && !err && i < look->view->worker_count; i++) {
+        const struct ray_worker *worker = &look->view->workers[i];
+        look->view->running[i].known = true;
+        for (size_t k = 0; k < count; k++)
+            if (view_has_debugger(worker) && text_equal(tasks[k].worker_id, worker->worker_id))
+                add_running(&look->view->running[i], &tasks[k]);
+    }
+    if (look->view && !err)
+        view_add_tasks(look->view, tasks, count);
+    else
+        ray_tasks_free(tasks, count);
+    look_answered(look);
+}
+
+void source_running(struct source *source, struct view *view, loop_fn done, void *arg)
+{
+    struct look *look = mem_alloc(sizeof *look + view->worker_count * sizeof look->questions[0]);
+    bool any = false;
+    *look = (struct look){
+        .source = source,
+        .next = source->looks,
+        .view = view,
+        .outstanding = 1,
+        .done = done,
+        .arg = arg,
+    };
+    source->looks = look;
+    view->running = mem_array(view->worker_count, sizeof *view->running);
+    for (size_t i = 0; i < view->worker_count; i++)
+        any = any || view_has_debugger(&view->workers[i]);
+    if (source->gcs) {
+        ask_workers(look);
+    } else if (any) {
+        look->outstanding++;
+        dashboard_tasks(source->dashboard, "", on_tasks, look);
+    }
+    look_answered(look);
+}

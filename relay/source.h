@@ -1,0 +1,31 @@
+/* Where a cluster's records come from: the GCS, or the dashboard. One interface for both. */
+#ifndef RAYDBG_RELAY_SOURCE_H
+#define RAYDBG_RELAY_SOURCE_H
+
+#include "proto/gcs.h"
+#include "relay/address.h"
+#include "relay/loop.h"
+#include "relay/view.h"
+
+struct source;
+
+struct source *source_create(struct loop *loop, const struct address *address, struct err *err);
+/* Callbacks that have not run are dropped. */
+void source_destroy(struct source **source);
+
+/* As in gcs.h; the dashboard has no pdb entries, and no single tasks: those give none. */
+void source_version(struct source *source, gcs_version_fn fn, void *arg);
+void source_workers(struct source *source, gcs_workers_fn fn, void *arg);
+void source_nodes(struct source *source, gcs_nodes_fn fn, void *arg);
+void source_actors(struct source *source, gcs_actors_fn fn, void *arg);
+void source_jobs(struct source *source, gcs_jobs_fn fn, void *arg);
+void source_pdbs(struct source *source, gcs_pdbs_fn fn, void *arg);
+void source_task(struct source *source, const char *task_id, gcs_tasks_fn fn, void *arg);
+bool source_has_tasks(const struct source *source);
+
+/* Fills view->running for the workers whose debugger is open, and adds the tasks that came along.
+ * What is not told stays unknown: this does not fail. `done` may run from within. The view must not
+ * be cleared before. */
+void source_running(struct source *source, struct view *view, loop_fn done, void *arg);
+
+#endif

@@ -1,0 +1,369 @@
+#include "relay/stream.h"
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "relay/wire.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* A TCP stream has one wsi that reads and writes; a pair of files has one for each.
+ * Every exit goes through stream_end(), which runs on_close at most once. */
+struct stream {
+    struct wire wire;
+    struct wire out_wire; /* files only */
+    struct loop *loop;
+    const struct stream_ops *ops;
+    void *arg;
+    struct lws *wsi;
+    struct lws *out_wsi;     /* the same as wsi for TCP */
+    int out_fd;              /* -1 until connected */
+    int in_fd;               /* files only */
+    int in_flags, out_flags; /* of the files, before */
+    struct buf queue;
+    struct timer *timer; /* the connection's start, then its time limit */
+    char *host;
+    uint16_t port;
+    int64_t timeout_ms;
+    bool tcp, quickack, open, ended;
+    bool *destroyed; /* set while a callback runs, to see whether it destroyed the stream */
+};
+
+enum { READ_SIZE = 65536, KEEP_QUEUE = 65536, FLUSH_MS = 2000 };
+
+static void forget_wsi(struct lws **wsi)
+{
+    if (!*wsi)
+        return;
+    lws_set_opaque_user_data(*wsi, NULL);
+    lws_set_timeout(*wsi, PENDING_TIMEOUT_USER_REASON_BASE, LWS_TO_KILL_ASYNC);
+    *wsi = NULL;
+}
+
+static void release(struct stream *stream)
+{
+    timer_cancel(&stream->timer);
+    if (stream->out_wsi != stream->wsi)
+        forget_wsi(&stream->out_wsi);
+    stream->out_wsi = NULL;
+    forget_wsi(&stream->wsi);
+}
+
+static void stream_end(struct stream *stream, const char *why)
+{
+    if (stream->ended)
+        return;
+    stream->ended = true;
+    release(stream);
+    stream->ops->on_close(stream->arg, why);
+}
+
+/* Runs on_bytes; false if it destroyed the stream. */
+static bool deliver(struct stream *stream, const char *bytes, size_t len)
+{
+    bool destroyed = false;
+    stream->destroyed = &destroyed;
+    stream->ops->on_bytes(stream->arg, bytes, len);
+    if (!destroyed)
+        stream->destroyed = NULL;
+    return !destroyed;
+}
+
+/* Hands to the kernel what it takes now; false on a broken stream. */
+static bool flush(struct stream *stream)
+{
+    size_t done = 0;
+    while (done < stream->queue.len) {
+        ssize_t sent = write(stream->out_fd, stream->queue.data + done, stream->queue.len - done);
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent < 0 && errno != EAGAIN)
+            return false;
+        if (sent <= 0)
+            break;
+        done += (size_t)sent;
+    }
+    buf_consume(&stream->queue, done);
+    if (stream->queue.len)
+        lws_callback_on_writable(stream->out_wsi);
+    else
+        buf_clear(&stream->queue, KEEP_QUEUE);
+    return true;
+}
+
+static void on_writable(struct stream *stream)
+{
+    bool waited = stream->queue.len > 0;
+    if (!flush(stream))
+        stream_end(stream, strerror(errno));
+    else if (waited && !stream->queue.len && stream->ops->on_drain)
+        stream->ops->on_drain(stream->arg);
+}
+
+void stream_write(struct stream *stream, const void *head, size_t head_len, const void *body,
+                  size_t body_len)
+{
+    if (stream->ended)
+        return;
+    size_t sent = 0;
+    if (stream->open && stream->queue.len == 0) {
+        struct iovec parts[] = {{(void *)(uintptr_t)head, head_len},
+                                {(void *)(uintptr_t)body, body_len}};
+        ssize_t written = writev(stream->out_fd, parts, 2);
+        /* The writable callback meets an error again, outside the caller's frame. */
+        sent = written > 0 ? (size_t)written : 0;
+    }
+    if (sent == head_len + body_len)
+        return;
+    if (sent < head_len)
+        buf_add(&stream->queue, (const char *)head + sent, head_len - sent);
+    size_t of_body = sent > head_len ? sent - head_len : 0;
+    buf_add(&stream->queue, (const char *)body + of_body, body_len - of_body);
+    if (stream->open)
+        lws_callback_on_writable(stream->out_wsi);
+}
+
+size_t stream_queued(const struct stream *stream)
+{
+    return stream->queue.len;
+}
+
+void stream_read_enable(struct stream *stream, bool enable)
+{
+    if (stream->wsi)
+        lws_rx_flow_control(stream->wsi, enable ? 1 : 0);
+}
+
+/* --- TCP --- */
+
+static void set_option(int fd, int option)
+{
+    int on = 1;
+    if (setsockopt(fd, IPPROTO_TCP, option, &on, sizeof on) != 0)
+        log_debug("setsockopt %d: %s", option, strerror(errno));
+}
+
+static void on_connected(struct stream *stream, struct lws *wsi)
+{
+    timer_cancel(&stream->timer);
+    stream->wsi = stream->out_wsi = wsi;
+    stream->out_fd = (int)lws_get_socket_fd(wsi);
+    stream->open = true;
+    set_option(stream->out_fd, TCP_NODELAY);
+    if (stream->quickack)
+        set_option(stream->out_fd, TCP_QUICKACK);
+    if (stream->queue.len)
+        lws_callback_on_writable(wsi);
+    stream->ops->on_open(stream->arg);
+}
+
+static int on_tcp(struct wire *wire, struct lws *wsi, enum lws_callback_reasons reason,
+                  const void *in, size_t len)
+{
+    struct stream *stream = lws_container_of(wire, struct stream, wire);
+    switch (reason) {
+    case LWS_CALLBACK_RAW_CONNECTED:
+        on_connected(stream, wsi);
+        break;
+    case LWS_CALLBACK_RAW_RX:
+        if (stream->quickack)
+            set_option(stream->out_fd, TCP_QUICKACK);
+        deliver(stream, in, len);
+        break;
+    case LWS_CALLBACK_RAW_WRITEABLE:
+        on_writable(stream);
+        break;
+    case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
+        stream->wsi = stream->out_wsi = NULL;
+        stream_end(stream, len ? (const char *)in : "connection failed");
+        break;
+    case LWS_CALLBACK_RAW_CLOSE:
+        stream->wsi = stream->out_wsi = NULL;
+        stream_end(stream, stream->open ? NULL : "connection failed");
+        break;
+    default:
+        break;
+    }
+    return 0;
+}
+
+static void on_connect_timeout(void *arg)
+{
+    struct stream *stream = arg;
+    stream->timer = NULL;
+    stream_end(stream, "no answer to the connection");
+}
+
+static void start_connect(void *arg)
+{
+    struct stream *stream = arg;
+    stream->timer = timer_start(stream->loop, stream->timeout_ms, on_connect_timeout, stream);
+    struct lws_client_connect_info info = {
+        .context = loop_context(stream->loop),
+        .vhost = loop_vhost(stream->loop),
+        .address = stream->host,
+        .host = stream->host,
+        .path = "/",
+        .port = stream->port,
+        .method = "RAW",
+        .local_protocol_name = WIRE_PROTOCOL,
+        .opaque_user_data = &stream->wire,
+        .pwsi = &stream->wsi,
+    };
+    /* A failure runs the error callback from within, which has ended the stream by now. */
+    bool destroyed = false;
+    stream->destroyed = &destroyed;
+    struct lws *wsi = lws_client_connect_via_info(&info);
+    if (destroyed)
+        return;
+    stream->destroyed = NULL;
+    if (!wsi) {
+        stream->wsi = NULL;
+        stream_end(stream, "connection failed");
+    }
+}
+
+struct stream *stream_connect(struct loop *loop, const char *host, uint16_t port,
+                              int64_t timeout_ms, bool quickack, const struct stream_ops *ops,
+                              void *arg)
+{
+    struct stream *stream = mem_alloc(sizeof *stream);
+    *stream = (struct stream){
+        .wire.handle = on_tcp,
+        .loop = loop,
+        .ops = ops,
+        .arg = arg,
+        .out_fd = -1,
+        .in_fd = -1,
+        .host = mem_string(host),
+        .port = port,
+        .timeout_ms = timeout_ms,
+        .tcp = true,
+        .quickack = quickack,
+    };
+    stream->timer = timer_start(loop, 0, start_connect, stream);
+    return stream;
+}
+
+/* --- a pair of files --- */
+
+/* Reads once; false if there is nothing more to expect now (empty, at its end, or destroyed). */
+static bool read_file(struct stream *stream)
+{
+    char bytes[READ_SIZE];
+    ssize_t len = read(stream->in_fd, bytes, sizeof bytes);
+    if (len > 0)
+        return deliver(stream, bytes, (size_t)len);
+    if (len == 0)
+        stream_end(stream, NULL);
+    else if (errno != EAGAIN && errno != EINTR)
+        stream_end(stream, strerror(errno));
+    return false;
+}
+
+static int on_file_in(struct wire *wire, struct lws *wsi, enum lws_callback_reasons reason,
+                      const void *in, size_t len)
+{
+    (void)wsi, (void)in, (void)len;
+    struct stream *stream = lws_container_of(wire, struct stream, wire);
+    if (reason == LWS_CALLBACK_RAW_RX_FILE) {
+        read_file(stream);
+    } else if (reason == LWS_CALLBACK_RAW_CLOSE_FILE) {
+        /* A writer that hung up may have left more than one read's worth behind. */
+        stream->wsi = NULL;
+        while (read_file(stream))
+            ;
+    }
+    return 0;
+}
+
+static int on_file_out(struct wire *wire, struct lws *wsi, enum lws_callback_reasons reason,
+                       const void *in, size_t len)
+{
+    (void)wsi, (void)in, (void)len;
+    struct stream *stream = lws_container_of(wire, struct stream, out_wire);
+    if (reason == LWS_CALLBACK_RAW_WRITEABLE_FILE) {
+        on_writable(stream);
+    } else if (reason == LWS_CALLBACK_RAW_CLOSE_FILE) {
+        stream->out_wsi = NULL;
+        stream_end(stream, "nobody reads the output");
+    }
+    return 0;
+}
+
+struct stream *stream_files(struct loop *loop, int in, int out, const struct stream_ops *ops,
+                            void *arg)
+{
+    struct stream *stream = mem_alloc(sizeof *stream);
+    *stream = (struct stream){
+        .wire.handle = on_file_in,
+        .out_wire.handle = on_file_out,
+        .loop = loop,
+        .ops = ops,
+        .arg = arg,
+        .in_fd = in,
+        .out_fd = out,
+        .in_flags = fcntl(in, F_GETFL),
+        .out_flags = fcntl(out, F_GETFL),
+        .open = true,
+    };
+    fcntl(in, F_SETFL, stream->in_flags | O_NONBLOCK);
+    fcntl(out, F_SETFL, stream->out_flags | O_NONBLOCK);
+    stream->wsi = wire_adopt_file(loop, in, &stream->wire);
+    stream->out_wsi = wire_adopt_file(loop, out, &stream->out_wire);
+    /* The output may be a socket or a terminal, which can be readable too: never poll it for that.
+     */
+    if (stream->out_wsi)
+        lws_rx_flow_control(stream->out_wsi, 0);
+    return stream;
+}
+
+/* Writes what is queued while the reader takes it, for at most FLUSH_MS. */
+static void flush_file(struct stream *stream)
+{
+    int64_t until = loop_now_us() + FLUSH_MS * 1000;
+    while (stream->queue.len && loop_now_us() < until) {
+        ssize_t sent = write(stream->out_fd, stream->queue.data, stream->queue.len);
+        if (sent > 0) {
+            buf_consume(&stream->queue, (size_t)sent);
+            continue;
+        }
+        if (sent < 0 && errno != EAGAIN && errno != EINTR)
+            return;
+        struct pollfd ready = {.fd = stream->out_fd, .events = POLLOUT};
+        poll(&ready, 1, 50);
+    }
+}
+
+void stream_destroy(struct stream **stream)
+{
+    struct stream *it = *stream;
+    if (!it)
+        return;
+    *stream = NULL;
+    if (it->destroyed)
+        *it->destroyed = true;
+    if (it->tcp) {
+        if (it->open && !it->ended && it->queue.len &&
+            write(it->out_fd, it->queue.data, it->queue.len) < 0)
+            log_debug("the last bytes were not sent: %s", strerror(errno));
+    } else {
+        flush_file(it);
+        fcntl(it->in_fd, F_SETFL, it->in_flags);
+        fcntl(it->out_fd, F_SETFL, it->out_flags);
+    }
+    it->ended = true;
+    release(it);
+    buf_free(&it->queue);
+    free(it->host);
+    free(it);
+}

@@ -1,0 +1,44 @@
+/* A two-way stream of bytes on the loop: a TCP connection, or a pair of files (stdin and stdout).
+ */
+#ifndef RAYDBG_RELAY_STREAM_H
+#define RAYDBG_RELAY_STREAM_H
+
+#include "relay/loop.h"
+
+#include <stddef.h>
+
+struct stream;
+
+/* All run on the loop's thread. After on_close nothing more is called; the stream must still be
+ * destroyed by its owner. A callback may destroy the stream. */
+struct stream_ops {
+    void (*on_open)(void *arg);
+    void (*on_bytes)(void *arg, const char *bytes, size_t len);
+    /* Everything queued has been handed to the kernel; may be NULL. */
+    void (*on_drain)(void *arg);
+    /* `why` is NULL for an orderly end by the peer, else one clause ("connection refused"). */
+    void (*on_close)(void *arg, const char *why);
+};
+
+/* Connects to `host`:`port`; on_open or, after at most `timeout_ms`, on_close follows, never from
+ * within this call. `quickack` acknowledges each read at once (debugpy-facts: latency). */
+struct stream *stream_connect(struct loop *loop, const char *host, uint16_t port,
+                              int64_t timeout_ms, bool quickack, const struct stream_ops *ops,
+                              void *arg);
+/* Reads from `in`, writes to `out`; regular files and /dev/null are fine. The fds stay the caller's
+ * and are set to non-blocking for the stream's life. */
+struct stream *stream_files(struct loop *loop, int in, int out, const struct stream_ops *ops,
+                            void *arg);
+
+/* Sends a head and a body as one run of bytes, in one system call where possible; what the kernel
+ * does not take is copied and queued. Ignored after on_close. */
+void stream_write(struct stream *stream, const void *head, size_t head_len, const void *body,
+                  size_t body_len);
+/* Bytes that wait to be written. */
+size_t stream_queued(const struct stream *stream);
+/* Stops or resumes reading. */
+void stream_read_enable(struct stream *stream, bool enable);
+/* Closes after what is queued was written, or at once if it cannot be; no callback runs after. */
+void stream_destroy(struct stream **stream);
+
+#endif

@@ -1,0 +1,371 @@
+#include "relay/target.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "relay/guards.h"
+#include "relay/inject.h"
+#include "relay/link.h"
+#include "relay/thread_set.h"
+
+#include "base/buf.h"
+#include "dap/message.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CONNECT_MS = 5000,
+    HANDSHAKE_MS = 15000, /* attach takes 0.1-0.3 s; a worker that swaps takes longer */
+    INJECT_MS = 3000,
+    LEAVE_MS = 3000,
+};
+
+struct target {
+    struct loop *loop;
+    struct link *link;
+    const struct target_ops *ops;
+    void *arg;
+    enum target_state state;
+    char *host;
+    uint16_t port;
+    char *initialize, *attach, *capabilities;
+    size_t capabilities_len;
+    struct thread_set stopped;
+    struct timer *timer; /* the limit on the handshake, or on leaving */
+    bool tune, sub_process;
+};
+
+/* The allowed moves: a row a state, in the order of the picture in target.h. */
+static const struct {
+    const char *name;
+    unsigned next; /* bits of enum target_state */
+} states[] = {
+#define TO(state) (1U << (state))
+    [TARGET_CONNECTING] = {"connecting", TO(TARGET_ATTACHING) | TO(TARGET_GONE)},
+    [TARGET_ATTACHING] = {"attaching", TO(TARGET_READY) | TO(TARGET_GONE)},
+    [TARGET_READY] = {"ready", TO(TARGET_RUNNING) | TO(TARGET_LEAVING) | TO(TARGET_GONE)},
+    [TARGET_RUNNING] = {"running", TO(TARGET_LEAVING) | TO(TARGET_GONE)},
+    [TARGET_LEAVING] = {"leaving", TO(TARGET_GONE)},
+    [TARGET_GONE] = {"gone", 0},
+#undef TO
+};
+
+static void move(struct target *target, enum target_state next)
+{
+    if (!(states[target->state].next & 1U << next)) {
+        log_error("a target cannot go from %s to %s", states[target->state].name,
+                  states[next].name);
+        abort();
+    }
+    target->state = next;
+}
+
+/* --- attaching --- */
+
+static void fail(struct target *target, const struct err *err)
+{
+    move(target, TARGET_GONE);
+    timer_cancel(&target->timer);
+    target->ops->on_failed(target->arg, err);
+}
+
+static char *failure_text(const char *json, const struct envelope *envelope)
+{
+    struct span text;
+    if (envelope->message.len)
+        return scan_string(json, envelope->message);
+    if (envelope->body.len && scan_path(json, envelope->body, "error/format", &text))
+        return scan_string(json, text);
+    return NULL;
+}
+
+/* The adapter's words for why it would not attach, in ours. */
+static void attach_failed(struct target *target, const char *json, const struct envelope *envelope)
+{
+    char *text = failure_text(json, envelope);
+    struct err err;
+    if (text && strstr(text, "already being debugged")) {
+        err_set(&err, ERR_FAILED, "%s:%d is already being debugged by another client", target->host,
+                target->port);
+        err_why(&err, "a worker's debugpy takes one client at a time");
+        err_hint(&err, "close that session first; the task is not disturbed");
+    } else if (text && strstr(text, "disconnected unexpectedly")) {
+        err_set(&err, ERR_NOT_FOUND, "the worker behind %s:%d is ending", target->host,
+                target->port);
+        err_why(&err, "its debugger is open but the process is not there any more");
+        err_hint(&err, "raydbg list shows what is paused now");
+    } else {
+        err_set(&err, ERR_FAILED, "the debugger at %s:%d refused to attach", target->host,
+                target->port);
+        err_why(&err, "%s", text ? text : "it gave no reason");
+    }
+    free(text);
+    fail(target, &err);
+}
+
+static void on_injected(void *arg, const char *json, size_t len, const struct envelope *envelope)
+{
+    struct target *target = arg;
+    struct span result;
+    (void)len;
+    if (target->state != TARGET_ATTACHING || !link_is_open(target->link))
+        return;
+    char *applied = NULL;
+    if (json && envelope->success && scan_find(json, envelope->body, "result", &result))
+        applied = scan_string(json, result);
+    else
+        log_warn("%s:%d: the debugger could not be tuned: stepping may be slow", target->host,
+                 target->port);
+    log_info("%s:%d: injected: %s", target->host, target->port, applied ? applied : "-");
+    free(applied);
+    timer_cancel(&target->timer);
+    move(target, TARGET_READY);
+    target->ops->on_ready(target->arg, target->capabilities, target->capabilities_len);
+}
+
+static void inject(struct target *target)
+{
+    struct inject_options options = {.tune = target->tune, .sub_process = target->sub_process};
+    char *expression = inject_expression(&options);
+    struct buf arguments = {0};
+    struct span attach = {0, strlen(target->attach)}, at;
+    bool all_stop = true;
+    /* debugpy <= 1.8.5 does not know the attach argument; this it does. */
+    if (scan_find(target->attach, attach, "stopAllThreadsOnSuspend", &at))
+        scan_boolean(target->attach, at, &all_stop);
+    if (!all_stop)
+        link_ask(target->link, "setDebuggerProperty", "{\"multiThreadsSingleNotification\":false}",
+                 0, NULL, NULL);
+    buf_add_string(&arguments, "{\"context\":\"repl\",\"expression\":");
+    message_quote(&arguments, expression);
+    buf_add_string(&arguments, "}");
+    link_ask(target->link, "evaluate", arguments.data, INJECT_MS, on_injected, target);
+    buf_free(&arguments);
+    free(expression);
+}
+
+/* Before `initialized` this is a refusal; debugpy's success comes after configurationDone. */
+static void on_attached(void *arg, const char *json, size_t len, const struct envelope *envelope)
+{
+    struct target *target = arg;
+    (void)len;
+    if (json && !envelope->success && target->state == TARGET_ATTACHING)
+        attach_failed(target, json, envelope);
+}
+
+static void on_initialized(void *arg, const char *json, size_t len, const struct envelope *envelope)
+{
+    struct target *target = arg;
+    if (!json || target->state != TARGET_ATTACHING)
+        return;
+    if (!envelope->success) {
+        attach_failed(target, json, envelope);
+        return;
+    }
+    (void)len;
+    target->capabilities_len = envelope->body.len;
+    target->capabilities = mem_string_n(json + envelope->body.at, envelope->body.len);
+    link_ask(target->link, "attach", target->attach, 0, on_attached, target);
+}
+
+static void on_handshake_timeout(void *arg)
+{
+    struct target *target = arg;
+    target->timer = NULL;
+    struct err err;
+    err_set(&err, ERR_UNREACHABLE, "the debugger at %s:%d does not answer", target->host,
+            target->port);
+    err_why(&err, "it accepted the connection and then kept silent for %d s", HANDSHAKE_MS / 1000);
+    err_hint(&err, "another client may have left it stuck; is there a debugpy on that port?");
+    fail(target, &err);
+}
+
+static void on_link_open(void *arg)
+{
+    struct target *target = arg;
+    move(target, TARGET_ATTACHING);
+    target->timer = timer_start(target->loop, HANDSHAKE_MS, on_handshake_timeout, target);
+    link_ask(target->link, "initialize", target->initialize, 0, on_initialized, target);
+}
+
+/* --- attached --- */
+
+static bool is_step(const char *command)
+{
+    static const char *const steps[] = {"next", "stepIn", "stepOut"};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        if (text_equal(command, steps[i]))
+            return true;
+    return false;
+}
+
+static void on_link_event(void *arg, const char *json, size_t len, const struct envelope *envelope)
+{
+    struct target *target = arg;
+    if (text_equal(envelope->name, "initialized")) {
+        if (target->state == TARGET_ATTACHING)
+            inject(target);
+        return;
+    }
+    thread_set_event(&target->stopped, json, envelope);
+    if (target->state >= TARGET_READY)
+        target->ops->on_event(target->arg, json, len, envelope);
+}
+
+static void on_link_response(void *arg, const struct pending *pending, const char *json, size_t len,
+                             const struct envelope *envelope)
+{
+    struct target *target = arg;
+    /* A step that debugpy refused: its thread still stands. Which one is not worth a table. */
+    if (!envelope->success && is_step(pending->command))
+        target->stopped.all = true;
+    target->ops->on_response(target->arg, pending, json, len, envelope);
+}
+
+static void connection_failed(struct target *target, const char *why)
+{
+    struct err err;
+    err_set(&err, ERR_UNREACHABLE, "connection to the debugger at %s:%d failed", target->host,
+            target->port);
+    err_why(&err, "%s", why);
+    err_hint(&err, "if the port is not reachable from this machine, run raydbg on a node of the "
+                   "cluster, or forward the port");
+    fail(target, &err);
+}
+
+static void on_link_close(void *arg, const char *why)
+{
+    struct target *target = arg;
+    enum target_state state = target->state;
+    if (state == TARGET_GONE)
+        return;
+    thread_set_resume_all(&target->stopped);
+    if (state == TARGET_CONNECTING || state == TARGET_ATTACHING) {
+        connection_failed(target, why);
+        return;
+    }
+    move(target, TARGET_GONE);
+    timer_cancel(&target->timer);
+    target->ops->on_gone(target->arg, why);
+}
+
+static const struct link_ops link_ops = {
+    .on_open = on_link_open,
+    .on_event = on_link_event,
+    .on_response = on_link_response,
+    .on_close = on_link_close,
+};
+
+struct target *target_open(const struct target_options *options, const struct target_ops *ops,
+                           void *arg)
+{
+    struct target *target = mem_alloc(sizeof *target);
+    *target = (struct target){
+        .loop = options->loop,
+        .ops = ops,
+        .arg = arg,
+        .host = mem_string(options->host),
+        .port = options->port,
+        .initialize = mem_string(options->initialize),
+        .attach = mem_string(options->attach),
+        .tune = options->tune,
+        .sub_process = options->sub_process,
+    };
+    target->link = link_open(options->loop, options->host, options->port, CONNECT_MS, options->tune,
+                             &link_ops, target);
+    return target;
+}
+
+void target_destroy(struct target **target)
+{
+    struct target *it = *target;
+    if (!it)
+        return;
+    *target = NULL;
+    timer_cancel(&it->timer);
+    link_destroy(&it->link);
+    thread_set_clear(&it->stopped);
+    free(it->host);
+    free(it->initialize);
+    free(it->attach);
+    free(it->capabilities);
+    free(it);
+}
+
+enum target_state target_state(const struct target *target)
+{
+    return target->state;
+}
+
+bool target_has_stopped(const struct target *target)
+{
+    return !thread_set_empty(&target->stopped);
+}
+
+/* Threads count as running as soon as the request leaves: one that overtook the `continued` event
+ * might never be answered. debugpy resumes every thread on `continue`, whatever threadId says. */
+static void note_resume(struct target *target, const char *json, const struct envelope *envelope)
+{
+    struct span at;
+    int64_t thread;
+    if (text_equal(envelope->name, "continue"))
+        thread_set_resume_all(&target->stopped);
+    else if (is_step(envelope->name) && envelope->arguments.len &&
+             scan_find(json, envelope->arguments, "threadId", &at) &&
+             scan_integer(json, at, &thread))
+        thread_set_remove(&target->stopped, thread);
+}
+
+void target_forward(struct target *target, struct client_seq client, const char *json, size_t len,
+                    const struct envelope *envelope)
+{
+    note_resume(target, json, envelope);
+    link_forward(target->link, client, json, len, envelope);
+}
+
+const char *target_refusal(const struct target *target, const char *json,
+                           const struct envelope *envelope)
+{
+    return guards_refusal(&target->stopped, json, envelope);
+}
+
+void target_run(struct target *target, bool filters_set)
+{
+    /* Without `uncaught` a post-mortem pause does not stop at all (debugpy-facts 0.3). */
+    if (!filters_set)
+        link_ask(target->link, "setExceptionBreakpoints", "{\"filters\":[\"uncaught\"]}", 0, NULL,
+                 NULL);
+    link_ask(target->link, "configurationDone", NULL, 0, NULL, NULL);
+    move(target, TARGET_RUNNING);
+}
+
+static void on_leave_timeout(void *arg)
+{
+    struct target *target = arg;
+    target->timer = NULL;
+    move(target, TARGET_GONE);
+    target->ops->on_gone(target->arg, "the debugger did not say goodbye in time");
+}
+
+void target_leave(struct target *target, bool kill)
+{
+    if (target->state != TARGET_READY && target->state != TARGET_RUNNING)
+        return;
+    move(target, TARGET_LEAVING);
+    target->timer = timer_start(target->loop, LEAVE_MS, on_leave_timeout, target);
+    link_ask(target->link, "disconnect",
+             kill ? "{\"restart\":false,\"terminateDebuggee\":true}"
+                  : "{\"restart\":false,\"terminateDebuggee\":false}",
+             0, NULL, NULL);
+}
+
+bool target_take_pending(struct target *target, struct pending *out)
+{
+    return link_take_pending(target->link, out);
+}
+
+size_t target_backlog(const struct target *target)
+{
+    return link_backlog(target->link);
+}

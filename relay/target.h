@@ -1,0 +1,78 @@
+/* One debuggee: a worker's debugpy, attached, set right (relay/inject.h), and known: which threads
+ * are stopped, what must not be sent to it. Everything runs on the loop's thread.
+ *
+ *   connecting ──▶ attaching ──▶ ready ──▶ running ──▶ leaving ──▶ gone
+ *        └──────────────┴──────────┴──────────┴──────────────────────▲
+ *
+ * ready: breakpoints may be set, the task still waits; running: configurationDone was sent. */
+#ifndef RAYDBG_RELAY_TARGET_H
+#define RAYDBG_RELAY_TARGET_H
+
+#include "base/err.h"
+#include "dap/envelope.h"
+#include "dap/seqmap.h"
+#include "relay/loop.h"
+
+#include <stdbool.h>
+
+enum target_state {
+    TARGET_CONNECTING,
+    TARGET_ATTACHING,
+    TARGET_READY,
+    TARGET_RUNNING,
+    TARGET_LEAVING,
+    TARGET_GONE,
+};
+
+struct target;
+
+/* All borrowed for target_open() only. */
+struct target_options {
+    struct loop *loop;
+    const char *host;
+    uint16_t port;
+    const char *initialize; /* JSON object: the client's arguments for `initialize` */
+    const char *attach;     /* JSON object: debugpy's arguments for `attach` */
+    bool tune;
+    bool sub_process; /* let debugpy debug child processes too */
+};
+
+struct target_ops {
+    /* `capabilities` is the adapter's `initialize` body. */
+    void (*on_ready)(void *arg, const char *capabilities, size_t len);
+    /* Attaching failed; nothing else follows. */
+    void (*on_failed)(void *arg, const struct err *err);
+    void (*on_event)(void *arg, const char *json, size_t len, const struct envelope *envelope);
+    void (*on_response)(void *arg, const struct pending *pending, const char *json, size_t len,
+                        const struct envelope *envelope);
+    /* The link died after on_ready; target_take_pending() gives what is still unanswered. */
+    void (*on_gone)(void *arg, const char *why);
+};
+
+struct target *target_open(const struct target_options *options, const struct target_ops *ops,
+                           void *arg);
+/* Closes the connection: if it is the last one, debugpy resumes every thread. */
+void target_destroy(struct target **target);
+
+enum target_state target_state(const struct target *target);
+bool target_has_stopped(const struct target *target);
+
+/* Passes a client's request on. The caller has checked the rules and target_refusal(). */
+void target_forward(struct target *target, struct client_seq client, const char *json, size_t len,
+                    const struct envelope *envelope);
+
+/* Why debugpy must not get this request now (static text: it would never answer), or NULL. */
+const char *target_refusal(const struct target *target, const char *json,
+                           const struct envelope *envelope);
+
+/* ready → running: sends the exception filter that post mortem needs unless `filters_set`, then
+ * configurationDone. Stops that are true then follow as events. */
+void target_run(struct target *target, bool filters_set);
+
+/* Says goodbye; the task goes on unless `kill`. on_gone follows, at the latest after 3 s. */
+void target_leave(struct target *target, bool kill);
+
+bool target_take_pending(struct target *target, struct pending *out);
+size_t target_backlog(const struct target *target);
+
+#endif

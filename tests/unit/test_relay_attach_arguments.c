@@ -1,0 +1,177 @@
+/* What of an `attach` is raydbg's own, and what debugpy gets. */
+#include "cmocka_prelude.h"
+
+#include "relay/attach_arguments.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FORCED "{\"justMyCode\":false"
+#define DEFAULTS ",\"steppingResumesAllThreads\":false,\"stopAllThreadsOnSuspend\":false"
+
+static int read_text(struct attach_arguments *out, const char *json, struct err *err)
+{
+    return attach_arguments_read(out, json, (struct span){0, strlen(json)}, err);
+}
+
+static void test_own_members_stay_here(void **state)
+{
+    (void)state;
+    struct attach_arguments got;
+    struct err err;
+    assert_int_equal(
+        read_text(&got,
+                  "{\"address\":\"10.0.0.1:6379\",\"task\":\"square\",\"subProcess\":true,"
+                  "\"kill\":true,\"noTune\":true,\"token\":\"secret\",\"redirectOutput\":true}",
+                  &err),
+        0);
+    assert_string_equal(got.address, "10.0.0.1:6379");
+    assert_string_equal(got.task, "square");
+    assert_true(got.sub_process);
+    assert_true(got.kill);
+    assert_true(got.no_tune);
+    assert_string_equal(got.upstream, FORCED DEFAULTS ",\"redirectOutput\":true}");
+    attach_arguments_clear(&got);
+}
+
+static void test_just_my_code_is_forced_off(void **state)
+{
+    (void)state;
+    struct attach_arguments got;
+    struct err err;
+    assert_int_equal(read_text(&got, "{\"justMyCode\":true}", &err), 0);
+    assert_string_equal(got.upstream, FORCED DEFAULTS "}");
+    attach_arguments_clear(&got);
+}
+
+/* debugpy refuses an attach with empty arguments, and none at all. */
+static void test_upstream_is_never_empty(void **state)
+{
+    (void)state;
+    struct attach_arguments got;
+    struct err err;
+    assert_int_equal(read_text(&got, "{}", &err), 0);
+    assert_string_equal(got.upstream, FORCED DEFAULTS "}");
+    attach_arguments_clear(&got);
+    assert_int_equal(attach_arguments_read(&got, "", (struct span){0, 0}, &err), 0);
+    assert_string_equal(got.upstream, FORCED DEFAULTS "}");
+    attach_arguments_clear(&got);
+}
+
+static void test_a_client_may_want_debugpys_own_way(void **state)
+{
+    (void)state;
+    struct attach_arguments got;
+    struct err err;
+    assert_int_equal(read_text(&got, "{\"steppingResumesAllThreads\":true}", &err), 0);
+    assert_string_equal(got.upstream, FORCED ",\"stopAllThreadsOnSuspend\":false"
+                                             ",\"steppingResumesAllThreads\":true}");
+    attach_arguments_clear(&got);
+}
+
+static void test_bytes_of_the_rest_are_kept(void **state)
+{
+    (void)state;
+    struct attach_arguments got;
+    struct err err;
+    assert_int_equal(
+        read_text(&got, "{ \"a\" : 9007199254740993 , \"b\":[1.50, \"\\ud800\"], \"a\":2 }", &err),
+        0);
+    assert_string_equal(got.upstream, FORCED DEFAULTS ",\"a\":9007199254740993,"
+                                                      "\"b\":[1.50, \"\\ud800\"],\"a\":2}");
+    attach_arguments_clear(&got);
+}
+
+static void test_no_other_process_is_asked_for(void **state)
+{
+    (void)state;
+    struct attach_arguments got;
+    struct err err;
+    assert_int_equal(read_text(&got,
+                               "{\"processId\":1,\"listen\":{\"port\":1},\"host\":\"h\",\"port\":2,"
+                               "\"subProcessId\":3,\"connect\":{\"port\":5678}}",
+                               &err),
+                     0);
+    assert_string_equal(got.upstream, FORCED DEFAULTS "}");
+    assert_string_equal(got.connect_host, "127.0.0.1");
+    assert_int_equal(got.connect_port, 5678);
+    attach_arguments_clear(&got);
+}
+
+static void test_connect_as_text(void **state)
+{
+    (void)state;
+    struct attach_arguments got;
+    struct err err;
+    assert_int_equal(read_text(&got, "{\"connect\":\"[::1]:99\"}", &err), 0);
+    assert_string_equal(got.connect_host, "::1");
+    assert_int_equal(got.connect_port, 99);
+    attach_arguments_clear(&got);
+}
+
+static void test_wrong_types_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *json, *named;
+    } cases[] = {
+        {"{\"task\":1}", "task"},
+        {"{\"address\":null}", "address"},
+        {"{\"subProcess\":\"yes\"}", "subProcess"},
+        {"{\"kill\":1}", "kill"},
+        {"{\"connect\":\"nowhere\"}", "connect"},
+        {"{\"connect\":{\"host\":\"h\"}}", "connect"},
+        {"{\"connect\":{\"port\":70000}}", "connect"},
+        {"{\"connect\":{\"port\":1,\"host\":7}}", "connect"},
+        {"[]", "arguments"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct attach_arguments got;
+        struct err err = {0};
+        assert_int_equal(read_text(&got, cases[i].json, &err), -1);
+        assert_int_equal(err.code, ERR_USAGE);
+        assert_non_null(strstr(err.what, cases[i].named));
+        assert_null(got.upstream);
+    }
+}
+
+static void test_initialize_arguments(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *given, *plain, *with_children;
+    } cases[] = {
+        {"", "{\"adapterID\":\"raydbg\"}", "{\"adapterID\":\"raydbg\"}"},
+        {"{\"adapterID\":\"x\",\"supportsStartDebuggingRequest\":true,\"locale\":\"de\","
+         "\"supportsRunInTerminalRequest\":true}",
+         "{\"adapterID\":\"x\",\"locale\":\"de\"}",
+         "{\"adapterID\":\"x\",\"supportsStartDebuggingRequest\":true,\"locale\":\"de\"}"},
+        {"{\"locale\":\"de\"}", "{\"locale\":\"de\",\"adapterID\":\"raydbg\"}",
+         "{\"locale\":\"de\",\"adapterID\":\"raydbg\"}"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct span span = {0, strlen(cases[i].given)};
+        char *plain = initialize_arguments(cases[i].given, span, false);
+        char *with_children = initialize_arguments(cases[i].given, span, true);
+        assert_string_equal(plain, cases[i].plain);
+        assert_string_equal(with_children, cases[i].with_children);
+        free(plain);
+        free(with_children);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_own_members_stay_here),
+        cmocka_unit_test(test_just_my_code_is_forced_off),
+        cmocka_unit_test(test_upstream_is_never_empty),
+        cmocka_unit_test(test_a_client_may_want_debugpys_own_way),
+        cmocka_unit_test(test_bytes_of_the_rest_are_kept),
+        cmocka_unit_test(test_no_other_process_is_asked_for),
+        cmocka_unit_test(test_connect_as_text),
+        cmocka_unit_test(test_wrong_types_are_named),
+        cmocka_unit_test(test_initialize_arguments),
+    };
+    return cmocka_run_group_tests_name("attach_arguments", tests, NULL, NULL);
+}
