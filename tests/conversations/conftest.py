@@ -1,0 +1,55 @@
+"""Fixtures for scripted conversations: a fake debugpy adapter on one side of the relay, a DAP client on the other.
+
+They need no Ray. The relay is the binary in $RAYDBG, by default build-asan/raydbg.
+"""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
+
+import reporting  # noqa: E402
+from fake_adapter import FakeAdapter  # noqa: E402
+from relay_under_test import RelayUnderTest  # noqa: E402
+
+
+@pytest.fixture
+def adapter():
+    """A FakeAdapter with debugpy's own manners; change its `on` before the relay connects."""
+    with FakeAdapter() as fake:
+        yield fake
+
+
+@pytest.fixture
+def start_relay():
+    """start_relay(adapter, *arguments, env=…, strict=…): a RelayUnderTest, closed and checked at the test's end."""
+    started = []
+
+    def start(*arguments, **options):
+        started.append(RelayUnderTest(*arguments, **options))
+        return started[-1]
+
+    yield start
+    for relay in started:
+        if relay.process.returncode is None:
+            relay.close()
+
+
+@pytest.fixture
+def relay(adapter, start_relay):
+    """A relay connected to `adapter`."""
+    return start_relay(adapter)
+
+
+@pytest.fixture(autouse=True)
+def fresh_transcripts():
+    reporting.forget_clients()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    if outcome.get_result().failed:
+        reporting.add_transcripts(outcome.get_result())

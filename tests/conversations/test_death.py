@@ -1,0 +1,123 @@
+"""Every request gets exactly one response, whoever dies when."""
+
+import pytest
+from dap_client import DapError, frame
+
+# What the adapter is asked in an attach and a step; it dies instead of answering one of them.
+ATTACHING = ["initialize", "attach", "evaluate"]
+ATTACHED = ["setBreakpoints", "setExceptionBreakpoints", "configurationDone", "threads", "stackTrace", "scopes",
+            "variables", "next", "continue", "disconnect"]
+
+
+@pytest.mark.parametrize("how", ["fin", "rst"])
+@pytest.mark.parametrize("command", ATTACHING)
+def test_the_adapter_dies_while_attaching(adapter, relay, command, how):
+    adapter.on[command] = lambda c, request: c.die(how)
+    relay.initialize()
+    with pytest.raises(DapError, match=f"{adapter.host}:{adapter.port}"):
+        relay.attach({})
+    relay.disconnect()
+
+
+@pytest.mark.parametrize("how", ["fin", "rst"])
+@pytest.mark.parametrize("command", ATTACHED)
+def test_the_adapter_dies_instead_of_an_answer(adapter, relay, command, how):
+    adapter.on[command] = lambda c, request: c.die(how)
+    relay.initialize()
+    sent = [relay.send("attach", {})]
+    relay.wait_event("initialized")
+    sent += [relay.send("setBreakpoints", {"source": {"path": "/app/app.py"}, "breakpoints": [{"line": 1}]}),
+             relay.send("setExceptionBreakpoints", {"filters": []}), relay.send("configurationDone")]
+    if command not in ATTACHED[:3]:
+        relay.stopped()
+    sent += [relay.send(name, {"threadId": 1, "frameId": 3, "variablesReference": 6})
+             for name in ATTACHED[3:] if name != "disconnect"]
+    for seq in sent:
+        relay.response(seq)
+    relay.disconnect()
+    assert [e["event"] for e in relay.events()].count("terminated") == 1
+    relay.wait_end()
+    relay.verify()
+
+
+@pytest.mark.parametrize("cut", [1, 10, 20, 24, 30, 60])
+def test_the_adapter_dies_inside_a_message(adapter, relay, cut):
+    def answer(connection, request):
+        body = b'{"seq":9,"type":"response","request_seq":%d,"success":true,"command":"threads","body":{}}'
+        connection.send_raw(frame(body % request["seq"])[:cut])
+        connection.die()
+    relay.start()
+    adapter.on["threads"] = answer
+    pending = relay.send("threads")
+    assert not relay.response(pending)["success"]
+    relay.wait_event("terminated")
+    relay.disconnect()
+
+
+def test_requests_after_the_death_say_why(adapter, relay):
+    relay.start()
+    adapter.connection().die()
+    relay.wait_event("terminated")
+    answer = relay.request("threads")
+    assert not answer["success"] and "debuggee ended" in answer["message"]
+    relay.disconnect()
+
+
+@pytest.mark.parametrize("garbage", [
+    b"HTTP/1.1 400 Bad Request\r\n\r\n", b"Content-Length: -1\r\n\r\n", b"Content-Length: x\r\n\r\n",
+    b"Content-Length: 99999999999999999999\r\n\r\n", b"\x16\x03\x01\x02\x00\x01", b"X" * 10_000])
+def test_an_adapter_that_is_none(adapter, relay, garbage):
+    adapter.greet = lambda c: c.send_raw(garbage)
+    adapter.on["initialize"] = lambda c, request: None
+    relay.initialize()
+    with pytest.raises(DapError, match=f"{adapter.host}:{adapter.port}"):
+        relay.attach({})
+    relay.disconnect()
+
+
+def test_bad_json_from_the_adapter_is_dropped(adapter, relay):
+    relay.start()
+    for body in (b"", b"{", b"[]", b"null", b'{"type":"event"}', b'{"type":"response","command":"x"}',
+                 b'{"type":"response","request_seq":12345,"command":"x","success":true}', b'{"type":7}'):
+        adapter.connection().send_body(body)
+    assert relay.ok("threads")["threads"]
+    relay.disconnect()
+
+
+def test_a_second_answer_is_dropped(adapter, relay):
+    adapter.on["threads"] = lambda c, request: [c.respond(request, {"threads": []}) for _ in range(2)]
+    relay.start()
+    relay.ok("threads")
+    relay.ok("scopes", {"frameId": 3})
+    relay.disconnect()
+
+
+def test_a_dropped_answer_is_noticed_by_the_client(adapter, start_relay):
+    """The check that the tests above rest on: a relay that loses an answer fails `close`."""
+    adapter.on["threads"] = lambda c, request: None
+    relay = start_relay(adapter)
+    relay.start()
+    relay.send("threads")
+    with pytest.raises(DapError, match="was not answered"):
+        relay.verify()
+    relay.disconnect()
+
+
+def test_an_adapter_that_says_no_goodbye(adapter, relay):
+    adapter.on["disconnect"] = lambda c, request: None
+    relay.start()
+    pending = relay.send("evaluate", {"expression": "1", "frameId": 3})
+    relay.response(pending)
+    relay.disconnect()
+
+
+def test_terminated_while_the_socket_stays_open(adapter, relay):
+    """What debugpy does when its worker exits: an event, and then only failures."""
+    relay.start()
+    adapter.on["threads"] = lambda c, request: c.event("terminated")
+    pending = relay.send("threads")
+    assert not relay.response(pending)["success"]
+    relay.wait_event("terminated")
+    assert not relay.request("stackTrace", {"threadId": 1})["success"]
+    relay.disconnect()
+    assert [e["event"] for e in relay.events()].count("terminated") == 1

@@ -1,0 +1,144 @@
+"""What a client may do wrong: one clear error each, and never a crash or a hang."""
+
+import subprocess
+
+import pytest
+from dap_client import frame
+
+
+def raw_session(start_relay, data, adapter=None):
+    """Sends bytes as the client; returns the relay after it has ended."""
+    relay = start_relay(adapter, strict=False)
+    relay.transport.write(data)
+    relay.wait_end()
+    return relay
+
+
+BAD_STREAMS = {
+    "no header": b"hello\r\n\r\n",
+    "no length": b"Content-Type: x\r\n\r\n{}",
+    "a length of 1 GiB": b"Content-Length: 1073741824\r\n\r\n",
+    "a negative length": b"Content-Length: -5\r\n\r\n",
+    "a length that is no number": b"Content-Length: ten\r\n\r\n",
+    "two lengths": b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
+    "a header without end": b"A: " + b"x" * 10_000,
+    "not json": frame(b"hello"),
+    "an array": frame(b"[]"),
+    "nothing": frame(b""),
+    "half an object": frame(b'{"seq":1,'),
+    "no type": frame(b'{"seq":1}'),
+    "an odd type": frame(b'{"seq":1,"type":"question"}'),
+    "no command": frame(b'{"seq":1,"type":"request"}'),
+    "seq as text": frame(b'{"seq":"1","type":"request","command":"threads"}'),
+    "seq with a fraction": frame(b'{"seq":1.5,"type":"request","command":"threads"}'),
+    "bytes that are no utf-8": frame(b'{"seq":1,"type":"request","command":"\xff"}'),
+    "nested too deeply": frame(b'{"seq":1,"type":"request","command":"x","arguments":' + b"[" * 5000),
+    "a command of 1 MB": frame(b'{"seq":1,"type":"request","command":"' + b"x" * 1_000_000 + b'"}'),
+}
+
+
+@pytest.mark.parametrize("name", BAD_STREAMS)
+def test_a_broken_stream_ends_with_one_error(adapter, start_relay, name):
+    relay = raw_session(start_relay, BAD_STREAMS[name], adapter)
+    answers = [e.message for e in relay.transcript if e.way == "<" and e.message["type"] == "response"]
+    assert len(answers) == 1 and answers[0]["success"] is False and answers[0]["message"], answers
+    assert not adapter.connections
+    relay.close()
+    assert relay.process.returncode == 1
+
+
+@pytest.mark.parametrize("name", BAD_STREAMS)
+def test_a_broken_stream_lets_the_task_go_on(adapter, start_relay, name):
+    relay = start_relay(adapter, strict=False)
+    relay.start()
+    relay.transport.write(BAD_STREAMS[name])
+    relay.wait_end()
+    assert adapter.wait_request("disconnect")["arguments"]["terminateDebuggee"] is False
+    relay.close()
+
+
+def test_requests_before_initialize(relay):
+    for command in ("attach", "threads", "setBreakpoints", "configurationDone"):
+        assert "initialize" in relay.request(command, {})["message"]
+    relay.initialize()
+    assert not relay.request("initialize", {})["success"]
+    relay.disconnect()
+
+
+def test_requests_before_attach(adapter, relay):
+    relay.initialize()
+    for command in ("threads", "setBreakpoints", "configurationDone", "continue", "evaluate"):
+        assert not relay.request(command, {})["success"]
+    assert not adapter.connections
+    relay.disconnect()
+
+
+def test_unknown_commands_and_launch(relay):
+    relay.start()
+    assert "nonsense" not in relay.request("threads", {})
+    for command in ("nonsense", "launch", "pydevdAuthorize", "startDebugging", ""):
+        answer = relay.request(command, {})
+        assert answer["success"] is False and answer["message"], answer
+    assert relay.ok("threads")
+    relay.disconnect()
+
+
+@pytest.mark.parametrize("arguments", [None, [], "x", 7, {"filters": None}, {"filters": "x"}])
+def test_odd_exception_filters(adapter, relay, arguments):
+    relay.start()
+    relay.request("setExceptionBreakpoints", arguments)
+    assert relay.ok("threads")
+    for request in adapter.requests("setExceptionBreakpoints"):
+        assert "uncaught" in request["arguments"]["filters"]
+    relay.disconnect()
+
+
+def test_a_request_without_seq(relay):
+    relay.start()
+    relay.send_body(b'{"type":"request","command":"threads"}')
+    assert relay.ok("threads")
+    relay._answers.pop(0)
+    relay.disconnect()
+
+
+def test_responses_and_events_from_a_client_are_ignored(relay):
+    relay.start()
+    relay.send_body(b'{"seq":90,"type":"event","event":"stopped","body":{}}')
+    relay.send_body(b'{"seq":91,"type":"response","request_seq":1,"success":true,"command":"x"}')
+    assert relay.ok("threads")
+    relay.disconnect()
+
+
+def test_disconnect_first_of_all(relay):
+    relay.disconnect()
+    relay.wait_end()
+
+
+def test_disconnect_while_attaching(adapter, relay):
+    adapter.on["initialize"] = lambda c, request: None
+    relay.initialize()
+    attach = relay.send("attach", {})
+    adapter.wait_request("initialize")
+    relay.disconnect()
+    assert not relay.response(attach)["success"]
+
+
+@pytest.mark.parametrize("stdin", ["/dev/null", "/dev/zero"])
+def test_odd_files_as_stdin(stdin):
+    from relay_under_test import raydbg_path
+    with open(stdin, "rb") as source:
+        done = subprocess.run([raydbg_path(), "dap", "--connect", "127.0.0.1:1"], stdin=source,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=20)
+    assert done.returncode == (0 if stdin == "/dev/null" else 1), done.stderr
+
+
+def test_a_reader_that_goes_away(adapter, start_relay):
+    """stdout is closed while a large answer is under way: the relay leaves, the task goes on."""
+    adapter.on["evaluate"] = lambda c, request: c.respond(request, {"result": "x" * 5_000_000,
+                                                                    "variablesReference": 0})
+    relay = start_relay(adapter, strict=False)
+    relay.start()
+    relay.send("evaluate", {"expression": "big", "frameId": 3})
+    relay.process.stdout.close()
+    adapter.wait_request("disconnect")
+    relay.close(check=False)

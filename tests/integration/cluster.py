@@ -1,0 +1,417 @@
+"""A private Ray cluster in namespaces of its own: nothing of it is seen outside or outlives the test run.
+
+The network and pid namespaces have one process 1, namespace_init.py, that ends when this process does; the kernel then
+ends everything inside. Within, head and nodes are 127.0.0.1, 127.0.0.2, … with Ray's usual ports.
+"""
+
+import contextlib
+import http.client
+import json
+import os
+import re
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import sanitizers
+from dap_client import DapClient
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+PROGRAMS = HERE / "programs"
+ADDRESS = "127.0.0.1:6379"
+DASHBOARD = ("127.0.0.1", 8265)
+
+
+class ClusterError(Exception):
+    """The cluster or a program in it did not do what it has to; the text holds its output."""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """Which cluster: versions, how many nodes, how it is protected, and the environment of all its processes."""
+
+    python: str = ""  # "" is the project's .venv
+    ray: str = ""
+    debugpy: str = ""
+    nodes: int = 2
+    dashboard: bool = True
+    token: bool = False
+    tls: bool = False
+    env: tuple = ()  # pairs of strings
+
+    def venv(self):
+        """The environment's directory, made by tools/setup if it is not there."""
+        if not self.python:
+            return ROOT / ".venv"
+        argv = [ROOT / "tools/setup", "--python", self.python]
+        argv += ["--ray", self.ray] * bool(self.ray) + ["--debugpy", self.debugpy] * bool(self.debugpy)
+        done = subprocess.run(argv, stdout=subprocess.PIPE, text=True, timeout=900)
+        if done.returncode:
+            raise ClusterError(f"tools/setup could not make the environment of {self}")
+        return Path(done.stdout.strip().splitlines()[-1])
+
+
+def line_of(path, marker):
+    """The number of the line that carries the comment `# line: MARKER`."""
+    numbers = [n for n, text in enumerate(Path(path).read_text().splitlines(), 1)
+               if re.search(rf"# line: {re.escape(marker)}$", text)]
+    if len(numbers) != 1:
+        raise ClusterError(f"{path} has {len(numbers)} lines marked {marker}")
+    return numbers[0]
+
+
+def wait_for(find, timeout, what, every=0.05):
+    """The first true value of find(); fails after `timeout` seconds, saying what was waited for (text or callable)."""
+    deadline = time.monotonic() + timeout
+    while True:
+        found = find()
+        if found:
+            return found
+        if time.monotonic() > deadline:
+            raise ClusterError(f"{what() if callable(what) else what}: not within {timeout} s")
+        time.sleep(every)
+
+
+def children_of(pid):
+    try:
+        return [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except FileNotFoundError:
+        return []
+
+
+def program_of(pid):
+    try:
+        return os.path.basename(Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0].decode())
+    except OSError:
+        return ""
+
+
+# What a program inside is started through; each replaces itself by the next.
+LAUNCHERS = ("nsenter", "setpriv", "env")
+
+
+class InnerProcess(subprocess.Popen):
+    """A process inside the namespace. Signals go to the program itself, not to the nsenter that runs it."""
+
+    def inner_pid(self):
+        """The program's pid as seen from outside; 0 if it has ended."""
+        def started():
+            for pid in children_of(self.pid):
+                if program_of(pid) not in ("", *LAUNCHERS):
+                    return [pid]
+            return [0] if self.poll() is not None else None
+        return wait_for(started, 10, "the program inside starts", every=0.005)[0]
+
+    def send_signal(self, sig):
+        pid = self.inner_pid()
+        if pid:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, sig)
+
+
+class Driver:
+    """A Ray driver program that runs in the background, its output in a file."""
+
+    def __init__(self, process, log):
+        self.process = process
+        self.log = log
+
+    def output(self):
+        return self.log.read_text(errors="replace")
+
+    def wait_for(self, pattern, timeout=60):
+        """The match of this regular expression in the output; fails if the program ends without one."""
+        def find():
+            ended = self.process.poll() is not None
+            return re.search(pattern, self.output(), re.MULTILINE) or ended
+        found = wait_for(find, timeout, lambda: f"{pattern} in the driver's output:\n{self.output()}")
+        if found is True:
+            raise ClusterError(f"the driver ended ({self.process.returncode}) without {pattern}:\n{self.output()}")
+        return found
+
+    def result(self, name, timeout=60):
+        """The value that the program printed for this name: the rest of its line `RESULT name value`."""
+        return self.wait_for(rf"^RESULT {re.escape(name)} (.*)$", timeout).group(1)
+
+    def results(self):
+        """All values so far, as pairs of name and value, in the order of completion."""
+        return re.findall(r"^RESULT (\S+) (.*)$", self.output(), re.MULTILINE)
+
+    def error(self, name, timeout=60):
+        """What the program printed for a name that failed: the rest of its line `ERROR name type: message`."""
+        return self.wait_for(rf"^ERROR {re.escape(name)} (.*)$", timeout).group(1)
+
+    def wait(self, timeout=60):
+        try:
+            return self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise ClusterError(f"the driver did not end in {timeout} s:\n{self.output()}") from None
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait(20)
+
+
+@dataclass
+class Cluster:
+    """`with Cluster(Spec(...)) as cluster:` or start() and stop()."""
+
+    spec: Spec = field(default_factory=Spec)
+    raydbg_path: Path = ROOT / "build/raydbg"
+
+    def __post_init__(self):
+        self.directory = None
+        self.drivers = []
+        self.token = None
+        self._namespace = None
+        self._entry = []
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *_):
+        self.stop()
+
+    # --- start and stop ---
+
+    def start(self):
+        self.venv = self.spec.venv()
+        self.directory = Path(tempfile.mkdtemp(prefix="rd-", dir="/tmp"))
+        try:
+            self._start_namespace()
+            self._protect()
+            self._start_node(1)
+            for number in range(2, self.spec.nodes + 1):
+                self._start_node(number)
+            if self.spec.dashboard:
+                self._wait_dashboard()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def stop(self):
+        """Ends the namespace's process 1, and so everything inside."""
+        self.drivers.clear()
+        if self._namespace:
+            self._namespace.stdin.close()
+            try:
+                self._namespace.wait(20)
+            except subprocess.TimeoutExpired:
+                self._namespace.kill()
+                self._namespace.wait()
+            self._namespace.stdout.close()
+            self._namespace = None
+        if self.directory:
+            shutil.rmtree(self.directory, ignore_errors=True)
+            self.directory = None
+
+    def _start_namespace(self):
+        user = [] if os.geteuid() == 0 else ["-r"]
+        argv = ["unshare", *user, "-n", "-p", "-f", "--mount-proc", "--kill-child",
+                sys.executable, HERE / "namespace_init.py", self.directory]
+        self._namespace = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                           start_new_session=True)
+        if self._namespace.stdout.readline() != "ready\n":
+            raise ClusterError("the namespace did not come up; are unprivileged namespaces allowed here?")
+        init = children_of(self._namespace.pid)[0]
+        user = ["-U", "--preserve-credentials"] if user else []
+        # setpriv: killing nsenter kills the program.
+        self._entry = ["nsenter", "-t", str(init), *user, "-n", "-p", "-m", "setpriv", "--pdeathsig", "KILL"]
+
+    def _protect(self):
+        """The environment that all of the cluster's processes, drivers and clients share."""
+        home = self.directory / "home"
+        home.mkdir()
+        keep = {k: v for k, v in os.environ.items() if k in ("LANG", "LC_ALL", "TERM", "TZ")}
+        self.env = {**keep, "HOME": str(home), "PATH": f"{self.venv}/bin:{os.environ['PATH']}",
+                    "RAY_TMPDIR": str(self.directory), "RAY_DEDUP_LOGS": "0", "RAY_USAGE_STATS_ENABLED": "0",
+                    "PYTHONDONTWRITEBYTECODE": "1", **sanitizers.ENV, **dict(self.spec.env)}
+        if self.spec.token:
+            self.token = secrets.token_hex(32)
+            self.env |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": self.token}
+        if self.spec.tls:
+            self._make_certificates()
+            self.env |= {"RAY_USE_TLS": "1", "RAY_TLS_CA_CERT": f"{self.directory}/ca.crt",
+                         "RAY_TLS_SERVER_CERT": f"{self.directory}/node.crt",
+                         "RAY_TLS_SERVER_KEY": f"{self.directory}/node.key"}
+
+    def _make_certificates(self):
+        """A certificate authority and one certificate for all nodes, with their addresses in it."""
+        (self.directory / "san").write_text(
+            "subjectAltName=" + ",".join(f"IP:127.0.0.{n}" for n in range(1, 10)) + ",DNS:localhost")
+        for command in (
+                "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=raydbg-test-ca -keyout ca.key -out ca.crt",
+                "req -newkey rsa:2048 -nodes -subj /CN=raydbg-test-node -keyout node.key -out node.csr",
+                "x509 -req -in node.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 2 -extfile san -out node.crt"):
+            subprocess.run(["openssl", *command.split()], cwd=self.directory, check=True, timeout=60,
+                           stderr=subprocess.DEVNULL)
+
+    def _start_node(self, number):
+        argv = ["ray", "start", f"--node-ip-address=127.0.0.{number}", "--num-cpus=4", "--disable-usage-stats",
+                "--object-store-memory=200000000"]
+        if number == 1:
+            argv += ["--head", "--port=6379", f"--temp-dir={self.directory}",
+                     f"--include-dashboard={str(self.spec.dashboard).lower()}"]
+        else:
+            argv += [f"--address={ADDRESS}", f"--resources={json.dumps({chr(ord('a') + number - 1): 4})}"]
+        done = self.run(argv, timeout=120)
+        if done.returncode:
+            raise ClusterError(f"node {number} of {self.spec} did not start:\n{done.stdout}{done.stderr}")
+
+    def _wait_dashboard(self):
+        def answers():
+            with contextlib.suppress(OSError, ValueError, http.client.HTTPException, ClusterError):
+                nodes = self.api("/api/v0/nodes")
+                return len([n for n in nodes if n["state"] == "ALIVE"]) == self.spec.nodes
+        wait_for(answers, 60, "the dashboard lists all nodes", every=0.2)
+
+    # --- programs inside ---
+
+    def inside(self, argv, env=None, cwd=None):
+        """The command line that runs `argv` inside, with the cluster's environment and `env` (None unsets)."""
+        merged = {**self.env, **(env or {})}
+        pairs = [f"{name}={value}" for name, value in merged.items() if value is not None]
+        return [*self._entry, "env", "-i", "-C", str(cwd or self.directory), *pairs, *map(str, argv)]
+
+    def run(self, argv, *, env=None, cwd=None, timeout=30, input=None, text=True, check=False):
+        """Runs a command inside to its end; like subprocess.run with both outputs captured, text, no stdin."""
+        feed = {"stdin": subprocess.DEVNULL} if input is None else {"input": input}
+        done = subprocess.run(self.inside(argv, env, cwd), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=text,
+                              timeout=timeout, **feed)
+        if check and done.returncode:
+            raise ClusterError(f"{argv} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+        return done
+
+    def popen(self, argv, *, env=None, cwd=None, **options):
+        """Starts a command inside and returns its subprocess.Popen; pipes unless told otherwise."""
+        options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, **options}
+        return InnerProcess(self.inside(argv, env, cwd), **options)
+
+    def python(self, *arguments, **options):
+        return self.run([self.venv / "bin/python", *arguments], **options)
+
+    def driver(self, program, *arguments, env=None):
+        """Starts a Ray driver program (a name in programs/ or a path) in the background."""
+        path = PROGRAMS / program
+        log = self.directory / f"driver-{len(self.drivers) + 1}.log"
+        while log.exists():
+            log = log.with_stem(log.stem + "-")
+        with log.open("wb") as output:
+            process = self.popen([self.venv / "bin/python", "-u", path, *arguments], env=env, stdin=subprocess.DEVNULL,
+                                 stdout=output, stderr=subprocess.STDOUT)
+        self.drivers.append(Driver(process, log))
+        return self.drivers[-1]
+
+    def stop_drivers(self):
+        """Ends all drivers, and waits until Ray has ended their paused workers."""
+        stopped = [driver.stop() for driver in self.drivers]
+        self.drivers.clear()
+        if stopped and self.spec.dashboard:
+            wait_for(lambda: not self.paused(), 30, "the stopped drivers' workers end", every=0.1)
+
+    def kill(self, pid, sig=signal.SIGKILL):
+        """Signals a process by its pid inside, which is the one that Ray tells."""
+        self.run(["kill", f"-{int(sig)}", str(pid)], check=True)
+
+    # --- sockets inside ---
+
+    def connect(self, host, port):
+        """A socket connected to host:port inside."""
+        return self._socket("connect", host, port)
+
+    def listen(self, host="127.0.0.1", port=0):
+        """A socket that listens inside."""
+        return self._socket("listen", host, port)
+
+    def _socket(self, verb, host, port):
+        with socket.socket(socket.AF_UNIX) as agent:
+            agent.settimeout(30)
+            agent.connect(str(self.directory / "ns.sock"))
+            agent.sendall(f"{verb} {host} {port}\n".encode())
+            word, descriptors, _, _ = socket.recv_fds(agent, 4096, 1)
+        if not descriptors:
+            raise ConnectionError(f"{verb} {host}:{port}: {word.decode()}")
+        return socket.socket(fileno=descriptors[0])
+
+    # --- what Ray says ---
+
+    def http(self, path, headers=None, method="GET", body=None, address=DASHBOARD, timeout=20):
+        """Status and body of a request to the dashboard, with the token if there is one."""
+        if headers is None:
+            headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        connection = http.client.HTTPConnection(*address, timeout=timeout)
+        connection.sock = self.connect(*address)
+        connection.sock.settimeout(timeout)
+        with contextlib.closing(connection):
+            # Older dashboards (2.44.1) answer 500 to a request without User-Agent.
+            connection.request(method, path, body=body, headers={"User-Agent": "raydbg-tests", **headers})
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+
+    def api(self, path):
+        """The rows of a State API listing."""
+        status, body = self.http(path + ("&" if "?" in path else "?") + "detail=1&limit=1000")
+        if status != 200:
+            raise ClusterError(f"{path}: {status} {body[:500]!r}")
+        return json.loads(body)["data"]["result"]["result"]
+
+    def workers(self):
+        return self.api("/api/v0/workers")
+
+    def paused(self):
+        """Rows of the live workers in which threads wait for a debugger: pid, ip, debugger_port, num_paused_threads."""
+        return [w for w in self.workers() if w["is_alive"] and (w.get("num_paused_threads") or 0) > 0]
+
+    def wait_paused(self, threads=1, timeout=60):
+        """The paused workers, once at least that many threads are paused in the cluster."""
+        def enough():
+            rows = self.paused()
+            return sum(row["num_paused_threads"] for row in rows) >= threads and rows
+        return wait_for(enough, timeout, lambda: f"{threads} paused threads; the drivers said:\n{self.driver_output()}")
+
+    def driver_output(self):
+        return "\n".join(driver.output()[-4000:] for driver in self.drivers)
+
+    # --- debuggers ---
+
+    def direct(self, worker, nodelay=True, **options):
+        """A DapClient on the worker's own debugpy adapter, for a row of `paused`."""
+        return DapClient.over_socket(self.connect(worker["ip"], worker["debugger_port"]), nodelay=nodelay,
+                                     **{"name": "direct", "strict": False, **options})
+
+    def raydbg_argv(self, *arguments):
+        if not self.raydbg_path.exists():
+            raise ClusterError(f"{self.raydbg_path} is not built: run tools/build")
+        return [self.raydbg_path, *arguments]
+
+    def raydbg(self, *arguments, env=None, **options):
+        """Runs raydbg inside to its end, with RAY_ADDRESS set to this cluster's (override or unset it by `env`)."""
+        return self.run(self.raydbg_argv(*arguments), env={"RAY_ADDRESS": ADDRESS, **(env or {})}, **options)
+
+    def raydbg_popen(self, *arguments, env=None, **options):
+        return self.popen(self.raydbg_argv(*arguments), env={"RAY_ADDRESS": ADDRESS, **(env or {})}, **options)
+
+    @contextlib.contextmanager
+    def raydbg_dap(self, *arguments, env=None, **options):
+        """A DapClient over the stdio of `raydbg dap`; its stderr is kept in client.stderr (a path)."""
+        stderr = Path(tempfile.mkstemp(prefix="dap-", suffix=".err", dir=self.directory)[1])
+        with stderr.open("wb") as errors:
+            process = self.raydbg_popen("dap", *arguments, env=env, stderr=errors)
+        client = DapClient.over_process(process, **{"name": "raydbg dap", **options})
+        client.stderr = stderr
+        try:
+            yield client
+        except BaseException:
+            client.close(check=False)
+            raise
+        client.close()
+        sanitizers.check(process.returncode, stderr.read_text(errors="replace"))

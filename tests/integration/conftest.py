@@ -1,0 +1,169 @@
+"""Fixtures for tests on real Ray clusters. None is skipped: what is missing is installed, or fails the run."""
+
+import os
+import sys
+from collections import OrderedDict
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
+
+import reporting  # noqa: E402
+from cluster import ROOT, Cluster, Spec  # noqa: E402
+
+# The core cases run on these: on the first two always, on the ends too with --ends, on all with --matrix.
+DEFAULT = {"py3.11-ray2.60.0": Spec(), "py3.13-ray2.60.0": Spec(python="3.13")}
+# Rays before 2.39 use debugpy only when told.
+ENDS = {"py3.9-ray2.51.2": Spec(python="3.9"),
+        "py3.11-ray2.9.3": Spec(python="3.11", ray="2.9.3", debugpy="1.8.0", env=(("RAY_DEBUG", "1"),))}
+MATRIX = {"py3.10-ray2.60.0": Spec(python="3.10"), "py3.12-ray2.60.0": Spec(python="3.12"),
+          "py3.11-ray2.34.0": Spec(python="3.11", ray="2.34.0", env=(("RAY_DEBUG", "1"),)),
+          **{f"py3.11-ray{ray}": Spec(python="3.11", ray=ray)
+             for ray in ("2.40.0", "2.44.1", "2.49.2", "2.52.1", "2.55.1")}}
+
+
+class ClusterPool:
+    """Clusters by their Spec, kept running for further tests; the least recently used one makes room."""
+
+    LIMIT = 2
+
+    def __init__(self):
+        self.clusters = OrderedDict()
+
+    def get(self, spec):
+        if spec not in self.clusters:
+            while len(self.clusters) >= self.LIMIT:
+                self.clusters.popitem(last=False)[1].stop()
+            self.clusters[spec] = Cluster(spec, raydbg_path()).start()
+        self.clusters.move_to_end(spec)
+        return self.clusters[spec]
+
+    def discard(self, cluster):
+        """Stops a cluster that a test has broken."""
+        self.clusters.pop(cluster.spec, None)
+        cluster.stop()
+
+    def stop(self):
+        with ExitStack() as stack:
+            for cluster in self.clusters.values():
+                stack.callback(cluster.stop)
+            self.clusters.clear()
+
+
+def raydbg_path():
+    return Path(os.environ.get("RAYDBG", ROOT / "build/raydbg")).resolve()
+
+
+def pytest_addoption(parser):
+    parser.addoption("--ends", action="store_true", help="core cases also on the oldest Python and the oldest Ray")
+    parser.addoption("--matrix", action="store_true", help="core cases on Python 3.9 to 3.13 and Ray 2.9.3 to 2.60")
+
+
+def core_specs(config):
+    ends = config.getoption("ends") or config.getoption("matrix")
+    return {**DEFAULT, **(ENDS if ends else {}), **(MATRIX if config.getoption("matrix") else {})}
+
+
+def pytest_generate_tests(metafunc):
+    if "core_spec" in metafunc.fixturenames:
+        specs = core_specs(metafunc.config)
+        metafunc.parametrize("core_spec", specs.values(), ids=specs.keys())
+
+
+KINDS = ("cluster", "cluster_313", "token_cluster", "tls_cluster", "old_cluster")
+
+
+def kind_of(item):
+    """Sorts by the cluster that a test uses, so that each is started once."""
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    spec = parameters.get("core_spec")
+    if spec is not None and spec not in DEFAULT.values():
+        return len(KINDS) + list({**ENDS, **MATRIX}.values()).index(spec)
+    if spec is not None:
+        return list(DEFAULT.values()).index(spec)
+    names = {*item.fixturenames, *(value for value in parameters.values() if isinstance(value, str))}
+    return max((KINDS.index(name) for name in names if name in KINDS), default=0)
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=kind_of)
+
+
+@pytest.fixture(scope="session")
+def pool():
+    clusters = ClusterPool()
+    yield clusters
+    clusters.stop()
+
+
+@pytest.fixture
+def cluster_factory(pool):
+    """cluster_factory(Spec(...)) or cluster_factory(tls=True, ...): a running cluster; its drivers end with the test."""
+    used = []
+
+    def make(spec=None, **options):
+        cluster = pool.get(spec or Spec(**options))
+        used.append(cluster)
+        return cluster
+
+    yield make
+    for cluster in used:
+        release(pool, cluster)
+
+
+def release(pool, cluster):
+    try:
+        cluster.stop_drivers()
+    except BaseException:
+        pool.discard(cluster)
+        raise
+
+
+@pytest.fixture
+def cluster(cluster_factory):
+    """Two nodes, the project's Python and Ray."""
+    return cluster_factory(Spec())
+
+
+@pytest.fixture
+def cluster_313(cluster_factory):
+    return cluster_factory(Spec(python="3.13"))
+
+
+@pytest.fixture
+def token_cluster(cluster_factory):
+    return cluster_factory(Spec(token=True))
+
+
+@pytest.fixture
+def tls_cluster(cluster_factory):
+    return cluster_factory(Spec(tls=True))
+
+
+@pytest.fixture
+def old_cluster(cluster_factory):
+    return cluster_factory(Spec(python="3.11", ray="2.44.1"))
+
+
+@pytest.fixture
+def core_cluster(core_spec, cluster_factory):
+    """Each of the versions that the core cases run on, in turn."""
+    return cluster_factory(core_spec)
+
+
+@pytest.fixture(autouse=True)
+def fresh_transcripts():
+    reporting.forget_clients()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    report = outcome.get_result()
+    if report.failed:
+        reporting.add_transcripts(report)
+        for name, cluster in item.funcargs.items() if hasattr(item, "funcargs") else ():
+            for driver in cluster.drivers if isinstance(cluster, Cluster) else ():
+                report.sections.append((f"driver in {name}", driver.output()[-8000:] if driver.log.exists() else ""))

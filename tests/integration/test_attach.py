@@ -1,0 +1,388 @@
+"""`raydbg attach` on a real Ray: scripts on stdin and -e, the console on a terminal."""
+
+import contextlib
+import os
+import pty
+import re
+import signal
+import time
+
+import pytest
+from cluster import PROGRAMS, line_of, wait_for
+
+PAUSES = PROGRAMS / "pauses.py"
+
+
+def script(cluster, task, *commands, options=(), timeout=60, **more):
+    """Runs these lines as `raydbg attach TASK` gets them from a pipe; checks that what it prints is plain."""
+    done = cluster.raydbg("attach", task, *options, input="".join(f"{c}\n" for c in commands), timeout=timeout, **more)
+    assert done.returncode >= 0 and done.returncode != 99 and "Sanitizer" not in done.stderr, done.stderr
+    assert "\033" not in done.stdout and "(raydbg)" not in done.stdout
+    return done
+
+
+def paused(cluster, *names, threads=None):
+    driver = cluster.driver("pauses.py", *names)
+    cluster.wait_paused(threads or len(names))
+    return driver
+
+
+def place(marker, function):
+    return f"{PAUSES}:{line_of(PAUSES, marker)} in {function}"
+
+
+def ended(out, name):
+    """Whether the last line says that the task has ended: often its job has, too, before anybody looks."""
+    return re.search(rf"^{name} has ended(, and its job)?\n\Z", out, re.M)
+
+
+class Terminal:
+    """A program inside a pseudo-terminal, and what it has written there."""
+
+    def __init__(self, cluster, *arguments, **env):
+        self.master, slave = pty.openpty()
+        env = {"TERM": "xterm", "LANG": "C.UTF-8", "XDG_STATE_HOME": str(cluster.directory / "state"), **env}
+        self.process = cluster.raydbg_popen("attach", *arguments, env=env, stdin=slave, stdout=slave, stderr=slave)
+        os.close(slave)
+        os.set_blocking(self.master, False)
+        self.text, self.seen = "", 0
+
+    def read(self):
+        with contextlib.suppress(BlockingIOError, OSError):
+            while data := os.read(self.master, 65536):
+                self.text += data.decode(errors="replace")
+        return self.text
+
+    def plain(self):
+        """All that was written, without colours and other sequences."""
+        return re.sub(r"\033\[[0-9;?]*[A-Za-z]", "", self.read())
+
+    def expect(self, pattern, timeout=30):
+        """The next match of the pattern, after the last one's."""
+        def find():
+            return re.compile(pattern).search(self.plain(), self.seen)
+        found = wait_for(find, timeout, lambda: f"{pattern!r} on the terminal:\n{self.plain()[self.seen:]}")
+        self.seen = found.end()
+        return found
+
+    def type(self, keys):
+        os.write(self.master, keys.encode())
+
+    def prompt(self, command=None):
+        self.expect(r"\(raydbg\) ")
+        if command is not None:
+            self.type(command + "\r")
+
+    def end(self, timeout=30):
+        deadline = time.monotonic() + timeout
+        while self.process.poll() is None and time.monotonic() < deadline:
+            self.read()
+            time.sleep(0.05)
+        return self.process.wait(1)
+
+    def close(self):
+        self.process.kill()
+        self.process.wait(10)
+        self.read()
+        os.close(self.master)
+
+
+@pytest.fixture
+def terminal():
+    open_ones = []
+
+    def start(cluster, *arguments, **env):
+        open_ones.append(Terminal(cluster, *arguments, **env))
+        return open_ones[-1]
+
+    yield start
+    for one in open_ones:
+        one.close()
+
+
+# --- the core cases, on every version ---
+
+def test_a_script_walks_through_a_task(core_cluster):
+    driver = paused(core_cluster, "walk")
+    done = script(core_cluster, "walk", "where", "p number", "args", "n", "step", "args", "return", "c")
+    assert done.returncode == 0, done.stderr
+    out = done.stdout
+    assert re.search(rf"^walk · job \w+ · \S+ pid \d+ .*stopped at breakpoint\(\)$", out, re.M), out
+    assert place("walk-breakpoint", "walk") in out
+    assert re.search(rf"^  → +{line_of(PAUSES, 'walk-breakpoint')} +breakpoint\(\)", out, re.M), out
+    assert re.search(r"frames? of Ray \(where --all\)$", out, re.M), out
+    assert re.search(r"^7$", out, re.M) and re.search(r"^  count +10 · int$", out, re.M), out
+    assert re.search(rf"^  → +{line_of(PAUSES, 'walk-call')} +first = ", out, re.M), out
+    assert re.search(r"^  values +\[0, 1, 2.* · list$", out, re.M), out
+    assert ended(out, "walk")
+    assert driver.result("walk") == "232"
+
+
+def test_breakpoints_and_assignments_in_a_script(core_cluster):
+    driver = paused(core_cluster, "walk")
+    done = script(core_cluster, "walk",
+                  f"break pauses.py:{line_of(PAUSES, 'helper-add')}, i == 4", "c", "(i, scaled)", "scaled = 1000", "clear 1",
+                  "tbreak helper", "c", "break", "p scale", "c")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^  +1  .*pauses\.py:\d+  if i == 4$", done.stdout, re.M), done.stdout
+    assert f"{place('helper-add', 'helper')} · breakpoint 1" in done.stdout
+    assert "(4, 8)" in done.stdout
+    assert re.search(r"in helper · breakpoint 2$", done.stdout, re.M), done.stdout
+    assert re.search(r"^3$", done.stdout, re.M), done.stdout
+    assert "no breakpoints" in done.stderr
+    assert driver.result("walk") == str(232 + 992)
+
+
+def test_post_mortem(core_cluster):
+    driver = paused(core_cluster, "boom")
+    done = script(core_cluster, "boom", "exceptioninfo", "p value", "up", "p tag")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].endswith("post mortem") and lines[1] == "ValueError: boom 2", done.stdout
+    assert place("boom-raise", "middle") in done.stdout
+    assert "KeyError: 'bad 2'" in done.stdout and place("boom-call", "boom") in done.stdout
+    assert "'outer'" in lines and "goes on: its exception goes to its caller" in lines[-1]
+    assert driver.error("boom").startswith("ValueError: boom 2")
+
+
+def test_two_breakpoints_in_a_row(core_cluster):
+    driver = paused(core_cluster, "twice")
+    done = script(core_cluster, "twice", "c", "p x", "c")
+    assert re.search(r"^4$", done.stdout, re.M), done.stdout
+    assert ended(done.stdout, "twice")
+    assert driver.result("twice") == "4"
+
+
+# --- what it prints ---
+
+def test_values(cluster):
+    paused(cluster, "walk")
+    done = script(cluster, "walk", "p 'x' * 100000", "p --all 'y' * 3000", "p None", "None", "pp {'k': list(range(99))}",
+                  "whatis array", "source helper", "locals", "p '\\x1b[31m'", "p chr(27) + 'é'", "p 1/0", "nonsense(", "mapping")
+    out, err = done.stdout, done.stderr
+    assert done.returncode == 0
+    assert re.search(r"^'x{1999}\n… (over )?[\d,]+ more characters: p --all 'x' \* 100000$", out, re.M), out[-3000:]
+    assert "'" + "y" * 3000 + "'" in out
+    assert out.count("None\n") == 1
+    assert "\n       1,\n" in out and "<class 'numpy.ndarray'>" in out
+    assert "def helper(values, scale):" in out
+    assert re.search(r"^  point +Point\(3, 4\) · Point$", out, re.M)
+    assert re.search(r"^  text +'héllo 😀' · str$", out, re.M)
+    assert all(len(line) <= 102 for line in out[out.index("  array "):].splitlines() if " · " in line)
+    assert err.count("*** ZeroDivisionError: division by zero") == 1 and "*** SyntaxError" in err
+    assert out.rstrip().endswith("walk goes on") and "{'one': 1, 'nested': {'two': 2}}" in out
+
+
+def test_lines_and_frames(cluster):
+    paused(cluster, "walk")
+    breakpoint_line = line_of(PAUSES, "walk-breakpoint")
+    done = script(cluster, "walk", "tbreak helper", "c", "ll", "up", "list", "list 1,2", "list", "down", "down",
+                  f"until {line_of(PAUSES, 'helper-return')}", "p total", "return", "until")
+    out = done.stdout
+    assert re.search(r"^ +\d+ +def helper\(values, scale\):$", out, re.M)
+    assert place("walk-call", "walk") in out
+    assert re.search(rf"^ +{breakpoint_line} +breakpoint\(\)", out, re.M)
+    assert re.search(r"^     1    \"\"\"A Ray driver", out, re.M) and re.search(r"^ +3 +pauses\.py square", out, re.M), out
+    assert "*** this is the newest frame" in done.stderr
+    assert re.search(r"^90$", out, re.M), out
+    assert re.search(rf"^  → +{line_of(PAUSES, 'walk-second-call')} ", out, re.M), out
+
+
+def test_displays(cluster):
+    paused(cluster, "walk")
+    done = script(cluster, "walk", "display number", "number = 8", "n", "n", "display", "undisplay number", "display")
+    assert re.findall(r"^  number: .*$", done.stdout, re.M) == ["  number: 7", "  number: 8  [was: 7]"]
+    assert "nothing is displayed" in done.stderr
+
+
+def test_what_the_task_prints_shows(cluster):
+    paused(cluster, "twice")
+    done = script(cluster, "twice", "print('from the task')", "c")
+    assert "from the task\n" in done.stdout
+    done = script(cluster, "twice", "c", options=["-q"])
+    assert "job" not in done.stdout
+
+
+def test_threads(cluster):
+    driver = paused(cluster, "threaded", threads=3)
+    done = script(cluster, "Pool.work", "__import__('time').sleep(0.5)", "threads", *[f"thread {n}" for n in range(1, 9)],
+                  "thread x")
+    assert len(re.findall(r"^  [ →] +\d+  \S+ +stopped at .*pauses\.py:\d+ in work$", done.stdout, re.M)) == 3, done.stdout
+    assert len(re.findall(r"^\[thread \d+ \(\S+\) stopped at .* in work\]$", done.stderr, re.M)) == 2, done.stderr
+    assert "there is no thread" in done.stderr and "is running" in done.stderr
+    for rank in range(3):
+        assert driver.result(f"threaded-{rank}") == f"rank {rank}"
+
+
+# --- leaving ---
+
+def test_the_end_of_input_lets_the_task_go_on(cluster):
+    driver = paused(cluster, "square")
+    done = script(cluster, "square")
+    assert done.returncode == 0 and done.stdout.rstrip().endswith("square goes on")
+    assert driver.result("square") == "9"
+
+
+@pytest.mark.parametrize("verb", ["quit", "detach"])
+def test_leaving_verbs_let_the_task_go_on(cluster, verb):
+    driver = paused(cluster, "square")
+    done = script(cluster, "square", verb, "p 'not run'")
+    assert done.returncode == 0 and "not run" not in done.stdout
+    assert driver.result("square") == "9"
+
+
+def test_commands_of_the_command_line(cluster):
+    driver = paused(cluster, "square")
+    done = cluster.raydbg("attach", "square", "-e", "p y", "--command=y = 1", "-e", "c")
+    assert done.returncode == 0 and re.search(r"^9$", done.stdout, re.M)
+    assert driver.result("square") == "1"
+
+
+def test_strict(cluster):
+    paused(cluster, "square", "twice")
+    done = cluster.raydbg("attach", "square", "-e", "p missing", "-e", "p y")
+    assert done.returncode == 0 and "NameError" in done.stderr and re.search(r"^9$", done.stdout, re.M)
+    done = cluster.raydbg("attach", "twice", "--strict", "-e", "p missing", "-e", "p x")
+    assert done.returncode == 1 and "NameError" in done.stderr and not re.search(r"^1$", done.stdout, re.M)
+
+
+def test_an_interrupted_script_lets_the_task_go_on(cluster):
+    driver = paused(cluster, "spin")
+    process = cluster.raydbg_popen("attach", "spin", "-e", "c")
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=20)
+    assert process.returncode == 1 and b"spin goes on" in out
+    assert not driver.results()
+
+
+def test_a_worker_that_dies_is_told(cluster):
+    paused(cluster, "square")
+    pid = cluster.paused()[0]["pid"]
+    process = cluster.raydbg_popen("attach", "square", stderr=-1)
+    process.stdin.write(b"p y\n")
+    process.stdin.flush()
+    wait_for(lambda: b"\n9\n" in process.stdout.peek(), 20, "the value")
+    cluster.kill(pid)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 1, (out, err)
+    assert b"died" in err and str(pid).encode() in err
+
+
+def test_kill_ends_the_worker(cluster):
+    driver = paused(cluster, "square")
+    done = script(cluster, "square", "quit", options=["--kill"])
+    assert done.returncode == 0 and "the worker of square is ended" in done.stdout
+    assert not driver.results()
+
+
+# --- which task ---
+
+def test_no_such_task(cluster):
+    done = cluster.raydbg("attach", "nosuch", input="")
+    assert done.returncode == 3 and "nosuch" in done.stderr and "raydbg list" in done.stderr
+
+
+def test_several_candidates(cluster):
+    paused(cluster, "square", "twice", "on_b")
+    done = cluster.raydbg("attach", input="")
+    assert done.returncode == 3
+    assert all(name in done.stderr for name in ("square", "twice", "on_b")), done.stderr
+    row = re.search(r"^  (\w+) +twice", done.stderr, re.M)
+    done = script(cluster, row.group(1), "p x")
+    assert done.stdout.startswith("twice · ")
+
+
+def test_connect(cluster):
+    driver = paused(cluster, "square")
+    row = cluster.paused()[0]
+    done = cluster.raydbg("attach", "--connect", f"{row['ip']}:{row['debugger_port']}", "-e", "p y")
+    assert done.returncode == 0 and re.search(r"^9$", done.stdout, re.M), done.stderr
+    assert driver.result("square") == "9"
+
+
+def test_wrong_usage(cluster):
+    for arguments in (["a", "b"], ["--map", "x"], ["-e"], ["--nosuch"]):
+        done = cluster.raydbg("attach", *arguments, input="")
+        assert done.returncode == 2 and "usage: raydbg attach" in done.stderr
+    done = cluster.raydbg("attach", "--help")
+    assert done.returncode == 0 and "--strict" in done.stdout and "printf" in done.stdout
+
+
+# --- a terminal ---
+
+def test_the_console_on_a_terminal(cluster, terminal):
+    driver = paused(cluster, "walk")
+    console = terminal(cluster, "walk")
+    console.expect(r"walk · job")
+    console.prompt("n")
+    console.expect(r"→ +\d+ +first = ")
+    console.prompt("")
+    console.expect(r"→ +\d+ +second = ")
+    console.prompt()
+    console.type("p nu\t")
+    console.expect(r"number")
+    console.type("\r")
+    console.expect(r"\n7\r?\n")
+    console.prompt()
+    console.type("wh\t")
+    console.expect(r"where +whatis")
+    console.type("er\t\r")
+    console.expect(r"frames? of Ray")
+    console.prompt("text + 'é'")
+    console.expect(r"héllo 😀é")
+    console.prompt()
+    console.type("\x04")
+    console.expect(r"walk goes on")
+    assert console.end() == 0
+    assert driver.result("walk") == "232"
+    history = cluster.directory / "state/raydbg/history"
+    assert history.stat().st_mode & 0o777 == 0o600 and "p number\n" in history.read_text()
+
+
+def test_interrupt_pauses_a_running_task(cluster, terminal):
+    paused(cluster, "spin")
+    console = terminal(cluster, "spin")
+    console.prompt("c")
+    console.expect(r"running; \^C pauses")
+    console.process.send_signal(signal.SIGINT)
+    console.expect(r"in spin · paused")
+    console.prompt()
+    console.type("half a li")
+    console.process.send_signal(signal.SIGINT)
+    console.prompt("p turns > 0")
+    console.expect(r"True")
+    console.prompt()
+    for _ in range(2):
+        console.process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+    console.expect(r"\^D or quit leaves")
+    console.prompt("c")
+    time.sleep(0.5)
+    console.process.send_signal(signal.SIGTERM)
+    console.expect(r"spin goes on")
+    assert console.end() == 1
+
+
+def test_an_actor_may_stop_again(cluster, terminal):
+    paused(cluster, "actor", "spin")  # the second keeps the job
+    console = terminal(cluster, "Trainer.step")
+    console.prompt("c")
+    console.expect(r"waiting for the actor's next stop")
+    console.process.send_signal(signal.SIGINT)
+    console.expect(r"pausing; \^C again leaves")
+    console.process.send_signal(signal.SIGINT)
+    console.expect(r"goes on")
+    assert console.end() == 0
+
+
+def test_a_choice_on_a_terminal(cluster, terminal):
+    paused(cluster, "square", "twice")
+    console = terminal(cluster)
+    console.expect(r"which\? \[1-2\] ")
+    console.type("9\r")
+    console.expect(r"which\? \[1-2\] ")
+    console.type("1\r")
+    console.prompt("q")
+    console.expect(r"goes on")
+    assert console.end() == 0
