@@ -1,0 +1,360 @@
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/console.h"
+#include "cli/options.h"
+#include "cli/terminal.h"
+#include "relay/address.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char cmd_attach_synopsis[] = "attach [TASK] [-e COMMAND]... [OPTION]...";
+const char cmd_attach_details[] =
+    "TASK is a task id or its beginning, a task name, an actor id, class or name, or PID@NODE;\n"
+    "raydbg list shows them. Without TASK: the one task that is paused.\n"
+    "\n"
+    "  -e, --command COMMAND   run this instead of what is typed; may be repeated\n"
+    "      --strict            the first command that fails ends it, with exit code 1\n"
+    "      --map REMOTE=LOCAL  where the worker's files are on this machine; may be repeated\n"
+    "      --kill              end the worker when the console is left\n"
+    "  -q, --quiet             no header, none of what the task prints\n"
+    "      --address ADDRESS   the cluster: HOST:PORT of its GCS, or http://HOST:8265\n"
+    "      --connect HOST:PORT a debugpy adapter itself: nothing is asked of the cluster\n"
+    "      --no-tune           leave the worker's sockets and timers alone: slower steps\n"
+    "\n"
+    "On a terminal it is a console with pdb's commands; help lists them, ^C pauses the task, ^D\n"
+    "leaves it running. Without a terminal it runs the lines of stdin and prints plain text.\n"
+    "Whenever the console is left the task goes on, unless --kill was given.\n"
+    "\n"
+    "  raydbg attach square\n"
+    "  raydbg attach c2668a -e where -e locals\n"
+    "  printf 'break train.py:41, loss > 9\\nc\\np loss\\n' | raydbg attach Trainer.step\n"
+    "\n"
+    "exit codes: 0 done, 1 the worker died or --strict, 2 usage, 3 no such task or several,\n"
+    "            4 not allowed, 5 not reachable\n";
+
+/* What the command line says. The lists hold pointers into argv, or copies (maps). */
+struct request {
+    const char *task;
+    const char *address;
+    const char *connect;
+    bool tune, kill, strict, quiet;
+    const char **commands;
+    size_t command_count;
+    struct path_map *maps;
+    size_t map_count;
+};
+
+static void free_request(struct request *request)
+{
+    for (size_t i = 0; i < request->map_count; i++) {
+        free(request->maps[i].remote);
+        free(request->maps[i].local);
+    }
+    free(request->maps);
+    free(request->commands);
+}
+
+/* --- options --- */
+
+static char *without_slash(const char *text, size_t len)
+{
+    while (len > 1 && text[len - 1] == '/')
+        len--;
+    return mem_string_n(text, len);
+}
+
+static int add_map(struct request *request, const char *text)
+{
+    const char *equals = strchr(text, '=');
+    if (!equals || equals == text || !equals[1])
+        return command_usage("attach", "--map takes REMOTE=LOCAL, not '%s'", text);
+    request->maps = mem_resize(request->maps, request->map_count + 1, sizeof *request->maps);
+    request->maps[request->map_count++] = (struct path_map){
+        .remote = without_slash(text, (size_t)(equals - text)),
+        .local = without_slash(equals + 1, strlen(equals + 1)),
+    };
+    return 0;
+}
+
+static int add_command(struct request *request, const char *text)
+{
+    request->commands =
+        mem_resize(request->commands, request->command_count + 1, sizeof *request->commands);
+    request->commands[request->command_count++] = text;
+    return 0;
+}
+
+static const struct {
+    const char *name;
+    const char *letter;
+    int (*add)(struct request *request, const char *text);
+} repeated[] = {
+    {"--command", "-e", add_command},
+    {"--map", NULL, add_map},
+};
+
+/* The options that may stand several times are taken out of argv; gives the new argc, or -1. */
+static int take_repeated(struct request *request, int argc, char **argv)
+{
+    int kept = 1;
+    for (int i = 1; i < argc; i++) {
+        size_t row = 0, rows = sizeof repeated / sizeof *repeated, len = 0;
+        if (text_equal(argv[i], "--")) {
+            while (i < argc)
+                argv[kept++] = argv[i++];
+            break;
+        }
+        for (; row < rows; row++) {
+            len = strlen(repeated[row].name);
+            if (text_equal(argv[i], repeated[row].letter) ||
+                (text_starts(argv[i], repeated[row].name) && strchr("=", argv[i][len])))
+                break;
+        }
+        if (row == rows) {
+            argv[kept++] = argv[i];
+            continue;
+        }
+        const char *value = argv[i][1] == '-' && argv[i][len] ? argv[i] + len + 1 : argv[++i];
+        if (!value || i >= argc) {
+            command_usage("attach", "%s needs a value", repeated[row].name);
+            return -1;
+        }
+        if (repeated[row].add(request, value) != 0)
+            return -1;
+    }
+    argv[kept] = NULL;
+    return kept;
+}
+
+/* 0; or -1 with the exit code in *code, which may be 0 after --help. */
+static int read_options(struct request *request, int argc, char **argv, int *code)
+{
+    const struct option_spec specs[] = {
+        {"address", 0, OPTION_STRING, NULL, &request->address},
+        {"connect", 0, OPTION_STRING, NULL, &request->connect},
+        {"no-tune", 0, OPTION_FLAG, &request->tune, NULL},
+        {"kill", 0, OPTION_FLAG, &request->kill, NULL},
+        {"strict", 0, OPTION_FLAG, &request->strict, NULL},
+        {"quiet", 'q', OPTION_FLAG, &request->quiet, NULL},
+    };
+    int operands = 0;
+    bool done = false;
+    request->tune = true;
+    *code = ERR_USAGE;
+    argc = take_repeated(request, argc, argv);
+    if (argc < 0 ||
+        !options_parse("attach", specs, sizeof specs / sizeof *specs, argc, argv, &operands, &done))
+        return -1;
+    if (done) {
+        *code = ERR_NONE;
+        return -1;
+    }
+    if (operands > 1) {
+        command_usage("attach", "one task at a time: '%s' is one too many", argv[2]);
+        return -1;
+    }
+    request->task = operands ? argv[1] : NULL;
+    return 0;
+}
+
+/* --- which pause --- */
+
+static void print_candidates(FILE *stream, const struct pause_list *list, const size_t *matches,
+                             size_t count, bool numbered)
+{
+    for (size_t i = 0; i < count; i++) {
+        char id[ID_TEXT(ID_UNIQUE_BYTES)], title[256];
+        const struct pause *pause = &list->items[matches[i]];
+        pause_short_id(list, matches[i], id);
+        pause_title(pause, title, sizeof title);
+        char *clean = text_printable(title, strlen(title), "");
+        if (numbered)
+            fprintf(stream, "  %zu  %s  %s\n", i + 1, clean, pause_state_name(pause->state));
+        else
+            fprintf(stream, "  %-12s %s  %s\n", id, clean, pause_state_name(pause->state));
+        free(clean);
+    }
+}
+
+/* Asks on the terminal; gives the index within `matches`, or -1. */
+static int64_t ask_which(const struct pause_list *list, const size_t *matches, size_t count)
+{
+    char answer[64];
+    int64_t number;
+    print_candidates(stdout, list, matches, count, true);
+    for (;;) {
+        printf("which? [1-%zu] ", count);
+        fflush(stdout);
+        if (!fgets(answer, sizeof answer, stdin))
+            return -1;
+        answer[strcspn(answer, "\r\n")] = '\0';
+        if (!*answer || text_equal(answer, "q"))
+            return -1;
+        if (text_to_int(answer, 1, (int64_t)count, &number))
+            return number - 1;
+    }
+}
+
+static int none_found(const struct request *request, const struct pause_list *list)
+{
+    struct err err;
+    if (request->task)
+        err_set(&err, ERR_NOT_FOUND, "no paused task is named '%s'", request->task);
+    else
+        err_set(&err, ERR_NOT_FOUND, "no task is paused");
+    if (request->task && list->count)
+        err_why(&err, "%zu other%s paused", list->count, list->count == 1 ? " is" : "s are");
+    err_hint(&err, "raydbg list shows what is paused");
+    return command_fail(&err);
+}
+
+/* Gives the index in the list, or -1 with the exit code in *code. */
+static int64_t choose(const struct request *request, const struct pause_list *list,
+                      const size_t *matches, size_t count, int *code)
+{
+    struct err err;
+    if (count == 1)
+        return (int64_t)matches[0];
+    *code = ERR_NOT_FOUND;
+    if (count == 0) {
+        *code = none_found(request, list);
+        return -1;
+    }
+    if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && !request->command_count) {
+        int64_t chosen = ask_which(list, matches, count);
+        return chosen < 0 ? -1 : (int64_t)matches[chosen];
+    }
+    if (request->task)
+        err_set(&err, ERR_NOT_FOUND, "'%s' is %zu paused tasks:", request->task, count);
+    else
+        err_set(&err, ERR_NOT_FOUND, "%zu tasks are paused: which?", count);
+    *code = command_fail(&err);
+    print_candidates(stderr, list, matches, count, false);
+    fputs("  give more of the id, or PID@NODE\n", stderr);
+    return -1;
+}
+
+static void every_pause(const struct pause_list *list, size_t **matches, size_t *count)
+{
+    *matches = mem_array(list->count + 1, sizeof **matches);
+    *count = 0;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i].state != PAUSE_IDLE)
+            (*matches)[(*count)++] = i;
+}
+
+/* --- the whole --- */
+
+struct refreshed {
+    bool done;
+    struct err err;
+};
+
+static void on_refreshed(void *arg, const struct err *err)
+{
+    struct refreshed *refreshed = arg;
+    refreshed->done = true;
+    if (err)
+        refreshed->err = *err;
+}
+
+static struct cluster *ask_cluster(struct loop *loop, const struct request *request,
+                                   struct err *err)
+{
+    struct address address;
+    if (address_find(&address, request->address, err) != 0)
+        return NULL;
+    struct cluster *cluster = cluster_create(loop, &address, err);
+    if (!cluster)
+        return NULL;
+    struct refreshed refreshed = {0};
+    char *text = mem_format("asking %s what is paused", address.text);
+    struct progress *progress = progress_start(text);
+    cluster_refresh(cluster, on_refreshed, &refreshed);
+    loop_run_until(loop, &refreshed.done, -1);
+    progress_stop(&progress);
+    free(text);
+    if (refreshed.err.code) {
+        *err = refreshed.err;
+        cluster_destroy(&cluster);
+    }
+    return cluster;
+}
+
+static int find_pause(const struct request *request, struct cluster *cluster, struct pause *pause)
+{
+    const struct pause_list *list = cluster_pauses(cluster);
+    size_t *matches = NULL, count = 0;
+    int code = ERR_NONE;
+    if (request->task)
+        pause_find(list, request->task, &matches, &count);
+    else
+        every_pause(list, &matches, &count);
+    int64_t index = choose(request, list, matches, count, &code);
+    free(matches);
+    if (index < 0)
+        return code;
+    pause_copy(pause, &list->items[index]);
+    if (pause->debugger == PAUSE_PDB) {
+        char title[256];
+        struct err err;
+        pause_title(pause, title, sizeof title);
+        err_set(&err, ERR_FAILED, "%s waits in Ray's legacy pdb debugger", title);
+        err_why(&err, "the legacy pdb debugger is not supported yet");
+        err_hint(&err, "it can be opened with `ray debug`");
+        return command_fail(&err);
+    }
+    return ERR_NONE;
+}
+
+static int run(const struct request *request, struct loop *loop)
+{
+    struct console_options options = {
+        .session = {.loop = loop,
+                    .address = request->address,
+                    .connect = request->connect,
+                    .tune = request->tune,
+                    .kill = request->kill},
+        .commands = request->commands,
+        .command_count = request->command_count,
+        .maps = request->maps,
+        .map_count = request->map_count,
+        .strict = request->strict,
+        .quiet = request->quiet,
+    };
+    struct pause pause = {0};
+    struct err err;
+    if (request->connect)
+        return console_run(&options);
+    struct cluster *cluster = ask_cluster(loop, request, &err);
+    if (!cluster)
+        return command_fail(&err);
+    int code = find_pause(request, cluster, &pause);
+    if (code == ERR_NONE) {
+        options.session.cluster = cluster;
+        options.session.pause = &pause;
+        code = console_run(&options);
+    }
+    pause_clear(&pause);
+    cluster_destroy(&cluster);
+    return code;
+}
+
+int cmd_attach(int argc, char **argv)
+{
+    struct request request = {0};
+    struct err err;
+    int code;
+    if (read_options(&request, argc, argv, &code) == 0) {
+        bool https = text_starts(request.address, "https:");
+        struct loop *loop = loop_create(https, &err);
+        code = loop ? run(&request, loop) : command_fail(&err);
+        loop_destroy(&loop);
+    }
+    free_request(&request);
+    return code;
+}

@@ -1,0 +1,138 @@
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/pause_watch.h"
+
+#include "base/text.h"
+#include "cli/pause_select.h"
+#include "cli/terminal.h"
+#include "relay/address.h"
+#include "relay/cluster.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char cmd_list_synopsis[] = "list [--address A] [--all] [--job J] [--node N] [--actor A]\n"
+                                 "             [--state S] [--sort K] [--watch] [--format F]";
+
+const char cmd_list_details[] =
+    "Shows every worker of the cluster that waits in a debugger, and what it was running.\n"
+    "\n"
+    "  --address A   the cluster: HOST:PORT of the GCS, or http://HOST:8265 of the dashboard;\n"
+    "                else RAY_ADDRESS, else the cluster that runs on this machine\n"
+    "  --all         also workers whose debugger is open but that run nothing\n"
+    "  --job J, --node N, --actor A, --state S\n"
+    "                only those; N is an ip, a host name or an id, A an id, a class or a name,\n"
+    "                S waiting (a thread waits for a client), attached (a task runs with its\n"
+    "                debugger open: a client is attached, or was) or idle\n"
+    "  --sort K      node (default), age, name, state, job, pid\n"
+    "  --watch       go on: redraws on a terminal, else a JSON line for each change\n"
+    "  --format F    table (default), json, yaml\n"
+    "\n"
+    "AGE counts from the start of the task (debugpy), or from its breakpoint (pdb). JSON is an\n"
+    "array of objects; what is not known is null.\n"
+    "\n"
+    "  raydbg list --actor Trainer --format json | jq -r '.[].task_id'\n"
+    "\n"
+    "exit codes: 0 done (nothing paused is done too), 2 wrong usage, 4 not allowed (token),\n"
+    "            5 cluster unreachable\n";
+
+static const struct {
+    const char *name;
+    enum list_format format;
+} formats[] = {{"table", LIST_TABLE}, {"json", LIST_JSON}, {"yaml", LIST_YAML}};
+
+static bool parse_format(const char *name, enum list_format *format)
+{
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        if (text_equal(name, formats[i].name)) {
+            *format = formats[i].format;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A refresh that the command waits for. */
+struct refresh {
+    struct err err;
+    bool done;
+};
+
+static void on_refreshed(void *arg, const struct err *err)
+{
+    struct refresh *refresh = arg;
+    if (err)
+        refresh->err = *err;
+    refresh->done = true;
+}
+
+static int show_once(struct loop *loop, struct cluster *cluster, const struct list_request *request)
+{
+    struct refresh refresh = {0};
+    char text[600];
+    snprintf(text, sizeof text, "asking %s ...", cluster_address(cluster)->text);
+    struct progress *progress = progress_start(text);
+    cluster_refresh(cluster, on_refreshed, &refresh);
+    loop_run_until(loop, &refresh.done, -1);
+    progress_stop(&progress);
+    if (refresh.err.code)
+        return command_fail(&refresh.err);
+    list_print(cluster, request);
+    return ERR_NONE;
+}
+
+static int run(const struct address *address, const struct list_request *request)
+{
+    struct err err;
+    int code;
+    struct loop *loop = loop_create(text_starts(address->text, "https:"), &err);
+    if (!loop)
+        return command_fail(&err);
+    struct cluster *cluster = cluster_create(loop, address, &err);
+    if (!cluster)
+        code = command_fail(&err);
+    else if (request->watch)
+        code = pause_watch(loop, cluster, request);
+    else
+        code = show_once(loop, cluster, request);
+    cluster_destroy(&cluster);
+    loop_destroy(&loop);
+    return code;
+}
+
+int cmd_list(int argc, char **argv)
+{
+    struct list_request request = {0};
+    const char *given = NULL, *format = "table", *state = NULL, *sort = "node";
+    bool done;
+    int operands;
+    struct err err;
+    struct address address;
+    const struct option_spec specs[] = {
+        {"address", 'a', OPTION_STRING, NULL, &given},
+        {"all", 'A', OPTION_FLAG, &request.select.all, NULL},
+        {"job", 0, OPTION_STRING, NULL, &request.select.job},
+        {"node", 0, OPTION_STRING, NULL, &request.select.node},
+        {"actor", 0, OPTION_STRING, NULL, &request.select.actor},
+        {"state", 0, OPTION_STRING, NULL, &state},
+        {"sort", 0, OPTION_STRING, NULL, &sort},
+        {"watch", 'w', OPTION_FLAG, &request.watch, NULL},
+        {"format", 'f', OPTION_STRING, NULL, &format},
+    };
+    if (!options_parse("list", specs, sizeof specs / sizeof *specs, argc, argv, &operands, &done))
+        return ERR_USAGE;
+    if (done)
+        return ERR_NONE;
+    if (operands)
+        return command_usage("list", "'%s' is no option: list takes no names", argv[1]);
+    if (!parse_format(format, &request.format))
+        return command_usage("list", "--format is table, json or yaml, not '%s'", format);
+    if (!pause_select_sort(&request.select, sort))
+        return command_usage("list", "--sort is %s, not '%s'", pause_select_sorts(), sort);
+    if (state && !pause_select_state(&request.select, state))
+        return command_usage("list", "--state is waiting, attached or idle, not '%s'", state);
+    if (address_find(&address, given, &err) != 0)
+        return command_fail(&err);
+    return run(&address, &request);
+}

@@ -1,0 +1,90 @@
+#include "cli/command.h"
+
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct command commands[] = {
+    {"list", cmd_list, "show every paused task of the cluster", cmd_list_synopsis,
+     cmd_list_details},
+    {"attach", cmd_attach, "debug a paused task in this terminal", cmd_attach_synopsis,
+     cmd_attach_details},
+    {"dap", cmd_dap, "speak the Debug Adapter Protocol on stdin and stdout, for editors",
+     cmd_dap_synopsis, cmd_dap_details},
+    {"help", cmd_help, "show this, or the help of one command", "help [COMMAND]", ""},
+    {"version", cmd_version, "show the version", "version", ""},
+};
+
+static const size_t command_count = sizeof commands / sizeof *commands;
+
+const struct command *command_find(const char *name)
+{
+    for (size_t i = 0; name && i < command_count; i++)
+        if (strcmp(name, commands[i].name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+int command_fail(const struct err *err)
+{
+    fprintf(stderr, "raydbg: %s\n", err->what);
+    if (err->why[0])
+        fprintf(stderr, "  %s\n", err->why);
+    if (err->hint[0])
+        fprintf(stderr, "  %s\n", err->hint);
+    return err->code ? (int)err->code : ERR_FAILED;
+}
+
+int command_usage(const char *name, const char *format, ...)
+{
+    const struct command *command = command_find(name);
+    va_list args;
+    fputs("raydbg: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    if (command)
+        fprintf(stderr, "\nusage: raydbg %s\n  raydbg %s --help tells the rest\n",
+                command->synopsis, command->name);
+    else
+        fputs("\n  raydbg help lists the commands\n", stderr);
+    return ERR_USAGE;
+}
+
+int command_help(const char *name, bool whole)
+{
+    const struct command *command = command_find(name);
+    printf("raydbg %s: %s\n\nusage: raydbg %s\n", command->name, command->summary,
+           command->synopsis);
+    if (whole && command->details[0])
+        printf("\n%s", command->details);
+    else if (command->details[0])
+        printf("\nraydbg %s --help tells the rest\n", command->name);
+    return ERR_NONE;
+}
+
+int cmd_help(int argc, char **argv)
+{
+    if (argc > 1) {
+        if (!command_find(argv[1]))
+            return command_usage(NULL, "there is no command '%s'", argv[1]);
+        return command_help(argv[1], true);
+    }
+    puts("raydbg: debug Ray tasks and actors where they stopped\n\nusage: raydbg COMMAND ...\n");
+    for (size_t i = 0; i < command_count; i++)
+        printf("  %-8s %s\n", commands[i].name, commands[i].summary);
+    puts("\nraydbg COMMAND --help tells the options of one\n"
+         "exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found or ambiguous, 4 not allowed,\n"
+         "            5 cluster unreachable");
+    return ERR_NONE;
+}
+
+int cmd_version(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    puts("raydbg " RAYDBG_VERSION);
+    return ERR_NONE;
+}

@@ -1,0 +1,394 @@
+/* The console's life: attach, the first stop, commands, the goodbye. */
+#include "cli/console.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/console_parse.h"
+#include "cli/console_state.h"
+#include "cli/terminal.h"
+#include "dap/message.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* How long the first stop may take: at a terminal until the prompt comes anyway. */
+enum { FIRST_STOP_MS = 2000, FIRST_STOP_SCRIPT_MS = 10000, SILENCE_US = 2000000 };
+
+/* --- printing --- */
+
+void console_print(struct console *console, const char *format, ...)
+{
+    va_list args;
+    input_hide(console->input);
+    va_start(args, format);
+    vprintf(format, args);
+    va_end(args);
+    fflush(stdout);
+}
+
+void console_write(struct console *console, struct buf *out)
+{
+    input_hide(console->input);
+    if (out->len)
+        fwrite(out->data, 1, out->len, stdout);
+    fflush(stdout);
+    buf_free(out);
+}
+
+void console_note(struct console *console, const char *format, ...)
+{
+    FILE *stream = console->interactive ? stdout : stderr;
+    va_list args;
+    input_hide(console->input);
+    fputs(console->style.colour ? "\033[2m[" : "[", stream);
+    va_start(args, format);
+    vfprintf(stream, format, args);
+    va_end(args);
+    fputs(console->style.colour ? "]\033[0m\n" : "]\n", stream);
+    fflush(stream);
+}
+
+int console_error(struct console *console, const char *format, ...)
+{
+    va_list args;
+    input_hide(console->input);
+    fputs("*** ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    return -1;
+}
+
+int console_fail(struct console *console, const struct err *err)
+{
+    char *what = text_printable(err->what, strlen(err->what), "");
+    char *why = text_printable(err->why, strlen(err->why), "\n");
+    console_error(console, "%s%s%s", what, *why ? "\n    " : "", why);
+    free(what);
+    free(why);
+    return -1;
+}
+
+/* --- the task's output --- */
+
+static void print_output(struct console *console, const char *category, const char *text,
+                         size_t len)
+{
+    bool plain = text_equal(category, "stdout");
+    FILE *stream = plain || console->interactive ? stdout : stderr;
+    bool dim = !plain && console->style.colour;
+    char *clean = text_printable(text, len, "\n\t");
+    input_hide(console->input);
+    fprintf(stream, "%s%s%s", dim ? "\033[2m" : "", clean, dim ? "\033[0m" : "");
+    fflush(stream);
+    free(clean);
+}
+
+void console_flush_output(struct console *console)
+{
+    if (!console->partial.len)
+        return;
+    buf_add_string(&console->partial, "\n");
+    print_output(console, "stdout", console->partial.data, console->partial.len);
+    buf_clear(&console->partial, 4096);
+}
+
+/* debugpy sends a line and its end in two events: what is no whole line waits for the rest. */
+static void on_stdout(struct console *console, const char *text)
+{
+    buf_add_string(&console->partial, text);
+    if (!console->partial.len)
+        return;
+    for (char *at = console->partial.data; (at = strstr(at, "\r\n")); at++)
+        *at = ' ';
+    const char *newline = memrchr(console->partial.data, '\n', console->partial.len);
+    if (!newline)
+        return;
+    size_t len = (size_t)(newline - console->partial.data) + 1;
+    print_output(console, "stdout", console->partial.data, len);
+    buf_consume(&console->partial, len);
+}
+
+/* What the user does not have to read: Ray's word on our own coming, and debugpy's long one on a
+ * slow evaluation, which is said in a line of our own. */
+static bool is_noise(const char *text)
+{
+    return text_starts(text, "Debugger client is connected") ||
+           (text_starts(text, "Evaluating: ") && strstr(text, "did not finish after"));
+}
+
+/* The session speaks for a log, where each line says who speaks. */
+static const char *without_name(const char *text)
+{
+    return text_starts(text, "raydbg: ") ? text + strlen("raydbg: ") : text;
+}
+
+static void on_output(void *arg, const char *category, const char *text)
+{
+    struct console *console = arg;
+    bool ours = text_starts(text, "raydbg: ");
+    if (console->silent || (console->options->quiet && !ours))
+        return;
+    if (ours && strstr(text, "INTENDED")) /* Ray's word: nobody would call it a death */
+        console->fate_intended = true;
+    if (console->fate_intended && strstr(text, "job has finished"))
+        console->job_over = true; /* said when the console ends */
+    else if (text_equal(category, "stdout"))
+        on_stdout(console, text);
+    else if (!is_noise(text))
+        print_output(console, category, without_name(text), strlen(without_name(text)));
+}
+
+static void on_breakpoint(void *arg, struct json breakpoint)
+{
+    breaks_event(arg, breakpoint);
+}
+
+static bool on_wait(void *arg)
+{
+    struct console *console = arg;
+    int64_t now = loop_now_us();
+    if (console->waiting_since_us == 0) {
+        console->waiting_since_us = now;
+    } else if (console->waiting_since_us > 0 && now - console->waiting_since_us > SILENCE_US) {
+        console->waiting_since_us = -1;
+        if (console->interactive)
+            console_note(console, "waiting for the worker's answer; ^C stops waiting");
+    }
+    return !input_interrupted() && !input_end_asked();
+}
+
+/* --- attach --- */
+
+static char *attach_arguments(const struct console_options *options)
+{
+    struct buf out = {0};
+    /* redirectOutput: what the task prints shows here too. */
+    buf_printf(&out, "{\"redirectOutput\":%s,\"showReturnValue\":true",
+               options->quiet ? "false" : "true");
+    for (size_t i = 0; i < options->map_count; i++) {
+        buf_add_string(&out, i ? "," : ",\"pathMappings\":[");
+        buf_add_string(&out, "{\"localRoot\":");
+        message_quote(&out, options->maps[i].local);
+        buf_add_string(&out, ",\"remoteRoot\":");
+        message_quote(&out, options->maps[i].remote);
+        buf_add_string(&out, "}");
+    }
+    buf_add_string(&out, options->map_count ? "]}" : "}");
+    return buf_take(&out);
+}
+
+static int attach(struct console *console)
+{
+    struct err err;
+    char *arguments = attach_arguments(console->options);
+    char *text = mem_format("attaching to %s", console->title);
+    struct progress *progress = progress_start(text);
+    int result = debuggee_attach(console->debuggee, arguments, &err);
+    progress_stop(&progress);
+    free(arguments);
+    free(text);
+    return result == 0 ? 0 : command_fail(&err);
+}
+
+static void await_first_stop(struct console *console)
+{
+    enum wait_end end =
+        run_wait(console, console->interactive ? FIRST_STOP_MS : FIRST_STOP_SCRIPT_MS);
+    if (end == WAIT_STOPPED)
+        run_announce(console);
+    else if (end == WAIT_TIMEOUT)
+        console_note(console, "%s runs; continue waits for it to stop", console->title);
+    else
+        run_until_stop(console, 0);
+}
+
+/* --- commands --- */
+
+/* Between turns of the loop at the prompt. */
+static bool on_idle(void *arg)
+{
+    struct console *console = arg;
+    console->waiting_since_us = 0;
+    run_announce(console);
+    return !debuggee_ended(console->debuggee);
+}
+
+static int run_command(struct console *console, const struct command_line *line)
+{
+    const struct verb *verb = line->verb;
+    bool stopped = console->thread != 0;
+    if ((!verb || verb->flags & VERB_STOPPED) && !stopped)
+        return console_error(console, "%s runs: continue waits for it to stop", console->title);
+    if (!verb)
+        return verb_python(console, line->argument);
+    if (*line->argument && !(verb->flags & VERB_ARGUMENT))
+        return console_error(console, "%s takes no argument", verb->name);
+    return verb->run(console, line->argument);
+}
+
+/* The last command that an empty line does again. */
+static void remember(char **last, const struct command_line *line, const char *text)
+{
+    free(*last);
+    *last = line->verb && line->verb->flags & VERB_REPEATS ? mem_string(text) : NULL;
+}
+
+static int run_line(struct console *console, const char *text, char **last)
+{
+    struct command_line line;
+    bool empty = !text[strspn(text, " \t\r")];
+    if (empty && !(console->interactive && *last))
+        return 0;
+    char *copy = mem_string(empty ? *last : text);
+    int result = 0;
+    command_line_read(&line, copy);
+    if (line.verb || (*line.argument && *line.argument != '#')) {
+        if (!empty)
+            remember(last, &line, copy);
+        console->waiting_since_us = 0;
+        result = run_command(console, &line);
+        console_flush_output(console);
+    }
+    command_line_clear(&line);
+    free(copy);
+    return result;
+}
+
+static void on_cleared(struct console *console, bool was_empty, int *times)
+{
+    input_interrupted();
+    *times = was_empty ? *times + 1 : 0;
+    if (was_empty && !console->thread) {
+        struct err err;
+        console->pausing = true;
+        debuggee_request_within(console->debuggee, "pause", "{\"threadId\":1}", FIRST_STOP_MS, NULL,
+                                &err);
+        run_until_stop(console, 0);
+    } else if (*times >= 2) {
+        console_note(console, "^D or quit leaves; %s goes on", console->title);
+    }
+}
+
+static void run_commands(struct console *console)
+{
+    char *last = NULL;
+    int cleared = 0;
+    while (!console->leaving) {
+        const char *line;
+        bool was_empty;
+        enum input_status status = input_next(console->input, &line, &was_empty);
+        if (status == INPUT_CLEARED) {
+            on_cleared(console, was_empty, &cleared);
+            continue;
+        }
+        if (status == INPUT_END)
+            break;
+        cleared = 0;
+        if (run_line(console, line, &last) != 0 && console->options->strict) {
+            console->exit_code = ERR_FAILED;
+            break;
+        }
+    }
+    free(last);
+}
+
+/* --- life --- */
+
+static void say_goodbye(struct console *console)
+{
+    if (debuggee_ended(console->debuggee) || console->finished)
+        return;
+    if (console->kill)
+        console_print(console, "the worker of %s is ended\n", console->title);
+    else if (console->post_mortem && console->thread)
+        console_print(console, "%s goes on: its exception goes to its caller\n", console->title);
+    else
+        console_print(console, "%s goes on\n", console->title);
+}
+
+static void leave(struct console *console)
+{
+    bool ended = debuggee_ended(console->debuggee);
+    if (input_interrupted() || input_end_asked())
+        console->exit_code = ERR_FAILED;
+    if (ended && !console->leaving) { /* at the prompt */
+        run_say_end(console);
+        console->exit_code = run_exit_code(console);
+    }
+    console_flush_output(console);
+    say_goodbye(console);
+    console->silent = true;
+    debuggee_leave(console->debuggee, console->kill && !console->finished);
+}
+
+static char *title_of(const struct console_options *options)
+{
+    const struct pause *pause = options->session.pause;
+    const char *name = pause && pause->task_name ? pause->task_name : "the task";
+    return text_printable(name, strlen(name), "");
+}
+
+static void open_console(struct console *console, const struct console_options *options)
+{
+    static const struct debuggee_ops debuggee_ops = {on_output, on_breakpoint, on_wait};
+    static const struct input_ops input_ops = {on_idle, complete_line};
+    bool commands = options->command_count > 0;
+    console->options = options;
+    console->loop = options->session.loop;
+    console->kill = options->session.kill;
+    console->interactive = !commands && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+    console->style = (struct style){
+        .colour = console->interactive && terminal_colour(stdout),
+        .utf8 = terminal_utf8(),
+        .columns = terminal_columns(stdout),
+    };
+    console->title = title_of(options);
+    console->watcher.cluster = options->session.cluster;
+    console->watcher.pause = options->session.pause;
+    if (!getcwd(console->cwd, sizeof console->cwd))
+        console->cwd[0] = '\0';
+    input_catch_signals();
+    console->debuggee = debuggee_create(&options->session, &debuggee_ops, console);
+    if (commands)
+        console->input = input_commands(options->commands, options->command_count);
+    else if (console->interactive)
+        console->input = input_terminal(console->loop, "(raydbg) ", &input_ops, console);
+    if (!console->input)
+        console->input = input_lines(console->loop, STDIN_FILENO, &input_ops, console);
+}
+
+static void close_console(struct console *console)
+{
+    debuggee_destroy(&console->debuggee);
+    input_destroy(&console->input);
+    stack_clear(console);
+    sources_clear(console);
+    breaks_clear(console);
+    displays_clear(console);
+    buf_free(&console->partial);
+    free(console->shown_place);
+    free(console->title);
+}
+
+int console_run(const struct console_options *options)
+{
+    struct console *console = mem_alloc(sizeof *console);
+    open_console(console, options);
+    int code = attach(console);
+    if (code == 0) {
+        watcher_start(&console->watcher);
+        await_first_stop(console);
+        run_commands(console);
+        leave(console);
+        code = console->exit_code;
+    }
+    close_console(console);
+    free(console);
+    return code;
+}

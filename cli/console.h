@@ -1,0 +1,32 @@
+/* `raydbg attach`'s console: pdb's verbs on one debuggee. */
+#ifndef RAYDBG_CLI_CONSOLE_H
+#define RAYDBG_CLI_CONSOLE_H
+
+#include "base/err.h"
+#include "relay/session.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* "REMOTE=LOCAL" of --map, split. */
+struct path_map {
+    char *remote;
+    char *local;
+};
+
+/* All borrowed until console_run() returns. */
+struct console_options {
+    struct session_options session;
+    const char *const *commands; /* -e, in order; none: stdin */
+    size_t command_count;
+    const struct path_map *maps;
+    size_t map_count;
+    bool strict; /* the first command that fails ends it */
+    bool quiet;  /* no header, none of the task's output */
+};
+
+/* Attaches, runs commands until they or the task end, leaves. Returns the exit code; what went
+ * wrong is printed. */
+int console_run(const struct console_options *options);
+
+#endif

@@ -1,0 +1,28 @@
+/* Reading a DAP message's values in place, by dap/scan: a lone surrogate or a NUL in a worker's
+ * string, on which a tree parser gives up or cuts, costs no more than one character. */
+#ifndef RAYDBG_CLI_CONSOLE_JSON_H
+#define RAYDBG_CLI_CONSOLE_JSON_H
+
+#include "dap/scan.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A value within a text that somebody else owns; at.len 0: there is none. */
+struct json {
+    const char *text;
+    struct span at;
+};
+
+/* The value at a path of keys ("source/path"); none if there is none or it is null. */
+struct json json_get(struct json object, const char *path);
+bool json_present(struct json value);
+/* The caller frees; NULL if the value is no string. */
+char *json_string(struct json object, const char *path);
+int64_t json_integer(struct json object, const char *path, int64_t otherwise);
+bool json_boolean(struct json object, const char *path, bool otherwise);
+bool json_string_is(struct json object, const char *path, const char *expected);
+/* Iterates over an array; start with *cursor = 0. */
+bool json_each(struct json array, size_t *cursor, struct json *element);
+
+#endif

@@ -1,0 +1,30 @@
+/* Whether the worker still runs the task: debugpy does not say, for the worker outlives it. */
+#ifndef RAYDBG_CLI_CONSOLE_WATCH_H
+#define RAYDBG_CLI_CONSOLE_WATCH_H
+
+#include "relay/cluster.h"
+#include "relay/pause.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* All zero with no cluster watches nothing. */
+struct watcher {
+    struct cluster *cluster;
+    const struct pause *pause;
+    bool asking;
+    bool finished;
+    int idle; /* answers in a row that the worker does not run it */
+    int64_t next_us;
+    int64_t interval_ms;
+};
+
+/* The task was let run: begins anew. */
+void watcher_start(struct watcher *watcher);
+/* To be called often; asks the cluster now and then. True once the task is over. */
+bool watcher_finished(struct watcher *watcher);
+
+/* Pure: whether `list` shows that the worker of `pause` runs it no more. */
+bool watcher_is_over(const struct pause *pause, const struct pause_list *list);
+
+#endif

@@ -1,0 +1,41 @@
+#include "base/err.h"
+#include "base/log.h"
+#include "cli/command.h"
+
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void set_log_level(void)
+{
+    const char *level = getenv("RAYDBG_LOG");
+    if (level && !log_set_level(level))
+        fprintf(stderr, "raydbg: RAYDBG_LOG=%s is none of error, warn, info, debug: ignored\n",
+                level);
+}
+
+/* `raydbg`, `raydbg -h`, `raydbg --version` as everybody's fingers type them. */
+static const char *spelled_out(const char *word)
+{
+    if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
+        return "help";
+    if (strcmp(word, "-V") == 0 || strcmp(word, "--version") == 0)
+        return "version";
+    return word;
+}
+
+int main(int argc, char **argv)
+{
+    setlocale(LC_ALL, "");
+    set_log_level();
+    if (argc < 2) {
+        char *help[] = {argv[0], NULL};
+        cmd_help(1, help);
+        return ERR_USAGE;
+    }
+    const struct command *command = command_find(spelled_out(argv[1]));
+    if (!command)
+        return command_usage(NULL, "there is no command '%s'", argv[1]);
+    return command->run(argc - 1, argv + 1);
+}

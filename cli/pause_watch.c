@@ -1,0 +1,284 @@
+#include "cli/pause_watch.h"
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/pause_output.h"
+#include "cli/terminal.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How often the cluster is asked; a refresh that takes long makes the pause after it longer. */
+enum { INTERVAL_MS = 50, SLOWEST_MS = 2000, BACKOFF = 4 };
+
+static int64_t wall_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* --- printing --- */
+
+static size_t count_nodes(const struct pause_list *list)
+{
+    size_t nodes = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        size_t k = 0;
+        while (k < i && !text_equal(list->items[k].node_id, list->items[i].node_id))
+            k++;
+        nodes += k == i;
+    }
+    return nodes;
+}
+
+static void add_cluster(const struct cluster *cluster, struct buf *out)
+{
+    const struct cluster_facts *facts = cluster_facts(cluster);
+    buf_add_string(out, cluster_address(cluster)->text);
+    if (facts->ray_version[0])
+        buf_printf(out, " (Ray %s)", facts->ray_version);
+}
+
+static void add_footer(const struct cluster *cluster, const struct pause_list *shown,
+                       struct buf *out)
+{
+    char id[ID_TEXT(ID_UNIQUE_BYTES)];
+    const struct pause_list *all = cluster_pauses(cluster);
+    size_t nodes = count_nodes(shown), index = 0;
+    while (index < all->count && !pause_same(&all->items[index], &shown->items[0]))
+        index++;
+    pause_short_id(all, index, id);
+    buf_printf(out, "%zu on %zu node%s of cluster ", shown->count, nodes, nodes == 1 ? "" : "s");
+    add_cluster(cluster, out);
+    buf_printf(out, "\nattach: raydbg attach %s\n", id);
+}
+
+/* Nothing paused is an answer too, and says what to look at. */
+static void add_empty(const struct cluster *cluster, const struct list_request *request,
+                      struct buf *out)
+{
+    const struct cluster_facts *facts = cluster_facts(cluster);
+    const struct pause_select *select = &request->select;
+    size_t others = cluster_pauses(cluster)->count;
+    bool filtered = select->job || select->node || select->actor || select->has_state;
+    buf_printf(out, "No task is paused on ");
+    add_cluster(cluster, out);
+    buf_printf(out, ", %zu node%s, %zu worker%s.\n", facts->nodes_alive,
+               facts->nodes_alive == 1 ? "" : "s", facts->workers_alive,
+               facts->workers_alive == 1 ? "" : "s");
+    if (filtered && others)
+        buf_printf(out, "%zu worker%s with an open debugger did not fit the filters.\n", others,
+                   others == 1 ? "" : "s");
+    else
+        buf_add_string(out, "A breakpoint() that does not show up here: is debugpy installed on "
+                            "the workers, and RAY_DEBUG unset or 1?\n");
+}
+
+static void add_table(const struct cluster *cluster, const struct list_request *request,
+                      const struct pause_list *shown, struct buf *out)
+{
+    struct table_style style = {
+        .width = terminal_columns(stdout),
+        .colour = terminal_colour(stdout),
+        .utf8 = terminal_utf8(),
+        .now_ms = wall_ms(),
+    };
+    (void)request;
+    pauses_table(shown, cluster_pauses(cluster), &style, out);
+}
+
+void list_print(const struct cluster *cluster, const struct list_request *request)
+{
+    struct pause_list shown;
+    struct buf out = {0}, talk = {0};
+    pause_select_apply(&request->select, cluster_pauses(cluster), &shown);
+    if (request->format == LIST_JSON)
+        pauses_json(&shown, &out);
+    else if (request->format == LIST_YAML)
+        pauses_yaml(&shown, &out);
+    else if (shown.count)
+        add_table(cluster, request, &shown, &out);
+    if (shown.count == 0)
+        add_empty(cluster, request, &talk);
+    else if (request->format == LIST_TABLE)
+        add_footer(cluster, &shown, &out);
+    fwrite(out.data, 1, out.len, stdout);
+    fflush(stdout);
+    fwrite(talk.data, 1, talk.len, stderr);
+    buf_free(&out);
+    buf_free(&talk);
+    pause_list_clear(&shown);
+}
+
+/* --- changes --- */
+
+static const struct pause *find_same(const struct pause_list *list, const struct pause *pause)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (pause_same(&list->items[i], pause))
+            return &list->items[i];
+    return NULL;
+}
+
+static void add_change(const char *event, const struct pause *pause, struct buf *out)
+{
+    buf_printf(out, "{\"event\": \"%s\", \"pause\": ", event);
+    pause_json(pause, out);
+    buf_add_string(out, "}\n");
+}
+
+static bool looks_same(const struct pause *a, const struct pause *b)
+{
+    struct buf one = {0}, two = {0};
+    pause_json(a, &one);
+    pause_json(b, &two);
+    bool same = text_equal(one.data, two.data);
+    buf_free(&one);
+    buf_free(&two);
+    return same;
+}
+
+void pause_changes(const struct pause_list *before, const struct pause_list *after, struct buf *out)
+{
+    for (size_t i = 0; i < before->count; i++)
+        if (!find_same(after, &before->items[i]))
+            add_change("removed", &before->items[i], out);
+    for (size_t i = 0; i < after->count; i++) {
+        const struct pause *old = find_same(before, &after->items[i]);
+        if (!old)
+            add_change("added", &after->items[i], out);
+        else if (!looks_same(old, &after->items[i]))
+            add_change("changed", &after->items[i], out);
+    }
+}
+
+/* --- watching --- */
+
+struct watcher {
+    struct loop *loop;
+    struct cluster *cluster;
+    const struct list_request *request;
+    struct pause_list shown; /* what the last line or screen told */
+    int64_t asked_us;
+    struct timer *timer;
+    bool redraws; /* a terminal */
+    bool away;    /* the cluster did not answer last time */
+    bool answered;
+    int code;
+};
+
+static void redraw(struct watcher *watcher, const struct pause_list *shown)
+{
+    struct buf out = {0};
+    buf_add_string(&out, "\033[H\033[J");
+    if (shown->count) {
+        add_table(watcher->cluster, watcher->request, shown, &out);
+        add_footer(watcher->cluster, shown, &out);
+    } else {
+        add_empty(watcher->cluster, watcher->request, &out);
+    }
+    buf_add_string(&out, "^C ends this\n");
+    fwrite(out.data, 1, out.len, stdout);
+    fflush(stdout);
+    buf_free(&out);
+}
+
+static void print_changes(const struct watcher *watcher, const struct pause_list *shown)
+{
+    struct buf out = {0};
+    pause_changes(&watcher->shown, shown, &out);
+    if (out.len && (fwrite(out.data, 1, out.len, stdout) != out.len || fflush(stdout) != 0))
+        loop_stop(watcher->loop);
+    buf_free(&out);
+}
+
+static void show(struct watcher *watcher)
+{
+    struct pause_list shown;
+    pause_select_apply(&watcher->request->select, cluster_pauses(watcher->cluster), &shown);
+    if (watcher->redraws)
+        redraw(watcher, &shown);
+    else
+        print_changes(watcher, &shown);
+    pause_list_clear(&watcher->shown);
+    watcher->shown = shown;
+}
+
+static void ask(void *arg);
+
+static int64_t next_interval(const struct watcher *watcher)
+{
+    int64_t took_ms = (loop_now_us() - watcher->asked_us) / 1000;
+    int64_t wait = watcher->away ? SLOWEST_MS : BACKOFF * took_ms;
+    if (wait < INTERVAL_MS)
+        wait = INTERVAL_MS;
+    return wait < SLOWEST_MS ? wait : SLOWEST_MS;
+}
+
+static void on_refreshed(void *arg, const struct err *err)
+{
+    struct watcher *watcher = arg;
+    if (err && !watcher->answered) {
+        watcher->code = command_fail(err);
+        loop_stop(watcher->loop);
+        return;
+    }
+    if (err && !watcher->away)
+        command_fail(err);
+    else if (!err && watcher->away)
+        fprintf(stderr, "raydbg: %s answers again\n", cluster_address(watcher->cluster)->text);
+    watcher->away = err != NULL;
+    if (!err) {
+        watcher->answered = true;
+        show(watcher);
+    }
+    watcher->timer = timer_start(watcher->loop, next_interval(watcher), ask, watcher);
+}
+
+static void ask(void *arg)
+{
+    struct watcher *watcher = arg;
+    watcher->timer = NULL;
+    watcher->asked_us = loop_now_us();
+    cluster_refresh(watcher->cluster, on_refreshed, watcher);
+}
+
+static void on_signal(void *arg)
+{
+    struct watcher *watcher = arg;
+    loop_stop(watcher->loop);
+}
+
+int pause_watch(struct loop *loop, struct cluster *cluster, const struct list_request *request)
+{
+    struct watcher watcher = {
+        .loop = loop,
+        .cluster = cluster,
+        .request = request,
+        .redraws = isatty(STDOUT_FILENO) && request->format == LIST_TABLE,
+    };
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    struct watch *watch = watch_start(loop, signals, on_signal, &watcher);
+    if (watcher.redraws)
+        fputs("\033[?1049h", stdout);
+    ask(&watcher);
+    loop_run(loop);
+    if (watcher.redraws)
+        fputs("\033[?1049l", stdout);
+    timer_cancel(&watcher.timer);
+    watch_stop(&watch);
+    close(signals);
+    pause_list_clear(&watcher.shown);
+    return watcher.code;
+}
