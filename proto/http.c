@@ -68,8 +68,11 @@ static void finish(lws_sorted_usec_list_t *sul)
         .len = get->body.len,
         .why = get->why,
     };
+    struct lws_context *context = get->context;
     get->fn(get->arg, &reply);
     get_free(get);
+    /* libwebsockets goes on to wait for its sockets: whoever waits for what fn did must see it. */
+    lws_cancel_service(context);
 }
 
 /* Callbacks of libwebsockets may run within http_get() or deep in its own code: the user's callback

@@ -29,6 +29,7 @@ struct loop {
 /* `sul` is first: libwebsockets gives it back to the callback. */
 struct timer {
     lws_sorted_usec_list_t sul;
+    struct loop *loop;
     loop_fn fn;
     void *arg;
 };
@@ -199,13 +200,17 @@ static void timer_fire(lws_sorted_usec_list_t *sul)
     struct timer *timer = lws_container_of(sul, struct timer, sul);
     loop_fn fn = timer->fn;
     void *arg = timer->arg;
+    struct lws_context *context = timer->loop->context;
     free(timer);
     fn(arg);
+    /* libwebsockets goes on to wait for its sockets: whoever waits for what fn did must see it. */
+    lws_cancel_service(context);
 }
 
 struct timer *timer_start(struct loop *loop, int64_t ms, loop_fn fn, void *arg)
 {
     struct timer *timer = mem_alloc(sizeof *timer);
+    timer->loop = loop;
     timer->fn = fn;
     timer->arg = arg;
     /* A schedule of 0 µs would cancel it: 1 is the least. */

@@ -41,7 +41,7 @@ struct session {
     bool client_gone;
     bool ended;
     bool broken; /* the client's stream was nonsense */
-    bool lost; /* the debuggee is gone unasked; `fate` says why once it is known */
+    bool lost;   /* the debuggee is gone unasked; `fate` says why once it is known */
     char *fate;
     int fate_tries;
     struct timer *timer;
@@ -564,6 +564,10 @@ static const char *refusal(const struct session *session, const char *json,
     const struct rule *rule = rules_find(RULE_FROM_CLIENT, DAP_REQUEST, envelope->name);
     if (rule->action == RULE_REFUSE)
         return rule->reason;
+    /* The adapter sets a member of these itself, and closes the connection if it cannot. */
+    if (envelope->arguments.len && json[envelope->arguments.at] != '{' &&
+        (text_equal(envelope->name, "pause") || text_equal(envelope->name, "continue")))
+        return "\"arguments\" must be an object";
     if (handler && !handler->attached_only)
         return NULL;
     if (!attached(session))
@@ -613,11 +617,14 @@ void session_receive(struct session *session, const char *json, size_t len)
     const char *problem;
     if (session->ended)
         return;
-    /* debugpy's adapter never answers again after what Python's json module cannot read. */
-    if (!scan_strict(json, len, &problem) || envelope_read(&envelope, json, len, &problem) != 0) {
+    if (envelope_read(&envelope, json, len, &problem) != 0) {
         char *text = mem_format("this is no DAP message: %s", problem);
         session_broken(session, text);
         free(text);
+    } else if (!scan_strict(json, len, &problem)) {
+        /* debugpy's adapter never answers again after what Python's json module cannot read. */
+        if (envelope.kind == DAP_REQUEST)
+            refuse(session, envelope.seq, envelope.name, problem, false);
     } else if (envelope.kind == DAP_REQUEST) {
         on_request(session, json, len, &envelope);
     } else {

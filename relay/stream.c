@@ -30,7 +30,9 @@ struct stream {
     int in_fd;               /* files only */
     int in_flags, out_flags; /* of the files, before */
     struct buf queue;
+    size_t head;         /* bytes at the queue's start that have been written */
     struct timer *timer; /* the connection's start, then its time limit */
+    struct timer *rearm;
     char *host;
     uint16_t port;
     int64_t timeout_ms;
@@ -52,6 +54,7 @@ static void forget_wsi(struct lws **wsi)
 static void release(struct stream *stream)
 {
     timer_cancel(&stream->timer);
+    timer_cancel(&stream->rearm);
     if (stream->out_wsi != stream->wsi)
         forget_wsi(&stream->out_wsi);
     stream->out_wsi = NULL;
@@ -78,34 +81,60 @@ static bool deliver(struct stream *stream, const char *bytes, size_t len)
     return !destroyed;
 }
 
+size_t stream_queued(const struct stream *stream)
+{
+    return stream->queue.len - stream->head;
+}
+
 /* Hands to the kernel what it takes now; false on a broken stream. */
 static bool flush(struct stream *stream)
 {
-    size_t done = 0;
-    while (done < stream->queue.len) {
-        ssize_t sent = write(stream->out_fd, stream->queue.data + done, stream->queue.len - done);
+    while (stream_queued(stream)) {
+        ssize_t sent =
+            write(stream->out_fd, stream->queue.data + stream->head, stream_queued(stream));
         if (sent < 0 && errno == EINTR)
             continue;
         if (sent < 0 && errno != EAGAIN)
             return false;
         if (sent <= 0)
             break;
-        done += (size_t)sent;
+        stream->head += (size_t)sent;
     }
-    buf_consume(&stream->queue, done);
-    if (stream->queue.len)
-        lws_callback_on_writable(stream->out_wsi);
-    else
+    if (!stream_queued(stream)) {
+        stream->head = 0;
         buf_clear(&stream->queue, KEEP_QUEUE);
+    } else if (stream->head > stream->queue.len / 2) {
+        /* Moving less than was written: each byte is moved once on average. */
+        buf_consume(&stream->queue, stream->head);
+        stream->head = 0;
+    }
     return true;
+}
+
+static void ask_writable(void *arg)
+{
+    struct stream *stream = arg;
+    stream->rearm = NULL;
+    lws_callback_on_writable(stream->out_wsi);
+}
+
+/* libwebsockets (4.1) forgets the wish of a raw file's callback as soon as that returns. */
+static void ask_writable_again(struct stream *stream)
+{
+    if (stream->tcp)
+        lws_callback_on_writable(stream->out_wsi);
+    else if (!stream->rearm)
+        stream->rearm = timer_start(stream->loop, 0, ask_writable, stream);
 }
 
 static void on_writable(struct stream *stream)
 {
-    bool waited = stream->queue.len > 0;
+    bool waited = stream_queued(stream) > 0;
     if (!flush(stream))
         stream_end(stream, strerror(errno));
-    else if (waited && !stream->queue.len && stream->ops->on_drain)
+    else if (stream_queued(stream))
+        ask_writable_again(stream);
+    else if (waited && stream->ops->on_drain)
         stream->ops->on_drain(stream->arg);
 }
 
@@ -115,7 +144,7 @@ void stream_write(struct stream *stream, const void *head, size_t head_len, cons
     if (stream->ended)
         return;
     size_t sent = 0;
-    if (stream->open && stream->queue.len == 0) {
+    if (stream->open && stream_queued(stream) == 0) {
         struct iovec parts[] = {{(void *)(uintptr_t)head, head_len},
                                 {(void *)(uintptr_t)body, body_len}};
         ssize_t written = writev(stream->out_fd, parts, 2);
@@ -130,11 +159,6 @@ void stream_write(struct stream *stream, const void *head, size_t head_len, cons
     buf_add(&stream->queue, (const char *)body + of_body, body_len - of_body);
     if (stream->open)
         lws_callback_on_writable(stream->out_wsi);
-}
-
-size_t stream_queued(const struct stream *stream)
-{
-    return stream->queue.len;
 }
 
 void stream_read_enable(struct stream *stream, bool enable)
@@ -161,7 +185,7 @@ static void on_connected(struct stream *stream, struct lws *wsi)
     set_option(stream->out_fd, TCP_NODELAY);
     if (stream->quickack)
         set_option(stream->out_fd, TCP_QUICKACK);
-    if (stream->queue.len)
+    if (stream_queued(stream))
         lws_callback_on_writable(wsi);
     stream->ops->on_open(stream->arg);
 }
@@ -294,6 +318,7 @@ static int on_file_out(struct wire *wire, struct lws *wsi, enum lws_callback_rea
     if (reason == LWS_CALLBACK_RAW_WRITEABLE_FILE) {
         on_writable(stream);
     } else if (reason == LWS_CALLBACK_RAW_CLOSE_FILE) {
+        timer_cancel(&stream->rearm);
         stream->out_wsi = NULL;
         stream_end(stream, "nobody reads the output");
     }
@@ -331,14 +356,7 @@ struct stream *stream_files(struct loop *loop, int in, int out, const struct str
 static void flush_file(struct stream *stream)
 {
     int64_t until = loop_now_us() + FLUSH_MS * 1000;
-    while (stream->queue.len && loop_now_us() < until) {
-        ssize_t sent = write(stream->out_fd, stream->queue.data, stream->queue.len);
-        if (sent > 0) {
-            buf_consume(&stream->queue, (size_t)sent);
-            continue;
-        }
-        if (sent < 0 && errno != EAGAIN && errno != EINTR)
-            return;
+    while (flush(stream) && stream_queued(stream) && loop_now_us() < until) {
         struct pollfd ready = {.fd = stream->out_fd, .events = POLLOUT};
         poll(&ready, 1, 50);
     }
@@ -353,8 +371,7 @@ void stream_destroy(struct stream **stream)
     if (it->destroyed)
         *it->destroyed = true;
     if (it->tcp) {
-        if (it->open && !it->ended && it->queue.len &&
-            write(it->out_fd, it->queue.data, it->queue.len) < 0)
+        if (it->open && !it->ended && !flush(it))
             log_debug("the last bytes were not sent: %s", strerror(errno));
     } else {
         flush_file(it);

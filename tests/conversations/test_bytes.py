@@ -62,9 +62,9 @@ def test_a_request_passes_unchanged(adapter, relay, name):
 
 
 def test_a_body_of_20_mb(adapter, relay):
-    value = "ü" * 10_000_000
-    adapter.on["evaluate"] = lambda c, request: c.respond(request, {"result": value, "variablesReference": 0})
+    value = "x" * 20_000_000
     relay.start()
+    adapter.on["evaluate"] = lambda c, request: c.respond(request, {"result": value, "variablesReference": 0})
     assert relay.evaluate("big", 3) == value
     relay.disconnect()
 

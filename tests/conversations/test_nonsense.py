@@ -4,6 +4,7 @@ import subprocess
 
 import pytest
 from dap_client import frame
+from relay_under_test import raydbg_path
 
 
 def raw_session(start_relay, data, adapter=None):
@@ -31,7 +32,6 @@ BAD_STREAMS = {
     "no command": frame(b'{"seq":1,"type":"request"}'),
     "seq as text": frame(b'{"seq":"1","type":"request","command":"threads"}'),
     "seq with a fraction": frame(b'{"seq":1.5,"type":"request","command":"threads"}'),
-    "bytes that are no utf-8": frame(b'{"seq":1,"type":"request","command":"\xff"}'),
     "nested too deeply": frame(b'{"seq":1,"type":"request","command":"x","arguments":' + b"[" * 5000),
     "a command of 1 MB": frame(b'{"seq":1,"type":"request","command":"' + b"x" * 1_000_000 + b'"}'),
 }
@@ -95,9 +95,30 @@ def test_odd_exception_filters(adapter, relay, arguments):
 
 def test_a_request_without_seq(relay):
     relay.start()
-    relay.send_body(b'{"type":"request","command":"threads"}')
+    relay.transport.write(frame(b'{"type":"request","command":"threads"}'))
     assert relay.ok("threads")
+    [refusal] = [e.message for e in relay.transcript if e.message.get("request_seq") == 0]
+    assert not refusal["success"] and "seq" in refusal["message"]
     relay._answers.pop(0)
+    relay.disconnect()
+
+
+@pytest.mark.parametrize("arguments", [b'{"v":"\xff"}', b'{"v":"a\tb"}', b'{"v":"\x00"}', b"1" * 5000])
+def test_what_python_cannot_read_stays_here(adapter, relay, arguments):
+    relay.start()
+    relay.transport.write(frame(b'{"seq":700,"type":"request","command":"evaluate","arguments":%s}' % arguments))
+    relay._requests[700] = "evaluate"
+    assert not relay.response(700)["success"]
+    assert relay.ok("threads")
+    relay.disconnect()
+
+
+@pytest.mark.parametrize("command", ["pause", "continue"])
+@pytest.mark.parametrize("arguments", [[1], "x", 7])
+def test_arguments_that_close_the_adapter_stay_here(adapter, relay, command, arguments):
+    relay.start()
+    assert not relay.request(command, arguments)["success"]
+    assert not adapter.requests(command)
     relay.disconnect()
 
 
@@ -125,20 +146,29 @@ def test_disconnect_while_attaching(adapter, relay):
 
 @pytest.mark.parametrize("stdin", ["/dev/null", "/dev/zero"])
 def test_odd_files_as_stdin(stdin):
-    from relay_under_test import raydbg_path
     with open(stdin, "rb") as source:
         done = subprocess.run([raydbg_path(), "dap", "--connect", "127.0.0.1:1"], stdin=source,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=20)
     assert done.returncode == (0 if stdin == "/dev/null" else 1), done.stderr
 
 
-def test_a_reader_that_goes_away(adapter, start_relay):
+def test_a_reader_that_goes_away(adapter):
     """stdout is closed while a large answer is under way: the relay leaves, the task goes on."""
     adapter.on["evaluate"] = lambda c, request: c.respond(request, {"result": "x" * 5_000_000,
                                                                     "variablesReference": 0})
-    relay = start_relay(adapter, strict=False)
-    relay.start()
-    relay.send("evaluate", {"expression": "big", "frameId": 3})
-    relay.process.stdout.close()
-    adapter.wait_request("disconnect")
-    relay.close(check=False)
+    with subprocess.Popen([raydbg_path(), "dap", "--connect", adapter.address], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as relay:
+        for seq, (command, arguments) in enumerate((("initialize", {}), ("attach", {})), 1):
+            relay.stdin.write(frame({"seq": seq, "type": "request", "command": command, "arguments": arguments}))
+        relay.stdin.flush()
+        read = b""
+        while b'"initialized"' not in read:
+            read += relay.stdout.read1(65536)
+        relay.stdin.write(frame({"seq": 3, "type": "request", "command": "configurationDone"}))
+        relay.stdin.write(frame({"seq": 4, "type": "request", "command": "evaluate",
+                                 "arguments": {"expression": "big", "frameId": 3}}))
+        relay.stdin.flush()
+        adapter.wait_request("evaluate", 2)
+        relay.stdout.close()
+        assert adapter.wait_request("disconnect")["arguments"]["terminateDebuggee"] is False
+        assert relay.wait(10) == 1, relay.stderr.read()
