@@ -67,14 +67,23 @@ static void on_refreshed(void *arg, const struct err *err)
     refresh->done = true;
 }
 
+/* Asks until the tasks have their names, which come about a second after the pause itself. */
+enum { NAMES_AGAIN_MS = 100 };
+
 static int show_once(struct loop *loop, struct cluster *cluster, const struct list_request *request)
 {
-    struct refresh refresh = {0};
+    struct refresh refresh;
+    const bool never = false;
     char text[600];
     snprintf(text, sizeof text, "asking %s ...", cluster_address(cluster)->text);
     struct progress *progress = progress_start(text);
-    cluster_refresh(cluster, on_refreshed, &refresh);
-    loop_run_until(loop, &refresh.done, -1);
+    int64_t until = loop_now_us() + CLUSTER_NAMES_MS * 1000;
+    do {
+        refresh = (struct refresh){0};
+        cluster_refresh(cluster, on_refreshed, &refresh);
+        loop_run_until(loop, &refresh.done, -1);
+    } while (!refresh.err.code && cluster_names_pending(cluster) && loop_now_us() < until &&
+             !loop_run_until(loop, &never, NAMES_AGAIN_MS));
     progress_stop(&progress);
     if (refresh.err.code)
         return command_fail(&refresh.err);

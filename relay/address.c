@@ -224,8 +224,9 @@ int address_from_raylets(struct address *address, const char *proc, struct err *
         result = try_value(address, "a raylet's command line", found.items[0], err) == 1 ? 0 : -1;
     } else {
         result = err_set(err, ERR_UNREACHABLE, "no Ray cluster was found");
-        err_why(err, "there is no --address, RAY_ADDRESS or ray_current_cluster file, and no raylet "
-                     "runs on this machine");
+        err_why(err,
+                "there is no --address, RAY_ADDRESS or ray_current_cluster file, and no raylet "
+                "runs on this machine");
         err_hint(err, "give --address HOST:%d (the GCS) or http://HOST:%d (the dashboard)",
                  GCS_PORT, DASHBOARD_PORT);
     }

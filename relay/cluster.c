@@ -20,9 +20,8 @@ struct waiter {
     void *arg;
 };
 
-struct fate {
-    struct fate *next;
-    struct cluster *cluster;
+struct fate_question {
+    struct fate_question *next;
     char worker_id[ID_TEXT(ID_UNIQUE_BYTES)];
     cluster_fate_fn fn;
     void *arg;
@@ -40,7 +39,7 @@ struct cluster {
     struct err err; /* of this refresh; code 0 for none */
     bool version_known, actors_known, nodes_known, jobs_known;
     struct waiter *waiters;
-    struct fate *fates;
+    struct fate_question *fates;
 };
 
 static void next_stage(struct cluster *cluster);
@@ -249,7 +248,7 @@ static void ask_tasks(struct cluster *cluster)
 static void tell_fates(struct cluster *cluster)
 {
     while (cluster->fates) {
-        struct fate *fate = cluster->fates;
+        struct fate_question *fate = cluster->fates;
         cluster->fates = fate->next;
         char *sentence = view_fate(&cluster->view, fate->worker_id);
         fate->fn(fate->arg, sentence);
@@ -318,7 +317,7 @@ void cluster_destroy(struct cluster **cluster)
         free(waiter);
     }
     while (it->fates) {
-        struct fate *fate = it->fates;
+        struct fate_question *fate = it->fates;
         it->fates = fate->next;
         free(fate);
     }
@@ -351,6 +350,19 @@ const struct pause_list *cluster_pauses(const struct cluster *cluster)
     return &cluster->pauses;
 }
 
+bool cluster_names_pending(const struct cluster *cluster)
+{
+    bool by_id = cluster->address.kind == ADDRESS_GCS; /* the dashboard gives ids with the names */
+    for (size_t i = 0; i < cluster->pauses.count; i++) {
+        const struct pause *pause = &cluster->pauses.items[i];
+        bool has_id = pause->task_id[0] != '\0';
+        if (pause->state == PAUSE_WAITING && !pause->task_name && !pause->ambiguous &&
+            has_id == by_id)
+            return true;
+    }
+    return false;
+}
+
 const struct cluster_facts *cluster_facts(const struct cluster *cluster)
 {
     return &cluster->facts;
@@ -364,9 +376,23 @@ static void on_fate_refreshed(void *arg, const struct err *err)
 
 void cluster_fate(struct cluster *cluster, const char *worker_id, cluster_fate_fn fn, void *arg)
 {
-    struct fate *fate = mem_alloc(sizeof *fate);
-    *fate = (struct fate){.next = cluster->fates, .cluster = cluster, .fn = fn, .arg = arg};
+    struct fate_question *fate = mem_alloc(sizeof *fate);
+    *fate = (struct fate_question){.next = cluster->fates, .fn = fn, .arg = arg};
     text_copy(fate->worker_id, sizeof fate->worker_id, worker_id);
     cluster->fates = fate;
     cluster_refresh(cluster, on_fate_refreshed, cluster);
+}
+
+void cluster_fate_cancel(struct cluster *cluster, const void *arg)
+{
+    struct fate_question **at = &cluster->fates;
+    while (*at) {
+        struct fate_question *fate = *at;
+        if (fate->arg != arg) {
+            at = &fate->next;
+            continue;
+        }
+        *at = fate->next;
+        free(fate);
+    }
 }

@@ -34,9 +34,16 @@ void cluster_refresh(struct cluster *cluster, cluster_done_fn fn, void *arg);
 const struct pause_list *cluster_pauses(const struct cluster *cluster);
 const struct cluster_facts *cluster_facts(const struct cluster *cluster);
 
+/* True while a task that waits has no name yet: workers report their tasks about once a second, and
+ * a pause shows before that. Ask again after some 100 ms; it passes within CLUSTER_NAMES_MS. */
+#define CLUSTER_NAMES_MS 2000
+bool cluster_names_pending(const struct cluster *cluster);
+
 /* Why a worker is no more, in one sentence: "worker pid 7 on 10.0.0.7 died: SYSTEM_ERROR: …", or
  * NULL if the cluster says it lives or knows nothing. Asks the cluster anew. */
 typedef void (*cluster_fate_fn)(void *arg, const char *sentence);
 void cluster_fate(struct cluster *cluster, const char *worker_id, cluster_fate_fn fn, void *arg);
+/* The callbacks with this `arg` do not run any more. */
+void cluster_fate_cancel(struct cluster *cluster, const void *arg);
 
 #endif

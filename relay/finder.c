@@ -14,7 +14,11 @@ struct finder {
     const struct attach_arguments *arguments;
     finder_fn fn;
     void *arg;
+    struct timer *again;
+    int64_t until_us; /* how long a name may still turn up */
 };
+
+enum { AGAIN_MS = 100 };
 
 struct finder *finder_create(const struct session_options *options)
 {
@@ -28,6 +32,7 @@ void finder_destroy(struct finder **finder)
 {
     if (!*finder)
         return;
+    timer_cancel(&(*finder)->again);
     cluster_destroy(&(*finder)->own);
     free(*finder);
     *finder = NULL;
@@ -36,6 +41,7 @@ void finder_destroy(struct finder **finder)
 void finder_cancel(struct finder *finder)
 {
     finder->fn = NULL;
+    timer_cancel(&finder->again);
 }
 
 struct cluster *finder_cluster(const struct finder *finder)
@@ -136,6 +142,8 @@ int finder_choose(const struct pause_list *list, const char *task, const struct 
     return rc;
 }
 
+static void ask(void *arg);
+
 static void on_refreshed(void *arg, const struct err *err)
 {
     struct finder *finder = arg;
@@ -148,11 +156,21 @@ static void on_refreshed(void *arg, const struct err *err)
     const char *task = finder->arguments->task ? finder->arguments->task : finder->options->task;
     const struct pause *pause = NULL;
     struct err own;
-    if (finder_choose(cluster_pauses(finder->cluster), task, cluster_address(finder->cluster),
-                      &pause, &own) != 0)
-        answer(finder, &own, NULL);
-    else
+    int rc = finder_choose(cluster_pauses(finder->cluster), task, cluster_address(finder->cluster),
+                           &pause, &own);
+    if (rc == 0)
         answer(finder, NULL, pause);
+    else if (cluster_names_pending(finder->cluster) && loop_now_us() < finder->until_us)
+        finder->again = timer_start(finder->options->loop, AGAIN_MS, ask, finder);
+    else
+        answer(finder, &own, NULL);
+}
+
+static void ask(void *arg)
+{
+    struct finder *finder = arg;
+    finder->again = NULL;
+    cluster_refresh(finder->cluster, on_refreshed, finder);
 }
 
 static void connect_directly(struct finder *finder, const char *host, uint16_t port)
@@ -199,6 +217,7 @@ void finder_find(struct finder *finder, const struct attach_arguments *arguments
     } else if (use_cluster(finder, &err) != 0) {
         answer(finder, &err, NULL);
     } else {
-        cluster_refresh(finder->cluster, on_refreshed, finder);
+        finder->until_us = loop_now_us() + CLUSTER_NAMES_MS * 1000;
+        ask(finder);
     }
 }

@@ -80,9 +80,10 @@ static const char guard[] =
  * which then makes itself the hook, so that later ones go user -> ray.util.debugpy.set_trace. It
  * asks pydevd to stop as its own frame returns. With sys.settrace (<= 3.11) that is the user's
  * frame at the breakpoint() line in the long way, one line later in the short one; with
- * sys.monitoring (3.12+) the frame above in both. So: always the long way, and on 3.12+ ask for
- * the stop when rpdb's frame returns. Every stop is then in the user's frame, at the breakpoint()
- * line. A `next` over the line stops after it anyway and would otherwise stop twice. */
+ * sys.monitoring (3.12+) the frame above in both. So: always the long way; who came the short way
+ * before this was in place gets one frame more; and on 3.12+ ask for the stop when rpdb's frame
+ * returns. Every stop is then in the user's frame, at the breakpoint() line. A `next` over the line
+ * stops after it anyway and would otherwise stop twice. */
 static const char breakpoint_hook[] =
     "import builtins, sys, threading\n"
     "import pydevd\n"
@@ -101,8 +102,10 @@ static const char breakpoint_hook[] =
     "    long_way = above.f_globals.get('__name__') == 'ray.util.rpdb'\n"
     "    if is_stepping_over(above.f_back if long_way else above):\n"
     "        return\n"
-    "    if long_way and sys.version_info >= (3, 12):\n"
-    "        frame = above\n"
+    "    if sys.version_info >= (3, 12):\n"
+    "        frame = above if long_way else frame\n"
+    "    elif not long_way:\n"
+    "        frame = sys._getframe()\n"
     "    pydevd.settrace(stop_at_frame=frame)\n"
     "ray_debugpy._debugpy_breakpoint = stop\n"
     "ray_debugpy._override_breakpoint_hooks = take_hooks\n"

@@ -165,8 +165,7 @@ static size_t shared(const char *a, const char *b)
     return len;
 }
 
-void pause_short_id(const struct pause_list *list, size_t index,
-                    char out[ID_TEXT(ID_UNIQUE_BYTES)])
+void pause_short_id(const struct pause_list *list, size_t index, char out[ID_TEXT(ID_UNIQUE_BYTES)])
 {
     const char *id = main_id(&list->items[index]);
     size_t need = SHORT_ID;

@@ -36,8 +36,8 @@ struct pause {
     enum pause_state state;
     int64_t paused_threads; /* -1 if unknown */
     /* Several tasks run in the worker and the cluster cannot say which of them is paused (threaded
-     * and async actors): `task_id` is the first, `candidates` has all, and `task_name` is what all of
-     * them are called, or NULL. DAP threads decide. */
+     * and async actors): `task_id` is the first, `candidates` has all, and `task_name` is what all
+     * of them are called, or NULL. DAP threads decide. */
     bool ambiguous;
     char (*candidates)[ID_TEXT(ID_TASK_BYTES)];
     size_t candidate_count;

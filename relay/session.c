@@ -6,11 +6,12 @@
 #include "base/text.h"
 #include "dap/capabilities.h"
 #include "dap/envelope.h"
-#include "dap/message.h"
 #include "dap/rules.h"
-#include "dap/splice.h"
 #include "relay/attach_arguments.h"
+#include "relay/client.h"
 #include "relay/exceptions.h"
+#include "relay/fate.h"
+#include "relay/filters.h"
 #include "relay/finder.h"
 #include "relay/frames.h"
 #include "relay/target.h"
@@ -19,15 +20,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FATE_TRIES = 8, FATE_WAIT_MS = 250, KEEP_OUT = 65536 };
-
 /* Every request gets exactly one response: at once, when debuggee answers, or when it is known that
  * it never will. The two that wait for something else are kept here by their seq. */
 struct session {
     struct session_options options;
     const struct session_ops *ops;
     void *arg;
-    int64_t seq;
+    struct client client;
     char *initialize; /* the client's arguments; NULL before `initialize` */
     struct attach_arguments attach;
     int64_t attach_seq;     /* an `attach` that is not answered yet, or 0 */
@@ -38,67 +37,19 @@ struct session {
     bool filters_set; /* the client set exception filters itself */
     bool leaving;     /* somebody asked for the end */
     bool terminated;  /* the client had its `terminated` event */
-    bool client_gone;
     bool ended;
     bool broken; /* the client's stream was nonsense */
-    bool lost;   /* the debuggee is gone unasked; `fate` says why once it is known */
-    char *fate;
-    int fate_tries;
-    struct timer *timer;
-    struct buf out;
+    bool lost;   /* the debuggee is gone unasked; `why_lost` says why once it is known */
+    struct fate *fate;
+    char *why_lost;
 };
-
-/* --- to the client --- */
-
-/* Empties the output buffer and gives the next message's seq. */
-static int64_t begin(struct session *session)
-{
-    buf_clear(&session->out, KEEP_OUT);
-    return ++session->seq;
-}
-
-static void deliver(struct session *session)
-{
-    if (!session->client_gone && !session->ended)
-        session->ops->on_message(session->arg, session->out.data, session->out.len);
-}
-
-static void respond(struct session *session, int64_t request_seq, const char *command,
-                    const char *body)
-{
-    int64_t seq = begin(session);
-    message_response(&session->out, seq, request_seq, command, body);
-    deliver(session);
-}
-
-static void refuse(struct session *session, int64_t request_seq, const char *command,
-                   const char *why, bool show)
-{
-    int64_t seq = begin(session);
-    message_failure(&session->out, seq, request_seq, command, why, show);
-    deliver(session);
-}
-
-static void send_event(struct session *session, const char *event, const char *body)
-{
-    int64_t seq = begin(session);
-    message_event(&session->out, seq, event, body);
-    deliver(session);
-}
-
-static void say(struct session *session, const char *category, const char *text)
-{
-    int64_t seq = begin(session);
-    message_output(&session->out, seq, category, text);
-    deliver(session);
-}
 
 static void end(struct session *session)
 {
     if (session->ended)
         return;
     session->ended = true;
-    timer_cancel(&session->timer);
+    fate_cancel(&session->fate);
     session->ops->on_end(session->arg);
 }
 
@@ -107,7 +58,7 @@ static void send_terminated(struct session *session)
     if (session->terminated)
         return;
     session->terminated = true;
-    send_event(session, "terminated", NULL);
+    client_event(&session->client, "terminated", NULL);
 }
 
 static void fail_attach(struct session *session, const struct err *err)
@@ -116,7 +67,7 @@ static void fail_attach(struct session *session, const struct err *err)
     int64_t seq = session->attach_seq;
     session->attach_seq = 0;
     err_line(err, line, sizeof line);
-    refuse(session, seq, "attach", line, true);
+    client_refuse(&session->client, seq, "attach", line, true);
 }
 
 /* --- the debuggee is gone --- */
@@ -125,7 +76,7 @@ static void answer_pending(struct session *session, const char *why)
 {
     struct pending pending;
     while (target_take_pending(session->target, &pending))
-        refuse(session, pending.client.value, pending.command, why, false);
+        client_refuse(&session->client, pending.client.value, pending.command, why, false);
 }
 
 static void finish_leaving(struct session *session)
@@ -134,49 +85,22 @@ static void finish_leaving(struct session *session)
         answer_pending(session, "the session has ended");
     send_terminated(session);
     if (session->disconnect_seq)
-        respond(session, session->disconnect_seq, "disconnect", NULL);
+        client_respond(&session->client, session->disconnect_seq, "disconnect", NULL);
     session->disconnect_seq = 0;
     target_destroy(&session->target);
 }
 
-static void announce_fate(struct session *session, const char *sentence)
-{
-    session->fate = mem_string(sentence);
-    char *text = mem_format("raydbg: %s\n", sentence);
-    answer_pending(session, sentence);
-    say(session, "important", text);
-    free(text);
-    send_terminated(session);
-    if (session->client_gone)
-        end(session);
-}
-
-static void ask_fate(void *arg);
-
 static void on_fate(void *arg, const char *sentence)
 {
     struct session *session = arg;
-    if (session->fate || session->leaving)
-        return;
-    if (sentence) {
-        announce_fate(session, sentence);
-    } else if (++session->fate_tries < FATE_TRIES) {
-        session->timer = timer_start(session->options.loop, FATE_WAIT_MS, ask_fate, session);
-    } else {
-        announce_fate(session, "the worker's debugger went away; the cluster does not say why");
-    }
-}
-
-/* The raylet notices a death within some ms, the GCS a little later: hence the tries. */
-static void ask_fate(void *arg)
-{
-    struct session *session = arg;
-    session->timer = NULL;
-    struct cluster *cluster = finder_cluster(session->finder);
-    if (cluster && session->pause.worker_id[0])
-        cluster_fate(cluster, session->pause.worker_id, on_fate, session);
-    else
-        announce_fate(session, "the debuggee ended, or closed the connection");
+    session->why_lost = mem_string(sentence);
+    char *text = mem_format("raydbg: %s\n", sentence);
+    answer_pending(session, sentence);
+    client_say(&session->client, "important", text);
+    free(text);
+    send_terminated(session);
+    if (session->client.gone)
+        end(session);
 }
 
 static void lose(struct session *session)
@@ -184,27 +108,11 @@ static void lose(struct session *session)
     if (session->lost)
         return;
     session->lost = true;
-    ask_fate(session);
+    session->fate = fate_ask(session->options.loop, finder_cluster(session->finder),
+                             session->pause.worker_id, on_fate, session);
 }
 
 /* --- from the debuggee --- */
-
-static void forward_out(struct session *session, const char *json, size_t len,
-                        const struct envelope *envelope, int64_t request_seq)
-{
-    int64_t seq = begin(session);
-    splice_seq(json, len, envelope, seq, request_seq, &session->out);
-    deliver(session);
-}
-
-/* The same for a message whose spans have moved. */
-static void forward_edited(struct session *session, const struct buf *message, int64_t request_seq)
-{
-    struct envelope envelope;
-    const char *problem;
-    if (envelope_read(&envelope, message->data, message->len, &problem) == 0)
-        forward_out(session, message->data, message->len, &envelope, request_seq);
-}
 
 static void send_capabilities(struct session *session, const char *body, size_t len)
 {
@@ -213,7 +121,7 @@ static void send_capabilities(struct session *session, const char *body, size_t 
     if (!text_equal(filtered.data, capabilities_default())) {
         struct buf event = {0};
         buf_printf(&event, "{\"capabilities\":%s}", filtered.data);
-        send_event(session, "capabilities", event.data);
+        client_event(&session->client, "capabilities", event.data);
         buf_free(&event);
     }
     buf_free(&filtered);
@@ -223,7 +131,7 @@ static void on_target_ready(void *arg, const char *capabilities, size_t len)
 {
     struct session *session = arg;
     send_capabilities(session, capabilities, len);
-    send_event(session, "initialized", NULL);
+    client_event(&session->client, "initialized", NULL);
 }
 
 static void on_target_failed(void *arg, const struct err *err)
@@ -239,7 +147,7 @@ static void on_target_failed(void *arg, const struct err *err)
     }
     target_destroy(&session->target);
     fail_attach(session, &own);
-    if (session->disconnect_seq || session->client_gone) {
+    if (session->disconnect_seq || session->client.gone) {
         finish_leaving(session);
         end(session);
     }
@@ -271,9 +179,9 @@ static void on_target_event(void *arg, const char *json, size_t len,
         return;
     struct buf cleaned = {0};
     if (text_equal(envelope->name, "stopped") && exceptions_clean(json, len, envelope, &cleaned))
-        forward_edited(session, &cleaned, 0);
+        client_pass_edited(&session->client, &cleaned, 0);
     else
-        forward_out(session, json, len, envelope, 0);
+        client_pass(&session->client, json, len, envelope, 0);
     buf_free(&cleaned);
 }
 
@@ -301,9 +209,9 @@ static void on_target_response(void *arg, const struct pending *pending, const c
     struct session *session = arg;
     struct buf edited = {0};
     if (rewrite(pending, json, len, envelope, &edited))
-        forward_edited(session, &edited, pending->client.value);
+        client_pass_edited(&session->client, &edited, pending->client.value);
     else
-        forward_out(session, json, len, envelope, pending->client.value);
+        client_pass(&session->client, json, len, envelope, pending->client.value);
     buf_free(&edited);
 }
 
@@ -313,7 +221,7 @@ static void on_target_gone(void *arg, const char *why)
     if (session->leaving) {
         bool disconnecting = session->disconnect_seq != 0;
         finish_leaving(session);
-        if (disconnecting || session->client_gone)
+        if (disconnecting || session->client.gone)
             end(session);
         return;
     }
@@ -342,11 +250,12 @@ static void on_initialize(struct session *session, const char *json,
                           const struct envelope *envelope)
 {
     if (session->initialize) {
-        refuse(session, envelope->seq, "initialize", "the session is already initialized", false);
+        client_refuse(&session->client, envelope->seq, "initialize",
+                      "the session is already initialized", false);
         return;
     }
     session->initialize = mem_string_n(json + envelope->arguments.at, envelope->arguments.len);
-    respond(session, envelope->seq, "initialize", capabilities_default());
+    client_respond(&session->client, envelope->seq, "initialize", capabilities_default());
 }
 
 static void open_target(struct session *session)
@@ -385,7 +294,8 @@ static void on_attach(struct session *session, const char *json, const struct en
 {
     struct err err;
     if (session->target || session->attach_seq) {
-        refuse(session, envelope->seq, "attach", "the session is already attached", false);
+        client_refuse(&session->client, envelope->seq, "attach", "the session is already attached",
+                      false);
         return;
     }
     session->attach_seq = envelope->seq;
@@ -402,55 +312,31 @@ static void on_configuration_done(struct session *session, const char *json,
 {
     (void)json;
     if (!attached(session) || target_state(session->target) != TARGET_READY) {
-        refuse(session, envelope->seq, "configurationDone",
-               "configurationDone is only allowed after an attach and its 'initialized' event",
-               false);
+        client_refuse(
+            &session->client, envelope->seq, "configurationDone",
+            "configurationDone is only allowed after an attach and its 'initialized' event", false);
         return;
     }
-    respond(session, envelope->seq, "configurationDone", NULL);
-    respond(session, session->attach_seq, "attach", NULL);
+    client_respond(&session->client, envelope->seq, "configurationDone", NULL);
+    client_respond(&session->client, session->attach_seq, "attach", NULL);
     session->attach_seq = 0;
     target_run(session->target, session->filters_set);
 }
 
-/* Post mortem stops only with the filter `uncaught` (debugpy-facts 0.3): it is always there. */
 static void on_exception_filters(struct session *session, const char *json,
                                  const struct envelope *envelope)
 {
     struct buf edited = {0};
-    struct span filters, filter;
-    size_t cursor = 0;
-    bool there = false, any = false;
-    struct edit edit = {0};
-    if (!envelope->arguments.len || json[envelope->arguments.at] != '{') {
-        refuse(session, envelope->seq, envelope->name, "\"arguments\" must be an object", false);
-        return;
-    }
-    if (scan_find(json, envelope->arguments, "filters", &filters) && json[filters.at] == '[') {
-        while (scan_element(json, filters, &cursor, &filter)) {
-            any = true;
-            there = there || scan_string_is(json, filter, "uncaught");
-        }
-        edit.at.at = filters.at + 1;
-        edit.with = any ? "\"uncaught\"," : "\"uncaught\"";
-    } else if (scan_find(json, envelope->arguments, "filters", &filters)) {
-        refuse(session, envelope->seq, envelope->name, "\"filters\" must be an array", false);
-        return;
-    } else {
-        struct span key, value;
-        any = scan_member(json, envelope->arguments, &cursor, &key, &value);
-        edit.at.at = envelope->arguments.at + 1;
-        edit.with = any ? "\"filters\":[\"uncaught\"]," : "\"filters\":[\"uncaught\"]";
-    }
-    edit.len = strlen(edit.with);
-    size_t len = envelope->whole.at + envelope->whole.len;
-    splice_apply(json, len, &edit, there ? 0 : 1, &edited);
     struct envelope again;
-    const char *problem;
-    session->filters_set = true;
-    if (envelope_read(&again, edited.data, edited.len, &problem) == 0)
+    const char *problem =
+        filters_add_uncaught(json, envelope->whole.at + envelope->whole.len, envelope, &edited);
+    if (problem || envelope_read(&again, edited.data, edited.len, &problem) != 0) {
+        client_refuse(&session->client, envelope->seq, envelope->name, problem, false);
+    } else {
+        session->filters_set = true;
         target_forward(session->target, (struct client_seq){envelope->seq}, edited.data, edited.len,
                        &again);
+    }
     buf_free(&edited);
 }
 
@@ -460,7 +346,8 @@ static void on_continue(struct session *session, const char *json, const struct 
         target_forward(session->target, (struct client_seq){envelope->seq}, json,
                        envelope->whole.at + envelope->whole.len, envelope);
     else /* debugpy would never answer, nor anything after it (debugpy-facts, item 6) */
-        respond(session, envelope->seq, "continue", "{\"allThreadsContinued\":true}");
+        client_respond(&session->client, envelope->seq, "continue",
+                       "{\"allThreadsContinued\":true}");
 }
 
 static bool wants_kill(const struct session *session)
@@ -475,7 +362,7 @@ static void say_goodbye(struct session *session, bool kill)
     char *text = mem_format(kill ? "raydbg: the worker of %s is ended (--kill)\n"
                                  : "raydbg: %s goes on; its next breakpoint() waits again\n",
                             title);
-    say(session, "console", text);
+    client_say(&session->client, "console", text);
     free(text);
 }
 
@@ -513,7 +400,7 @@ static void on_disconnect(struct session *session, const char *json,
 static void on_terminate(struct session *session, const char *json, const struct envelope *envelope)
 {
     (void)json;
-    respond(session, envelope->seq, "terminate", NULL);
+    client_respond(&session->client, envelope->seq, "terminate", NULL);
     if (attached(session))
         leave(session, wants_kill(session));
     else
@@ -523,7 +410,7 @@ static void on_terminate(struct session *session, const char *json, const struct
 static void on_cancel(struct session *session, const char *json, const struct envelope *envelope)
 {
     (void)json; /* debugpy cannot cancel anything; the request's own answer still comes */
-    respond(session, envelope->seq, "cancel", NULL);
+    client_respond(&session->client, envelope->seq, "cancel", NULL);
 }
 
 static const struct handler {
@@ -551,8 +438,8 @@ static const struct handler *find_handler(const char *command)
 
 static const char *why_not_attached(const struct session *session)
 {
-    if (session->fate)
-        return session->fate;
+    if (session->why_lost)
+        return session->why_lost;
     return session->lost || session->leaving ? "the session has ended"
                                              : "the session is not attached to a task yet";
 }
@@ -575,23 +462,32 @@ static const char *refusal(const struct session *session, const char *json,
     return target_refusal(session->target, json, envelope);
 }
 
+static void refuse_unknown(struct session *session, const struct envelope *envelope)
+{
+    char text[DAP_NAME_MAX + 64];
+    snprintf(text, sizeof text, "debugpy does not implement '%s'", envelope->name);
+    client_refuse(&session->client, envelope->seq, envelope->name, text, false);
+}
+
 static void on_request(struct session *session, const char *json, size_t len,
                        const struct envelope *envelope)
 {
     const struct handler *handler = find_handler(envelope->name);
     if (!envelope->seq_at.len) {
-        refuse(session, 0, envelope->name, "the request has no \"seq\"", false);
+        client_refuse(&session->client, 0, envelope->name, "the request has no \"seq\"", false);
         return;
     }
     if (!session->initialize && !text_equal(envelope->name, "initialize") &&
         !text_equal(envelope->name, "disconnect")) {
-        refuse(session, envelope->seq, envelope->name, "the first request must be 'initialize'",
-               false);
+        client_refuse(&session->client, envelope->seq, envelope->name,
+                      "the first request must be 'initialize'", false);
         return;
     }
     const char *why = refusal(session, json, envelope, handler);
-    if (why)
-        refuse(session, envelope->seq, envelope->name, why, false);
+    if (why && !rules_find(RULE_FROM_CLIENT, DAP_REQUEST, envelope->name)->name)
+        refuse_unknown(session, envelope);
+    else if (why)
+        client_refuse(&session->client, envelope->seq, envelope->name, why, false);
     else if (handler)
         handler->handle(session, json, envelope);
     else
@@ -607,6 +503,7 @@ struct session *session_create(const struct session_options *options, const stru
     session->options = *options;
     session->ops = ops;
     session->arg = arg;
+    client_init(&session->client, ops->on_message, arg);
     session->finder = finder_create(options);
     return session;
 }
@@ -624,7 +521,7 @@ void session_receive(struct session *session, const char *json, size_t len)
     } else if (!scan_strict(json, len, &problem)) {
         /* debugpy's adapter never answers again after what Python's json module cannot read. */
         if (envelope.kind == DAP_REQUEST)
-            refuse(session, envelope.seq, envelope.name, problem, false);
+            client_refuse(&session->client, envelope.seq, envelope.name, problem, false);
     } else if (envelope.kind == DAP_REQUEST) {
         on_request(session, json, len, &envelope);
     } else {
@@ -637,15 +534,15 @@ void session_broken(struct session *session, const char *problem)
 {
     if (session->ended)
         return;
-    refuse(session, 0, "", problem, true);
+    client_refuse(&session->client, 0, "", problem, true);
     session->broken = true;
-    session->client_gone = true;
+    session->client.gone = true;
     leave(session, false);
 }
 
 void session_client_gone(struct session *session)
 {
-    session->client_gone = true;
+    session->client.gone = true;
     if (!session->ended)
         leave(session, false);
 }
@@ -666,13 +563,13 @@ void session_destroy(struct session **session)
     if (!it)
         return;
     *session = NULL;
-    timer_cancel(&it->timer);
+    fate_cancel(&it->fate);
     target_destroy(&it->target);
     finder_destroy(&it->finder);
     attach_arguments_clear(&it->attach);
     pause_clear(&it->pause);
-    buf_free(&it->out);
+    client_free(&it->client);
     free(it->initialize);
-    free(it->fate);
+    free(it->why_lost);
     free(it);
 }

@@ -55,7 +55,7 @@ class Terminal:
 
     def plain(self):
         """All that was written, without colours and other sequences."""
-        return re.sub(r"\033\[[0-9;?]*[A-Za-z]", "", self.read())
+        return re.sub(r"\033\[[0-9;?]*[@-~]", "", self.read())
 
     def expect(self, pattern, timeout=30):
         """The next match of the pattern, after the last one's."""
@@ -142,7 +142,7 @@ def test_post_mortem(core_cluster):
     assert place("boom-raise", "middle") in done.stdout
     assert "KeyError: 'bad 2'" in done.stdout and place("boom-call", "boom") in done.stdout
     assert "'outer'" in lines and "goes on: its exception goes to its caller" in lines[-1]
-    assert driver.error("boom").startswith("ValueError: boom 2")
+    driver.wait_for(r"ValueError: boom 2")
 
 
 def test_two_breakpoints_in_a_row(core_cluster):
@@ -182,7 +182,7 @@ def test_lines_and_frames(cluster):
     assert re.search(r"^ +\d+ +def helper\(values, scale\):$", out, re.M)
     assert place("walk-call", "walk") in out
     assert re.search(rf"^ +{breakpoint_line} +breakpoint\(\)", out, re.M)
-    assert re.search(r"^     1    \"\"\"A Ray driver", out, re.M) and re.search(r"^ +3 +pauses\.py square", out, re.M), out
+    assert re.search(r'^ +1 +"""A Ray driver', out, re.M) and re.search(r"^ +3 +pauses\.py square", out, re.M), out
     assert "*** this is the newest frame" in done.stderr
     assert re.search(r"^90$", out, re.M), out
     assert re.search(rf"^  → +{line_of(PAUSES, 'walk-second-call')} ", out, re.M), out
@@ -198,7 +198,7 @@ def test_displays(cluster):
 def test_what_the_task_prints_shows(cluster):
     paused(cluster, "twice")
     done = script(cluster, "twice", "print('from the task')", "c")
-    assert "from the task\n" in done.stdout
+    assert "\nfrom the task\n" in done.stdout
     done = script(cluster, "twice", "c", options=["-q"])
     assert "job" not in done.stdout
 
@@ -262,10 +262,10 @@ def test_a_worker_that_dies_is_told(cluster):
     process = cluster.raydbg_popen("attach", "square", stderr=-1)
     process.stdin.write(b"p y\n")
     process.stdin.flush()
-    wait_for(lambda: b"\n9\n" in process.stdout.peek(), 20, "the value")
+    assert b"9\n" in iter(process.stdout.readline, b"")
     cluster.kill(pid)
-    out, err = process.communicate(timeout=30)
-    assert process.returncode == 1, (out, err)
+    assert process.wait(30) == 1  # its stdin is still open
+    err = process.stderr.read()
     assert b"died" in err and str(pid).encode() in err
 
 
@@ -320,8 +320,8 @@ def test_the_console_on_a_terminal(cluster, terminal):
     console.prompt("")
     console.expect(r"→ +\d+ +second = ")
     console.prompt()
-    console.type("p nu\t")
-    console.expect(r"number")
+    console.type("p numb\t")
+    console.expect(r"er")  # libedit writes the rest of the word only
     console.type("\r")
     console.expect(r"\n7\r?\n")
     console.prompt()
@@ -349,6 +349,7 @@ def test_interrupt_pauses_a_running_task(cluster, terminal):
     console.expect(r"in spin · paused")
     console.prompt()
     console.type("half a li")
+    console.expect("half a li")
     console.process.send_signal(signal.SIGINT)
     console.prompt("p turns > 0")
     console.expect(r"True")

@@ -1,0 +1,76 @@
+#include "relay/client.h"
+
+#include "dap/message.h"
+#include "dap/splice.h"
+
+/* Memory that a session keeps between messages. */
+enum { KEEP = 65536 };
+
+void client_init(struct client *client, client_message_fn fn, void *arg)
+{
+    *client = (struct client){.fn = fn, .arg = arg};
+}
+
+void client_free(struct client *client)
+{
+    buf_free(&client->out);
+}
+
+/* Empties the output buffer and gives the next message's seq. */
+static int64_t begin(struct client *client)
+{
+    buf_clear(&client->out, KEEP);
+    return ++client->seq;
+}
+
+static void deliver(struct client *client)
+{
+    if (!client->gone)
+        client->fn(client->arg, client->out.data, client->out.len);
+}
+
+void client_respond(struct client *client, int64_t request_seq, const char *command,
+                    const char *body)
+{
+    int64_t seq = begin(client);
+    message_response(&client->out, seq, request_seq, command, body);
+    deliver(client);
+}
+
+void client_refuse(struct client *client, int64_t request_seq, const char *command, const char *why,
+                   bool show_user)
+{
+    int64_t seq = begin(client);
+    message_failure(&client->out, seq, request_seq, command, why, show_user);
+    deliver(client);
+}
+
+void client_event(struct client *client, const char *event, const char *body)
+{
+    int64_t seq = begin(client);
+    message_event(&client->out, seq, event, body);
+    deliver(client);
+}
+
+void client_say(struct client *client, const char *category, const char *text)
+{
+    int64_t seq = begin(client);
+    message_output(&client->out, seq, category, text);
+    deliver(client);
+}
+
+void client_pass(struct client *client, const char *json, size_t len,
+                 const struct envelope *envelope, int64_t request_seq)
+{
+    int64_t seq = begin(client);
+    splice_seq(json, len, envelope, seq, request_seq, &client->out);
+    deliver(client);
+}
+
+void client_pass_edited(struct client *client, const struct buf *message, int64_t request_seq)
+{
+    struct envelope envelope;
+    const char *problem;
+    if (envelope_read(&envelope, message->data, message->len, &problem) == 0)
+        client_pass(client, message->data, message->len, &envelope, request_seq);
+}

@@ -1,0 +1,42 @@
+/* The way out to one DAP client: it numbers the messages, builds the relay's own and passes on
+ * those of a debuggee. */
+#ifndef RAYDBG_RELAY_CLIENT_H
+#define RAYDBG_RELAY_CLIENT_H
+
+#include "base/buf.h"
+#include "dap/envelope.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* One whole message, without a header; borrowed for the call. */
+typedef void (*client_message_fn)(void *arg, const char *json, size_t len);
+
+struct client {
+    client_message_fn fn;
+    void *arg;
+    int64_t seq; /* of the last message */
+    bool gone;   /* nothing is sent any more */
+    struct buf out;
+};
+
+void client_init(struct client *client, client_message_fn fn, void *arg);
+void client_free(struct client *client);
+
+/* `body` is JSON, or NULL. */
+void client_respond(struct client *client, int64_t request_seq, const char *command,
+                    const char *body);
+void client_refuse(struct client *client, int64_t request_seq, const char *command, const char *why,
+                   bool show_user);
+void client_event(struct client *client, const char *event, const char *body);
+/* An `output` event. */
+void client_say(struct client *client, const char *category, const char *text);
+
+/* A debuggee's message under the client's numbers, every other byte as it was. `request_seq` is
+ * used for responses only. */
+void client_pass(struct client *client, const char *json, size_t len,
+                 const struct envelope *envelope, int64_t request_seq);
+/* The same for a message that was edited: its spans are read anew. */
+void client_pass_edited(struct client *client, const struct buf *message, int64_t request_seq);
+
+#endif
