@@ -109,23 +109,22 @@ bool text_split_host_port(const char *text, char *host, size_t host_size, uint16
     return true;
 }
 
-/* The length of the valid UTF-8 sequence at `p`, or 0. */
-static size_t utf8_length(const unsigned char *p, size_t left)
+size_t text_utf8(const char *p, size_t left)
 {
-    size_t len = p[0] < 0x80   ? 1
-                 : p[0] < 0xC2 ? 0
-                 : p[0] < 0xE0 ? 2
-                 : p[0] < 0xF0 ? 3
-                 : p[0] < 0xF5 ? 4
-                               : 0;
-    if (len > left)
+    const unsigned char *b = (const unsigned char *)p;
+    size_t len = 0;
+    if (b[0] < 0x80)
+        return 1;
+    if (b[0] >= 0xC2 && b[0] < 0xF5)
+        len = b[0] < 0xE0 ? 2 : b[0] < 0xF0 ? 3 : 4;
+    if (!len || len > left)
         return 0;
     for (size_t i = 1; i < len; i++)
-        if ((p[i] & 0xC0) != 0x80)
+        if ((b[i] & 0xC0) != 0x80)
             return 0;
-    bool overlong = (p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xF0 && p[1] < 0x90);
-    bool outside = (p[0] == 0xED && p[1] >= 0xA0) || (p[0] == 0xF4 && p[1] >= 0x90);
-    return len > 1 && (overlong || outside) ? 0 : len;
+    bool overlong = (b[0] == 0xE0 && b[1] < 0xA0) || (b[0] == 0xF0 && b[1] < 0x90);
+    bool outside = (b[0] == 0xED && b[1] >= 0xA0) || (b[0] == 0xF4 && b[1] >= 0x90);
+    return overlong || outside ? 0 : len;
 }
 
 char *text_printable(const char *text, size_t len, const char *keep)
@@ -133,7 +132,7 @@ char *text_printable(const char *text, size_t len, const char *keep)
     struct buf out = {0};
     const unsigned char *p = (const unsigned char *)text;
     for (size_t i = 0; i < len;) {
-        size_t step = utf8_length(p + i, len - i);
+        size_t step = text_utf8(text + i, len - i);
         bool control = step == 1 && (p[i] < 0x20 || p[i] == 0x7F) && !(p[i] && strchr(keep, p[i]));
         bool c1 = step == 2 && p[i] == 0xC2 && p[i + 1] < 0xA0;
         if (!step || control || c1)

@@ -25,6 +25,9 @@ bool text_unhex(const char *hex, uint8_t *out, size_t len);
 /* "HOST:PORT", "[V6]:PORT". `host` is without brackets. False if there is no valid port. */
 bool text_split_host_port(const char *text, char *host, size_t host_size, uint16_t *port);
 
+/* The length of the valid UTF-8 sequence that the `left` > 0 bytes at `p` start with, or 0. */
+size_t text_utf8(const char *p, size_t left);
+
 /* Copies `text` with every byte that a terminal would act on (C0, DEL, C1 in UTF-8, invalid
  * UTF-8) replaced by '?', for text that comes from a worker or a cluster. `keep` names control
  * bytes that may stay, such as "\n\t". The caller frees the result. */

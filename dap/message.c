@@ -1,5 +1,7 @@
 #include "dap/message.h"
 
+#include "base/text.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -31,7 +33,7 @@ void message_quote(struct buf *out, const char *text)
         left -= run;
         if (!left)
             break;
-        size_t len = scan_utf8(text, left);
+        size_t len = text_utf8(text, left);
         if (len > 1 || *text == 0x7F)
             buf_add(out, text, len);
         else if (len == 1)

@@ -1,5 +1,7 @@
 #include "dap/scan.h"
 
+#include "base/text.h"
+
 #include <string.h>
 
 void scan_init(struct scan *scan, const char *text, size_t len)
@@ -262,28 +264,10 @@ bool scan_end(struct scan *scan)
 
 /* --- what Python reads --- */
 
-size_t scan_utf8(const char *p, size_t left)
-{
-    const unsigned char *b = (const unsigned char *)p;
-    size_t len = 0;
-    if (b[0] < 0x80)
-        return 1;
-    if (b[0] >= 0xC2 && b[0] < 0xF5)
-        len = b[0] < 0xE0 ? 2 : b[0] < 0xF0 ? 3 : 4;
-    if (!len || len > left)
-        return 0;
-    for (size_t i = 1; i < len; i++)
-        if ((b[i] & 0xC0) != 0x80)
-            return 0;
-    bool overlong = (b[0] == 0xE0 && b[1] < 0xA0) || (b[0] == 0xF0 && b[1] < 0x90);
-    bool outside = (b[0] == 0xED && b[1] >= 0xA0) || (b[0] == 0xF4 && b[1] >= 0x90);
-    return overlong || outside ? 0 : len;
-}
-
 static bool plain_is_strict(struct scan *scan, size_t end)
 {
     while (scan->at < end) {
-        size_t len = scan_utf8(scan->text + scan->at, end - scan->at);
+        size_t len = text_utf8(scan->text + scan->at, end - scan->at);
         if (!len)
             return fail(scan, "a string is not UTF-8");
         if ((unsigned char)scan->text[scan->at] < 0x20)

@@ -42,9 +42,6 @@ bool scan_end(struct scan *scan);
 #define SCAN_DIGITS_LIMIT 4300
 bool scan_strict(const char *text, size_t len, const char **problem);
 
-/* The length of the valid UTF-8 sequence that the `left` > 0 bytes at `p` start with, or 0. */
-size_t scan_utf8(const char *p, size_t left);
-
 /* Steps through the members of an object that was not checked before, in one pass: start with
  * `scan` in front of the object and *begun false. False behind its end, or with `problem` set. */
 bool scan_step(struct scan *scan, bool *begun, struct span *key, struct span *value);

@@ -33,8 +33,10 @@ static bool trim(char *out, size_t size, const char *text)
 
 static int refuse(const struct address *address, struct err *err, const char *text, const char *why)
 {
+    char *shown = text_printable(text, strlen(text), ""); /* anybody may write to /tmp */
     err_set(err, ERR_USAGE, "%s: \"%s\" is not an address to reach a cluster by", address->source,
-            text);
+            shown);
+    free(shown);
     err_why(err, "%s", why);
     err_hint(err, "give the GCS as HOST:%d, or the dashboard as http://HOST:%d", GCS_PORT,
              DASHBOARD_PORT);
@@ -221,7 +223,10 @@ int address_from_raylets(struct address *address, const char *proc, struct err *
     if (found.count > 1) {
         result = several(&found, err);
     } else if (found.count == 1) {
-        result = try_value(address, "a raylet's command line", found.items[0], err) == 1 ? 0 : -1;
+        result = try_value(address, "a raylet's command line", found.items[0], err);
+        if (result == 0)
+            result = refuse(address, err, found.items[0], "it names no cluster");
+        result = result < 0 ? -1 : 0;
     } else {
         result = err_set(err, ERR_UNREACHABLE, "no Ray cluster was found");
         err_why(err,

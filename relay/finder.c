@@ -67,7 +67,10 @@ static void list_names(const struct pause_list *list, const size_t *indices, siz
         size_t at = indices ? indices[i] : i;
         const struct pause *pause = &list->items[at];
         pause_short_id(list, at, id);
-        buf_printf(out, "%s%s (%s)", i ? ", " : "", pause->task_name ? pause->task_name : "?", id);
+        const char *name = pause->task_name ? pause->task_name : "?";
+        char *shown = text_printable(name, strlen(name), "");
+        buf_printf(out, "%s%s (%s)", i ? ", " : "", shown, id);
+        free(shown);
     }
     if (count > SHOWN)
         buf_printf(out, ", and %zu more", count - SHOWN);
@@ -103,6 +106,16 @@ static int several_found(const struct pause_list *list, const char *task, const 
     return err_hint(err, "name one by its id, or as PID@NODE");
 }
 
+static int none_waits(const struct pause_list *list, const struct address *address, struct err *err)
+{
+    struct buf names = {0};
+    list_names(list, NULL, list->count, &names);
+    err_set(err, ERR_NOT_FOUND, "no task waits for a debugger on %s", address->text);
+    err_why(err, "others are, or were, attached to %s", names.data);
+    buf_free(&names);
+    return err_hint(err, "name one by its id, or as PID@NODE");
+}
+
 static int usable(const struct pause *pause, struct err *err)
 {
     if (pause->debugger == PAUSE_DEBUGPY)
@@ -129,7 +142,7 @@ int finder_choose(const struct pause_list *list, const char *task, const struct 
                 indices[count++] = i;
     }
     if (count == 0 && !task && list->count)
-        rc = several_found(list, NULL, NULL, list->count, err);
+        rc = none_waits(list, address, err);
     else if (count == 0)
         rc = none_found(list, task, address, err);
     else if (count > 1)

@@ -32,7 +32,8 @@ struct link {
     void *arg;
     struct buf out;
     bool closed;
-    bool *destroyed; /* set while callbacks run, to see whether they destroyed the link */
+    int busy;    /* callbacks under way; a link that is destroyed meanwhile goes after the last */
+    bool doomed; /* destroyed: nobody is called any more */
 };
 
 static void ask_remove(struct ask *ask)
@@ -98,15 +99,30 @@ static void on_message(struct link *link, const char *json, size_t len)
         refuse_reverse(link, &envelope);
 }
 
+static void link_free(struct link *link)
+{
+    while (link->asks)
+        ask_remove(link->asks);
+    stream_destroy(&link->stream);
+    seqmap_destroy(&link->pending);
+    frame_free(&link->frame);
+    buf_free(&link->out);
+    free(link);
+}
+
+static void leave(struct link *link)
+{
+    if (--link->busy == 0 && link->doomed)
+        link_free(link);
+}
+
 static void link_close(struct link *link, const char *why)
 {
     if (link->closed)
         return;
     link->closed = true;
-    bool destroyed = false;
-    bool *outer = link->destroyed;
-    link->destroyed = &destroyed;
-    while (!destroyed && link->asks) {
+    link->busy++;
+    while (!link->doomed && link->asks) {
         struct ask *ask = link->asks;
         link_answer_fn fn = ask->fn;
         void *arg = ask->arg;
@@ -114,12 +130,9 @@ static void link_close(struct link *link, const char *why)
         if (fn)
             fn(arg, NULL, 0, NULL);
     }
-    if (!destroyed)
+    if (!link->doomed)
         link->ops->on_close(link->arg, why);
-    if (destroyed && outer)
-        *outer = true;
-    if (!destroyed)
-        link->destroyed = outer;
+    leave(link);
 }
 
 static void on_stream_open(void *arg)
@@ -131,9 +144,8 @@ static void on_stream_open(void *arg)
 static void on_stream_bytes(void *arg, const char *bytes, size_t len)
 {
     struct link *link = arg;
-    bool destroyed = false;
-    link->destroyed = &destroyed;
-    while (len && !destroyed && !link->closed) {
+    link->busy++;
+    while (len && !link->doomed && !link->closed) {
         size_t used;
         enum frame_status status = frame_feed(&link->frame, bytes, len, &used);
         bytes += used;
@@ -146,8 +158,7 @@ static void on_stream_bytes(void *arg, const char *bytes, size_t len)
             link_close(link, frame_problem(&link->frame));
         }
     }
-    if (!destroyed)
-        link->destroyed = NULL;
+    leave(link);
 }
 
 static void on_stream_close(void *arg, const char *why)
@@ -180,15 +191,9 @@ void link_destroy(struct link **link)
     if (!it)
         return;
     *link = NULL;
-    if (it->destroyed)
-        *it->destroyed = true;
-    while (it->asks)
-        ask_remove(it->asks);
-    stream_destroy(&it->stream);
-    seqmap_destroy(&it->pending);
-    frame_free(&it->frame);
-    buf_free(&it->out);
-    free(it);
+    it->doomed = true;
+    if (it->busy == 0)
+        link_free(it);
 }
 
 void link_forward(struct link *link, struct client_seq client, const char *json, size_t len,

@@ -163,7 +163,7 @@ static void fill_candidates(const struct view *view, struct pause *pause,
         const struct ray_task *task = view_task(view, stats->running_task_ids[i]);
         same = same && task && (!name || text_equal(name, task->name));
         name = task ? task->name : NULL;
-        if (task && (!pause->since_ms || task->running_ms < pause->since_ms))
+        if (task && task->running_ms && (!pause->since_ms || task->running_ms < pause->since_ms))
             pause->since_ms = task->running_ms;
     }
     if (same)

@@ -1,6 +1,7 @@
 /* What the relay itself says must be JSON, whatever it is told to say. */
 #include "cmocka_prelude.h"
 
+#include "base/text.h"
 #include "dap/message.h"
 #include "dap/scan.h"
 
@@ -33,7 +34,7 @@ static void test_quote(void **state)
 static bool is_utf8(const char *text)
 {
     for (size_t left = strlen(text); left;) {
-        size_t step = scan_utf8(text, left);
+        size_t step = text_utf8(text, left);
         if (!step)
             return false;
         text += step;

@@ -2,6 +2,7 @@
 #include "cmocka_prelude.h"
 
 #include "base/buf.h"
+#include "base/text.h"
 #include "dap/scan.h"
 
 #include <stdlib.h>
@@ -326,7 +327,7 @@ static void test_utf8(void **state)
         {"\xFE", 1, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_int_equal(scan_utf8(cases[i].bytes, cases[i].left), cases[i].length);
+        assert_int_equal(text_utf8(cases[i].bytes, cases[i].left), cases[i].length);
 }
 
 static double cpu_seconds(void)
