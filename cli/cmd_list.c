@@ -77,7 +77,7 @@ static int show_once(struct loop *loop, struct cluster *cluster, const struct li
     char text[600];
     snprintf(text, sizeof text, "asking %s ...", cluster_address(cluster)->text);
     struct progress *progress = progress_start(text);
-    int64_t until = loop_now_us() + CLUSTER_NAMES_MS * 1000;
+    int64_t until = loop_now_us() + (int64_t)CLUSTER_NAMES_MS * 1000;
     do {
         refresh = (struct refresh){0};
         cluster_refresh(cluster, on_refreshed, &refresh);

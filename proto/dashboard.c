@@ -156,8 +156,7 @@ static void explain_redirect(const struct call *call, const struct http_reply *r
     free(to);
 }
 
-static void explain_denied(const struct call *call, const struct http_reply *reply,
-                           struct err *err)
+static void explain_denied(const struct call *call, const struct http_reply *reply, struct err *err)
 {
     const struct dashboard *dashboard = call->dashboard;
     bool html = text_equal(reply->type, "text/html");
@@ -168,11 +167,10 @@ static void explain_denied(const struct call *call, const struct http_reply *rep
             dashboard->url);
     err_why(err, "HTTP %d%s%s%s", reply->status, *line ? ": " : "", line,
             dashboard->token ? " (a token was sent)" : "");
-    err_hint(err, dashboard->token
-                      ? "is it this cluster's token? it is read from RAY_AUTH_TOKEN, "
-                        "RAY_AUTH_TOKEN_PATH or ~/.ray/auth_token"
-                      : "set RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH, or put it in "
-                        "~/.ray/auth_token");
+    err_hint(err, dashboard->token ? "is it this cluster's token? it is read from RAY_AUTH_TOKEN, "
+                                     "RAY_AUTH_TOKEN_PATH or ~/.ray/auth_token"
+                                   : "set RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH, or put it in "
+                                     "~/.ray/auth_token");
     free(line);
 }
 
@@ -278,7 +276,8 @@ static void answer_version(const struct call *call, const char *body, struct err
     gcs_version_fn fn = (gcs_version_fn)call->fn;
     char ray[64] = "", python[64] = "";
     struct ray_version version = {0};
-    bool ok = body && dashboard_parse_version(body, ray, sizeof ray, python, sizeof python, err) == 0;
+    bool ok =
+        body && dashboard_parse_version(body, ray, sizeof ray, python, sizeof python, err) == 0;
     if (ok)
         ray_version_parse(ray, &version);
     fn(call->arg, ok ? NULL : err, version, ray, python);
@@ -310,15 +309,15 @@ void dashboard_workers(struct dashboard *dashboard, gcs_workers_fn fn, void *arg
     ask_rows(dashboard, "/api/v0/workers", "", answer_workers, (void (*)(void))fn, arg);
 }
 
-#define FILTER(key, value)                                                                         \
-    "&filter_keys=" key "&filter_predicates=%%3D&filter_values=" value
+#define FILTER(key, value) "&filter_keys=" key "&filter_predicates=%%3D&filter_values=" value
 
 void dashboard_tasks(struct dashboard *dashboard, const char *worker_id, gcs_tasks_fn fn, void *arg)
 {
     uint8_t raw[ID_UNIQUE_BYTES];
     bool one = text_unhex(worker_id, raw, sizeof raw);
-    char *filters = one ? mem_format(FILTER("state", "RUNNING") FILTER("worker_id", "%s"), worker_id)
-                        : mem_format(FILTER("state", "%s"), "RUNNING");
+    char *filters =
+        one ? mem_format(FILTER("state", "RUNNING") FILTER("worker_id", "%s"), worker_id)
+            : mem_format(FILTER("state", "%s"), "RUNNING");
     ask_rows(dashboard, "/api/v0/tasks", filters, answer_tasks, (void (*)(void))fn, arg);
     free(filters);
 }

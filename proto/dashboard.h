@@ -21,9 +21,9 @@ void dashboard_destroy(struct dashboard **dashboard);
 void dashboard_version(struct dashboard *dashboard, gcs_version_fn fn, void *arg);
 /* /api/v0/workers?detail=1 */
 void dashboard_workers(struct dashboard *dashboard, gcs_workers_fn fn, void *arg);
-/* /api/v0/tasks?detail=1, filtered to what runs, on one worker or (NULL) on all: one call for all costs
- * the GCS as much as one call for one worker (ray-facts.md 5). An id that is not 56 hex digits is
- * never sent; it counts as NULL. */
+/* /api/v0/tasks?detail=1, filtered to what runs, on one worker or (NULL) on all: one call for all
+ * costs the GCS as much as one call for one worker (ray-facts.md 5). An id that is not 56 hex
+ * digits is never sent; it counts as NULL. */
 void dashboard_tasks(struct dashboard *dashboard, const char *worker_id, gcs_tasks_fn fn,
                      void *arg);
 void dashboard_actors(struct dashboard *dashboard, gcs_actors_fn fn, void *arg);

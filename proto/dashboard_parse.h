@@ -8,7 +8,8 @@
 #include "base/err.h"
 #include "proto/records.h"
 
-/* All return 0, or -1 with `err` set; records are the caller's to free. `text` is NUL-terminated. */
+/* All return 0, or -1 with `err` set; records are the caller's to free. `text` is NUL-terminated.
+ */
 int dashboard_parse_workers(const char *text, struct ray_worker **out, size_t *count,
                             struct err *err);
 int dashboard_parse_tasks(const char *text, struct ray_task **out, size_t *count, struct err *err);

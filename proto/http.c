@@ -29,6 +29,8 @@ struct http_get {
     int64_t deadline_ms;
     size_t max_body;
     struct buf body;
+    int64_t length; /* of the body as the server told it; -1 if it did not */
+    bool chunked;
     bool ended;
     enum http_result result;
     int status;
@@ -125,6 +127,11 @@ static void read_head(struct http_get *get, struct lws *wsi)
     get->type[strcspn(get->type, "; \t")] = '\0';
     for (char *c = get->type; *c; c++)
         *c = (char)tolower((unsigned char)*c);
+    char length[24];
+    if (lws_hdr_copy(wsi, length, sizeof length, WSI_TOKEN_HTTP_CONTENT_LENGTH) < 0 ||
+        !text_to_int(length, 0, INT64_MAX, &get->length))
+        get->length = -1;
+    get->chunked = lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0;
     if (lws_hdr_copy(wsi, get->location, sizeof get->location, WSI_TOKEN_HTTP_LOCATION) < 0)
         get->location[0] = '\0';
 }
@@ -158,6 +165,14 @@ static void on_error(struct http_get *get, const char *text, size_t len)
     if (text)
         describe_connect(why, sizeof why, text, len);
     end(get, HTTP_NO_CONNECT, why);
+}
+
+/* The connection has ended before libwebsockets saw the end of a body. That is the end only of one
+ * whose length nobody told. */
+static void on_closed(struct http_get *get)
+{
+    bool whole = get->status && !get->chunked && (int64_t)get->body.len >= get->length;
+    end(get, whole ? HTTP_ANSWERED : HTTP_BROKEN, "the connection was closed");
 }
 
 /* What is left in libwebsockets' buffer comes back as LWS_CALLBACK_RECEIVE_CLIENT_HTTP_READ. */
@@ -197,7 +212,7 @@ static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user
     case LWS_CALLBACK_WSI_DESTROY:
         get->wsi = NULL;
         lws_set_opaque_user_data(wsi, NULL);
-        end(get, get->status ? HTTP_ANSWERED : HTTP_BROKEN, "the connection was closed");
+        on_closed(get);
         return 0;
     default:
         return 0;

@@ -25,10 +25,10 @@ struct http_request {
 };
 
 enum http_result {
-    HTTP_ANSWERED,    /* there is a status, whatever it says */
-    HTTP_NO_CONNECT,  /* `why` says why */
-    HTTP_BROKEN,      /* connected, but no whole answer came */
-    HTTP_TIMEOUT,     /* nothing, or not all, within the deadline */
+    HTTP_ANSWERED,   /* there is a status, whatever it says */
+    HTTP_NO_CONNECT, /* `why` says why */
+    HTTP_BROKEN,     /* connected, but no whole answer came */
+    HTTP_TIMEOUT,    /* nothing, or not all, within the deadline */
     HTTP_TOO_LARGE,
 };
 

@@ -101,8 +101,12 @@ static void on_message(struct link *link, const char *json, size_t len)
 
 static void link_free(struct link *link)
 {
-    while (link->asks)
-        ask_remove(link->asks);
+    for (struct ask *ask = link->asks; ask;) {
+        struct ask *next = ask->next;
+        timer_cancel(&ask->timer);
+        free(ask);
+        ask = next;
+    }
     stream_destroy(&link->stream);
     seqmap_destroy(&link->pending);
     frame_free(&link->frame);

@@ -30,9 +30,9 @@ void loop_stop(struct loop *loop);
  * Not from a callback. */
 bool loop_run_until(struct loop *loop, const bool *done, int64_t timeout_ms);
 
-/* From any thread: runs fn(arg) on the loop's thread, in the order posted, never from within this
- * call. */
-void loop_post(void *loop, loop_fn fn, void *arg);
+/* From any thread (`context` is the loop; void * to serve as an rpc_post_fn): runs fn(arg) on the
+ * loop's thread, in the order posted, never from within this call. */
+void loop_post(void *context, loop_fn fn, void *arg);
 
 /* Runs fn(arg) once after `ms`. The timer is freed before fn runs, or by timer_cancel(), which
  * clears the pointer: fn's first act is to forget it. */

@@ -355,7 +355,7 @@ struct stream *stream_files(struct loop *loop, int in, int out, const struct str
 /* Writes what is queued while the reader takes it, for at most FLUSH_MS. */
 static void flush_file(struct stream *stream)
 {
-    int64_t until = loop_now_us() + FLUSH_MS * 1000;
+    int64_t until = loop_now_us() + (int64_t)FLUSH_MS * 1000;
     while (flush(stream) && stream_queued(stream) && loop_now_us() < until) {
         struct pollfd ready = {.fd = stream->out_fd, .events = POLLOUT};
         poll(&ready, 1, 50);

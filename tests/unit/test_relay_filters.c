@@ -14,8 +14,8 @@ static const char *add(const char *json, struct buf *out)
 }
 
 #define REQUEST(arguments)                                                                         \
-    "{\"seq\":1,\"type\":\"request\",\"command\":\"setExceptionBreakpoints\",\"arguments\":"       \
-    arguments "}"
+    "{\"seq\":1,\"type\":\"request\",\"command\":\"setExceptionBreakpoints\","                     \
+    "\"arguments\":" arguments "}"
 
 static void test_uncaught_is_added(void **state)
 {
