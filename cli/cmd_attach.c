@@ -202,12 +202,15 @@ static int64_t ask_which(const struct pause_list *list, const size_t *matches, s
 static int none_found(const struct request *request, const struct pause_list *list)
 {
     struct err err;
+    size_t others = 0;
+    for (size_t i = 0; i < list->count; i++)
+        others += list->items[i].state == PAUSE_WAITING;
     if (request->task)
         err_set(&err, ERR_NOT_FOUND, "no paused task is named '%s'", request->task);
     else
         err_set(&err, ERR_NOT_FOUND, "no task is paused");
-    if (request->task && list->count)
-        err_why(&err, "%zu other%s paused", list->count, list->count == 1 ? " is" : "s are");
+    if (request->task && others)
+        err_why(&err, "%zu other%s paused", others, others == 1 ? " is" : "s are");
     err_hint(&err, "raydbg list shows what is paused");
     return command_fail(&err);
 }
@@ -249,6 +252,9 @@ static void every_pause(const struct pause_list *list, size_t **matches, size_t 
 
 /* --- the whole --- */
 
+/* Ray tells the names of tasks up to a second after they began, and refreshes cost little. */
+enum { NAMES_MS = 3000, NAMES_EVERY_MS = 200 };
+
 struct refreshed {
     bool done;
     struct err err;
@@ -262,27 +268,51 @@ static void on_refreshed(void *arg, const struct err *err)
         refreshed->err = *err;
 }
 
-static struct cluster *ask_cluster(struct loop *loop, const struct request *request,
-                                   struct err *err)
+static int refresh(struct loop *loop, struct cluster *cluster, struct err *err)
 {
-    struct address address;
-    if (address_find(&address, request->address, err) != 0)
-        return NULL;
-    struct cluster *cluster = cluster_create(loop, &address, err);
-    if (!cluster)
-        return NULL;
     struct refreshed refreshed = {0};
-    char *text = mem_format("asking %s what is paused", address.text);
-    struct progress *progress = progress_start(text);
     cluster_refresh(cluster, on_refreshed, &refreshed);
     loop_run_until(loop, &refreshed.done, -1);
+    if (refreshed.err.code)
+        *err = refreshed.err;
+    return refreshed.err.code ? -1 : 0;
+}
+
+static bool is_nameless(const struct pause *pause)
+{
+    return pause->state == PAUSE_WAITING && !pause->task_name;
+}
+
+/* Whether it is worth while to ask again: TASK may be the name of one whose name is not known yet.
+ */
+static bool may_appear(const struct request *request, const struct pause_list *list)
+{
+    size_t *matches = NULL, count = 0;
+    bool nameless = false;
+    for (size_t i = 0; i < list->count; i++)
+        nameless = nameless || is_nameless(&list->items[i]);
+    if (request->task && nameless)
+        pause_find(list, request->task, &matches, &count);
+    free(matches);
+    return nameless && count == 0;
+}
+
+static int ask(struct loop *loop, struct cluster *cluster, const struct request *request,
+               struct err *err)
+{
+    int64_t end = loop_now_us() / 1000 + NAMES_MS;
+    char *text = mem_format("asking %s what is paused", cluster_address(cluster)->text);
+    struct progress *progress = progress_start(text);
+    int result = refresh(loop, cluster, err);
+    while (result == 0 && may_appear(request, cluster_pauses(cluster)) &&
+           loop_now_us() / 1000 < end) {
+        bool never = false;
+        loop_run_until(loop, &never, NAMES_EVERY_MS);
+        result = refresh(loop, cluster, err);
+    }
     progress_stop(&progress);
     free(text);
-    if (refreshed.err.code) {
-        *err = refreshed.err;
-        cluster_destroy(&cluster);
-    }
-    return cluster;
+    return result;
 }
 
 static int find_pause(const struct request *request, struct cluster *cluster, struct pause *pause)
@@ -311,11 +341,31 @@ static int find_pause(const struct request *request, struct cluster *cluster, st
     return ERR_NONE;
 }
 
-static int run(const struct request *request, struct loop *loop)
+static int run_on_cluster(struct console_options *options, const struct request *request,
+                          const struct address *address)
+{
+    struct loop *loop = options->session.loop;
+    struct pause pause = {0};
+    struct err err;
+    struct cluster *cluster = cluster_create(loop, address, &err);
+    if (!cluster)
+        return command_fail(&err);
+    int code = ask(loop, cluster, request, &err) == 0 ? find_pause(request, cluster, &pause)
+                                                      : command_fail(&err);
+    if (code == ERR_NONE) {
+        options->session.cluster = cluster;
+        options->session.pause = &pause;
+        code = console_run(options);
+    }
+    pause_clear(&pause);
+    cluster_destroy(&cluster);
+    return code;
+}
+
+static int run(const struct request *request)
 {
     struct console_options options = {
-        .session = {.loop = loop,
-                    .address = request->address,
+        .session = {.address = request->address,
                     .connect = request->connect,
                     .tune = request->tune,
                     .kill = request->kill},
@@ -326,35 +376,26 @@ static int run(const struct request *request, struct loop *loop)
         .strict = request->strict,
         .quiet = request->quiet,
     };
-    struct pause pause = {0};
+    struct address address = {0};
     struct err err;
-    if (request->connect)
-        return console_run(&options);
-    struct cluster *cluster = ask_cluster(loop, request, &err);
-    if (!cluster)
+    if (!request->connect && address_find(&address, request->address, &err) != 0)
         return command_fail(&err);
-    int code = find_pause(request, cluster, &pause);
-    if (code == ERR_NONE) {
-        options.session.cluster = cluster;
-        options.session.pause = &pause;
-        code = console_run(&options);
-    }
-    pause_clear(&pause);
-    cluster_destroy(&cluster);
+    struct loop *loop = loop_create(text_starts(address.text, "https:"), &err);
+    if (!loop)
+        return command_fail(&err);
+    options.session.loop = loop;
+    int code =
+        request->connect ? console_run(&options) : run_on_cluster(&options, request, &address);
+    loop_destroy(&loop);
     return code;
 }
 
 int cmd_attach(int argc, char **argv)
 {
     struct request request = {0};
-    struct err err;
     int code;
-    if (read_options(&request, argc, argv, &code) == 0) {
-        bool https = text_starts(request.address, "https:");
-        struct loop *loop = loop_create(https, &err);
-        code = loop ? run(&request, loop) : command_fail(&err);
-        loop_destroy(&loop);
-    }
+    if (read_options(&request, argc, argv, &code) == 0)
+        code = run(&request);
     free_request(&request);
     return code;
 }

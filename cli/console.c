@@ -114,12 +114,16 @@ static void on_stdout(struct console *console, const char *text)
     buf_consume(&console->partial, len);
 }
 
-/* What the user does not have to read: Ray's word on our own coming, and debugpy's long one on a
- * slow evaluation, which is said in a line of our own. */
+/* What the user does not have to read: Ray's words on a breakpoint() and on our own coming, and
+ * debugpy's long one on a slow evaluation, which is said in a line of our own. */
 static bool is_noise(const char *text)
 {
-    return text_starts(text, "Debugger client is connected") ||
-           (text_starts(text, "Evaluating: ") && strstr(text, "did not finish after"));
+    static const char *const starts[] = {"Debugger client is connected", "Ray debugger is ",
+                                         "Waiting for debugger to attach"};
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (text_starts(text, starts[i]))
+            return true;
+    return text_starts(text, "Evaluating: ") && strstr(text, "did not finish after");
 }
 
 /* The session speaks for a log, where each line says who speaks. */
@@ -160,7 +164,8 @@ static bool on_wait(void *arg)
         if (console->interactive)
             console_note(console, "waiting for the worker's answer; ^C stops waiting");
     }
-    return !input_interrupted() && !input_end_asked();
+    console->gave_up = input_interrupted() || input_end_asked();
+    return !console->gave_up;
 }
 
 /* --- attach --- */
@@ -264,15 +269,10 @@ static void on_cleared(struct console *console, bool was_empty, int *times)
 {
     input_interrupted();
     *times = was_empty ? *times + 1 : 0;
-    if (was_empty && !console->thread) {
-        struct err err;
-        console->pausing = true;
-        debuggee_request_within(console->debuggee, "pause", "{\"threadId\":1}", FIRST_STOP_MS, NULL,
-                                &err);
-        run_until_stop(console, 0);
-    } else if (*times >= 2) {
+    if (was_empty && !console->thread)
+        run_pause(console);
+    else if (*times >= 2)
         console_note(console, "^D or quit leaves; %s goes on", console->title);
-    }
 }
 
 static void run_commands(struct console *console)
@@ -290,6 +290,7 @@ static void run_commands(struct console *console)
         if (status == INPUT_END)
             break;
         cleared = 0;
+        run_announce(console); /* what has stopped meanwhile */
         if (run_line(console, line, &last) != 0 && console->options->strict) {
             console->exit_code = ERR_FAILED;
             break;
@@ -330,8 +331,11 @@ static void leave(struct console *console)
 static char *title_of(const struct console_options *options)
 {
     const struct pause *pause = options->session.pause;
-    const char *name = pause && pause->task_name ? pause->task_name : "the task";
-    return text_printable(name, strlen(name), "");
+    const char *name = pause ? pause->task_name ? pause->task_name : pause->actor_class : NULL;
+    if (name)
+        return text_printable(name, strlen(name), "");
+    return pause && *pause->task_id ? mem_format("task %.6s", pause->task_id)
+                                    : mem_string("the task");
 }
 
 static void open_console(struct console *console, const struct console_options *options)

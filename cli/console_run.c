@@ -13,15 +13,18 @@ enum { TURN_MS = 100, SILENCE_MS = 2000, GRACE_MS = 1000, CONTEXT_LINES = 2 };
 
 /* --- waiting --- */
 
-static void request_pause(struct console *console)
+/* False if the user did not wait for the answer. */
+static bool request_pause(struct console *console)
 {
     struct err err;
     console->pausing = true;
-    if (console->interactive)
-        console_note(console, "pausing; ^C again leaves");
-    if (debuggee_request_within(console->debuggee, "pause", "{\"threadId\":1}", SILENCE_MS, NULL,
-                                &err) != 0)
+    console->gave_up = false;
+    console_note(console, "pausing; ^C again leaves");
+    int result = debuggee_request_within(console->debuggee, "pause", "{\"threadId\":1}", SILENCE_MS,
+                                         NULL, &err);
+    if (result != 0 && !console->gave_up)
         console_fail(console, &err);
+    return !console->gave_up;
 }
 
 /* ^C while the task runs: pauses it, and leaves if that was tried already. */
@@ -33,15 +36,13 @@ static bool wants_out(struct console *console)
         return false;
     if (console->pausing || !console->interactive)
         return true;
-    request_pause(console);
-    return false;
+    return !request_pause(console);
 }
 
 enum wait_end run_wait(struct console *console, int64_t timeout_ms)
 {
     int64_t start = loop_now_us() / 1000;
     bool told = !console->interactive || timeout_ms >= 0;
-    console->pausing = false;
     for (;;) {
         int64_t waited = loop_now_us() / 1000 - start;
         console->waiting_since_us = 0; /* this is no request */
@@ -131,12 +132,14 @@ static enum wait_end await_next_call(struct console *console)
 {
     console_note(console, "%s has ended; waiting for the actor's next stop, ^C leaves",
                  console->title);
-    while (true) {
-        enum wait_end end = run_wait(console, TURN_MS);
-        if (end == WAIT_FINISHED || end == WAIT_TIMEOUT)
-            continue;
-        return end;
-    }
+    watcher_rest(&console->watcher);
+    free(console->shown_place); /* another call is another place */
+    console->shown_place = NULL;
+    enum wait_end end;
+    do
+        end = run_wait(console, TURN_MS);
+    while (end == WAIT_TIMEOUT);
+    return end;
 }
 
 void run_until_stop(struct console *console, int64_t thread)
@@ -164,6 +167,13 @@ void run_until_stop(struct console *console, int64_t thread)
     case WAIT_TIMEOUT:
         break;
     }
+    console->pausing = false;
+}
+
+void run_pause(struct console *console)
+{
+    if (request_pause(console))
+        run_until_stop(console, console->last_thread);
 }
 
 /* --- showing a stop --- */
@@ -296,6 +306,7 @@ static int resume(struct console *console, const char *command)
     struct err err;
     int64_t thread = console->thread;
     watcher_start(&console->watcher);
+    console->pausing = false;
     console->thread = 0;
     stack_clear(console);
     if (debuggee_resume(console->debuggee, command, thread, &err) == 0)

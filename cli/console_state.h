@@ -77,6 +77,7 @@ struct console {
     int64_t thread;      /* the selected one; 0: none is stopped */
     int64_t last_thread; /* the last that was */
     bool pausing;        /* the user asked for a pause */
+    bool gave_up;        /* the user did not wait for the last request's answer */
     struct stack_frame *frames;
     size_t frame_count;
     size_t frame; /* the selected one */
@@ -129,6 +130,8 @@ void run_until_stop(struct console *console, int64_t thread);
 /* When the session has ended by itself. */
 void run_say_end(struct console *console);
 int run_exit_code(const struct console *console);
+/* Pauses a task that runs, and shows where. */
+void run_pause(struct console *console);
 /* Announces the stops of further threads. */
 void run_announce(struct console *console);
 /* Selects a thread that has stopped and shows where; forgets all of the stop before. */

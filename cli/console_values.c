@@ -301,11 +301,11 @@ int verb_globals(struct console *console, char *argument)
 static char *argument_names(struct console *console)
 {
     return value_text(
-        console,
-        "(lambda c:','.join(c.co_varnames[:c.co_argcount+c.co_kwonlyargcount+"
-        "bool(c.co_flags&4)+bool(c.co_flags&8)]))([f.f_locals['frame'].f_code for f,_ in "
-        "__import__('traceback').walk_stack(None) if f.f_code.co_name=='evaluate_expression' "
-        "and 'frame' in f.f_locals][0])");
+        console, "(lambda c:','.join(c.co_varnames[:c.co_argcount+c.co_kwonlyargcount+"
+                 "bool(c.co_flags&4)+bool(c.co_flags&8)]))([f.f_locals['frame'].f_code for f,_ in "
+                 "__import__('traceback').walk_stack(__import__('sys')._getframe()) if "
+                 "f.f_code.co_name=='evaluate_expression' "
+                 "and 'frame' in f.f_locals][0])");
 }
 
 int verb_args(struct console *console, char *argument)

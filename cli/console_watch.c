@@ -41,6 +41,12 @@ void watcher_start(struct watcher *watcher)
     watcher->next_us = loop_now_us() + watcher->interval_ms * 1000;
 }
 
+void watcher_rest(struct watcher *watcher)
+{
+    watcher->finished = false;
+    watcher->next_us = INT64_MAX;
+}
+
 static void on_refreshed(void *arg, const struct err *err)
 {
     struct watcher *watcher = arg;

@@ -21,6 +21,8 @@ struct watcher {
 
 /* The task was let run: begins anew. */
 void watcher_start(struct watcher *watcher);
+/* Asks no more until it is started again. */
+void watcher_rest(struct watcher *watcher);
 /* To be called often; asks the cluster now and then. True once the task is over. */
 bool watcher_finished(struct watcher *watcher);
 

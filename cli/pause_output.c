@@ -11,12 +11,30 @@
 
 /* --- fields: one table for JSON and YAML --- */
 
+/* As JSON, in which what a terminal would act on is always escaped: message_quote() leaves DEL and
+ * C1, which JSON allows. */
+static void put_quoted(struct buf *out, const char *text)
+{
+    struct buf quoted = {0};
+    message_quote(&quoted, text);
+    for (size_t i = 0; i < quoted.len; i++) {
+        const unsigned char *c = (const unsigned char *)quoted.data + i;
+        if (c[0] == 0x7F)
+            buf_add_string(out, "\\u007f");
+        else if (c[0] == 0xC2 && c[1] < 0xA0)
+            buf_printf(out, "\\u%04x", quoted.data[++i] & 0xFF);
+        else
+            buf_add(out, c, 1);
+    }
+    buf_free(&quoted);
+}
+
 static void put_text(struct buf *out, const char *text)
 {
     if (text_empty(text))
         buf_add_string(out, "null");
     else
-        message_quote(out, text);
+        put_quoted(out, text);
 }
 
 static void put_known(struct buf *out, int64_t number, bool known)
@@ -222,7 +240,7 @@ static void add_cells(struct table *table, const struct pause *pause, const stru
     snprintf(pid, sizeof pid, "%" PRId64, pause->pid);
     add_name(pause, &name);
     add_location(pause, &location);
-    const char *cells[] = {id,
+    const char *cells[] = {or_dash(id),
                            name.data,
                            or_dash(job),
                            or_dash(pause->node_ip),

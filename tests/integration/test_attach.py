@@ -365,15 +365,46 @@ def test_interrupt_pauses_a_running_task(cluster, terminal):
     assert console.end() == 1
 
 
-def test_an_actor_may_stop_again(cluster, terminal):
-    paused(cluster, "actor", "spin")  # the second keeps the job
-    console = terminal(cluster, "Trainer.step")
+CALLS_AN_ACTOR_TWICE = """
+import sys, time
+import ray
+
+@ray.remote
+class Counter:
+    def __init__(self):
+        self.count = 0
+
+    def add(self, n):
+        self.count += n
+        breakpoint()
+        return self.count
+
+ray.init(address="127.0.0.1:6379", _node_ip_address="127.0.0.1")
+counter = Counter.remote()
+print(ray.get(counter.add.remote(1)))
+time.sleep(5)
+print(ray.get(counter.add.remote(2)))
+time.sleep(60)
+"""
+
+
+def test_an_actor_stops_in_its_next_call(cluster, terminal):
+    program = cluster.directory / "twice.py"
+    program.write_text(CALLS_AN_ACTOR_TWICE)
+    cluster.driver(program)
+    cluster.wait_paused()
+    console = terminal(cluster, "Counter")
+    console.prompt("c")
+    console.expect(r"Counter(.add)? has ended; waiting for the actor's next stop")
+    console.expect(r"in add")
+    console.prompt("p self.count")
+    console.expect(r"\n3\r?\n")
     console.prompt("c")
     console.expect(r"waiting for the actor's next stop")
     console.process.send_signal(signal.SIGINT)
     console.expect(r"pausing; \^C again leaves")
     console.process.send_signal(signal.SIGINT)
-    console.expect(r"goes on")
+    console.expect(r"Counter(.add)? goes on")
     assert console.end() == 0
 
 
