@@ -211,7 +211,7 @@ static void job_row(const cJSON *row, void *record)
     const cJSON *driver = cJSON_GetObjectItemCaseSensitive(row, "driver_info");
     const char *pid = member_text(driver, "pid");
     member_id(row, "job_id", job->job_id, ID_JOB_BYTES);
-    job->is_dead = !text_equal(status, "RUNNING") && !text_equal(status, "PENDING");
+    job->is_dead = status && !text_equal(status, "RUNNING") && !text_equal(status, "PENDING");
     job->entrypoint = member_copy(row, "entrypoint");
     job->driver_ip = member_copy(driver, "node_ip_address");
     if (!text_to_int(pid, 0, INT32_MAX, &job->driver_pid))

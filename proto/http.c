@@ -31,7 +31,10 @@ struct http_get {
     struct buf body;
     int64_t length; /* of the body as the server told it; -1 if it did not */
     bool chunked;
+    bool connected; /* the request may go out */
     bool ended;
+    char **read_at;  /* in lws_http_client_read(): where it is, */
+    char *read_from; /* and where it began */
     enum http_result result;
     int status;
     char type[64];
@@ -106,6 +109,7 @@ static int add_headers(struct http_get *get, struct lws *wsi, void *in, size_t l
 {
     unsigned char **at = in;
     unsigned char *limit = *at + len;
+    get->connected = true;
     bool fits = add_header(wsi, WSI_TOKEN_HTTP_ACCEPT, "application/json", at, limit) &&
                 add_header(wsi, WSI_TOKEN_HTTP_USER_AGENT, "raydbg/" RAYDBG_VERSION, at, limit);
     if (fits && get->token) {
@@ -146,7 +150,7 @@ static int add_body(struct http_get *get, const void *bytes, size_t len)
     return 0;
 }
 
-/* libwebsockets says "conn fail: 111" or a phrase of its own. */
+/* libwebsockets says "conn fail: 111" (not 4.1) or a phrase of its own. */
 static void describe_connect(char *out, size_t size, const char *text, size_t len)
 {
     char line[128];
@@ -154,7 +158,10 @@ static void describe_connect(char *out, size_t size, const char *text, size_t le
     const char *number = strrchr(line, ' ');
     int64_t code;
     bool known = number && text_starts(line, "conn") && text_to_int(number + 1, 1, 200, &code);
-    text_copy(out, size, known ? strerror((int)code) : line);
+    if (text_equal(line, "Unable to connect")) /* any error of connect(): no news */
+        text_copy(out, size, "nothing accepts connections there, or it is out of reach");
+    else
+        text_copy(out, size, known ? strerror((int)code) : line);
     if (known)
         *out = (char)tolower((unsigned char)*out);
 }
@@ -164,7 +171,7 @@ static void on_error(struct http_get *get, const char *text, size_t len)
     char why[128] = "";
     if (text)
         describe_connect(why, sizeof why, text, len);
-    end(get, HTTP_NO_CONNECT, why);
+    end(get, get->connected ? HTTP_BROKEN : HTTP_NO_CONNECT, why);
 }
 
 /* The connection has ended before libwebsockets saw the end of a body. That is the end only of one
@@ -175,13 +182,27 @@ static void on_closed(struct http_get *get)
     end(get, whole ? HTTP_ANSWERED : HTTP_BROKEN, "the connection was closed");
 }
 
+/* libwebsockets says so when it has read the last chunk, and (4.1) also when the connection ends
+ * before: then there was nothing to read. */
+static void on_completed(struct http_get *get)
+{
+    if (get->chunked && get->read_at && *get->read_at != get->read_from)
+        end(get, HTTP_ANSWERED, "");
+    else
+        on_closed(get);
+}
+
 /* What is left in libwebsockets' buffer comes back as LWS_CALLBACK_RECEIVE_CLIENT_HTTP_READ. */
-static int drain(struct lws *wsi)
+static int drain(struct http_get *get, struct lws *wsi)
 {
     char space[LWS_PRE + 16384];
     char *at = space + LWS_PRE;
     int len = (int)sizeof space - LWS_PRE;
-    return lws_http_client_read(wsi, &at, &len) < 0 ? -1 : 0;
+    get->read_at = &at;
+    get->read_from = at;
+    int rc = lws_http_client_read(wsi, &at, &len);
+    get->read_at = NULL; /* finish() never runs from within */
+    return rc < 0 ? -1 : 0;
 }
 
 static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
@@ -198,11 +219,11 @@ static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user
         read_head(get, wsi);
         return 0;
     case LWS_CALLBACK_RECEIVE_CLIENT_HTTP:
-        return drain(wsi);
+        return drain(get, wsi);
     case LWS_CALLBACK_RECEIVE_CLIENT_HTTP_READ:
         return get->ended ? -1 : add_body(get, in, len);
     case LWS_CALLBACK_COMPLETED_CLIENT_HTTP:
-        end(get, HTTP_ANSWERED, "");
+        on_completed(get);
         return -1; /* close: a request has its own connection */
     case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
         get->wsi = NULL;

@@ -129,14 +129,6 @@ static void inject(struct target *target)
     struct inject_options options = {.tune = target->tune, .sub_process = target->sub_process};
     char *expression = inject_expression(&options);
     struct buf arguments = {0};
-    struct span attach = {0, strlen(target->attach)}, at;
-    bool all_stop = true;
-    /* debugpy <= 1.8.5 does not know the attach argument; this it does. */
-    if (scan_find(target->attach, attach, "stopAllThreadsOnSuspend", &at))
-        scan_boolean(target->attach, at, &all_stop);
-    if (!all_stop)
-        link_ask(target->link, "setDebuggerProperty", "{\"multiThreadsSingleNotification\":false}",
-                 0, NULL, NULL);
     buf_add_string(&arguments, "{\"context\":\"repl\",\"expression\":");
     message_quote(&arguments, expression);
     buf_add_string(&arguments, "}");
