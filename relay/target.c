@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "dap/message.h"
+#include "dap/splice.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,8 @@ struct target {
     char *initialize, *attach, *capabilities;
     size_t capabilities_len;
     struct thread_set stopped;
-    struct timer *timer; /* the limit on the handshake, or on leaving */
+    struct thread_set stepping; /* threads that a client let step, until they stop */
+    struct timer *timer;        /* the limit on the handshake, or on leaving */
     bool tune, sub_process;
 };
 
@@ -192,6 +194,40 @@ static bool is_step(const char *command)
     return false;
 }
 
+/* debugpy 1.8.0 calls a stop at breakpoint() a step. True, and the event appended with the reason
+ * of later versions, if nobody let this thread step. */
+static bool correct_reason(struct target *target, const char *json, size_t len,
+                           const struct envelope *event, struct buf *out)
+{
+    struct span at;
+    int64_t thread;
+    if (!text_equal(event->name, "stopped") || !event->body.len ||
+        !scan_find(json, event->body, "threadId", &at) || !scan_integer(json, at, &thread))
+        return false;
+    bool stepped = thread_set_has(&target->stepping, thread);
+    thread_set_remove(&target->stepping, thread);
+    if (stepped || !scan_find(json, event->body, "reason", &at) ||
+        !scan_string_is(json, at, "step"))
+        return false;
+    struct edit edit = {at, "\"breakpoint\"", strlen("\"breakpoint\"")};
+    splice_apply(json, len, &edit, 1, out);
+    return true;
+}
+
+static void pass_event(struct target *target, const char *json, size_t len,
+                       const struct envelope *envelope)
+{
+    struct buf corrected = {0};
+    struct envelope again;
+    const char *problem;
+    if (correct_reason(target, json, len, envelope, &corrected) &&
+        envelope_read(&again, corrected.data, corrected.len, &problem) == 0)
+        target->ops->on_event(target->arg, corrected.data, corrected.len, &again);
+    else
+        target->ops->on_event(target->arg, json, len, envelope);
+    buf_free(&corrected);
+}
+
 static void on_link_event(void *arg, const char *json, size_t len, const struct envelope *envelope)
 {
     struct target *target = arg;
@@ -202,7 +238,7 @@ static void on_link_event(void *arg, const char *json, size_t len, const struct 
     }
     thread_set_event(&target->stopped, json, envelope);
     if (target->state >= TARGET_READY)
-        target->ops->on_event(target->arg, json, len, envelope);
+        pass_event(target, json, len, envelope);
 }
 
 static void on_link_response(void *arg, const struct pending *pending, const char *json, size_t len,
@@ -278,6 +314,7 @@ void target_destroy(struct target **target)
     timer_cancel(&it->timer);
     link_destroy(&it->link);
     thread_set_clear(&it->stopped);
+    thread_set_clear(&it->stepping);
     free(it->host);
     free(it->initialize);
     free(it->attach);
@@ -301,12 +338,15 @@ static void note_resume(struct target *target, const char *json, const struct en
 {
     struct span at;
     int64_t thread;
-    if (text_equal(envelope->name, "continue"))
+    if (text_equal(envelope->name, "continue")) {
         thread_set_resume_all(&target->stopped);
-    else if (is_step(envelope->name) && envelope->arguments.len &&
-             scan_find(json, envelope->arguments, "threadId", &at) &&
-             scan_integer(json, at, &thread))
+        thread_set_resume_all(&target->stepping);
+    } else if (is_step(envelope->name) && envelope->arguments.len &&
+               scan_find(json, envelope->arguments, "threadId", &at) &&
+               scan_integer(json, at, &thread)) {
         thread_set_remove(&target->stopped, thread);
+        thread_set_add(&target->stepping, thread);
+    }
 }
 
 void target_forward(struct target *target, struct client_seq client, const char *json, size_t len,

@@ -240,3 +240,14 @@ def test_every_message_to_the_client_has_its_own_seq(adapter, relay):
     relay.wait_end()
     seqs = [json.loads(e.raw)["seq"] for e in relay.transcript if e.way == "<"]
     assert seqs == list(range(1, len(seqs) + 1))
+
+
+def test_a_step_that_nobody_asked_for_is_a_breakpoint(adapter, relay):
+    """debugpy 1.8.0 gives a stop at breakpoint() the reason `step`."""
+    adapter.stop_on_attach = False
+    relay.initialize()
+    relay.attach({})
+    adapter.connection().stop("step")
+    assert relay.stopped()["reason"] == "breakpoint"
+    assert relay.step("next", 1)["reason"] == "step"
+    relay.disconnect()
