@@ -142,6 +142,8 @@ static void on_output(void *arg, const char *category, const char *text)
         console->fate_intended = true;
     if (console->fate_intended && strstr(text, "job has finished"))
         console->job_over = true; /* said when the console ends */
+    else if (console->fate_intended && strstr(text, "it was idle"))
+        console->worker_over = true; /* the same: its task was over before */
     else if (text_equal(category, "stdout"))
         on_stdout(console, text);
     else if (!is_noise(text))

@@ -119,6 +119,8 @@ void run_say_end(struct console *console)
 {
     if (console->job_over)
         console_print(console, "%s has ended, and its job\n", console->title);
+    else if (console->worker_over)
+        console_print(console, "%s has ended\n", console->title);
 }
 
 static bool is_actor(const struct console *console)

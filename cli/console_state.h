@@ -71,6 +71,7 @@ struct console {
     bool finished;      /* the task has ended while it was watched */
     bool fate_intended; /* the session said that the worker was ended on purpose */
     bool job_over;      /* the same, because the job has finished */
+    bool worker_over;   /* Ray ended the worker, idle by then */
     int exit_code;
     int64_t waiting_since_us; /* a command for the worker's answers; 0: not, -1: said so */
 

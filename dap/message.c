@@ -90,13 +90,12 @@ void message_response(struct buf *out, int64_t seq, int64_t request_seq, const c
 }
 
 void message_failure(struct buf *out, int64_t seq, int64_t request_seq, const char *command,
-                     const char *message, bool show_user)
+                     const char *message, int id, bool show_user)
 {
     start_response(out, seq, request_seq, command, false);
     buf_add_string(out, ",\"message\":");
     message_quote(out, message);
-    /* The schema wants an id per kind of error; clients only show the text. */
-    buf_add_string(out, ",\"body\":{\"error\":{\"id\":1,\"format\":");
+    buf_printf(out, ",\"body\":{\"error\":{\"id\":%d,\"format\":", id);
     message_quote(out, message);
     buf_printf(out, ",\"showUser\":%s}}}", show_user ? "true" : "false");
 }

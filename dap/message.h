@@ -13,9 +13,10 @@ void message_request(struct buf *out, int64_t seq, const char *command, const ch
 void message_event(struct buf *out, int64_t seq, const char *event, const char *body);
 void message_response(struct buf *out, int64_t seq, int64_t request_seq, const char *command,
                       const char *body);
-/* success:false, with `message` and, for the user, body.error{id, format, showUser}. */
+/* success:false, with `message` and, for the user, body.error{id, format, showUser}. `id` is an
+ * err_code: a client of ours ends with it. */
 void message_failure(struct buf *out, int64_t seq, int64_t request_seq, const char *command,
-                     const char *message, bool show_user);
+                     const char *message, int id, bool show_user);
 /* An `output` event; category "console", "important", "stderr", … */
 void message_output(struct buf *out, int64_t seq, const char *category, const char *text);
 

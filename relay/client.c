@@ -41,7 +41,17 @@ void client_refuse(struct client *client, int64_t request_seq, const char *comma
                    bool show_user)
 {
     int64_t seq = begin(client);
-    message_failure(&client->out, seq, request_seq, command, why, show_user);
+    message_failure(&client->out, seq, request_seq, command, why, ERR_FAILED, show_user);
+    deliver(client);
+}
+
+void client_fail(struct client *client, int64_t request_seq, const char *command,
+                 const struct err *err)
+{
+    char line[sizeof err->what + sizeof err->why + sizeof err->hint + 8];
+    int64_t seq = begin(client);
+    err_line(err, line, sizeof line);
+    message_failure(&client->out, seq, request_seq, command, line, (int)err->code, true);
     deliver(client);
 }
 

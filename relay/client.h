@@ -4,6 +4,7 @@
 #define RAYDBG_RELAY_CLIENT_H
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "dap/envelope.h"
 
 #include <stdbool.h>

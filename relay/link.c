@@ -79,7 +79,8 @@ static void refuse_reverse(struct link *link, const struct envelope *envelope)
     log_warn("the debugger's reverse request '%s' was refused", envelope->name);
     buf_clear(&link->out, 65536);
     message_failure(&link->out, seqmap_next(link->pending).value, envelope->seq, envelope->name,
-                    "raydbg does not pass requests from a debuggee to its client", false);
+                    "raydbg does not pass requests from a debuggee to its client", ERR_DENIED,
+                    false);
     send_frame(link, link->out.data, link->out.len);
 }
 

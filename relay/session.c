@@ -63,11 +63,9 @@ static void send_terminated(struct session *session)
 
 static void fail_attach(struct session *session, const struct err *err)
 {
-    char line[1600];
     int64_t seq = session->attach_seq;
     session->attach_seq = 0;
-    err_line(err, line, sizeof line);
-    client_refuse(&session->client, seq, "attach", line, true);
+    client_fail(&session->client, seq, "attach", err);
 }
 
 /* --- the debuggee is gone --- */

@@ -136,7 +136,7 @@ static void test_failure(void **state)
 {
     (void)state;
     struct buf out = {0};
-    message_failure(&out, 8, 9, "restart", "it \"fails\"\n", true);
+    message_failure(&out, 8, 9, "restart", "it \"fails\"\n", 1, true);
     struct envelope envelope = read_back(&out);
     assert_int_equal(envelope.kind, DAP_RESPONSE);
     assert_int_equal(envelope.request_seq, 9);
@@ -147,7 +147,7 @@ static void test_failure(void **state)
     assert_member(&out, "body/error/showUser", "true");
     assert_member(&out, "body/error/id", "1");
     buf_clear(&out, 0);
-    message_failure(&out, 8, 9, "restart", "\xff", false);
+    message_failure(&out, 8, 9, "restart", "\xff", 1, false);
     read_back(&out);
     assert_member(&out, "body/error/showUser", "false");
     buf_free(&out);
