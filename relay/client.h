@@ -29,6 +29,9 @@ void client_respond(struct client *client, int64_t request_seq, const char *comm
                     const char *body);
 void client_refuse(struct client *client, int64_t request_seq, const char *command, const char *why,
                    bool show_user);
+/* The same in the words of an error, shown to the user. */
+void client_fail(struct client *client, int64_t request_seq, const char *command,
+                 const struct err *err);
 void client_event(struct client *client, const char *event, const char *body);
 /* An `output` event. */
 void client_say(struct client *client, const char *category, const char *text);

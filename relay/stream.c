@@ -8,11 +8,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -40,7 +43,7 @@ struct stream {
     bool *destroyed; /* set while a callback runs, to see whether it destroyed the stream */
 };
 
-enum { READ_SIZE = 65536, KEEP_QUEUE = 65536, FLUSH_MS = 2000 };
+enum { READ_SIZE = 65536, KEEP_QUEUE = 65536, FLUSH_MS = 2000, DIAGNOSE_MS = 100 };
 
 static void forget_wsi(struct lws **wsi)
 {
@@ -190,6 +193,32 @@ static void on_connected(struct stream *stream, struct lws *wsi)
     stream->ops->on_open(stream->arg);
 }
 
+/* libwebsockets (4.1) says only "Unable to connect": one more try tells the kernel's reason, where
+ * it comes at once, as it does when a port is closed. `otherwise` if it does not. */
+static const char *connect_problem(const struct stream *stream, const char *otherwise)
+{
+    char port[8];
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
+    snprintf(port, sizeof port, "%u", (unsigned)stream->port);
+    int rc = getaddrinfo(stream->host, port, &hints, &found);
+    if (rc != 0)
+        return gai_strerror(rc);
+    int fd = socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int problem = 0;
+    socklen_t size = sizeof problem;
+    if (fd >= 0 && connect(fd, found->ai_addr, found->ai_addrlen) != 0) {
+        struct pollfd ready = {.fd = fd, .events = POLLOUT};
+        if (errno != EINPROGRESS)
+            problem = errno;
+        else if (poll(&ready, 1, DIAGNOSE_MS) == 1)
+            getsockopt(fd, SOL_SOCKET, SO_ERROR, &problem, &size);
+    }
+    if (fd >= 0)
+        close(fd);
+    freeaddrinfo(found);
+    return problem ? strerror(problem) : otherwise;
+}
+
 static int on_tcp(struct wire *wire, struct lws *wsi, enum lws_callback_reasons reason,
                   const void *in, size_t len)
 {
@@ -208,7 +237,7 @@ static int on_tcp(struct wire *wire, struct lws *wsi, enum lws_callback_reasons 
         break;
     case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
         stream->wsi = stream->out_wsi = NULL;
-        stream_end(stream, len ? (const char *)in : "connection failed");
+        stream_end(stream, connect_problem(stream, len ? (const char *)in : "connection failed"));
         break;
     case LWS_CALLBACK_RAW_CLOSE:
         stream->wsi = stream->out_wsi = NULL;
@@ -252,7 +281,7 @@ static void start_connect(void *arg)
     stream->destroyed = NULL;
     if (!wsi) {
         stream->wsi = NULL;
-        stream_end(stream, "connection failed");
+        stream_end(stream, connect_problem(stream, "connection failed"));
     }
 }
 
