@@ -1,0 +1,611 @@
+/* From what Ray says of workers, tasks, actors and its pdb entries to the rows of a list. */
+#include "cmocka_prelude.h"
+#include "sample_ids.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "relay/view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WORKER UNIQUE_ID("a1")
+#define OTHER_WORKER UNIQUE_ID("a2")
+#define NODE UNIQUE_ID("b1")
+#define OTHER_NODE UNIQUE_ID("b2")
+#define TASK TASK_ID("c1")
+#define OTHER_TASK TASK_ID("c2")
+#define THIRD_TASK TASK_ID("c3")
+#define ACTOR ACTOR_ID("d1")
+#define JOB "01000000"
+
+/* --- records --- */
+
+static struct ray_worker *add_worker(struct view *view, const char *id, const char *ip, int64_t pid)
+{
+    view->workers = mem_resize(view->workers, view->worker_count + 1, sizeof *view->workers);
+    view->running = mem_resize(view->running, view->worker_count + 1, sizeof *view->running);
+    view->running[view->worker_count] = (struct view_running){0};
+    struct ray_worker *worker = &view->workers[view->worker_count++];
+    *worker = (struct ray_worker){.pid = pid, .is_alive = true, .debugger_port = 40001};
+    worker->ip = mem_string(ip);
+    worker->paused_threads = 1;
+    text_copy(worker->worker_id, sizeof worker->worker_id, id);
+    text_copy(worker->node_id, sizeof worker->node_id, NODE);
+    return worker;
+}
+
+/* What the worker added last says of itself. */
+static struct ray_worker_stats *last_stats(struct view *view)
+{
+    struct view_running *running = &view->running[view->worker_count - 1];
+    running->known = true;
+    text_copy(running->stats.job_id, sizeof running->stats.job_id, JOB);
+    return &running->stats;
+}
+
+static void add_running(struct ray_worker_stats *stats, const char *task_id)
+{
+    size_t count = stats->running_task_id_count++;
+    stats->running_tasks++;
+    stats->running_task_ids =
+        mem_resize(stats->running_task_ids, count + 1, sizeof *stats->running_task_ids);
+    text_copy(stats->running_task_ids[count], sizeof *stats->running_task_ids, task_id);
+}
+
+static void add_task(struct view *view, const char *id, const char *name, int64_t running_ms)
+{
+    struct ray_task *task = mem_alloc(sizeof *task);
+    text_copy(task->task_id, sizeof task->task_id, id);
+    text_copy(task->job_id, sizeof task->job_id, "02000000");
+    task->name = mem_string(name);
+    task->func_or_class = mem_string(name);
+    task->running_ms = running_ms;
+    view_add_tasks(view, task, 1);
+}
+
+static void add_actor(struct view *view)
+{
+    view->actors = mem_array(1, sizeof *view->actors);
+    view->actor_count = 1;
+    text_copy(view->actors->actor_id, sizeof view->actors->actor_id, ACTOR);
+    text_copy(view->actors->job_id, sizeof view->actors->job_id, "03000000");
+    view->actors->class_name = mem_string("Trainer");
+    view->actors->name = mem_string("bob");
+}
+
+static void add_node(struct view *view)
+{
+    view->nodes = mem_array(1, sizeof *view->nodes);
+    view->node_count = 1;
+    text_copy(view->nodes->node_id, sizeof view->nodes->node_id, NODE);
+    view->nodes->ip = mem_string("10.0.0.99");
+    view->nodes->hostname = mem_string("head-node");
+}
+
+static struct ray_pdb *add_pdb(struct view *view)
+{
+    view->pdbs = mem_resize(view->pdbs, view->pdb_count + 1, sizeof *view->pdbs);
+    struct ray_pdb *pdb = &view->pdbs[view->pdb_count++];
+    *pdb = (struct ray_pdb){.line = 12, .since_ms = 1700000000000};
+    pdb->address = mem_string("localhost:39947");
+    pdb->proctitle = mem_string("ray::square()");
+    pdb->file = mem_string("/app/square.py");
+    text_copy(pdb->job_id, sizeof pdb->job_id, JOB);
+    return pdb;
+}
+
+static void add_job(struct view *view, bool is_dead)
+{
+    view->jobs = mem_array(1, sizeof *view->jobs);
+    view->job_count = 1;
+    text_copy(view->jobs->job_id, sizeof view->jobs->job_id, JOB);
+    view->jobs->is_dead = is_dead;
+}
+
+/* --- workers --- */
+
+static void waiting_worker_with_one_task(void **state)
+{
+    (void)state;
+    struct view view = {0};
+    struct pause_list list;
+    add_worker(&view, WORKER, "10.0.0.7", 4711);
+    add_running(last_stats(&view), TASK);
+    add_task(&view, TASK, "square", 1700000001000);
+    add_task(&view, OTHER_TASK, "cube", 1600000000000);
+    add_node(&view);
+    view_pauses(&view, &list);
+    assert_int_equal(list.count, 1);
+    const struct pause *pause = &list.items[0];
+    assert_string_equal(pause->task_id, TASK);
+    assert_string_equal(pause->task_name, "square");
+    assert_string_equal(pause->job_id, JOB); /* the worker's word goes before the task's */
+    assert_string_equal(pause->worker_id, WORKER);
+    assert_string_equal(pause->node_id, NODE);
+    assert_string_equal(pause->node_ip, "10.0.0.7"); /* the worker's own, not the node's */
+    assert_string_equal(pause->node_name, "head-node");
+    assert_string_equal(pause->host, "10.0.0.7");
+    assert_string_equal(pause->actor_id, "");
+    assert_null(pause->actor_class);
+    assert_null(pause->actor_name);
+    assert_null(pause->file);
+    assert_null(pause->candidates);
+    assert_int_equal(pause->port, 40001);
+    assert_int_equal(pause->pid, 4711);
+    assert_int_equal(pause->paused_threads, 1);
+    assert_int_equal(pause->state, PAUSE_WAITING);
+    assert_int_equal(pause->debugger, PAUSE_DEBUGPY);
+    assert_true(pause->since_ms == 1700000001000);
+    assert_false(pause->ambiguous);
+    pause_list_clear(&list);
+    view_clear(&view);
+}
+
+static enum pause_state state_of_last(struct view *view)
+{
+    struct pause_list list;
+    view_pauses(view, &list);
+    assert_true(list.count > 0);
+    enum pause_state result = list.items[list.count - 1].state;
+    pause_list_clear(&list);
+    return result;
+}
+
+static void states_of_a_worker(void **state)
+{
+    (void)state;
+    struct view view = {0};
+    struct ray_worker *worker = add_worker(&view, WORKER, "10.0.0.7", 1);
+    assert_int_equal(state_of_last(&view), PAUSE_WAITING);
+    worker->paused_threads = 0;
+    assert_int_equal(state_of_last(&view), PAUSE_ATTACHED); /* it did not say what it runs */
+    struct ray_worker_stats *stats = last_stats(&view);
+    assert_int_equal(state_of_last(&view), PAUSE_IDLE);
+    stats->running_tasks = 1; /* the count is right even without the ids */
+    assert_int_equal(state_of_last(&view), PAUSE_ATTACHED);
+    stats->running_tasks = 0;
+    add_running(stats, TASK);
+    assert_int_equal(state_of_last(&view), PAUSE_ATTACHED);
+    worker->paused_threads = 2;
+    assert_int_equal(state_of_last(&view), PAUSE_WAITING);
+    view_clear(&view);
+}
+
+/* A worker that was killed while it was paused keeps its count. */
+static void only_live_workers_with_a_port_are_listed(void **state)
+{
+    (void)state;
+    struct view view = {0};
+    struct pause_list list;
+    add_worker(&view, WORKER, "10.0.0.7", 1)->is_alive = false;
+    add_worker(&view, OTHER_WORKER, "10.0.0.7", 2)->debugger_port = 0;
+    assert_false(view_has_debugger(&view.workers[0]));
+    assert_false(view_has_debugger(&view.workers[1]));
+    view_pauses(&view, &list);
+    assert_int_equal(list.count, 0);
+    pause_list_clear(&list);
+    view.workers[0].is_alive = true;
+    assert_true(view_has_debugger(&view.workers[0]));
+    view_pauses(&view, &list);
+    assert_int_equal(list.count, 1);
+    assert_string_equal(list.items[0].worker_id, WORKER);
+    pause_list_clear(&list);
+    view_clear(&view);
+}
+
+static void nothing_gives_nothing(void **state)
+{
+    (void)state;
+    struct view view = {0};
+    struct pause_list list;
+    view_pauses(&view, &list);
+    assert_int_equal(list.count, 0);
+    pause_list_clear(&list);
+    view_clear(&view);
+}
+
+/* Before it was asked, and when it did not answer: what the row of the worker says is enough. */
+static void what_runs_is_unknown(void **state)
+{
+    (void)state;
+    struct view view = {0};
+    for (int asked = 0; asked < 2; asked++) {
+        struct pause_list list;
+        add_worker(&view, WORKER, asked ? NULL : "10.0.0.7", 1);
+        if (!asked) {
+            free(view.running);
+            view.running = NULL;
+        }
+        view_pauses(&view, &list);
+        assert_int_equal(list.count, 1);
+        assert_string_equal(list.items[0].task_id, "");
+        assert_string_equal(list.items[0].job_id, "");
+        assert_null(list.items[0].task_name);
+        assert_false(list.items[0].ambiguous);
+        assert_int_equal(list.items[0].state, PAUSE_WAITING);
+        /* No ip at all: this machine. */
+        assert_string_equal(list.items[0].host, asked ? "127.0.0.1" : "10.0.0.7");
+        assert_int_equal(list.items[0].node_ip == NULL, asked);
+        pause_list_clear(&list);
+        view_clear(&view);
+    }
+}
+
+static void task_without_an_event_yet(void **state)
+{
+    (void)state;
+    struct view view = {0};
+    struct pause_list list;
+    add_worker(&view, WORKER, "10.0.0.7", 1);
+    add_running(last_stats(&view), TASK);
+    view_pauses(&view, &list);
+    assert_string_equal(list.items[0].task_id, TASK);
+    assert_null(list.items[0].task_name);
+    assert_true(list.items[0].since_ms == 0);
+    pause_list_clear(&list);
+    view_clear(&view);
+}
+
+static void ip_of_the_node_where_the_worker_has_none(void **state)
+{
+    (void)state;
+    struct view view = {0};
+    struct pause_list list;
+    add_worker(&view, WORKER, "", 1);
+    add_node(&view);
+    view_pauses(&view, &list);
+    assert_string_equal(list.items[0].node_ip, "10.0.0.99");
+    assert_string_equal(list.items[0].host, "10.0.0.99");
+    pause_list_clear(&list);
+    view_clear(&view);
+}
+
+/* --- several tasks in one worker --- */
+
+static void check_candidates(const char *first, const char *second, const char *name)
+{
+    struct view view = {0};
+    struct pause_list list;
+    add_worker(&view, WORKER, "10.0.0.7", 1);
+    struct ray_worker_stats *stats = last_stats(&view);
+    add_running(stats, TASK);
+    add_running(stats, OTHER_TASK);
+    text_copy(stats->actor_id, sizeof stats->actor_id, ACTOR);
+    if (first)
+        add_task(&view, TASK, first, 1700000009000);
+    if (second)
+        add_task(&view, OTHER_TASK, second, 1700000002000);
+    view_pauses(&view, &list);
+    const struct pause *pause = &list.items[0];
+    assert_true(pause->ambiguous);
+    assert_string_equal(pause->task_id, TASK);
+    assert_int_equal(pause->candidate_count, 2);
+    assert_string_equal(pause->candidates[0], TASK);
+    assert_string_equal(pause->candidates[1], OTHER_TASK);
+    assert_string_equal(pause->actor_id, ACTOR);
+    assert_true(text_equal(pause->task_name, name));
+    assert_true(pause->since_ms == (second ? 1700000002000 : first ? 1700000009000 : 0));
+    pause_list_clear(&list);
+    view_clear(&view);
+}
+
+static void several_tasks_are_candidates(void **state)
+{
+    (void)state;
+    check_candidates("Trainer.step", "Trainer.step", "Trainer.step");
+    check_candidates("Trainer.step", "Trainer.stop", NULL);
+    check_candidates("Trainer.step", NULL, NULL); /* the other may be called anything */
+    check_candidates(NULL, "Trainer.step", NULL);
+    check_candidates(NULL, NULL, NULL);
+    check_candidates("Trainer.step", "", NULL);
+    check_candidates("", "", NULL);
+}
+
+/* An unknown time is no early one. */
+static void unknown_start_of_a_candidate(void **state)
+{
+    (void)state;
+    struct view view = {0};
+    struct pause_list list;
+    add_worker(&view, WORKER, "10.0.0.7", 1);
+    struct ray_worker_stats *stats = last_stats(&view);
+    add_running(stats, TASK);
+    add_running(stats, OTHER_TASK);
+    add_task(&view, TASK, "f", 1700000009000);
+    add_task(&view, OTHER_TASK, "f", 0);
+    view_pauses(&view, &list);
+    assert_true(list.items[0].since_ms == 1700000009000);
+    pause_list_clear(&list);
+    view_clear(&view);
+}
+
+/* --- actors --- */
+
+static void actor_thread_with_no_task(void **state)
+{
+    (void)state;
+    struct view view = {0};
+    struct pause_list list;
+    add_worker(&view, WORKER, "10.0.0.7", 1);
+    struct ray_worker_stats *stats = last_stats(&view);
+    text_copy(stats->actor_id, sizeof stats->actor_id, ACTOR);
+    add_actor(&view);
+    view_pauses(&view, &list);
+    assert_int_equal(list.items[0].state, PAUSE_WAITING); /* it waits, so it is not idle */
+    assert_string_equal(list.items[0].task_id, "");
+    assert_null(list.items[0].task_name);
+    assert_string_equal(list.items[0].actor_id, ACTOR);
+    assert_string_equal(list.items[0].actor_class, "Trainer");
+    assert_string_equal(list.items[0].actor_name, "bob");
+    assert_string_equal(list.items[0].job_id, JOB);
+    pause_list_clear(&list);
+
+    stats->job_id[0] = '\0';
+    *view.actors->name = '\0';
+    view_pauses(&view, &list);
+    assert_string_equal(list.items[0].job_id, "03000000"); /* the actor's */
+    assert_null(list.items[0].actor_name);
+    pause_list_clear(&list);
+    view_clear(&view);
+}
+
+/* --- pdb --- */
+
+static void pdb_entry_with_ids(void **state)
+{
+    (void)state;
+    struct view view = {0};
+    struct pause_list list;
+    add_worker(&view, WORKER, "10.0.0.7", 4711)->debugger_port = 0;
+    add_node(&view);
+    add_task(&view, TASK, "square", 1600000000000);
+    struct ray_pdb *pdb = add_pdb(&view);
+    text_copy(pdb->worker_id, sizeof pdb->worker_id, WORKER);
+    text_copy(pdb->node_id, sizeof pdb->node_id, NODE);
+    text_copy(pdb->task_id, sizeof pdb->task_id, TASK);
+    view_pauses(&view, &list);
+    assert_int_equal(list.count, 1);
+    const struct pause *pause = &list.items[0];
+    assert_int_equal(pause->debugger, PAUSE_PDB);
+    assert_int_equal(pause->state, PAUSE_WAITING);
+    assert_int_equal(pause->paused_threads, 1);
+    assert_string_equal(pause->task_id, TASK);
+    assert_string_equal(pause->task_name, "square");
+    assert_string_equal(pause->job_id, JOB);
+    assert_string_equal(pause->worker_id, WORKER);
+    assert_string_equal(pause->node_ip, "10.0.0.7");
+    assert_string_equal(pause->node_name, "head-node");
+    assert_string_equal(pause->host, "localhost");
+    assert_int_equal(pause->port, 39947);
+    assert_int_equal(pause->pid, 4711);
+    assert_string_equal(pause->file, "/app/square.py");
+    assert_int_equal(pause->line, 12);
+    assert_true(pause->since_ms == 1700000000000); /* the breakpoint's, not the task's */
+    pause_list_clear(&list);
+    view_clear(&view);
+}
+
+/* Ray <= 2.34 leaves the ids out. */
+static void pdb_entry_without_ids(void **state)
+{
+    (void)state;
+    struct view view = {0};
+    struct pause_list list;
+    struct ray_pdb *pdb = add_pdb(&view);
+    view_pauses(&view, &list);
+    assert_int_equal(list.count, 1);
+    assert_string_equal(list.items[0].task_id, "");
+    assert_string_equal(list.items[0].task_name, "ray::square()");
+    assert_int_equal(list.items[0].pid, 0);
+    assert_null(list.items[0].node_ip);
+    pause_list_clear(&list);
+
+    free(pdb->address);
+    pdb->address = NULL;
+    view_pauses(&view, &list);
+    assert_string_equal(list.items[0].host, "localhost");
+    assert_int_equal(list.items[0].port, 0);
+    pause_list_clear(&list);
+    view_clear(&view);
+}
+
+static size_t count_pauses(const struct view *view)
+{
+    struct pause_list list;
+    view_pauses(view, &list);
+    size_t count = list.count;
+    pause_list_clear(&list);
+    return count;
+}
+
+static void stale_pdb_entries_are_not_listed(void **state)
+{
+    (void)state;
+    struct view view = {0};
+    struct ray_pdb *pdb = add_pdb(&view);
+    assert_int_equal(count_pauses(&view), 1);
+    add_job(&view, false);
+    assert_int_equal(count_pauses(&view), 1);
+    view.jobs->is_dead = true;
+    assert_int_equal(count_pauses(&view), 0);
+    view.jobs->is_dead = false;
+    text_copy(pdb->worker_id, sizeof pdb->worker_id, WORKER); /* of which the GCS knows nothing */
+    assert_int_equal(count_pauses(&view), 0);
+    add_worker(&view, WORKER, "10.0.0.7", 1)->debugger_port = 0;
+    assert_int_equal(count_pauses(&view), 1);
+    view.workers->is_alive = false;
+    assert_int_equal(count_pauses(&view), 0);
+    view_clear(&view);
+}
+
+/* --- order --- */
+
+static void pauses_are_ordered_by_node_then_pid(void **state)
+{
+    (void)state;
+    struct view view = {0};
+    struct pause_list list;
+    add_worker(&view, UNIQUE_ID("01"), "10.0.0.9", 1);
+    add_worker(&view, UNIQUE_ID("02"), "10.0.0.7", 70);
+    add_worker(&view, UNIQUE_ID("03"), "10.0.0.7", 9);
+    add_worker(&view, UNIQUE_ID("04"), "10.0.0.7", 9)->debugger_port = 30000;
+    add_worker(&view, UNIQUE_ID("05"), NULL, 5);
+    view_pauses(&view, &list);
+    assert_int_equal(list.count, 5);
+    static const char *const order[] = {UNIQUE_ID("05"), UNIQUE_ID("04"), UNIQUE_ID("03"),
+                                        UNIQUE_ID("02"), UNIQUE_ID("01")};
+    for (size_t i = 0; i < list.count; i++)
+        assert_string_equal(list.items[i].worker_id, order[i]);
+    pause_list_clear(&list);
+    view_clear(&view);
+}
+
+/* --- look-ups, tasks --- */
+
+static void an_empty_id_is_nobodys(void **state)
+{
+    (void)state;
+    struct view view = {0};
+    add_worker(&view, "", "10.0.0.7", 1);
+    add_worker(&view, WORKER, "10.0.0.7", 2);
+    add_actor(&view);
+    add_node(&view);
+    add_job(&view, false);
+    assert_null(view_worker(&view, ""));
+    assert_ptr_equal(view_worker(&view, WORKER), &view.workers[1]);
+    assert_null(view_worker(&view, OTHER_WORKER));
+    assert_ptr_equal(view_actor(&view, ACTOR), view.actors);
+    assert_null(view_actor(&view, ""));
+    assert_ptr_equal(view_node(&view, NODE), view.nodes);
+    assert_null(view_node(&view, OTHER_NODE));
+    assert_ptr_equal(view_job(&view, JOB), view.jobs);
+    assert_null(view_job(&view, "02000000"));
+    view_clear(&view);
+}
+
+static void a_known_task_is_replaced(void **state)
+{
+    (void)state;
+    struct view view = {0};
+    add_task(&view, TASK, "square", 0);
+    add_task(&view, OTHER_TASK, "cube", 0);
+    add_task(&view, TASK, "square", 1700000000000);
+    view_add_tasks(&view, NULL, 0);
+    assert_int_equal(view.task_count, 2);
+    assert_true(view_task(&view, TASK)->running_ms == 1700000000000);
+    assert_string_equal(view_task(&view, OTHER_TASK)->name, "cube");
+    view_clear(&view);
+}
+
+static void tasks_that_nobody_runs_are_dropped(void **state)
+{
+    (void)state;
+    struct view view = {0};
+    add_task(&view, TASK, "square", 0);
+    add_task(&view, OTHER_TASK, "cube", 0);
+    add_task(&view, THIRD_TASK, "halve", 0);
+    add_worker(&view, WORKER, "10.0.0.7", 1);
+    add_running(last_stats(&view), OTHER_TASK);
+    struct ray_pdb *pdb = add_pdb(&view);
+    text_copy(pdb->task_id, sizeof pdb->task_id, THIRD_TASK);
+    view_drop_tasks(&view);
+    assert_int_equal(view.task_count, 2);
+    assert_null(view_task(&view, TASK));
+    assert_string_equal(view_task(&view, OTHER_TASK)->name, "cube");
+    assert_string_equal(view_task(&view, THIRD_TASK)->name, "halve");
+    view.running->stats.running_task_id_count = 0;
+    pdb->task_id[0] = '\0';
+    view_drop_tasks(&view);
+    assert_int_equal(view.task_count, 0);
+    view_clear(&view);
+}
+
+struct mentions {
+    char text[400];
+};
+
+static void note_mention(void *arg, const char *task_id)
+{
+    struct mentions *mentions = arg;
+    strncat(mentions->text, task_id, 2);
+    strcat(mentions->text, " ");
+}
+
+static void each_mention_of_a_task(void **state)
+{
+    (void)state;
+    struct view view = {0};
+    struct mentions mentions = {""};
+    add_worker(&view, WORKER, "10.0.0.7", 1);
+    add_worker(&view, OTHER_WORKER, "10.0.0.7", 2);
+    struct ray_worker_stats *stats = last_stats(&view);
+    add_running(stats, TASK);
+    add_running(stats, OTHER_TASK);
+    add_pdb(&view);
+    text_copy(add_pdb(&view)->task_id, ID_TEXT(ID_TASK_BYTES), TASK);
+    view_each_task_id(&view, note_mention, &mentions);
+    assert_string_equal(mentions.text, "c1 c2 c1 ");
+    view_clear(&view);
+}
+
+/* --- fate --- */
+
+static void check_fate(const struct view *view, const char *worker_id, const char *expected)
+{
+    char *sentence = view_fate(view, worker_id);
+    if (expected)
+        assert_string_equal(sentence, expected);
+    else
+        assert_null(sentence);
+    free(sentence);
+}
+
+static void fate_of_a_worker(void **state)
+{
+    (void)state;
+    struct view view = {0};
+    struct ray_worker *worker = add_worker(&view, WORKER, "10.0.0.7", 7);
+    check_fate(&view, WORKER, NULL);
+    check_fate(&view, OTHER_WORKER, NULL);
+    check_fate(&view, "", NULL);
+    worker->is_alive = false;
+    check_fate(&view, WORKER, "worker pid 7 on 10.0.0.7 died");
+    worker->exit_type = mem_string("SYSTEM_ERROR");
+    check_fate(&view, WORKER, "worker pid 7 on 10.0.0.7 died: SYSTEM_ERROR");
+    worker->exit_detail = mem_string("it was killed");
+    check_fate(&view, WORKER, "worker pid 7 on 10.0.0.7 died: SYSTEM_ERROR: it was killed");
+    free(worker->exit_type);
+    worker->exit_type = mem_string("INTENDED_USER_EXIT");
+    free(worker->ip);
+    worker->ip = NULL;
+    check_fate(&view, WORKER,
+               "worker pid 7 on an unknown node ended: INTENDED_USER_EXIT: it was killed");
+    view_clear(&view);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(waiting_worker_with_one_task),
+        cmocka_unit_test(states_of_a_worker),
+        cmocka_unit_test(only_live_workers_with_a_port_are_listed),
+        cmocka_unit_test(nothing_gives_nothing),
+        cmocka_unit_test(what_runs_is_unknown),
+        cmocka_unit_test(task_without_an_event_yet),
+        cmocka_unit_test(ip_of_the_node_where_the_worker_has_none),
+        cmocka_unit_test(several_tasks_are_candidates),
+        cmocka_unit_test(unknown_start_of_a_candidate),
+        cmocka_unit_test(actor_thread_with_no_task),
+        cmocka_unit_test(pdb_entry_with_ids),
+        cmocka_unit_test(pdb_entry_without_ids),
+        cmocka_unit_test(stale_pdb_entries_are_not_listed),
+        cmocka_unit_test(pauses_are_ordered_by_node_then_pid),
+        cmocka_unit_test(an_empty_id_is_nobodys),
+        cmocka_unit_test(a_known_task_is_replaced),
+        cmocka_unit_test(tasks_that_nobody_runs_are_dropped),
+        cmocka_unit_test(each_mention_of_a_task),
+        cmocka_unit_test(fate_of_a_worker),
+    };
+    return cmocka_run_group_tests_name("view", tests, NULL, NULL);
+}
