@@ -1,5 +1,6 @@
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/cluster_ask.h"
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/options.h"
@@ -241,78 +242,27 @@ static int64_t choose(const struct request *request, const struct pause_list *li
     return -1;
 }
 
-static void every_pause(const struct pause_list *list, size_t **matches, size_t *count)
+/* As an attach over DAP that names no task. */
+static void every_waiting(const struct pause_list *list, size_t **matches, size_t *count)
 {
     *matches = mem_array(list->count + 1, sizeof **matches);
     *count = 0;
     for (size_t i = 0; i < list->count; i++)
-        if (list->items[i].state != PAUSE_IDLE)
+        if (list->items[i].state == PAUSE_WAITING)
             (*matches)[(*count)++] = i;
 }
 
 /* --- the whole --- */
 
-/* Ray tells the names of tasks up to a second after they began, and refreshes cost little. */
-enum { NAMES_MS = 3000, NAMES_EVERY_MS = 200 };
-
-struct refreshed {
-    bool done;
-    struct err err;
-};
-
-static void on_refreshed(void *arg, const struct err *err)
+/* TASK is found: it need not wait for the names of others. */
+static bool is_found(void *arg, const struct pause_list *list)
 {
-    struct refreshed *refreshed = arg;
-    refreshed->done = true;
-    if (err)
-        refreshed->err = *err;
-}
-
-static int refresh(struct loop *loop, struct cluster *cluster, struct err *err)
-{
-    struct refreshed refreshed = {0};
-    cluster_refresh(cluster, on_refreshed, &refreshed);
-    loop_run_until(loop, &refreshed.done, -1);
-    if (refreshed.err.code)
-        *err = refreshed.err;
-    return refreshed.err.code ? -1 : 0;
-}
-
-static bool is_nameless(const struct pause *pause)
-{
-    return pause->state == PAUSE_WAITING && !pause->task_name;
-}
-
-/* Whether it is worth while to ask again: TASK may be the name of one whose name is not known yet.
- */
-static bool may_appear(const struct request *request, const struct pause_list *list)
-{
+    const struct request *request = arg;
     size_t *matches = NULL, count = 0;
-    bool nameless = false;
-    for (size_t i = 0; i < list->count; i++)
-        nameless = nameless || is_nameless(&list->items[i]);
-    if (request->task && nameless)
+    if (request->task)
         pause_find(list, request->task, &matches, &count);
     free(matches);
-    return nameless && count == 0;
-}
-
-static int ask(struct loop *loop, struct cluster *cluster, const struct request *request,
-               struct err *err)
-{
-    int64_t end = loop_now_us() / 1000 + NAMES_MS;
-    char *text = mem_format("asking %s what is paused", cluster_address(cluster)->text);
-    struct progress *progress = progress_start(text);
-    int result = refresh(loop, cluster, err);
-    while (result == 0 && may_appear(request, cluster_pauses(cluster)) &&
-           loop_now_us() / 1000 < end) {
-        bool never = false;
-        loop_run_until(loop, &never, NAMES_EVERY_MS);
-        result = refresh(loop, cluster, err);
-    }
-    progress_stop(&progress);
-    free(text);
-    return result;
+    return count > 0;
 }
 
 static int find_pause(const struct request *request, struct cluster *cluster, struct pause *pause)
@@ -323,7 +273,7 @@ static int find_pause(const struct request *request, struct cluster *cluster, st
     if (request->task)
         pause_find(list, request->task, &matches, &count);
     else
-        every_pause(list, &matches, &count);
+        every_waiting(list, &matches, &count);
     int64_t index = choose(request, list, matches, count, &code);
     free(matches);
     if (index < 0)
@@ -341,7 +291,7 @@ static int find_pause(const struct request *request, struct cluster *cluster, st
     return ERR_NONE;
 }
 
-static int run_on_cluster(struct console_options *options, const struct request *request,
+static int run_on_cluster(struct console_options *options, struct request *request,
                           const struct address *address)
 {
     struct loop *loop = options->session.loop;
@@ -350,19 +300,21 @@ static int run_on_cluster(struct console_options *options, const struct request 
     struct cluster *cluster = cluster_create(loop, address, &err);
     if (!cluster)
         return command_fail(&err);
-    int code = ask(loop, cluster, request, &err) == 0 ? find_pause(request, cluster, &pause)
-                                                      : command_fail(&err);
+    int code = cluster_ask(loop, cluster, is_found, request, &err) == 0
+                   ? find_pause(request, cluster, &pause)
+                   : command_fail(&err);
     if (code == ERR_NONE) {
         options->session.cluster = cluster;
         options->session.pause = &pause;
         code = console_run(options);
+        options->session.pause = NULL;
     }
     pause_clear(&pause);
     cluster_destroy(&cluster);
     return code;
 }
 
-static int run(const struct request *request)
+static int run(struct request *request)
 {
     struct console_options options = {
         .session = {.address = request->address,

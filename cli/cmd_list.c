@@ -1,14 +1,13 @@
+#include "cli/cluster_ask.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/pause_watch.h"
 
 #include "base/text.h"
 #include "cli/pause_select.h"
-#include "cli/terminal.h"
 #include "relay/address.h"
 #include "relay/cluster.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,40 +52,11 @@ static bool parse_format(const char *name, enum list_format *format)
     return false;
 }
 
-/* A refresh that the command waits for. */
-struct refresh {
-    struct err err;
-    bool done;
-};
-
-static void on_refreshed(void *arg, const struct err *err)
-{
-    struct refresh *refresh = arg;
-    if (err)
-        refresh->err = *err;
-    refresh->done = true;
-}
-
-/* Asks until the tasks have their names, which come about a second after the pause itself. */
-enum { NAMES_AGAIN_MS = 100 };
-
 static int show_once(struct loop *loop, struct cluster *cluster, const struct list_request *request)
 {
-    struct refresh refresh;
-    const bool never = false;
-    char text[600];
-    snprintf(text, sizeof text, "asking %s ...", cluster_address(cluster)->text);
-    struct progress *progress = progress_start(text);
-    int64_t until = loop_now_us() + (int64_t)CLUSTER_NAMES_MS * 1000;
-    do {
-        refresh = (struct refresh){0};
-        cluster_refresh(cluster, on_refreshed, &refresh);
-        loop_run_until(loop, &refresh.done, -1);
-    } while (!refresh.err.code && cluster_names_pending(cluster) && loop_now_us() < until &&
-             !loop_run_until(loop, &never, NAMES_AGAIN_MS));
-    progress_stop(&progress);
-    if (refresh.err.code)
-        return command_fail(&refresh.err);
+    struct err err;
+    if (cluster_ask(loop, cluster, NULL, NULL, &err) != 0)
+        return command_fail(&err);
     list_print(cluster, request);
     return ERR_NONE;
 }

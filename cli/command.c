@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct command commands[] = {
@@ -28,13 +29,21 @@ const struct command *command_find(const char *name)
     return NULL;
 }
 
+/* Names in an error may come from a cluster. */
+static void print_line(const char *before, const char *text)
+{
+    char *clean = text_printable(text, strlen(text), "");
+    fprintf(stderr, "%s%s\n", before, clean);
+    free(clean);
+}
+
 int command_fail(const struct err *err)
 {
-    fprintf(stderr, "raydbg: %s\n", err->what);
+    print_line("raydbg: ", err->what);
     if (err->why[0])
-        fprintf(stderr, "  %s\n", err->why);
+        print_line("  ", err->why);
     if (err->hint[0])
-        fprintf(stderr, "  %s\n", err->hint);
+        print_line("  ", err->hint);
     return err->code ? (int)err->code : ERR_FAILED;
 }
 

@@ -25,6 +25,13 @@ static int64_t wall_ms(void)
 
 /* --- printing --- */
 
+/* False if nobody reads it. */
+static bool put(FILE *stream, const struct buf *text)
+{
+    return text->len == 0 ||
+           (fwrite(text->data, 1, text->len, stream) == text->len && fflush(stream) == 0);
+}
+
 static size_t count_nodes(const struct pause_list *list)
 {
     size_t nodes = 0;
@@ -45,18 +52,30 @@ static void add_cluster(const struct cluster *cluster, struct buf *out)
         buf_printf(out, " (Ray %s)", facts->ray_version);
 }
 
+/* The command for the first row that can be attached to. */
+static void add_attach_hint(const struct pause_list *all, const struct pause_list *shown,
+                            struct buf *out)
+{
+    char id[ID_TEXT(ID_UNIQUE_BYTES)];
+    size_t first = 0, index = 0;
+    while (first < shown->count && shown->items[first].debugger != PAUSE_DEBUGPY)
+        first++;
+    if (first == shown->count)
+        return;
+    while (index < all->count && !pause_same(&all->items[index], &shown->items[first]))
+        index++;
+    pause_short_id(all, index, id);
+    buf_printf(out, "attach: raydbg attach %s\n", id);
+}
+
 static void add_footer(const struct cluster *cluster, const struct pause_list *shown,
                        struct buf *out)
 {
-    char id[ID_TEXT(ID_UNIQUE_BYTES)];
-    const struct pause_list *all = cluster_pauses(cluster);
-    size_t nodes = count_nodes(shown), index = 0;
-    while (index < all->count && !pause_same(&all->items[index], &shown->items[0]))
-        index++;
-    pause_short_id(all, index, id);
+    size_t nodes = count_nodes(shown);
     buf_printf(out, "%zu on %zu node%s of cluster ", shown->count, nodes, nodes == 1 ? "" : "s");
     add_cluster(cluster, out);
-    buf_printf(out, "\nattach: raydbg attach %s\n", id);
+    buf_add_string(out, "\n");
+    add_attach_hint(cluster_pauses(cluster), shown, out);
 }
 
 /* Nothing paused is an answer too, and says what to look at. */
@@ -108,9 +127,8 @@ void list_print(const struct cluster *cluster, const struct list_request *reques
         add_empty(cluster, request, &talk);
     else if (request->format == LIST_TABLE)
         add_footer(cluster, &shown, &out);
-    fwrite(out.data, 1, out.len, stdout);
-    fflush(stdout);
-    fwrite(talk.data, 1, talk.len, stderr);
+    put(stdout, &out);
+    put(stderr, &talk);
     buf_free(&out);
     buf_free(&talk);
     pause_list_clear(&shown);
@@ -184,8 +202,7 @@ static void redraw(struct watcher *watcher, const struct pause_list *shown)
         add_empty(watcher->cluster, watcher->request, &out);
     }
     buf_add_string(&out, "^C ends this\n");
-    fwrite(out.data, 1, out.len, stdout);
-    fflush(stdout);
+    put(stdout, &out);
     buf_free(&out);
 }
 
@@ -193,7 +210,7 @@ static void print_changes(const struct watcher *watcher, const struct pause_list
 {
     struct buf out = {0};
     pause_changes(&watcher->shown, shown, &out);
-    if (out.len && (fwrite(out.data, 1, out.len, stdout) != out.len || fflush(stdout) != 0))
+    if (!put(stdout, &out))
         loop_stop(watcher->loop);
     buf_free(&out);
 }

@@ -1,0 +1,49 @@
+#include "cli/cluster_ask.h"
+
+#include "cli/terminal.h"
+
+#include <stdio.h>
+
+enum { AGAIN_MS = 100 };
+
+struct refresh {
+    struct err err;
+    bool done;
+};
+
+static void on_refreshed(void *arg, const struct err *err)
+{
+    struct refresh *refresh = arg;
+    if (err)
+        refresh->err = *err;
+    refresh->done = true;
+}
+
+static int refresh_once(struct loop *loop, struct cluster *cluster, struct err *err)
+{
+    struct refresh refresh = {0};
+    cluster_refresh(cluster, on_refreshed, &refresh);
+    loop_run_until(loop, &refresh.done, -1);
+    if (refresh.err.code)
+        *err = refresh.err;
+    return refresh.err.code ? -1 : 0;
+}
+
+int cluster_ask(struct loop *loop, struct cluster *cluster,
+                bool (*enough)(void *arg, const struct pause_list *list), void *arg,
+                struct err *err)
+{
+    const bool never = false;
+    char text[600];
+    snprintf(text, sizeof text, "asking %s what is paused ...", cluster_address(cluster)->text);
+    struct progress *progress = progress_start(text);
+    int64_t until = loop_now_us() + (int64_t)CLUSTER_NAMES_MS * 1000;
+    int result = refresh_once(loop, cluster, err);
+    while (result == 0 && cluster_names_pending(cluster) && loop_now_us() < until &&
+           !(enough && enough(arg, cluster_pauses(cluster)))) {
+        loop_run_until(loop, &never, AGAIN_MS);
+        result = refresh_once(loop, cluster, err);
+    }
+    progress_stop(&progress);
+    return result;
+}
