@@ -1,0 +1,32 @@
+# bash completion for raydbg; source it, or put it into a bash-completion directory.
+
+_raydbg_tasks() {
+	raydbg list --format json 2>/dev/null |
+		sed -nE 's/.*"task_id": "([0-9a-f]{12})[^"]*", "task_name": "([^"]*)".*/\1 \2/p' | tr ' ' '\n'
+}
+
+_raydbg() {
+	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words=
+	case $before in
+	--format | -f) words='table json yaml' ;;
+	--sort) words='node age name state job pid' ;;
+	--state) words='waiting attached idle' ;;
+	*)
+		case ${COMP_WORDS[1]} in
+		list) words='--address --all --job --node --actor --state --sort --watch --format --help' ;;
+		attach)
+			words='--address --command --connect --kill --map --no-tune --quiet --strict --help'
+			[[ $word == -* ]] || words=$(_raydbg_tasks)
+			;;
+		dap)
+			words='--address --connect --kill --no-tune --help'
+			[[ $word == -* ]] || words=$(_raydbg_tasks)
+			;;
+		esac
+		;;
+	esac
+	[ "$COMP_CWORD" -gt 1 ] || words='list attach dap help version'
+	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+}
+
+complete -F _raydbg raydbg
