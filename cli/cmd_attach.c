@@ -18,6 +18,7 @@ const char cmd_attach_details[] =
     "raydbg list shows them. Without TASK: the one task that is paused.\n"
     "\n"
     "  -e, --command COMMAND   run this instead of what is typed; may be repeated\n"
+    "      --echo              print each command before it runs, as if it was typed\n"
     "      --strict            the first command that fails ends it, with exit code 1\n"
     "      --map REMOTE=LOCAL  where the worker's files are on this machine; may be repeated\n"
     "      --kill              end the worker when the console is left\n"
@@ -42,7 +43,7 @@ struct request {
     const char *task;
     const char *address;
     const char *connect;
-    bool tune, kill, strict, quiet;
+    bool tune, kill, strict, quiet, echo;
     const char **commands;
     size_t command_count;
     struct path_map *maps;
@@ -140,6 +141,7 @@ static int read_options(struct request *request, int argc, char **argv, int *cod
         {"no-tune", 0, OPTION_FLAG, &request->tune, NULL},
         {"kill", 0, OPTION_FLAG, &request->kill, NULL},
         {"strict", 0, OPTION_FLAG, &request->strict, NULL},
+        {"echo", 0, OPTION_FLAG, &request->echo, NULL},
         {"quiet", 'q', OPTION_FLAG, &request->quiet, NULL},
     };
     int operands = 0;
@@ -326,6 +328,7 @@ static int run(struct request *request)
         .maps = request->maps,
         .map_count = request->map_count,
         .strict = request->strict,
+        .echo = request->echo,
         .quiet = request->quiet,
     };
     struct address address = {0};

@@ -293,6 +293,8 @@ static void run_commands(struct console *console)
             break;
         cleared = 0;
         run_announce(console); /* what has stopped meanwhile */
+        if (console->options->echo && !console->interactive)
+            console_print(console, "(raydbg) %s\n", line);
         if (run_line(console, line, &last) != 0 && console->options->strict) {
             console->exit_code = ERR_FAILED;
             break;

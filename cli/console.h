@@ -22,6 +22,7 @@ struct console_options {
     const struct path_map *maps;
     size_t map_count;
     bool strict; /* the first command that fails ends it */
+    bool echo;   /* print each command before it runs, as if it was typed */
     bool quiet;  /* no header, none of the task's output */
 };
 

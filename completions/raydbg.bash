@@ -15,7 +15,7 @@ _raydbg() {
 		case ${COMP_WORDS[1]} in
 		list) words='--address --all --job --node --actor --state --sort --watch --format --help' ;;
 		attach)
-			words='--address --command --connect --kill --map --no-tune --quiet --strict --help'
+			words='--address --command --connect --echo --kill --map --no-tune --quiet --strict --help'
 			[[ $word == -* ]] || words=$(_raydbg_tasks)
 			;;
 		dap)

@@ -17,6 +17,7 @@ complete -c raydbg -n '__fish_seen_subcommand_from attach dap' -l no-tune -d 'le
 complete -c raydbg -n '__fish_seen_subcommand_from attach dap' -l kill -d 'end the worker at the end'
 complete -c raydbg -n '__fish_seen_subcommand_from attach' -s e -l command -x -d 'run this'
 complete -c raydbg -n '__fish_seen_subcommand_from attach' -l strict -d 'stop at the first failure'
+complete -c raydbg -n '__fish_seen_subcommand_from attach' -l echo -d 'print the commands'
 complete -c raydbg -n '__fish_seen_subcommand_from attach' -l map -x -d 'REMOTE=LOCAL'
 complete -c raydbg -n '__fish_seen_subcommand_from list' -l all -d 'idle workers too'
 complete -c raydbg -n '__fish_seen_subcommand_from list' -l watch -d 'go on'

@@ -196,7 +196,9 @@ static void ask_running(struct cluster *cluster)
 static void ask_task(void *arg, const char *task_id)
 {
     struct cluster *cluster = arg;
-    if (view_task(&cluster->view, task_id))
+    /* An event can come before the one that says when the task began to run. */
+    const struct ray_task *known = view_task(&cluster->view, task_id);
+    if (known && known->running_ms)
         return;
     cluster->outstanding++;
     source_task(cluster->source, task_id, on_task, cluster);

@@ -418,3 +418,9 @@ def test_a_choice_on_a_terminal(cluster, terminal):
     console.prompt("q")
     console.expect(r"goes on")
     assert console.end() == 0
+
+
+def test_echo_prints_the_commands(cluster):
+    paused(cluster, "square")
+    done = cluster.raydbg("attach", "square", "--echo", "-e", "p x", "-e", "c")
+    assert "(raydbg) p x\n3\n(raydbg) c\n" in done.stdout, done.stdout
