@@ -128,12 +128,12 @@ static void link_close(struct link *link, const char *why)
     link->closed = true;
     link->busy++;
     while (!link->doomed && link->asks) {
-        struct ask *ask = link->asks;
-        link_answer_fn fn = ask->fn;
-        void *arg = ask->arg;
-        ask_remove(ask);
-        if (fn)
-            fn(arg, NULL, 0, NULL);
+        struct ask ask = *link->asks;
+        timer_cancel(&ask.timer);
+        free(link->asks);
+        link->asks = ask.next;
+        if (ask.fn)
+            ask.fn(ask.arg, NULL, 0, NULL);
     }
     if (!link->doomed)
         link->ops->on_close(link->arg, why);
