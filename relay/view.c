@@ -248,7 +248,7 @@ static void pause_of_pdb(const struct view *view, const struct ray_pdb *pdb, str
     text_copy(pause->worker_id, sizeof pause->worker_id, pdb->worker_id);
     if (task)
         fill_task(pause, task);
-    else
+    else if (!pdb->task_id[0]) /* Ray <= 2.34 tells no more than how the process calls itself */
         pause->task_name = known_text(pdb->proctitle);
     if (!text_split_host_port(pdb->address ? pdb->address : "", host, sizeof host, &pause->port))
         text_copy(host, sizeof host, "localhost");
