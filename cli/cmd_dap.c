@@ -39,7 +39,7 @@ const char cmd_dap_details[] =
     "exit codes: 0 the session ended in order, 1 the client's stream was broken, 2 wrong usage\n";
 
 /* The largest message taken from an editor. */
-enum { MAX_BODY = 64 * 1024 * 1024, BACKLOG_HIGH = 1024 * 1024 };
+enum { MAX_BODY = 64 * 1024 * 1024 };
 
 struct dap {
     struct loop *loop;

@@ -120,20 +120,6 @@ bool seqmap_take_oldest(struct seqmap *map, const void *owner, bool any, struct 
     return false;
 }
 
-bool seqmap_find_client(const struct seqmap *map, const void *owner, struct client_seq client,
-                        struct upstream_seq *out)
-{
-    for (size_t i = map->first; i < map->end; i++) {
-        const struct entry *entry = &map->entries[i];
-        if (entry->waits && entry->pending.owner == owner &&
-            entry->pending.client.value == client.value) {
-            *out = entry->pending.upstream;
-            return true;
-        }
-    }
-    return false;
-}
-
 size_t seqmap_count(const struct seqmap *map)
 {
     return map->waiting;

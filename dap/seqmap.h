@@ -36,9 +36,6 @@ struct upstream_seq seqmap_next(struct seqmap *map);
 bool seqmap_take(struct seqmap *map, struct upstream_seq upstream, struct pending *out);
 /* Takes any request, oldest first, of `owner` (of everybody with `any`): for when a link dies. */
 bool seqmap_take_oldest(struct seqmap *map, const void *owner, bool any, struct pending *out);
-/* The upstream seq of a client's request that still waits, for `cancel`. */
-bool seqmap_find_client(const struct seqmap *map, const void *owner, struct client_seq client,
-                        struct upstream_seq *out);
 size_t seqmap_count(const struct seqmap *map);
 
 #endif

@@ -244,13 +244,3 @@ bool link_take_pending(struct link *link, struct pending *out)
 {
     return seqmap_take_oldest(link->pending, link, false, out);
 }
-
-size_t link_backlog(const struct link *link)
-{
-    return stream_queued(link->stream);
-}
-
-void link_read_enable(struct link *link, bool enable)
-{
-    stream_read_enable(link->stream, enable);
-}

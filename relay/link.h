@@ -42,9 +42,5 @@ bool link_is_open(const struct link *link);
 
 /* Takes the oldest forwarded request without an answer; false if there is none. */
 bool link_take_pending(struct link *link, struct pending *out);
-/* Bytes that wait to be written. */
-size_t link_backlog(const struct link *link);
-/* Stops or resumes reading from the adapter. */
-void link_read_enable(struct link *link, bool enable);
 
 #endif

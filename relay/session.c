@@ -550,11 +550,6 @@ bool session_is_broken(const struct session *session)
     return session->broken;
 }
 
-size_t session_backlog(const struct session *session)
-{
-    return session->target ? target_backlog(session->target) : 0;
-}
-
 void session_destroy(struct session **session)
 {
     struct session *it = *session;

@@ -49,10 +49,6 @@ void session_client_gone(struct session *session);
 /* True once session_broken() has run, also from session_receive() for what is no DAP message. */
 bool session_is_broken(const struct session *session);
 
-/* Bytes that wait for the debuggee: a transport stops reading its client above a mark of its own.
- */
-size_t session_backlog(const struct session *session);
-
 /* Closes the link, if there still is one; no callback runs after. */
 void session_destroy(struct session **session);
 

@@ -21,7 +21,6 @@ void source_actors(struct source *source, gcs_actors_fn fn, void *arg);
 void source_jobs(struct source *source, gcs_jobs_fn fn, void *arg);
 void source_pdbs(struct source *source, gcs_pdbs_fn fn, void *arg);
 void source_task(struct source *source, const char *task_id, gcs_tasks_fn fn, void *arg);
-bool source_has_tasks(const struct source *source);
 
 /* Fills view->running for the workers whose debugger is open, and adds the tasks that came along.
  * What is not told stays unknown: this does not fail. `done` may run from within. The view must not

@@ -84,7 +84,7 @@ static bool deliver(struct stream *stream, const char *bytes, size_t len)
     return !destroyed;
 }
 
-size_t stream_queued(const struct stream *stream)
+static size_t stream_queued(const struct stream *stream)
 {
     return stream->queue.len - stream->head;
 }

@@ -34,8 +34,6 @@ struct stream *stream_files(struct loop *loop, int in, int out, const struct str
  * does not take is copied and queued. Ignored after on_close. */
 void stream_write(struct stream *stream, const void *head, size_t head_len, const void *body,
                   size_t body_len);
-/* Bytes that wait to be written. */
-size_t stream_queued(const struct stream *stream);
 /* Stops or resumes reading. */
 void stream_read_enable(struct stream *stream, bool enable);
 /* Closes after what is queued was written, or at once if it cannot be; no callback runs after. */

@@ -396,8 +396,3 @@ bool target_take_pending(struct target *target, struct pending *out)
 {
     return link_take_pending(target->link, out);
 }
-
-size_t target_backlog(const struct target *target)
-{
-    return link_backlog(target->link);
-}

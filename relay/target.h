@@ -73,6 +73,5 @@ void target_run(struct target *target, bool filters_set);
 void target_leave(struct target *target, bool kill);
 
 bool target_take_pending(struct target *target, struct pending *out);
-size_t target_backlog(const struct target *target);
 
 #endif

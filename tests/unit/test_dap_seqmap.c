@@ -93,24 +93,6 @@ static void test_the_oldest_first(void **state)
     seqmap_destroy(&map);
 }
 
-static void test_find_client(void **state)
-{
-    (void)state;
-    struct seqmap *map = seqmap_create();
-    struct upstream_seq found;
-    struct pending got;
-    add(map, &one, 5);
-    struct upstream_seq mine = add(map, &two, 5);
-    assert_true(seqmap_find_client(map, &two, (struct client_seq){5}, &found));
-    assert_int_equal(found.value, mine.value);
-    assert_false(seqmap_find_client(map, &two, (struct client_seq){6}, &found));
-    assert_false(seqmap_find_client(map, NULL, (struct client_seq){5}, &found));
-    assert_true(seqmap_take(map, mine, &got));
-    assert_false(seqmap_find_client(map, &two, (struct client_seq){5}, &found));
-    assert_true(seqmap_find_client(map, &one, (struct client_seq){5}, &found));
-    seqmap_destroy(&map);
-}
-
 static void test_a_long_command_is_cut(void **state)
 {
     (void)state;
@@ -219,7 +201,6 @@ int main(void)
         cmocka_unit_test(test_an_answer_is_taken_once),
         cmocka_unit_test(test_what_was_not_asked_is_not_taken),
         cmocka_unit_test(test_the_oldest_first),
-        cmocka_unit_test(test_find_client),
         cmocka_unit_test(test_a_long_command_is_cut),
         cmocka_unit_test(test_exactly_once_in_any_order),
         cmocka_unit_test(test_a_stuck_request_costs_nothing),
