@@ -458,6 +458,8 @@ def test_tls(tls_cluster):
 class Answers(http.server.BaseHTTPRequestHandler):
     """Gives every request the server's one answer, and keeps what was asked."""
 
+    protocol_version = "HTTP/1.1"
+
     def do_GET(self):
         answer = self.server.answer
         self.server.asked.append((self.path, self.headers))
@@ -469,6 +471,7 @@ class Answers(http.server.BaseHTTPRequestHandler):
             self.send_header("Content-Length", str(answer.get("length", len(body))))
         self.end_headers()
         self.wfile.write(body)
+        self.close_connection = True
 
     def log_message(self, *_):
         pass

@@ -192,9 +192,10 @@ static void a_probe_may_be_dropped(void **state)
     struct gcs *gcs = gcs_create(rpc, server.address, 10000);
     gcs_version(gcs, on_version, NULL);
     assert_true(post_queue_run_one(&queue, 10000)); /* the version; the probe is under way */
+    int before = answers; /* 1 if the probe was so quick that the same post brought it */
     gcs_destroy(&gcs);
     tear_down(NULL);
-    assert_int_equal(answers, 0);
+    assert_int_equal(answers, before);
 }
 
 #define WITH_SERVER(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
