@@ -382,8 +382,16 @@ def test_pauses_in_pdb(cluster_factory):
     started = time.time()
     driver = cluster.driver("pauses.py", "square", "actor")
     wait_for(lambda: len(listing(cluster)) == 2, 60, lambda: f"two pauses in pdb:\n{driver.output()}", every=0.3)
-    rows = {row["task_name"]: row for row in listing(cluster)}
-    tasks = {task["name"]: task for task in running_tasks(cluster)}
+    # Workers report their tasks once a second.
+    wait_for(lambda: {"square", "Trainer.step"} <= {task["name"] for task in running_tasks(cluster)}, 20,
+             "both RUNNING events")
+
+    def named():
+        """Both, once Ray itself knows what runs: workers report their tasks about once a second."""
+        by_name = ({row["task_name"]: row for row in listing(cluster)}, {t["name"]: t for t in running_tasks(cluster)})
+        return all({"square", "Trainer.step"} <= found.keys() for found in by_name) and by_name
+
+    rows, tasks = wait_for(named, 30, "the names of both tasks", every=0.3)
     for name, marker in (("square", "square-breakpoint"), ("Trainer.step", "trainer-breakpoint")):
         row, task = rows[name], tasks[name]
         # pdb stops at the line after the breakpoint().
