@@ -37,7 +37,8 @@ int cluster_ask(struct loop *loop, struct cluster *cluster,
     char text[600];
     snprintf(text, sizeof text, "asking %s what is paused ...", cluster_address(cluster)->text);
     struct progress *progress = progress_start(text);
-    int64_t until = loop_now_us() + (int64_t)CLUSTER_NAMES_MS * 1000;
+    int64_t patience_ms = enough ? CLUSTER_NAMES_BUSY_MS : CLUSTER_NAMES_MS;
+    int64_t until = loop_now_us() + patience_ms * 1000;
     int result = refresh_once(loop, cluster, err);
     while (result == 0 && cluster_names_pending(cluster) && loop_now_us() < until &&
            !(enough && enough(arg, cluster_pauses(cluster)))) {

@@ -357,9 +357,8 @@ bool cluster_names_pending(const struct cluster *cluster)
     bool by_id = cluster->address.kind == ADDRESS_GCS; /* the dashboard gives ids with the names */
     for (size_t i = 0; i < cluster->pauses.count; i++) {
         const struct pause *pause = &cluster->pauses.items[i];
-        bool has_id = pause->task_id[0] != '\0';
-        if (pause->state == PAUSE_WAITING && !pause->task_name && !pause->ambiguous &&
-            has_id == by_id)
+        bool pending = by_id ? pause->name_pending : !pause->task_id[0] && !pause->task_name;
+        if (pause->state == PAUSE_WAITING && pending)
             return true;
     }
     return false;

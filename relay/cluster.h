@@ -35,8 +35,10 @@ const struct pause_list *cluster_pauses(const struct cluster *cluster);
 const struct cluster_facts *cluster_facts(const struct cluster *cluster);
 
 /* True while a task that waits has no name yet: workers report their tasks about once a second, and
- * a pause shows before that. Ask again after some 100 ms; it passes within CLUSTER_NAMES_MS. */
+ * a pause shows before that. Ask again after some 100 ms; it passes within CLUSTER_NAMES_MS, on
+ * a cluster that is busy within CLUSTER_NAMES_BUSY_MS. */
 #define CLUSTER_NAMES_MS 2000
+#define CLUSTER_NAMES_BUSY_MS 6000
 bool cluster_names_pending(const struct cluster *cluster);
 
 /* Why a worker is no more, in one sentence: "worker pid 7 on 10.0.0.7 died: SYSTEM_ERROR: …", or

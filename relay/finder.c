@@ -230,7 +230,7 @@ void finder_find(struct finder *finder, const struct attach_arguments *arguments
     } else if (use_cluster(finder, &err) != 0) {
         answer(finder, &err, NULL);
     } else {
-        finder->until_us = loop_now_us() + (int64_t)CLUSTER_NAMES_MS * 1000;
+        finder->until_us = loop_now_us() + (int64_t)CLUSTER_NAMES_BUSY_MS * 1000;
         ask(finder);
     }
 }

@@ -39,6 +39,8 @@ struct pause {
      * and async actors): `task_id` is the first, `candidates` has all, and `task_name` is what all
      * of them are called, or NULL. DAP threads decide. */
     bool ambiguous;
+    /* Ray has not told the name of a task that runs here: it may, a second or so later. */
+    bool name_pending;
     char (*candidates)[ID_TEXT(ID_TASK_BYTES)];
     size_t candidate_count;
     char *file; /* NULL until somebody attached, but for pdb */

@@ -161,6 +161,7 @@ static void fill_candidates(const struct view *view, struct pause *pause,
     pause->ambiguous = true;
     for (size_t i = 0; i < count; i++) {
         const struct ray_task *task = view_task(view, stats->running_task_ids[i]);
+        pause->name_pending = pause->name_pending || !task;
         same = same && task && (!name || text_equal(name, task->name));
         name = task ? task->name : NULL;
         if (task && task->running_ms && (!pause->since_ms || task->running_ms < pause->since_ms))
@@ -186,6 +187,8 @@ static void fill_running(const struct view *view, struct pause *pause,
         fill_candidates(view, pause, stats);
     else if (task)
         fill_task(pause, task);
+    else
+        pause->name_pending = true;
 }
 
 static enum pause_state state_of(const struct ray_worker *worker,
@@ -248,7 +251,9 @@ static void pause_of_pdb(const struct view *view, const struct ray_pdb *pdb, str
     text_copy(pause->worker_id, sizeof pause->worker_id, pdb->worker_id);
     if (task)
         fill_task(pause, task);
-    else if (!pdb->task_id[0]) /* Ray <= 2.34 tells no more than how the process calls itself */
+    else if (pdb->task_id[0])
+        pause->name_pending = true;
+    else /* Ray <= 2.34 tells no more than how the process calls itself */
         pause->task_name = known_text(pdb->proctitle);
     if (!text_split_host_port(pdb->address ? pdb->address : "", host, sizeof host, &pause->port))
         text_copy(host, sizeof host, "localhost");

@@ -345,14 +345,14 @@ def test_states_of_one_pause_and_watching_them(cluster):
 
 
 def test_watch_tells_a_new_pause_within_250_ms(cluster):
-    program = cluster.popen([cluster.venv / "bin/python", PROGRAMS / "watch_latency.py", cluster.raydbg_path, 3])
+    program = cluster.popen([cluster.venv / "bin/python", PROGRAMS / "watch_latency.py", cluster.raydbg_path, 5])
     with program:
         assert program.stdout.readline() == b"READY\n"
-        cluster.driver("pauses.py", "square", "on_b", "actor")
+        cluster.driver("pauses.py", "square", "on_b", "actor", "threaded", "async")
         latencies = json.loads(program.communicate(timeout=90)[0])
-    assert len(latencies) == 3
-    # The best of three: the machine that the tests run on may be busy with something else.
-    assert min(latencies.values()) < 0.25, latencies
+    assert len(latencies) == 5
+    # But for one: the machine that the tests run on may be busy with something else.
+    assert sorted(latencies.values())[-2] < 0.25, latencies
 
 
 def test_watch_ends_cleanly(cluster):

@@ -279,6 +279,7 @@ static void check_candidates(const char *first, const char *second, const char *
     view_pauses(&view, &list);
     const struct pause *pause = &list.items[0];
     assert_true(pause->ambiguous);
+    assert_int_equal(pause->name_pending, !first || !second); /* the caller should ask again */
     assert_string_equal(pause->task_id, TASK);
     assert_int_equal(pause->candidate_count, 2);
     assert_string_equal(pause->candidates[0], TASK);
