@@ -110,7 +110,7 @@ int cmd_list(int argc, char **argv)
     if (!pause_select_sort(&request.select, sort))
         return command_usage("list", "--sort is %s, not '%s'", pause_select_sorts(), sort);
     if (state && !pause_select_state(&request.select, state))
-        return command_usage("list", "--state is waiting, attached or idle, not '%s'", state);
+        return command_usage("list", "--state is waiting, attached, held or idle, not '%s'", state);
     if (address_find(&address, given, &err) != 0)
         return command_fail(&err);
     return run(&address, &request);

@@ -201,10 +201,10 @@ void link_destroy(struct link **link)
         link_free(it);
 }
 
-void link_forward(struct link *link, struct client_seq client, const char *json, size_t len,
-                  const struct envelope *envelope)
+void link_forward(struct link *link, void *owner, struct client_seq client, const char *json,
+                  size_t len, const struct envelope *envelope)
 {
-    struct upstream_seq seq = seqmap_add(link->pending, link, client, envelope->name, NULL);
+    struct upstream_seq seq = seqmap_add(link->pending, owner, client, envelope->name, NULL);
     buf_clear(&link->out, 65536);
     splice_seq(json, len, envelope, seq.value, 0, &link->out);
     send_frame(link, link->out.data, link->out.len);
@@ -240,7 +240,7 @@ bool link_is_open(const struct link *link)
     return !link->closed;
 }
 
-bool link_take_pending(struct link *link, struct pending *out)
+bool link_take_pending(struct link *link, const void *owner, struct pending *out)
 {
-    return seqmap_take_oldest(link->pending, link, false, out);
+    return seqmap_take_oldest(link->pending, owner, false, out);
 }

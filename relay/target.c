@@ -349,17 +349,27 @@ static void note_resume(struct target *target, const char *json, const struct en
     }
 }
 
-void target_forward(struct target *target, struct client_seq client, const char *json, size_t len,
-                    const struct envelope *envelope)
+void target_forward(struct target *target, void *owner, struct client_seq client, const char *json,
+                    size_t len, const struct envelope *envelope)
 {
     note_resume(target, json, envelope);
-    link_forward(target->link, client, json, len, envelope);
+    link_forward(target->link, owner, client, json, len, envelope);
 }
 
 const char *target_refusal(const struct target *target, const char *json,
                            const struct envelope *envelope)
 {
     return guards_refusal(&target->stopped, json, envelope);
+}
+
+void target_ask(struct target *target, const char *command, const char *arguments,
+                int64_t timeout_ms, link_answer_fn fn, void *arg)
+{
+    if (text_equal(command, "continue")) {
+        thread_set_resume_all(&target->stopped);
+        thread_set_resume_all(&target->stepping);
+    }
+    link_ask(target->link, command, arguments, timeout_ms, fn, arg);
 }
 
 void target_run(struct target *target, bool filters_set)
@@ -392,7 +402,7 @@ void target_leave(struct target *target, bool kill)
              0, NULL, NULL);
 }
 
-bool target_take_pending(struct target *target, struct pending *out)
+bool target_take_pending(struct target *target, const void *owner, struct pending *out)
 {
-    return link_take_pending(target->link, out);
+    return link_take_pending(target->link, owner, out);
 }

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "dap/envelope.h"
 #include "dap/seqmap.h"
+#include "relay/link.h"
 #include "relay/loop.h"
 
 #include <stdbool.h>
@@ -57,9 +58,10 @@ void target_destroy(struct target **target);
 enum target_state target_state(const struct target *target);
 bool target_has_stopped(const struct target *target);
 
-/* Passes a client's request on. The caller has checked the rules and target_refusal(). */
-void target_forward(struct target *target, struct client_seq client, const char *json, size_t len,
-                    const struct envelope *envelope);
+/* Passes a client's request on; `owner` (not NULL) comes back in `pending`. The caller has checked
+ * the rules and target_refusal(). */
+void target_forward(struct target *target, void *owner, struct client_seq client, const char *json,
+                    size_t len, const struct envelope *envelope);
 
 /* Why debugpy must not get this request now (static text: it would never answer), or NULL. */
 const char *target_refusal(const struct target *target, const char *json,
@@ -69,9 +71,14 @@ const char *target_refusal(const struct target *target, const char *json,
  * configurationDone. Stops that are true then follow as events. */
 void target_run(struct target *target, bool filters_set);
 
+/* Sends a request of the relay's own; see link_ask(). Threads that a `continue` lets go count as
+ * running from here on. */
+void target_ask(struct target *target, const char *command, const char *arguments,
+                int64_t timeout_ms, link_answer_fn fn, void *arg);
+
 /* Says goodbye; the task goes on unless `kill`. on_gone follows, at the latest after 3 s. */
 void target_leave(struct target *target, bool kill);
 
-bool target_take_pending(struct target *target, struct pending *out);
+bool target_take_pending(struct target *target, const void *owner, struct pending *out);
 
 #endif
