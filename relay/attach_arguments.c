@@ -132,14 +132,22 @@ static const struct own_member {
     const char *name;
     int (*read)(struct attach_arguments *out, const char *json, struct span value, struct err *err);
 } own_members[] = {
-    {"address", read_address}, {"task", read_task},
-    {"connect", read_connect}, {"subProcess", read_sub_process},
-    {"kill", read_kill},       {"noTune", read_no_tune},
-    {"token", read_token},     {"role", read_role},
-    {"takeOver", read_take_over}, {"onDisconnect", read_on_disconnect},
-    {"relay", ignore},         {"justMyCode", ignore},
-    {"host", ignore},          {"port", ignore},
-    {"listen", ignore},        {"processId", ignore},
+    {"address", read_address},
+    {"task", read_task},
+    {"connect", read_connect},
+    {"subProcess", read_sub_process},
+    {"kill", read_kill},
+    {"noTune", read_no_tune},
+    {"token", read_token},
+    {"role", read_role},
+    {"takeOver", read_take_over},
+    {"onDisconnect", read_on_disconnect},
+    {"relay", ignore},
+    {"justMyCode", ignore},
+    {"host", ignore},
+    {"port", ignore},
+    {"listen", ignore},
+    {"processId", ignore},
     {"subProcessId", ignore},
 };
 

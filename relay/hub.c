@@ -382,12 +382,60 @@ static void on_target_response(void *arg, const struct pending *pending, const c
     buf_free(&trimmed);
 }
 
+/* --- messages in parts --- */
+
+/* Who takes a message in parts: the one who asked, or the only client. */
+static struct member *large_member(const struct hub *hub, const struct pending *pending,
+                                   const struct envelope *envelope)
+{
+    struct member *only = hub->members;
+    if (pending)
+        return pending->owner;
+    if (!only || only->next || is_replayed(envelope->name))
+        return NULL;
+    return only;
+}
+
+static bool on_large_begin(void *arg, const struct pending *pending, const char *head,
+                           size_t head_len, size_t total, const struct envelope *envelope)
+{
+    struct hub *hub = arg;
+    struct member *member = large_member(hub, pending, envelope);
+    if (!member || !member->ops->large_begin ||
+        !member->ops->large_begin(member->arg, pending, head, head_len, total, envelope))
+        return false;
+    size_t own;
+    if (pending)
+        take_trim(member, pending->client.value, &own);
+    hub->large = member;
+    return true;
+}
+
+static void on_large_part(void *arg, const char *bytes, size_t len)
+{
+    struct hub *hub = arg;
+    if (hub->large)
+        hub->large->ops->large_part(hub->large->arg, bytes, len);
+}
+
+static void on_large_end(void *arg, bool whole)
+{
+    struct hub *hub = arg;
+    struct member *member = hub->large;
+    hub->large = NULL;
+    if (member)
+        member->ops->large_end(member->arg, whole);
+}
+
 static const struct target_ops target_ops = {
     .on_ready = on_target_ready,
     .on_failed = on_target_failed,
     .on_event = on_target_event,
     .on_response = on_target_response,
     .on_gone = on_target_gone,
+    .large_begin = on_large_begin,
+    .large_part = on_large_part,
+    .large_end = on_large_end,
 };
 
 /* --- life --- */
@@ -634,6 +682,12 @@ const char *hub_take_over(struct member *member)
     if (member->hub->driver != member)
         set_driver(member->hub, member);
     return NULL;
+}
+
+void hub_read_enable(struct hub *hub, bool enable)
+{
+    if (!hub->over)
+        target_read_enable(hub->target, enable);
 }
 
 /* --- for the owner --- */

@@ -21,7 +21,7 @@ struct entry {
     struct entry *next;
     struct hubs *hubs;
     struct hub *hub;
-    bool warned; /* --max-hold is near */
+    bool warned;    /* --max-hold is near */
     bool by_itself; /* opened with no client */
 };
 

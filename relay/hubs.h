@@ -1,4 +1,5 @@
-/* The debuggees that a relay is attached to, one hub for each. Everything runs on the loop's thread.
+/* The debuggees that a relay is attached to, one hub for each. Everything runs on the loop's
+ * thread.
  */
 #ifndef RAYDBG_RELAY_HUBS_H
 #define RAYDBG_RELAY_HUBS_H
@@ -31,8 +32,8 @@ enum hub_hold hubs_hold(const struct hubs *hubs);
 
 /* The live hub of this pause's worker, or NULL. */
 struct hub *hubs_find(const struct hubs *hubs, const struct pause *pause);
-/* The same; opens one if there is none. `initialize`, `attach` and the flags of `target` are for the
- * debuggee if it is the first; loop, host and port are filled in. */
+/* The same; opens one if there is none. `initialize`, `attach` and the flags of `target` are for
+ * the debuggee if it is the first; loop, host and port are filled in. */
 struct hub *hubs_get(struct hubs *hubs, const struct pause *pause,
                      const struct target_options *target);
 /* The same with arguments of the relay's own, for who has no client. */

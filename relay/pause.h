@@ -46,8 +46,8 @@ struct pause {
     size_t candidate_count;
     char *file; /* NULL until somebody attached, but for pdb */
     int64_t line;
-    /* What a relay knows of a pause that it holds: why it stopped (DAP's word; NULL while it runs), how
-     * many clients it has, which one drives (NULL: none), since when (epoch; 0: not held). */
+    /* What a relay knows of a pause that it holds: why it stopped (DAP's word; NULL while it runs),
+     * how many clients it has, which one drives (NULL: none), since when (epoch; 0: not held). */
     char *reason;
     int64_t clients;
     char *driver;

@@ -92,8 +92,8 @@ static void say_goodbye(struct session *session, enum hub_leave how)
         text = mem_format("raydbg: the worker of %s is ended (--kill)\n", title);
     else if (hubs && (how == HUB_LEAVE || !hub_drives(&session->place)) &&
              (hubs_hold(hubs) != HUB_NEVER || hub_members(session->place.hub) > 1))
-        text = mem_format("raydbg: %s stays held by %s; release it with: raydbg release %s\n", title,
-                          hubs_name(hubs), *id ? id : "TASK");
+        text = mem_format("raydbg: %s stays held by %s; release it with: raydbg release %s\n",
+                          title, hubs_name(hubs), *id ? id : "TASK");
     else
         text = mem_format("raydbg: %s goes on; its next breakpoint() waits again\n", title);
     client_say(&session->client, "console", text);
@@ -262,9 +262,9 @@ static void refuse_set(struct session *session, const char *json, const struct e
 /* What an audit log wants to know of; without what was evaluated or set. */
 static void note_act(struct session *session, const char *command, const char *refusal)
 {
-    static const char *const acts[] = {"evaluate", "setVariable", "setExpression", "continue",
-                                       "next",     "stepIn",      "stepOut",       "pause",
-                                       "goto"};
+    static const char *const acts[] = {"evaluate", "setVariable", "setExpression",
+                                       "continue", "next",        "stepIn",
+                                       "stepOut",  "pause",       "goto"};
     for (size_t i = 0; i < sizeof acts / sizeof *acts; i++)
         if (text_equal(command, acts[i]))
             session_act(session, refusal ? "refused" : command, refusal ? command : "");

@@ -61,8 +61,8 @@ void session_receive(struct session *session, const char *json, size_t len);
 /* The client's byte stream is broken (a bad header): says so to the client, then ends. */
 void session_broken(struct session *session, const char *problem);
 
-/* The client is gone without a word; the pause is held if it is a relay's, else the task goes on, as
- * it does with debugpy itself. on_end() runs when the debuggee's side is done, too. */
+/* The client is gone without a word; the pause is held if it is a relay's, else the task goes on,
+ * as it does with debugpy itself. on_end() runs when the debuggee's side is done, too. */
 void session_client_gone(struct session *session);
 
 /* True once session_broken() has run, also from session_receive() for what is no DAP message. */

@@ -223,8 +223,8 @@ static bool on_large_begin(void *arg, const struct pending *pending, const char 
         return false;
     if (pending ? is_rewritten(pending->command) : is_hidden(session, head, envelope))
         return false;
-    splice_seq(head, head_len, envelope, ++session->client.seq,
-               pending ? pending->client.value : 0, &own);
+    splice_seq(head, head_len, envelope, ++session->client.seq, pending ? pending->client.value : 0,
+               &own);
     session->ops->on_large(session->arg, total - head_len + own.len);
     session->ops->on_part(session->arg, own.data, own.len);
     buf_free(&own);
