@@ -6,6 +6,7 @@
 #include "relay/place.h"
 #include "relay/roles.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
