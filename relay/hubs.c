@@ -16,6 +16,7 @@ struct failure {
     char *host;
     uint16_t port;
     int64_t until_us;
+    char *problem;
 };
 
 struct entry {
@@ -55,24 +56,23 @@ enum hub_hold hubs_hold(const struct hubs *hubs)
 
 /* --- life of a hub --- */
 
-static void note_failure(struct hubs *hubs, const struct pause *pause)
+static void note_failure(struct hubs *hubs, const struct pause *pause, const struct err *err)
 {
     struct failure *failure = mem_alloc(sizeof *failure);
     *failure = (struct failure){hubs->failures, mem_string(pause->host), pause->port,
-                                loop_now_us() + (int64_t)RETRY_MS * 1000};
+                                loop_now_us() + (int64_t)RETRY_MS * 1000, mem_string(err->what)};
     hubs->failures = failure;
 }
 
 static void failure_free(struct failure *failure)
 {
     free(failure->host);
+    free(failure->problem);
     free(failure);
 }
 
-/* Whether attaching to it has failed lately. */
-static bool has_failed(struct hubs *hubs, const struct pause *pause)
+static void forget_failures(struct hubs *hubs)
 {
-    bool found = false;
     for (struct failure **at = &hubs->failures; *at;) {
         struct failure *failure = *at;
         if (failure->until_us <= loop_now_us()) {
@@ -80,10 +80,16 @@ static bool has_failed(struct hubs *hubs, const struct pause *pause)
             failure_free(failure);
             continue;
         }
-        found = found || (failure->port == pause->port && text_equal(failure->host, pause->host));
         at = &failure->next;
     }
-    return found;
+}
+
+const char *hubs_failure(const struct hubs *hubs, const struct pause *pause)
+{
+    for (const struct failure *at = hubs->failures; at; at = at->next)
+        if (at->port == pause->port && text_equal(at->host, pause->host))
+            return at->problem;
+    return NULL;
 }
 
 static void sweep(void *arg)
@@ -99,7 +105,7 @@ static void sweep(void *arg)
         const struct err *problem = hub_problem(entry->hub);
         if (problem->code && entry->by_itself) {
             log_warn("%s", problem->what);
-            note_failure(hubs, hub_pause(entry->hub));
+            note_failure(hubs, hub_pause(entry->hub), problem);
         }
         *at = entry->next;
         hub_destroy(&entry->hub);
@@ -224,6 +230,7 @@ static void tick(void *arg)
 {
     struct hubs *hubs = arg;
     hubs->tick = timer_start(hubs->options.loop, TICK_MS, tick, hubs);
+    forget_failures(hubs);
     for (struct entry *entry = hubs->first, *next; entry; entry = next) {
         next = entry->next;
         if (hubs->options.max_hold_ms && hub_is_held(entry->hub))
@@ -316,7 +323,7 @@ void hubs_update(struct hubs *hubs, const struct pause_list *cluster)
         if (hub)
             hub_update_pause(hub, pause);
         else if (hubs->options.hold == HUB_ON_PAUSE && pause->state == PAUSE_WAITING &&
-                 pause->debugger == PAUSE_DEBUGPY && !has_failed(hubs, pause))
+                 pause->debugger == PAUSE_DEBUGPY && !hubs_failure(hubs, pause))
             hubs_hold_pause(hubs, pause);
     }
 }

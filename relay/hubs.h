@@ -39,6 +39,9 @@ struct hub *hubs_get(struct hubs *hubs, const struct pause *pause,
 /* The same with arguments of the relay's own, for who has no client. */
 struct hub *hubs_hold_pause(struct hubs *hubs, const struct pause *pause);
 
+/* Why attaching to it of the relay's own accord failed lately (borrowed), or NULL. */
+const char *hubs_failure(const struct hubs *hubs, const struct pause *pause);
+
 /* Steps through the live ones: start with NULL. */
 struct hub *hubs_next(const struct hubs *hubs, const struct hub *after);
 size_t hubs_count(const struct hubs *hubs);
