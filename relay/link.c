@@ -349,10 +349,10 @@ void link_destroy(struct link **link)
         link_free(it);
 }
 
-void link_forward(struct link *link, struct client_seq client, const char *json, size_t len,
-                  const struct envelope *envelope)
+void link_forward(struct link *link, void *owner, struct client_seq client, const char *json,
+                  size_t len, const struct envelope *envelope)
 {
-    struct upstream_seq seq = seqmap_add(link->pending, link, client, envelope->name, NULL);
+    struct upstream_seq seq = seqmap_add(link->pending, owner, client, envelope->name, NULL);
     struct buf out = {0};
     buf_reserve(&out, len + FRAME_HEADER_ROOM);
     splice_seq(json, len, envelope, seq.value, 0, &out);
@@ -399,7 +399,7 @@ bool link_is_open(const struct link *link)
     return !link->closed;
 }
 
-bool link_take_pending(struct link *link, struct pending *out)
+bool link_take_pending(struct link *link, const void *owner, struct pending *out)
 {
-    return seqmap_take_oldest(link->pending, link, false, out);
+    return seqmap_take_oldest(link->pending, owner, false, out);
 }

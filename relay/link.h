@@ -54,9 +54,10 @@ size_t link_queued(const struct link *link);
  * on_close comes behind it. Enabling delivers nothing from within. */
 void link_read_enable(struct link *link, bool enable);
 
-/* Sends a client's request under a seq of the link's own; every other byte stays. */
-void link_forward(struct link *link, struct client_seq client, const char *json, size_t len,
-                  const struct envelope *envelope);
+/* Sends a client's request under a seq of the link's own; every other byte stays. `owner` (not
+ * NULL) comes back in `pending`. */
+void link_forward(struct link *link, void *owner, struct client_seq client, const char *json,
+                  size_t len, const struct envelope *envelope);
 
 /* `json` is NULL if no answer came in time or the link died. */
 typedef void (*link_answer_fn)(void *arg, const char *json, size_t len,
@@ -69,7 +70,8 @@ void link_ask(struct link *link, const char *command, const char *arguments, int
 /* False once the stream is closed or broken, also while link_ask()'s callbacks are told so. */
 bool link_is_open(const struct link *link);
 
-/* Takes the oldest forwarded request without an answer; false if there is none. */
-bool link_take_pending(struct link *link, struct pending *out);
+/* Takes the oldest forwarded request of `owner` without an answer; false if there is none. An
+ * answer that still comes is dropped. */
+bool link_take_pending(struct link *link, const void *owner, struct pending *out);
 
 #endif
