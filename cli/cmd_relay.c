@@ -106,6 +106,8 @@ static int check(struct request *request)
     return ERR_NONE;
 }
 
+enum { KEEP_MS = 24 * 3600 * 1000 };
+
 struct running {
     struct loop *loop;
     bool hurried; /* a second signal */
@@ -142,6 +144,10 @@ static void say_ready(const struct relay *relay, const struct relay_options *opt
     if (cluster)
         fprintf(stderr, "cluster %s; raydbg list, attach and dap find this relay by themselves\n",
                 cluster_address(cluster)->text);
+    size_t taken = relay_taken_over(relay);
+    if (taken)
+        fprintf(stderr, "took over %zu held pause%s of the relay before\n", taken,
+                taken == 1 ? "" : "s");
     fputs("ready\n", stderr);
 }
 
@@ -173,7 +179,20 @@ static struct cluster *open_cluster(struct loop *loop, const struct request *req
     return cluster_create(loop, &address, err);
 }
 
-static int run(const struct request *request, const struct auth *auth)
+/* What happens to the held pauses now that the relay ends. */
+static void leave_keeper(struct keeper **keeper, const struct request *request)
+{
+    int pid = *keeper ? keeper_pid(*keeper) : 0;
+    size_t held = *keeper ? keeper_leave(keeper) : 0;
+    if (held)
+        fprintf(stderr,
+                "%zu %s: process %d keeps the connection%s for %s\n"
+                "  raydbg relay takes over again; to let them go, end that process\n",
+                held, held == 1 ? "task stays held" : "tasks stay held", pid, held == 1 ? "" : "s",
+                request->max_hold ? request->max_hold : "24 h");
+}
+
+static int run(const struct request *request, const struct auth *auth, struct keeper *keeper)
 {
     static const char *const local[] = {"127.0.0.1:4713", "[::1]:4713"};
     struct err err;
@@ -204,6 +223,7 @@ static int run(const struct request *request, const struct auth *auth)
                 .max_body = (size_t)request->body,
             },
         .cluster = cluster,
+        .keeper = keeper,
         .hold = request->hold_when,
         .max_hold_ms = request->max_hold_ms,
         .tune = request->tune,
@@ -216,6 +236,22 @@ static int run(const struct request *request, const struct auth *auth)
     return code;
 }
 
+/* Before anything that starts a thread. */
+static int start_keeper(const struct request *request, struct keeper **keeper, struct err *err)
+{
+    if (request->hold_when == HUB_NEVER)
+        return 0;
+    if (auth_make_state_directory(err) != 0)
+        return -1;
+    char *name = mem_format("keeper-%s.sock", request->name);
+    char *path = auth_state_path(name);
+    *keeper = keeper_start(path, request->max_hold_ms ? request->max_hold_ms : KEEP_MS,
+                           request->upgrade, err);
+    free(path);
+    free(name);
+    return *keeper ? 0 : -1;
+}
+
 static int start(struct request *request)
 {
     struct err err;
@@ -223,7 +259,10 @@ static int start(struct request *request)
     struct auth *auth = request->token ? auth_create_open() : auth_create(&options, &err);
     if (!auth)
         return command_fail(&err);
-    int code = run(request, auth);
+    struct keeper *keeper = NULL;
+    int code =
+        start_keeper(request, &keeper, &err) == 0 ? run(request, auth, keeper) : command_fail(&err);
+    leave_keeper(&keeper, request);
     auth_destroy(&auth);
     return code;
 }
