@@ -98,7 +98,7 @@ def test_a_client_that_vanishes_leaves_the_task_held(adapter, hub, kind, how):
 
 
 def test_a_client_that_vanishes_with_a_request_pending(adapter, hub):
-    adapter.on["evaluate"] = slow_evaluate = []
+    slow_evaluate = []
 
     def evaluate(connection, request):
         slow_evaluate.append((connection, request))
