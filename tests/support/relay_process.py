@@ -151,7 +151,7 @@ class RelayProcess:
             if entry.isdigit() and int(entry) not in (self.process.pid, self.pid):
                 with contextlib.suppress(OSError):
                     if (mark in Path(f"/proc/{entry}/environ").read_bytes().split(b"\0")
-                            and Path(f"/proc/{entry}/exe").resolve() == Path(self.binary).resolve()):
+                            and os.path.basename(os.readlink(f"/proc/{entry}/exe")).startswith("raydbg")):
                         pids.append(int(entry))
         return pids
 
@@ -349,11 +349,10 @@ class _Closing:
 class ClientProcess:
     """An attached client in a process of its own, to be stopped and killed. It has seen its first stop."""
 
-    def __init__(self, relay, kind="tcp", adapter=None, **arguments):
+    def __init__(self, relay, kind="tcp", adapter=None, popen=subprocess.Popen, **arguments):
         what = {"address": relay.address, "kind": kind, "token": relay.token,
                 "arguments": relay.attach_arguments(kind, adapter, **arguments)}
-        self.process = subprocess.Popen([sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True)
+        self.process = popen([sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.process.stdin.write(json.dumps(what) + "\n")
         self.process.stdin.flush()
         self.stop = json.loads(self.process.stdout.readline() or "null")
