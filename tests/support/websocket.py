@@ -7,7 +7,7 @@ import struct
 import threading
 import time
 
-from dap_client import frame
+from dap_client import SocketTransport, frame
 
 TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
 
@@ -145,9 +145,15 @@ class WebSocketTransport:
     def __init__(self, websocket):
         self.websocket = websocket
         self.sock = websocket.sock
+        self.was_reset = False
 
     def read(self, size):
-        message = self.websocket.receive()
+        try:
+            message = self.websocket.receive()
+        except OSError:
+            if not self.was_reset:
+                raise
+            return b""
         return b"" if message is None else frame(message)
 
     def write(self, data):
@@ -174,7 +180,6 @@ class WebSocketTransport:
 
     def reset(self):
         """Ends the connection with RST."""
-        from dap_client import SocketTransport
         SocketTransport.reset(self)
 
 
