@@ -136,13 +136,13 @@ static int take_repeated(struct request *request, int argc, char **argv)
 static int read_options(struct request *request, int argc, char **argv, int *code)
 {
     const struct option_spec specs[] = {
-        {"address", 0, OPTION_STRING, NULL, &request->address},
-        {"connect", 0, OPTION_STRING, NULL, &request->connect},
-        {"no-tune", 0, OPTION_FLAG, &request->tune, NULL},
-        {"kill", 0, OPTION_FLAG, &request->kill, NULL},
-        {"strict", 0, OPTION_FLAG, &request->strict, NULL},
-        {"echo", 0, OPTION_FLAG, &request->echo, NULL},
-        {"quiet", 'q', OPTION_FLAG, &request->quiet, NULL},
+        {"address", 0, OPTION_STRING, NULL, &request->address, NULL},
+        {"connect", 0, OPTION_STRING, NULL, &request->connect, NULL},
+        {"no-tune", 0, OPTION_FLAG, &request->tune, NULL, NULL},
+        {"kill", 0, OPTION_FLAG, &request->kill, NULL, NULL},
+        {"strict", 0, OPTION_FLAG, &request->strict, NULL, NULL},
+        {"echo", 0, OPTION_FLAG, &request->echo, NULL, NULL},
+        {"quiet", 'q', OPTION_FLAG, &request->quiet, NULL, NULL},
     };
     int operands = 0;
     bool done = false;

@@ -149,10 +149,10 @@ int cmd_dap(int argc, char **argv)
     int operands;
     struct err err;
     const struct option_spec specs[] = {
-        {"address", 'a', OPTION_STRING, NULL, &address},
-        {"connect", 0, OPTION_STRING, NULL, &connect},
-        {"no-tune", 0, OPTION_FLAG, &tune, NULL},
-        {"kill", 0, OPTION_FLAG, &kill, NULL},
+        {"address", 'a', OPTION_STRING, NULL, &address, NULL},
+        {"connect", 0, OPTION_STRING, NULL, &connect, NULL},
+        {"no-tune", 0, OPTION_FLAG, &tune, NULL, NULL},
+        {"kill", 0, OPTION_FLAG, &kill, NULL, NULL},
     };
     if (!options_parse("dap", specs, sizeof specs / sizeof *specs, argc, argv, &operands, &done))
         return ERR_USAGE;

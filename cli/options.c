@@ -1,5 +1,6 @@
 #include "cli/options.h"
 
+#include "base/mem.h"
 #include "base/text.h"
 #include "cli/command.h"
 
@@ -72,6 +73,12 @@ static void unknown_option(const struct parser *parser, const char *name, size_t
         command_usage(parser->command, "unknown option --%.*s", (int)len, name);
 }
 
+static void add_item(struct option_list *list, const char *value)
+{
+    list->items = mem_resize(list->items, list->count + 1, sizeof *list->items);
+    list->items[list->count++] = value;
+}
+
 /* Takes the option at argv[*at] with its value, which may be the next word. */
 static bool take(const struct parser *parser, const struct option_spec *spec, const char *value,
                  int argc, char **argv, int *at)
@@ -90,7 +97,10 @@ static bool take(const struct parser *parser, const struct option_spec *spec, co
         command_usage(parser->command, "--%s needs a value", spec->name);
         return false;
     }
-    *spec->value = value;
+    if (spec->kind == OPTION_LIST)
+        add_item(spec->list, value);
+    else
+        *spec->value = value;
     return true;
 }
 

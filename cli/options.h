@@ -5,14 +5,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum option_kind { OPTION_FLAG, OPTION_STRING };
+enum option_kind { OPTION_FLAG, OPTION_STRING, OPTION_LIST };
+
+/* The values of an option that may be given several times. */
+struct option_list {
+    const char **items; /* the caller frees; they point into argv */
+    size_t count;
+};
 
 struct option_spec {
     const char *name; /* long name without dashes */
     char letter;      /* or 0 */
     enum option_kind kind;
-    bool *flag;         /* OPTION_FLAG: set to true, or to false by "no-" in the name */
-    const char **value; /* OPTION_STRING: points into argv */
+    bool *flag;               /* OPTION_FLAG: set to true, or to false by "no-" in the name */
+    const char **value;       /* OPTION_STRING: points into argv */
+    struct option_list *list; /* OPTION_LIST */
 };
 
 /* Parses argv[1…]: "--name value", "--name=value", "-x value", "--" ends options; operands may

@@ -39,6 +39,7 @@ struct cluster {
     struct err err; /* of this refresh; code 0 for none */
     bool version_known, actors_known, nodes_known, jobs_known;
     struct waiter *waiters;
+    struct waiter *told; /* those whose refresh has ended, while they are told */
     struct fate_question *fates;
 };
 
@@ -261,19 +262,20 @@ static void tell_fates(struct cluster *cluster)
 
 static void finish(struct cluster *cluster)
 {
-    struct waiter *waiters = cluster->waiters;
     struct err err = cluster->err;
     cluster->stage = STAGE_IDLE;
+    cluster->told = cluster->waiters;
     cluster->waiters = NULL;
     if (!err.code) {
         view_drop_tasks(&cluster->view);
         pause_list_clear(&cluster->pauses);
         view_pauses(&cluster->view, &cluster->pauses);
     }
-    while (waiters) {
-        struct waiter *waiter = waiters;
-        waiters = waiter->next;
-        waiter->fn(waiter->arg, err.code ? &err : NULL);
+    while (cluster->told) {
+        struct waiter *waiter = cluster->told;
+        cluster->told = waiter->next;
+        if (waiter->fn)
+            waiter->fn(waiter->arg, err.code ? &err : NULL);
         free(waiter);
     }
 }
@@ -345,6 +347,15 @@ void cluster_refresh(struct cluster *cluster, cluster_done_fn fn, void *arg)
     cluster->stage = STAGE_WORKERS;
     cluster->err = (struct err){0};
     ask_workers(cluster);
+}
+
+void cluster_refresh_cancel(struct cluster *cluster, const void *arg)
+{
+    struct waiter *lists[] = {cluster->waiters, cluster->told};
+    for (size_t i = 0; i < 2; i++)
+        for (struct waiter *waiter = lists[i]; waiter; waiter = waiter->next)
+            if (waiter->arg == arg)
+                waiter->fn = NULL;
 }
 
 const struct pause_list *cluster_pauses(const struct cluster *cluster)

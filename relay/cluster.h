@@ -30,6 +30,9 @@ const struct address *cluster_address(const struct cluster *cluster);
 typedef void (*cluster_done_fn)(void *arg, const struct err *err);
 void cluster_refresh(struct cluster *cluster, cluster_done_fn fn, void *arg);
 
+/* The callbacks with this `arg` do not run any more. */
+void cluster_refresh_cancel(struct cluster *cluster, const void *arg);
+
 /* The state after the last refresh; valid until the next one ends. */
 const struct pause_list *cluster_pauses(const struct cluster *cluster);
 const struct cluster_facts *cluster_facts(const struct cluster *cluster);
