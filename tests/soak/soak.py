@@ -102,9 +102,9 @@ class RayTask:
 
 
 class Soak:
-    def __init__(self, start_relay, tasks, seed, quiet_every=20.0, check_rss=True):
+    def __init__(self, start_relay, tasks, seed, quiet_every=20.0, check_rss=True, without=()):
         self.start_relay, self.tasks, self.check_rss = start_relay, tasks, check_rss
-        self.random = random.Random(seed)
+        self.random, self.without = random.Random(seed), without
         self.relay = start_relay()
         self.clients = []  # (client, task, role asked for)
         self.counts = collections.Counter()
@@ -123,7 +123,8 @@ class Soak:
         end = time.monotonic() + seconds
         for task in self.tasks:
             self.join(task)
-        names, weights = list(self.ACTIONS), list(self.ACTIONS.values())
+        names = [name for name in self.ACTIONS if name not in self.without]
+        weights = [self.ACTIONS[name] for name in names]
         while time.monotonic() < end:
             name = self.random.choices(names, weights)[0]
             self.act(name)
@@ -353,14 +354,14 @@ class Soak:
                 f"{self.requests} requests, each answered once; RSS between quiet moments: at most +{self.growth / MIB:.2f} MiB")
 
 
-def soak_fake(seconds, seed, binary, check_rss=True, tasks=4):
+def soak_fake(seconds, seed, binary, check_rss=True, without=(), tasks=4):
     """Runs the soak on fake adapters; returns its numbers, or raises Violation."""
     def start(*arguments, **options):
         return RelayProcess("--allow-connect", *arguments, binary=binary, **options)
-    return _run(Soak(start, [FakeTask(n + 1) for n in range(tasks)], seed, min(20.0, seconds / 4), check_rss), seconds)
+    return _run(Soak(start, [FakeTask(n + 1) for n in range(tasks)], seed, min(20.0, seconds / 4), check_rss, without), seconds)
 
 
-def soak_ray(seconds, seed, binary):
+def soak_ray(seconds, seed, binary, without=()):
     """The same on tasks of a real Ray."""
     from cluster import Cluster, Spec, line_of
     program = HERE / "walks.py"
@@ -376,7 +377,7 @@ def soak_ray(seconds, seed, binary):
                 return cluster.popen(argv, env=env, stderr=stderr, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
             return RelayProcess(*arguments, binary=binary, popen=popen, connect=cluster.connect, address=cluster.head(),
                                 **options)
-        return _run(Soak(start, tasks, seed, min(20.0, seconds / 4)), seconds)
+        return _run(Soak(start, tasks, seed, min(20.0, seconds / 4), without=without), seconds)
 
 
 def _run(soak, seconds):
@@ -396,16 +397,18 @@ def main():
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--seed", type=int, default=None, help="default: another one each time; it is printed")
     parser.add_argument("--ray", action="store_true", help="on a real two-node Ray")
+    parser.add_argument("--without", default="", help=f"leave out these, with commas: {', '.join(Soak.ACTIONS)}")
     parser.add_argument("--asan", action="store_true", help="the sanitized binary; RSS is not checked then")
     options = parser.parse_args()
     seed = random.SystemRandom().randrange(1 << 30) if options.seed is None else options.seed
     binary = raydbg_path() if options.asan else release_path()
+    without = options.without.split(",")
     print(f"soak: seed {seed}, {options.seconds:.0f} s, {binary}", flush=True)
     try:
         if options.ray:
-            print(soak_ray(options.seconds, seed, binary))
+            print(soak_ray(options.seconds, seed, binary, without))
         else:
-            print(soak_fake(options.seconds, seed, binary, check_rss=not options.asan))
+            print(soak_fake(options.seconds, seed, binary, not options.asan, without))
     except Violation as violation:
         sys.exit(f"VIOLATION (seed {seed}): {violation}")
     print("0 violations")
