@@ -541,12 +541,15 @@ def test_release_through_http(adapter, hub):
     wait_until(lambda: not (hub.pause() or {}).get("held"), 5, "not held any more")
 
 
-def test_hold_and_continue_through_http(adapter, hub):
+def test_hold_and_continue_through_http(adapter, run_relay):
+    hub = run_relay("--hold", "never")
+    first = hub.join()
+    first.stopped()
     assert hub.post("hold").status == 200
-    wait_until(lambda: (hub.pause() or {}).get("held"), 10, "held")
+    first.disconnect()
     assert_held(adapter)
     pause = hub.pause()
-    assert pause["clients"] == 0 and pause["held_since"] and pause["reason"] == "breakpoint", pause
+    assert pause["held"] and pause["clients"] == 0 and pause["held_since"] and pause["reason"] == "breakpoint", pause
     assert hub.post("continue").status == 200
     adapter.wait_request("continue")
     assert not adapter.requests("disconnect") and not adapter.connection().ended.is_set()

@@ -93,9 +93,11 @@ class RelayProcess:
         self.connect_to = connect or (lambda host, port: socket.create_connection((host, port), timeout=20))
         self.own_state = state is None
         self.state = Path(state or tempfile.mkdtemp(prefix="rr-", dir="/tmp"))
+        # Without an address, and with one that cannot be used, the relay has no cluster; it would look for one itself.
+        address = address or ("ray://none:1" if "--allow-connect" in self.arguments else "127.0.0.1:1")
         # The home's path tells this relay's keeper from others'.
         self.env = {"HOME": str(self.state), "XDG_STATE_HOME": str(self.state / "s"),
-                    "RAY_ADDRESS": address or "127.0.0.1:1", **sanitizers.ENV, **(env or {})}
+                    "RAY_ADDRESS": address, **sanitizers.ENV, **(env or {})}
         self.process = None
         self.addresses = []
         self.clients = []
