@@ -5,6 +5,8 @@
 #define RAYDBG_RELAY_HUB_H
 
 #include "relay/breakpoints.h"
+#include "relay/hub_snapshot.h"
+#include "relay/keeper.h"
 #include "relay/pause.h"
 #include "relay/stops.h"
 #include "relay/target.h"
@@ -23,6 +25,7 @@ struct hub_options {
     const struct pause *pause;
     enum hub_hold hold;
     bool shared; /* a relay's: clients are told their role, and where it stands is looked up */
+    struct keeper *keeper; /* has a hand on the connection once the task runs or stands; or NULL */
 };
 
 /* What the owner, the relay, is told. All may be NULL. */
@@ -92,7 +95,12 @@ enum hub_leave {
 /* --- */
 
 struct hub *hub_open(const struct hub_options *options, const struct hub_ops *ops, void *arg);
-/* Members are told nothing: their places are empty. Closes the connection: debugpy resumes all. */
+/* Goes on with what an earlier relay has left in the keeper's hands. `fd` and `kept` are the hub's
+ * from here on; `options` has no pause and no target but for loop and tune. */
+struct hub *hub_adopt(const struct hub_options *options, struct kept *kept, int fd,
+                      struct hub_snapshot *snapshot, const struct hub_ops *ops, void *arg);
+/* Members are told nothing: their places are empty. Closes the connection: debugpy resumes all,
+ * unless it is in a keeper's hands. */
 void hub_destroy(struct hub **hub);
 
 /* on_ready follows, from within if the hub is attached already. */
