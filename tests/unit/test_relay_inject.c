@@ -62,8 +62,7 @@ static void rows_follow_the_options(void **state)
 /* By name, so that a row with the wrong condition shows. */
 static void named_rows(void **state)
 {
-    const struct inject_options plain = {.tune = false};
-    const struct inject_options full = {.tune = true, .sub_process = true};
+    const struct inject_options plain = {.tune = false}, full = {.tune = true, .sub_process = true};
     char *without = inject_expression(&plain), *with = inject_expression(&full);
     (void)state;
     static const char *const always[] = {"'guard'", "'breakpoint'", "'postmortem'"};

@@ -139,6 +139,8 @@ static void assert_log(struct fixture *it, const char *expected)
     assert_string_equal(it->log.data, expected);
 }
 
+static char owner; /* of the requests */
+
 static void run(struct fixture *it, int64_t ms)
 {
     int64_t until = loop_now_us() + ms * 1000;
@@ -154,7 +156,7 @@ static void forward(struct fixture *it, int64_t client_seq, const char *command)
     snprintf(text, sizeof text, "{\"seq\":%d,\"type\":\"request\",\"command\":\"%s\"}",
              (int)client_seq, command);
     assert_int_equal(envelope_read(&envelope, text, strlen(text), &problem), 0);
-    link_forward(it->link, (struct client_seq){client_seq}, text, strlen(text), &envelope);
+    link_forward(it->link, &owner, (struct client_seq){client_seq}, text, strlen(text), &envelope);
 }
 
 /* Reads what the link has sent: an end with unread bytes would be a reset. */
@@ -258,7 +260,7 @@ static void test_an_adopted_socket_that_is_at_its_end(void **state)
     it.peer = -1;
     assert_log(&it, "close(the debugger closed the connection) ");
     struct pending pending;
-    assert_true(link_take_pending(it.link, &pending));
+    assert_true(link_take_pending(it.link, &owner, &pending));
     assert_false(link_is_open(it.link));
     assert_int_equal(link_fd(it.link), -1);
     tear_down(&it);
@@ -305,7 +307,7 @@ static void test_large_messages_pass_in_order(void **state)
         assert_int_equal(it.large.len, LINK_LARGE + 1 + 3000000);
         assert_memory_equal(it.large.data + LINK_LARGE + 1, out.data + start + skip,
                             end - start - skip);
-        assert_false(link_take_pending(it.link, &pending));
+        assert_false(link_take_pending(it.link, &owner, &pending));
         tear_down(&it);
     }
     buf_free(&out);
@@ -353,9 +355,9 @@ static void test_death_inside_a_large_message(void **state)
     close(it.peer);
     it.peer = -1;
     assert_log(&it, "begin x@7:500000 end:cut close(the debugger closed the connection) ");
-    assert_true(link_take_pending(it.link, &pending)); /* only what was not begun */
+    assert_true(link_take_pending(it.link, &owner, &pending)); /* only what was not begun */
     assert_int_equal(pending.client.value, 8);
-    assert_false(link_take_pending(it.link, &pending));
+    assert_false(link_take_pending(it.link, &owner, &pending));
     buf_free(&out);
     tear_down(&it);
 }
