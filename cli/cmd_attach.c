@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/options.h"
+#include "cli/relay_options.h"
 #include "cli/terminal.h"
 #include "relay/address.h"
 
@@ -27,9 +28,13 @@ const char cmd_attach_details[] =
     "      --connect HOST:PORT a debugpy adapter itself: nothing is asked of the cluster\n"
     "      --no-tune           leave the worker's sockets and timers alone: slower steps\n"
     "\n"
+    "With a relay, which keeps the task stopped where it is when the console is left:\n"
+    "      --observe           look only: another client drives\n"
+    "      --take-over         drive, although another client does\n"
+    "      --let-go            let the task go on when the console is left\n" RELAY_OPTION_HELP "\n"
     "On a terminal it is a console with pdb's commands; help lists them, ^C pauses the task, ^D\n"
     "leaves it running. Without a terminal it runs the lines of stdin and prints plain text.\n"
-    "Whenever the console is left the task goes on, unless --kill was given.\n"
+    "Without a relay the task goes on whenever the console is left, unless --kill was given.\n"
     "\n"
     "  raydbg attach square\n"
     "  raydbg attach c2668a -e where -e locals\n"
@@ -43,7 +48,8 @@ struct request {
     const char *task;
     const char *address;
     const char *connect;
-    bool tune, kill, strict, quiet, echo;
+    struct relay_wish wish;
+    bool tune, kill, strict, quiet, echo, observe, take_over, let_go;
     const char **commands;
     size_t command_count;
     struct path_map *maps;
@@ -136,13 +142,17 @@ static int take_repeated(struct request *request, int argc, char **argv)
 static int read_options(struct request *request, int argc, char **argv, int *code)
 {
     const struct option_spec specs[] = {
-        {"address", 0, OPTION_STRING, NULL, &request->address, NULL},
-        {"connect", 0, OPTION_STRING, NULL, &request->connect, NULL},
-        {"no-tune", 0, OPTION_FLAG, &request->tune, NULL, NULL},
-        {"kill", 0, OPTION_FLAG, &request->kill, NULL, NULL},
-        {"strict", 0, OPTION_FLAG, &request->strict, NULL, NULL},
-        {"echo", 0, OPTION_FLAG, &request->echo, NULL, NULL},
-        {"quiet", 'q', OPTION_FLAG, &request->quiet, NULL, NULL},
+        {"address", 0, OPTION_STRING, NULL, &request->address},
+        {"connect", 0, OPTION_STRING, NULL, &request->connect},
+        {"no-tune", 0, OPTION_FLAG, &request->tune, NULL},
+        {"kill", 0, OPTION_FLAG, &request->kill, NULL},
+        {"strict", 0, OPTION_FLAG, &request->strict, NULL},
+        {"echo", 0, OPTION_FLAG, &request->echo, NULL},
+        {"quiet", 'q', OPTION_FLAG, &request->quiet, NULL},
+        {"observe", 0, OPTION_FLAG, &request->observe, NULL},
+        {"take-over", 0, OPTION_FLAG, &request->take_over, NULL},
+        {"let-go", 0, OPTION_FLAG, &request->let_go, NULL},
+        RELAY_OPTION_SPECS(request->wish),
     };
     int operands = 0;
     bool done = false;
@@ -158,6 +168,10 @@ static int read_options(struct request *request, int argc, char **argv, int *cod
     }
     if (operands > 1) {
         command_usage("attach", "one task at a time: '%s' is one too many", argv[2]);
+        return -1;
+    }
+    if (request->connect && request->wish.address) {
+        command_usage("attach", "--connect goes to an adapter itself: --relay is no use then");
         return -1;
     }
     request->task = operands ? argv[1] : NULL;
@@ -316,6 +330,22 @@ static int run_on_cluster(struct console_options *options, struct request *reque
     return code;
 }
 
+static int run_chosen(struct console_options *options, struct request *request,
+                      const struct relay_choice *choice)
+{
+    options->session.loop = choice->loop;
+    if (request->connect)
+        return console_run(options);
+    if (choice->found == RELAY_NONE) {
+        if (request->observe || request->take_over)
+            return command_usage("attach", "--observe and --take-over need a relay: there is none");
+        return run_on_cluster(options, request, &choice->cluster);
+    }
+    options->relay = &choice->relay;
+    options->session.task = request->task;
+    return console_run(options);
+}
+
 static int run(struct request *request)
 {
     struct console_options options = {
@@ -330,18 +360,21 @@ static int run(struct request *request)
         .strict = request->strict,
         .echo = request->echo,
         .quiet = request->quiet,
+        .observe = request->observe,
+        .take_over = request->take_over,
+        .let_go = request->let_go,
     };
-    struct address address = {0};
+    struct relay_choice choice = {0};
     struct err err;
-    if (!request->connect && address_find(&address, request->address, &err) != 0)
-        return command_fail(&err);
-    struct loop *loop = loop_create(text_starts(address.text, "https:"), &err);
-    if (!loop)
-        return command_fail(&err);
-    options.session.loop = loop;
-    int code =
-        request->connect ? console_run(&options) : run_on_cluster(&options, request, &address);
-    loop_destroy(&loop);
+    int code;
+    if (request->connect)
+        choice.loop = loop_create(false, &err);
+    if (request->connect ? !choice.loop
+                         : relay_choose(&choice, &request->wish, request->address, true, &err) != 0)
+        code = command_fail(&err);
+    else
+        code = run_chosen(&options, request, &choice);
+    relay_choice_clear(&choice);
     return code;
 }
 

@@ -89,15 +89,15 @@ int cmd_list(int argc, char **argv)
     struct err err;
     struct address address;
     const struct option_spec specs[] = {
-        {"address", 'a', OPTION_STRING, NULL, &given, NULL},
-        {"all", 'A', OPTION_FLAG, &request.select.all, NULL, NULL},
-        {"job", 0, OPTION_STRING, NULL, &request.select.job, NULL},
-        {"node", 0, OPTION_STRING, NULL, &request.select.node, NULL},
-        {"actor", 0, OPTION_STRING, NULL, &request.select.actor, NULL},
-        {"state", 0, OPTION_STRING, NULL, &state, NULL},
-        {"sort", 0, OPTION_STRING, NULL, &sort, NULL},
-        {"watch", 'w', OPTION_FLAG, &request.watch, NULL, NULL},
-        {"format", 'f', OPTION_STRING, NULL, &format, NULL},
+        {"address", 'a', OPTION_STRING, NULL, &given},
+        {"all", 'A', OPTION_FLAG, &request.select.all, NULL},
+        {"job", 0, OPTION_STRING, NULL, &request.select.job},
+        {"node", 0, OPTION_STRING, NULL, &request.select.node},
+        {"actor", 0, OPTION_STRING, NULL, &request.select.actor},
+        {"state", 0, OPTION_STRING, NULL, &state},
+        {"sort", 0, OPTION_STRING, NULL, &sort},
+        {"watch", 'w', OPTION_FLAG, &request.watch, NULL},
+        {"format", 'f', OPTION_STRING, NULL, &format},
     };
     if (!options_parse("list", specs, sizeof specs / sizeof *specs, argc, argv, &operands, &done))
         return ERR_USAGE;

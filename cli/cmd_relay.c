@@ -53,7 +53,8 @@ const char cmd_relay_details[] =
 
 /* What the command line says. */
 struct request {
-    struct option_list listen, origins, hosts;
+    const char *listen[OPTION_LIST_MAX + 1], *origins[OPTION_LIST_MAX + 1];
+    const char *hosts[OPTION_LIST_MAX + 1];
     const char *address, *hold, *max_hold, *token, *token_file, *observer_token_file;
     const char *tls_cert, *tls_key, *tls_client_ca;
     const char *max_sessions, *max_per_address, *max_body;
@@ -106,6 +107,8 @@ static int check(struct request *request)
     return ERR_NONE;
 }
 
+enum { KEEP_MS = 24 * 3600 * 1000 };
+
 struct running {
     struct loop *loop;
     bool hurried; /* a second signal */
@@ -142,6 +145,10 @@ static void say_ready(const struct relay *relay, const struct relay_options *opt
     if (cluster)
         fprintf(stderr, "cluster %s; raydbg list, attach and dap find this relay by themselves\n",
                 cluster_address(cluster)->text);
+    size_t taken = relay_taken_over(relay);
+    if (taken)
+        fprintf(stderr, "took over %zu held pause%s of the relay before\n", taken,
+                taken == 1 ? "" : "s");
     fputs("ready\n", stderr);
 }
 
@@ -164,6 +171,14 @@ static int serve(const struct relay_options *options, struct cluster *cluster)
     return ERR_NONE;
 }
 
+static size_t count(const char *const *list)
+{
+    size_t n = 0;
+    while (list[n])
+        n++;
+    return n;
+}
+
 static struct cluster *open_cluster(struct loop *loop, const struct request *request,
                                     struct err *err)
 {
@@ -173,7 +188,20 @@ static struct cluster *open_cluster(struct loop *loop, const struct request *req
     return cluster_create(loop, &address, err);
 }
 
-static int run(const struct request *request, const struct auth *auth)
+/* What happens to the held pauses now that the relay ends. */
+static void leave_keeper(struct keeper **keeper, const struct request *request)
+{
+    int pid = *keeper ? keeper_pid(*keeper) : 0;
+    size_t held = *keeper ? keeper_leave(keeper) : 0;
+    if (held)
+        fprintf(stderr,
+                "%zu %s: process %d keeps the connection%s for %s\n"
+                "  raydbg relay takes over again; to let them go, end that process\n",
+                held, held == 1 ? "task stays held" : "tasks stay held", pid, held == 1 ? "" : "s",
+                request->max_hold ? request->max_hold : "24 h");
+}
+
+static int run(const struct request *request, const struct auth *auth, struct keeper *keeper)
 {
     static const char *const local[] = {"127.0.0.1:4713", "[::1]:4713"};
     struct err err;
@@ -190,20 +218,21 @@ static int run(const struct request *request, const struct auth *auth)
             {
                 .loop = loop,
                 .auth = auth,
-                .addresses = request->listen.count ? request->listen.items : local,
-                .address_count = request->listen.count ? request->listen.count : 2,
+                .addresses = request->listen[0] ? request->listen : local,
+                .address_count = request->listen[0] ? count(request->listen) : 2,
                 .tls_cert = request->tls_cert,
                 .tls_key = request->tls_key,
                 .tls_client_ca = request->tls_client_ca,
-                .origins = request->origins.items,
-                .origin_count = request->origins.count,
-                .hosts = request->hosts.items,
-                .host_count = request->hosts.count,
+                .origins = request->origins,
+                .origin_count = count(request->origins),
+                .hosts = request->hosts,
+                .host_count = count(request->hosts),
                 .max_connections = (size_t)request->sessions,
                 .max_per_address = (size_t)request->per_address,
                 .max_body = (size_t)request->body,
             },
         .cluster = cluster,
+        .keeper = keeper,
         .hold = request->hold_when,
         .max_hold_ms = request->max_hold_ms,
         .tune = request->tune,
@@ -216,6 +245,22 @@ static int run(const struct request *request, const struct auth *auth)
     return code;
 }
 
+/* Before anything that starts a thread. */
+static int start_keeper(const struct request *request, struct keeper **keeper, struct err *err)
+{
+    if (request->hold_when == HUB_NEVER)
+        return 0;
+    if (auth_make_state_directory(err) != 0)
+        return -1;
+    char *name = mem_format("keeper-%s.sock", request->name);
+    char *path = auth_state_path(name);
+    *keeper = keeper_start(path, request->max_hold_ms ? request->max_hold_ms : KEEP_MS,
+                           request->upgrade, err);
+    free(path);
+    free(name);
+    return *keeper ? 0 : -1;
+}
+
 static int start(struct request *request)
 {
     struct err err;
@@ -223,7 +268,10 @@ static int start(struct request *request)
     struct auth *auth = request->token ? auth_create_open() : auth_create(&options, &err);
     if (!auth)
         return command_fail(&err);
-    int code = run(request, auth);
+    struct keeper *keeper = NULL;
+    int code =
+        start_keeper(request, &keeper, &err) == 0 ? run(request, auth, keeper) : command_fail(&err);
+    leave_keeper(&keeper, request);
     auth_destroy(&auth);
     return code;
 }
@@ -234,42 +282,37 @@ int cmd_relay(int argc, char **argv)
     bool done = false;
     int operands;
     const struct option_spec specs[] = {
-        {"listen", 'l', OPTION_LIST, NULL, NULL, &request.listen},
-        {"allow-origin", 0, OPTION_LIST, NULL, NULL, &request.origins},
-        {"allow-host", 0, OPTION_LIST, NULL, NULL, &request.hosts},
-        {"address", 'a', OPTION_STRING, NULL, &request.address, NULL},
-        {"hold", 0, OPTION_STRING, NULL, &request.hold, NULL},
-        {"max-hold", 0, OPTION_STRING, NULL, &request.max_hold, NULL},
-        {"token", 0, OPTION_STRING, NULL, &request.token, NULL},
-        {"token-file", 0, OPTION_STRING, NULL, &request.token_file, NULL},
-        {"observer-token-file", 0, OPTION_STRING, NULL, &request.observer_token_file, NULL},
-        {"tls-cert", 0, OPTION_STRING, NULL, &request.tls_cert, NULL},
-        {"tls-key", 0, OPTION_STRING, NULL, &request.tls_key, NULL},
-        {"tls-client-ca", 0, OPTION_STRING, NULL, &request.tls_client_ca, NULL},
-        {"max-sessions", 0, OPTION_STRING, NULL, &request.max_sessions, NULL},
-        {"max-per-address", 0, OPTION_STRING, NULL, &request.max_per_address, NULL},
-        {"max-body", 0, OPTION_STRING, NULL, &request.max_body, NULL},
-        {"audit-log", 0, OPTION_STRING, NULL, &request.audit_log, NULL},
-        {"name", 0, OPTION_STRING, NULL, &request.name, NULL},
-        {"target", 0, OPTION_STRING, NULL, &request.target, NULL},
-        {"make-cert", 0, OPTION_FLAG, &request.make_cert, NULL, NULL},
-        {"make-observer-token", 0, OPTION_FLAG, &request.make_observer_token, NULL, NULL},
-        {"upgrade", 0, OPTION_FLAG, &request.upgrade, NULL, NULL},
-        {"kill", 0, OPTION_FLAG, &request.kill, NULL, NULL},
-        {"allow-connect", 0, OPTION_FLAG, &request.allow_connect, NULL, NULL},
-        {"no-tune", 0, OPTION_FLAG, &request.tune, NULL, NULL},
+        {"listen", 'l', OPTION_LIST, NULL, request.listen},
+        {"allow-origin", 0, OPTION_LIST, NULL, request.origins},
+        {"allow-host", 0, OPTION_LIST, NULL, request.hosts},
+        {"address", 'a', OPTION_STRING, NULL, &request.address},
+        {"hold", 0, OPTION_STRING, NULL, &request.hold},
+        {"max-hold", 0, OPTION_STRING, NULL, &request.max_hold},
+        {"token", 0, OPTION_STRING, NULL, &request.token},
+        {"token-file", 0, OPTION_STRING, NULL, &request.token_file},
+        {"observer-token-file", 0, OPTION_STRING, NULL, &request.observer_token_file},
+        {"tls-cert", 0, OPTION_STRING, NULL, &request.tls_cert},
+        {"tls-key", 0, OPTION_STRING, NULL, &request.tls_key},
+        {"tls-client-ca", 0, OPTION_STRING, NULL, &request.tls_client_ca},
+        {"max-sessions", 0, OPTION_STRING, NULL, &request.max_sessions},
+        {"max-per-address", 0, OPTION_STRING, NULL, &request.max_per_address},
+        {"max-body", 0, OPTION_STRING, NULL, &request.max_body},
+        {"audit-log", 0, OPTION_STRING, NULL, &request.audit_log},
+        {"name", 0, OPTION_STRING, NULL, &request.name},
+        {"target", 0, OPTION_STRING, NULL, &request.target},
+        {"make-cert", 0, OPTION_FLAG, &request.make_cert, NULL},
+        {"make-observer-token", 0, OPTION_FLAG, &request.make_observer_token, NULL},
+        {"upgrade", 0, OPTION_FLAG, &request.upgrade, NULL},
+        {"kill", 0, OPTION_FLAG, &request.kill, NULL},
+        {"allow-connect", 0, OPTION_FLAG, &request.allow_connect, NULL},
+        {"no-tune", 0, OPTION_FLAG, &request.tune, NULL},
     };
-    int code = ERR_USAGE;
-    if (options_parse("relay", specs, sizeof specs / sizeof *specs, argc, argv, &operands, &done)) {
-        if (done)
-            code = ERR_NONE;
-        else if (operands && !request.make_cert)
-            code = command_usage("relay", "'%s' is no option", argv[1]);
-        else if ((code = check(&request)) == ERR_NONE)
-            code = start(&request);
-    }
-    free(request.listen.items);
-    free(request.origins.items);
-    free(request.hosts.items);
-    return code;
+    if (!options_parse("relay", specs, sizeof specs / sizeof *specs, argc, argv, &operands, &done))
+        return ERR_USAGE;
+    if (done)
+        return ERR_NONE;
+    if (operands && !request.make_cert)
+        return command_usage("relay", "'%s' is no option", argv[1]);
+    int code = check(&request);
+    return code == ERR_NONE ? start(&request) : code;
 }

@@ -172,6 +172,25 @@ static bool on_wait(void *arg)
 
 /* --- attach --- */
 
+/* What a session in this process has from its options. */
+static void add_relay_arguments(struct buf *out, const struct console_options *options)
+{
+    if (options->session.task) {
+        buf_add_string(out, ",\"task\":");
+        message_quote(out, options->session.task);
+    }
+    if (options->session.kill)
+        buf_add_string(out, ",\"kill\":true");
+    if (!options->session.tune)
+        buf_add_string(out, ",\"noTune\":true");
+    if (options->observe)
+        buf_add_string(out, ",\"role\":\"observer\"");
+    if (options->take_over)
+        buf_add_string(out, ",\"takeOver\":true");
+    if (options->let_go)
+        buf_add_string(out, ",\"onDisconnect\":\"continue\"");
+}
+
 static char *attach_arguments(const struct console_options *options)
 {
     struct buf out = {0};
@@ -186,7 +205,11 @@ static char *attach_arguments(const struct console_options *options)
         message_quote(&out, options->maps[i].remote);
         buf_add_string(&out, "}");
     }
-    buf_add_string(&out, options->map_count ? "]}" : "}");
+    if (options->map_count)
+        buf_add_string(&out, "]");
+    if (options->relay)
+        add_relay_arguments(&out, options);
+    buf_add_string(&out, "}");
     return buf_take(&out);
 }
 
@@ -309,6 +332,8 @@ static void say_goodbye(struct console *console)
 {
     if (debuggee_ended(console->debuggee) || console->finished)
         return;
+    if (console->options->relay && !console->kill)
+        return; /* the relay says what becomes of it */
     if (console->kill)
         console_print(console, "the worker of %s is ended\n", console->title);
     else if (console->post_mortem && console->thread)
@@ -328,7 +353,7 @@ static void leave(struct console *console)
     }
     console_flush_output(console);
     say_goodbye(console);
-    console->silent = true;
+    console->silent = !console->options->relay;
     debuggee_leave(console->debuggee, console->kill && !console->finished);
 }
 
@@ -338,6 +363,8 @@ static char *title_of(const struct console_options *options)
     const char *name = pause ? pause->task_name ? pause->task_name : pause->actor_class : NULL;
     if (name)
         return text_printable(name, strlen(name), "");
+    if (options->relay && options->session.task)
+        return text_printable(options->session.task, strlen(options->session.task), "");
     return pause && *pause->task_id ? mem_format("task %.6s", pause->task_id)
                                     : mem_string("the task");
 }
@@ -362,7 +389,7 @@ static void open_console(struct console *console, const struct console_options *
     if (!getcwd(console->cwd, sizeof console->cwd))
         console->cwd[0] = '\0';
     input_catch_signals();
-    console->debuggee = debuggee_create(&options->session, &debuggee_ops, console);
+    console->debuggee = debuggee_create(&options->session, options->relay, &debuggee_ops, console);
     if (commands)
         console->input = input_commands(options->commands, options->command_count);
     else if (console->interactive)

@@ -111,13 +111,20 @@ static void end_console(struct console *console, int exit_code)
  */
 int run_exit_code(const struct console *console)
 {
-    bool known = console->options->session.cluster && !console->fate_intended;
+    const struct err *end = debuggee_end(console->debuggee);
+    if (end)
+        return (int)end->code;
+    bool cluster = console->options->session.cluster || console->options->relay;
+    bool known = cluster && !console->fate_intended;
     return known && !console->finished ? ERR_FAILED : ERR_NONE;
 }
 
 void run_say_end(struct console *console)
 {
-    if (console->job_over)
+    const struct err *end = debuggee_end(console->debuggee);
+    if (end)
+        console_fail(console, end);
+    else if (console->job_over)
         console_print(console, "%s has ended, and its job\n", console->title);
     else if (console->worker_over)
         console_print(console, "%s has ended\n", console->title);

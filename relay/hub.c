@@ -248,7 +248,7 @@ bool hub_wants_configuration(const struct member *member)
     return hub_is_attached(member) && !member->configured;
 }
 
-static void replay(struct hub *hub, struct member *member)
+void hub_replay(struct hub *hub, struct member *member)
 {
     struct buf events = {0};
     struct span element;
@@ -271,7 +271,7 @@ void hub_configure(struct member *member)
     if (target_state(hub->target) == TARGET_READY)
         target_run(hub->target, member->filters_set);
     else
-        replay(hub, member);
+        hub_replay(hub, member);
     hub_save(hub);
 }
 
@@ -279,6 +279,8 @@ const char *hub_refusal(const struct member *member, const char *json,
                         const struct envelope *envelope)
 {
     const char *why = NULL;
+    if (member->hub->silent)
+        return "the worker's machine cannot be reached for now; the task is not let go";
     if (!hub_drives(member) && !breakpoints_is_set(envelope->name))
         why = roles_observer_refusal(json, envelope);
     return why ? why : target_refusal(member->hub->target, json, envelope);

@@ -60,6 +60,8 @@ struct member_ops {
     /* The debuggee is gone for this client, unasked; hub_take_pending() has what is unanswered.
      * `why` is a sentence, or NULL if the cluster should be asked. */
     void (*on_lost)(void *arg, const char *why);
+    /* The debuggee cannot be reached for now: hub_take_pending() has what will not be answered. */
+    void (*on_silent)(void *arg, const char *why);
     /* The goodbye of hub_leave() is complete; the place is empty. */
     void (*on_left)(void *arg);
 };
@@ -160,6 +162,9 @@ const char *hub_continue(struct hub *hub, const char *who);
 void hub_release(struct hub *hub, const char *who);
 /* An `output` event to all. */
 void hub_tell(struct hub *hub, const char *category, const char *text);
+/* Looks whether the debuggee can still be reached; members are told when it cannot, and when it can
+ * again. Call it every second or so. */
+void hub_look_network(struct hub *hub);
 /* The cluster's newest word on the pause: names come late. */
 void hub_update_pause(struct hub *hub, const struct pause *pause);
 

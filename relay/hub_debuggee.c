@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "relay/place.h"
+#include "relay/socket.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,6 +95,8 @@ static void on_target_ready(void *arg, const char *capabilities, size_t len)
     hub->capabilities = mem_string_n(capabilities, len);
     hub->capabilities_len = len;
     hub->held_since_ms = hub_now_ms();
+    if (hub->shared)
+        socket_patience(target_fd(hub->target));
     hub_each_member(hub, hub_welcome, hub);
     hub_run_alone(hub);
     hub_changed(hub);

@@ -2,6 +2,7 @@
 #include "relay/hub_state.h"
 
 #include "base/mem.h"
+#include "relay/socket.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +122,7 @@ struct hub *hub_adopt(const struct hub_options *options, struct kept *kept, int 
      */
     hub->target =
         target_adopt(&target, fd, (hub->generation << GENERATION_BITS) + 1, &hub_target_ops, hub);
+    socket_patience(fd);
     recall(hub, snapshot->events);
     clear_sets(hub, snapshot->clearing);
     hub_note_place(hub);

@@ -23,6 +23,7 @@ struct hub {
     bool ready; /* attached; capabilities are known */
     bool releasing;
     bool over;
+    bool silent; /* nothing comes back from the debuggee's machine */
     struct err problem;
     char *capabilities;
     size_t capabilities_len;
@@ -59,6 +60,8 @@ void hub_each_member(struct hub *hub, void (*fn)(struct member *member, const vo
 void hub_empty_place(struct member *member);
 void hub_send_set(void *arg, const char *command, const char *arguments); /* a breakpoints_fn */
 void hub_set_driver(struct hub *hub, struct member *member);
+/* Tells the member the threads and stops that are. */
+void hub_replay(struct hub *hub, struct member *member);
 /* With nobody to configure it, the debuggee is let go to its stop. */
 void hub_run_alone(struct hub *hub);
 

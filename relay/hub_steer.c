@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "relay/socket.h"
 
 #include <stdlib.h>
 
@@ -147,4 +148,39 @@ void hub_update_pause(struct hub *hub, const struct pause *pause)
     hub->pause.file = NULL;
     pause_clear(&hub->pause);
     hub->pause = fresh;
+}
+
+/* --- the network --- */
+
+static const char silence[] =
+    "nothing comes back from the worker's machine: the network between is cut, or it is down. The "
+    "task is not let go; what was asked may still be carried out";
+
+static void tell_silent(struct member *member, const void *why)
+{
+    member->ops->on_silent(member->arg, why);
+}
+
+static void tell_stops(struct member *member, const void *with)
+{
+    (void)with;
+    if (member->configured)
+        hub_replay(member->hub, member);
+}
+
+void hub_look_network(struct hub *hub)
+{
+    if (!hub->shared || !hub->ready || hub_is_over(hub))
+        return;
+    bool silent = socket_is_silent(target_fd(hub->target));
+    if (silent == hub->silent)
+        return;
+    hub->silent = silent;
+    if (silent) {
+        hub_each_member(hub, tell_silent, silence);
+    } else {
+        hub_tell(hub, "important", "raydbg: the worker answers again\n");
+        hub_each_member(hub, tell_stops, NULL);
+    }
+    hub_changed(hub);
 }

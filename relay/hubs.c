@@ -290,6 +290,7 @@ static void tick(void *arg)
     forget_failures(hubs);
     for (struct entry *entry = hubs->first, *next; entry; entry = next) {
         next = entry->next;
+        hub_look_network(entry->hub);
         if (hubs->options.max_hold_ms && hub_is_held(entry->hub))
             let_go(hubs, entry);
     }

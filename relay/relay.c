@@ -298,9 +298,11 @@ struct relay *relay_create(const struct relay_options *options, struct err *err)
         .hold = options->hold,
         .tune = options->tune,
         .max_hold_ms = options->max_hold_ms,
+        .keeper = options->keeper,
         .name = relay->name,
     };
     relay->hubs = hubs_create(&hubs, &hubs_ops, relay);
+    relay->taken_over = hubs_take_over(relay->hubs);
     relay_watch_start(relay);
     return relay;
 }
@@ -332,6 +334,11 @@ void relay_destroy(struct relay **relay)
 const char *relay_address(const struct relay *relay, size_t n)
 {
     return listener_address(relay->listener, n);
+}
+
+size_t relay_taken_over(const struct relay *relay)
+{
+    return relay->taken_over;
 }
 
 size_t relay_held(const struct relay *relay)

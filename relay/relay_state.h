@@ -49,6 +49,7 @@ struct relay {
     struct loop *loop;
     struct listener *listener;
     struct hubs *hubs;
+    size_t taken_over;
     char *name; /* "relay 127.0.0.1:4713" */
     struct relay_client *clients;
     struct follower *followers;
