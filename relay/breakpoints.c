@@ -29,10 +29,12 @@ static const struct kind {
     const char *command;
     const char *array;
     bool by_source;
+    const char *none; /* what the debuggee has if nobody wants anything */
 } kinds[] = {
-    {"setBreakpoints", "breakpoints", true},
-    {"setFunctionBreakpoints", "breakpoints", false},
-    {"setExceptionBreakpoints", "filters", false},
+    {"setBreakpoints", "breakpoints", true, ""},
+    {"setFunctionBreakpoints", "breakpoints", false, ""},
+    /* Without `uncaught` a post-mortem pause does not stop at all (debugpy-facts 0.3). */
+    {"setExceptionBreakpoints", "filters", false, "\"uncaught\""},
 };
 
 static const struct kind *find_kind(const char *command)
@@ -266,7 +268,8 @@ static void tell(const struct breakpoints *sets, const struct set *like, breakpo
     buf_add_string(&arguments, "{");
     if (like->source)
         buf_printf(&arguments, "\"source\":%s,", like->source);
-    buf_printf(&arguments, "\"%s\":[%s]}", like->kind->array, items.len ? items.data : "");
+    buf_printf(&arguments, "\"%s\":[%s]}", like->kind->array,
+               items.len ? items.data : like->kind->none);
     fn(arg, like->kind->command, arguments.data);
     buf_free(&arguments);
     buf_free(&items);
@@ -309,7 +312,7 @@ void breakpoints_clearing(const struct breakpoints *sets, struct buf *out)
                    set->kind->command);
         if (set->source)
             buf_printf(out, "\"source\":%s,", set->source);
-        buf_printf(out, "\"%s\":[]}}", set->kind->array);
+        buf_printf(out, "\"%s\":[%s]}}", set->kind->array, set->kind->none);
         first = false;
     }
     buf_add_string(out, "]");

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { TICK_MS = 1000, WARN_MS = 60000, RETRY_MS = 10000 };
 
@@ -16,6 +17,7 @@ struct failure {
     char *host;
     uint16_t port;
     int64_t until_us;
+    char *problem;
 };
 
 struct entry {
@@ -55,24 +57,23 @@ enum hub_hold hubs_hold(const struct hubs *hubs)
 
 /* --- life of a hub --- */
 
-static void note_failure(struct hubs *hubs, const struct pause *pause)
+static void note_failure(struct hubs *hubs, const struct pause *pause, const struct err *err)
 {
     struct failure *failure = mem_alloc(sizeof *failure);
     *failure = (struct failure){hubs->failures, mem_string(pause->host), pause->port,
-                                loop_now_us() + (int64_t)RETRY_MS * 1000};
+                                loop_now_us() + (int64_t)RETRY_MS * 1000, mem_string(err->what)};
     hubs->failures = failure;
 }
 
 static void failure_free(struct failure *failure)
 {
     free(failure->host);
+    free(failure->problem);
     free(failure);
 }
 
-/* Whether attaching to it has failed lately. */
-static bool has_failed(struct hubs *hubs, const struct pause *pause)
+static void forget_failures(struct hubs *hubs)
 {
-    bool found = false;
     for (struct failure **at = &hubs->failures; *at;) {
         struct failure *failure = *at;
         if (failure->until_us <= loop_now_us()) {
@@ -80,10 +81,16 @@ static bool has_failed(struct hubs *hubs, const struct pause *pause)
             failure_free(failure);
             continue;
         }
-        found = found || (failure->port == pause->port && text_equal(failure->host, pause->host));
         at = &failure->next;
     }
-    return found;
+}
+
+const char *hubs_failure(const struct hubs *hubs, const struct pause *pause)
+{
+    for (const struct failure *at = hubs->failures; at; at = at->next)
+        if (at->port == pause->port && text_equal(at->host, pause->host))
+            return at->problem;
+    return NULL;
 }
 
 static void sweep(void *arg)
@@ -99,7 +106,7 @@ static void sweep(void *arg)
         const struct err *problem = hub_problem(entry->hub);
         if (problem->code && entry->by_itself) {
             log_warn("%s", problem->what);
-            note_failure(hubs, hub_pause(entry->hub));
+            note_failure(hubs, hub_pause(entry->hub), problem);
         }
         *at = entry->next;
         hub_destroy(&entry->hub);
@@ -125,20 +132,76 @@ static void on_change(void *arg, struct hub *hub)
 
 static const struct hub_ops hub_ops = {.on_change = on_change, .on_over = on_over};
 
-static struct entry *open_hub(struct hubs *hubs, const struct pause *pause,
-                              const struct target_options *target)
+static struct entry *add_entry(struct hubs *hubs)
 {
-    struct hub_options options = {
-        .target = *target, .pause = pause, .hold = hubs->options.hold, .shared = true};
-    options.target.loop = hubs->options.loop;
-    options.target.host = pause->host;
-    options.target.port = pause->port;
     struct entry *entry = mem_alloc(sizeof *entry);
     entry->hubs = hubs;
     entry->next = hubs->first;
     hubs->first = entry;
+    return entry;
+}
+
+static struct hub_options options_for(const struct hubs *hubs)
+{
+    return (struct hub_options){
+        .hold = hubs->options.hold, .shared = true, .keeper = hubs->options.keeper};
+}
+
+static struct entry *open_hub(struct hubs *hubs, const struct pause *pause,
+                              const struct target_options *target)
+{
+    struct hub_options options = options_for(hubs);
+    options.target = *target;
+    options.target.loop = hubs->options.loop;
+    options.target.host = pause->host;
+    options.target.port = pause->port;
+    options.pause = pause;
+    struct entry *entry = add_entry(hubs);
     entry->hub = hub_open(&options, &hub_ops, entry);
     return entry;
+}
+
+/* State that cannot be restored is said, not invented. */
+static bool is_usable(struct hub_snapshot *snapshot, const char *text, size_t len)
+{
+    char title[256];
+    if (!hub_snapshot_read(snapshot, text, len)) {
+        log_warn("a pause of the relay before could not be taken over: its notes are of another "
+                 "version, or incomplete; its task goes on");
+        return false;
+    }
+    if (!snapshot->torn)
+        return true;
+    pause_title(&snapshot->pause, title, sizeof title);
+    log_warn("%s could not be taken over: the relay before died in the middle of a request; the "
+             "task goes on",
+             title);
+    hub_snapshot_clear(snapshot);
+    return false;
+}
+
+static void adopt(void *arg, struct kept *kept, int fd, const char *text, size_t len)
+{
+    struct hubs *hubs = arg;
+    struct hub_snapshot snapshot;
+    struct hub_options options = options_for(hubs);
+    if (!is_usable(&snapshot, text, len)) {
+        kept_drop(&kept);
+        close(fd);
+        return;
+    }
+    options.target.loop = hubs->options.loop;
+    options.target.tune = hubs->options.tune;
+    struct entry *entry = add_entry(hubs);
+    entry->hub = hub_adopt(&options, kept, fd, &snapshot, &hub_ops, entry);
+    hub_snapshot_clear(&snapshot);
+}
+
+size_t hubs_take_over(struct hubs *hubs)
+{
+    if (hubs->options.keeper)
+        keeper_take_over(hubs->options.keeper, adopt, hubs);
+    return hubs_count(hubs);
 }
 
 static struct entry *find(const struct hubs *hubs, const struct pause *pause)
@@ -224,8 +287,10 @@ static void tick(void *arg)
 {
     struct hubs *hubs = arg;
     hubs->tick = timer_start(hubs->options.loop, TICK_MS, tick, hubs);
+    forget_failures(hubs);
     for (struct entry *entry = hubs->first, *next; entry; entry = next) {
         next = entry->next;
+        hub_look_network(entry->hub);
         if (hubs->options.max_hold_ms && hub_is_held(entry->hub))
             let_go(hubs, entry);
     }
@@ -316,7 +381,7 @@ void hubs_update(struct hubs *hubs, const struct pause_list *cluster)
         if (hub)
             hub_update_pause(hub, pause);
         else if (hubs->options.hold == HUB_ON_PAUSE && pause->state == PAUSE_WAITING &&
-                 pause->debugger == PAUSE_DEBUGPY && !has_failed(hubs, pause))
+                 pause->debugger == PAUSE_DEBUGPY && !hubs_failure(hubs, pause))
             hubs_hold_pause(hubs, pause);
     }
 }

@@ -30,6 +30,13 @@ const char *pause_debugger_name(enum pause_debugger kind)
     return debugger_names[kind];
 }
 
+bool pause_debugger_parse(const char *name, enum pause_debugger *out)
+{
+    bool pdb = text_equal(name, debugger_names[PAUSE_PDB]);
+    *out = pdb ? PAUSE_PDB : PAUSE_DEBUGPY;
+    return pdb || text_equal(name, debugger_names[PAUSE_DEBUGPY]);
+}
+
 bool pause_state_parse(const char *name, enum pause_state *out)
 {
     for (size_t i = 0; i < sizeof state_names / sizeof *state_names; i++) {

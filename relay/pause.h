@@ -62,6 +62,7 @@ struct pause_list {
 
 const char *pause_state_name(enum pause_state state);      /* "waiting", … */
 const char *pause_debugger_name(enum pause_debugger kind); /* "debugpy", "pdb" */
+bool pause_debugger_parse(const char *name, enum pause_debugger *out);
 bool pause_state_parse(const char *name, enum pause_state *out);
 /* What `since_ms` is the time of: "breakpoint" (pdb), "task_start" (debugpy: the GCS does not know
  * when the breakpoint was reached), NULL if it is unknown. */

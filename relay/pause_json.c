@@ -1,9 +1,11 @@
 #include "relay/pause_json.h"
 
+#include "base/mem.h"
 #include "base/text.h"
 #include "dap/message.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* As JSON, in which what a terminal would act on is always escaped: message_quote() leaves DEL and
@@ -189,4 +191,130 @@ void pauses_yaml(const struct pause_list *list, struct buf *out)
             buf_add_string(out, "\n");
         }
     }
+}
+
+/* --- reading --- */
+
+static char *get_text(const char *json, struct span object, const char *name)
+{
+    struct span value;
+    return scan_find(json, object, name, &value) ? scan_string(json, value) : NULL;
+}
+
+static void get_id(const char *json, struct span object, const char *name, char *out, size_t size)
+{
+    char *text = get_text(json, object, name);
+    text_copy(out, size, text ? text : "");
+    free(text);
+}
+
+static int64_t get_number(const char *json, struct span object, const char *name, int64_t otherwise)
+{
+    struct span value;
+    int64_t number;
+    bool known = scan_find(json, object, name, &value) && scan_integer(json, value, &number);
+    return known ? number : otherwise;
+}
+
+/* Seconds with a fraction, in milliseconds; 0 if unknown. */
+static int64_t get_time(const char *json, struct span object, const char *name)
+{
+    struct span value;
+    if (!scan_find(json, object, name, &value) || json[value.at] < '0' || json[value.at] > '9')
+        return 0;
+    return (int64_t)(strtod(json + value.at, NULL) * 1000 + 0.5);
+}
+
+static bool get_endpoint(struct pause *out, const char *json, struct span object)
+{
+    char host[256];
+    char *text = get_text(json, object, "endpoint");
+    bool good = text && text_split_host_port(text, host, sizeof host, &out->port);
+    free(text);
+    if (good)
+        out->host = mem_string(host);
+    return good;
+}
+
+static bool get_kinds(struct pause *out, const char *json, struct span object)
+{
+    char *state = get_text(json, object, "state"), *debugger = get_text(json, object, "debugger");
+    bool good =
+        pause_state_parse(state, &out->state) && pause_debugger_parse(debugger, &out->debugger);
+    free(state);
+    free(debugger);
+    return good;
+}
+
+static void get_candidates(struct pause *out, const char *json, struct span object)
+{
+    struct span array, element;
+    size_t cursor = 0;
+    if (!scan_find(json, object, "candidates", &array) || json[array.at] != '[')
+        return;
+    while (scan_element(json, array, &cursor, &element)) {
+        char *id = scan_string(json, element);
+        out->candidates =
+            mem_resize(out->candidates, out->candidate_count + 1, sizeof *out->candidates);
+        text_copy(out->candidates[out->candidate_count++], sizeof *out->candidates, id ? id : "");
+        free(id);
+    }
+}
+
+static void get_place(struct pause *out, const char *json, struct span object)
+{
+    struct span place;
+    if (!scan_find(json, object, "location", &place) || json[place.at] != '{')
+        return;
+    out->file = get_text(json, place, "file");
+    out->line = get_number(json, place, "line", 0);
+}
+
+bool pause_json_read(struct pause *out, const char *json, struct span object)
+{
+    *out = (struct pause){0};
+    if (json[object.at] != '{')
+        return false;
+    get_id(json, object, "task_id", out->task_id, sizeof out->task_id);
+    get_id(json, object, "actor_id", out->actor_id, sizeof out->actor_id);
+    get_id(json, object, "job_id", out->job_id, sizeof out->job_id);
+    get_id(json, object, "node_id", out->node_id, sizeof out->node_id);
+    get_id(json, object, "worker_id", out->worker_id, sizeof out->worker_id);
+    out->task_name = get_text(json, object, "task_name");
+    out->actor_class = get_text(json, object, "actor_class");
+    out->actor_name = get_text(json, object, "actor_name");
+    out->node_ip = get_text(json, object, "node_ip");
+    out->reason = get_text(json, object, "reason");
+    out->driver = get_text(json, object, "driver");
+    out->pid = get_number(json, object, "pid", 0);
+    out->paused_threads = get_number(json, object, "paused_threads", -1);
+    out->clients = get_number(json, object, "clients", 0);
+    out->since_ms = get_time(json, object, "since");
+    out->held_ms = get_time(json, object, "held_since");
+    out->ambiguous = false;
+    struct span ambiguous;
+    if (scan_find(json, object, "ambiguous", &ambiguous))
+        scan_boolean(json, ambiguous, &out->ambiguous);
+    get_candidates(out, json, object);
+    get_place(out, json, object);
+    bool good = get_endpoint(out, json, object) && get_kinds(out, json, object);
+    if (!good)
+        pause_clear(out);
+    return good;
+}
+
+bool pauses_json_read(struct pause_list *out, const char *json, struct span array)
+{
+    struct span element;
+    size_t cursor = 0;
+    bool good = json[array.at] == '[';
+    *out = (struct pause_list){0};
+    while (good && scan_element(json, array, &cursor, &element)) {
+        out->items = mem_resize(out->items, out->count + 1, sizeof *out->items);
+        good = pause_json_read(&out->items[out->count], json, element);
+        out->count += good;
+    }
+    if (!good)
+        pause_list_clear(out);
+    return good;
 }
