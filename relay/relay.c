@@ -307,12 +307,36 @@ struct relay *relay_create(const struct relay_options *options, struct err *err)
     return relay;
 }
 
+/* Clients learn why their connection ends, and what becomes of the task. */
+static void say_farewell(struct relay *relay)
+{
+    for (struct relay_client *at = relay->clients; at; at = at->next) {
+        const struct pause *pause = session_pause(at->session);
+        bool held = pause && relay->options.keeper && relay->options.hold != HUB_NEVER;
+        struct buf text = {0};
+        if (!at->conn || at->dropped)
+            continue;
+        char title[256] = "";
+        if (pause)
+            pause_title(pause, title, sizeof title);
+        char *say = mem_format("raydbg: this relay ends%s%s%s\n", pause ? "; " : "", title,
+                               held    ? " stays held, for the next relay to take over"
+                               : pause ? " goes on"
+                                       : "");
+        message_output(&text, 0, "important", say);
+        conn_send(at->conn, text.data, text.len);
+        free(say);
+        buf_free(&text);
+    }
+}
+
 void relay_destroy(struct relay **relay)
 {
     struct relay *it = *relay;
     if (!it)
         return;
     *relay = NULL;
+    say_farewell(it);
     relay_watch_stop(it);
     relay_api_stop(it);
     listener_destroy(&it->listener);

@@ -238,9 +238,8 @@ static void on_rearm(void *arg)
         lws_callback_on_writable(end->wsi);
 }
 
-static void on_end_writable(struct end *end)
+static void flush(struct end *end)
 {
-    struct end *from = other(end);
     while (end->queue.len) {
         ssize_t sent = send(end->fd, end->queue.data, end->queue.len, MSG_NOSIGNAL);
         if (sent < 0 && errno == EINTR)
@@ -248,21 +247,24 @@ static void on_end_writable(struct end *end)
         if (sent < 0 && errno != EAGAIN)
             break_end(end);
         if (sent <= 0)
-            break;
+            return;
         buf_consume(&end->queue, (size_t)sent);
     }
-    if (end->queue.len) {
-        /* libwebsockets (4.1) forgets a raw file's wish that is made in here. */
-        if (!end->rearm)
-            end->rearm = timer_start(end->tunnel->owner->loop, 0, on_rearm, end);
-        return;
-    }
     buf_free(&end->queue);
-    if (!from->ended) {
+}
+
+static void on_end_writable(struct end *end)
+{
+    struct end *from = other(end);
+    flush(end);
+    if (!end->queue.len && !from->ended) {
         set_reading(from, true);
         read_off_loop(from);
     }
     pass_end(from);
+    /* libwebsockets (4.1) forgets a raw file's wish that is made in here. */
+    if (end->queue.len && !end->rearm)
+        end->rearm = timer_start(end->tunnel->owner->loop, 0, on_rearm, end);
 }
 
 /* libwebsockets closes a socket, after this, that is over in both directions, or broken. */

@@ -7,7 +7,6 @@ import socket
 import time
 
 import pytest
-from dap_client import DapError
 from fake_adapter import PROGRAM, FakeAdapter
 from relay_process import ClientProcess, RelayProcess, wait_until
 
@@ -277,7 +276,7 @@ def test_the_keeper_is_nobody_elses(adapter, hub):
     hub.join().stopped()
     pid, = hub.kept_pids()
     assert os.readlink(f"/proc/{pid}/cwd") == "/"
-    assert os.getsid(pid) == pid
+    assert os.getsid(pid) not in (os.getsid(hub.pid), os.getsid(0)), "a terminal's end would end it"
     for path in (hub.state / "s/raydbg").iterdir():
         assert path.stat().st_mode & 0o077 == 0, path
     for number in 0, 1, 2:
@@ -331,5 +330,4 @@ def test_a_lost_pause_would_be_noticed(adapter):
         with pytest.raises(AssertionError):
             assert_unharmed(adapter)
         hub.restart()
-        with pytest.raises((AssertionError, DapError)):
-            assert hub.pause()["held"]
+        assert not (hub.pause() or {}).get("held")

@@ -95,7 +95,6 @@ class RelayProcess:
         self.state = Path(state or tempfile.mkdtemp(prefix="rr-", dir="/tmp"))
         # Without an address, and with one that cannot be used, the relay has no cluster; it would look for one itself.
         address = address or ("ray://none:1" if "--allow-connect" in self.arguments else "127.0.0.1:1")
-        # The home's path tells this relay's keeper from others'.
         self.env = {"HOME": str(self.state), "XDG_STATE_HOME": str(self.state / "s"),
                     "RAY_ADDRESS": address, **sanitizers.ENV, **(env or {})}
         self.process = None
@@ -146,15 +145,13 @@ class RelayProcess:
         return rss_of(self.pid)
 
     def kept_pids(self):
-        """What else was started with this relay's home: its keeper."""
-        mark = f"HOME={self.state}".encode()
+        """The relay's keeper, which says in its command line whose it is; a relay has at most one."""
         pids = []
         for entry in os.listdir("/proc"):
-            if entry.isdigit() and int(entry) not in (self.process.pid, self.pid):
-                with contextlib.suppress(OSError):
-                    if (mark in Path(f"/proc/{entry}/environ").read_bytes().split(b"\0")
-                            and os.path.basename(os.readlink(f"/proc/{entry}/exe")).startswith("raydbg")):
-                        pids.append(int(entry))
+            with contextlib.suppress(OSError):
+                if entry.isdigit() and Path(f"/proc/{entry}/cmdline").read_bytes().startswith(
+                        f"raydbg-keeper {self.state}/".encode()):
+                    pids.append(int(entry))
         return pids
 
     def kill9(self):
