@@ -99,9 +99,11 @@ static void add_empty(const struct origin *origin, const struct list_request *re
     bool filtered = select->job || select->node || select->actor || select->has_state;
     buf_printf(out, "No task is paused on ");
     add_cluster(origin, out);
-    buf_printf(out, ", %zu node%s, %zu worker%s.\n", facts->nodes_alive,
+    buf_printf(out, ", %zu node%s, %zu worker%s", facts->nodes_alive,
                facts->nodes_alive == 1 ? "" : "s", facts->workers_alive,
                facts->workers_alive == 1 ? "" : "s");
+    add_relay(origin, out);
+    buf_add_string(out, ".\n");
     if (filtered && others)
         buf_printf(out, "%zu worker%s with an open debugger did not fit the filters.\n", others,
                    others == 1 ? "" : "s");
