@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum { TICK_MS = 1000, WARN_MS = 60000, RETRY_MS = 10000 };
@@ -36,6 +37,7 @@ struct hubs {
     struct failure *failures;
     struct timer *tick;
     struct timer *sweep;
+    bool keeper_lost;
 };
 
 static const char initialize_arguments_own[] =
@@ -283,9 +285,24 @@ static void let_go(struct hubs *hubs, struct entry *entry)
     }
 }
 
+/* Once: nothing can be done about it, and nothing is lost as long as the relay lives. */
+static void look_at_keeper(struct hubs *hubs)
+{
+    char byte;
+    if (!hubs->options.keeper || hubs->keeper_lost)
+        return;
+    int fd = keeper_fd(hubs->options.keeper);
+    if (fd >= 0 && recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0)
+        return;
+    hubs->keeper_lost = true;
+    log_warn("the keeper died: what is held now ends with this relay; raydbg relay --upgrade starts "
+             "a new one");
+}
+
 static void tick(void *arg)
 {
     struct hubs *hubs = arg;
+    look_at_keeper(hubs);
     hubs->tick = timer_start(hubs->options.loop, TICK_MS, tick, hubs);
     forget_failures(hubs);
     for (struct entry *entry = hubs->first, *next; entry; entry = next) {

@@ -446,3 +446,8 @@ int keeper_pid(const struct keeper *keeper)
 {
     return keeper ? keeper->pid : 0;
 }
+
+int keeper_fd(const struct keeper *keeper)
+{
+    return keeper->socket;
+}
