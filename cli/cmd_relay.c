@@ -1,17 +1,9 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/quantity.h"
+#include "cli/relay_request.h"
 
-#include "base/mem.h"
 #include "base/text.h"
-#include "relay/relay.h"
-
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
 const char cmd_relay_synopsis[] = "relay [--listen HOST:PORT|unix:PATH]... [--address A] [--hold "
                                   "on-attach|on-pause|never] [OPTIONS]";
@@ -30,7 +22,8 @@ const char cmd_relay_details[] =
     "                       directory, made at the first start); --token none: no token at all\n"
     "  --observer-token-file F   for those who may only look (else RAYDBG_OBSERVER_TOKEN)\n"
     "  --tls-cert F --tls-key F [--tls-client-ca F]   needed off loopback\n"
-    "  --make-cert          make a self-signed pair in the state directory, and end\n"
+    "  --make-cert [HOST]... make a self-signed pair in the state directory, and end\n"
+    "  --make-observer-token make the observers' token file there, and end\n"
     "  --allow-origin O, --allow-host H   more web origins, more names of this host\n"
     "  --max-sessions N, --max-per-address N, --max-body SIZE   limits (10000, 1000, 4M)\n"
     "  --audit-log F        who did what (audit.log in the state directory); none: no log\n"
@@ -51,24 +44,12 @@ const char cmd_relay_details[] =
     "exit codes: 0 ended in order, 1 the port is taken or another failure, 2 wrong usage,\n"
     "            5 no cluster\n";
 
-/* What the command line says. */
-struct request {
-    struct option_list listen, origins, hosts;
-    const char *address, *hold, *max_hold, *token, *token_file, *observer_token_file;
-    const char *tls_cert, *tls_key, *tls_client_ca;
-    const char *max_sessions, *max_per_address, *max_body;
-    const char *audit_log, *name, *target;
-    bool make_cert, make_observer_token, upgrade, kill, allow_connect, tune;
-    enum hub_hold hold_when;
-    int64_t max_hold_ms, sessions, per_address, body;
-};
-
 static const struct {
     const char *name;
     enum hub_hold hold;
 } holds[] = {{"on-attach", HUB_ON_ATTACH}, {"on-pause", HUB_ON_PAUSE}, {"never", HUB_NEVER}};
 
-static bool parse_hold(struct request *request)
+static bool parse_hold(struct relay_request *request)
 {
     for (size_t i = 0; i < sizeof holds / sizeof *holds; i++) {
         if (text_equal(request->hold, holds[i].name)) {
@@ -79,7 +60,7 @@ static bool parse_hold(struct request *request)
     return false;
 }
 
-static int check(struct request *request)
+static int check(struct relay_request *request)
 {
     if (!parse_hold(request))
         return command_usage("relay", "--hold is on-attach, on-pause or never, not '%s'",
@@ -103,173 +84,55 @@ static int check(struct request *request)
                                       "command line; use --token-file or RAYDBG_TOKEN");
     if (request->token && request->token_file)
         return command_usage("relay", "--token none and --token-file exclude each other");
+    if (request->target && !request->token)
+        return command_usage("relay", "--target passes everything untouched, so that it cannot ask "
+                                      "for a token: say --token none, too");
     return ERR_NONE;
-}
-
-struct running {
-    struct loop *loop;
-    bool hurried; /* a second signal */
-};
-
-static void on_signal(void *arg)
-{
-    struct running *running = arg;
-    loop_stop(running->loop);
-}
-
-static int open_signals(void)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-static const char *protocols(const struct listener_options *options)
-{
-    return options->tls_cert ? "WebSocket and HTTP over TLS" : "DAP, WebSocket, HTTP";
-}
-
-static void say_ready(const struct relay *relay, const struct relay_options *options,
-                      const struct cluster *cluster)
-{
-    const char *address;
-    for (size_t i = 0; (address = relay_address(relay, i)); i++)
-        fprintf(stderr, "raydbg relay listens on %s (%s)\n", address,
-                protocols(&options->listener));
-    if (cluster)
-        fprintf(stderr, "cluster %s; raydbg list, attach and dap find this relay by themselves\n",
-                cluster_address(cluster)->text);
-    fputs("ready\n", stderr);
-}
-
-static int serve(const struct relay_options *options, struct cluster *cluster)
-{
-    struct err err;
-    struct running running = {.loop = options->listener.loop};
-    int signals = open_signals();
-    struct relay *relay = relay_create(options, &err);
-    if (!relay) {
-        close(signals);
-        return command_fail(&err);
-    }
-    struct watch *watch = watch_start(running.loop, signals, on_signal, &running);
-    say_ready(relay, options, cluster);
-    loop_run(running.loop);
-    watch_stop(&watch);
-    close(signals);
-    relay_destroy(&relay);
-    return ERR_NONE;
-}
-
-static struct cluster *open_cluster(struct loop *loop, const struct request *request,
-                                    struct err *err)
-{
-    struct address address;
-    if (address_find(&address, request->address, err) != 0)
-        return NULL;
-    return cluster_create(loop, &address, err);
-}
-
-static int run(const struct request *request, const struct auth *auth)
-{
-    static const char *const local[] = {"127.0.0.1:4713", "[::1]:4713"};
-    struct err err;
-    struct loop *loop = loop_create(true, &err);
-    if (!loop)
-        return command_fail(&err);
-    struct cluster *cluster = open_cluster(loop, request, &err);
-    if (!cluster && (request->address || !request->allow_connect)) {
-        loop_destroy(&loop);
-        return command_fail(&err);
-    }
-    struct relay_options options = {
-        .listener =
-            {
-                .loop = loop,
-                .auth = auth,
-                .addresses = request->listen.count ? request->listen.items : local,
-                .address_count = request->listen.count ? request->listen.count : 2,
-                .tls_cert = request->tls_cert,
-                .tls_key = request->tls_key,
-                .tls_client_ca = request->tls_client_ca,
-                .origins = request->origins.items,
-                .origin_count = request->origins.count,
-                .hosts = request->hosts.items,
-                .host_count = request->hosts.count,
-                .max_connections = (size_t)request->sessions,
-                .max_per_address = (size_t)request->per_address,
-                .max_body = (size_t)request->body,
-            },
-        .cluster = cluster,
-        .hold = request->hold_when,
-        .max_hold_ms = request->max_hold_ms,
-        .tune = request->tune,
-        .kill = request->kill,
-        .allow_connect = request->allow_connect,
-    };
-    int code = serve(&options, cluster);
-    cluster_destroy(&cluster);
-    loop_destroy(&loop);
-    return code;
-}
-
-static int start(struct request *request)
-{
-    struct err err;
-    struct auth_options options = {request->token_file, request->observer_token_file};
-    struct auth *auth = request->token ? auth_create_open() : auth_create(&options, &err);
-    if (!auth)
-        return command_fail(&err);
-    int code = run(request, auth);
-    auth_destroy(&auth);
-    return code;
 }
 
 int cmd_relay(int argc, char **argv)
 {
-    struct request request = {.hold = "on-attach", .tune = true, .name = "relay"};
+    struct relay_request request = {.hold = "on-attach", .tune = true, .name = "relay"};
     bool done = false;
     int operands;
     const struct option_spec specs[] = {
-        {"listen", 'l', OPTION_LIST, NULL, NULL, &request.listen},
-        {"allow-origin", 0, OPTION_LIST, NULL, NULL, &request.origins},
-        {"allow-host", 0, OPTION_LIST, NULL, NULL, &request.hosts},
-        {"address", 'a', OPTION_STRING, NULL, &request.address, NULL},
-        {"hold", 0, OPTION_STRING, NULL, &request.hold, NULL},
-        {"max-hold", 0, OPTION_STRING, NULL, &request.max_hold, NULL},
-        {"token", 0, OPTION_STRING, NULL, &request.token, NULL},
-        {"token-file", 0, OPTION_STRING, NULL, &request.token_file, NULL},
-        {"observer-token-file", 0, OPTION_STRING, NULL, &request.observer_token_file, NULL},
-        {"tls-cert", 0, OPTION_STRING, NULL, &request.tls_cert, NULL},
-        {"tls-key", 0, OPTION_STRING, NULL, &request.tls_key, NULL},
-        {"tls-client-ca", 0, OPTION_STRING, NULL, &request.tls_client_ca, NULL},
-        {"max-sessions", 0, OPTION_STRING, NULL, &request.max_sessions, NULL},
-        {"max-per-address", 0, OPTION_STRING, NULL, &request.max_per_address, NULL},
-        {"max-body", 0, OPTION_STRING, NULL, &request.max_body, NULL},
-        {"audit-log", 0, OPTION_STRING, NULL, &request.audit_log, NULL},
-        {"name", 0, OPTION_STRING, NULL, &request.name, NULL},
-        {"target", 0, OPTION_STRING, NULL, &request.target, NULL},
-        {"make-cert", 0, OPTION_FLAG, &request.make_cert, NULL, NULL},
-        {"make-observer-token", 0, OPTION_FLAG, &request.make_observer_token, NULL, NULL},
-        {"upgrade", 0, OPTION_FLAG, &request.upgrade, NULL, NULL},
-        {"kill", 0, OPTION_FLAG, &request.kill, NULL, NULL},
-        {"allow-connect", 0, OPTION_FLAG, &request.allow_connect, NULL, NULL},
-        {"no-tune", 0, OPTION_FLAG, &request.tune, NULL, NULL},
+        {"listen", 'l', OPTION_LIST, NULL, request.listen},
+        {"allow-origin", 0, OPTION_LIST, NULL, request.origins},
+        {"allow-host", 0, OPTION_LIST, NULL, request.hosts},
+        {"address", 'a', OPTION_STRING, NULL, &request.address},
+        {"hold", 0, OPTION_STRING, NULL, &request.hold},
+        {"max-hold", 0, OPTION_STRING, NULL, &request.max_hold},
+        {"token", 0, OPTION_STRING, NULL, &request.token},
+        {"token-file", 0, OPTION_STRING, NULL, &request.token_file},
+        {"observer-token-file", 0, OPTION_STRING, NULL, &request.observer_token_file},
+        {"tls-cert", 0, OPTION_STRING, NULL, &request.tls_cert},
+        {"tls-key", 0, OPTION_STRING, NULL, &request.tls_key},
+        {"tls-client-ca", 0, OPTION_STRING, NULL, &request.tls_client_ca},
+        {"max-sessions", 0, OPTION_STRING, NULL, &request.max_sessions},
+        {"max-per-address", 0, OPTION_STRING, NULL, &request.max_per_address},
+        {"max-body", 0, OPTION_STRING, NULL, &request.max_body},
+        {"audit-log", 0, OPTION_STRING, NULL, &request.audit_log},
+        {"name", 0, OPTION_STRING, NULL, &request.name},
+        {"target", 0, OPTION_STRING, NULL, &request.target},
+        {"make-cert", 0, OPTION_FLAG, &request.make_cert, NULL},
+        {"make-observer-token", 0, OPTION_FLAG, &request.make_observer_token, NULL},
+        {"upgrade", 0, OPTION_FLAG, &request.upgrade, NULL},
+        {"kill", 0, OPTION_FLAG, &request.kill, NULL},
+        {"allow-connect", 0, OPTION_FLAG, &request.allow_connect, NULL},
+        {"no-tune", 0, OPTION_FLAG, &request.tune, NULL},
     };
-    int code = ERR_USAGE;
-    if (options_parse("relay", specs, sizeof specs / sizeof *specs, argc, argv, &operands, &done)) {
-        if (done)
-            code = ERR_NONE;
-        else if (operands && !request.make_cert)
-            code = command_usage("relay", "'%s' is no option", argv[1]);
-        else if ((code = check(&request)) == ERR_NONE)
-            code = start(&request);
-    }
-    free(request.listen.items);
-    free(request.origins.items);
-    free(request.hosts.items);
-    return code;
+    if (!options_parse("relay", specs, sizeof specs / sizeof *specs, argc, argv, &operands, &done))
+        return ERR_USAGE;
+    if (done)
+        return ERR_NONE;
+    if (operands && !request.make_cert)
+        return command_usage("relay", "'%s' is no option", argv[1]);
+    if (request.make_cert)
+        return relay_make_cert((const char *const *)argv + 1, (size_t)operands);
+    if (request.make_observer_token)
+        return relay_make_observer_token();
+    int code = check(&request);
+    if (code != ERR_NONE)
+        return code;
+    return request.target ? relay_serve_target(&request) : relay_serve(&request);
 }

@@ -1,6 +1,5 @@
 #include "cli/options.h"
 
-#include "base/mem.h"
 #include "base/text.h"
 #include "cli/command.h"
 
@@ -73,10 +72,18 @@ static void unknown_option(const struct parser *parser, const char *name, size_t
         command_usage(parser->command, "unknown option --%.*s", (int)len, name);
 }
 
-static void add_item(struct option_list *list, const char *value)
+static bool add_item(const struct parser *parser, const struct option_spec *spec, const char *value)
 {
-    list->items = mem_resize(list->items, list->count + 1, sizeof *list->items);
-    list->items[list->count++] = value;
+    size_t count = 0;
+    while (spec->value[count])
+        count++;
+    if (count == OPTION_LIST_MAX) {
+        command_usage(parser->command, "--%s is given more than %d times", spec->name,
+                      OPTION_LIST_MAX);
+        return false;
+    }
+    spec->value[count] = value;
+    return true;
 }
 
 /* Takes the option at argv[*at] with its value, which may be the next word. */
@@ -98,9 +105,8 @@ static bool take(const struct parser *parser, const struct option_spec *spec, co
         return false;
     }
     if (spec->kind == OPTION_LIST)
-        add_item(spec->list, value);
-    else
-        *spec->value = value;
+        return add_item(parser, spec, value);
+    *spec->value = value;
     return true;
 }
 

@@ -29,10 +29,12 @@ static const struct kind {
     const char *command;
     const char *array;
     bool by_source;
+    const char *none; /* what the debuggee has if nobody wants anything */
 } kinds[] = {
-    {"setBreakpoints", "breakpoints", true},
-    {"setFunctionBreakpoints", "breakpoints", false},
-    {"setExceptionBreakpoints", "filters", false},
+    {"setBreakpoints", "breakpoints", true, ""},
+    {"setFunctionBreakpoints", "breakpoints", false, ""},
+    /* Without `uncaught` a post-mortem pause does not stop at all (debugpy-facts 0.3). */
+    {"setExceptionBreakpoints", "filters", false, "\"uncaught\""},
 };
 
 static const struct kind *find_kind(const char *command)
@@ -248,7 +250,12 @@ void breakpoints_unarmed_body(const char *json, const struct envelope *request, 
     struct set *set = read_set(json, request);
     buf_add_string(out, "{\"breakpoints\":[");
     for (size_t i = 0; i < set->count; i++) {
-        buf_printf(out, "%s{\"verified\":false,\"message\":", i ? "," : "");
+        const char *item = set->items[i];
+        struct span line;
+        buf_printf(out, "%s{\"verified\":false,", i ? "," : "");
+        if (*item == '{' && scan_find(item, (struct span){0, strlen(item)}, "line", &line))
+            buf_printf(out, "\"line\":%.*s,", (int)line.len, item + line.at);
+        buf_add_string(out, "\"message\":");
         message_quote(out, why);
         buf_add_string(out, "}");
     }
@@ -266,7 +273,8 @@ static void tell(const struct breakpoints *sets, const struct set *like, breakpo
     buf_add_string(&arguments, "{");
     if (like->source)
         buf_printf(&arguments, "\"source\":%s,", like->source);
-    buf_printf(&arguments, "\"%s\":[%s]}", like->kind->array, items.len ? items.data : "");
+    buf_printf(&arguments, "\"%s\":[%s]}", like->kind->array,
+               items.len ? items.data : like->kind->none);
     fn(arg, like->kind->command, arguments.data);
     buf_free(&arguments);
     buf_free(&items);
@@ -309,7 +317,7 @@ void breakpoints_clearing(const struct breakpoints *sets, struct buf *out)
                    set->kind->command);
         if (set->source)
             buf_printf(out, "\"source\":%s,", set->source);
-        buf_printf(out, "\"%s\":[]}}", set->kind->array);
+        buf_printf(out, "\"%s\":[%s]}}", set->kind->array, set->kind->none);
         first = false;
     }
     buf_add_string(out, "]");

@@ -335,6 +335,11 @@ const struct address *cluster_address(const struct cluster *cluster)
     return &cluster->address;
 }
 
+struct source *cluster_source(const struct cluster *cluster)
+{
+    return cluster->source;
+}
+
 void cluster_refresh(struct cluster *cluster, cluster_done_fn fn, void *arg)
 {
     struct waiter **at = &cluster->waiters;

@@ -8,6 +8,7 @@
 #include "relay/pause.h"
 
 struct cluster;
+struct source;
 
 struct cluster_facts {
     char ray_version[32]; /* "" if unknown */
@@ -23,6 +24,8 @@ struct cluster *cluster_create(struct loop *loop, const struct address *address,
 void cluster_destroy(struct cluster **cluster); /* drops callbacks that have not run */
 
 const struct address *cluster_address(const struct cluster *cluster);
+/* What it asks, for others who want to ask it too; lives as long as the cluster. */
+struct source *cluster_source(const struct cluster *cluster);
 
 /* Asks everything once. `err` NULL on success; partial knowledge (a worker that does not answer) is
  * success, with what is unknown left unknown. One refresh at a time: a second call while one runs

@@ -5,6 +5,8 @@
 #define RAYDBG_RELAY_HUB_H
 
 #include "relay/breakpoints.h"
+#include "relay/hub_snapshot.h"
+#include "relay/keeper.h"
 #include "relay/pause.h"
 #include "relay/stops.h"
 #include "relay/target.h"
@@ -23,6 +25,7 @@ struct hub_options {
     const struct pause *pause;
     enum hub_hold hold;
     bool shared; /* a relay's: clients are told their role, and where it stands is looked up */
+    struct keeper *keeper; /* has a hand on the connection once the task runs or stands; or NULL */
 };
 
 /* What the owner, the relay, is told. All may be NULL. */
@@ -57,6 +60,8 @@ struct member_ops {
     /* The debuggee is gone for this client, unasked; hub_take_pending() has what is unanswered.
      * `why` is a sentence, or NULL if the cluster should be asked. */
     void (*on_lost)(void *arg, const char *why);
+    /* The debuggee cannot be reached for now: hub_take_pending() has what will not be answered. */
+    void (*on_silent)(void *arg, const char *why);
     /* The goodbye of hub_leave() is complete; the place is empty. */
     void (*on_left)(void *arg);
 };
@@ -92,7 +97,12 @@ enum hub_leave {
 /* --- */
 
 struct hub *hub_open(const struct hub_options *options, const struct hub_ops *ops, void *arg);
-/* Members are told nothing: their places are empty. Closes the connection: debugpy resumes all. */
+/* Goes on with what an earlier relay has left in the keeper's hands. `fd` and `kept` are the hub's
+ * from here on; `options` has no pause and no target but for loop and tune. */
+struct hub *hub_adopt(const struct hub_options *options, struct kept *kept, int fd,
+                      struct hub_snapshot *snapshot, const struct hub_ops *ops, void *arg);
+/* Members are told nothing: their places are empty. Closes the connection: debugpy resumes all,
+ * unless it is in a keeper's hands. */
 void hub_destroy(struct hub **hub);
 
 /* on_ready follows, from within if the hub is attached already. */
@@ -152,6 +162,9 @@ const char *hub_continue(struct hub *hub, const char *who);
 void hub_release(struct hub *hub, const char *who);
 /* An `output` event to all. */
 void hub_tell(struct hub *hub, const char *category, const char *text);
+/* Looks whether the debuggee can still be reached; members are told when it cannot, and when it can
+ * again. Call it every second or so. */
+void hub_look_network(struct hub *hub);
 /* The cluster's newest word on the pause: names come late. */
 void hub_update_pause(struct hub *hub, const struct pause *pause);
 

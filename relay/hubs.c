@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { TICK_MS = 1000, WARN_MS = 60000, RETRY_MS = 10000 };
 
@@ -131,20 +132,76 @@ static void on_change(void *arg, struct hub *hub)
 
 static const struct hub_ops hub_ops = {.on_change = on_change, .on_over = on_over};
 
-static struct entry *open_hub(struct hubs *hubs, const struct pause *pause,
-                              const struct target_options *target)
+static struct entry *add_entry(struct hubs *hubs)
 {
-    struct hub_options options = {
-        .target = *target, .pause = pause, .hold = hubs->options.hold, .shared = true};
-    options.target.loop = hubs->options.loop;
-    options.target.host = pause->host;
-    options.target.port = pause->port;
     struct entry *entry = mem_alloc(sizeof *entry);
     entry->hubs = hubs;
     entry->next = hubs->first;
     hubs->first = entry;
+    return entry;
+}
+
+static struct hub_options options_for(const struct hubs *hubs)
+{
+    return (struct hub_options){
+        .hold = hubs->options.hold, .shared = true, .keeper = hubs->options.keeper};
+}
+
+static struct entry *open_hub(struct hubs *hubs, const struct pause *pause,
+                              const struct target_options *target)
+{
+    struct hub_options options = options_for(hubs);
+    options.target = *target;
+    options.target.loop = hubs->options.loop;
+    options.target.host = pause->host;
+    options.target.port = pause->port;
+    options.pause = pause;
+    struct entry *entry = add_entry(hubs);
     entry->hub = hub_open(&options, &hub_ops, entry);
     return entry;
+}
+
+/* State that cannot be restored is said, not invented. */
+static bool is_usable(struct hub_snapshot *snapshot, const char *text, size_t len)
+{
+    char title[256];
+    if (!hub_snapshot_read(snapshot, text, len)) {
+        log_warn("a pause of the relay before could not be taken over: its notes are of another "
+                 "version, or incomplete; its task goes on");
+        return false;
+    }
+    if (!snapshot->torn)
+        return true;
+    pause_title(&snapshot->pause, title, sizeof title);
+    log_warn("%s could not be taken over: the relay before died in the middle of a request; the "
+             "task goes on",
+             title);
+    hub_snapshot_clear(snapshot);
+    return false;
+}
+
+static void adopt(void *arg, struct kept *kept, int fd, const char *text, size_t len)
+{
+    struct hubs *hubs = arg;
+    struct hub_snapshot snapshot;
+    struct hub_options options = options_for(hubs);
+    if (!is_usable(&snapshot, text, len)) {
+        kept_drop(&kept);
+        close(fd);
+        return;
+    }
+    options.target.loop = hubs->options.loop;
+    options.target.tune = hubs->options.tune;
+    struct entry *entry = add_entry(hubs);
+    entry->hub = hub_adopt(&options, kept, fd, &snapshot, &hub_ops, entry);
+    hub_snapshot_clear(&snapshot);
+}
+
+size_t hubs_take_over(struct hubs *hubs)
+{
+    if (hubs->options.keeper)
+        keeper_take_over(hubs->options.keeper, adopt, hubs);
+    return hubs_count(hubs);
 }
 
 static struct entry *find(const struct hubs *hubs, const struct pause *pause)
@@ -233,6 +290,7 @@ static void tick(void *arg)
     forget_failures(hubs);
     for (struct entry *entry = hubs->first, *next; entry; entry = next) {
         next = entry->next;
+        hub_look_network(entry->hub);
         if (hubs->options.max_hold_ms && hub_is_held(entry->hub))
             let_go(hubs, entry);
     }

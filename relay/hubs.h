@@ -12,8 +12,9 @@ struct hubs_options {
     struct loop *loop;
     enum hub_hold hold;
     bool tune;
-    int64_t max_hold_ms; /* 0: no limit */
-    const char *name;    /* "relay 127.0.0.1:4713", for messages; borrowed */
+    int64_t max_hold_ms;   /* 0: no limit */
+    struct keeper *keeper; /* or NULL */
+    const char *name;      /* "relay 127.0.0.1:4713", for messages; borrowed */
 };
 
 struct hubs_ops {
@@ -29,6 +30,9 @@ void hubs_destroy(struct hubs **hubs);
 
 const char *hubs_name(const struct hubs *hubs);
 enum hub_hold hubs_hold(const struct hubs *hubs);
+
+/* Takes over what an earlier relay has left in the keeper's hands; the number of debuggees. */
+size_t hubs_take_over(struct hubs *hubs);
 
 /* The live hub of this pause's worker, or NULL. */
 struct hub *hubs_find(const struct hubs *hubs, const struct pause *pause);

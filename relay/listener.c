@@ -252,6 +252,11 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
                     size_t len)
 {
     (void)user;
+    /* What this gives counts, and not what OpenSSL has found, which is `len`. The wsi is no real
+     * one.
+     */
+    if (reason == LWS_CALLBACK_OPENSSL_PERFORM_CLIENT_CERT_VERIFICATION)
+        return len ? 0 : 1;
     struct conn *conn = wsi ? conn_of(wsi, reason) : NULL;
     if (!conn)
         return 0;

@@ -58,6 +58,10 @@ static int on_wire(struct lws *wsi, enum lws_callback_reasons reason, void *user
                    size_t len)
 {
     (void)user;
+    /* libwebsockets asks the first vhost about the certificates that clients of any vhost are
+     * shown: the opaque user data is none of ours then. */
+    if (reason == LWS_CALLBACK_OPENSSL_PERFORM_SERVER_CERT_VERIFICATION)
+        return 0;
     struct wire *wire = wsi ? lws_get_opaque_user_data(wsi) : NULL;
     /* After these its owner may free it, and libwebsockets still has LWS_CALLBACK_WSI_DESTROY. */
     if (wire && (reason == LWS_CALLBACK_RAW_CLOSE || reason == LWS_CALLBACK_RAW_CLOSE_FILE ||

@@ -196,15 +196,16 @@ static int listen_one(struct port_list *list, const char *address, const struct 
     return 0;
 }
 
-/* As text_split_host_port(), and with 0, "any free port", as one. */
-static bool split_address(const char *address, char *host, size_t size, uint16_t *number)
+/* As text_split_host_port(), but port 0 is one too: the kernel chooses. */
+static bool split(const char *address, char *host, size_t host_size, uint16_t *port)
 {
-    bool any = text_ends(address, ":0");
-    char *text = mem_format("%s%s", address, any ? "1" : ""); /* :0 and 1 is port 1 */
-    bool good = text_split_host_port(text, host, size, number) && host[0];
-    free(text);
-    if (any)
-        *number = 0;
+    if (!text_ends(address, ":0"))
+        return text_split_host_port(address, host, host_size, port);
+    char *named = mem_string(address);
+    named[strlen(named) - 1] = '1';
+    bool good = text_split_host_port(named, host, host_size, port);
+    free(named);
+    *port = 0;
     return good;
 }
 
@@ -213,7 +214,7 @@ static int listen_tcp(struct port_list *list, const char *address, struct err *e
     char host[256];
     uint16_t number;
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found = NULL;
-    if (!split_address(address, host, sizeof host, &number)) {
+    if (!split(address, host, sizeof host, &number) || !host[0]) {
         err_set(err, ERR_USAGE, "\"%s\" is no address to listen on", address);
         return err_hint(err, "HOST:PORT, [V6]:PORT or unix:PATH");
     }

@@ -28,6 +28,8 @@ struct relay *relay_create(const struct relay_options *options, struct err *err)
 /* Closes the port. What the keeper holds stays as it is; everything else goes on. */
 void relay_destroy(struct relay **relay);
 const char *relay_address(const struct relay *relay, size_t n); /* listener_address() */
+/* How many pauses an earlier relay has left. */
+size_t relay_taken_over(const struct relay *relay);
 size_t relay_held(const struct relay *relay);
 
 #endif

@@ -66,6 +66,15 @@ static void on_lost(void *arg, const char *why)
                                  session->pause.worker_id, on_fate, session);
 }
 
+static void on_silent(void *arg, const char *why)
+{
+    struct session *session = arg;
+    char *text = mem_format("raydbg: %s\n", why);
+    answer_pending(session, why);
+    client_say(&session->client, "important", text);
+    free(text);
+}
+
 static void on_left(void *arg)
 {
     struct session *session = arg;
@@ -260,5 +269,6 @@ const struct member_ops session_member_ops = {
     .on_note = on_note,
     .on_role = on_role,
     .on_lost = on_lost,
+    .on_silent = on_silent,
     .on_left = on_left,
 };

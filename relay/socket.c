@@ -14,7 +14,7 @@ enum { IDLE_S = 10, INTERVAL_S = 5, PROBES = 3, LOST_MS = 25000 };
 
 /* Acknowledgements come at least every IDLE_S while the network works: a connection that broke
  * after more than this without one was given up by the kernel, not ended by its peer. */
-enum { SILENT_MS = 20000 };
+enum { SILENT_MS = 20000, PATIENT_MS = 6 * 3600 * 1000 };
 
 static void set_option(int fd, int level, int option, int value)
 {
@@ -39,6 +39,21 @@ void socket_keepalive(int fd)
     set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, INTERVAL_S);
     set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, PROBES);
     set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, LOST_MS);
+}
+
+void socket_patience(int fd)
+{
+    set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, PATIENT_MS);
+}
+
+bool socket_is_silent(int fd)
+{
+    struct tcp_info info = {0};
+    socklen_t size = sizeof info;
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
+        return false;
+    return info.tcpi_last_ack_recv >= SILENT_MS && info.tcpi_last_data_recv >= SILENT_MS &&
+           (info.tcpi_probes || info.tcpi_retransmits);
 }
 
 const char *socket_end(int fd)

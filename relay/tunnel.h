@@ -10,6 +10,8 @@
 #include "base/err.h"
 #include "relay/loop.h"
 
+#include <stddef.h>
+
 struct tunnels;
 
 struct tunnels_options {

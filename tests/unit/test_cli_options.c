@@ -21,10 +21,10 @@ struct parsed {
 static void parse_words(struct parsed *out, int argc)
 {
     const struct option_spec specs[] = {
-        {"all", 'A', OPTION_FLAG, &out->all, NULL, NULL},
-        {"no-tune", 0, OPTION_FLAG, &out->tune, NULL, NULL},
-        {"address", 'a', OPTION_STRING, NULL, &out->address, NULL},
-        {"format", 'f', OPTION_STRING, NULL, &out->format, NULL},
+        {"all", 'A', OPTION_FLAG, &out->all, NULL},
+        {"no-tune", 0, OPTION_FLAG, &out->tune, NULL},
+        {"address", 'a', OPTION_STRING, NULL, &out->address},
+        {"format", 'f', OPTION_STRING, NULL, &out->format},
     };
     size_t len;
     FILE *output = stdout, *errors = stderr;

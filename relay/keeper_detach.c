@@ -1,0 +1,110 @@
+#include "relay/keeper_detach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Shows "raydbg-keeper PATH" in ps, in the place of the command line and the environment. */
+static void set_title(const char *path)
+{
+    prctl(PR_SET_NAME, "raydbg-keeper");
+    static char stat[2048];
+    int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    ssize_t len = fd < 0 ? -1 : read(fd, stat, sizeof stat - 1);
+    if (fd >= 0)
+        close(fd);
+    char *field = len > 0 ? strrchr(stat, ')') : NULL;
+    /* Behind the ')' come the fields from the 3rd on; 48th to 51st: arg_start … env_end. */
+    uintptr_t place[4] = {0};
+    for (int n = 3; field && n <= 51; n++) {
+        field = strchr(field + 1, ' ');
+        if (field && n >= 48)
+            place[n - 48] = (uintptr_t)strtoull(field, NULL, 10);
+    }
+    if (!field || !place[0] || place[1] <= place[0])
+        return;
+    uintptr_t end = place[2] == place[1] && place[3] > place[2] ? place[3] : place[1];
+    environ = NULL;
+    size_t room = (size_t)(end - place[0]);
+    memset((char *)place[0], 0, room);
+    snprintf((char *)place[0], room, "raydbg-keeper %s", path);
+}
+
+static void set_signals(void)
+{
+    static const int ignored[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2,
+                                  SIGALRM, SIGTSTP, SIGTTIN, SIGTTOU, SIGXFSZ};
+    for (int number = 1; number < NSIG; number++)
+        signal(number, SIG_DFL);
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+        signal(ignored[i], SIG_IGN);
+    sigset_t term;
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    sigprocmask(SIG_SETMASK, &term, NULL);
+}
+
+/* Closes all descriptors but the two, and gives them their places. */
+static void set_descriptors(int listener, int memory)
+{
+    int null = open("/dev/null", O_RDWR);
+    if (null < 0)
+        null = memory; /* 0 to 2 must not be free: they would be taken for the keeper's own */
+    listener = fcntl(listener, F_DUPFD, 10);
+    memory = fcntl(memory, F_DUPFD, 10);
+    for (int fd = 0; fd < 3; fd++)
+        dup2(null, fd);
+    dup2(listener, KEEPER_LISTENER_FD);
+    dup2(memory, KEEPER_MEMORY_FD);
+    if (close_range(KEEPER_FIRST_FREE_FD, ~0U, 0) != 0)
+        for (long fd = sysconf(_SC_OPEN_MAX) - 1; fd >= KEEPER_FIRST_FREE_FD; fd--)
+            close((int)fd);
+}
+
+_Noreturn static void become(int listener, int memory, const char *path, keeper_run_fn run)
+{
+    static char own[PATH_MAX]; /* the title may overwrite the caller's */
+    if (strlen(path) >= sizeof own)
+        _exit(1);
+    memcpy(own, path, strlen(path) + 1);
+    set_signals();
+    set_descriptors(listener, memory);
+    set_title(own);
+    if (chdir("/") != 0)
+        _exit(1);
+    run(own);
+    _exit(0);
+}
+
+int keeper_detach(int listener, int memory, const char *path, keeper_run_fn run)
+{
+    /* Nothing that the terminal sends may hit the child before it is on its own. */
+    sigset_t all, before;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &before);
+    pid_t child = fork();
+    if (child == 0) {
+        setsid();
+        pid_t grandchild = fork();
+        if (grandchild == 0)
+            become(listener, memory, path, run);
+        _exit(grandchild < 0);
+    }
+    int why = errno;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    int status = 0;
+    if (child < 0 || (waitpid(child, &status, 0) == child && status != 0)) {
+        errno = child < 0 ? why : EAGAIN;
+        return -1;
+    }
+    return 0;
+}
