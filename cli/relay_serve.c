@@ -174,7 +174,10 @@ static int run(const struct relay_request *request, const struct auth *auth, str
         .allow_connect = request->allow_connect,
     };
     options.listener.address_count = addresses;
+    char *log = request->audit_log ? NULL : auth_state_path("audit.log");
+    options.audit_log = request->audit_log ? request->audit_log : log;
     int code = serve(&options, cluster);
+    free(log);
     cluster_destroy(&cluster);
     loop_destroy(&loop);
     return code;
