@@ -347,7 +347,10 @@ void hubs_destroy(struct hubs **hubs)
 static void add_held(struct hub *hub, struct pause *pause)
 {
     const struct pause *held = hub_pause(hub);
-    pause->state = PAUSE_HELD;
+    /* A worker whose task is over runs nothing, though its debugger is held: clients see the end of
+     * the task by that. */
+    if (pause->state != PAUSE_IDLE || *hub_reason(hub))
+        pause->state = PAUSE_HELD;
     pause->clients = (int64_t)hub_members(hub);
     pause->held_ms = hub_held_since_ms(hub);
     free(pause->file);
