@@ -51,10 +51,14 @@ def wait_until(find, timeout, what, every=0.02):
     return found
 
 
-def rss_of(pid):
-    """Resident bytes of a process, without what it only shares (its program's file)."""
+def rss_parts(pid):
+    """Resident bytes of a process: anonymous, and shared memory. Files, such as its program, are not its own."""
     fields = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines() if ":" in line)
-    return sum(int(fields[name].split()[0]) for name in ("RssAnon", "RssShmem")) * 1024
+    return [int(fields[name].split()[0]) * 1024 for name in ("RssAnon", "RssShmem")]
+
+
+def rss_of(pid):
+    return sum(rss_parts(pid))
 
 
 @dataclass
