@@ -139,10 +139,11 @@ static int open_tcp(struct door *door, const char *address, struct err *err)
 
 /* --- unix --- */
 
-/* True if nobody listens behind the socket `at`. */
+/* True if nobody has the socket `at` any more. Asked with the wrong type of socket: who has it does
+ * not notice. */
 static bool is_left_over(const struct sockaddr_un *at)
 {
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return false;
     bool dead = connect(fd, (const struct sockaddr *)at, sizeof *at) != 0 && errno == ECONNREFUSED;

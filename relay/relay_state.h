@@ -4,6 +4,7 @@
 #define RAYDBG_RELAY_RELAY_STATE_H
 
 #include "base/buf.h"
+#include "relay/audit.h"
 #include "relay/relay.h"
 #include "relay/session.h"
 
@@ -49,6 +50,7 @@ struct relay {
     struct loop *loop;
     struct listener *listener;
     struct hubs *hubs;
+    struct audit *audit;
     size_t taken_over;
     char *name; /* "relay 127.0.0.1:4713" */
     struct relay_client *clients;

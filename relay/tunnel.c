@@ -87,6 +87,17 @@ static void on_all_over(void *arg)
     tunnels->on_end(tunnels->arg);
 }
 
+static void release(struct tunnel *tunnel)
+{
+    timer_cancel(&tunnel->dial_timer);
+    tuning_free(&tunnel->tuning);
+    for (int i = 0; i < 2; i++) {
+        forget_wsi(&tunnel->ends[i]);
+        buf_free(&tunnel->ends[i].queue);
+    }
+    free(tunnel);
+}
+
 static void tunnel_free(struct tunnel *tunnel)
 {
     struct tunnels *owner = tunnel->owner;
@@ -97,13 +108,7 @@ static void tunnel_free(struct tunnel *tunnel)
     else
         owner->first = tunnel->next;
     owner->count--;
-    timer_cancel(&tunnel->dial_timer);
-    tuning_free(&tunnel->tuning);
-    for (int i = 0; i < 2; i++) {
-        forget_wsi(&tunnel->ends[i]);
-        buf_free(&tunnel->ends[i].queue);
-    }
-    free(tunnel);
+    release(tunnel);
     if (owner->gone && owner->count == 0 && !owner->end_timer && owner->on_end)
         owner->end_timer = timer_start(owner->loop, 0, on_all_over, owner);
 }
@@ -238,9 +243,8 @@ static void on_rearm(void *arg)
         lws_callback_on_writable(end->wsi);
 }
 
-static void on_end_writable(struct end *end)
+static void flush(struct end *end)
 {
-    struct end *from = other(end);
     while (end->queue.len) {
         ssize_t sent = send(end->fd, end->queue.data, end->queue.len, MSG_NOSIGNAL);
         if (sent < 0 && errno == EINTR)
@@ -248,21 +252,24 @@ static void on_end_writable(struct end *end)
         if (sent < 0 && errno != EAGAIN)
             break_end(end);
         if (sent <= 0)
-            break;
+            return;
         buf_consume(&end->queue, (size_t)sent);
     }
-    if (end->queue.len) {
-        /* libwebsockets (4.1) forgets a raw file's wish that is made in here. */
-        if (!end->rearm)
-            end->rearm = timer_start(end->tunnel->owner->loop, 0, on_rearm, end);
-        return;
-    }
     buf_free(&end->queue);
-    if (!from->ended) {
+}
+
+static void on_end_writable(struct end *end)
+{
+    struct end *from = other(end);
+    flush(end);
+    if (!end->queue.len && !from->ended) {
         set_reading(from, true);
         read_off_loop(from);
     }
     pass_end(from);
+    /* libwebsockets (4.1) forgets a raw file's wish that is made in here. */
+    if (end->queue.len && !end->rearm)
+        end->rearm = timer_start(end->tunnel->owner->loop, 0, on_rearm, end);
 }
 
 /* libwebsockets closes a socket, after this, that is over in both directions, or broken. */
@@ -284,11 +291,18 @@ static void on_closed(struct end *end)
 static int on_wire(struct wire *wire, struct lws *wsi, enum lws_callback_reasons reason,
                    const void *in, size_t len);
 
+static void end_init(struct end *end, struct tunnel *tunnel, enum side side, int fd)
+{
+    end->wire.handle = on_wire;
+    end->tunnel = tunnel;
+    end->side = side;
+    end->fd = fd;
+}
+
 static bool put_on_loop(struct end *end)
 {
     lws_sock_file_fd_type descriptor = {.filefd = end->fd};
     struct lws_vhost *vhost = loop_vhost(end->tunnel->owner->loop);
-    end->wire.handle = on_wire;
     end->wsi =
         lws_adopt_descriptor_vhost(vhost, LWS_ADOPT_RAW_FILE_DESC, descriptor, WIRE_PROTOCOL, NULL);
     if (!end->wsi)
@@ -401,14 +415,16 @@ static void on_connection(void *arg, int fd)
         return;
     }
     struct tunnel *tunnel = mem_alloc(sizeof *tunnel);
-    *tunnel = (struct tunnel){.owner = owner, .next = owner->first, .place = owner->places};
+    tunnel->owner = owner;
+    tunnel->next = owner->first;
+    tunnel->place = owner->places;
     if (owner->first)
         owner->first->previous = tunnel;
     owner->first = tunnel;
     owner->count++;
     struct end *client = &tunnel->ends[CLIENT];
-    *client = (struct end){.tunnel = tunnel, .side = CLIENT, .fd = fd};
-    tunnel->ends[ADAPTER] = (struct end){.tunnel = tunnel, .side = ADAPTER, .fd = -1};
+    end_init(client, tunnel, CLIENT, fd);
+    end_init(&tunnel->ends[ADAPTER], tunnel, ADAPTER, -1);
     socket_nodelay(fd);
     if (owner->tune)
         tunnel->tuning = tuning_create(&tuning_ops, tunnel);
@@ -473,10 +489,11 @@ void tunnels_destroy(struct tunnels **tunnels)
     if (!it)
         return;
     *tunnels = NULL;
-    it->on_end = NULL;
     timer_cancel(&it->end_timer);
-    while (it->first)
-        tunnel_free(it->first);
+    for (struct tunnel *tunnel = it->first, *next; tunnel; tunnel = next) {
+        next = tunnel->next;
+        release(tunnel);
+    }
     for (size_t i = 0; i < it->door_count; i++)
         door_close(&it->doors[i]);
     free(it->doors);
