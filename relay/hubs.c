@@ -36,7 +36,7 @@ struct hubs {
     struct failure *failures;
     struct timer *tick;
     struct timer *sweep;
-    struct watch *keeper_watch;
+    bool keeper_lost;
 };
 
 static const char initialize_arguments_own[] =
@@ -284,9 +284,20 @@ static void let_go(struct hubs *hubs, struct entry *entry)
     }
 }
 
+/* Once: nothing can be done about it, and nothing is lost as long as the relay lives. */
+static void look_at_keeper(struct hubs *hubs)
+{
+    if (!hubs->options.keeper || hubs->keeper_lost || keeper_lives(hubs->options.keeper))
+        return;
+    hubs->keeper_lost = true;
+    log_warn("the keeper died: what is held now ends with this relay; raydbg relay --upgrade starts "
+             "a new one");
+}
+
 static void tick(void *arg)
 {
     struct hubs *hubs = arg;
+    look_at_keeper(hubs);
     hubs->tick = timer_start(hubs->options.loop, TICK_MS, tick, hubs);
     forget_failures(hubs);
     for (struct entry *entry = hubs->first, *next; entry; entry = next) {
@@ -297,15 +308,6 @@ static void tick(void *arg)
     }
 }
 
-/* Nothing can be done about it, and nothing is lost as long as the relay lives. */
-static void on_keeper_died(void *arg)
-{
-    struct hubs *hubs = arg;
-    watch_stop(&hubs->keeper_watch);
-    log_warn("the keeper died: what is held now ends with this relay; raydbg relay --upgrade starts "
-             "a new one");
-}
-
 struct hubs *hubs_create(const struct hubs_options *options, const struct hubs_ops *ops, void *arg)
 {
     struct hubs *hubs = mem_alloc(sizeof *hubs);
@@ -313,9 +315,6 @@ struct hubs *hubs_create(const struct hubs_options *options, const struct hubs_o
     hubs->ops = ops;
     hubs->arg = arg;
     hubs->tick = timer_start(options->loop, TICK_MS, tick, hubs);
-    if (options->keeper && keeper_fd(options->keeper) >= 0)
-        hubs->keeper_watch =
-            watch_start(options->loop, keeper_fd(options->keeper), on_keeper_died, hubs);
     return hubs;
 }
 
@@ -326,7 +325,6 @@ void hubs_destroy(struct hubs **hubs)
         return;
     *hubs = NULL;
     timer_cancel(&it->tick);
-    watch_stop(&it->keeper_watch);
     timer_cancel(&it->sweep);
     while (it->first) {
         struct entry *next = it->first->next;

@@ -447,7 +447,8 @@ int keeper_pid(const struct keeper *keeper)
     return keeper ? keeper->pid : 0;
 }
 
-int keeper_fd(const struct keeper *keeper)
+bool keeper_lives(const struct keeper *keeper)
 {
-    return keeper->socket;
+    char byte;
+    return keeper->socket >= 0 && recv(keeper->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0;
 }

@@ -42,8 +42,8 @@ void kept_snapshot(struct kept *kept, const char *bytes, size_t len);
 /* The keeper closes its duplicate. */
 void kept_drop(struct kept **kept);
 
-/* Readable when the keeper has died, and at no other time; -1 if it has. */
-int keeper_fd(const struct keeper *keeper);
+/* False once the keeper has died. */
+bool keeper_lives(const struct keeper *keeper);
 
 /* For `raydbg doctor` and the tests. */
 int keeper_pid(const struct keeper *keeper);

@@ -256,7 +256,7 @@ def test_the_keeper_is_killed(adapter, hub):
     client.disconnect()
     assert_stopped_at(hub.join(), 9)
     assert_unharmed(adapter)
-    assert "keeper" in hub.stderr()
+    wait_until(lambda: "keeper" in hub.stderr(), 5, "the relay says that its keeper died")
 
 
 def test_a_keeper_that_no_relay_comes_for_lets_go(adapter, run_relay):
