@@ -36,6 +36,7 @@ struct hubs {
     struct failure *failures;
     struct timer *tick;
     struct timer *sweep;
+    bool keeper_lost;
 };
 
 static const char initialize_arguments_own[] =
@@ -283,9 +284,20 @@ static void let_go(struct hubs *hubs, struct entry *entry)
     }
 }
 
+/* Once: nothing can be done about it, and nothing is lost as long as the relay lives. */
+static void look_at_keeper(struct hubs *hubs)
+{
+    if (!hubs->options.keeper || hubs->keeper_lost || keeper_lives(hubs->options.keeper))
+        return;
+    hubs->keeper_lost = true;
+    log_warn("the keeper died: what is held now ends with this relay; raydbg relay --upgrade starts "
+             "a new one");
+}
+
 static void tick(void *arg)
 {
     struct hubs *hubs = arg;
+    look_at_keeper(hubs);
     hubs->tick = timer_start(hubs->options.loop, TICK_MS, tick, hubs);
     forget_failures(hubs);
     for (struct entry *entry = hubs->first, *next; entry; entry = next) {
@@ -333,7 +345,10 @@ void hubs_destroy(struct hubs **hubs)
 static void add_held(struct hub *hub, struct pause *pause)
 {
     const struct pause *held = hub_pause(hub);
-    pause->state = PAUSE_HELD;
+    /* A worker whose task is over runs nothing, though its debugger is held: clients see the end of
+     * the task by that. */
+    if (pause->state != PAUSE_IDLE || *hub_reason(hub))
+        pause->state = PAUSE_HELD;
     pause->clients = (int64_t)hub_members(hub);
     pause->held_ms = hub_held_since_ms(hub);
     free(pause->file);
