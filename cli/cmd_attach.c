@@ -1,9 +1,9 @@
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/cluster_ask.h"
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/options.h"
+#include "cli/origin_ask.h"
 #include "cli/relay_options.h"
 #include "cli/terminal.h"
 #include "relay/address.h"
@@ -156,7 +156,7 @@ static int read_options(struct request *request, int argc, char **argv, int *cod
     };
     int operands = 0;
     bool done = false;
-    request->tune = true;
+    request->tune = request->wish.wanted = true;
     *code = ERR_USAGE;
     argc = take_repeated(request, argc, argv);
     if (argc < 0 ||
@@ -221,7 +221,7 @@ static int none_found(const struct request *request, const struct pause_list *li
     struct err err;
     size_t others = 0;
     for (size_t i = 0; i < list->count; i++)
-        others += list->items[i].state == PAUSE_WAITING;
+        others += list->items[i].state == PAUSE_WAITING || list->items[i].state == PAUSE_HELD;
     if (request->task)
         err_set(&err, ERR_NOT_FOUND, "no paused task is named '%s'", request->task);
     else
@@ -264,7 +264,7 @@ static void every_waiting(const struct pause_list *list, size_t **matches, size_
     *matches = mem_array(list->count + 1, sizeof **matches);
     *count = 0;
     for (size_t i = 0; i < list->count; i++)
-        if (list->items[i].state == PAUSE_WAITING)
+        if (list->items[i].state == PAUSE_WAITING || list->items[i].state == PAUSE_HELD)
             (*matches)[(*count)++] = i;
 }
 
@@ -281,9 +281,10 @@ static bool is_found(void *arg, const struct pause_list *list)
     return count > 0;
 }
 
-static int find_pause(const struct request *request, struct cluster *cluster, struct pause *pause)
+static int find_pause(const struct request *request, const struct origin *origin,
+                      struct pause *pause)
 {
-    const struct pause_list *list = cluster_pauses(cluster);
+    const struct pause_list *list = origin_pauses(origin);
     size_t *matches = NULL, count = 0;
     int code = ERR_NONE;
     if (request->task)
@@ -316,17 +317,58 @@ static int run_on_cluster(struct console_options *options, struct request *reque
     struct cluster *cluster = cluster_create(loop, address, &err);
     if (!cluster)
         return command_fail(&err);
-    int code = cluster_ask(loop, cluster, is_found, request, &err) == 0
-                   ? find_pause(request, cluster, &pause)
+    struct origin *origin = origin_of_cluster(cluster);
+    int code = origin_ask(loop, origin, is_found, request, &err) == 0
+                   ? find_pause(request, origin, &pause)
                    : command_fail(&err);
     if (code == ERR_NONE) {
         options->session.cluster = cluster;
-        options->session.pause = &pause;
+        options->session.pause = options->pause = &pause;
+        options->origin = origin;
         code = console_run(options);
-        options->session.pause = NULL;
     }
     pause_clear(&pause);
+    origin_destroy(&origin);
     cluster_destroy(&cluster);
+    return code;
+}
+
+/* What the relay is to attach to: the words of the user, unless there was something to choose. The
+ * caller frees. */
+static char *task_of(const struct request *request, const struct origin *origin,
+                     const struct pause *pause)
+{
+    size_t *matches = NULL, count = 0;
+    if (request->task)
+        pause_find(origin_pauses(origin), request->task, &matches, &count);
+    free(matches);
+    if (count == 1)
+        return mem_string(request->task);
+    return *pause->task_id ? mem_string(pause->task_id)
+                           : mem_format("%lld@%s", (long long)pause->pid, pause->node_ip);
+}
+
+static int run_on_relay(struct console_options *options, struct request *request,
+                        const struct relay_address *relay)
+{
+    struct loop *loop = options->session.loop;
+    struct pause pause = {0};
+    struct err err;
+    struct origin *origin = origin_of_relay(loop, relay);
+    int code = origin_ask(loop, origin, is_found, request, &err) == 0
+                   ? find_pause(request, origin, &pause)
+                   : command_fail(&err);
+    if (code == ERR_NONE) {
+        char *task = task_of(request, origin, &pause);
+        options->relay = relay;
+        options->origin = origin;
+        options->pause = &pause;
+        options->session.task = task;
+        code = console_run(options);
+        free(task);
+    }
+    pause_clear(&pause);
+    origin_destroy(&origin);
     return code;
 }
 
@@ -341,9 +383,7 @@ static int run_chosen(struct console_options *options, struct request *request,
             return command_usage("attach", "--observe and --take-over need a relay: there is none");
         return run_on_cluster(options, request, &choice->cluster);
     }
-    options->relay = &choice->relay;
-    options->session.task = request->task;
-    return console_run(options);
+    return run_on_relay(options, request, &choice->relay);
 }
 
 static int run(struct request *request)

@@ -163,7 +163,7 @@ static int serve_anywhere(struct session_options *options, const struct relay_wi
 int cmd_dap(int argc, char **argv)
 {
     const char *address = NULL, *connect = NULL;
-    struct relay_wish wish = {0};
+    struct relay_wish wish = {.wanted = true};
     bool tune = true, kill = false, done = false;
     int operands;
     struct err err;

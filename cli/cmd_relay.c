@@ -1,17 +1,9 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/quantity.h"
+#include "cli/relay_request.h"
 
-#include "base/mem.h"
 #include "base/text.h"
-#include "relay/relay.h"
-
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
 const char cmd_relay_synopsis[] = "relay [--listen HOST:PORT|unix:PATH]... [--address A] [--hold "
                                   "on-attach|on-pause|never] [OPTIONS]";
@@ -30,7 +22,8 @@ const char cmd_relay_details[] =
     "                       directory, made at the first start); --token none: no token at all\n"
     "  --observer-token-file F   for those who may only look (else RAYDBG_OBSERVER_TOKEN)\n"
     "  --tls-cert F --tls-key F [--tls-client-ca F]   needed off loopback\n"
-    "  --make-cert          make a self-signed pair in the state directory, and end\n"
+    "  --make-cert [HOST]... make a self-signed pair in the state directory, and end\n"
+    "  --make-observer-token make the observers' token file there, and end\n"
     "  --allow-origin O, --allow-host H   more web origins, more names of this host\n"
     "  --max-sessions N, --max-per-address N, --max-body SIZE   limits (10000, 1000, 4M)\n"
     "  --audit-log F        who did what (audit.log in the state directory); none: no log\n"
@@ -51,25 +44,12 @@ const char cmd_relay_details[] =
     "exit codes: 0 ended in order, 1 the port is taken or another failure, 2 wrong usage,\n"
     "            5 no cluster\n";
 
-/* What the command line says. */
-struct request {
-    const char *listen[OPTION_LIST_MAX + 1], *origins[OPTION_LIST_MAX + 1];
-    const char *hosts[OPTION_LIST_MAX + 1];
-    const char *address, *hold, *max_hold, *token, *token_file, *observer_token_file;
-    const char *tls_cert, *tls_key, *tls_client_ca;
-    const char *max_sessions, *max_per_address, *max_body;
-    const char *audit_log, *name, *target;
-    bool make_cert, make_observer_token, upgrade, kill, allow_connect, tune;
-    enum hub_hold hold_when;
-    int64_t max_hold_ms, sessions, per_address, body;
-};
-
 static const struct {
     const char *name;
     enum hub_hold hold;
 } holds[] = {{"on-attach", HUB_ON_ATTACH}, {"on-pause", HUB_ON_PAUSE}, {"never", HUB_NEVER}};
 
-static bool parse_hold(struct request *request)
+static bool parse_hold(struct relay_request *request)
 {
     for (size_t i = 0; i < sizeof holds / sizeof *holds; i++) {
         if (text_equal(request->hold, holds[i].name)) {
@@ -80,7 +60,7 @@ static bool parse_hold(struct request *request)
     return false;
 }
 
-static int check(struct request *request)
+static int check(struct relay_request *request)
 {
     if (!parse_hold(request))
         return command_usage("relay", "--hold is on-attach, on-pause or never, not '%s'",
@@ -104,181 +84,15 @@ static int check(struct request *request)
                                       "command line; use --token-file or RAYDBG_TOKEN");
     if (request->token && request->token_file)
         return command_usage("relay", "--token none and --token-file exclude each other");
+    if (request->target && !request->token)
+        return command_usage("relay", "--target passes everything untouched, so that it cannot ask "
+                                      "for a token: say --token none, too");
     return ERR_NONE;
-}
-
-enum { KEEP_MS = 24 * 3600 * 1000 };
-
-struct running {
-    struct loop *loop;
-    bool hurried; /* a second signal */
-};
-
-static void on_signal(void *arg)
-{
-    struct running *running = arg;
-    loop_stop(running->loop);
-}
-
-static int open_signals(void)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-static const char *protocols(const struct listener_options *options)
-{
-    return options->tls_cert ? "WebSocket and HTTP over TLS" : "DAP, WebSocket, HTTP";
-}
-
-static void say_ready(const struct relay *relay, const struct relay_options *options,
-                      const struct cluster *cluster)
-{
-    const char *address;
-    for (size_t i = 0; (address = relay_address(relay, i)); i++)
-        fprintf(stderr, "raydbg relay listens on %s (%s)\n", address,
-                protocols(&options->listener));
-    if (cluster)
-        fprintf(stderr, "cluster %s; raydbg list, attach and dap find this relay by themselves\n",
-                cluster_address(cluster)->text);
-    size_t taken = relay_taken_over(relay);
-    if (taken)
-        fprintf(stderr, "took over %zu held pause%s of the relay before\n", taken,
-                taken == 1 ? "" : "s");
-    fputs("ready\n", stderr);
-}
-
-static int serve(const struct relay_options *options, struct cluster *cluster)
-{
-    struct err err;
-    struct running running = {.loop = options->listener.loop};
-    int signals = open_signals();
-    struct relay *relay = relay_create(options, &err);
-    if (!relay) {
-        close(signals);
-        return command_fail(&err);
-    }
-    struct watch *watch = watch_start(running.loop, signals, on_signal, &running);
-    say_ready(relay, options, cluster);
-    loop_run(running.loop);
-    watch_stop(&watch);
-    close(signals);
-    relay_destroy(&relay);
-    return ERR_NONE;
-}
-
-static size_t count(const char *const *list)
-{
-    size_t n = 0;
-    while (list[n])
-        n++;
-    return n;
-}
-
-static struct cluster *open_cluster(struct loop *loop, const struct request *request,
-                                    struct err *err)
-{
-    struct address address;
-    if (address_find(&address, request->address, err) != 0)
-        return NULL;
-    return cluster_create(loop, &address, err);
-}
-
-/* What happens to the held pauses now that the relay ends. */
-static void leave_keeper(struct keeper **keeper, const struct request *request)
-{
-    int pid = *keeper ? keeper_pid(*keeper) : 0;
-    size_t held = *keeper ? keeper_leave(keeper) : 0;
-    if (held)
-        fprintf(stderr,
-                "%zu %s: process %d keeps the connection%s for %s\n"
-                "  raydbg relay takes over again; to let them go, end that process\n",
-                held, held == 1 ? "task stays held" : "tasks stay held", pid, held == 1 ? "" : "s",
-                request->max_hold ? request->max_hold : "24 h");
-}
-
-static int run(const struct request *request, const struct auth *auth, struct keeper *keeper)
-{
-    static const char *const local[] = {"127.0.0.1:4713", "[::1]:4713"};
-    struct err err;
-    struct loop *loop = loop_create(true, &err);
-    if (!loop)
-        return command_fail(&err);
-    struct cluster *cluster = open_cluster(loop, request, &err);
-    if (!cluster && (request->address || !request->allow_connect)) {
-        loop_destroy(&loop);
-        return command_fail(&err);
-    }
-    struct relay_options options = {
-        .listener =
-            {
-                .loop = loop,
-                .auth = auth,
-                .addresses = request->listen[0] ? request->listen : local,
-                .address_count = request->listen[0] ? count(request->listen) : 2,
-                .tls_cert = request->tls_cert,
-                .tls_key = request->tls_key,
-                .tls_client_ca = request->tls_client_ca,
-                .origins = request->origins,
-                .origin_count = count(request->origins),
-                .hosts = request->hosts,
-                .host_count = count(request->hosts),
-                .max_connections = (size_t)request->sessions,
-                .max_per_address = (size_t)request->per_address,
-                .max_body = (size_t)request->body,
-            },
-        .cluster = cluster,
-        .keeper = keeper,
-        .hold = request->hold_when,
-        .max_hold_ms = request->max_hold_ms,
-        .tune = request->tune,
-        .kill = request->kill,
-        .allow_connect = request->allow_connect,
-    };
-    int code = serve(&options, cluster);
-    cluster_destroy(&cluster);
-    loop_destroy(&loop);
-    return code;
-}
-
-/* Before anything that starts a thread. */
-static int start_keeper(const struct request *request, struct keeper **keeper, struct err *err)
-{
-    if (request->hold_when == HUB_NEVER)
-        return 0;
-    if (auth_make_state_directory(err) != 0)
-        return -1;
-    char *name = mem_format("keeper-%s.sock", request->name);
-    char *path = auth_state_path(name);
-    *keeper = keeper_start(path, request->max_hold_ms ? request->max_hold_ms : KEEP_MS,
-                           request->upgrade, err);
-    free(path);
-    free(name);
-    return *keeper ? 0 : -1;
-}
-
-static int start(struct request *request)
-{
-    struct err err;
-    struct auth_options options = {request->token_file, request->observer_token_file};
-    struct auth *auth = request->token ? auth_create_open() : auth_create(&options, &err);
-    if (!auth)
-        return command_fail(&err);
-    struct keeper *keeper = NULL;
-    int code =
-        start_keeper(request, &keeper, &err) == 0 ? run(request, auth, keeper) : command_fail(&err);
-    leave_keeper(&keeper, request);
-    auth_destroy(&auth);
-    return code;
 }
 
 int cmd_relay(int argc, char **argv)
 {
-    struct request request = {.hold = "on-attach", .tune = true, .name = "relay"};
+    struct relay_request request = {.hold = "on-attach", .tune = true, .name = "relay"};
     bool done = false;
     int operands;
     const struct option_spec specs[] = {
@@ -313,6 +127,12 @@ int cmd_relay(int argc, char **argv)
         return ERR_NONE;
     if (operands && !request.make_cert)
         return command_usage("relay", "'%s' is no option", argv[1]);
+    if (request.make_cert)
+        return relay_make_cert((const char *const *)argv + 1, (size_t)operands);
+    if (request.make_observer_token)
+        return relay_make_observer_token();
     int code = check(&request);
-    return code == ERR_NONE ? start(&request) : code;
+    if (code != ERR_NONE)
+        return code;
+    return request.target ? relay_serve_target(&request) : relay_serve(&request);
 }

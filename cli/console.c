@@ -353,20 +353,20 @@ static void leave(struct console *console)
     }
     console_flush_output(console);
     say_goodbye(console);
-    console->silent = !console->options->relay;
+    console->silent = !console->options->relay || console->finished;
     debuggee_leave(console->debuggee, console->kill && !console->finished);
 }
 
 static char *title_of(const struct console_options *options)
 {
-    const struct pause *pause = options->session.pause;
+    const struct pause *pause = options->pause;
     const char *name = pause ? pause->task_name ? pause->task_name : pause->actor_class : NULL;
     if (name)
         return text_printable(name, strlen(name), "");
-    if (options->relay && options->session.task)
-        return text_printable(options->session.task, strlen(options->session.task), "");
-    return pause && *pause->task_id ? mem_format("task %.6s", pause->task_id)
-                                    : mem_string("the task");
+    if (pause && *pause->task_id)
+        return mem_format("task %.6s", pause->task_id);
+    const char *task = options->relay ? options->session.task : NULL;
+    return task ? text_printable(task, strlen(task), "") : mem_string("the task");
 }
 
 static void open_console(struct console *console, const struct console_options *options)
@@ -384,8 +384,8 @@ static void open_console(struct console *console, const struct console_options *
         .columns = terminal_columns(stdout),
     };
     console->title = title_of(options);
-    console->watcher.cluster = options->session.cluster;
-    console->watcher.pause = options->session.pause;
+    console->watcher.origin = options->origin;
+    console->watcher.pause = options->pause;
     if (!getcwd(console->cwd, sizeof console->cwd))
         console->cwd[0] = '\0';
     input_catch_signals();

@@ -114,8 +114,7 @@ int run_exit_code(const struct console *console)
     const struct err *end = debuggee_end(console->debuggee);
     if (end)
         return (int)end->code;
-    bool cluster = console->options->session.cluster || console->options->relay;
-    bool known = cluster && !console->fate_intended;
+    bool known = console->options->origin && !console->fate_intended;
     return known && !console->finished ? ERR_FAILED : ERR_NONE;
 }
 
@@ -189,9 +188,9 @@ void run_pause(struct console *console)
 
 static void print_header(struct console *console, const char *how)
 {
-    const struct pause *pause = console->options->session.pause;
+    const struct pause *pause = console->options->pause;
     const struct cluster_facts *facts =
-        console->options->session.cluster ? cluster_facts(console->options->session.cluster) : NULL;
+        console->options->origin ? origin_facts(console->options->origin) : NULL;
     const char *dot = view_dot(&console->style);
     struct buf out = {0};
     if (console->options->quiet || console->greeted)

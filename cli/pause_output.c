@@ -57,13 +57,24 @@ static void add_location(const struct pause *pause, struct buf *out)
     }
     const char *slash = strrchr(pause->file, '/');
     buf_printf(out, "%s:%" PRId64, slash ? slash + 1 : pause->file, pause->line);
+    if (pause->reason)
+        buf_printf(out, "  %s", pause->reason);
+}
+
+static void add_state(const struct pause *pause, struct buf *out)
+{
+    if (pause->state == PAUSE_HELD && pause->clients > 0)
+        buf_printf(out, "attached (%" PRId64 " client%s)", pause->clients,
+                   pause->clients == 1 ? "" : "s");
+    else
+        buf_add_string(out, pause_state_name(pause->state));
 }
 
 static void add_cells(struct table *table, const struct pause *pause, const struct pause_list *all,
                       const struct table_style *style)
 {
     char id[ID_TEXT(ID_UNIQUE_BYTES)], job[ID_TEXT(ID_JOB_BYTES)], age[24], pid[24];
-    struct buf name = {0}, location = {0};
+    struct buf name = {0}, location = {0}, state = {0};
     size_t index = 0;
     while (index < all->count && !pause_same(&all->items[index], pause))
         index++;
@@ -73,19 +84,21 @@ static void add_cells(struct table *table, const struct pause *pause, const stru
     snprintf(pid, sizeof pid, "%" PRId64, pause->pid);
     add_name(pause, &name);
     add_location(pause, &location);
+    add_state(pause, &state);
     const char *cells[] = {or_dash(id),
                            name.data,
                            or_dash(job),
                            or_dash(pause->node_ip),
                            pause->pid > 0 ? pid : "-",
                            pause_debugger_name(pause->debugger),
-                           pause_state_name(pause->state),
+                           state.data,
                            age,
                            location.data};
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
         table_cell(table, cells[i]);
     buf_free(&name);
     buf_free(&location);
+    buf_free(&state);
 }
 
 void pauses_table(const struct pause_list *list, const struct pause_list *all,

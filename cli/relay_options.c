@@ -50,7 +50,7 @@ static int choose_in_cluster(struct relay_choice *choice, const struct relay_wis
     }
     if (need_loop(choice, err) != 0)
         return -1;
-    if (wish->none || !choice->has_cluster ||
+    if (!wish->wanted || !choice->has_cluster ||
         !relay_find_in_cluster(&choice->relay, choice->loop, wish, &choice->cluster))
         return 0;
     choice->found = RELAY_FOUND;

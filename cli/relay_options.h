@@ -6,10 +6,10 @@
 #include "relay/address.h"
 #include "relay/relay_find.h"
 
-/* Rows for a command's table of options; `wish` is a struct relay_wish. */
+/* Rows for a command's table of options; `wish` is a struct relay_wish that is wanted. */
 #define RELAY_OPTION_SPECS(wish)                                                                   \
     {"relay", 0, OPTION_STRING, NULL, &(wish).address},                                            \
-        {"no-relay", 0, OPTION_FLAG, &(wish).none, NULL},                                          \
+        {"no-relay", 0, OPTION_FLAG, &(wish).wanted, NULL},                                        \
         {"relay-token-file", 0, OPTION_STRING, NULL, &(wish).token_file},                          \
         {"relay-ca", 0, OPTION_STRING, NULL, &(wish).ca},                                          \
         {"relay-fingerprint", 0, OPTION_STRING, NULL, &(wish).fingerprint},                        \

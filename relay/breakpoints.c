@@ -250,7 +250,12 @@ void breakpoints_unarmed_body(const char *json, const struct envelope *request, 
     struct set *set = read_set(json, request);
     buf_add_string(out, "{\"breakpoints\":[");
     for (size_t i = 0; i < set->count; i++) {
-        buf_printf(out, "%s{\"verified\":false,\"message\":", i ? "," : "");
+        const char *item = set->items[i];
+        struct span line;
+        buf_printf(out, "%s{\"verified\":false,", i ? "," : "");
+        if (*item == '{' && scan_find(item, (struct span){0, strlen(item)}, "line", &line))
+            buf_printf(out, "\"line\":%.*s,", (int)line.len, item + line.at);
+        buf_add_string(out, "\"message\":");
         message_quote(out, why);
         buf_add_string(out, "}");
     }

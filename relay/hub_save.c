@@ -2,6 +2,7 @@
 #include "relay/hub_state.h"
 
 #include "base/mem.h"
+#include "relay/metrics.h"
 #include "relay/socket.h"
 
 #include <stdlib.h>
@@ -50,8 +51,8 @@ void hub_save(struct hub *hub)
     if (!hub->keeper || hub->over || hub->releasing || !hub->ready || hub->hold == HUB_NEVER ||
         target_state(hub->target) != TARGET_RUNNING)
         return;
-    if (!hub->kept)
-        hub->kept = keeper_put(hub->keeper, target_fd(hub->target));
+    if (!hub->kept && (hub->kept = keeper_put(hub->keeper, target_fd(hub->target))))
+        metrics_add(METRIC_KEEPER_HELD, 1);
     if (hub->kept)
         write_snapshot(hub);
 }
@@ -59,8 +60,10 @@ void hub_save(struct hub *hub)
 void hub_stop_saving(struct hub *hub)
 {
     timer_cancel(&hub->unsent);
-    if (hub->kept)
-        kept_drop(&hub->kept);
+    if (!hub->kept)
+        return;
+    metrics_add(METRIC_KEEPER_HELD, -1);
+    kept_drop(&hub->kept);
 }
 
 /* Makes the stops known again. */
@@ -103,6 +106,7 @@ struct hub *hub_adopt(const struct hub_options *options, struct kept *kept, int 
     struct hub *hub = hub_create(options, ops, arg);
     struct target_options target = options->target;
     hub->kept = kept;
+    metrics_add(METRIC_KEEPER_HELD, 1);
     hub->pause = snapshot->pause;
     snapshot->pause = (struct pause){0};
     hub->initialize = mem_string(snapshot->initialize);

@@ -6,6 +6,7 @@
 #include "dap/frame.h"
 #include "dap/message.h"
 #include "dap/splice.h"
+#include "relay/metrics.h"
 #include "relay/stream.h"
 
 #include <stdlib.h>
@@ -56,9 +57,16 @@ static void ask_remove(struct ask *ask)
 }
 
 /* Frees the message, too. */
+static void count(enum metric messages, enum metric bytes, size_t len)
+{
+    metrics_add(messages, 1);
+    metrics_add(bytes, (int64_t)len);
+}
+
 static void send_frame(struct link *link, struct buf *json)
 {
     char header[FRAME_HEADER_ROOM];
+    count(METRIC_MESSAGES_TO_WORKER_TOTAL, METRIC_BYTES_TO_WORKER_TOTAL, json->len);
     stream_write(link->stream, header, frame_header(header, json->len), json->data, json->len);
     buf_free(json);
 }
@@ -107,6 +115,7 @@ static void on_message(struct link *link, const char *json, size_t len)
 {
     struct envelope envelope;
     const char *problem;
+    count(METRIC_MESSAGES_FROM_WORKER_TOTAL, METRIC_BYTES_FROM_WORKER_TOTAL, len);
     if (envelope_read(&envelope, json, len, &problem) != 0) {
         log_warn("a message from the debugger was dropped: %s", problem);
         return;

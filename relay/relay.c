@@ -1,12 +1,13 @@
 #include "relay/relay.h"
 
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "dap/message.h"
+#include "relay/metrics.h"
 #include "relay/relay_state.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 /* A driver that has so many bytes to read stops its debuggee; an observer loses its place. */
@@ -22,11 +23,18 @@ int64_t relay_epoch_ms(void)
 void relay_act(struct relay *relay, const char *action, const char *peer, enum auth_role role,
                const char *client, const struct pause *pause, const char *detail)
 {
-    char title[256] = "";
-    (void)relay;
-    if (pause)
-        pause_title(pause, title, sizeof title);
-    log_info("%s by %s (%s, %s): %s %s", action, peer, auth_role_name(role), client, title, detail);
+    char *id = pause ? relay_pause_id(pause) : NULL;
+    struct audit_entry entry = {
+        .action = action,
+        .peer = peer,
+        .role = role == AUTH_NONE ? NULL : auth_role_name(role),
+        .client = text_empty(client) ? NULL : client,
+        .task = pause ? pause->task_name : NULL,
+        .pause = id,
+        .detail = text_empty(detail) ? NULL : detail,
+    };
+    audit_write(relay->audit, &entry);
+    free(id);
 }
 
 /* --- clients --- */
@@ -97,6 +105,8 @@ static void on_session_message(void *arg, const char *json, size_t len)
     if (!client->conn || client->dropped)
         return;
     conn_send(client->conn, json, len);
+    metrics_add(METRIC_MESSAGES_TO_CLIENT_TOTAL, 1);
+    metrics_add(METRIC_BYTES_TO_CLIENT_TOTAL, (int64_t)len);
     if (client->session) /* not yet, while it is being created */
         watch_flow(client);
 }
@@ -106,6 +116,8 @@ static void on_session_large(void *arg, size_t total)
     struct relay_client *client = arg;
     if (client->conn && !client->dropped)
         conn_send_begin(client->conn, total);
+    metrics_add(METRIC_MESSAGES_TO_CLIENT_TOTAL, 1);
+    metrics_add(METRIC_BYTES_TO_CLIENT_TOTAL, (int64_t)total);
 }
 
 static void on_session_part(void *arg, const char *bytes, size_t len)
@@ -182,14 +194,27 @@ static struct relay_client *open_client(struct relay *relay, struct conn *conn, 
 
 /* What stands behind a connection. */
 struct user {
+    enum conn_kind kind;
     struct relay_client *client; /* or */
     struct follower *follower;
+};
+
+static const struct {
+    enum metric now, total;
+} by_kind[] = {
+    [CONN_DAP_TCP] = {METRIC_CONNECTIONS_DAP_TCP, METRIC_CONNECTIONS_DAP_TCP_TOTAL},
+    [CONN_DAP_WEBSOCKET] = {METRIC_CONNECTIONS_DAP_WEBSOCKET,
+                            METRIC_CONNECTIONS_DAP_WEBSOCKET_TOTAL},
+    [CONN_EVENTS] = {METRIC_CONNECTIONS_EVENTS, METRIC_CONNECTIONS_EVENTS_TOTAL},
 };
 
 static void *on_open(void *arg, struct conn *conn, enum conn_kind kind, enum auth_role role)
 {
     struct relay *relay = arg;
     struct user *user = mem_alloc(sizeof *user);
+    user->kind = kind;
+    metrics_add(by_kind[kind].now, 1);
+    metrics_add(by_kind[kind].total, 1);
     if (kind != CONN_EVENTS) {
         user->client = open_client(relay, conn, role);
         return user;
@@ -204,8 +229,29 @@ static void *on_open(void *arg, struct conn *conn, enum conn_kind kind, enum aut
 static void on_message(void *arg, const char *json, size_t len)
 {
     struct user *user = arg;
+    metrics_add(METRIC_MESSAGES_FROM_CLIENT_TOTAL, 1);
+    metrics_add(METRIC_BYTES_FROM_CLIENT_TOTAL, (int64_t)len);
     if (user->client)
         session_receive(user->client->session, json, len);
+}
+
+/* By the words of relay/refusal.c. */
+static void count_refusal(const char *why)
+{
+    static const struct {
+        const char *word;
+        enum metric metric;
+    } words[] = {
+        {"token", METRIC_REFUSED_TOKEN_TOTAL},    {"rigin", METRIC_REFUSED_ORIGIN_TOTAL},
+        {"Host", METRIC_REFUSED_HOST_TOTAL},      {"long", METRIC_REFUSED_LIMIT_TOTAL},
+        {"many", METRIC_REFUSED_LIMIT_TOTAL},     {"more than", METRIC_REFUSED_LIMIT_TOTAL},
+        {"within", METRIC_REFUSED_TIMEOUT_TOTAL},
+    };
+    enum metric metric = METRIC_REFUSED_PROTOCOL_TOTAL;
+    for (size_t i = sizeof words / sizeof *words; i > 0; i--)
+        if (strstr(why, words[i - 1].word))
+            metric = words[i - 1].metric;
+    metrics_add(metric, 1);
 }
 
 static void on_broken(void *arg, const char *problem)
@@ -239,6 +285,7 @@ static void on_close(void *arg)
 {
     struct user *user = arg;
     struct relay_client *client = user->client;
+    metrics_add(by_kind[user->kind].now, -1);
     if (user->follower)
         remove_follower(user->follower);
     free(user);
@@ -253,6 +300,7 @@ static void on_close(void *arg)
 
 static void on_refused(void *arg, const char *peer, const char *why)
 {
+    count_refusal(why);
     relay_act(arg, "refused", peer, AUTH_NONE, "", NULL, why);
 }
 
@@ -287,8 +335,11 @@ struct relay *relay_create(const struct relay_options *options, struct err *err)
     struct relay *relay = mem_alloc(sizeof *relay);
     relay->options = *options;
     relay->loop = options->listener.loop;
-    relay->listener = listener_create(&options->listener, &listener_ops, relay, err);
+    relay->audit = audit_open(options->audit_log ? options->audit_log : "none", err);
+    if (relay->audit)
+        relay->listener = listener_create(&options->listener, &listener_ops, relay, err);
     if (!relay->listener) {
+        audit_close(&relay->audit);
         free(relay);
         return NULL;
     }
@@ -307,12 +358,36 @@ struct relay *relay_create(const struct relay_options *options, struct err *err)
     return relay;
 }
 
+/* Clients learn why their connection ends, and what becomes of the task. */
+static void say_farewell(struct relay *relay)
+{
+    for (struct relay_client *at = relay->clients; at; at = at->next) {
+        const struct pause *pause = session_pause(at->session);
+        bool held = pause && relay->options.keeper && relay->options.hold != HUB_NEVER;
+        struct buf text = {0};
+        if (!at->conn || at->dropped)
+            continue;
+        char title[256] = "";
+        if (pause)
+            pause_title(pause, title, sizeof title);
+        char *say = mem_format("raydbg: this relay ends%s%s%s\n", pause ? "; " : "", title,
+                               held    ? " stays held, for the next relay to take over"
+                               : pause ? " goes on"
+                                       : "");
+        message_output(&text, 0, "important", say);
+        conn_send(at->conn, text.data, text.len);
+        free(say);
+        buf_free(&text);
+    }
+}
+
 void relay_destroy(struct relay **relay)
 {
     struct relay *it = *relay;
     if (!it)
         return;
     *relay = NULL;
+    say_farewell(it);
     relay_watch_stop(it);
     relay_api_stop(it);
     listener_destroy(&it->listener);
@@ -327,6 +402,7 @@ void relay_destroy(struct relay **relay)
     timer_cancel(&it->announce);
     hubs_destroy(&it->hubs);
     timer_cancel(&it->announce);
+    audit_close(&it->audit);
     free(it->name);
     free(it);
 }

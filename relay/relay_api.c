@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "dap/message.h"
 #include "relay/finder.h"
+#include "relay/metrics.h"
 #include "relay/pause_json.h"
 
 #include <inttypes.h>
@@ -163,6 +164,41 @@ static void get_sessions(struct relay *relay, struct http_call *call)
     relay_sessions_json(relay, &json);
     buf_add_string(&json, "}\n");
     answer_json(call, 200, &json);
+}
+
+static void count_pauses(const struct pause_list *pauses)
+{
+    static const enum metric states[] = {
+        [PAUSE_WAITING] = METRIC_PAUSES_WAITING,
+        [PAUSE_ATTACHED] = METRIC_PAUSES_ATTACHED,
+        [PAUSE_HELD] = METRIC_HELD,
+        [PAUSE_IDLE] = METRIC_PAUSES_IDLE,
+    };
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+        metrics_set(states[i], 0);
+    for (size_t i = 0; i < pauses->count; i++)
+        metrics_add(states[pauses->items[i].state], 1);
+}
+
+static void get_metrics(struct relay *relay, struct http_call *call)
+{
+    static const struct pause_list none;
+    struct pause_list all;
+    struct buf text = {0};
+    hubs_list(relay->hubs, relay->options.cluster ? cluster_pauses(relay->options.cluster) : &none,
+              &all);
+    count_pauses(&all);
+    pause_list_clear(&all);
+    metrics_set(METRIC_SESSIONS_DRIVER, 0);
+    metrics_set(METRIC_SESSIONS_OBSERVER, 0);
+    for (const struct relay_client *at = relay->clients; at; at = at->next)
+        if (session_pause(at->session))
+            metrics_add(
+                session_drives(at->session) ? METRIC_SESSIONS_DRIVER : METRIC_SESSIONS_OBSERVER, 1);
+    metrics_set(METRIC_KEEPER_UP, relay->options.keeper != NULL);
+    metrics_render(&text);
+    http_call_answer(call, 200, "text/plain; version=0.0.4; charset=utf-8", text.data, text.len);
+    buf_free(&text);
 }
 
 /* --- POST --- */
@@ -344,6 +380,7 @@ static const struct {
 } pages[] = {
     {"/v1/pauses", get_pauses},
     {"/v1/sessions", get_sessions},
+    {"/metrics", get_metrics},
 };
 
 void relay_on_http(void *arg, struct http_call *call)
@@ -351,6 +388,7 @@ void relay_on_http(void *arg, struct http_call *call)
     static const char prefix[] = "/v1/pauses/";
     struct relay *relay = arg;
     const char *path = http_call_path(call), *method = http_call_method(call);
+    metrics_add(METRIC_HTTP_REQUESTS_TOTAL, 1);
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
         if (!text_equal(path, pages[i].path))
             continue;

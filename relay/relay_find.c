@@ -88,7 +88,7 @@ int relay_find_here(struct relay_address *out, enum relay_found *found,
     const char *given = wish->address ? wish->address : getenv("RAYDBG_RELAY");
     *out = (struct relay_address){0};
     *found = RELAY_NONE;
-    if (wish->none)
+    if (!wish->wanted)
         return wish->address
                    ? err_set(err, ERR_USAGE, "--relay and --no-relay contradict each other")
                    : 0;

@@ -11,7 +11,7 @@
 
 /* What the command line says; all may be NULL. Borrowed. */
 struct relay_wish {
-    bool none;           /* --no-relay */
+    bool wanted;         /* false: --no-relay */
     const char *address; /* --relay; else $RAYDBG_RELAY */
     const char *token_file, *ca, *fingerprint, *cert, *key;
 };

@@ -4,6 +4,7 @@
 #define RAYDBG_RELAY_RELAY_STATE_H
 
 #include "base/buf.h"
+#include "relay/audit.h"
 #include "relay/relay.h"
 #include "relay/session.h"
 
@@ -49,6 +50,7 @@ struct relay {
     struct loop *loop;
     struct listener *listener;
     struct hubs *hubs;
+    struct audit *audit;
     size_t taken_over;
     char *name; /* "relay 127.0.0.1:4713" */
     struct relay_client *clients;
@@ -61,6 +63,8 @@ struct relay {
     struct timer *announce;
     struct looker *lookers;
     bool looking;
+    int64_t names_until_us; /* how long the lookers wait for names */
+    struct timer *names;
     int64_t looked_us;     /* when the last look at the cluster ended; 0: never */
     struct err look_error; /* of the last look */
     struct told *told;

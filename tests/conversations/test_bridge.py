@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 import sanitizers
-from dap_client import DapClosed
 from fake_adapter import PROGRAM
 from fake_relay import FakeRelay, make_certificate, pause
 from relay_under_test import raydbg_path
@@ -292,6 +291,7 @@ def test_the_console_over_the_bridge(adapter, fake):
 
 
 def test_the_console_asks_for_a_role(adapter, fake):
+    fake.pauses = [pause()]
     for option, expected in (("--observe", ("role", "observer")), ("--take-over", ("takeOver", True)),
                              ("--let-go", ("onDisconnect", "continue")), ("--kill", ("kill", True))):
         run("attach", "--relay", fake.address, "square", option, "-e", "where")
@@ -299,6 +299,7 @@ def test_the_console_asks_for_a_role(adapter, fake):
 
 
 def test_a_console_whose_relay_dies(adapter, fake):
+    fake.pauses = [pause()]
     adapter.on["evaluate"] = lambda c, request: fake.drop()
     result = run("attach", "--relay", fake.address, "square", "-e", "p 1", "-e", "p 2")
     assert "connection was lost" in result.stderr
@@ -308,3 +309,193 @@ def test_a_console_whose_relay_dies(adapter, fake):
 def test_a_console_that_is_refused(fake):
     result = run("attach", "--relay", fake.address, "square", "-e", "where", env={"RAYDBG_TOKEN": "f" * 64})
     assert result.returncode == 4 and "the relay wants a token" in result.stderr
+
+
+# --- raydbg list ---
+
+HELD = {"state": "held", "held": True, "held_since": time.time() - 5, "reason": "step",
+        "location": {"file": "/app/train.py", "line": 41}}
+
+
+def test_list_shows_what_the_relay_knows(fake):
+    fake.pauses = [pause("square", "a1" * 24), pause("Trainer.step", "b2" * 24, **HELD, clients=2),
+                   pause("boom", "c3" * 24, **HELD, clients=0)]
+    result = run("list", "--relay", fake.address, "--sort", "name")
+    assert result.returncode == 0, result.stderr
+    header, *rows = result.stdout.splitlines()
+    assert [row.split()[1] for row in rows[:3]] == ["Trainer.step", "boom", "square"]
+    assert "attached (2 clients)" in rows[0] and "train.py:41  step" in rows[0]
+    assert " held " in rows[1] and " waiting " in rows[2]
+    assert "cluster 10.0.0.5:6379 (Ray 2.60.0)" in rows[3] and f"relay {fake.address} holds 2" in rows[3]
+
+
+def test_list_filters_and_formats(fake):
+    fake.pauses = [pause("square", "a1" * 24), pause("boom", "c3" * 24, **HELD, clients=0, driver="nvim")]
+    shown = json.loads(run("list", "--relay", fake.address, "--format", "json").stdout)
+    assert {it["task_name"]: it["state"] for it in shown} == {"square": "waiting", "boom": "held"}
+    it = next(it for it in shown if it["task_name"] == "boom")
+    assert it["location"] == HELD["location"] and it["reason"] == "step" and it["driver"] == "nvim"
+    assert abs(it["held_since"] - HELD["held_since"]) < 0.01 and it["endpoint"] == "10.0.0.7:40001"
+    shown = json.loads(run("list", "--relay", fake.address, "--format", "json", "--state", "held").stdout)
+    assert [it["task_name"] for it in shown] == ["boom"]
+    assert run("list", "--relay", fake.address, "--node", "10.9.9.9").stdout == ""
+
+
+def test_a_given_relay_that_does_not_answer(home):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    result = run("list", "--relay", address)
+    assert result.returncode == 5 and address in result.stderr
+
+
+def test_an_answer_that_is_none(adapter, home):
+    with FakeRelay(adapter) as fake:
+        fake.pauses = None
+        result = run("list", "--relay", fake.address)
+        assert result.returncode == 1 and "could not be read" in result.stderr
+
+
+def test_watch_follows_the_relay(fake):
+    fake.pauses = [pause("square")]
+    watch = subprocess.Popen([raydbg_path(), "list", "--watch", "--relay", fake.address], stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True,
+                             env={**os.environ, "RAYDBG_TOKEN": TOKEN, **sanitizers.ENV})
+    assert json.loads(watch.stdout.readline())["event"] == "added"
+    fake.pauses = [pause("square", **HELD, clients=1)]
+    changed = json.loads(watch.stdout.readline())
+    assert changed["event"] == "changed" and changed["pause"]["clients"] == 1
+    fake.pauses = []
+    assert json.loads(watch.stdout.readline())["event"] == "removed"
+    watch.terminate()
+    _, stderr = watch.communicate(timeout=10)
+    sanitizers.check(watch.returncode, stderr)
+
+
+# --- finding one ---
+
+
+def register(home, fake, name="relay.json", **changes):
+    """As the relay itself does it, for the test's own process."""
+    directory = home / "state/raydbg"
+    directory.mkdir(parents=True, exist_ok=True)
+    ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+    entry = {"addresses": [fake.address], "tls": False, "pid": os.getpid(), "cluster": "10.0.0.5:6379",
+             "fingerprint": "", "host": socket.gethostname(), "version": "0.1.0", "start_ticks": ticks,
+             "started": int(time.time() * 1000), "refreshed": int(time.time() * 1000), **changes}
+    path = directory / name
+    path.write_text(json.dumps(entry))
+    path.chmod(0o600)
+    return path
+
+
+def test_a_relay_on_this_machine_is_found(fake, home):
+    register(home, fake)
+    fake.pauses = [pause("square")]
+    for extra in [], ["--address", "10.0.0.5:6379"]:
+        assert f"relay {fake.address}" in run("list", *extra).stdout
+
+
+def test_the_newest_of_several(adapter, fake, home):
+    with FakeRelay(adapter, token=TOKEN) as other:
+        for relay in fake, other:
+            relay.pauses = [pause("square")]
+        register(home, fake, started=2000)
+        register(home, other, "relay-1.json", started=1000)
+        assert f"relay {fake.address}" in run("list").stdout
+        register(home, other, "relay-1.json", started=3000)
+        assert f"relay {other.address}" in run("list").stdout
+
+
+@pytest.mark.parametrize("changes", [{"pid": 1}, {"start_ticks": 1}, {"host": "elsewhere"}, {"addresses": []},
+                                     {"addresses": ["10.1.2.3:1"]}])
+def test_a_registration_that_does_not_hold(fake, home, changes):
+    register(home, fake, **changes)
+    result = run("release", "--all", "--address", "127.0.0.1:1")
+    assert result.returncode == 5 and "there is no relay" in result.stderr
+    assert not fake.calls
+
+
+def test_a_registration_that_others_could_have_written(fake, home):
+    register(home, fake).chmod(0o666)
+    assert run("release", "--all", "--address", "127.0.0.1:1").returncode == 5
+    assert not fake.calls
+
+
+def test_a_relay_of_another_cluster_is_passed_over(fake, home):
+    register(home, fake)
+    assert run("release", "--all", "--address", "127.0.0.1:1").returncode == 5
+    assert not fake.calls
+
+
+def test_no_relay_goes_without(fake, home):
+    register(home, fake, cluster="127.0.0.1:1")
+    fake.pauses = [pause("square")]
+    assert run("list", "--address", "127.0.0.1:1").returncode == 0
+    fake.calls.clear()
+    result = run("list", "--no-relay", "--address", "127.0.0.1:1", env={"RAYDBG_RELAY": fake.address})
+    assert result.returncode == 5 and not fake.calls
+
+
+def test_a_found_relay_that_hangs_is_passed_over(fake, home):
+    register(home, fake, cluster="127.0.0.1:1")
+    fake.healthy = False
+    result = run("list", "--address", "127.0.0.1:1")
+    assert "does not answer: going on without it" in result.stderr and result.returncode == 5
+
+
+def test_the_environment_names_a_relay(fake):
+    fake.pauses = [pause("square")]
+    assert f"relay {fake.address}" in run("list", env={"RAYDBG_RELAY": fake.address}).stdout
+
+
+# --- raydbg release and hold ---
+
+
+def test_release_one(fake):
+    fake.pauses = [pause("square", "c2668a" * 8)]
+    result = run("release", "square", "--relay", fake.address)
+    assert result.returncode == 0 and "square (c2668a)" in result.stdout and "goes on" in result.stdout
+    assert fake.calls[-1][:2] == ("POST", "/v1/pauses/square/release")
+
+
+def test_hold_and_json(fake):
+    fake.pauses = [pause("square", **HELD)]
+    result = run("hold", "square", "--relay", fake.address, "--format", "json")
+    assert json.loads(result.stdout)[0]["location"] == HELD["location"]
+    assert fake.calls[-1][:2] == ("POST", "/v1/pauses/square/hold")
+
+
+def test_a_task_is_encoded(fake):
+    run("release", "a/b c@\u00e9?", "--relay", fake.address)
+    assert fake.calls[-1][1] == "/v1/pauses/a%2Fb%20c%40%C3%A9%3F/release"
+
+
+def test_release_all_releases_what_is_held(fake):
+    fake.pauses = [pause("square", "a1" * 24), pause("boom", "c3" * 24, **HELD), pause("bang", "d4" * 24, **HELD)]
+    result = run("release", "--all", "--relay", fake.address)
+    assert result.returncode == 0, result.stderr
+    posts = [path for method, path, _ in fake.calls if method == "POST"]
+    assert posts == [f"/v1/pauses/{task * 24}/release" for task in ("c3", "d4")]
+
+
+def test_release_all_of_nothing(fake):
+    result = run("release", "--all", "--relay", fake.address)
+    assert result.returncode == 0 and "holds no task" in result.stderr
+
+
+@pytest.mark.parametrize("status, code", [(404, 3), (403, 4), (409, 1)])
+def test_the_relays_no(fake, status, code):
+    body = {"error": {"what": "it cannot be", "why": "for a reason", "hint": "do something"}}
+    fake.answers["/v1/pauses/square/release"] = status, body
+    result = run("release", "square", "--relay", fake.address)
+    assert result.returncode == code
+    assert all(word in result.stderr for word in body["error"].values())
+
+
+@pytest.mark.parametrize("arguments", [["release"], ["release", "--all", "x"], ["hold"], ["hold", "--all"],
+                                       ["release", "x", "--format", "xml"], ["release", "x", "--relay", "http://h:1"],
+                                       ["list", "--relay", "a", "--no-relay"],
+                                       ["list", "--relay", "a", "--relay-fingerprint", "SHA256:12"],
+                                       ["list", "--relay", "a", "--relay-cert", "x"]])
+def test_wrong_usage(home, arguments):
+    assert run(*arguments).returncode == 2

@@ -7,7 +7,6 @@ import socket
 import time
 
 import pytest
-from dap_client import DapError
 from fake_adapter import PROGRAM, FakeAdapter
 from relay_process import ClientProcess, RelayProcess, wait_until
 
@@ -123,9 +122,9 @@ def test_killed_in_the_middle_of_a_message(adapter, hub):
     wait_until(lambda: sent, 5, "half an answer")
     time.sleep(0.2)
     hub.kill9()
+    sent[0][0].send_raw(sent[0][1])  # before the next relay asks anything: an adapter has one writer
     hub.restart()
     adapter.on["scopes"] = adapter.on_scopes
-    sent[0][0].send_raw(sent[0][1])
     second = hub.join()
     assert_stopped_at(second, 8)
     assert second.locals(3)["x"]["value"] == "3"
@@ -257,7 +256,7 @@ def test_the_keeper_is_killed(adapter, hub):
     client.disconnect()
     assert_stopped_at(hub.join(), 9)
     assert_unharmed(adapter)
-    assert "keeper" in hub.stderr()
+    wait_until(lambda: "keeper" in hub.stderr(), 5, "the relay says that its keeper died")
 
 
 def test_a_keeper_that_no_relay_comes_for_lets_go(adapter, run_relay):
@@ -277,7 +276,7 @@ def test_the_keeper_is_nobody_elses(adapter, hub):
     hub.join().stopped()
     pid, = hub.kept_pids()
     assert os.readlink(f"/proc/{pid}/cwd") == "/"
-    assert os.getsid(pid) == pid
+    assert os.getsid(pid) not in (os.getsid(hub.pid), os.getsid(0)), "a terminal's end would end it"
     for path in (hub.state / "s/raydbg").iterdir():
         assert path.stat().st_mode & 0o077 == 0, path
     for number in 0, 1, 2:
@@ -331,5 +330,4 @@ def test_a_lost_pause_would_be_noticed(adapter):
         with pytest.raises(AssertionError):
             assert_unharmed(adapter)
         hub.restart()
-        with pytest.raises((AssertionError, DapError)):
-            assert hub.pause()["held"]
+        assert not (hub.pause() or {}).get("held")

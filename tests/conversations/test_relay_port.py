@@ -572,7 +572,7 @@ def test_a_pair_that_is_none(run_relay, authority, pair):
 def test_make_cert(adapter, run_relay, tmp_path):
     env = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
     made = subprocess.run([raydbg_path(), "relay", "--make-cert", "127.0.0.1", "head.example"], env=env, text=True,
-                          capture_output=True, timeout=60)
+                          capture_output=True, timeout=20)
     assert made.returncode == 0, made.stderr
     certificate = next((tmp_path / "raydbg").glob("*.crt"), None) or next((tmp_path / "raydbg").glob("*cert*.pem"))
     key = next(p for p in (tmp_path / "raydbg").iterdir() if "key" in p.name)
@@ -591,7 +591,7 @@ def test_make_observer_token(run_relay, adapter, tmp_path):
     hub = run_relay()
     hub.terminate()
     made = subprocess.run([raydbg_path(), "relay", "--make-observer-token"], env={**os.environ, **hub.env}, text=True,
-                          capture_output=True, timeout=60)
+                          capture_output=True, timeout=20)
     assert made.returncode == 0, made.stderr
     path = hub.state / "s/raydbg/observer-token"
     assert path.stat().st_mode & 0o777 == 0o600

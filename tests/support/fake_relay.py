@@ -46,7 +46,7 @@ def pause(name="square", task_id="c2668a65bda616c1ffffffffffffffffffffffff010000
 
 
 class FakeRelay:
-    def __init__(self, adapter=None, token=None, host="127.0.0.1", port=0, unix=None, cert=None):
+    def __init__(self, adapter=None, token=None, host="127.0.0.1", port=0, unix=None, cert=None, sock=None):
         self.adapter = adapter
         self.token = token
         self.refuse = None  # (status, what, why, hint) for /dap
@@ -63,7 +63,9 @@ class FakeRelay:
             self._tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
             self._tls.load_cert_chain(*cert)
         self.unix = unix
-        if unix:
+        if sock:
+            self._socket = sock
+        elif unix:
             self._socket = socket.socket(socket.AF_UNIX)
             self._socket.bind(str(unix))
         else:

@@ -51,10 +51,14 @@ def wait_until(find, timeout, what, every=0.02):
     return found
 
 
-def rss_of(pid):
-    """Resident bytes of a process, without what it only shares (its program's file)."""
+def rss_parts(pid):
+    """Resident bytes of a process: anonymous, and shared memory. Files, such as its program, are not its own."""
     fields = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines() if ":" in line)
-    return sum(int(fields[name].split()[0]) for name in ("RssAnon", "RssShmem")) * 1024
+    return [int(fields[name].split()[0]) * 1024 for name in ("RssAnon", "RssShmem")]
+
+
+def rss_of(pid):
+    return sum(rss_parts(pid))
 
 
 @dataclass
@@ -95,14 +99,13 @@ class RelayProcess:
         self.state = Path(state or tempfile.mkdtemp(prefix="rr-", dir="/tmp"))
         # Without an address, and with one that cannot be used, the relay has no cluster; it would look for one itself.
         address = address or ("ray://none:1" if "--allow-connect" in self.arguments else "127.0.0.1:1")
-        # The home's path tells this relay's keeper from others'.
         self.env = {"HOME": str(self.state), "XDG_STATE_HOME": str(self.state / "s"),
                     "RAY_ADDRESS": address, **sanitizers.ENV, **(env or {})}
         self.process = None
         self.addresses = []
         self.clients = []
         self.errors = []
-        self.expected_end = None
+        self.end_was_seen = False
         self._start(ready)
 
     def __enter__(self):
@@ -120,6 +123,7 @@ class RelayProcess:
 
     def _start(self, ready=True, *more):
         self.state.mkdir(exist_ok=True)
+        self.end_was_seen = False
         listen = [word for address in self.listen for word in ("--listen", address)]
         errors = self.state / f"stderr-{len(self.errors) + 1}"
         while errors.exists():
@@ -146,20 +150,19 @@ class RelayProcess:
         return rss_of(self.pid)
 
     def kept_pids(self):
-        """What else was started with this relay's home: its keeper."""
-        mark = f"HOME={self.state}".encode()
+        """The relay's keeper, which says in its command line whose it is; a relay has at most one."""
         pids = []
         for entry in os.listdir("/proc"):
-            if entry.isdigit() and int(entry) not in (self.process.pid, self.pid):
-                with contextlib.suppress(OSError):
-                    if (mark in Path(f"/proc/{entry}/environ").read_bytes().split(b"\0")
-                            and os.path.basename(os.readlink(f"/proc/{entry}/exe")).startswith("raydbg")):
-                        pids.append(int(entry))
+            with contextlib.suppress(OSError):
+                if entry.isdigit() and Path(f"/proc/{entry}/cmdline").read_bytes().startswith(
+                        f"raydbg-keeper {self.state}/".encode()):
+                    pids.append(int(entry))
         return pids
 
     def kill9(self):
         self.process.send_signal(signal.SIGKILL)
         self.process.wait(10)
+        self.end_was_seen = True
 
     def restart(self, *more):
         """Starts it again on the same state directory and addresses."""
@@ -175,6 +178,7 @@ class RelayProcess:
     def wait(self, timeout=15):
         """The exit code of a relay that ends by itself."""
         code = self.process.wait(timeout)
+        self.end_was_seen = True
         sanitizers.check(code, self.stderr())
         return code
 
@@ -206,6 +210,8 @@ class RelayProcess:
                 raise AssertionError(f"the relay did not end on SIGTERM:\n{self.stderr()}") from None
             if check:
                 sanitizers.check(self.process.returncode, self.stderr())
+        elif not self.end_was_seen:
+            raise AssertionError(f"the relay has ended with {self.process.returncode}:\n{self.stderr()[-8000:]}")
         if check:
             self.check_reports()
 
