@@ -149,7 +149,7 @@ static int act_on_held(struct call *call)
         code = command_fail(&err);
     for (size_t i = 0; i < said.pauses.count; i++) {
         const struct pause *pause = &said.pauses.items[i];
-        if (pause->state != PAUSE_HELD)
+        if (pause->state != PAUSE_HELD && !pause->held_ms) /* an idle worker may be held, too */
             continue;
         held++;
         char *name = name_of(pause);

@@ -353,7 +353,7 @@ static void leave(struct console *console)
     }
     console_flush_output(console);
     say_goodbye(console);
-    console->silent = !console->options->relay;
+    console->silent = !console->options->relay || console->finished;
     debuggee_leave(console->debuggee, console->kill && !console->finished);
 }
 

@@ -309,7 +309,7 @@ struct session *session_create(const struct session_options *options, const stru
     session->ops = ops;
     session->arg = arg;
     client_init(&session->client, ops->on_message, arg);
-    session->finder = finder_create(options);
+    session->finder = finder_create(&session->options);
     return session;
 }
 

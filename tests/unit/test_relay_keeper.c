@@ -109,13 +109,23 @@ static struct keeper *start(void)
     return keeper;
 }
 
+/* A process that dies with the test. */
+static pid_t fork_helper(void)
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+    return child;
+}
+
 /* A relay in a process of its own: `body` runs with a started keeper, then it waits for a signal.
  * Returns when it is that far. */
 static pid_t fork_relay(void (*body)(struct keeper *keeper), pid_t *keeper_process)
 {
     int ready[2];
     assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
-    pid_t relay = fork();
+    pid_t relay = fork_helper();
     if (relay == 0) {
         struct keeper *keeper = keeper_start(path, MINUTE, false, NULL);
         if (!keeper)
@@ -447,7 +457,7 @@ static void test_relays_that_start_at_once(void **state)
         assert_int_equal(pipe2(go, O_CLOEXEC), 0);
         assert_int_equal(pipe2(came, O_CLOEXEC), 0);
         for (int i = 0; i < RELAYS; i++) {
-            relays[i] = fork();
+            relays[i] = fork_helper();
             if (relays[i] == 0) {
                 char byte;
                 close(go[1]);
@@ -542,7 +552,7 @@ static void test_a_keeper_of_another_version_is_left_alone(void **state)
     memcpy(address.sun_path, path, strlen(path));
     assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
     assert_int_equal(listen(listener, 1), 0);
-    pid_t other = fork();
+    pid_t other = fork_helper();
     if (other == 0) {
         int fd = accept(listener, NULL, NULL);
         uint32_t message[100] = {0};
@@ -629,7 +639,7 @@ static void test_the_terminals_signals_do_not_reach_it(void **state)
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         int gate[2];
         assert_int_equal(pipe2(gate, O_CLOEXEC), 0);
-        pid_t relay = fork();
+        pid_t relay = fork_helper();
         if (relay == 0) {
             setsid();
             prctl(PR_SET_DUMPABLE, 0);
@@ -735,7 +745,7 @@ static void test_it_is_small(void **state)
     int said[2], pair[2];
     tcp_pair(pair);
     assert_int_equal(pipe(said), 0);
-    pid_t relay = fork();
+    pid_t relay = fork_helper();
     if (relay == 0) {
         char put[16];
         snprintf(put, sizeof put, "%d", dup(pair[0])); /* the duplicate is inherited */
@@ -789,7 +799,7 @@ static void test_who_may_connect(void **state)
     pid_t relay = fork_relay(NULL, &process);
     assert_int_equal(chmod(directory, 0755), 0);
     assert_int_equal(chmod(path, 0666), 0);
-    pid_t other = fork();
+    pid_t other = fork_helper();
     if (other == 0) {
         if (setgroups(0, NULL) != 0 || setgid(65534) != 0 || setuid(65534) != 0)
             _exit(1);
