@@ -91,8 +91,7 @@ static void half_closed(void **state)
         fd = dial(server);
         put_text(fd, starts[i]);
         shutdown(fd, SHUT_WR);
-        sleep_ms(20);
-        close(fd);
+        expect_end(fd);
     }
     server_stop(server);
 }
