@@ -96,7 +96,8 @@ static inline void resume_reading(void *arg)
     conn_read_enable(server->halted, true);
 }
 
-/* "!auth", "!close", "!big N", "!parts N", "!halt" (reads on after 300 ms); all else is sent back.
+/* "!auth", "!close", "!big N", "!parts N", "!excess", "!halt" (reads on after 300 ms); all
+ * else is sent back.
  */
 static inline void on_message(void *user, const char *json, size_t len)
 {
@@ -107,6 +108,11 @@ static inline void on_message(void *user, const char *json, size_t len)
     } else if (text_starts(json, "!big ") || text_starts(json, "!parts ")) {
         send_big(client->conn, strtoul(strchr(json, ' '), NULL, 10), json[1] == 'p');
         server->queued = conn_queued(client->conn);
+        server->messages++;
+        return;
+    } else if (text_starts(json, "!excess")) {
+        conn_send_begin(client->conn, 3);
+        conn_send_part(client->conn, "abcdef", 6);
         server->messages++;
         return;
     } else if (text_starts(json, "!halt")) {
