@@ -41,8 +41,8 @@ static void set_title(const char *path)
 
 static void set_signals(void)
 {
-    static const int ignored[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGPIPE, SIGUSR1,
-                                  SIGUSR2, SIGALRM, SIGTSTP, SIGTTIN, SIGTTOU, SIGXFSZ};
+    static const int ignored[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2,
+                                  SIGALRM, SIGTSTP, SIGTTIN, SIGTTOU, SIGXFSZ};
     for (int number = 1; number < NSIG; number++)
         signal(number, SIG_DFL);
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
