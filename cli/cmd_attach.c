@@ -1,9 +1,10 @@
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/cluster_ask.h"
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/options.h"
+#include "cli/origin_ask.h"
+#include "cli/relay_options.h"
 #include "cli/terminal.h"
 #include "relay/address.h"
 
@@ -27,9 +28,13 @@ const char cmd_attach_details[] =
     "      --connect HOST:PORT a debugpy adapter itself: nothing is asked of the cluster\n"
     "      --no-tune           leave the worker's sockets and timers alone: slower steps\n"
     "\n"
+    "With a relay, which keeps the task stopped where it is when the console is left:\n"
+    "      --observe           look only: another client drives\n"
+    "      --take-over         drive, although another client does\n"
+    "      --let-go            let the task go on when the console is left\n" RELAY_OPTION_HELP "\n"
     "On a terminal it is a console with pdb's commands; help lists them, ^C pauses the task, ^D\n"
     "leaves it running. Without a terminal it runs the lines of stdin and prints plain text.\n"
-    "Whenever the console is left the task goes on, unless --kill was given.\n"
+    "Without a relay the task goes on whenever the console is left, unless --kill was given.\n"
     "\n"
     "  raydbg attach square\n"
     "  raydbg attach c2668a -e where -e locals\n"
@@ -43,7 +48,8 @@ struct request {
     const char *task;
     const char *address;
     const char *connect;
-    bool tune, kill, strict, quiet, echo;
+    struct relay_wish wish;
+    bool tune, kill, strict, quiet, echo, observe, take_over, let_go;
     const char **commands;
     size_t command_count;
     struct path_map *maps;
@@ -143,10 +149,14 @@ static int read_options(struct request *request, int argc, char **argv, int *cod
         {"strict", 0, OPTION_FLAG, &request->strict, NULL},
         {"echo", 0, OPTION_FLAG, &request->echo, NULL},
         {"quiet", 'q', OPTION_FLAG, &request->quiet, NULL},
+        {"observe", 0, OPTION_FLAG, &request->observe, NULL},
+        {"take-over", 0, OPTION_FLAG, &request->take_over, NULL},
+        {"let-go", 0, OPTION_FLAG, &request->let_go, NULL},
+        RELAY_OPTION_SPECS(request->wish),
     };
     int operands = 0;
     bool done = false;
-    request->tune = true;
+    request->tune = request->wish.wanted = true;
     *code = ERR_USAGE;
     argc = take_repeated(request, argc, argv);
     if (argc < 0 ||
@@ -158,6 +168,10 @@ static int read_options(struct request *request, int argc, char **argv, int *cod
     }
     if (operands > 1) {
         command_usage("attach", "one task at a time: '%s' is one too many", argv[2]);
+        return -1;
+    }
+    if (request->connect && request->wish.address) {
+        command_usage("attach", "--connect goes to an adapter itself: --relay is no use then");
         return -1;
     }
     request->task = operands ? argv[1] : NULL;
@@ -207,7 +221,7 @@ static int none_found(const struct request *request, const struct pause_list *li
     struct err err;
     size_t others = 0;
     for (size_t i = 0; i < list->count; i++)
-        others += list->items[i].state == PAUSE_WAITING;
+        others += list->items[i].state == PAUSE_WAITING || list->items[i].state == PAUSE_HELD;
     if (request->task)
         err_set(&err, ERR_NOT_FOUND, "no paused task is named '%s'", request->task);
     else
@@ -250,7 +264,7 @@ static void every_waiting(const struct pause_list *list, size_t **matches, size_
     *matches = mem_array(list->count + 1, sizeof **matches);
     *count = 0;
     for (size_t i = 0; i < list->count; i++)
-        if (list->items[i].state == PAUSE_WAITING)
+        if (list->items[i].state == PAUSE_WAITING || list->items[i].state == PAUSE_HELD)
             (*matches)[(*count)++] = i;
 }
 
@@ -267,9 +281,10 @@ static bool is_found(void *arg, const struct pause_list *list)
     return count > 0;
 }
 
-static int find_pause(const struct request *request, struct cluster *cluster, struct pause *pause)
+static int find_pause(const struct request *request, const struct origin *origin,
+                      struct pause *pause)
 {
-    const struct pause_list *list = cluster_pauses(cluster);
+    const struct pause_list *list = origin_pauses(origin);
     size_t *matches = NULL, count = 0;
     int code = ERR_NONE;
     if (request->task)
@@ -302,18 +317,73 @@ static int run_on_cluster(struct console_options *options, struct request *reque
     struct cluster *cluster = cluster_create(loop, address, &err);
     if (!cluster)
         return command_fail(&err);
-    int code = cluster_ask(loop, cluster, is_found, request, &err) == 0
-                   ? find_pause(request, cluster, &pause)
+    struct origin *origin = origin_of_cluster(cluster);
+    int code = origin_ask(loop, origin, is_found, request, &err) == 0
+                   ? find_pause(request, origin, &pause)
                    : command_fail(&err);
     if (code == ERR_NONE) {
         options->session.cluster = cluster;
-        options->session.pause = &pause;
+        options->session.pause = options->pause = &pause;
+        options->origin = origin;
         code = console_run(options);
-        options->session.pause = NULL;
     }
     pause_clear(&pause);
+    origin_destroy(&origin);
     cluster_destroy(&cluster);
     return code;
+}
+
+/* What the relay is to attach to: the words of the user, unless there was something to choose. The
+ * caller frees. */
+static char *task_of(const struct request *request, const struct origin *origin,
+                     const struct pause *pause)
+{
+    size_t *matches = NULL, count = 0;
+    if (request->task)
+        pause_find(origin_pauses(origin), request->task, &matches, &count);
+    free(matches);
+    if (count == 1)
+        return mem_string(request->task);
+    return *pause->task_id ? mem_string(pause->task_id)
+                           : mem_format("%lld@%s", (long long)pause->pid, pause->node_ip);
+}
+
+static int run_on_relay(struct console_options *options, struct request *request,
+                        const struct relay_address *relay)
+{
+    struct loop *loop = options->session.loop;
+    struct pause pause = {0};
+    struct err err;
+    struct origin *origin = origin_of_relay(loop, relay);
+    int code = origin_ask(loop, origin, is_found, request, &err) == 0
+                   ? find_pause(request, origin, &pause)
+                   : command_fail(&err);
+    if (code == ERR_NONE) {
+        char *task = task_of(request, origin, &pause);
+        options->relay = relay;
+        options->origin = origin;
+        options->pause = &pause;
+        options->session.task = task;
+        code = console_run(options);
+        free(task);
+    }
+    pause_clear(&pause);
+    origin_destroy(&origin);
+    return code;
+}
+
+static int run_chosen(struct console_options *options, struct request *request,
+                      const struct relay_choice *choice)
+{
+    options->session.loop = choice->loop;
+    if (request->connect)
+        return console_run(options);
+    if (choice->found == RELAY_NONE) {
+        if (request->observe || request->take_over)
+            return command_usage("attach", "--observe and --take-over need a relay: there is none");
+        return run_on_cluster(options, request, &choice->cluster);
+    }
+    return run_on_relay(options, request, &choice->relay);
 }
 
 static int run(struct request *request)
@@ -330,18 +400,21 @@ static int run(struct request *request)
         .strict = request->strict,
         .echo = request->echo,
         .quiet = request->quiet,
+        .observe = request->observe,
+        .take_over = request->take_over,
+        .let_go = request->let_go,
     };
-    struct address address = {0};
+    struct relay_choice choice = {0};
     struct err err;
-    if (!request->connect && address_find(&address, request->address, &err) != 0)
-        return command_fail(&err);
-    struct loop *loop = loop_create(text_starts(address.text, "https:"), &err);
-    if (!loop)
-        return command_fail(&err);
-    options.session.loop = loop;
-    int code =
-        request->connect ? console_run(&options) : run_on_cluster(&options, request, &address);
-    loop_destroy(&loop);
+    int code;
+    if (request->connect)
+        choice.loop = loop_create(false, &err);
+    if (request->connect ? !choice.loop
+                         : relay_choose(&choice, &request->wish, request->address, true, &err) != 0)
+        code = command_fail(&err);
+    else
+        code = run_chosen(&options, request, &choice);
+    relay_choice_clear(&choice);
     return code;
 }
 

@@ -1,5 +1,8 @@
 #include "cli/command.h"
+#include "cli/dap_bridge.h"
 #include "cli/options.h"
+#include "cli/relay_options.h"
+#include "cli/signals.h"
 
 #include "base/buf.h"
 #include "dap/frame.h"
@@ -7,14 +10,12 @@
 #include "relay/session.h"
 #include "relay/stream.h"
 
-#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 const char cmd_dap_synopsis[] =
-    "dap [--address A] [--connect HOST:PORT] [--no-tune] [--kill] [TASK]";
+    "dap [--address A] [--relay R] [--connect HOST:PORT] [--no-tune] [--kill] [TASK]";
 
 const char cmd_dap_details[] =
     "An editor starts this as its debug adapter. It speaks the Debug Adapter Protocol on stdin "
@@ -24,7 +25,8 @@ const char cmd_dap_details[] =
     "  --address A          the cluster: HOST:PORT of the GCS, or http://HOST:8265\n"
     "  --connect HOST:PORT  a debugpy adapter, without looking for a cluster\n"
     "  --no-tune            leave TCP_NODELAY and TCP_QUICKACK as they are (25 times slower)\n"
-    "  --kill               terminate really ends the worker process, not only the session\n"
+    "  --kill               terminate really ends the worker process, not only the "
+    "session\n" RELAY_OPTION_HELP
     "  TASK                 for an attach that names none: an id or its beginning, a task's or an\n"
     "                       actor's name, PID@NODE\n"
     "\n"
@@ -36,7 +38,8 @@ const char cmd_dap_details[] =
     "  dap.configurations.python = {{ type = 'raydbg', request = 'attach', name = 'Ray task',\n"
     "                                 task = 'square' }}\n"
     "\n"
-    "exit codes: 0 the session ended in order, 1 the client's stream was broken, 2 wrong usage\n";
+    "exit codes: 0 the session ended in order, 1 the client's stream was broken, 2 wrong usage,\n"
+    "            4 the relay does not trust us or we it, 5 the relay is gone\n";
 
 /* The largest message taken from an editor. */
 enum { MAX_BODY = 64 * 1024 * 1024 };
@@ -112,22 +115,11 @@ static const struct session_ops session_ops = {
     .on_end = on_end,
 };
 
-/* SIGINT and SIGTERM end the session in order: the task goes on. */
-static int open_signals(void)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 static int serve(const struct session_options *options)
 {
     struct dap dap = {.loop = options->loop};
-    int signals = open_signals();
-    struct watch *watch = watch_start(dap.loop, signals, on_signal, &dap);
+    /* The task goes on. */
+    struct signals *signals = signals_start(dap.loop, on_signal, &dap);
     frame_init(&dap.frame, MAX_BODY);
     dap.session = session_create(options, &session_ops, &dap);
     dap.stream = stream_files(dap.loop, STDIN_FILENO, STDOUT_FILENO, &stream_ops, &dap);
@@ -137,14 +129,41 @@ static int serve(const struct session_options *options)
     stream_destroy(&dap.stream);
     session_destroy(&dap.session);
     frame_free(&dap.frame);
-    watch_stop(&watch);
-    close(signals);
+    signals_stop(&signals);
     return dap.code;
+}
+
+/* Through a relay if there is one, else in this process. */
+static int serve_anywhere(struct session_options *options, const struct relay_wish *wish)
+{
+    struct relay_choice choice;
+    struct err err;
+    int code;
+    if (relay_choose(&choice, wish, options->address, false, &err) != 0) {
+        code = command_fail(&err);
+    } else if (choice.found != RELAY_NONE) {
+        const struct dap_bridge_options bridge = {
+            .loop = choice.loop,
+            .relay = &choice.relay,
+            .task = options->task,
+            .tune = options->tune,
+            .kill = options->kill,
+        };
+        code = dap_bridge_run(&bridge);
+    } else {
+        /* An `attach` may name a dashboard on https. */
+        loop_destroy(&choice.loop);
+        options->loop = choice.loop = loop_create(true, &err);
+        code = choice.loop ? serve(options) : command_fail(&err);
+    }
+    relay_choice_clear(&choice);
+    return code;
 }
 
 int cmd_dap(int argc, char **argv)
 {
     const char *address = NULL, *connect = NULL;
+    struct relay_wish wish = {.wanted = true};
     bool tune = true, kill = false, done = false;
     int operands;
     struct err err;
@@ -153,6 +172,7 @@ int cmd_dap(int argc, char **argv)
         {"connect", 0, OPTION_STRING, NULL, &connect},
         {"no-tune", 0, OPTION_FLAG, &tune, NULL},
         {"kill", 0, OPTION_FLAG, &kill, NULL},
+        RELAY_OPTION_SPECS(wish),
     };
     if (!options_parse("dap", specs, sizeof specs / sizeof *specs, argc, argv, &operands, &done))
         return ERR_USAGE;
@@ -160,18 +180,19 @@ int cmd_dap(int argc, char **argv)
         return ERR_NONE;
     if (operands > 1)
         return command_usage("dap", "one TASK at a time, not %d", operands);
-    struct loop *loop = loop_create(true, &err);
-    if (!loop)
-        return command_fail(&err);
+    if (connect && wish.address)
+        return command_usage("dap", "--connect goes to an adapter itself: --relay is no use then");
     struct session_options options = {
-        .loop = loop,
         .address = address,
         .task = operands ? argv[1] : NULL,
         .connect = connect,
         .tune = tune,
         .kill = kill,
     };
-    int code = serve(&options);
-    loop_destroy(&loop);
+    if (!connect)
+        return serve_anywhere(&options, &wish);
+    options.loop = loop_create(true, &err);
+    int code = options.loop ? serve(&options) : command_fail(&err);
+    loop_destroy(&options.loop);
     return code;
 }

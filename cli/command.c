@@ -15,6 +15,12 @@ static const struct command commands[] = {
      cmd_attach_details},
     {"dap", cmd_dap, "speak the Debug Adapter Protocol on stdin and stdout, for editors",
      cmd_dap_synopsis, cmd_dap_details},
+    {"relay", cmd_relay, "hold the cluster's pauses behind one port, for many clients",
+     cmd_relay_synopsis, cmd_relay_details},
+    {"hold", cmd_hold, "have the relay attach to a paused task and keep it", cmd_hold_synopsis,
+     cmd_hold_details},
+    {"release", cmd_release, "let tasks go on that the relay holds", cmd_release_synopsis,
+     cmd_release_details},
     {"help", cmd_help, "show this, or the help of one command", "help [COMMAND]", ""},
     {"version", cmd_version, "show the version", "version", ""},
 };

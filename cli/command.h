@@ -27,6 +27,9 @@ int command_help(const char *name, bool whole);
 int cmd_list(int argc, char **argv);
 int cmd_attach(int argc, char **argv);
 int cmd_dap(int argc, char **argv);
+int cmd_relay(int argc, char **argv);
+int cmd_release(int argc, char **argv);
+int cmd_hold(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
@@ -34,5 +37,8 @@ int cmd_version(int argc, char **argv);
 extern const char cmd_list_synopsis[], cmd_list_details[];
 extern const char cmd_attach_synopsis[], cmd_attach_details[];
 extern const char cmd_dap_synopsis[], cmd_dap_details[];
+extern const char cmd_relay_synopsis[], cmd_relay_details[];
+extern const char cmd_release_synopsis[], cmd_release_details[];
+extern const char cmd_hold_synopsis[], cmd_hold_details[];
 
 #endif

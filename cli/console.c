@@ -172,6 +172,25 @@ static bool on_wait(void *arg)
 
 /* --- attach --- */
 
+/* What a session in this process has from its options. */
+static void add_relay_arguments(struct buf *out, const struct console_options *options)
+{
+    if (options->session.task) {
+        buf_add_string(out, ",\"task\":");
+        message_quote(out, options->session.task);
+    }
+    if (options->session.kill)
+        buf_add_string(out, ",\"kill\":true");
+    if (!options->session.tune)
+        buf_add_string(out, ",\"noTune\":true");
+    if (options->observe)
+        buf_add_string(out, ",\"role\":\"observer\"");
+    if (options->take_over)
+        buf_add_string(out, ",\"takeOver\":true");
+    if (options->let_go)
+        buf_add_string(out, ",\"onDisconnect\":\"continue\"");
+}
+
 static char *attach_arguments(const struct console_options *options)
 {
     struct buf out = {0};
@@ -186,7 +205,11 @@ static char *attach_arguments(const struct console_options *options)
         message_quote(&out, options->maps[i].remote);
         buf_add_string(&out, "}");
     }
-    buf_add_string(&out, options->map_count ? "]}" : "}");
+    if (options->map_count)
+        buf_add_string(&out, "]");
+    if (options->relay)
+        add_relay_arguments(&out, options);
+    buf_add_string(&out, "}");
     return buf_take(&out);
 }
 
@@ -309,6 +332,8 @@ static void say_goodbye(struct console *console)
 {
     if (debuggee_ended(console->debuggee) || console->finished)
         return;
+    if (console->options->relay && !console->kill)
+        return; /* the relay says what becomes of it */
     if (console->kill)
         console_print(console, "the worker of %s is ended\n", console->title);
     else if (console->post_mortem && console->thread)
@@ -328,18 +353,20 @@ static void leave(struct console *console)
     }
     console_flush_output(console);
     say_goodbye(console);
-    console->silent = true;
+    console->silent = !console->options->relay || console->finished;
     debuggee_leave(console->debuggee, console->kill && !console->finished);
 }
 
 static char *title_of(const struct console_options *options)
 {
-    const struct pause *pause = options->session.pause;
+    const struct pause *pause = options->pause;
     const char *name = pause ? pause->task_name ? pause->task_name : pause->actor_class : NULL;
     if (name)
         return text_printable(name, strlen(name), "");
-    return pause && *pause->task_id ? mem_format("task %.6s", pause->task_id)
-                                    : mem_string("the task");
+    if (pause && *pause->task_id)
+        return mem_format("task %.6s", pause->task_id);
+    const char *task = options->relay ? options->session.task : NULL;
+    return task ? text_printable(task, strlen(task), "") : mem_string("the task");
 }
 
 static void open_console(struct console *console, const struct console_options *options)
@@ -357,12 +384,12 @@ static void open_console(struct console *console, const struct console_options *
         .columns = terminal_columns(stdout),
     };
     console->title = title_of(options);
-    console->watcher.cluster = options->session.cluster;
-    console->watcher.pause = options->session.pause;
+    console->watcher.origin = options->origin;
+    console->watcher.pause = options->pause;
     if (!getcwd(console->cwd, sizeof console->cwd))
         console->cwd[0] = '\0';
     input_catch_signals();
-    console->debuggee = debuggee_create(&options->session, &debuggee_ops, console);
+    console->debuggee = debuggee_create(&options->session, options->relay, &debuggee_ops, console);
     if (commands)
         console->input = input_commands(options->commands, options->command_count);
     else if (console->interactive)

@@ -3,6 +3,8 @@
 #define RAYDBG_CLI_CONSOLE_H
 
 #include "base/err.h"
+#include "cli/origin.h"
+#include "relay/relay_address.h"
 #include "relay/session.h"
 
 #include <stdbool.h>
@@ -17,7 +19,11 @@ struct path_map {
 /* All borrowed until console_run() returns. */
 struct console_options {
     struct session_options session;
-    const char *const *commands; /* -e, in order; none: stdin */
+    const struct relay_address *relay; /* NULL: the session is in this process */
+    struct origin *origin;             /* who can say whether the task still runs, or NULL */
+    const struct pause *pause;         /* what is attached to, if it is known, or NULL */
+    bool observe, take_over, let_go;   /* with a relay: what `attach` asks for */
+    const char *const *commands;       /* -e, in order; none: stdin */
     size_t command_count;
     const struct path_map *maps;
     size_t map_count;

@@ -111,13 +111,19 @@ static void end_console(struct console *console, int exit_code)
  */
 int run_exit_code(const struct console *console)
 {
-    bool known = console->options->session.cluster && !console->fate_intended;
+    const struct err *end = debuggee_end(console->debuggee);
+    if (end)
+        return (int)end->code;
+    bool known = console->options->origin && !console->fate_intended;
     return known && !console->finished ? ERR_FAILED : ERR_NONE;
 }
 
 void run_say_end(struct console *console)
 {
-    if (console->job_over)
+    const struct err *end = debuggee_end(console->debuggee);
+    if (end)
+        console_fail(console, end);
+    else if (console->job_over)
         console_print(console, "%s has ended, and its job\n", console->title);
     else if (console->worker_over)
         console_print(console, "%s has ended\n", console->title);
@@ -182,9 +188,9 @@ void run_pause(struct console *console)
 
 static void print_header(struct console *console, const char *how)
 {
-    const struct pause *pause = console->options->session.pause;
+    const struct pause *pause = console->options->pause;
     const struct cluster_facts *facts =
-        console->options->session.cluster ? cluster_facts(console->options->session.cluster) : NULL;
+        console->options->origin ? origin_facts(console->options->origin) : NULL;
     const char *dot = view_dot(&console->style);
     struct buf out = {0};
     if (console->options->quiet || console->greeted)

@@ -54,7 +54,7 @@ static void on_refreshed(void *arg, const struct err *err)
     watcher->next_us = loop_now_us() + watcher->interval_ms * 1000;
     if (watcher->interval_ms < LONGEST_MS)
         watcher->interval_ms += watcher->interval_ms / 4;
-    if (err || !watcher_is_over(watcher->pause, cluster_pauses(watcher->cluster)))
+    if (err || !watcher_is_over(watcher->pause, origin_pauses(watcher->origin)))
         watcher->idle = 0;
     else if (++watcher->idle >= ANSWERS)
         watcher->finished = true;
@@ -62,11 +62,11 @@ static void on_refreshed(void *arg, const struct err *err)
 
 bool watcher_finished(struct watcher *watcher)
 {
-    if (!watcher->cluster || !watcher->pause || !watcher->pause->worker_id[0])
+    if (!watcher->origin || !watcher->pause || !watcher->pause->worker_id[0])
         return false;
     if (!watcher->asking && !watcher->finished && loop_now_us() >= watcher->next_us) {
         watcher->asking = true;
-        cluster_refresh(watcher->cluster, on_refreshed, watcher);
+        origin_refresh(watcher->origin, on_refreshed, watcher);
     }
     return watcher->finished;
 }

@@ -2,15 +2,15 @@
 #ifndef RAYDBG_CLI_CONSOLE_WATCH_H
 #define RAYDBG_CLI_CONSOLE_WATCH_H
 
-#include "relay/cluster.h"
+#include "cli/origin.h"
 #include "relay/pause.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* All zero with no cluster watches nothing. */
+/* All zero with no origin watches nothing. */
 struct watcher {
-    struct cluster *cluster;
+    struct origin *origin;
     const struct pause *pause;
     bool asking;
     bool finished;
@@ -23,7 +23,7 @@ struct watcher {
 void watcher_start(struct watcher *watcher);
 /* Asks no more until it is started again. */
 void watcher_rest(struct watcher *watcher);
-/* To be called often; asks the cluster now and then. True once the task is over. */
+/* To be called often; asks now and then. True once the task is over. */
 bool watcher_finished(struct watcher *watcher);
 
 /* Pure: whether `list` shows that the worker of `pause` runs it no more. */

@@ -24,7 +24,7 @@ struct waiting {
 
 struct debuggee {
     struct loop *loop;
-    struct session *session;
+    struct adapter *adapter;
     struct debuggee_ops ops;
     void *arg;
     int64_t seq;
@@ -33,6 +33,7 @@ struct debuggee {
     size_t thread_count;
     bool initialized;
     bool ended;
+    struct err end; /* why; code 0: in order */
 };
 
 enum { LEAVE_TIMEOUT_MS = 3500 };
@@ -220,9 +221,11 @@ static void on_message(void *arg, const char *json, size_t len)
         on_event(debuggee, envelope.name, (struct json){json, envelope.body});
 }
 
-static void on_end(void *arg)
+static void on_end(void *arg, const struct err *err)
 {
     struct debuggee *debuggee = arg;
+    if (err)
+        debuggee->end = *err;
     on_terminated(debuggee, (struct json){0});
 }
 
@@ -237,7 +240,7 @@ static struct waiting *send_request(struct debuggee *debuggee, const char *comma
     debuggee->waiting = it;
     struct buf message = {0};
     message_request(&message, it->seq, command, arguments);
-    session_receive(debuggee->session, message.data, message.len);
+    adapter_send(debuggee->adapter, message.data, message.len);
     buf_free(&message);
     return it;
 }
@@ -265,6 +268,14 @@ static int fail_response(struct waiting *it, const char *command, struct err *er
     return -1;
 }
 
+static int fail_ended(const struct debuggee *debuggee, struct err *err)
+{
+    if (!debuggee->end.code)
+        return err_set(err, ERR_FAILED, "the session with the worker is over");
+    *err = debuggee->end;
+    return -1;
+}
+
 static int await(struct debuggee *debuggee, struct waiting *it, const char *command,
                  int64_t timeout_ms, struct reply *reply, struct err *err)
 {
@@ -286,7 +297,7 @@ static int await(struct debuggee *debuggee, struct waiting *it, const char *comm
     } else if (it->answered) {
         result = fail_response(it, command, err);
     } else if (debuggee->ended) {
-        result = err_set(err, ERR_FAILED, "the session with the worker is over");
+        result = fail_ended(debuggee, err);
     } else {
         it->abandoned = true;
         return err_set(err, ERR_FAILED,
@@ -303,7 +314,7 @@ int debuggee_request_within(struct debuggee *debuggee, const char *command, cons
     if (reply)
         *reply = (struct reply){0};
     if (debuggee->ended)
-        return err_set(err, ERR_FAILED, "the session with the worker is over");
+        return fail_ended(debuggee, err);
     struct waiting *it = send_request(debuggee, command, arguments);
     return await(debuggee, it, command, timeout_ms, reply, err);
 }
@@ -427,17 +438,23 @@ bool debuggee_ended(const struct debuggee *debuggee)
     return debuggee->ended;
 }
 
+const struct err *debuggee_end(const struct debuggee *debuggee)
+{
+    return debuggee->ended && debuggee->end.code ? &debuggee->end : NULL;
+}
+
 /* --- life --- */
 
 struct debuggee *debuggee_create(const struct session_options *options,
-                                 const struct debuggee_ops *ops, void *arg)
+                                 const struct relay_address *relay, const struct debuggee_ops *ops,
+                                 void *arg)
 {
-    static const struct session_ops session_ops = {.on_message = on_message, .on_end = on_end};
+    static const struct adapter_ops adapter_ops = {.on_message = on_message, .on_end = on_end};
     struct debuggee *debuggee = mem_alloc(sizeof *debuggee);
     debuggee->loop = options->loop;
     debuggee->ops = *ops;
     debuggee->arg = arg;
-    debuggee->session = session_create(options, &session_ops, debuggee);
+    debuggee->adapter = adapter_create(options, relay, &adapter_ops, debuggee);
     return debuggee;
 }
 
@@ -446,6 +463,8 @@ void debuggee_leave(struct debuggee *debuggee, bool kill)
     struct err err;
     const char *arguments = kill ? "{\"terminateDebuggee\":true}" : "{\"terminateDebuggee\":false}";
     bool ended = debuggee->ended;
+    if (debuggee->end.code)
+        return;              /* nobody is there any more */
     debuggee->ended = false; /* `terminated` was the worker's: the session still takes a goodbye */
     debuggee_request_within(debuggee, "disconnect", arguments, ended ? 200 : LEAVE_TIMEOUT_MS, NULL,
                             &err);
@@ -458,7 +477,7 @@ void debuggee_destroy(struct debuggee **debuggee)
     if (!it)
         return;
     *debuggee = NULL;
-    session_destroy(&it->session);
+    adapter_destroy(&it->adapter);
     while (it->waiting)
         forget(it, it->waiting);
     while (it->thread_count)

@@ -1,11 +1,11 @@
-/* A synchronous DAP client over a session: what the console asks, it waits for, while the loop
+/* A synchronous DAP client over an adapter: what the console asks, it waits for, while the loop
  * runs. Nothing here is for callbacks of the loop. */
 #ifndef RAYDBG_CLI_DEBUGGEE_H
 #define RAYDBG_CLI_DEBUGGEE_H
 
 #include "base/err.h"
+#include "cli/adapter.h"
 #include "cli/console_json.h"
-#include "relay/session.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,8 +40,10 @@ struct debuggee_ops {
     bool (*on_wait)(void *arg);
 };
 
+/* `relay` as in adapter_create(). */
 struct debuggee *debuggee_create(const struct session_options *options,
-                                 const struct debuggee_ops *ops, void *arg);
+                                 const struct relay_address *relay, const struct debuggee_ops *ops,
+                                 void *arg);
 void debuggee_destroy(struct debuggee **debuggee);
 
 /* initialize, attach (with `attach`, a JSON object, for arguments), configurationDone. */
@@ -72,6 +74,8 @@ int debuggee_threads(struct debuggee *debuggee, const struct debuggee_thread **t
 
 /* The worker has closed its side, or the session has. */
 bool debuggee_ended(const struct debuggee *debuggee);
+/* Why, if it ended out of order: the relay is gone. Else NULL. */
+const struct err *debuggee_end(const struct debuggee *debuggee);
 
 /* Leaves: the task goes on, or with `kill` its worker ends. */
 void debuggee_leave(struct debuggee *debuggee, bool kill);

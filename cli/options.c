@@ -72,6 +72,20 @@ static void unknown_option(const struct parser *parser, const char *name, size_t
         command_usage(parser->command, "unknown option --%.*s", (int)len, name);
 }
 
+static bool add_item(const struct parser *parser, const struct option_spec *spec, const char *value)
+{
+    size_t count = 0;
+    while (spec->value[count])
+        count++;
+    if (count == OPTION_LIST_MAX) {
+        command_usage(parser->command, "--%s is given more than %d times", spec->name,
+                      OPTION_LIST_MAX);
+        return false;
+    }
+    spec->value[count] = value;
+    return true;
+}
+
 /* Takes the option at argv[*at] with its value, which may be the next word. */
 static bool take(const struct parser *parser, const struct option_spec *spec, const char *value,
                  int argc, char **argv, int *at)
@@ -90,6 +104,8 @@ static bool take(const struct parser *parser, const struct option_spec *spec, co
         command_usage(parser->command, "--%s needs a value", spec->name);
         return false;
     }
+    if (spec->kind == OPTION_LIST)
+        return add_item(parser, spec, value);
     *spec->value = value;
     return true;
 }

@@ -5,14 +5,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum option_kind { OPTION_FLAG, OPTION_STRING };
+enum option_kind { OPTION_FLAG, OPTION_STRING, OPTION_LIST };
+
+/* How often an OPTION_LIST may be given. */
+enum { OPTION_LIST_MAX = 16 };
 
 struct option_spec {
     const char *name; /* long name without dashes */
     char letter;      /* or 0 */
     enum option_kind kind;
-    bool *flag;         /* OPTION_FLAG: set to true, or to false by "no-" in the name */
-    const char **value; /* OPTION_STRING: points into argv */
+    bool *flag; /* OPTION_FLAG: set to true, or to false by "no-" in the name */
+    /* OPTION_STRING: points into argv. OPTION_LIST: an array of OPTION_LIST_MAX + 1, NULL behind
+     * the last. */
+    const char **value;
 };
 
 /* Parses argv[1…]: "--name value", "--name=value", "-x value", "--" ends options; operands may

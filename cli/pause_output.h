@@ -1,20 +1,14 @@
-/* Pauses as a table, JSON or YAML. Pure. */
+/* Pauses as a table. Pure. */
 #ifndef RAYDBG_CLI_PAUSE_OUTPUT_H
 #define RAYDBG_CLI_PAUSE_OUTPUT_H
 
 #include "base/buf.h"
 #include "relay/cluster.h"
 #include "relay/pause.h"
+#include "relay/pause_json.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-/* One JSON object, without a line end. Every field is always there; null is unknown. */
-void pause_json(const struct pause *pause, struct buf *out);
-/* A JSON array, an object a line; ends with a line end. */
-void pauses_json(const struct pause_list *list, struct buf *out);
-/* The same as YAML: a sequence of mappings. */
-void pauses_yaml(const struct pause_list *list, struct buf *out);
 
 struct table_style {
     int width;

@@ -3,13 +3,12 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/pause_output.h"
+#include "cli/signals.h"
 #include "cli/terminal.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -44,10 +43,10 @@ static size_t count_nodes(const struct pause_list *list)
     return nodes;
 }
 
-static void add_cluster(const struct cluster *cluster, struct buf *out)
+static void add_cluster(const struct origin *origin, struct buf *out)
 {
-    const struct cluster_facts *facts = cluster_facts(cluster);
-    buf_add_string(out, cluster_address(cluster)->text);
+    const struct cluster_facts *facts = origin_facts(origin);
+    buf_add_string(out, origin_cluster(origin));
     if (facts->ray_version[0])
         buf_printf(out, " (Ray %s)", facts->ray_version);
 }
@@ -68,29 +67,43 @@ static void add_attach_hint(const struct pause_list *all, const struct pause_lis
     buf_printf(out, "attach: raydbg attach %s\n", id);
 }
 
-static void add_footer(const struct cluster *cluster, const struct pause_list *shown,
-                       struct buf *out)
+static void add_relay(const struct origin *origin, struct buf *out)
+{
+    const struct pause_list *all = origin_pauses(origin);
+    size_t held = 0;
+    if (!origin_relay(origin))
+        return;
+    for (size_t i = 0; i < all->count; i++)
+        held += all->items[i].state == PAUSE_HELD;
+    buf_printf(out, "%s relay %s holds %zu", terminal_utf8() ? " \u00b7" : ",",
+               origin_relay(origin), held);
+}
+
+static void add_footer(const struct origin *origin, const struct pause_list *shown, struct buf *out)
 {
     size_t nodes = count_nodes(shown);
     buf_printf(out, "%zu on %zu node%s of cluster ", shown->count, nodes, nodes == 1 ? "" : "s");
-    add_cluster(cluster, out);
+    add_cluster(origin, out);
+    add_relay(origin, out);
     buf_add_string(out, "\n");
-    add_attach_hint(cluster_pauses(cluster), shown, out);
+    add_attach_hint(origin_pauses(origin), shown, out);
 }
 
 /* Nothing paused is an answer too, and says what to look at. */
-static void add_empty(const struct cluster *cluster, const struct list_request *request,
+static void add_empty(const struct origin *origin, const struct list_request *request,
                       struct buf *out)
 {
-    const struct cluster_facts *facts = cluster_facts(cluster);
+    const struct cluster_facts *facts = origin_facts(origin);
     const struct pause_select *select = &request->select;
-    size_t others = cluster_pauses(cluster)->count;
+    size_t others = origin_pauses(origin)->count;
     bool filtered = select->job || select->node || select->actor || select->has_state;
     buf_printf(out, "No task is paused on ");
-    add_cluster(cluster, out);
-    buf_printf(out, ", %zu node%s, %zu worker%s.\n", facts->nodes_alive,
+    add_cluster(origin, out);
+    buf_printf(out, ", %zu node%s, %zu worker%s", facts->nodes_alive,
                facts->nodes_alive == 1 ? "" : "s", facts->workers_alive,
                facts->workers_alive == 1 ? "" : "s");
+    add_relay(origin, out);
+    buf_add_string(out, ".\n");
     if (filtered && others)
         buf_printf(out, "%zu worker%s with an open debugger did not fit the filters.\n", others,
                    others == 1 ? "" : "s");
@@ -99,7 +112,7 @@ static void add_empty(const struct cluster *cluster, const struct list_request *
                             "the workers, and RAY_DEBUG unset or 1?\n");
 }
 
-static void add_table(const struct cluster *cluster, const struct list_request *request,
+static void add_table(const struct origin *origin, const struct list_request *request,
                       const struct pause_list *shown, struct buf *out)
 {
     struct table_style style = {
@@ -109,24 +122,24 @@ static void add_table(const struct cluster *cluster, const struct list_request *
         .now_ms = wall_ms(),
     };
     (void)request;
-    pauses_table(shown, cluster_pauses(cluster), &style, out);
+    pauses_table(shown, origin_pauses(origin), &style, out);
 }
 
-void list_print(const struct cluster *cluster, const struct list_request *request)
+void list_print(const struct origin *origin, const struct list_request *request)
 {
     struct pause_list shown;
     struct buf out = {0}, talk = {0};
-    pause_select_apply(&request->select, cluster_pauses(cluster), &shown);
+    pause_select_apply(&request->select, origin_pauses(origin), &shown);
     if (request->format == LIST_JSON)
         pauses_json(&shown, &out);
     else if (request->format == LIST_YAML)
         pauses_yaml(&shown, &out);
     else if (shown.count)
-        add_table(cluster, request, &shown, &out);
+        add_table(origin, request, &shown, &out);
     if (shown.count == 0)
-        add_empty(cluster, request, &talk);
+        add_empty(origin, request, &talk);
     else if (request->format == LIST_TABLE)
-        add_footer(cluster, &shown, &out);
+        add_footer(origin, &shown, &out);
     put(stdout, &out);
     put(stderr, &talk);
     buf_free(&out);
@@ -180,7 +193,7 @@ void pause_changes(const struct pause_list *before, const struct pause_list *aft
 
 struct watcher {
     struct loop *loop;
-    struct cluster *cluster;
+    struct origin *origin;
     const struct list_request *request;
     struct pause_list shown; /* what the last line or screen told */
     int64_t asked_us;
@@ -196,10 +209,10 @@ static void redraw(struct watcher *watcher, const struct pause_list *shown)
     struct buf out = {0};
     buf_add_string(&out, "\033[H\033[J");
     if (shown->count) {
-        add_table(watcher->cluster, watcher->request, shown, &out);
-        add_footer(watcher->cluster, shown, &out);
+        add_table(watcher->origin, watcher->request, shown, &out);
+        add_footer(watcher->origin, shown, &out);
     } else {
-        add_empty(watcher->cluster, watcher->request, &out);
+        add_empty(watcher->origin, watcher->request, &out);
     }
     buf_add_string(&out, "^C ends this\n");
     put(stdout, &out);
@@ -218,7 +231,7 @@ static void print_changes(const struct watcher *watcher, const struct pause_list
 static void show(struct watcher *watcher)
 {
     struct pause_list shown;
-    pause_select_apply(&watcher->request->select, cluster_pauses(watcher->cluster), &shown);
+    pause_select_apply(&watcher->request->select, origin_pauses(watcher->origin), &shown);
     if (watcher->redraws)
         redraw(watcher, &shown);
     else
@@ -249,7 +262,7 @@ static void on_refreshed(void *arg, const struct err *err)
     if (err && !watcher->away)
         command_fail(err);
     else if (!err && watcher->away)
-        fprintf(stderr, "raydbg: %s answers again\n", cluster_address(watcher->cluster)->text);
+        fprintf(stderr, "raydbg: %s answers again\n", origin_name(watcher->origin));
     watcher->away = err != NULL;
     if (!err) {
         watcher->answered = true;
@@ -263,7 +276,7 @@ static void ask(void *arg)
     struct watcher *watcher = arg;
     watcher->timer = NULL;
     watcher->asked_us = loop_now_us();
-    cluster_refresh(watcher->cluster, on_refreshed, watcher);
+    origin_refresh(watcher->origin, on_refreshed, watcher);
 }
 
 static void on_signal(void *arg)
@@ -272,21 +285,15 @@ static void on_signal(void *arg)
     loop_stop(watcher->loop);
 }
 
-int pause_watch(struct loop *loop, struct cluster *cluster, const struct list_request *request)
+int pause_watch(struct loop *loop, struct origin *origin, const struct list_request *request)
 {
     struct watcher watcher = {
         .loop = loop,
-        .cluster = cluster,
+        .origin = origin,
         .request = request,
         .redraws = isatty(STDOUT_FILENO) && request->format == LIST_TABLE,
     };
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    struct watch *watch = watch_start(loop, signals, on_signal, &watcher);
+    struct signals *signals = signals_start(loop, on_signal, &watcher);
     if (watcher.redraws)
         fputs("\033[?1049h", stdout);
     ask(&watcher);
@@ -294,8 +301,7 @@ int pause_watch(struct loop *loop, struct cluster *cluster, const struct list_re
     if (watcher.redraws)
         fputs("\033[?1049l", stdout);
     timer_cancel(&watcher.timer);
-    watch_stop(&watch);
-    close(signals);
+    signals_stop(&signals);
     pause_list_clear(&watcher.shown);
     return watcher.code;
 }

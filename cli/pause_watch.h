@@ -3,8 +3,8 @@
 #define RAYDBG_CLI_PAUSE_WATCH_H
 
 #include "base/buf.h"
+#include "cli/origin.h"
 #include "cli/pause_select.h"
-#include "relay/cluster.h"
 
 enum list_format { LIST_TABLE, LIST_JSON, LIST_YAML };
 
@@ -15,13 +15,13 @@ struct list_request {
 };
 
 /* The pauses on stdout; hints, and what is said of an empty list, on stderr. */
-void list_print(const struct cluster *cluster, const struct list_request *request);
+void list_print(const struct origin *origin, const struct list_request *request);
 
 /* Runs until SIGINT or SIGTERM: redraws on a terminal, else prints changes as JSON lines
  * {"event": "added"|"changed"|"removed", "pause": {…}}, each flushed. A pause shows within 250 ms
  * of its appearing in the GCS; slower while the cluster is slow or away, which is said once.
  * Returns the exit code. */
-int pause_watch(struct loop *loop, struct cluster *cluster, const struct list_request *request);
+int pause_watch(struct loop *loop, struct origin *origin, const struct list_request *request);
 
 /* Appends a line for each difference. Pure. */
 void pause_changes(const struct pause_list *before, const struct pause_list *after,

@@ -7,25 +7,31 @@ _raydbg_tasks() {
 
 _raydbg() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words=
+	local relay='--relay --no-relay --relay-token-file --relay-ca --relay-fingerprint --relay-cert --relay-key'
 	case $before in
 	--format | -f) words='table json yaml' ;;
 	--sort) words='node age name state job pid' ;;
-	--state) words='waiting attached idle' ;;
+	--state) words='waiting attached held idle' ;;
 	*)
 		case ${COMP_WORDS[1]} in
-		list) words='--address --all --job --node --actor --state --sort --watch --format --help' ;;
+		list) words="--address --all --job --node --actor --state --sort --watch --format --help $relay" ;;
 		attach)
-			words='--address --command --connect --echo --kill --map --no-tune --quiet --strict --help'
+			words="--address --command --connect --echo --kill --let-go --map --no-tune --observe --quiet --strict --take-over --help $relay"
 			[[ $word == -* ]] || words=$(_raydbg_tasks)
 			;;
 		dap)
-			words='--address --connect --kill --no-tune --help'
+			words="--address --connect --kill --no-tune --help $relay"
+			[[ $word == -* ]] || words=$(_raydbg_tasks)
+			;;
+		hold | release)
+			words="--address --format --help $relay"
+			[ "${COMP_WORDS[1]}" = hold ] || words+=' --all'
 			[[ $word == -* ]] || words=$(_raydbg_tasks)
 			;;
 		esac
 		;;
 	esac
-	[ "$COMP_CWORD" -gt 1 ] || words='list attach dap help version'
+	[ "$COMP_CWORD" -gt 1 ] || words='list attach dap hold release help version'
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
 }
 

@@ -146,3 +146,40 @@ int envelope_read(struct envelope *envelope, const char *text, size_t len, const
     read_nested_id(envelope, text);
     return 0;
 }
+
+/* Reads the keys in front of `body` or `message`; false if `text` does not get there. A number that
+ * `text` cuts is not taken for a whole one: no other key follows it. */
+static bool read_early_keys(struct keys *keys, const char *text, size_t len)
+{
+    struct scan scan;
+    bool begun = false;
+    scan_init(&scan, text, len);
+    for (;;) {
+        struct span key = {0}, value;
+        bool whole = scan_step(&scan, &begun, &key, &value);
+        if (key.len && (scan_key_is(text, key, "body") || scan_key_is(text, key, "message")))
+            return true;
+        if (!whole)
+            return false;
+        note_key(keys, text, key, value);
+    }
+}
+
+bool envelope_read_head(struct envelope *envelope, const char *text, size_t len)
+{
+    struct keys keys = {0};
+    const char *problem;
+    *envelope = (struct envelope){0};
+    if (!read_early_keys(&keys, text, len) || !keys.seq.len ||
+        read_kind(envelope, text, keys.type, &problem) != 0)
+        return false;
+    bool event = envelope->kind == DAP_EVENT;
+    if (read_name(envelope, text, event ? keys.event : keys.command, &problem) != 0 ||
+        read_numbers(envelope, text, &keys, &problem) != 0)
+        return false;
+    envelope->whole.at = (size_t)((const char *)memchr(text, '{', len) - text);
+    if (event)
+        return !text_equal(envelope->name, "progressStart");
+    return envelope->kind == DAP_RESPONSE && keys.request_seq.len &&
+           scan_boolean(text, keys.success, &envelope->success);
+}

@@ -7,10 +7,14 @@
 #include <string.h>
 #include <strings.h>
 
-enum { IN_NAME, IN_VALUE, IN_BODY, AT_MESSAGE, LOST };
+/* IN_HEAD: the part of a large body that is collected before the caller is asked (AT_HEAD). */
+enum { IN_NAME, IN_VALUE, IN_HEAD, AT_HEAD, IN_BODY, PASSING, AT_MESSAGE, SEEKING, LOST };
 
 /* Memory that a connection keeps between messages. */
 enum { KEEP = 65536 };
+
+/* The longest header that frame_resync() looks for. */
+enum { SOUGHT_MAX = 64 };
 
 void frame_init(struct frame *frame, size_t max_body)
 {
@@ -52,7 +56,7 @@ static bool content_length(struct frame *frame, const char *value, size_t len)
         size_t digit = (size_t)(value[i] - '0');
         number = number > (SIZE_MAX - digit) / 10 ? SIZE_MAX : number * 10 + digit;
     }
-    if (number > frame->max_body)
+    if (number == SIZE_MAX || (number > frame->max_body && !frame->large))
         return lose_to_size(frame);
     frame->expected = number;
     frame->has_length = true;
@@ -93,7 +97,9 @@ static bool header_line_end(struct frame *frame)
         return header_line(frame, line, len);
     if (!frame->has_length)
         return lose(frame, "a header has no Content-Length");
-    frame->state = IN_BODY;
+    bool large = frame->large && frame->expected > frame->large;
+    frame->state = large ? IN_HEAD : IN_BODY;
+    buf_reserve(&frame->body, frame->expected < KEEP ? frame->expected : KEEP / 2);
     return true;
 }
 
@@ -131,6 +137,7 @@ static void start_message(struct frame *frame)
     buf_clear(&frame->header, KEEP);
     buf_clear(&frame->body, KEEP);
     frame->line = 0;
+    frame->passed = 0;
     frame->has_length = false;
     frame->state = IN_NAME;
 }
@@ -140,25 +147,145 @@ static bool in_header(const struct frame *frame)
     return frame->state == IN_NAME || frame->state == IN_VALUE;
 }
 
+/* --- a stream that starts inside a message --- */
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* True if `c` goes on with the header that `sought` is the start of. */
+static bool sought_fits(const struct buf *sought, char c)
+{
+    static const char name[] = "content-length:";
+    size_t len = sought->len;
+    if (len < sizeof name - 1)
+        return c == name[len] || (name[len] >= 'a' && c == name[len] - 'a' + 'A');
+    char last = sought->data[len - 1];
+    if (c == ' ')
+        return last == ':' || last == ' ';
+    if (is_digit(c))
+        return last == ':' || last == ' ' || is_digit(last);
+    if (c == '\r')
+        return is_digit(last) || (last == '\n' && is_digit(sought->data[len - 3]));
+    if (c == '\n')
+        return last == '\r';
+    return c == '{' && last == '\n' && sought->data[len - 3] == '\n';
+}
+
+/* Skips to behind a header, in front of its body; returns how many bytes. */
+static size_t seek(struct frame *frame, const char *bytes, size_t len)
+{
+    struct buf *sought = &frame->header;
+    for (size_t at = 0; at < len; at++) {
+        bool fits = sought->len < SOUGHT_MAX && sought_fits(sought, bytes[at]);
+        if (fits && bytes[at] == '{') {
+            char header[SOUGHT_MAX];
+            size_t header_len = sought->len;
+            memcpy(header, sought->data, header_len);
+            start_message(frame);
+            for (size_t i = 0; i < header_len && in_header(frame); i++)
+                header_byte(frame, header[i]);
+            return at;
+        }
+        /* Its first letter comes but once in it. */
+        if (!fits)
+            buf_clear(sought, KEEP);
+        if (fits || bytes[at] == 'C' || bytes[at] == 'c')
+            buf_add(sought, &bytes[at], 1);
+    }
+    return len;
+}
+
+void frame_resync(struct frame *frame)
+{
+    frame->state = SEEKING;
+}
+
+/* --- bodies --- */
+
+/* Adds to the body what is missing of its first `limit` bytes; true if it has them all. */
+static bool collect(struct frame *frame, size_t limit, const char *bytes, size_t len, size_t *at)
+{
+    size_t missing = limit - frame->body.len;
+    size_t take = len - *at < missing ? len - *at : missing;
+    buf_add(&frame->body, bytes + *at, take);
+    *at += take;
+    return take == missing;
+}
+
+static enum frame_status pass(struct frame *frame, size_t len, size_t *consumed)
+{
+    size_t left = frame_left(frame);
+    *consumed = len < left ? len : left;
+    frame->passed += *consumed;
+    if (*consumed == left)
+        start_message(frame);
+    return *consumed ? FRAME_PART : FRAME_MORE;
+}
+
+/* The caller has not called frame_pass(). */
+static void collect_rest(struct frame *frame)
+{
+    frame->state = IN_BODY;
+    if (frame->expected > frame->max_body)
+        lose_to_size(frame);
+}
+
 enum frame_status frame_feed(struct frame *frame, const char *bytes, size_t len, size_t *consumed)
 {
     size_t at = 0;
+    if (frame->state == PASSING)
+        return pass(frame, len, consumed);
     if (frame->state == AT_MESSAGE)
         start_message(frame);
+    else if (frame->state == AT_HEAD)
+        collect_rest(frame);
+    else if (frame->state == SEEKING)
+        at = seek(frame, bytes, len);
     while (at < len && in_header(frame))
         header_byte(frame, bytes[at++]);
-    if (frame->state == IN_BODY) {
-        size_t missing = frame->expected - frame->body.len;
-        size_t take = len - at < missing ? len - at : missing;
-        buf_add(&frame->body, bytes + at, take);
-        at += take;
-        if (take == missing)
-            frame->state = AT_MESSAGE;
-    }
+    if (frame->state == IN_HEAD && collect(frame, FRAME_HEAD_SIZE, bytes, len, &at))
+        frame->state = AT_HEAD;
+    else if (frame->state == IN_BODY && collect(frame, frame->expected, bytes, len, &at))
+        frame->state = AT_MESSAGE;
     *consumed = at;
     if (frame->state == LOST)
         return FRAME_ERROR;
+    if (frame->state == AT_HEAD)
+        return FRAME_LARGE;
     return frame->state == AT_MESSAGE ? FRAME_MESSAGE : FRAME_MORE;
+}
+
+void frame_set_large(struct frame *frame, size_t large)
+{
+    frame->large = large;
+}
+
+void frame_pass(struct frame *frame)
+{
+    frame->passed = frame->body.len;
+    buf_free(&frame->body);
+    frame->state = PASSING;
+}
+
+size_t frame_left(const struct frame *frame)
+{
+    if (frame->state == PASSING)
+        return frame->expected - frame->passed;
+    if (frame->state == IN_HEAD || frame->state == AT_HEAD || frame->state == IN_BODY)
+        return frame->expected - frame->body.len;
+    return 0;
+}
+
+void frame_trim(struct frame *frame)
+{
+    if (frame->state == AT_MESSAGE)
+        start_message(frame);
+    if (frame->header.len)
+        return;
+    buf_free(&frame->header);
+    buf_free(&frame->body);
 }
 
 const char *frame_body(const struct frame *frame, size_t *len)

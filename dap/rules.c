@@ -45,6 +45,8 @@ static const struct rule rules[] = {
     WEDGES("stepBack"),
     WEDGES("terminateThreads"),
     WEDGES("writeMemory"),
+    REQUEST("raydbg/takeOver", RULE_ANSWER, "the relay's own: this client drives from now on"),
+    REQUEST("raydbg/release", RULE_ANSWER, "the relay's own: the task goes on, for all clients"),
     REQUEST("cancel", RULE_ANSWER, "wedges debugpy too, but clients send it without asking"),
 
     REQUEST("launch", RULE_REFUSE,

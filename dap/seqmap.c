@@ -50,10 +50,15 @@ static struct entry *append(struct seqmap *map)
     if (map->end == map->room && map->waiting <= map->end / 2)
         compact(map);
     if (map->end == map->room) {
-        map->room = map->room ? map->room * 2 : 16;
+        map->room = map->room ? map->room * 2 : 4;
         map->entries = mem_resize(map->entries, map->room, sizeof *map->entries);
     }
     return &map->entries[map->end++];
+}
+
+void seqmap_start(struct seqmap *map, int64_t first)
+{
+    map->last = first - 1;
 }
 
 struct upstream_seq seqmap_next(struct seqmap *map)
@@ -82,6 +87,11 @@ static void take(struct seqmap *map, struct entry *entry, struct pending *out)
     map->waiting--;
     while (map->first < map->end && !map->entries[map->first].waits)
         map->first++;
+    if (map->waiting)
+        return;
+    free(map->entries);
+    map->entries = NULL;
+    map->first = map->end = map->room = 0;
 }
 
 static struct entry *find(const struct seqmap *map, struct upstream_seq upstream)
@@ -106,6 +116,12 @@ bool seqmap_take(struct seqmap *map, struct upstream_seq upstream, struct pendin
     if (entry)
         take(map, entry, out);
     return entry != NULL;
+}
+
+const struct pending *seqmap_find(const struct seqmap *map, struct upstream_seq upstream)
+{
+    const struct entry *entry = find(map, upstream);
+    return entry ? &entry->pending : NULL;
 }
 
 bool seqmap_take_oldest(struct seqmap *map, const void *owner, bool any, struct pending *out)

@@ -24,9 +24,12 @@ struct pending {
 
 struct seqmap;
 
+/* An empty map has no memory beyond its own struct. */
 struct seqmap *seqmap_create(void);
 void seqmap_destroy(struct seqmap **map);
 
+/* The first upstream seq is `first`, not 1; before any other call. */
+void seqmap_start(struct seqmap *map, int64_t first);
 /* Notes a request that is about to be sent and gives it the next upstream seq (1, 2, …). */
 struct upstream_seq seqmap_add(struct seqmap *map, void *owner, struct client_seq client,
                                const char *command, void *tag);
@@ -34,6 +37,8 @@ struct upstream_seq seqmap_add(struct seqmap *map, void *owner, struct client_se
 struct upstream_seq seqmap_next(struct seqmap *map);
 /* Takes the request that a response answers; false if there is none (a second answer). */
 bool seqmap_take(struct seqmap *map, struct upstream_seq upstream, struct pending *out);
+/* The same, but it stays; NULL if there is none. Valid until the map is changed. */
+const struct pending *seqmap_find(const struct seqmap *map, struct upstream_seq upstream);
 /* Takes any request, oldest first, of `owner` (of everybody with `any`): for when a link dies. */
 bool seqmap_take_oldest(struct seqmap *map, const void *owner, bool any, struct pending *out);
 size_t seqmap_count(const struct seqmap *map);

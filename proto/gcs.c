@@ -9,14 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The entries of the legacy debugger: one call for the keys, then one for each value, all at once.
- */
-struct pdb_scan {
+/* All of a namespace's entries with a prefix: one call for the keys, then one for each value, all
+ * at once. */
+struct kv_scan {
     int pending; /* calls for values that have not been answered */
-    struct ray_pdb *pdbs;
+    struct gcs_kv *entries;
     size_t count;
     struct err err; /* the first */
-    gcs_pdbs_fn fn;
+    /* Tells the caller; `err` NULL on success. */
+    void (*tell)(struct kv_scan *scan, const struct err *err);
+    union {
+        gcs_pdbs_fn pdbs;
+        gcs_kv_fn entries;
+    } fn;
     void *arg;
 };
 
@@ -31,12 +36,12 @@ struct call {
         gcs_actors_fn actors;
         gcs_nodes_fn nodes;
         gcs_jobs_fn jobs;
-        gcs_pdbs_fn pdbs;
+        gcs_done_fn done;
         core_worker_stats_fn stats;
     } fn;
     void *arg;
-    struct pdb_scan *scan; /* of a call for one value */
-    char uuid[33];
+    struct kv_scan *scan; /* of a call for keys or for one value */
+    char *space, *key;
     char worker_id[ID_TEXT(ID_UNIQUE_BYTES)]; /* who must answer */
     char *ray_version, *python_version;       /* of a probe, to be told once it is answered */
 };
@@ -49,8 +54,6 @@ struct gcs {
     enum task_filter filter; /* NONE until the version is known */
     struct call *calls;
 };
-
-static const char pdb_space[] = "ray_pdb";
 
 struct gcs *gcs_create(struct rpc *rpc, const char *address, int64_t deadline_ms)
 {
@@ -93,12 +96,18 @@ static void call_free(struct call *call)
 {
     free(call->ray_version);
     free(call->python_version);
+    free(call->space);
+    free(call->key);
     free(call);
 }
 
-static void scan_free(struct pdb_scan *scan)
+static void scan_free(struct kv_scan *scan)
 {
-    ray_pdbs_free(scan->pdbs, scan->count);
+    for (size_t i = 0; i < scan->count; i++) {
+        free(scan->entries[i].key);
+        free(scan->entries[i].value);
+    }
+    free(scan->entries);
     free(scan);
 }
 
@@ -110,6 +119,13 @@ static void drop(struct call *call)
     call_free(call);
 }
 
+static void unlink_call(struct call *call)
+{
+    *call->link = call->next;
+    if (call->next)
+        call->next->link = call->link;
+}
+
 static void on_reply(void *arg, const struct rpc_reply *reply)
 {
     struct call *call = arg;
@@ -117,9 +133,7 @@ static void on_reply(void *arg, const struct rpc_reply *reply)
         drop(call);
         return;
     }
-    *call->link = call->next;
-    if (call->next)
-        call->next->link = call->link;
+    unlink_call(call);
     call->handle(call, reply);
     call_free(call);
 }
@@ -314,82 +328,156 @@ void gcs_task(struct gcs *gcs, const char *task_id, gcs_tasks_fn fn, void *arg)
         ask(call, gcs->channel, task_method, &request);
 }
 
-/* --- the legacy debugger's entries --- */
+/* --- the key-value store --- */
 
-static void scan_end(struct pdb_scan *scan)
+static const char kv_get_method[] = "/ray.rpc.InternalKVGcsService/InternalKVGet";
+
+static void scan_end(struct kv_scan *scan)
 {
-    if (scan->err.code) {
-        scan->fn(scan->arg, &scan->err, NULL, 0);
-    } else {
-        scan->fn(scan->arg, NULL, scan->pdbs, scan->count);
-        scan->pdbs = NULL; /* the callee's now */
-        scan->count = 0;
-    }
+    scan->tell(scan, scan->err.code ? &scan->err : NULL);
     scan_free(scan);
 }
 
-/* An entry that is gone by now, or that is no JSON, is left out. */
-static void on_pdb(struct call *call, const struct rpc_reply *reply)
+/* An entry that is gone by now is left out. */
+static void on_value(struct call *call, const struct rpc_reply *reply)
 {
-    struct pdb_scan *scan = call->scan;
+    struct kv_scan *scan = call->scan;
     struct err err;
-    struct ray_pdb *pdb = &scan->pdbs[scan->count];
-    char *json = NULL;
+    char *value = NULL;
     size_t len;
-    if (!answered(reply, &err) || reply_kv_get(reply->bytes, reply->len, &json, &len, &err)) {
+    if (!answered(reply, &err) || reply_kv_get(reply->bytes, reply->len, &value, &len, &err)) {
         if (!scan->err.code)
             scan->err = err;
-    } else if (json && reply_pdb(json, len, pdb, NULL) == 0) {
-        text_copy(pdb->uuid, sizeof pdb->uuid, call->uuid);
-        scan->count++;
+    } else if (value) {
+        scan->entries[scan->count++] = (struct gcs_kv){call->key, value, len};
+        call->key = NULL;
     }
-    free(json);
     if (--scan->pending == 0)
         scan_end(scan);
 }
 
-static void ask_pdb(struct gcs *gcs, struct pdb_scan *scan, const char *key)
+static void ask_value(struct call *from, char *key)
 {
-    struct call *call = call_new(gcs, on_pdb, NULL);
+    struct call *call = call_new(from->gcs, on_value, from->arg);
     struct buf request = {0};
-    call->scan = scan;
-    pdb_key_parse(key, call->uuid);
-    scan->pending++;
-    request_kv_get(pdb_space, key, &request);
-    ask(call, gcs->channel, "/ray.rpc.InternalKVGcsService/InternalKVGet", &request);
+    call->scan = from->scan;
+    call->key = key;
+    call->scan->pending++;
+    request_kv_get(from->space, key, &request);
+    ask(call, call->gcs->channel, kv_get_method, &request);
 }
 
-static void on_pdb_keys(struct call *call, const struct rpc_reply *reply)
+static void on_keys(struct call *call, const struct rpc_reply *reply)
 {
-    struct err err;
+    struct kv_scan *scan = call->scan;
     char **keys = NULL;
     size_t count = 0;
-    char uuid[33];
-    if (!answered(reply, &err) || reply_kv_keys(reply->bytes, reply->len, &keys, &count, &err)) {
-        call->fn.pdbs(call->arg, &err, NULL, 0);
+    if (!answered(reply, &scan->err) ||
+        reply_kv_keys(reply->bytes, reply->len, &keys, &count, &scan->err))
+        count = 0;
+    scan->entries = mem_array(count, sizeof *scan->entries);
+    for (size_t i = 0; i < count; i++)
+        ask_value(call, keys[i]);
+    free(keys);
+    if (--scan->pending == 0)
+        scan_end(scan);
+}
+
+static struct kv_scan *scan_start(struct gcs *gcs, const char *space, const char *prefix, void *arg)
+{
+    struct call *call = call_new(gcs, on_keys, arg);
+    struct buf request = {0};
+    call->scan = mem_alloc(sizeof *call->scan);
+    call->scan->pending = 1;
+    call->scan->arg = arg;
+    call->space = mem_string(space);
+    request_kv_keys(space, prefix, &request);
+    ask(call, gcs->channel, "/ray.rpc.InternalKVGcsService/InternalKVKeys", &request);
+    return call->scan;
+}
+
+static void tell_entries(struct kv_scan *scan, const struct err *err)
+{
+    scan->fn.entries(scan->arg, err, scan->entries, err ? 0 : scan->count);
+}
+
+void gcs_kv_get_all(struct gcs *gcs, const char *space, const char *prefix, gcs_kv_fn fn, void *arg)
+{
+    struct kv_scan *scan = scan_start(gcs, space, prefix, arg);
+    scan->tell = tell_entries;
+    scan->fn.entries = fn;
+}
+
+/* What is no JSON is left out. */
+static void tell_pdbs(struct kv_scan *scan, const struct err *err)
+{
+    if (err) {
+        scan->fn.pdbs(scan->arg, err, NULL, 0);
         return;
     }
-    struct pdb_scan *scan = mem_alloc(sizeof *scan);
-    scan->fn = call->fn.pdbs;
-    scan->arg = call->arg;
-    scan->pdbs = mem_array(count, sizeof *scan->pdbs);
-    for (size_t i = 0; i < count; i++) {
-        if (pdb_key_parse(keys[i], uuid))
-            ask_pdb(call->gcs, scan, keys[i]);
-        free(keys[i]);
+    struct ray_pdb *pdbs = mem_array(scan->count, sizeof *pdbs);
+    size_t count = 0;
+    char uuid[33];
+    for (size_t i = 0; i < scan->count; i++) {
+        const struct gcs_kv *entry = &scan->entries[i];
+        if (pdb_key_parse(entry->key, uuid) &&
+            reply_pdb(entry->value, entry->len, &pdbs[count], NULL) == 0)
+            text_copy(pdbs[count++].uuid, sizeof pdbs->uuid, uuid);
     }
-    free(keys);
-    if (scan->pending == 0)
-        scan_end(scan);
+    scan->fn.pdbs(scan->arg, NULL, pdbs, count);
 }
 
 void gcs_pdbs(struct gcs *gcs, gcs_pdbs_fn fn, void *arg)
 {
-    struct call *call = call_new(gcs, on_pdb_keys, arg);
+    struct kv_scan *scan = scan_start(gcs, "ray_pdb", "RAY_PDB_", arg);
+    scan->tell = tell_pdbs;
+    scan->fn.pdbs = fn;
+}
+
+static void on_put(struct call *call, const struct rpc_reply *reply)
+{
+    struct err err;
+    bool good = answered(reply, &err) && reply_kv_put(reply->bytes, reply->len, &err) == 0;
+    call->fn.done(call->arg, good ? NULL : &err);
+}
+
+void gcs_kv_put(struct gcs *gcs, const char *space, const char *key, const char *value,
+                bool overwrite, gcs_done_fn fn, void *arg)
+{
+    struct call *call = call_new(gcs, on_put, arg);
     struct buf request = {0};
-    call->fn.pdbs = fn;
-    request_kv_keys(pdb_space, "RAY_PDB_", &request);
-    ask(call, gcs->channel, "/ray.rpc.InternalKVGcsService/InternalKVKeys", &request);
+    call->fn.done = fn;
+    request_kv_put(space, key, value, overwrite, &request);
+    ask(call, gcs->channel, "/ray.rpc.InternalKVGcsService/InternalKVPut", &request);
+}
+
+static void on_del(struct call *call, const struct rpc_reply *reply)
+{
+    struct err err;
+    bool good = answered(reply, &err) && reply_kv_del(reply->bytes, reply->len, &err) == 0;
+    call->fn.done(call->arg, good ? NULL : &err);
+}
+
+void gcs_kv_del(struct gcs *gcs, const char *space, const char *key, gcs_done_fn fn, void *arg)
+{
+    struct call *call = call_new(gcs, on_del, arg);
+    struct buf request = {0};
+    call->fn.done = fn;
+    request_kv_del(space, key, &request);
+    ask(call, gcs->channel, "/ray.rpc.InternalKVGcsService/InternalKVDel", &request);
+}
+
+void gcs_forget(struct gcs *gcs, const void *arg)
+{
+    struct call *call = gcs->calls;
+    while (call) {
+        struct call *next = call->next;
+        if (call->arg == arg) {
+            unlink_call(call);
+            call->gcs = NULL;
+        }
+        call = next;
+    }
 }
 
 /* --- a worker --- */

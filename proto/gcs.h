@@ -49,6 +49,28 @@ void gcs_jobs(struct gcs *gcs, gcs_jobs_fn fn, void *arg);
 typedef void (*gcs_pdbs_fn)(void *arg, const struct err *err, struct ray_pdb *pdbs, size_t count);
 void gcs_pdbs(struct gcs *gcs, gcs_pdbs_fn fn, void *arg);
 
+/* The GCS's key-value store. Strings are copied. */
+typedef void (*gcs_done_fn)(void *arg, const struct err *err);
+void gcs_kv_put(struct gcs *gcs, const char *space, const char *key, const char *value,
+                bool overwrite, gcs_done_fn fn, void *arg);
+/* A key that is not there is no error. */
+void gcs_kv_del(struct gcs *gcs, const char *space, const char *key, gcs_done_fn fn, void *arg);
+
+/* Borrowed for the callback; `value` is followed by a NUL. */
+struct gcs_kv {
+    char *key;
+    char *value;
+    size_t len;
+};
+/* The keys with a prefix, then each value; what goes meanwhile is left out. */
+typedef void (*gcs_kv_fn)(void *arg, const struct err *err, const struct gcs_kv *entries,
+                          size_t count);
+void gcs_kv_get_all(struct gcs *gcs, const char *space, const char *prefix, gcs_kv_fn fn,
+                    void *arg);
+
+/* The callbacks with this `arg` do not run any more. */
+void gcs_forget(struct gcs *gcs, const void *arg);
+
 /* GetCoreWorkerStats(include_task_info, limit=0) from the worker at "IP:PORT"; both numberings of
  * CoreWorkerStats are understood. An answer from another worker (another worker_id: the port was
  * reused) is an error. */

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "proto/trust.h"
 
 #include <libwebsockets.h>
 
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char vhost_name[] = "raydbg-http";
+static const char protocol_name[] = "raydbg-http";
 
 /* `sul` is first: libwebsockets gives it back. A get ends in finish() only, and libwebsockets may
  * still call back for its wsi after: the wsi's opaque pointer is NULL by then. */
@@ -24,6 +25,8 @@ struct http_get {
     void *arg;
     char *host, *path, *token;
     char *host_header;
+    const char *method; /* static */
+    struct lws_vhost *vhost;
     uint16_t port;
     bool tls;
     int64_t deadline_ms;
@@ -88,7 +91,8 @@ static void end(struct http_get *get, enum http_result result, const char *why)
         return;
     get->ended = true;
     get->result = result;
-    text_copy(get->why, sizeof get->why, why);
+    if (why) /* NULL: it is there */
+        text_copy(get->why, sizeof get->why, why);
     lws_sul_schedule(get->context, 0, &get->sul, finish, 1);
 }
 
@@ -118,6 +122,8 @@ static int add_headers(struct http_get *get, struct lws *wsi, void *in, size_t l
         explicit_bzero(bearer, strlen(bearer));
         free(bearer);
     }
+    if (fits && text_equal(get->method, "POST"))
+        fits = add_header(wsi, WSI_TOKEN_HTTP_CONTENT_LENGTH, "0", at, limit);
     if (!fits)
         end(get, HTTP_BROKEN, "the token is too long for a header");
     return fits ? 0 : -1;
@@ -168,8 +174,11 @@ static void describe_connect(char *out, size_t size, const char *text, size_t le
 
 static void on_error(struct http_get *get, const char *text, size_t len)
 {
-    char why[128] = "";
-    if (text)
+    char why[256] = "";
+    const char *problem = get->vhost ? trust_problem(get->vhost) : "";
+    if (*problem)
+        text_copy(why, sizeof why, problem);
+    else if (text)
         describe_connect(why, sizeof why, text, len);
     end(get, get->connected ? HTTP_BROKEN : HTTP_NO_CONNECT, why);
 }
@@ -241,24 +250,9 @@ static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user
 }
 
 static const struct lws_protocols protocols[] = {
-    {.name = vhost_name, .callback = on_http, .rx_buffer_size = 65536},
+    {.name = protocol_name, .callback = on_http, .rx_buffer_size = 65536},
     {0},
 };
-
-/* One for the life of the context: a vhost cannot go while a dying wsi is on it. */
-static struct lws_vhost *find_vhost(const struct http_request *request)
-{
-    struct lws_vhost *vhost = lws_get_vhost_by_name(request->context, vhost_name);
-    if (vhost)
-        return vhost;
-    const struct lws_context_creation_info info = {
-        .port = CONTEXT_PORT_NO_LISTEN,
-        .options = request->tls ? LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT : 0,
-        .protocols = protocols,
-        .vhost_name = vhost_name,
-    };
-    return lws_create_vhost(request->context, &info);
-}
 
 static void start(lws_sorted_usec_list_t *sul)
 {
@@ -268,19 +262,19 @@ static void start(lws_sorted_usec_list_t *sul)
         .context = get->context,
         .address = get->host,
         .port = get->port,
-        .ssl_connection = LCCSCF_HTTP_NO_FOLLOW_REDIRECT | (get->tls ? LCCSCF_USE_SSL : 0),
+        .ssl_connection = LCCSCF_HTTP_NO_FOLLOW_REDIRECT | trust_flags(get->host, get->tls),
         .path = get->path,
         .host = get->host_header,
-        .method = "GET",
+        .method = get->method,
         .alpn = "http/1.1",
-        .vhost = lws_get_vhost_by_name(get->context, vhost_name),
-        .protocol = vhost_name,
-        .local_protocol_name = vhost_name,
+        .vhost = get->vhost,
+        .protocol = protocol_name,
+        .local_protocol_name = protocol_name,
         .opaque_user_data = get,
         .pwsi = &get->wsi,
     };
-    if (!info.vhost)
-        end(get, HTTP_NO_CONNECT, "no HTTP client could be made");
+    if (!get->vhost)
+        end(get, HTTP_NO_CONNECT, NULL);
     else if (!lws_client_connect_via_info(&info)) {
         get->wsi = NULL;
         end(get, HTTP_NO_CONNECT, "");
@@ -291,7 +285,8 @@ struct http_get *http_get(const struct http_request *request, http_fn fn, void *
 {
     struct http_get *get = mem_alloc(sizeof *get);
     uint16_t usual = request->tls ? 443 : 80;
-    bool v6 = strchr(request->host, ':') != NULL;
+    bool is_unix = request->host[0] == '+', v6 = !is_unix && strchr(request->host, ':');
+    struct err err;
     *get = (struct http_get){
         .context = request->context,
         .fn = fn,
@@ -299,18 +294,22 @@ struct http_get *http_get(const struct http_request *request, http_fn fn, void *
         .host = mem_string(request->host),
         .path = mem_string(request->path),
         .token = mem_string(request->token),
-        .host_header = mem_format(v6 ? "[%s]" : "%s", request->host),
+        .method = request->method ? request->method : "GET",
+        .host_header = mem_format(v6 ? "[%s]" : "%s", is_unix ? "localhost" : request->host),
         .port = request->port,
         .tls = request->tls,
         .deadline_ms = request->deadline_ms,
         .max_body = request->max_body,
     };
-    if (request->port != usual) {
+    if (!is_unix && request->port != usual) {
         char *bare = get->host_header;
         get->host_header = mem_format("%s:%u", bare, request->port);
         free(bare);
     }
-    find_vhost(request);
+    get->vhost =
+        trust_vhost(request->context, protocols, request->host, request->tls, request->trust, &err);
+    if (!get->vhost)
+        err_line(&err, get->why, sizeof get->why);
     lws_sul_schedule(get->context, 0, &get->sul, start, 1);
     return get;
 }

@@ -1,5 +1,5 @@
-/* One HTTP GET on libwebsockets' client. Follows no redirect, asks for no compression, uses one
- * connection a request. Callbacks run on the context's thread. */
+/* One HTTP request without a body, on libwebsockets' client. Follows no redirect, asks for no
+ * compression, uses one connection a request. Callbacks run on the context's thread. */
 #ifndef RAYDBG_PROTO_HTTP_H
 #define RAYDBG_PROTO_HTTP_H
 
@@ -10,16 +10,19 @@
 #include <stdint.h>
 
 struct lws_context;
+struct trust;
 struct http_get;
 
 /* Borrowed for the call that gets them. */
 struct http_request {
     struct lws_context *context; /* made with TLS initialised, if `tls` */
-    const char *host;            /* no brackets */
+    const char *method;          /* "GET", "POST"; NULL is GET. Static */
+    const char *host;            /* no brackets; "+PATH" is a unix socket */
     uint16_t port;
     bool tls;
-    const char *path;  /* with the query */
-    const char *token; /* sent as `Authorization: Bearer …`, or NULL */
+    const char *path;          /* with the query */
+    const struct trust *trust; /* of TLS; NULL: the system's CAs */
+    const char *token;         /* sent as `Authorization: Bearer …`, or NULL */
     int64_t deadline_ms;
     size_t max_body; /* bytes; more is HTTP_TOO_LARGE */
 };

@@ -61,6 +61,27 @@ int reply_kv_keys(const uint8_t *bytes, size_t len, char ***keys, size_t *count,
     return failed;
 }
 
+int reply_kv_put(const uint8_t *bytes, size_t len, struct err *err)
+{
+    RayWire__InternalKVPutReply *reply = ray_wire__internal_kvput_reply__unpack(NULL, len, bytes);
+    if (!reply)
+        return malformed(err);
+    int failed = reply->status && reply->status->code ? refused(reply->status, err) : 0;
+    ray_wire__internal_kvput_reply__free_unpacked(reply, NULL);
+    return failed;
+}
+
+int reply_kv_del(const uint8_t *bytes, size_t len, struct err *err)
+{
+    RayWire__InternalKVDelReply *reply = ray_wire__internal_kvdel_reply__unpack(NULL, len, bytes);
+    if (!reply)
+        return malformed(err);
+    int code = reply->status ? reply->status->code : 0;
+    int failed = code && code != STATUS_NOT_FOUND ? refused(reply->status, err) : 0;
+    ray_wire__internal_kvdel_reply__free_unpacked(reply, NULL);
+    return failed;
+}
+
 /* --- JSON --- */
 
 /* A copy of a string member, "" if it is missing or null. */

@@ -29,6 +29,9 @@ int reply_worker_stats(const uint8_t *bytes, size_t len, struct ray_worker_stats
 int reply_kv_get(const uint8_t *bytes, size_t len, char **value, size_t *value_len,
                  struct err *err);
 /* *keys is an array of strings; both are the caller's to free. */
+int reply_kv_put(const uint8_t *bytes, size_t len, struct err *err);
+/* A key that is not there is no error. */
+int reply_kv_del(const uint8_t *bytes, size_t len, struct err *err);
 int reply_kv_keys(const uint8_t *bytes, size_t len, char ***keys, size_t *count, struct err *err);
 
 /* CLUSTER_METADATA's JSON. The strings are the caller's to free; "" where it does not say. */

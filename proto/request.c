@@ -137,6 +137,25 @@ void request_kv_get(const char *space, const char *key, struct buf *out)
     pack(&request.base, out);
 }
 
+void request_kv_put(const char *space, const char *key, const char *value, bool overwrite,
+                    struct buf *out)
+{
+    RayWire__InternalKVPutRequest request = RAY_WIRE__INTERNAL_KVPUT_REQUEST__INIT;
+    request.namespace_ = bytes_of(space);
+    request.key = bytes_of(key);
+    request.value = bytes_of(value);
+    request.overwrite = overwrite;
+    pack(&request.base, out);
+}
+
+void request_kv_del(const char *space, const char *key, struct buf *out)
+{
+    RayWire__InternalKVDelRequest request = RAY_WIRE__INTERNAL_KVDEL_REQUEST__INIT;
+    request.namespace_ = bytes_of(space);
+    request.key = bytes_of(key);
+    pack(&request.base, out);
+}
+
 void request_kv_keys(const char *space, const char *prefix, struct buf *out)
 {
     RayWire__InternalKVKeysRequest request = RAY_WIRE__INTERNAL_KVKEYS_REQUEST__INIT;

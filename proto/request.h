@@ -42,6 +42,9 @@ int request_task(enum task_filter filter, const char *task_id, struct buf *out, 
 int request_worker_stats(const char *worker_id, struct buf *out, struct err *err);
 void request_jobs(struct buf *out);
 void request_kv_get(const char *space, const char *key, struct buf *out);
+void request_kv_put(const char *space, const char *key, const char *value, bool overwrite,
+                    struct buf *out);
+void request_kv_del(const char *space, const char *key, struct buf *out);
 void request_kv_keys(const char *space, const char *prefix, struct buf *out);
 
 #endif

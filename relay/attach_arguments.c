@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +58,44 @@ static int read_no_tune(struct attach_arguments *out, const char *json, struct s
     return read_flag(&out->no_tune, json, value, "noTune", err);
 }
 
+static int read_token(struct attach_arguments *out, const char *json, struct span value,
+                      struct err *err)
+{
+    return read_text(&out->token, json, value, "token", err);
+}
+
+static int read_take_over(struct attach_arguments *out, const char *json, struct span value,
+                          struct err *err)
+{
+    return read_flag(&out->take_over, json, value, "takeOver", err);
+}
+
+/* One of two words. */
+static int read_choice(bool *second, const char *json, struct span value, const char *name,
+                       const char *const words[2], struct err *err)
+{
+    char expected[64];
+    *second = scan_string_is(json, value, words[1]);
+    if (*second || scan_string_is(json, value, words[0]))
+        return 0;
+    snprintf(expected, sizeof expected, "\"%s\" or \"%s\"", words[0], words[1]);
+    return wrong_type(err, name, expected);
+}
+
+static int read_role(struct attach_arguments *out, const char *json, struct span value,
+                     struct err *err)
+{
+    static const char *const roles[] = {"driver", "observer"};
+    return read_choice(&out->observe, json, value, "role", roles, err);
+}
+
+static int read_on_disconnect(struct attach_arguments *out, const char *json, struct span value,
+                              struct err *err)
+{
+    static const char *const ways[] = {"hold", "continue"};
+    return read_choice(&out->continue_on_disconnect, json, value, "onDisconnect", ways, err);
+}
+
 static int read_connect(struct attach_arguments *out, const char *json, struct span value,
                         struct err *err)
 {
@@ -93,13 +132,22 @@ static const struct own_member {
     const char *name;
     int (*read)(struct attach_arguments *out, const char *json, struct span value, struct err *err);
 } own_members[] = {
-    {"address", read_address}, {"task", read_task},
-    {"connect", read_connect}, {"subProcess", read_sub_process},
-    {"kill", read_kill},       {"noTune", read_no_tune},
-    {"token", ignore}, /* for a relay's port; a direct session has none */
-    {"relay", ignore},         {"justMyCode", ignore},
-    {"host", ignore},          {"port", ignore},
-    {"listen", ignore},        {"processId", ignore},
+    {"address", read_address},
+    {"task", read_task},
+    {"connect", read_connect},
+    {"subProcess", read_sub_process},
+    {"kill", read_kill},
+    {"noTune", read_no_tune},
+    {"token", read_token},
+    {"role", read_role},
+    {"takeOver", read_take_over},
+    {"onDisconnect", read_on_disconnect},
+    {"relay", ignore},
+    {"justMyCode", ignore},
+    {"host", ignore},
+    {"port", ignore},
+    {"listen", ignore},
+    {"processId", ignore},
     {"subProcessId", ignore},
 };
 
@@ -158,6 +206,7 @@ void attach_arguments_clear(struct attach_arguments *arguments)
     free(arguments->address);
     free(arguments->task);
     free(arguments->connect_host);
+    free(arguments->token);
     free(arguments->upstream);
     *arguments = (struct attach_arguments){0};
 }

@@ -17,6 +17,10 @@ struct attach_arguments {
     bool sub_process;
     bool kill;
     bool no_tune;
+    char *token;                 /* a relay's */
+    bool observe;                /* "role": "observer" */
+    bool take_over;              /* "takeOver" */
+    bool continue_on_disconnect; /* "onDisconnect": "continue" */
     /* For debugpy: every other member with the bytes it came with, justMyCode off (on Python
      * <= 3.11 breakpoint() would never stop: debugpy-facts 0.7), and none that makes the adapter
      * look for another process. */

@@ -39,6 +39,7 @@ struct cluster {
     struct err err; /* of this refresh; code 0 for none */
     bool version_known, actors_known, nodes_known, jobs_known;
     struct waiter *waiters;
+    struct waiter *told; /* those whose refresh has ended, while they are told */
     struct fate_question *fates;
 };
 
@@ -261,19 +262,20 @@ static void tell_fates(struct cluster *cluster)
 
 static void finish(struct cluster *cluster)
 {
-    struct waiter *waiters = cluster->waiters;
     struct err err = cluster->err;
     cluster->stage = STAGE_IDLE;
+    cluster->told = cluster->waiters;
     cluster->waiters = NULL;
     if (!err.code) {
         view_drop_tasks(&cluster->view);
         pause_list_clear(&cluster->pauses);
         view_pauses(&cluster->view, &cluster->pauses);
     }
-    while (waiters) {
-        struct waiter *waiter = waiters;
-        waiters = waiter->next;
-        waiter->fn(waiter->arg, err.code ? &err : NULL);
+    while (cluster->told) {
+        struct waiter *waiter = cluster->told;
+        cluster->told = waiter->next;
+        if (waiter->fn)
+            waiter->fn(waiter->arg, err.code ? &err : NULL);
         free(waiter);
     }
 }
@@ -333,6 +335,11 @@ const struct address *cluster_address(const struct cluster *cluster)
     return &cluster->address;
 }
 
+struct source *cluster_source(const struct cluster *cluster)
+{
+    return cluster->source;
+}
+
 void cluster_refresh(struct cluster *cluster, cluster_done_fn fn, void *arg)
 {
     struct waiter **at = &cluster->waiters;
@@ -347,6 +354,15 @@ void cluster_refresh(struct cluster *cluster, cluster_done_fn fn, void *arg)
     ask_workers(cluster);
 }
 
+void cluster_refresh_cancel(struct cluster *cluster, const void *arg)
+{
+    struct waiter *lists[] = {cluster->waiters, cluster->told};
+    for (size_t i = 0; i < 2; i++)
+        for (struct waiter *waiter = lists[i]; waiter; waiter = waiter->next)
+            if (waiter->arg == arg)
+                waiter->fn = NULL;
+}
+
 const struct pause_list *cluster_pauses(const struct cluster *cluster)
 {
     return &cluster->pauses;
@@ -358,7 +374,7 @@ bool cluster_names_pending(const struct cluster *cluster)
     for (size_t i = 0; i < cluster->pauses.count; i++) {
         const struct pause *pause = &cluster->pauses.items[i];
         bool pending = by_id ? pause->name_pending : !pause->task_id[0] && !pause->task_name;
-        if (pause->state == PAUSE_WAITING && pending)
+        if (pause->state != PAUSE_IDLE && pending)
             return true;
     }
     return false;

@@ -8,6 +8,7 @@
 #include "relay/pause.h"
 
 struct cluster;
+struct source;
 
 struct cluster_facts {
     char ray_version[32]; /* "" if unknown */
@@ -23,12 +24,17 @@ struct cluster *cluster_create(struct loop *loop, const struct address *address,
 void cluster_destroy(struct cluster **cluster); /* drops callbacks that have not run */
 
 const struct address *cluster_address(const struct cluster *cluster);
+/* What it asks, for others who want to ask it too; lives as long as the cluster. */
+struct source *cluster_source(const struct cluster *cluster);
 
 /* Asks everything once. `err` NULL on success; partial knowledge (a worker that does not answer) is
  * success, with what is unknown left unknown. One refresh at a time: a second call while one runs
  * joins it. */
 typedef void (*cluster_done_fn)(void *arg, const struct err *err);
 void cluster_refresh(struct cluster *cluster, cluster_done_fn fn, void *arg);
+
+/* The callbacks with this `arg` do not run any more. */
+void cluster_refresh_cancel(struct cluster *cluster, const void *arg);
 
 /* The state after the last refresh; valid until the next one ends. */
 const struct pause_list *cluster_pauses(const struct cluster *cluster);

@@ -33,6 +33,8 @@ void finder_destroy(struct finder **finder)
     if (!*finder)
         return;
     timer_cancel(&(*finder)->again);
+    if ((*finder)->cluster)
+        cluster_refresh_cancel((*finder)->cluster, *finder);
     cluster_destroy(&(*finder)->own);
     free(*finder);
     *finder = NULL;
@@ -138,7 +140,7 @@ int finder_choose(const struct pause_list *list, const char *task, const struct 
     } else {
         indices = mem_array(list->count, sizeof *indices);
         for (size_t i = 0; i < list->count; i++)
-            if (list->items[i].state == PAUSE_WAITING)
+            if (list->items[i].state == PAUSE_WAITING || list->items[i].state == PAUSE_HELD)
                 indices[count++] = i;
     }
     if (count == 0 && !task && list->count)
@@ -169,14 +171,20 @@ static void on_refreshed(void *arg, const struct err *err)
     const char *task = finder->arguments->task ? finder->arguments->task : finder->options->task;
     const struct pause *pause = NULL;
     struct err own;
-    int rc = finder_choose(cluster_pauses(finder->cluster), task, cluster_address(finder->cluster),
-                           &pause, &own);
+    struct pause_list joined = {0};
+    const struct pause_list *list = cluster_pauses(finder->cluster);
+    if (finder->options->hubs) {
+        hubs_list(finder->options->hubs, list, &joined);
+        list = &joined;
+    }
+    int rc = finder_choose(list, task, cluster_address(finder->cluster), &pause, &own);
     if (rc == 0)
         answer(finder, NULL, pause);
     else if (cluster_names_pending(finder->cluster) && loop_now_us() < finder->until_us)
         finder->again = timer_start(finder->options->loop, AGAIN_MS, ask, finder);
     else
         answer(finder, &own, NULL);
+    pause_list_clear(&joined);
 }
 
 static void ask(void *arg)
@@ -200,6 +208,10 @@ static int use_cluster(struct finder *finder, struct err *err)
     struct address address;
     if (finder->options->cluster)
         return 0;
+    if (finder->options->hubs) {
+        err_set(err, ERR_UNREACHABLE, "this relay serves no cluster");
+        return err_hint(err, "it was started without one: give it --address");
+    }
     if (address_find(&address, given, err) != 0)
         return -1;
     cluster_destroy(&finder->own);

@@ -237,6 +237,8 @@ const struct injection *inject_table(size_t *count)
 
 static bool is_wanted(enum inject_when when, const struct inject_options *options)
 {
+    if (options->only_tune && when != INJECT_TUNE)
+        return false;
     switch (when) {
     case INJECT_ALWAYS:
         return true;

@@ -42,6 +42,7 @@ struct injection {
 struct inject_options {
     bool tune;        /* latency: no Nagle delay, no 200 ms sleep on a step */
     bool sub_process; /* debugpy follows child processes, which then wait for a client */
+    bool only_tune;   /* nothing but `tune`: the debuggee need not be a Ray worker */
 };
 
 /* Gives one line that evaluates to a string or None, in plain ASCII; the caller frees. Pure. */

@@ -44,6 +44,9 @@ void kept_snapshot(struct kept *kept, const char *bytes, size_t len);
 /* The keeper closes its duplicate. */
 void kept_drop(struct kept **kept);
 
+/* False once the keeper has died. */
+bool keeper_lives(const struct keeper *keeper);
+
 /* For `raydbg doctor` and the tests. */
 int keeper_pid(const struct keeper *keeper);
 

@@ -6,6 +6,7 @@
 #include "dap/frame.h"
 #include "dap/message.h"
 #include "dap/splice.h"
+#include "relay/metrics.h"
 #include "relay/stream.h"
 
 #include <stdlib.h>
@@ -22,6 +23,10 @@ struct ask {
     void *arg;
 };
 
+/* Where the rest of a large message goes. */
+enum large { LARGE_NONE, LARGE_OWNER, LARGE_NOBODY };
+
+/* There are thousands of these, most of them idle: no buffer is kept between messages. */
 struct link {
     struct stream *stream;
     struct loop *loop;
@@ -30,7 +35,12 @@ struct link {
     struct ask *asks;
     const struct link_ops *ops;
     void *arg;
-    struct buf out;
+    int64_t first_seq;
+    enum large large;
+    struct buf rest;      /* was read, and waits until reading is enabled */
+    struct timer *resume; /* delivers it */
+    char *ended;          /* why the stream has closed, if `rest` goes first */
+    bool stopped;         /* link_read_enable(…, false) */
     bool closed;
     int busy;    /* callbacks under way; a link that is destroyed meanwhile goes after the last */
     bool doomed; /* destroyed: nobody is called any more */
@@ -46,10 +56,27 @@ static void ask_remove(struct ask *ask)
     free(ask);
 }
 
-static void send_frame(struct link *link, const char *json, size_t len)
+/* Frees the message, too. */
+static void count(enum metric messages, enum metric bytes, size_t len)
+{
+    metrics_add(messages, 1);
+    metrics_add(bytes, (int64_t)len);
+}
+
+static void send_frame(struct link *link, struct buf *json)
 {
     char header[FRAME_HEADER_ROOM];
-    stream_write(link->stream, header, frame_header(header, len), json, len);
+    count(METRIC_MESSAGES_TO_WORKER_TOTAL, METRIC_BYTES_TO_WORKER_TOTAL, json->len);
+    stream_write(link->stream, header, frame_header(header, json->len), json->data, json->len);
+    buf_free(json);
+}
+
+static void note_unasked(const struct link *link, const struct envelope *envelope)
+{
+    if (envelope->request_seq < link->first_seq)
+        log_debug("an earlier relay's '%s' was answered: dropped", envelope->name);
+    else
+        log_warn("the debugger answered '%s' twice, or unasked: dropped", envelope->name);
 }
 
 static void on_response(struct link *link, const char *json, size_t len,
@@ -57,7 +84,7 @@ static void on_response(struct link *link, const char *json, size_t len,
 {
     struct pending pending;
     if (!seqmap_take(link->pending, (struct upstream_seq){envelope->request_seq}, &pending)) {
-        log_warn("the debugger answered '%s' twice, or unasked: dropped", envelope->name);
+        note_unasked(link, envelope);
         return;
     }
     struct ask *ask = pending.tag;
@@ -77,17 +104,18 @@ static void on_response(struct link *link, const char *json, size_t len,
 static void refuse_reverse(struct link *link, const struct envelope *envelope)
 {
     log_warn("the debugger's reverse request '%s' was refused", envelope->name);
-    buf_clear(&link->out, 65536);
-    message_failure(&link->out, seqmap_next(link->pending).value, envelope->seq, envelope->name,
+    struct buf out = {0};
+    message_failure(&out, seqmap_next(link->pending).value, envelope->seq, envelope->name,
                     "raydbg does not pass requests from a debuggee to its client", ERR_DENIED,
                     false);
-    send_frame(link, link->out.data, link->out.len);
+    send_frame(link, &out);
 }
 
 static void on_message(struct link *link, const char *json, size_t len)
 {
     struct envelope envelope;
     const char *problem;
+    count(METRIC_MESSAGES_FROM_WORKER_TOTAL, METRIC_BYTES_FROM_WORKER_TOTAL, len);
     if (envelope_read(&envelope, json, len, &problem) != 0) {
         log_warn("a message from the debugger was dropped: %s", problem);
         return;
@@ -111,7 +139,9 @@ static void link_free(struct link *link)
     stream_destroy(&link->stream);
     seqmap_destroy(&link->pending);
     frame_free(&link->frame);
-    buf_free(&link->out);
+    timer_cancel(&link->resume);
+    buf_free(&link->rest);
+    free(link->ended);
     free(link);
 }
 
@@ -127,6 +157,8 @@ static void link_close(struct link *link, const char *why)
         return;
     link->closed = true;
     link->busy++;
+    if (link->large == LARGE_OWNER)
+        link->ops->large_end(link->arg, false);
     while (!link->doomed && link->asks) {
         struct ask ask = *link->asks;
         timer_cancel(&ask.timer);
@@ -146,29 +178,138 @@ static void on_stream_open(void *arg)
     link->ops->on_open(link->arg);
 }
 
+/* --- what the stream gives --- */
+
+/* A large message has begun: who takes the rest, or LARGE_NONE if it is to be collected. */
+static enum large choose_large(struct link *link, const char *head, size_t len)
+{
+    struct envelope envelope;
+    struct pending pending;
+    if (!envelope_read_head(&envelope, head, len))
+        return LARGE_NONE;
+    bool event = envelope.kind == DAP_EVENT;
+    if (!event) {
+        const struct pending *found =
+            seqmap_find(link->pending, (struct upstream_seq){envelope.request_seq});
+        if (!found) {
+            note_unasked(link, &envelope);
+            return LARGE_NOBODY;
+        }
+        if (found->tag)
+            return LARGE_NONE;
+        pending = *found;
+    }
+    size_t total = len + frame_left(&link->frame);
+    if (!link->ops->large_begin ||
+        !link->ops->large_begin(link->arg, event ? NULL : &pending, head, len, total, &envelope))
+        return LARGE_NONE;
+    if (!event)
+        seqmap_take(link->pending, pending.upstream, &pending);
+    return LARGE_OWNER;
+}
+
+static void on_large_part(struct link *link, const char *bytes, size_t len)
+{
+    bool last = frame_left(&link->frame) == 0;
+    bool owner = link->large == LARGE_OWNER;
+    if (owner)
+        link->ops->large_part(link->arg, bytes, len);
+    if (!last)
+        return;
+    link->large = LARGE_NONE;
+    if (owner && !link->doomed)
+        link->ops->large_end(link->arg, true);
+}
+
+/* `bytes` are what frame_feed() has consumed. */
+static void on_frame(struct link *link, enum frame_status status, const char *bytes, size_t len)
+{
+    size_t body_len;
+    const char *body = frame_body(&link->frame, &body_len);
+    switch (status) {
+    case FRAME_MORE:
+        break;
+    case FRAME_MESSAGE:
+        on_message(link, body, body_len);
+        break;
+    case FRAME_LARGE:
+        link->large = choose_large(link, body, body_len);
+        if (link->large != LARGE_NONE)
+            frame_pass(&link->frame);
+        break;
+    case FRAME_PART:
+        on_large_part(link, bytes, len);
+        break;
+    case FRAME_ERROR:
+        link_close(link, frame_problem(&link->frame));
+        break;
+    }
+}
+
+static void read_bytes(struct link *link, const char *bytes, size_t len)
+{
+    link->busy++;
+    while (len && !link->stopped && !link->doomed && !link->closed) {
+        size_t used;
+        enum frame_status status = frame_feed(&link->frame, bytes, len, &used);
+        on_frame(link, status, bytes, used);
+        bytes += used;
+        len -= used;
+    }
+    if (len && !link->doomed && !link->closed)
+        buf_add(&link->rest, bytes, len);
+    frame_trim(&link->frame);
+    leave(link);
+}
+
 static void on_stream_bytes(void *arg, const char *bytes, size_t len)
 {
     struct link *link = arg;
-    link->busy++;
-    while (len && !link->doomed && !link->closed) {
-        size_t used;
-        enum frame_status status = frame_feed(&link->frame, bytes, len, &used);
-        bytes += used;
-        len -= used;
-        if (status == FRAME_MESSAGE) {
-            size_t body_len;
-            const char *body = frame_body(&link->frame, &body_len);
-            on_message(link, body, body_len);
-        } else if (status == FRAME_ERROR) {
-            link_close(link, frame_problem(&link->frame));
-        }
-    }
-    leave(link);
+    if (link->closed)
+        return;
+    if (link->stopped || link->rest.len)
+        buf_add(&link->rest, bytes, len);
+    else
+        read_bytes(link, bytes, len);
 }
 
 static void on_stream_close(void *arg, const char *why)
 {
-    link_close(arg, why ? why : "the debugger closed the connection");
+    struct link *link = arg;
+    if (!why)
+        why = "the debugger closed the connection";
+    if (link->rest.len)
+        link->ended = mem_string(why);
+    else
+        link_close(link, why);
+}
+
+static void on_resume(void *arg)
+{
+    struct link *link = arg;
+    struct buf rest = link->rest;
+    link->resume = NULL;
+    link->rest = (struct buf){0};
+    link->busy++;
+    read_bytes(link, rest.data, rest.len);
+    buf_free(&rest);
+    if (!link->doomed && !link->rest.len && link->ended)
+        link_close(link, link->ended);
+    else if (!link->doomed && !link->closed && !link->stopped)
+        stream_read_enable(link->stream, true);
+    leave(link);
+}
+
+void link_read_enable(struct link *link, bool enable)
+{
+    if (link->closed || link->stopped == !enable)
+        return;
+    link->stopped = !enable;
+    timer_cancel(&link->resume);
+    if (enable && link->rest.len)
+        link->resume = timer_start(link->loop, 0, on_resume, link);
+    else
+        stream_read_enable(link->stream, enable);
 }
 
 static const struct stream_ops stream_ops = {
@@ -177,16 +318,32 @@ static const struct stream_ops stream_ops = {
     .on_close = on_stream_close,
 };
 
+static struct link *link_create(struct loop *loop, int64_t first_seq, const struct link_ops *ops,
+                                void *arg)
+{
+    struct link *link = mem_alloc(sizeof *link);
+    *link = (struct link){.loop = loop, .ops = ops, .arg = arg, .first_seq = first_seq};
+    link->pending = seqmap_create();
+    seqmap_start(link->pending, first_seq);
+    frame_init(&link->frame, MAX_BODY);
+    frame_set_large(&link->frame, LINK_LARGE);
+    return link;
+}
+
 struct link *link_open(struct loop *loop, const char *host, uint16_t port, int64_t timeout_ms,
                        bool quickack, const struct link_ops *ops, void *arg)
 {
-    struct link *link = mem_alloc(sizeof *link);
-    link->loop = loop;
-    link->ops = ops;
-    link->arg = arg;
-    link->pending = seqmap_create();
-    frame_init(&link->frame, MAX_BODY);
+    struct link *link = link_create(loop, 1, ops, arg);
     link->stream = stream_connect(loop, host, port, timeout_ms, quickack, &stream_ops, link);
+    return link;
+}
+
+struct link *link_adopt(struct loop *loop, int fd, bool quickack, int64_t first_seq,
+                        const struct link_ops *ops, void *arg)
+{
+    struct link *link = link_create(loop, first_seq, ops, arg);
+    frame_resync(&link->frame);
+    link->stream = stream_adopt(loop, fd, quickack, &stream_ops, link);
     return link;
 }
 
@@ -201,13 +358,14 @@ void link_destroy(struct link **link)
         link_free(it);
 }
 
-void link_forward(struct link *link, struct client_seq client, const char *json, size_t len,
-                  const struct envelope *envelope)
+void link_forward(struct link *link, void *owner, struct client_seq client, const char *json,
+                  size_t len, const struct envelope *envelope)
 {
-    struct upstream_seq seq = seqmap_add(link->pending, link, client, envelope->name, NULL);
-    buf_clear(&link->out, 65536);
-    splice_seq(json, len, envelope, seq.value, 0, &link->out);
-    send_frame(link, link->out.data, link->out.len);
+    struct upstream_seq seq = seqmap_add(link->pending, owner, client, envelope->name, NULL);
+    struct buf out = {0};
+    buf_reserve(&out, len + FRAME_HEADER_ROOM);
+    splice_seq(json, len, envelope, seq.value, 0, &out);
+    send_frame(link, &out);
 }
 
 static void on_ask_timeout(void *arg)
@@ -230,9 +388,19 @@ void link_ask(struct link *link, const char *command, const char *arguments, int
     if (timeout_ms)
         ask->timer = timer_start(link->loop, timeout_ms, on_ask_timeout, ask);
     struct upstream_seq seq = seqmap_add(link->pending, NULL, (struct client_seq){0}, command, ask);
-    buf_clear(&link->out, 65536);
-    message_request(&link->out, seq.value, command, arguments);
-    send_frame(link, link->out.data, link->out.len);
+    struct buf out = {0};
+    message_request(&out, seq.value, command, arguments);
+    send_frame(link, &out);
+}
+
+int link_fd(const struct link *link)
+{
+    return stream_fd(link->stream);
+}
+
+size_t link_queued(const struct link *link)
+{
+    return stream_queued(link->stream);
 }
 
 bool link_is_open(const struct link *link)
@@ -240,7 +408,7 @@ bool link_is_open(const struct link *link)
     return !link->closed;
 }
 
-bool link_take_pending(struct link *link, struct pending *out)
+bool link_take_pending(struct link *link, const void *owner, struct pending *out)
 {
-    return seqmap_take_oldest(link->pending, link, false, out);
+    return seqmap_take_oldest(link->pending, owner, false, out);
 }

@@ -43,6 +43,10 @@ struct watch {
 
 /* The size of one read. Large enough that a typical `variables` response is one callback. */
 enum { READ_SIZE = 65536 };
+/* A request's header: more than the listener lets pass, since each one takes some bytes more. */
+enum { HEADER_SIZE = 12288 };
+/* For each step of a handshake; the listener and the clients have shorter limits of their own. */
+enum { TIMEOUT_S = 20 };
 
 static void log_from_lws(int level, const char *line)
 {
@@ -54,6 +58,10 @@ static int on_wire(struct lws *wsi, enum lws_callback_reasons reason, void *user
                    size_t len)
 {
     (void)user;
+    /* libwebsockets asks the first vhost about the certificates that clients of any vhost are
+     * shown: the opaque user data is none of ours then. */
+    if (reason == LWS_CALLBACK_OPENSSL_PERFORM_SERVER_CERT_VERIFICATION)
+        return 0;
     struct wire *wire = wsi ? lws_get_opaque_user_data(wsi) : NULL;
     /* After these its owner may free it, and libwebsockets still has LWS_CALLBACK_WSI_DESTROY. */
     if (wire && (reason == LWS_CALLBACK_RAW_CLOSE || reason == LWS_CALLBACK_RAW_CLOSE_FILE ||
@@ -76,6 +84,8 @@ struct loop *loop_create(bool tls, struct err *err)
         .options =
             LWS_SERVER_OPTION_EXPLICIT_VHOSTS | (tls ? LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT : 0),
         .pt_serv_buf_size = READ_SIZE,
+        .max_http_header_data = HEADER_SIZE,
+        .timeout_secs = TIMEOUT_S,
         .protocols = protocols,
         .vhost_name = "raydbg",
     };

@@ -14,6 +14,7 @@ enum { SHORT_ID = 6, PREFIX_MIN = 4 };
 static const char *const state_names[] = {
     [PAUSE_WAITING] = "waiting",
     [PAUSE_ATTACHED] = "attached",
+    [PAUSE_HELD] = "held",
     [PAUSE_IDLE] = "idle",
 };
 
@@ -27,6 +28,13 @@ const char *pause_state_name(enum pause_state state)
 const char *pause_debugger_name(enum pause_debugger kind)
 {
     return debugger_names[kind];
+}
+
+bool pause_debugger_parse(const char *name, enum pause_debugger *out)
+{
+    bool pdb = text_equal(name, debugger_names[PAUSE_PDB]);
+    *out = pdb ? PAUSE_PDB : PAUSE_DEBUGPY;
+    return pdb || text_equal(name, debugger_names[PAUSE_DEBUGPY]);
 }
 
 bool pause_state_parse(const char *name, enum pause_state *out)
@@ -57,6 +65,8 @@ void pause_copy(struct pause *to, const struct pause *from)
     to->node_name = mem_string(from->node_name);
     to->host = mem_string(from->host);
     to->file = mem_string(from->file);
+    to->reason = mem_string(from->reason);
+    to->driver = mem_string(from->driver);
     to->candidates = NULL;
     if (from->candidate_count) {
         to->candidates = mem_array(from->candidate_count, sizeof *to->candidates);
@@ -73,6 +83,8 @@ void pause_clear(struct pause *pause)
     free(pause->node_name);
     free(pause->host);
     free(pause->file);
+    free(pause->reason);
+    free(pause->driver);
     free(pause->candidates);
     *pause = (struct pause){0};
 }

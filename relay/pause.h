@@ -14,6 +14,7 @@ enum pause_state {
     PAUSE_WAITING,  /* a thread waits for a client */
     PAUSE_ATTACHED, /* a task runs with its debugger open and nobody waits: a client is attached, or
                        was (the GCS does not say which) */
+    PAUSE_HELD,     /* a relay is attached and keeps it; clients or not */
     PAUSE_IDLE,     /* the debugger is open but the worker runs nothing: listed with --all only */
 };
 
@@ -45,6 +46,12 @@ struct pause {
     size_t candidate_count;
     char *file; /* NULL until somebody attached, but for pdb */
     int64_t line;
+    /* What a relay knows of a pause that it holds: why it stopped (DAP's word; NULL while it runs),
+     * how many clients it has, which one drives (NULL: none), since when (epoch; 0: not held). */
+    char *reason;
+    int64_t clients;
+    char *driver;
+    int64_t held_ms;
     int64_t since_ms; /* epoch; 0 if unknown. pdb: the breakpoint; debugpy: the task's start */
 };
 
@@ -55,6 +62,7 @@ struct pause_list {
 
 const char *pause_state_name(enum pause_state state);      /* "waiting", … */
 const char *pause_debugger_name(enum pause_debugger kind); /* "debugpy", "pdb" */
+bool pause_debugger_parse(const char *name, enum pause_debugger *out);
 bool pause_state_parse(const char *name, enum pause_state *out);
 /* What `since_ms` is the time of: "breakpoint" (pdb), "task_start" (debugpy: the GCS does not know
  * when the breakpoint was reached), NULL if it is unknown. */

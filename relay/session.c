@@ -4,47 +4,14 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "dap/capabilities.h"
-#include "dap/envelope.h"
 #include "dap/rules.h"
-#include "relay/attach_arguments.h"
-#include "relay/client.h"
-#include "relay/exceptions.h"
-#include "relay/fate.h"
 #include "relay/filters.h"
-#include "relay/finder.h"
-#include "relay/frames.h"
-#include "relay/target.h"
+#include "relay/session_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-/* Every request gets exactly one response: at once, when debuggee answers, or when it is known that
- * it never will. The two that wait for something else are kept here by their seq. */
-struct session {
-    struct session_options options;
-    const struct session_ops *ops;
-    void *arg;
-    struct client client;
-    char *initialize; /* the client's arguments; NULL before `initialize` */
-    struct attach_arguments attach;
-    int64_t attach_seq;     /* an `attach` that is not answered yet, or 0 */
-    int64_t disconnect_seq; /* the same for `disconnect` */
-    struct finder *finder;
-    struct pause pause; /* what the session is about; with a host once it was found */
-    struct target *target;
-    bool filters_set; /* the client set exception filters itself */
-    bool leaving;     /* somebody asked for the end */
-    bool terminated;  /* the client had its `terminated` event */
-    bool ended;
-    bool broken; /* the client's stream was nonsense */
-    bool lost;   /* the debuggee is gone unasked; `why_lost` says why once it is known */
-    struct fate *fate;
-    char *why_lost;
-};
-
-static void end(struct session *session)
+void session_end(struct session *session)
 {
     if (session->ended)
         return;
@@ -53,7 +20,7 @@ static void end(struct session *session)
     session->ops->on_end(session->arg);
 }
 
-static void send_terminated(struct session *session)
+void session_send_terminated(struct session *session)
 {
     if (session->terminated)
         return;
@@ -61,265 +28,25 @@ static void send_terminated(struct session *session)
     client_event(&session->client, "terminated", NULL);
 }
 
-static void fail_attach(struct session *session, const struct err *err)
+void session_fail_attach(struct session *session, const struct err *err)
 {
     int64_t seq = session->attach_seq;
     session->attach_seq = 0;
     client_fail(&session->client, seq, "attach", err);
 }
 
-/* --- the debuggee is gone --- */
-
-static void answer_pending(struct session *session, const char *why)
+bool session_attached(const struct session *session)
 {
-    struct pending pending;
-    while (target_take_pending(session->target, &pending))
-        client_refuse(&session->client, pending.client.value, pending.command, why, false);
+    return !session->lost && !session->leaving && hub_is_attached(&session->place);
 }
 
-static void finish_leaving(struct session *session)
+void session_act(struct session *session, const char *action, const char *detail)
 {
-    if (session->target)
-        answer_pending(session, "the session has ended");
-    send_terminated(session);
-    if (session->disconnect_seq)
-        client_respond(&session->client, session->disconnect_seq, "disconnect", NULL);
-    session->disconnect_seq = 0;
-    target_destroy(&session->target);
+    if (session->ops->on_act)
+        session->ops->on_act(session->arg, action, detail);
 }
-
-static void on_fate(void *arg, const char *sentence)
-{
-    struct session *session = arg;
-    session->why_lost = mem_string(sentence);
-    char *text = mem_format("raydbg: %s\n", sentence);
-    answer_pending(session, sentence);
-    client_say(&session->client, "important", text);
-    free(text);
-    send_terminated(session);
-    if (session->client.gone)
-        end(session);
-}
-
-static void lose(struct session *session)
-{
-    if (session->lost)
-        return;
-    session->lost = true;
-    session->fate = fate_ask(session->options.loop, finder_cluster(session->finder),
-                             session->pause.worker_id, on_fate, session);
-}
-
-/* --- from the debuggee --- */
-
-static void send_capabilities(struct session *session, const char *body, size_t len)
-{
-    struct buf filtered = {0};
-    capabilities_filter(body, (struct span){0, len}, &filtered);
-    if (!text_equal(filtered.data, capabilities_default())) {
-        struct buf event = {0};
-        buf_printf(&event, "{\"capabilities\":%s}", filtered.data);
-        client_event(&session->client, "capabilities", event.data);
-        buf_free(&event);
-    }
-    buf_free(&filtered);
-}
-
-static void on_target_ready(void *arg, const char *capabilities, size_t len)
-{
-    struct session *session = arg;
-    send_capabilities(session, capabilities, len);
-    client_event(&session->client, "initialized", NULL);
-}
-
-static void on_target_failed(void *arg, const struct err *err)
-{
-    struct session *session = arg;
-    struct err own = *err;
-    char title[256];
-    if (session->pause.worker_id[0]) {
-        pause_title(&session->pause, title, sizeof title);
-        err_set(&own, err->code, "%s: %s", title, err->what);
-        err_why(&own, "%s", err->why);
-        err_hint(&own, "%s", err->hint);
-    }
-    target_destroy(&session->target);
-    fail_attach(session, &own);
-    if (session->disconnect_seq || session->client.gone) {
-        finish_leaving(session);
-        end(session);
-    }
-}
-
-static bool is_telemetry(const char *json, const struct envelope *envelope)
-{
-    struct span category;
-    return text_equal(envelope->name, "output") && envelope->body.len &&
-           scan_find(json, envelope->body, "category", &category) &&
-           scan_string_is(json, category, "telemetry");
-}
-
-static void on_target_event(void *arg, const char *json, size_t len,
-                            const struct envelope *envelope)
-{
-    struct session *session = arg;
-    const struct rule *rule = rules_find(RULE_FROM_DEBUGGEE, DAP_EVENT, envelope->name);
-    if (rule->action == RULE_DROP || is_telemetry(json, envelope))
-        return;
-    if (text_equal(envelope->name, "debugpyAttach") && !session->attach.sub_process)
-        return;
-    if (text_equal(envelope->name, "terminated")) {
-        if (!session->leaving)
-            lose(session);
-        return;
-    }
-    if (session->lost)
-        return;
-    struct buf cleaned = {0};
-    if (text_equal(envelope->name, "stopped") && exceptions_clean(json, len, envelope, &cleaned))
-        client_pass_edited(&session->client, &cleaned, 0);
-    else
-        client_pass(&session->client, json, len, envelope, 0);
-    buf_free(&cleaned);
-}
-
-/* The responses that are rewritten. */
-static const struct {
-    const char *command;
-    bool (*rewrite)(const char *json, size_t len, const struct envelope *envelope, struct buf *out);
-} rewritten[] = {
-    {"stackTrace", frames_mark},
-    {"exceptionInfo", exceptions_clean},
-};
-
-static bool rewrite(const struct pending *pending, const char *json, size_t len,
-                    const struct envelope *envelope, struct buf *out)
-{
-    for (size_t i = 0; envelope->success && i < sizeof rewritten / sizeof *rewritten; i++)
-        if (text_equal(pending->command, rewritten[i].command))
-            return rewritten[i].rewrite(json, len, envelope, out);
-    return false;
-}
-
-static void on_target_response(void *arg, const struct pending *pending, const char *json,
-                               size_t len, const struct envelope *envelope)
-{
-    struct session *session = arg;
-    struct buf edited = {0};
-    if (rewrite(pending, json, len, envelope, &edited))
-        client_pass_edited(&session->client, &edited, pending->client.value);
-    else
-        client_pass(&session->client, json, len, envelope, pending->client.value);
-    buf_free(&edited);
-}
-
-static void on_target_gone(void *arg, const char *why)
-{
-    struct session *session = arg;
-    if (session->leaving) {
-        bool disconnecting = session->disconnect_seq != 0;
-        finish_leaving(session);
-        if (disconnecting || session->client.gone)
-            end(session);
-        return;
-    }
-    log_info("the link to the debugger is down: %s", why);
-    lose(session);
-}
-
-static const struct target_ops target_ops = {
-    .on_ready = on_target_ready,
-    .on_failed = on_target_failed,
-    .on_event = on_target_event,
-    .on_response = on_target_response,
-    .on_gone = on_target_gone,
-};
 
 /* --- requests that the session handles --- */
-
-static bool attached(const struct session *session)
-{
-    return session->target && !session->lost && !session->leaving &&
-           (target_state(session->target) == TARGET_READY ||
-            target_state(session->target) == TARGET_RUNNING);
-}
-
-static void on_initialize(struct session *session, const char *json,
-                          const struct envelope *envelope)
-{
-    if (session->initialize) {
-        client_refuse(&session->client, envelope->seq, "initialize",
-                      "the session is already initialized", false);
-        return;
-    }
-    session->initialize = mem_string_n(json + envelope->arguments.at, envelope->arguments.len);
-    client_respond(&session->client, envelope->seq, "initialize", capabilities_default());
-}
-
-static void open_target(struct session *session)
-{
-    struct span arguments = {0, strlen(session->initialize)};
-    char *initialize =
-        initialize_arguments(session->initialize, arguments, session->attach.sub_process);
-    struct target_options options = {
-        .loop = session->options.loop,
-        .host = session->pause.host,
-        .port = session->pause.port,
-        .initialize = initialize,
-        .attach = session->attach.upstream,
-        .tune = session->options.tune && !session->attach.no_tune,
-        .sub_process = session->attach.sub_process,
-    };
-    session->target = target_open(&options, &target_ops, session);
-    free(initialize);
-}
-
-static void on_found(void *arg, const struct err *err, const struct pause *pause)
-{
-    struct session *session = arg;
-    if (!session->attach_seq)
-        return;
-    if (err) {
-        fail_attach(session, err);
-        return;
-    }
-    pause_clear(&session->pause);
-    pause_copy(&session->pause, pause);
-    open_target(session);
-}
-
-static void on_attach(struct session *session, const char *json, const struct envelope *envelope)
-{
-    struct err err;
-    if (session->target || session->attach_seq) {
-        client_refuse(&session->client, envelope->seq, "attach", "the session is already attached",
-                      false);
-        return;
-    }
-    session->attach_seq = envelope->seq;
-    attach_arguments_clear(&session->attach);
-    if (attach_arguments_read(&session->attach, json, envelope->arguments, &err) != 0) {
-        fail_attach(session, &err);
-        return;
-    }
-    finder_find(session->finder, &session->attach, on_found, session);
-}
-
-static void on_configuration_done(struct session *session, const char *json,
-                                  const struct envelope *envelope)
-{
-    (void)json;
-    if (!attached(session) || target_state(session->target) != TARGET_READY) {
-        client_refuse(
-            &session->client, envelope->seq, "configurationDone",
-            "configurationDone is only allowed after an attach and its 'initialized' event", false);
-        return;
-    }
-    client_respond(&session->client, envelope->seq, "configurationDone", NULL);
-    client_respond(&session->client, session->attach_seq, "attach", NULL);
-    session->attach_seq = 0;
-    target_run(session->target, session->filters_set);
-}
 
 static void on_exception_filters(struct session *session, const char *json,
                                  const struct envelope *envelope)
@@ -331,18 +58,18 @@ static void on_exception_filters(struct session *session, const char *json,
     if (problem || envelope_read(&again, edited.data, edited.len, &problem) != 0) {
         client_refuse(&session->client, envelope->seq, envelope->name, problem, false);
     } else {
-        session->filters_set = true;
-        target_forward(session->target, (struct client_seq){envelope->seq}, edited.data, edited.len,
-                       &again);
+        session->place.filters_set = true;
+        hub_forward(&session->place, (struct client_seq){envelope->seq}, edited.data, edited.len,
+                    &again);
     }
     buf_free(&edited);
 }
 
 static void on_continue(struct session *session, const char *json, const struct envelope *envelope)
 {
-    if (target_has_stopped(session->target))
-        target_forward(session->target, (struct client_seq){envelope->seq}, json,
-                       envelope->whole.at + envelope->whole.len, envelope);
+    if (hub_has_stopped(&session->place))
+        hub_forward(&session->place, (struct client_seq){envelope->seq}, json,
+                    envelope->whole.at + envelope->whole.len, envelope);
     else /* debugpy would never answer, nor anything after it (debugpy-facts, item 6) */
         client_respond(&session->client, envelope->seq, "continue",
                        "{\"allThreadsContinued\":true}");
@@ -353,35 +80,55 @@ static bool wants_kill(const struct session *session)
     return session->options.kill || session->attach.kill;
 }
 
-static void say_goodbye(struct session *session, bool kill)
+/* What the client is told of the task that it leaves. */
+static void say_goodbye(struct session *session, enum hub_leave how)
 {
-    char title[256];
+    char title[256], id[ID_TEXT(ID_TASK_BYTES)];
+    const struct hubs *hubs = session->options.hubs;
+    char *text;
     pause_title(&session->pause, title, sizeof title);
-    char *text = mem_format(kill ? "raydbg: the worker of %s is ended (--kill)\n"
-                                 : "raydbg: %s goes on; its next breakpoint() waits again\n",
-                            title);
+    text_copy(id, session->pause.task_id[0] ? 7 : sizeof id, session->pause.task_id);
+    if (how == HUB_LEAVE_KILL)
+        text = mem_format("raydbg: the worker of %s is ended (--kill)\n", title);
+    else if (hubs && (how == HUB_LEAVE || !hub_drives(&session->place)) &&
+             (hubs_hold(hubs) != HUB_NEVER || hub_members(session->place.hub) > 1))
+        text = mem_format("raydbg: %s stays held by %s; release it with: raydbg release %s\n",
+                          title, hubs_name(hubs), *id ? id : "TASK");
+    else
+        text = mem_format("raydbg: %s goes on; its next breakpoint() waits again\n", title);
     client_say(&session->client, "console", text);
     free(text);
 }
 
-static void leave(struct session *session, bool kill)
+static void leave(struct session *session, enum hub_leave how)
 {
-    if (attached(session)) {
-        say_goodbye(session, kill);
+    if (session_attached(session)) {
+        say_goodbye(session, how);
         session->leaving = true;
-        target_leave(session->target, kill);
+        hub_leave(&session->place, how);
         return;
     }
-    if (session->target && session->leaving)
+    if (session->place.hub && session->leaving && !session->lost)
         return; /* the goodbye is under way */
     struct err err;
     err_set(&err, ERR_FAILED, "the attach was given up");
     session->leaving = true;
     finder_cancel(session->finder);
     if (session->attach_seq)
-        fail_attach(session, &err);
-    finish_leaving(session);
-    end(session);
+        session_fail_attach(session, &err);
+    session_finish_leaving(session);
+    session_end(session);
+}
+
+/* How a client wants to leave that says no more than that. */
+static enum hub_leave default_leave(const struct session *session)
+{
+    return session->attach.continue_on_disconnect ? HUB_LEAVE_CONTINUE : HUB_LEAVE;
+}
+
+static enum hub_leave forced_leave(const struct session *session)
+{
+    return wants_kill(session) ? HUB_LEAVE_KILL : HUB_LEAVE_CONTINUE;
 }
 
 static void on_disconnect(struct session *session, const char *json,
@@ -389,20 +136,23 @@ static void on_disconnect(struct session *session, const char *json,
 {
     struct span at;
     bool terminate = false;
+    enum hub_leave how = default_leave(session);
     if (envelope->arguments.len && scan_find(json, envelope->arguments, "terminateDebuggee", &at))
         scan_boolean(json, at, &terminate);
+    if (envelope->arguments.len && scan_find(json, envelope->arguments, "onDisconnect", &at))
+        how = scan_string_is(json, at, "continue") ? HUB_LEAVE_CONTINUE : HUB_LEAVE;
     session->disconnect_seq = envelope->seq;
-    leave(session, terminate && wants_kill(session));
+    leave(session, terminate ? forced_leave(session) : how);
 }
 
 static void on_terminate(struct session *session, const char *json, const struct envelope *envelope)
 {
     (void)json;
     client_respond(&session->client, envelope->seq, "terminate", NULL);
-    if (attached(session))
-        leave(session, wants_kill(session));
+    if (session_attached(session))
+        leave(session, forced_leave(session));
     else
-        send_terminated(session);
+        session_send_terminated(session);
 }
 
 static void on_cancel(struct session *session, const char *json, const struct envelope *envelope)
@@ -411,19 +161,46 @@ static void on_cancel(struct session *session, const char *json, const struct en
     client_respond(&session->client, envelope->seq, "cancel", NULL);
 }
 
+static void on_take_over(struct session *session, const char *json, const struct envelope *envelope)
+{
+    (void)json;
+    const char *why = session->options.hubs ? hub_take_over(&session->place)
+                                            : "nobody else can drive: there is no relay";
+    if (why)
+        client_refuse(&session->client, envelope->seq, envelope->name, why, false);
+    else
+        client_respond(&session->client, envelope->seq, envelope->name, NULL);
+    session_act(session, "take-over", why ? why : "");
+}
+
+static void on_release(struct session *session, const char *json, const struct envelope *envelope)
+{
+    (void)json;
+    if (!hub_drives(&session->place)) {
+        client_refuse(&session->client, envelope->seq, envelope->name,
+                      "this session observes: another client drives", false);
+        return;
+    }
+    client_respond(&session->client, envelope->seq, envelope->name, NULL);
+    session_act(session, "release", "");
+    hub_release(session->place.hub, session->place.name);
+}
+
 static const struct handler {
     const char *command;
     bool attached_only;
     void (*handle)(struct session *session, const char *json, const struct envelope *envelope);
 } handlers[] = {
-    {"initialize", false, on_initialize},
-    {"attach", false, on_attach},
-    {"configurationDone", false, on_configuration_done},
+    {"initialize", false, session_on_initialize},
+    {"attach", false, session_on_attach},
+    {"configurationDone", false, session_on_configuration_done},
     {"setExceptionBreakpoints", true, on_exception_filters},
     {"continue", true, on_continue},
     {"disconnect", false, on_disconnect},
     {"terminate", false, on_terminate},
     {"cancel", false, on_cancel},
+    {"raydbg/takeOver", true, on_take_over},
+    {"raydbg/release", true, on_release},
 };
 
 static const struct handler *find_handler(const char *command)
@@ -455,9 +232,9 @@ static const char *refusal(const struct session *session, const char *json,
         return "\"arguments\" must be an object";
     if (handler && !handler->attached_only)
         return NULL;
-    if (!attached(session))
+    if (!session_attached(session))
         return why_not_attached(session);
-    return target_refusal(session->target, json, envelope);
+    return rule->action == RULE_ANSWER ? NULL : hub_refusal(&session->place, json, envelope);
 }
 
 static void refuse_unknown(struct session *session, const struct envelope *envelope)
@@ -465,6 +242,32 @@ static void refuse_unknown(struct session *session, const struct envelope *envel
     char text[DAP_NAME_MAX + 64];
     snprintf(text, sizeof text, "debugpy does not implement '%s'", envelope->name);
     client_refuse(&session->client, envelope->seq, envelope->name, text, false);
+}
+
+/* An observer's breakpoints are remembered until it drives. */
+static bool keeps_set(struct session *session, const char *json, const struct envelope *envelope)
+{
+    return breakpoints_is_set(envelope->name) && hub_keeps_set(&session->place, json, envelope);
+}
+
+static void refuse_set(struct session *session, const char *json, const struct envelope *envelope)
+{
+    struct buf body = {0};
+    breakpoints_unarmed_body(json, envelope,
+                             "another client drives: this takes effect when this one does", &body);
+    client_respond(&session->client, envelope->seq, envelope->name, body.data);
+    buf_free(&body);
+}
+
+/* What an audit log wants to know of; without what was evaluated or set. */
+static void note_act(struct session *session, const char *command, const char *refusal)
+{
+    static const char *const acts[] = {"evaluate", "setVariable", "setExpression",
+                                       "continue", "next",        "stepIn",
+                                       "stepOut",  "pause",       "goto"};
+    for (size_t i = 0; i < sizeof acts / sizeof *acts; i++)
+        if (text_equal(command, acts[i]))
+            session_act(session, refusal ? "refused" : command, refusal ? command : "");
 }
 
 static void on_request(struct session *session, const char *json, size_t len,
@@ -482,14 +285,17 @@ static void on_request(struct session *session, const char *json, size_t len,
         return;
     }
     const char *why = refusal(session, json, envelope, handler);
+    note_act(session, envelope->name, why);
     if (why && !rules_find(RULE_FROM_CLIENT, DAP_REQUEST, envelope->name)->name)
         refuse_unknown(session, envelope);
     else if (why)
         client_refuse(&session->client, envelope->seq, envelope->name, why, false);
+    else if (keeps_set(session, json, envelope))
+        refuse_set(session, json, envelope);
     else if (handler)
         handler->handle(session, json, envelope);
     else
-        target_forward(session->target, (struct client_seq){envelope->seq}, json, len, envelope);
+        hub_forward(&session->place, (struct client_seq){envelope->seq}, json, len, envelope);
 }
 
 /* --- the public side --- */
@@ -499,10 +305,11 @@ struct session *session_create(const struct session_options *options, const stru
 {
     struct session *session = mem_alloc(sizeof *session);
     session->options = *options;
+    session->role = options->role;
     session->ops = ops;
     session->arg = arg;
     client_init(&session->client, ops->on_message, arg);
-    session->finder = finder_create(options);
+    session->finder = finder_create(&session->options);
     return session;
 }
 
@@ -535,19 +342,42 @@ void session_broken(struct session *session, const char *problem)
     client_refuse(&session->client, 0, "", problem, true);
     session->broken = true;
     session->client.gone = true;
-    leave(session, false);
+    leave(session, default_leave(session));
 }
 
 void session_client_gone(struct session *session)
 {
     session->client.gone = true;
     if (!session->ended)
-        leave(session, false);
+        leave(session, default_leave(session));
 }
 
 bool session_is_broken(const struct session *session)
 {
     return session->broken;
+}
+
+void session_flow(struct session *session, bool enable)
+{
+    bool slows = session->place.hub && (hub_drives(&session->place) || !session->options.hubs);
+    session->halted = !enable;
+    if (session->place.hub && (enable || slows))
+        hub_read_enable(session->place.hub, enable);
+}
+
+const struct pause *session_pause(const struct session *session)
+{
+    return session->place.hub ? hub_pause(session->place.hub) : NULL;
+}
+
+bool session_drives(const struct session *session)
+{
+    return hub_drives(&session->place);
+}
+
+const char *session_client_name(const struct session *session)
+{
+    return session->client_name ? session->client_name : "";
 }
 
 void session_destroy(struct session **session)
@@ -557,12 +387,15 @@ void session_destroy(struct session **session)
         return;
     *session = NULL;
     fate_cancel(&it->fate);
-    target_destroy(&it->target);
+    session_flow(it, true);
+    hub_abandon(&it->place);
+    hub_destroy(&it->own);
     finder_destroy(&it->finder);
     attach_arguments_clear(&it->attach);
     pause_clear(&it->pause);
     client_free(&it->client);
     free(it->initialize);
+    free(it->client_name);
     free(it->why_lost);
     free(it);
 }

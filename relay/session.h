@@ -1,9 +1,12 @@
 /* One DAP client's session, with no transport: messages in, messages out. It finds the pause that
- * the client's `attach` names, attaches, and relays. Everything runs on the loop's thread. */
+ * the client's `attach` names, takes its place in that pause's hub, and relays. Everything runs on
+ * the loop's thread. */
 #ifndef RAYDBG_RELAY_SESSION_H
 #define RAYDBG_RELAY_SESSION_H
 
+#include "relay/auth.h"
 #include "relay/cluster.h"
+#include "relay/hubs.h"
 #include "relay/loop.h"
 
 #include <stdbool.h>
@@ -23,6 +26,14 @@ struct session_options {
     const struct pause *pause; /* the pause to attach to, already chosen from it, or NULL */
     bool tune;                 /* false: --no-tune */
     bool kill;                 /* --kill: terminate and terminateDebuggee end the worker */
+
+    /* A relay's session; with `hubs` NULL the session has a debuggee of its own, which goes on when
+     * it ends, and the rest has no meaning. */
+    struct hubs *hubs;
+    const struct auth *auth; /* who may attach */
+    enum auth_role role;     /* what the transport has verified; NONE: `attach` brings the token */
+    const char *peer;        /* where from, for messages and the audit log */
+    bool allow_connect;      /* `connect` in an attach is no way around the cluster */
 };
 
 struct session_ops {
@@ -31,6 +42,14 @@ struct session_ops {
     /* The session is over (disconnect was answered, or the stream was nonsense): the transport may
      * close once what on_message() gave is delivered. Called at most once. */
     void (*on_end)(void *arg);
+    /* The rest may be NULL. */
+    /* A message of `total` bytes that comes in parts; no other comes between. */
+    void (*on_large)(void *arg, size_t total);
+    void (*on_part)(void *arg, const char *bytes, size_t len);
+    /* The token in `attach` was right. */
+    void (*on_role)(void *arg, enum auth_role role);
+    /* Something that an audit log wants: "attach", "evaluate", "refused"; `detail` may be "". */
+    void (*on_act)(void *arg, const char *action, const char *detail);
 };
 
 struct session *session_create(const struct session_options *options, const struct session_ops *ops,
@@ -42,14 +61,23 @@ void session_receive(struct session *session, const char *json, size_t len);
 /* The client's byte stream is broken (a bad header): says so to the client, then ends. */
 void session_broken(struct session *session, const char *problem);
 
-/* The client is gone without a word; the task goes on, as it does with debugpy itself. on_end()
- * runs when the debuggee's side is closed too. */
+/* The client is gone without a word; the pause is held if it is a relay's, else the task goes on,
+ * as it does with debugpy itself. on_end() runs when the debuggee's side is done, too. */
 void session_client_gone(struct session *session);
 
 /* True once session_broken() has run, also from session_receive() for what is no DAP message. */
 bool session_is_broken(const struct session *session);
 
-/* Closes the link, if there still is one; no callback runs after. */
+/* The client cannot take more for now, or can again. */
+void session_flow(struct session *session, bool enable);
+
+/* For lists: what it is attached to (NULL: nothing), whether it drives, who it says it is ("" if
+ * it has not). */
+const struct pause *session_pause(const struct session *session);
+bool session_drives(const struct session *session);
+const char *session_client_name(const struct session *session);
+
+/* Leaves the hub without a word; no callback runs after. */
 void session_destroy(struct session **session);
 
 #endif

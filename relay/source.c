@@ -111,6 +111,41 @@ void source_task(struct source *source, const char *task_id, gcs_tasks_fn fn, vo
         fn(arg, NULL, NULL, 0);
 }
 
+/* --- the key-value store --- */
+
+void source_kv_put(struct source *source, const char *space, const char *key, const char *value,
+                   gcs_done_fn fn, void *arg)
+{
+    if (source->gcs)
+        gcs_kv_put(source->gcs, space, key, value, true, fn, arg);
+    else
+        fn(arg, NULL);
+}
+
+void source_kv_del(struct source *source, const char *space, const char *key, gcs_done_fn fn,
+                   void *arg)
+{
+    if (source->gcs)
+        gcs_kv_del(source->gcs, space, key, fn, arg);
+    else
+        fn(arg, NULL);
+}
+
+void source_kv_get_all(struct source *source, const char *space, const char *prefix, gcs_kv_fn fn,
+                       void *arg)
+{
+    if (source->gcs)
+        gcs_kv_get_all(source->gcs, space, prefix, fn, arg);
+    else
+        fn(arg, NULL, NULL, 0);
+}
+
+void source_kv_forget(struct source *source, const void *arg)
+{
+    if (source->gcs)
+        gcs_forget(source->gcs, arg);
+}
+
 /* --- what the workers run --- */
 
 static void look_answered(struct look *look)

@@ -22,6 +22,17 @@ void source_jobs(struct source *source, gcs_jobs_fn fn, void *arg);
 void source_pdbs(struct source *source, gcs_pdbs_fn fn, void *arg);
 void source_task(struct source *source, const char *task_id, gcs_tasks_fn fn, void *arg);
 
+/* As in gcs.h, always overwriting. The dashboard has no store: there `fn` runs from within, without
+ * an error, and gets nothing. */
+void source_kv_put(struct source *source, const char *space, const char *key, const char *value,
+                   gcs_done_fn fn, void *arg);
+void source_kv_del(struct source *source, const char *space, const char *key, gcs_done_fn fn,
+                   void *arg);
+void source_kv_get_all(struct source *source, const char *space, const char *prefix, gcs_kv_fn fn,
+                       void *arg);
+/* The store's callbacks with this `arg` do not run any more. */
+void source_kv_forget(struct source *source, const void *arg);
+
 /* Fills view->running for the workers whose debugger is open, and adds the tasks that came along.
  * What is not told stays unknown: this does not fail. `done` may run from within. The view must not
  * be cleared before. */

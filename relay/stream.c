@@ -4,13 +4,12 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "relay/socket.h"
 #include "relay/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,10 +39,11 @@ struct stream {
     uint16_t port;
     int64_t timeout_ms;
     bool tcp, quickack, open, ended;
+    bool stopped;    /* stream_read_enable(…, false) */
     bool *destroyed; /* set while a callback runs, to see whether it destroyed the stream */
 };
 
-enum { READ_SIZE = 65536, KEEP_QUEUE = 65536, FLUSH_MS = 2000, DIAGNOSE_MS = 100 };
+enum { READ_SIZE = 65536, FLUSH_MS = 2000, DIAGNOSE_MS = 100 };
 
 static void forget_wsi(struct lws **wsi)
 {
@@ -84,7 +84,7 @@ static bool deliver(struct stream *stream, const char *bytes, size_t len)
     return !destroyed;
 }
 
-static size_t stream_queued(const struct stream *stream)
+size_t stream_queued(const struct stream *stream)
 {
     return stream->queue.len - stream->head;
 }
@@ -105,7 +105,7 @@ static bool flush(struct stream *stream)
     }
     if (!stream_queued(stream)) {
         stream->head = 0;
-        buf_clear(&stream->queue, KEEP_QUEUE);
+        buf_free(&stream->queue); /* there are thousands of streams, and few have a queue */
     } else if (stream->head > stream->queue.len / 2) {
         /* Moving less than was written: each byte is moved once on average. */
         buf_consume(&stream->queue, stream->head);
@@ -133,12 +133,15 @@ static void ask_writable_again(struct stream *stream)
 static void on_writable(struct stream *stream)
 {
     bool waited = stream_queued(stream) > 0;
-    if (!flush(stream))
-        stream_end(stream, strerror(errno));
-    else if (stream_queued(stream))
+    if (!flush(stream)) {
+        const char *problem = strerror(errno);
+        const char *why = stream->tcp ? socket_end(stream->out_fd) : NULL;
+        stream_end(stream, why ? why : problem);
+    } else if (stream_queued(stream)) {
         ask_writable_again(stream);
-    else if (waited && stream->ops->on_drain)
+    } else if (waited && stream->ops->on_drain) {
         stream->ops->on_drain(stream->arg);
+    }
 }
 
 void stream_write(struct stream *stream, const void *head, size_t head_len, const void *body,
@@ -164,30 +167,39 @@ void stream_write(struct stream *stream, const void *head, size_t head_len, cons
         lws_callback_on_writable(stream->out_wsi);
 }
 
+int stream_fd(const struct stream *stream)
+{
+    return stream->tcp && stream->open && !stream->ended ? stream->out_fd : -1;
+}
+
 void stream_read_enable(struct stream *stream, bool enable)
 {
-    if (stream->wsi)
+    stream->stopped = !enable;
+    if (stream->open && stream->wsi)
         lws_rx_flow_control(stream->wsi, enable ? 1 : 0);
 }
 
 /* --- TCP --- */
 
-static void set_option(int fd, int option)
+static void begin(struct stream *stream, struct lws *wsi)
 {
-    int on = 1;
-    if (setsockopt(fd, IPPROTO_TCP, option, &on, sizeof on) != 0)
-        log_debug("setsockopt %d: %s", option, strerror(errno));
+    stream->wsi = stream->out_wsi = wsi;
+    stream->out_fd = (int)lws_get_socket_fd(wsi);
+    stream->open = true;
+    socket_nodelay(stream->out_fd);
+    socket_keepalive(stream->out_fd);
+    if (stream->quickack)
+        socket_quickack(stream->out_fd);
+    if (stream->stopped)
+        lws_rx_flow_control(wsi, 0);
 }
 
 static void on_connected(struct stream *stream, struct lws *wsi)
 {
     timer_cancel(&stream->timer);
-    stream->wsi = stream->out_wsi = wsi;
-    stream->out_fd = (int)lws_get_socket_fd(wsi);
-    stream->open = true;
-    set_option(stream->out_fd, TCP_NODELAY);
-    if (stream->quickack)
-        set_option(stream->out_fd, TCP_QUICKACK);
+    begin(stream, wsi);
+    free(stream->host);
+    stream->host = NULL;
     if (stream_queued(stream))
         lws_callback_on_writable(wsi);
     stream->ops->on_open(stream->arg);
@@ -219,6 +231,20 @@ static const char *connect_problem(const struct stream *stream, const char *othe
     return problem ? strerror(problem) : otherwise;
 }
 
+/* libwebsockets closes a broken connection that it may not read at once: what had come by then is
+ * still in the kernel. The fd is closed after this. */
+static void on_tcp_close(struct stream *stream)
+{
+    char bytes[READ_SIZE];
+    ssize_t len = 0;
+    const char *why = stream->open ? socket_end(stream->out_fd) : "connection failed";
+    while (stream->open && stream->stopped &&
+           (len = recv(stream->out_fd, bytes, sizeof bytes, MSG_DONTWAIT)) > 0)
+        if (!deliver(stream, bytes, (size_t)len))
+            return;
+    stream_end(stream, why);
+}
+
 static int on_tcp(struct wire *wire, struct lws *wsi, enum lws_callback_reasons reason,
                   const void *in, size_t len)
 {
@@ -229,7 +255,7 @@ static int on_tcp(struct wire *wire, struct lws *wsi, enum lws_callback_reasons 
         break;
     case LWS_CALLBACK_RAW_RX:
         if (stream->quickack)
-            set_option(stream->out_fd, TCP_QUICKACK);
+            socket_quickack(stream->out_fd);
         deliver(stream, in, len);
         break;
     case LWS_CALLBACK_RAW_WRITEABLE:
@@ -241,7 +267,7 @@ static int on_tcp(struct wire *wire, struct lws *wsi, enum lws_callback_reasons 
         break;
     case LWS_CALLBACK_RAW_CLOSE:
         stream->wsi = stream->out_wsi = NULL;
-        stream_end(stream, stream->open ? NULL : "connection failed");
+        on_tcp_close(stream);
         break;
     default:
         break;
@@ -304,6 +330,40 @@ struct stream *stream_connect(struct loop *loop, const char *host, uint16_t port
         .quickack = quickack,
     };
     stream->timer = timer_start(loop, 0, start_connect, stream);
+    return stream;
+}
+
+static void on_adopt_failed(void *arg)
+{
+    struct stream *stream = arg;
+    stream->timer = NULL;
+    stream_end(stream, "too many connections are open");
+}
+
+struct stream *stream_adopt(struct loop *loop, int fd, bool quickack, const struct stream_ops *ops,
+                            void *arg)
+{
+    struct stream *stream = mem_alloc(sizeof *stream);
+    *stream = (struct stream){
+        .wire.handle = on_tcp,
+        .loop = loop,
+        .ops = ops,
+        .arg = arg,
+        .out_fd = -1,
+        .in_fd = -1,
+        .tcp = true,
+        .quickack = quickack,
+    };
+    lws_sock_file_fd_type descriptor = {.sockfd = fd};
+    /* It closes the fd where it fails. */
+    struct lws *wsi = lws_adopt_descriptor_vhost(loop_vhost(loop), LWS_ADOPT_SOCKET, descriptor,
+                                                 WIRE_PROTOCOL, NULL);
+    if (wsi) {
+        lws_set_opaque_user_data(wsi, &stream->wire);
+        begin(stream, wsi);
+    } else {
+        stream->timer = timer_start(loop, 0, on_adopt_failed, stream);
+    }
     return stream;
 }
 

@@ -25,6 +25,10 @@ struct stream_ops {
 struct stream *stream_connect(struct loop *loop, const char *host, uint16_t port,
                               int64_t timeout_ms, bool quickack, const struct stream_ops *ops,
                               void *arg);
+/* Goes on with the connected TCP socket `fd`, which is the stream's from here on: on_open is not
+ * called, bytes may follow at once, on_close also if it cannot be taken, none from within. */
+struct stream *stream_adopt(struct loop *loop, int fd, bool quickack, const struct stream_ops *ops,
+                            void *arg);
 /* Reads from `in`, writes to `out`; regular files and /dev/null are fine. The fds stay the caller's
  * and are set to non-blocking for the stream's life. */
 struct stream *stream_files(struct loop *loop, int in, int out, const struct stream_ops *ops,
@@ -34,7 +38,12 @@ struct stream *stream_files(struct loop *loop, int in, int out, const struct str
  * does not take is copied and queued. Ignored after on_close. */
 void stream_write(struct stream *stream, const void *head, size_t head_len, const void *body,
                   size_t body_len);
-/* Stops or resumes reading. */
+/* Bytes that the kernel has not taken yet. */
+size_t stream_queued(const struct stream *stream);
+/* The connected socket of a TCP stream; -1 before and after. */
+int stream_fd(const struct stream *stream);
+/* Stops or resumes reading. What had come before a connection broke is delivered all the same, in
+ * front of on_close. */
 void stream_read_enable(struct stream *stream, bool enable);
 /* Closes after what is queued was written, or at once if it cannot be; no callback runs after. */
 void stream_destroy(struct stream **stream);

@@ -278,15 +278,38 @@ static void on_link_close(void *arg, const char *why)
     target->ops->on_gone(target->arg, why);
 }
 
+static bool on_large_begin(void *arg, const struct pending *pending, const char *head,
+                           size_t head_len, size_t total, const struct envelope *envelope)
+{
+    struct target *target = arg;
+    return target->state >= TARGET_READY &&
+           target->ops->large_begin(target->arg, pending, head, head_len, total, envelope);
+}
+
+static void on_large_part(void *arg, const char *bytes, size_t len)
+{
+    struct target *target = arg;
+    target->ops->large_part(target->arg, bytes, len);
+}
+
+static void on_large_end(void *arg, bool whole)
+{
+    struct target *target = arg;
+    target->ops->large_end(target->arg, whole);
+}
+
 static const struct link_ops link_ops = {
     .on_open = on_link_open,
     .on_event = on_link_event,
     .on_response = on_link_response,
     .on_close = on_link_close,
+    .large_begin = on_large_begin,
+    .large_part = on_large_part,
+    .large_end = on_large_end,
 };
 
-struct target *target_open(const struct target_options *options, const struct target_ops *ops,
-                           void *arg)
+static struct target *create(const struct target_options *options, const struct target_ops *ops,
+                             void *arg)
 {
     struct target *target = mem_alloc(sizeof *target);
     *target = (struct target){
@@ -300,8 +323,24 @@ struct target *target_open(const struct target_options *options, const struct ta
         .tune = options->tune,
         .sub_process = options->sub_process,
     };
+    return target;
+}
+
+struct target *target_open(const struct target_options *options, const struct target_ops *ops,
+                           void *arg)
+{
+    struct target *target = create(options, ops, arg);
     target->link = link_open(options->loop, options->host, options->port, CONNECT_MS, options->tune,
                              &link_ops, target);
+    return target;
+}
+
+struct target *target_adopt(const struct target_options *options, int fd, int64_t first_seq,
+                            const struct target_ops *ops, void *arg)
+{
+    struct target *target = create(options, ops, arg);
+    target->state = TARGET_RUNNING;
+    target->link = link_adopt(options->loop, fd, options->tune, first_seq, &link_ops, target);
     return target;
 }
 
@@ -327,6 +366,26 @@ enum target_state target_state(const struct target *target)
     return target->state;
 }
 
+int target_fd(const struct target *target)
+{
+    return link_fd(target->link);
+}
+
+size_t target_queued(const struct target *target)
+{
+    return link_queued(target->link);
+}
+
+void target_read_enable(struct target *target, bool enable)
+{
+    link_read_enable(target->link, enable);
+}
+
+void target_recall(struct target *target, const char *json, const struct envelope *event)
+{
+    thread_set_event(&target->stopped, json, event);
+}
+
 bool target_has_stopped(const struct target *target)
 {
     return !thread_set_empty(&target->stopped);
@@ -349,17 +408,27 @@ static void note_resume(struct target *target, const char *json, const struct en
     }
 }
 
-void target_forward(struct target *target, struct client_seq client, const char *json, size_t len,
-                    const struct envelope *envelope)
+void target_forward(struct target *target, void *owner, struct client_seq client, const char *json,
+                    size_t len, const struct envelope *envelope)
 {
     note_resume(target, json, envelope);
-    link_forward(target->link, client, json, len, envelope);
+    link_forward(target->link, owner, client, json, len, envelope);
 }
 
 const char *target_refusal(const struct target *target, const char *json,
                            const struct envelope *envelope)
 {
     return guards_refusal(&target->stopped, json, envelope);
+}
+
+void target_ask(struct target *target, const char *command, const char *arguments,
+                int64_t timeout_ms, link_answer_fn fn, void *arg)
+{
+    if (text_equal(command, "continue")) {
+        thread_set_resume_all(&target->stopped);
+        thread_set_resume_all(&target->stepping);
+    }
+    link_ask(target->link, command, arguments, timeout_ms, fn, arg);
 }
 
 void target_run(struct target *target, bool filters_set)
@@ -392,7 +461,7 @@ void target_leave(struct target *target, bool kill)
              0, NULL, NULL);
 }
 
-bool target_take_pending(struct target *target, struct pending *out)
+bool target_take_pending(struct target *target, const void *owner, struct pending *out)
 {
-    return link_take_pending(target->link, out);
+    return link_take_pending(target->link, owner, out);
 }

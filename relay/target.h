@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "dap/envelope.h"
 #include "dap/seqmap.h"
+#include "relay/link.h"
 #include "relay/loop.h"
 
 #include <stdbool.h>
@@ -45,21 +46,37 @@ struct target_ops {
     void (*on_event)(void *arg, const char *json, size_t len, const struct envelope *envelope);
     void (*on_response)(void *arg, const struct pending *pending, const char *json, size_t len,
                         const struct envelope *envelope);
+    /* A message in parts, as link.h has it. */
+    bool (*large_begin)(void *arg, const struct pending *pending, const char *head, size_t head_len,
+                        size_t total, const struct envelope *envelope);
+    void (*large_part)(void *arg, const char *bytes, size_t len);
+    void (*large_end)(void *arg, bool whole);
     /* The link died after on_ready; target_take_pending() gives what is still unanswered. */
     void (*on_gone)(void *arg, const char *why);
 };
 
 struct target *target_open(const struct target_options *options, const struct target_ops *ops,
                            void *arg);
+/* Goes on with a connection that another relay has attached: it is running from the start, and
+ * on_ready is not called. `fd` is the target's from here on; `first_seq` as in link_adopt(). */
+struct target *target_adopt(const struct target_options *options, int fd, int64_t first_seq,
+                            const struct target_ops *ops, void *arg);
 /* Closes the connection: if it is the last one, debugpy resumes every thread. */
 void target_destroy(struct target **target);
 
 enum target_state target_state(const struct target *target);
 bool target_has_stopped(const struct target *target);
+int target_fd(const struct target *target);        /* the connected socket, or -1 */
+size_t target_queued(const struct target *target); /* bytes that the socket has not taken */
+/* Stops or resumes reading what the debuggee says. */
+void target_read_enable(struct target *target, bool enable);
+/* An event that another relay has seen: which threads are stopped. */
+void target_recall(struct target *target, const char *json, const struct envelope *event);
 
-/* Passes a client's request on. The caller has checked the rules and target_refusal(). */
-void target_forward(struct target *target, struct client_seq client, const char *json, size_t len,
-                    const struct envelope *envelope);
+/* Passes a client's request on; `owner` (not NULL) comes back in `pending`. The caller has checked
+ * the rules and target_refusal(). */
+void target_forward(struct target *target, void *owner, struct client_seq client, const char *json,
+                    size_t len, const struct envelope *envelope);
 
 /* Why debugpy must not get this request now (static text: it would never answer), or NULL. */
 const char *target_refusal(const struct target *target, const char *json,
@@ -69,9 +86,14 @@ const char *target_refusal(const struct target *target, const char *json,
  * configurationDone. Stops that are true then follow as events. */
 void target_run(struct target *target, bool filters_set);
 
+/* Sends a request of the relay's own; see link_ask(). Threads that a `continue` lets go count as
+ * running from here on. */
+void target_ask(struct target *target, const char *command, const char *arguments,
+                int64_t timeout_ms, link_answer_fn fn, void *arg);
+
 /* Says goodbye; the task goes on unless `kill`. on_gone follows, at the latest after 3 s. */
 void target_leave(struct target *target, bool kill);
 
-bool target_take_pending(struct target *target, struct pending *out);
+bool target_take_pending(struct target *target, const void *owner, struct pending *out);
 
 #endif

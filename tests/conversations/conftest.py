@@ -4,6 +4,7 @@ They need no Ray. The relay is the binary in $RAYDBG, by default build-asan/rayd
 """
 
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 
 import reporting  # noqa: E402
 from fake_adapter import FakeAdapter  # noqa: E402
+from relay_process import RelayProcess  # noqa: E402
 from relay_under_test import RelayUnderTest  # noqa: E402
 
 
@@ -41,6 +43,37 @@ def start_relay():
 def relay(adapter, start_relay):
     """A relay connected to `adapter`."""
     return start_relay(adapter)
+
+
+@pytest.fixture
+def run_relay(adapter):
+    """run_relay(*arguments, …): a RelayProcess whose `join` attaches to `adapter`; ended and checked at the test's end."""
+    started = []
+
+    def run(*arguments, **options):
+        started.append(RelayProcess(*arguments, **{"adapter": adapter, **options}))
+        return started[-1]
+
+    yield run
+    with ExitStack() as stack:
+        for relay in started:
+            stack.callback(relay.close)
+
+
+@pytest.fixture
+def hub(run_relay):
+    """`raydbg relay` with its defaults, and the adapter to attach to."""
+    return run_relay()
+
+
+def pytest_addoption(parser):
+    parser.addoption("--soak", action="store_true", help="the long forms: 10,000 hostile connections")
+
+
+@pytest.fixture
+def soak(request):
+    """Whether the long forms were asked for."""
+    return request.config.getoption("--soak")
 
 
 @pytest.fixture(autouse=True)

@@ -256,16 +256,22 @@ class Cluster:
                            stderr=subprocess.DEVNULL)
 
     def _start_node(self, number):
-        argv = ["ray", "start", f"--node-ip-address=127.0.0.{number}", "--num-cpus=4", "--disable-usage-stats",
+        argv = ["ray", "start", f"--node-ip-address={self._node_ip(number)}", "--num-cpus=4", "--disable-usage-stats",
                 "--object-store-memory=200000000"]
         if number == 1:
             argv += ["--head", "--port=6379", f"--temp-dir={self.directory}",
                      f"--include-dashboard={str(self.spec.dashboard).lower()}"]
         else:
-            argv += [f"--address={ADDRESS}", f"--resources={json.dumps({chr(ord('a') + number - 1): 4})}"]
+            argv += [f"--address={self.head()}", f"--resources={json.dumps({chr(ord('a') + number - 1): 4})}"]
         done = self.run(argv, timeout=120)
         if done.returncode:
             raise ClusterError(f"node {number} of {self.spec} did not start:\n{done.stdout}{done.stderr}")
+
+    def _node_ip(self, number):
+        return f"127.0.0.{number}"
+
+    def head(self):
+        return ADDRESS
 
     def _wait_dashboard(self):
         def answers():
@@ -395,10 +401,10 @@ class Cluster:
 
     def raydbg(self, *arguments, env=None, **options):
         """Runs raydbg inside to its end, with RAY_ADDRESS set to this cluster's (override or unset it by `env`)."""
-        return self.run(self.raydbg_argv(*arguments), env={"RAY_ADDRESS": ADDRESS, **(env or {})}, **options)
+        return self.run(self.raydbg_argv(*arguments), env={"RAY_ADDRESS": self.head(), **(env or {})}, **options)
 
     def raydbg_popen(self, *arguments, env=None, **options):
-        return self.popen(self.raydbg_argv(*arguments), env={"RAY_ADDRESS": ADDRESS, **(env or {})}, **options)
+        return self.popen(self.raydbg_argv(*arguments), env={"RAY_ADDRESS": self.head(), **(env or {})}, **options)
 
     @contextlib.contextmanager
     def raydbg_dap(self, *arguments, env=None, **options):

@@ -1,6 +1,7 @@
 """Fixtures for tests on real Ray clusters. None is skipped: what is missing is installed, or fails the run."""
 
 import os
+import subprocess
 import sys
 from collections import OrderedDict
 from contextlib import ExitStack
@@ -12,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 
 import reporting  # noqa: E402
 from cluster import ROOT, Cluster, Spec  # noqa: E402
+from relay_process import RelayProcess  # noqa: E402
 
 # The core cases run on these: on the first two always, on the ends too with --ends, on all with --matrix.
 DEFAULT = {"py3.11-ray2.60.0": Spec(), "py3.13-ray2.60.0": Spec(python="3.13")}
@@ -59,6 +61,7 @@ def raydbg_path():
 def pytest_addoption(parser):
     parser.addoption("--ends", action="store_true", help="core cases also on the oldest Python and the oldest Ray")
     parser.addoption("--matrix", action="store_true", help="core cases on Python 3.9 to 3.13 and Ray 2.9.3 to 2.60")
+    parser.addoption("--soak", action="store_true", help="the long forms: 20 x kill -9, half an hour of the soak")
 
 
 def core_specs(config):
@@ -151,6 +154,32 @@ def old_cluster(cluster_factory):
 def core_cluster(core_spec, cluster_factory):
     """Each of the versions that the core cases run on, in turn."""
     return cluster_factory(core_spec)
+
+
+@pytest.fixture
+def soak(request):
+    """Whether the long forms were asked for."""
+    return request.config.getoption("--soak")
+
+
+@pytest.fixture
+def run_relay():
+    """run_relay(cluster, *arguments, …): `raydbg relay` inside; `join(task=…)` attaches. Ended with its keeper."""
+    started = []
+
+    def run(cluster, *arguments, outside=False, **options):
+        def popen(argv, env, stderr):
+            return cluster.popen(cluster.outside(argv) if outside else argv, env=env, stderr=stderr,
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        connect = cluster.connect_outside if outside else cluster.connect
+        started.append(RelayProcess(*arguments, **{"binary": cluster.raydbg_path, "popen": popen, "connect": connect,
+                                                   "address": cluster.head(), **options}))
+        return started[-1]
+
+    yield run
+    with ExitStack() as stack:
+        for relay in started:
+            stack.callback(relay.close)
 
 
 @pytest.fixture(autouse=True)

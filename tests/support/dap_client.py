@@ -92,6 +92,7 @@ class SocketTransport:
 
     def __init__(self, sock, nodelay=True):
         self.sock = sock
+        self.was_reset = False
         sock.settimeout(None)
         if nodelay and sock.family in (socket.AF_INET, socket.AF_INET6):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -101,6 +102,10 @@ class SocketTransport:
             return self.sock.recv(size)
         except ConnectionResetError:
             return b""
+        except OSError:
+            if self.was_reset:
+                return b""
+            raise
 
     def write(self, data):
         self.sock.sendall(data)
@@ -119,6 +124,7 @@ class SocketTransport:
 
     def reset(self):
         """Ends the connection with RST."""
+        self.was_reset = True
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         with suppress(OSError):
             self.sock.shutdown(socket.SHUT_RD)

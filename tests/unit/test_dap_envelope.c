@@ -271,6 +271,86 @@ static void test_a_20_mb_body(void **state)
     buf_free(&text);
 }
 
+/* --- the start of a message --- */
+
+static const char large_response[] =
+    "{\"seq\": 812, \"type\": \"response\", \"request_seq\": 34, \"success\": true, "
+    "\"command\": \"variables\", \"body\": {\"seq\": 5, \"x\": [1, 2, 3]}}";
+
+/* Wherever it is cut, either nothing is said or the truth. */
+static void test_a_head_is_never_misread(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        large_response,
+        "{\"event\":\"output\",\"type\":\"event\",\"seq\":1234567,\"body\":{\"seq\":1}}",
+        "{\"custom\":{\"seq\":9,\"body\":{\"type\":\"event\"}},\"type\":\"event\",\"seq\":77,"
+        "\"event\":\"module\",\"body\":0}",
+        " {\"seq\" : 1 , \"seq\" : 21 , \"type\":\"response\",\"request_seq\":-12,"
+        "\"command\":\"\\u0065valuate\",\"success\":false , \"message\":\"long\"}",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct envelope whole = read_good(texts[i]), head;
+        size_t late = strlen(texts[i]);
+        if (i == 0)
+            late = (size_t)(strstr(texts[i], "\"body\"") - texts[i]) + strlen("\"body\"");
+        for (size_t cut = 0; cut <= strlen(texts[i]); cut++) {
+            char *exact = malloc(cut + 1); /* a sanitizer sees what is read behind its end */
+            memcpy(exact, texts[i], cut);
+            bool read = envelope_read_head(&head, exact, cut);
+            free(exact);
+            if (i == 0)
+                assert_int_equal(read, cut >= late);
+            else if (cut == late)
+                assert_true(read);
+            if (!read)
+                continue;
+            assert_int_equal(head.kind, whole.kind);
+            assert_string_equal(head.name, whole.name);
+            assert_true(head.seq == whole.seq && head.request_seq == whole.request_seq);
+            assert_int_equal(head.success, whole.success);
+            assert_memory_equal(&head.seq_at, &whole.seq_at, sizeof whole.seq_at);
+            assert_memory_equal(&head.request_seq_at, &whole.request_seq_at, sizeof(struct span));
+            assert_int_equal(head.whole.at, whole.whole.at);
+            assert_int_equal(head.body.len + head.message.len + head.whole.len, 0);
+        }
+    }
+}
+
+static void test_heads_that_do_not_fit(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        /* a key behind the body */
+        "{\"body\":{},\"type\":\"event\",\"seq\":1,\"event\":\"output\"}",
+        "{\"type\":\"event\",\"event\":\"output\",\"body\":{},\"seq\":1}",
+        "{\"type\":\"response\",\"seq\":1,\"request_seq\":2,\"command\":\"x\",\"body\":{},"
+        "\"success\":true}",
+        "{\"type\":\"response\",\"seq\":1,\"success\":true,\"command\":\"x\",\"body\":{\"request_"
+        "seq\":2}}",
+        "{\"seq\":1,\"event\":\"output\",\"body\":{\"type\":\"event\"}}",
+        /* none at all */
+        "{\"type\":\"event\",\"seq\":1,\"event\":\"output\"}",
+        "{\"type\":\"event\",\"seq\":1,\"event\":\"output\",\"x\":{\"body\":1},",
+        /* of the wrong kind */
+        "{\"type\":\"request\",\"seq\":1,\"command\":\"runInTerminal\",\"body\":{",
+        "{\"type\":\"event\",\"seq\":1,\"event\":\"progressStart\",\"body\":{",
+        "{\"type\":\"event\",\"seq\":1.5,\"event\":\"output\",\"body\":{",
+        "{\"type\":\"event\",\"seq\":1,\"event\":5,\"body\":{",
+        "{\"type\":\"response\",\"seq\":1,\"request_seq\":2,\"command\":\"x\",\"success\":1,"
+        "\"body\":{",
+        /* malformed in front of the body */
+        "{\"type\":\"event\" \"seq\":1,\"event\":\"output\",\"body\":{",
+        "{\"type\":\"event\",\"seq\":1,\"x\":[},\"event\":\"output\",\"body\":{",
+        "[\"type\",\"event\"]",
+        "",
+    };
+    struct envelope head;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (envelope_read_head(&head, texts[i], strlen(texts[i])))
+            fail_msg("was read: %s", texts[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -288,6 +368,8 @@ int main(void)
         cmocka_unit_test(test_nesting_is_limited),
         cmocka_unit_test(test_lenient_bodies_pass),
         cmocka_unit_test(test_a_20_mb_body),
+        cmocka_unit_test(test_a_head_is_never_misread),
+        cmocka_unit_test(test_heads_that_do_not_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

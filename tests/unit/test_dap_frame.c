@@ -289,6 +289,204 @@ static void test_header(void **state)
     assert_string_equal(out, "Content-Length: 18446744073709551615\r\n\r\n");
 }
 
+/* --- a stream that starts anywhere --- */
+
+/* Three messages; each body holds what looks most like a header that JSON can hold. */
+static const char three[] =
+    "Content-Length: 42\r\n\r\n{\"a\":\"Content-Length: 5\\r\\n\\r\\n{\\\"b\\\":1}\"}"
+    "Content-Length: 53\r\n\r\n{\"a\":\"Content-Length: 7\\r\\n\\r\\nContent-Content-Leng\"}"
+    "content-length:12\r\n\r\n{\"third\":12}";
+
+static char *read_from(size_t from, size_t piece)
+{
+    struct frame frame;
+    struct buf out = {0};
+    frame_init(&frame, MAX_BODY);
+    frame_resync(&frame);
+    for (size_t at = from; at < sizeof three - 1; at += piece) {
+        size_t left = sizeof three - 1 - at;
+        drain(&frame, three + at, left < piece ? left : piece, &out);
+    }
+    frame_free(&frame);
+    return buf_take(&out);
+}
+
+static void test_a_stream_can_start_anywhere(void **state)
+{
+    (void)state;
+    static const char first[] = "{\"a\":\"Content-Length: 5\\r\\n\\r\\n{\\\"b\\\":1}\"}|";
+    static const char second[] = "{\"a\":\"Content-Length: 7\\r\\n\\r\\nContent-Content-Leng\"}|";
+    static const char third[] = "{\"third\":12}|";
+    size_t one = strlen("Content-Length: 42\r\n\r\n") + sizeof first - 2;
+    size_t two = one + strlen("Content-Length: 53\r\n\r\n") + sizeof second - 2;
+    for (size_t from = 0; from < sizeof three - 1; from++) {
+        for (size_t piece = 1; piece < 90; piece += from % 3 + 1) {
+            char expected[sizeof three + 8], *got;
+            snprintf(expected, sizeof expected, "%s%s%s", from == 0 ? first : "",
+                     from <= one ? second : "", from <= two ? third : "");
+            got = read_from(from, piece);
+            assert_string_equal(got, expected);
+            free(got);
+        }
+    }
+}
+
+static void test_a_stream_may_start_inside_a_header(void **state)
+{
+    (void)state;
+    static const char *const starts[] = {
+        "Length: 2\r\n\r\n{}",
+        "4\r\n\r\n{\"\"}",
+        "\r\n\r\n{}",
+        "Content-Length: Content-Length: 2\r\n",
+        "Content-Length: 2\r\n\r\n \r\n\r\n",
+        "Content-Length: 2\r\r\n\n{}",
+        "Content-Length: 12 3\r\n\r\n{}",
+        "Content-Length:                                                              2\r\n\r\n{}",
+        "CCCContent-Length: \r\n\r\n{}",
+        "C",
+        "Content-Length: 12",
+        "Content-Length: 2\r\n\r",
+    };
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        struct frame frame;
+        struct buf out = {0};
+        frame_init(&frame, MAX_BODY);
+        frame_resync(&frame);
+        drain(&frame, starts[i], strlen(starts[i]), &out);
+        assert_int_equal(out.len, 0);
+        drain(&frame, "Content-Length: 9\r\n\r\n{\"at\": 1}", 30, &out);
+        buf_add(&out, "", 0);
+        assert_string_equal(out.data, "{\"at\": 1}|");
+        frame_free(&frame);
+        buf_free(&out);
+    }
+}
+
+/* --- large bodies --- */
+
+enum { LARGE = 20000 };
+
+/* What came of a stream: 'M' and the length of a message, 'L' the length of a head, 'P' the sum of
+ * the parts behind it; `body` is all of it. */
+struct large_log {
+    struct buf shape, body;
+    size_t passing;
+};
+
+static void feed_large(struct frame *frame, const char *bytes, size_t len, bool pass,
+                       struct large_log *log)
+{
+    while (len) {
+        size_t used, body_len;
+        enum frame_status status = frame_feed(frame, bytes, len, &used);
+        const char *body = frame_body(frame, &body_len);
+        if (status == FRAME_MESSAGE || status == FRAME_LARGE) {
+            buf_printf(&log->shape, "%c%zu ", status == FRAME_LARGE ? 'L' : 'M', body_len);
+            if (status == FRAME_MESSAGE || pass)
+                buf_add(&log->body, body, body_len);
+        }
+        if (status == FRAME_LARGE && pass)
+            frame_pass(frame);
+        if (status == FRAME_PART) {
+            buf_add(&log->body, bytes, used);
+            log->passing += used;
+        }
+        if (log->passing && !frame_left(frame)) {
+            buf_printf(&log->shape, "P%zu ", log->passing);
+            log->passing = 0;
+        }
+        assert_int_not_equal(status, FRAME_ERROR);
+        bytes += used;
+        len -= used;
+    }
+}
+
+static void add_message(struct buf *stream, struct buf *bodies, size_t len)
+{
+    char header[FRAME_HEADER_ROOM];
+    char *body = mem_alloc(len + 1);
+    for (size_t i = 0; i < len; i++)
+        body[i] = (char)('a' + (i * 7 + len) % 26);
+    buf_add(stream, header, frame_header(header, len));
+    buf_add(stream, body, len);
+    buf_add(bodies, body, len);
+    free(body);
+}
+
+static void test_a_large_body_passes_in_parts(void **state)
+{
+    (void)state;
+    static const size_t pieces[] = {1, 2, 7, 4096, 16383, 16384, 16385, 16406, 20000, 1000000};
+    struct buf stream = {0}, bodies = {0};
+    add_message(&stream, &bodies, 5);
+    add_message(&stream, &bodies, LARGE);     /* the largest that is not large */
+    add_message(&stream, &bodies, LARGE + 1); /* above max_body, too */
+    add_message(&stream, &bodies, 0);
+    add_message(&stream, &bodies, 70000);
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        struct frame frame;
+        struct large_log log = {0};
+        frame_init(&frame, LARGE);
+        frame_set_large(&frame, LARGE);
+        for (size_t at = 0; at < stream.len; at += pieces[i]) {
+            size_t left = stream.len - at;
+            feed_large(&frame, stream.data + at, left < pieces[i] ? left : pieces[i], true, &log);
+            frame_trim(&frame); /* does no harm at any point */
+        }
+        assert_string_equal(log.shape.data, "M5 M20000 L16384 P3617 M0 L16384 P53616 ");
+        assert_int_equal(log.body.len, bodies.len);
+        assert_memory_equal(log.body.data, bodies.data, bodies.len);
+        assert_true(frame_idle(&frame));
+        assert_null(frame.header.data);
+        assert_null(frame.body.data);
+        frame_free(&frame);
+        buf_free(&log.shape);
+        buf_free(&log.body);
+    }
+    buf_free(&stream);
+    buf_free(&bodies);
+}
+
+static void test_a_large_body_can_be_collected(void **state)
+{
+    (void)state;
+    struct buf stream = {0}, bodies = {0};
+    struct frame frame;
+    struct large_log log = {0};
+    add_message(&stream, &bodies, 70000);
+    frame_init(&frame, 70000);
+    frame_set_large(&frame, LARGE);
+    feed_large(&frame, stream.data, stream.len, false, &log);
+    assert_string_equal(log.shape.data, "L16384 M70000 ");
+    assert_memory_equal(log.body.data, bodies.data, bodies.len);
+    frame_free(&frame);
+
+    size_t used;
+    frame_init(&frame, 69999);
+    frame_set_large(&frame, LARGE);
+    assert_int_equal(frame_feed(&frame, stream.data, stream.len, &used), FRAME_LARGE);
+    assert_int_equal(frame_feed(&frame, stream.data + used, stream.len - used, &used), FRAME_ERROR);
+    assert_non_null(strstr(frame_problem(&frame), "more than 69999 bytes"));
+    frame_free(&frame);
+    buf_free(&stream);
+    buf_free(&bodies);
+    buf_free(&log.shape);
+    buf_free(&log.body);
+}
+
+static void test_a_large_length_must_be_a_number(void **state)
+{
+    (void)state;
+    struct frame frame;
+    size_t used;
+    static const char header[] = "Content-Length: 99999999999999999999999\r\n\r\n";
+    frame_init(&frame, MAX_BODY);
+    frame_set_large(&frame, LARGE);
+    assert_int_equal(frame_feed(&frame, header, sizeof header - 1, &used), FRAME_ERROR);
+    frame_free(&frame);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -302,6 +500,11 @@ int main(void)
         cmocka_unit_test(test_a_promised_body_costs_no_memory),
         cmocka_unit_test(test_a_20_mb_body_in_pieces),
         cmocka_unit_test(test_header),
+        cmocka_unit_test(test_a_stream_can_start_anywhere),
+        cmocka_unit_test(test_a_stream_may_start_inside_a_header),
+        cmocka_unit_test(test_a_large_body_passes_in_parts),
+        cmocka_unit_test(test_a_large_body_can_be_collected),
+        cmocka_unit_test(test_a_large_length_must_be_a_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -194,6 +194,41 @@ static void test_a_stuck_request_costs_nothing(void **state)
     seqmap_destroy(&map);
 }
 
+static void test_a_map_goes_on_from_any_seq(void **state)
+{
+    (void)state;
+    struct seqmap *map = seqmap_create();
+    struct pending got = {0};
+    seqmap_start(map, 1001);
+    assert_int_equal(add(map, &one, 5).value, 1001);
+    assert_int_equal(seqmap_next(map).value, 1002);
+    assert_null(seqmap_find(map, (struct upstream_seq){1000}));
+    assert_int_equal(seqmap_find(map, (struct upstream_seq){1001})->client.value, 5);
+    assert_int_equal(seqmap_count(map), 1);
+    assert_true(seqmap_take(map, (struct upstream_seq){1001}, &got));
+    assert_null(seqmap_find(map, (struct upstream_seq){1001}));
+    seqmap_destroy(&map);
+}
+
+static void test_an_empty_map_has_no_memory(void **state)
+{
+    (void)state;
+    enum { MAPS = 100 };
+    struct seqmap *maps[MAPS];
+    struct pending got;
+    size_t before = memory_in_use();
+    for (size_t i = 0; i < MAPS; i++) {
+        maps[i] = seqmap_create();
+        for (int64_t n = 0; n < 20; n++)
+            add(maps[i], &one, n);
+        while (seqmap_take_oldest(maps[i], NULL, true, &got))
+            continue;
+    }
+    assert_true(memory_in_use() - before < (size_t)MAPS * 100);
+    for (size_t i = 0; i < MAPS; i++)
+        seqmap_destroy(&maps[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +239,8 @@ int main(void)
         cmocka_unit_test(test_a_long_command_is_cut),
         cmocka_unit_test(test_exactly_once_in_any_order),
         cmocka_unit_test(test_a_stuck_request_costs_nothing),
+        cmocka_unit_test(test_a_map_goes_on_from_any_seq),
+        cmocka_unit_test(test_an_empty_map_has_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

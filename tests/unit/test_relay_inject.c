@@ -10,7 +10,7 @@
 #include <string.h>
 
 static const struct inject_options all_options[] = {
-    {false, false}, {false, true}, {true, false}, {true, true}};
+    {.tune = false}, {.sub_process = true}, {.tune = true}, {.tune = true, .sub_process = true}};
 
 /* A row as the runner gets it: "('name',(3,0),". */
 static bool has_row(const char *expression, const struct injection *row)
@@ -62,7 +62,7 @@ static void rows_follow_the_options(void **state)
 /* By name, so that a row with the wrong condition shows. */
 static void named_rows(void **state)
 {
-    const struct inject_options plain = {false, false}, full = {true, true};
+    const struct inject_options plain = {.tune = false}, full = {.tune = true, .sub_process = true};
     char *without = inject_expression(&plain), *with = inject_expression(&full);
     (void)state;
     static const char *const always[] = {"'guard'", "'breakpoint'", "'postmortem'"};
@@ -150,6 +150,18 @@ static void sources_survive_their_quoting(void **state)
     free(expression);
 }
 
+static void only_tune_is_all_that_a_stranger_gets(void **state)
+{
+    (void)state;
+    const struct inject_options options = {.tune = true, .only_tune = true};
+    char *expression = inject_expression(&options);
+    size_t count;
+    const struct injection *rows = inject_table(&count);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(has_row(expression, &rows[i]), rows[i].when == INJECT_TUNE);
+    free(expression);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +170,7 @@ int main(void)
         cmocka_unit_test(named_rows),
         cmocka_unit_test(rows_are_whole),
         cmocka_unit_test(sources_survive_their_quoting),
+        cmocka_unit_test(only_tune_is_all_that_a_stranger_gets),
     };
     return cmocka_run_group_tests_name("inject", tests, NULL, NULL);
 }

@@ -180,7 +180,7 @@ def report(name, call):
 
 
 def main(wanted):
-    ray.init(address=os.environ.get("RAY_ADDRESS", "127.0.0.1:6379"), _node_ip_address="127.0.0.1")
+    ray.init(address=os.environ.get("RAY_ADDRESS", "127.0.0.1:6379"), _node_ip_address=os.environ.get("NODE_IP", "127.0.0.1"))
     print("READY", flush=True)
     calls, kept = {}, []
     for name in wanted:

@@ -1,4 +1,4 @@
-#include "cli/cluster_ask.h"
+#include "cli/origin_ask.h"
 
 #include "cli/terminal.h"
 
@@ -19,31 +19,30 @@ static void on_refreshed(void *arg, const struct err *err)
     refresh->done = true;
 }
 
-static int refresh_once(struct loop *loop, struct cluster *cluster, struct err *err)
+static int refresh_once(struct loop *loop, struct origin *origin, struct err *err)
 {
     struct refresh refresh = {0};
-    cluster_refresh(cluster, on_refreshed, &refresh);
+    origin_refresh(origin, on_refreshed, &refresh);
     loop_run_until(loop, &refresh.done, -1);
     if (refresh.err.code)
         *err = refresh.err;
     return refresh.err.code ? -1 : 0;
 }
 
-int cluster_ask(struct loop *loop, struct cluster *cluster,
-                bool (*enough)(void *arg, const struct pause_list *list), void *arg,
-                struct err *err)
+int origin_ask(struct loop *loop, struct origin *origin,
+               bool (*enough)(void *arg, const struct pause_list *list), void *arg, struct err *err)
 {
     const bool never = false;
     char text[600];
-    snprintf(text, sizeof text, "asking %s what is paused ...", cluster_address(cluster)->text);
+    snprintf(text, sizeof text, "asking %s what is paused ...", origin_name(origin));
     struct progress *progress = progress_start(text);
     int64_t patience_ms = enough ? CLUSTER_NAMES_BUSY_MS : CLUSTER_NAMES_MS;
     int64_t until = loop_now_us() + patience_ms * 1000;
-    int result = refresh_once(loop, cluster, err);
-    while (result == 0 && cluster_names_pending(cluster) && loop_now_us() < until &&
-           !(enough && enough(arg, cluster_pauses(cluster)))) {
+    int result = refresh_once(loop, origin, err);
+    while (result == 0 && origin_names_pending(origin) && loop_now_us() < until &&
+           !(enough && enough(arg, origin_pauses(origin)))) {
         loop_run_until(loop, &never, AGAIN_MS);
-        result = refresh_once(loop, cluster, err);
+        result = refresh_once(loop, origin, err);
     }
     progress_stop(&progress);
     return result;

@@ -1,0 +1,100 @@
+#include "cli/dap_replay.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* In the order in which a client says them. */
+static const struct {
+    const char *command;
+    bool by_source;
+} kept[] = {
+    {"initialize", false},
+    {"attach", false},
+    {"setBreakpoints", true},
+    {"setFunctionBreakpoints", false},
+    {"setDataBreakpoints", false},
+    {"setInstructionBreakpoints", false},
+    {"setExceptionBreakpoints", false},
+    {"configurationDone", false},
+};
+enum { KEPT = sizeof kept / sizeof *kept };
+
+static size_t rank_of(const char *command)
+{
+    size_t rank = 0;
+    while (rank < KEPT && !text_equal(kept[rank].command, command))
+        rank++;
+    return rank;
+}
+
+static char *source_of(const char *json, const struct envelope *envelope)
+{
+    struct span path;
+    if (!envelope->arguments.len || !scan_path(json, envelope->arguments, "source/path", &path))
+        return NULL;
+    return scan_string(json, path);
+}
+
+static struct replay_message *find(struct replay *replay, const char *command, const char *key)
+{
+    for (size_t i = 0; i < replay->count; i++)
+        if (text_equal(replay->messages[i].command, command) &&
+            text_equal(replay->messages[i].key, key))
+            return &replay->messages[i];
+    return NULL;
+}
+
+/* Makes room behind all that come before or with it. */
+static struct replay_message *insert(struct replay *replay, const char *command)
+{
+    size_t at = replay->count, rank = rank_of(command);
+    replay->messages = mem_resize(replay->messages, at + 1, sizeof *replay->messages);
+    while (at > 0 && rank_of(replay->messages[at - 1].command) > rank) {
+        replay->messages[at] = replay->messages[at - 1];
+        at--;
+    }
+    replay->count++;
+    struct replay_message *message = &replay->messages[at];
+    *message = (struct replay_message){0};
+    text_copy(message->command, sizeof message->command, command);
+    return message;
+}
+
+void replay_note(struct replay *replay, const char *json, size_t len,
+                 const struct envelope *envelope)
+{
+    size_t rank = rank_of(envelope->name);
+    if (envelope->kind != DAP_REQUEST || rank == KEPT)
+        return;
+    char *key = kept[rank].by_source ? source_of(json, envelope) : NULL;
+    struct replay_message *message = find(replay, envelope->name, key);
+    if (message) {
+        free(message->json);
+        free(key);
+    } else {
+        message = insert(replay, envelope->name);
+        message->key = key;
+    }
+    message->json = mem_string_n(json, len);
+    message->len = len;
+}
+
+bool replay_is_whole(const struct replay *replay)
+{
+    bool whole = replay->count >= 3 && text_equal(replay->messages[0].command, "initialize") &&
+                 text_equal(replay->messages[1].command, "attach");
+    return whole && text_equal(replay->messages[replay->count - 1].command, "configurationDone");
+}
+
+void replay_clear(struct replay *replay)
+{
+    for (size_t i = 0; i < replay->count; i++) {
+        free(replay->messages[i].key);
+        free(replay->messages[i].json);
+    }
+    free(replay->messages);
+    *replay = (struct replay){0};
+}

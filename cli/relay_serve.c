@@ -1,0 +1,216 @@
+/* `raydbg relay` at work. */
+#include "cli/command.h"
+#include "cli/relay_request.h"
+#include "cli/signals.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "relay/certificate.h"
+#include "relay/registration.h"
+#include "relay/relay.h"
+
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { KEEP_MS = 24 * 3600 * 1000 };
+
+static void on_signal(void *arg)
+{
+    loop_stop(arg);
+}
+
+static const char *protocols(const struct listener_options *options)
+{
+    return options->tls_cert ? "WebSocket and HTTP over TLS" : "DAP, WebSocket, HTTP";
+}
+
+static void say_ready(const struct relay *relay, const struct relay_options *options,
+                      const struct cluster *cluster)
+{
+    const char *address;
+    for (size_t i = 0; (address = relay_address(relay, i)); i++)
+        fprintf(stderr, "raydbg relay listens on %s (%s)\n", address,
+                protocols(&options->listener));
+    if (cluster)
+        fprintf(stderr, "cluster %s; raydbg list, attach and dap find this relay by themselves\n",
+                cluster_address(cluster)->text);
+    size_t taken = relay_taken_over(relay);
+    if (taken)
+        fprintf(stderr, "took over %zu held pause%s of the relay before\n", taken,
+                taken == 1 ? "" : "s");
+    fputs("ready\n", stderr);
+}
+
+/* Clients find the relay by this. */
+static struct registration *register_relay(const struct relay *relay,
+                                           const struct relay_options *options,
+                                           struct cluster *cluster)
+{
+    enum { MOST = OPTION_LIST_MAX };
+    const char *addresses[MOST];
+    char fingerprint[CERTIFICATE_FINGERPRINT_SIZE] = "";
+    struct err err;
+    struct registration_facts facts = {
+        .cluster = cluster ? cluster_address(cluster)->text : NULL,
+        .addresses = addresses,
+        .tls = options->listener.tls_cert != NULL,
+    };
+    while (facts.address_count < MOST &&
+           (addresses[facts.address_count] = relay_address(relay, facts.address_count)))
+        facts.address_count++;
+    if (facts.tls && certificate_fingerprint(options->listener.tls_cert, fingerprint, &err) == 0)
+        facts.fingerprint = fingerprint;
+    return registration_start(options->listener.loop, cluster, &facts);
+}
+
+static int serve(const struct relay_options *options, struct cluster *cluster)
+{
+    struct err err;
+    struct loop *loop = options->listener.loop;
+    struct signals *signals = signals_start(loop, on_signal, loop);
+    struct relay *relay = relay_create(options, &err);
+    if (!relay) {
+        signals_stop(&signals);
+        return command_fail(&err);
+    }
+    struct registration *registration = register_relay(relay, options, cluster);
+    say_ready(relay, options, cluster);
+    loop_run(loop);
+    registration_stop(&registration);
+    relay_destroy(&relay);
+    signals_stop(&signals);
+    return ERR_NONE;
+}
+
+static bool has_ipv6(void)
+{
+    struct sockaddr_in6 address = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool has = fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0;
+    if (fd >= 0)
+        close(fd);
+    return has;
+}
+
+static size_t count(const char *const *list)
+{
+    size_t n = 0;
+    while (list[n])
+        n++;
+    return n;
+}
+
+const char *const *relay_request_addresses(const struct relay_request *request, size_t *n)
+{
+    static const char *const local[] = {"127.0.0.1:4713", "[::1]:4713"};
+    if (request->listen[0]) {
+        *n = count(request->listen);
+        return request->listen;
+    }
+    *n = has_ipv6() ? 2 : 1;
+    return local;
+}
+
+static struct cluster *open_cluster(struct loop *loop, const struct relay_request *request,
+                                    struct err *err)
+{
+    struct address address;
+    if (address_find(&address, request->address, err) != 0)
+        return NULL;
+    return cluster_create(loop, &address, err);
+}
+
+/* What happens to the held pauses now that the relay ends. */
+static void leave_keeper(struct keeper **keeper, const struct relay_request *request)
+{
+    int pid = *keeper ? keeper_pid(*keeper) : 0;
+    size_t held = *keeper ? keeper_leave(keeper) : 0;
+    if (held)
+        fprintf(stderr,
+                "%zu %s: process %d keeps the connection%s for %s\n"
+                "  raydbg relay takes over again; to let them go, end that process\n",
+                held, held == 1 ? "task stays held" : "tasks stay held", pid, held == 1 ? "" : "s",
+                request->max_hold ? request->max_hold : "24 h");
+}
+
+static int run(const struct relay_request *request, const struct auth *auth, struct keeper *keeper)
+{
+    size_t addresses;
+    struct err err;
+    struct loop *loop = loop_create(true, &err);
+    if (!loop)
+        return command_fail(&err);
+    struct cluster *cluster = open_cluster(loop, request, &err);
+    if (!cluster && (request->address || !request->allow_connect)) {
+        loop_destroy(&loop);
+        return command_fail(&err);
+    }
+    struct relay_options options = {
+        .listener =
+            {
+                .loop = loop,
+                .auth = auth,
+                .addresses = relay_request_addresses(request, &addresses),
+                .tls_cert = request->tls_cert,
+                .tls_key = request->tls_key,
+                .tls_client_ca = request->tls_client_ca,
+                .origins = request->origins,
+                .origin_count = count(request->origins),
+                .hosts = request->hosts,
+                .host_count = count(request->hosts),
+                .max_connections = (size_t)request->sessions,
+                .max_per_address = (size_t)request->per_address,
+                .max_body = (size_t)request->body,
+            },
+        .cluster = cluster,
+        .keeper = keeper,
+        .hold = request->hold_when,
+        .max_hold_ms = request->max_hold_ms,
+        .tune = request->tune,
+        .kill = request->kill,
+        .allow_connect = request->allow_connect,
+    };
+    options.listener.address_count = addresses;
+    char *log = request->audit_log ? NULL : auth_state_path("audit.log");
+    options.audit_log = request->audit_log ? request->audit_log : log;
+    int code = serve(&options, cluster);
+    free(log);
+    cluster_destroy(&cluster);
+    loop_destroy(&loop);
+    return code;
+}
+
+/* Before anything that starts a thread. */
+static int start_keeper(const struct relay_request *request, struct keeper **keeper,
+                        struct err *err)
+{
+    if (request->hold_when == HUB_NEVER)
+        return 0;
+    if (auth_make_state_directory(err) != 0)
+        return -1;
+    char *name = mem_format("keeper-%s.sock", request->name);
+    char *path = auth_state_path(name);
+    *keeper = keeper_start(path, request->max_hold_ms ? request->max_hold_ms : KEEP_MS,
+                           request->upgrade, err);
+    free(path);
+    free(name);
+    return *keeper ? 0 : -1;
+}
+
+int relay_serve(const struct relay_request *request)
+{
+    struct err err;
+    struct auth_options options = {request->token_file, request->observer_token_file};
+    struct auth *auth = request->token ? auth_create_open() : auth_create(&options, &err);
+    if (!auth)
+        return command_fail(&err);
+    struct keeper *keeper = NULL;
+    int code =
+        start_keeper(request, &keeper, &err) == 0 ? run(request, auth, keeper) : command_fail(&err);
+    leave_keeper(&keeper, request);
+    auth_destroy(&auth);
+    return code;
+}

@@ -1,0 +1,52 @@
+#include "cli/signals.h"
+
+#include "base/mem.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+struct signals {
+    int fd;
+    struct watch *watch;
+    loop_fn fn;
+    void *arg;
+};
+
+static void on_readable(void *arg)
+{
+    struct signals *signals = arg;
+    struct signalfd_siginfo info;
+    while (read(signals->fd, &info, sizeof info) == sizeof info)
+        ;
+    signals->fn(signals->arg);
+}
+
+struct signals *signals_start(struct loop *loop, loop_fn fn, void *arg)
+{
+    struct signals *signals = mem_alloc(sizeof *signals);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    *signals = (struct signals){
+        .fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
+        .fn = fn,
+        .arg = arg,
+    };
+    signals->watch = watch_start(loop, signals->fd, on_readable, signals);
+    return signals;
+}
+
+void signals_stop(struct signals **signals)
+{
+    struct signals *it = *signals;
+    if (!it)
+        return;
+    *signals = NULL;
+    watch_stop(&it->watch);
+    close(it->fd);
+    free(it);
+}

@@ -1,0 +1,88 @@
+#include "relay/hub_snapshot.h"
+
+#include "base/mem.h"
+#include "dap/scan.h"
+#include "relay/pause_json.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { VERSION = 1 };
+
+static void put_json(struct buf *out, const char *name, const char *json)
+{
+    buf_printf(out, ",\"%s\":", name);
+    buf_add_string(out, json ? json : "null");
+}
+
+void hub_snapshot_write(const struct hub_snapshot *snapshot, struct buf *out)
+{
+    buf_printf(out, "{\"version\":%d,\"generation\":%" PRId64 ",\"held_since\":%" PRId64, VERSION,
+               snapshot->generation, snapshot->held_since_ms);
+    buf_printf(out, ",\"kept\":%s,\"torn\":%s,\"pause\":", snapshot->kept ? "true" : "false",
+               snapshot->torn ? "true" : "false");
+    pause_json(&snapshot->pause, out);
+    put_json(out, "capabilities", snapshot->capabilities);
+    put_json(out, "events", snapshot->events);
+    put_json(out, "clearing", snapshot->clearing);
+    put_json(out, "attach", snapshot->attach);
+    put_json(out, "initialize", snapshot->initialize);
+    buf_add_string(out, "}");
+}
+
+static bool get_integer(const char *text, struct span all, const char *name, int64_t *out)
+{
+    struct span value;
+    return scan_find(text, all, name, &value) && scan_integer(text, value, out);
+}
+
+static bool get_flag(const char *text, struct span all, const char *name, bool *out)
+{
+    struct span value;
+    return scan_find(text, all, name, &value) && scan_boolean(text, value, out);
+}
+
+static bool get_json(const char *text, struct span all, const char *name, char **out)
+{
+    struct span value;
+    if (!scan_find(text, all, name, &value))
+        return false;
+    *out = mem_string_n(text + value.at, value.len);
+    return true;
+}
+
+bool hub_snapshot_read(struct hub_snapshot *out, const char *text, size_t len)
+{
+    struct scan scan;
+    struct span all, pause;
+    int64_t version;
+    *out = (struct hub_snapshot){0};
+    scan_init(&scan, text, len);
+    if (!scan_value(&scan, &all) || !get_integer(text, all, "version", &version) ||
+        version != VERSION)
+        return false;
+    bool good =
+        scan_find(text, all, "pause", &pause) && pause_json_read(&out->pause, text, pause) &&
+        get_integer(text, all, "generation", &out->generation) &&
+        get_integer(text, all, "held_since", &out->held_since_ms) &&
+        get_flag(text, all, "kept", &out->kept) && get_flag(text, all, "torn", &out->torn) &&
+        get_json(text, all, "capabilities", &out->capabilities) &&
+        get_json(text, all, "events", &out->events) &&
+        get_json(text, all, "clearing", &out->clearing) &&
+        get_json(text, all, "attach", &out->attach) &&
+        get_json(text, all, "initialize", &out->initialize);
+    if (!good)
+        hub_snapshot_clear(out);
+    return good;
+}
+
+void hub_snapshot_clear(struct hub_snapshot *snapshot)
+{
+    pause_clear(&snapshot->pause);
+    free(snapshot->capabilities);
+    free(snapshot->events);
+    free(snapshot->clearing);
+    free(snapshot->attach);
+    free(snapshot->initialize);
+    *snapshot = (struct hub_snapshot){0};
+}

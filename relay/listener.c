@@ -1,0 +1,453 @@
+#include "relay/listener.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "relay/certificate.h"
+#include "relay/conn.h"
+#include "relay/wire.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Connections that are accepted at once, before the others get their turn. */
+enum { ACCEPT_BATCH = 64 };
+/* Connections over a limit that are kept to be told so; those beyond are closed without a word. */
+enum { REFUSED_AT_ONCE = 256 };
+enum { WITHOUT_FDS_MS = 100 };
+/* What libwebsockets reads at once of a WebSocket; each open one has a buffer of this size. */
+enum { WEBSOCKET_READ = 1024 };
+
+static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
+                    size_t len);
+
+/* A size of one write is said so that it is not that of one read. */
+#define PROTOCOL(protocol)                                                                         \
+    {                                                                                              \
+        .name = (protocol), .callback = on_event, .rx_buffer_size = WEBSOCKET_READ,                \
+        .tx_packet_size = CONN_PIECE + LWS_PRE                                                     \
+    }
+
+/* The first is for what is no WebSocket (yet). */
+static const struct lws_protocols protocols[] = {
+    PROTOCOL("raydbg-http"), PROTOCOL("dap"), PROTOCOL("raydbg.events"), {0}};
+
+/* --- the list of connections --- */
+
+static void start_deadline(struct listener *listener);
+
+static void link_conn(struct listener *listener, struct conn *conn)
+{
+    conn->next = listener->conns;
+    if (conn->next)
+        conn->next->prev = conn;
+    listener->conns = conn;
+    conn->stranger_prev = listener->strangers_last;
+    *(conn->stranger_prev ? &conn->stranger_prev->stranger_next : &listener->strangers_first) =
+        conn;
+    listener->strangers_last = conn;
+    conn->stranger = true;
+}
+
+void conn_free(struct conn *conn)
+{
+    struct listener *listener = conn->listener;
+    conn_known(conn, conn->role);
+    *(conn->prev ? &conn->prev->next : &listener->conns) = conn->next;
+    if (conn->next)
+        conn->next->prev = conn->prev;
+    if (conn->counted)
+        listener->count--;
+    else
+        listener->refused_count--;
+    if (conn->call)
+        http_call_gone(conn->call);
+    conn_first_end(conn);
+    timer_cancel(&conn->resume);
+    conn_drop_frame(conn);
+    buf_free(&conn->in);
+    buf_free(&conn->queue);
+    conn_gone(conn);
+    free(conn);
+}
+
+/* --- the time for strangers --- */
+
+/* A request whose header has not come whole cannot be answered by libwebsockets. */
+static void end_stranger(struct conn *conn)
+{
+    bool can_answer = conn->state != CONN_HTTP || conn->call;
+    conn_known(conn, AUTH_NONE); /* it has had its time, and is counted no more */
+    if (can_answer)
+        conn_refuse(conn, REFUSAL_SLOW);
+    else if (!conn->answered)
+        lws_set_timeout(conn->wsi, PENDING_TIMEOUT_USER_REASON_BASE, LWS_TO_KILL_ASYNC);
+}
+
+static void on_deadline(void *arg)
+{
+    struct listener *listener = arg;
+    int64_t until = loop_now_us() - listener->options.first_ms * 1000;
+    listener->deadline = NULL;
+    while (listener->strangers_first && listener->strangers_first->since_us <= until)
+        end_stranger(listener->strangers_first);
+    start_deadline(listener);
+}
+
+static void start_deadline(struct listener *listener)
+{
+    if (listener->deadline || !listener->strangers_first)
+        return;
+    int64_t left_us =
+        listener->strangers_first->since_us + listener->options.first_ms * 1000 - loop_now_us();
+    listener->deadline = timer_start(listener->options.loop, left_us > 0 ? left_us / 1000 + 1 : 0,
+                                     on_deadline, listener);
+}
+
+/* --- accepting --- */
+
+static enum refusal limit_hit(struct listener *listener, struct conn *conn)
+{
+    size_t strangers = strangers_add(&listener->strangers, conn->address);
+    if (listener->count >= listener->options.max_connections)
+        return REFUSAL_CONNECTIONS;
+    return strangers > listener->options.max_per_address ? REFUSAL_ADDRESS : REFUSAL_NONE;
+}
+
+bool listener_adopt(struct conn *conn, bool http)
+{
+    struct listener *listener = conn->listener;
+    lws_sock_file_fd_type descriptor = {.sockfd = conn->fd};
+    lws_adoption_type type = LWS_ADOPT_SOCKET;
+    if (http)
+        type |= LWS_ADOPT_HTTP;
+    if (conn->tls)
+        type |= LWS_ADOPT_ALLOW_SSL;
+    conn->fd = -1; /* closed with the wsi, or by the attempt to make one */
+    listener->adopting = conn;
+    lws_adopt_descriptor_vhost(conn->tls ? listener->secure : listener->plain, type, descriptor,
+                               http ? NULL : protocols[0].name, NULL);
+    if (!listener->adopting)
+        return true;
+    listener->adopting = NULL; /* it has not come so far as to say hello: nobody else frees it */
+    conn_free(conn);
+    return false;
+}
+
+/* The kernel gives a TLS client to us when its first bytes are there (TCP_DEFER_ACCEPT): plain ones
+ * are worth an answer that can be read. */
+static bool speaks_plain(int fd)
+{
+    unsigned char first;
+    return recv(fd, &first, 1, MSG_PEEK | MSG_DONTWAIT) == 1 && first >= ' ' && first <= '~';
+}
+
+static void welcome(struct conn *conn)
+{
+    bool secure = conn->listener->secure && !conn_port(conn)->is_unix;
+    conn->tls = secure && !speaks_plain(conn->fd);
+    if (conn->tls) {
+        conn->state = CONN_HTTP;
+        listener_adopt(conn, true);
+        return;
+    }
+    if (secure && !conn->refusal)
+        conn->refusal = REFUSAL_PLAIN;
+    conn_first_look(conn);
+}
+
+/* Without a free fd a connection can't even be accepted to be closed, and the kernel goes on to
+ * report it: accepting rests. */
+static void resume_accepting(void *arg);
+
+static void rest(struct listener *listener, int problem)
+{
+    log_warn("no more connections can be accepted: %s", strerror(problem));
+    for (size_t i = 0; i < listener->ports.count; i++)
+        watch_stop(&listener->watches[i]);
+    if (!listener->pause)
+        listener->pause =
+            timer_start(listener->options.loop, WITHOUT_FDS_MS, resume_accepting, listener);
+}
+
+/* False if there is no more to accept now. */
+static bool accept_one(struct listener *listener, size_t index)
+{
+    struct conn *conn = mem_alloc(sizeof *conn);
+    conn->fd =
+        port_accept(&listener->ports.items[index], conn->peer, sizeof conn->peer, conn->address);
+    if (conn->fd < 0) {
+        int problem = errno;
+        free(conn);
+        if (problem == EMFILE || problem == ENFILE || problem == ENOBUFS || problem == ENOMEM)
+            rest(listener, problem);
+        return problem == ECONNABORTED || problem == EINTR;
+    }
+    conn->listener = listener;
+    conn->port = (uint16_t)index;
+    conn->since_us = loop_now_us();
+    conn->refusal = limit_hit(listener, conn);
+    conn->counted = !conn->refusal;
+    if (conn->refusal && listener->refused_count >= REFUSED_AT_ONCE) {
+        strangers_drop(&listener->strangers, conn->address);
+        close(conn->fd);
+        free(conn);
+        return true;
+    }
+    link_conn(listener, conn);
+    if (conn->counted)
+        listener->count++;
+    else
+        listener->refused_count++;
+    start_deadline(listener);
+    welcome(conn);
+    return true;
+}
+
+/* Which port it is that has somebody is as quickly tried as kept. */
+static void on_acceptable(void *arg)
+{
+    struct listener *listener = arg;
+    for (size_t i = 0; i < listener->ports.count; i++)
+        for (int n = 0; n < ACCEPT_BATCH && accept_one(listener, i); n++)
+            continue;
+}
+
+static void start_accepting(struct listener *listener)
+{
+    for (size_t i = 0; i < listener->ports.count; i++)
+        listener->watches[i] = watch_start(listener->options.loop, listener->ports.items[i].fd,
+                                           on_acceptable, listener);
+}
+
+static void resume_accepting(void *arg)
+{
+    struct listener *listener = arg;
+    listener->pause = NULL;
+    start_accepting(listener);
+}
+
+/* --- libwebsockets --- */
+
+static struct conn *conn_of(struct lws *wsi, enum lws_callback_reasons reason)
+{
+    struct conn *conn = lws_get_opaque_user_data(wsi);
+    if (conn ||
+        (reason != LWS_CALLBACK_RAW_ADOPT && reason != LWS_CALLBACK_SERVER_NEW_CLIENT_INSTANTIATED))
+        return conn;
+    struct listener *listener = lws_vhost_user(lws_get_vhost(wsi));
+    conn = listener->adopting;
+    listener->adopting = NULL;
+    if (conn) {
+        conn->wsi = wsi;
+        lws_set_opaque_user_data(wsi, conn);
+    }
+    return conn;
+}
+
+static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
+                    size_t len)
+{
+    (void)user;
+    /* What this gives counts, and not what OpenSSL has found, which is `len`. The wsi is no real
+     * one.
+     */
+    if (reason == LWS_CALLBACK_OPENSSL_PERFORM_CLIENT_CERT_VERIFICATION)
+        return len ? 0 : 1;
+    struct conn *conn = wsi ? conn_of(wsi, reason) : NULL;
+    if (!conn)
+        return 0;
+    if (reason == LWS_CALLBACK_WSI_DESTROY) { /* the last, and the only one that always comes */
+        conn->wsi = NULL;
+        conn_free(conn);
+        return 0;
+    }
+    if (conn->state == CONN_FIRST || conn->state == CONN_DAP)
+        return conn_raw(conn, wsi, reason, in, len);
+    return conn_http(conn, wsi, reason, in, len);
+}
+
+static struct lws_vhost *create_vhost(struct listener *listener, bool secure)
+{
+    const struct listener_options *options = &listener->options;
+    struct lws_context_creation_info info = {
+        .port = CONTEXT_PORT_NO_LISTEN_SERVER,
+        .protocols = protocols,
+        .vhost_name = secure ? "raydbg-secure" : "raydbg-plain",
+        .user = listener,
+        .alpn = "http/1.1",
+        .timeout_secs_ah_idle = (unsigned)(options->first_ms / 1000 + 2),
+    };
+    if (secure) {
+        info.options = LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT;
+        info.ssl_cert_filepath = options->tls_cert;
+        info.ssl_private_key_filepath = options->tls_key;
+        info.ssl_ca_filepath = options->tls_client_ca;
+        info.ssl_options_set = SSL_OP_NO_TLSv1 | SSL_OP_NO_TLSv1_1 | SSL_OP_NO_COMPRESSION;
+        if (options->tls_client_ca)
+            info.options |= LWS_SERVER_OPTION_REQUIRE_VALID_OPENSSL_CLIENT_CERT;
+    }
+    return lws_create_vhost(loop_context(options->loop), &info);
+}
+
+static int create_vhosts(struct listener *listener, struct err *err)
+{
+    listener->plain = create_vhost(listener, false);
+    if (listener->options.tls_cert)
+        listener->secure = create_vhost(listener, true);
+    if (listener->plain && (listener->secure || !listener->options.tls_cert))
+        return 0;
+    err_set(err, ERR_FAILED, "the relay cannot serve connections");
+    return err_hint(err, "RAYDBG_LOG=debug tells what libwebsockets says");
+}
+
+/* --- life --- */
+
+static const char *const *copy(const char *const *items, size_t count)
+{
+    const char **copies = mem_array(count, sizeof *copies);
+    for (size_t i = 0; i < count; i++)
+        copies[i] = mem_string(items[i]);
+    return copies;
+}
+
+static void free_copy(const char *const *items, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free((void *)(uintptr_t)items[i]);
+    free((void *)(uintptr_t)items);
+}
+
+static void take_options(struct listener *listener, const struct listener_options *options)
+{
+    struct listener_options *own = &listener->options;
+    *own = *options;
+    own->addresses = copy(options->addresses, options->address_count);
+    own->origins = copy(options->origins, options->origin_count);
+    own->hosts = copy(options->hosts, options->host_count);
+    own->max_connections = own->max_connections ? own->max_connections : 10000;
+    own->max_per_address = own->max_per_address ? own->max_per_address : 1000;
+    own->max_body = own->max_body ? own->max_body : 4 * 1024 * 1024;
+    own->max_unauthenticated = own->max_unauthenticated ? own->max_unauthenticated : 64 * 1024;
+    own->first_ms = own->first_ms ? own->first_ms : 10000;
+}
+
+static int check_tls(const struct listener_options *options, struct err *err)
+{
+    if (!options->tls_cert && !options->tls_key && !options->tls_client_ca)
+        return 0;
+    if (!options->tls_cert || !options->tls_key) {
+        err_set(err, ERR_USAGE, "TLS needs a certificate and its key");
+        return err_hint(err,
+                        "give --tls-cert and --tls-key; raydbg relay --make-cert makes a pair");
+    }
+    return certificate_check(options->tls_cert, options->tls_key, options->tls_client_ca, err);
+}
+
+static int check_port(const struct listener *listener, const struct port *port, struct err *err)
+{
+    if (port->loopback)
+        return 0;
+    if (!listener->options.tls_cert) {
+        err_set(err, ERR_USAGE, "%s is not loopback, and there is no TLS", port->text);
+        err_why(err, "everybody on the way could read the token");
+        return err_hint(err, "--tls-cert F --tls-key F (raydbg relay --make-cert makes a pair)");
+    }
+    if (auth_is_open(listener->options.auth)) {
+        err_set(err, ERR_USAGE, "%s is not loopback, and there is no token", port->text);
+        err_why(err, "everybody who can reach it could run code in every paused task");
+        return err_hint(err, "--token none is for loopback and unix sockets");
+    }
+    return 0;
+}
+
+static int listen_all(struct listener *listener, struct err *err)
+{
+    struct listener_options *options = &listener->options;
+    for (size_t i = 0; i < options->address_count; i++)
+        if (port_listen(&listener->ports, options->addresses[i], err) != 0)
+            return -1;
+    for (size_t i = 0; i < listener->ports.count; i++) {
+        struct port *port = &listener->ports.items[i];
+        if (check_port(listener, port, err) != 0)
+            return -1;
+        if (options->tls_cert && !port->is_unix)
+            port_defer(port, (int)(options->first_ms / 1000 + 1));
+    }
+    if (listener->ports.count)
+        return 0;
+    return err_set(err, ERR_USAGE, "the relay has no address to listen on");
+}
+
+struct listener *listener_create(const struct listener_options *options,
+                                 const struct listener_ops *ops, void *arg, struct err *err)
+{
+    struct listener *listener = mem_alloc(sizeof *listener);
+    listener->ops = ops;
+    listener->arg = arg;
+    take_options(listener, options);
+    if (check_tls(&listener->options, err) != 0 || listen_all(listener, err) != 0 ||
+        create_vhosts(listener, err) != 0) {
+        listener_destroy(&listener);
+        return NULL;
+    }
+    listener->watches = mem_array(listener->ports.count, sizeof *listener->watches);
+    start_accepting(listener);
+    return listener;
+}
+
+static void drop_all(struct listener *listener)
+{
+    while (listener->conns) {
+        struct conn *conn = listener->conns;
+        if (conn->wsi) {
+            lws_set_opaque_user_data(conn->wsi, NULL);
+            lws_set_timeout(conn->wsi, PENDING_TIMEOUT_USER_REASON_BASE, LWS_TO_KILL_ASYNC);
+        }
+        conn->wsi = NULL;
+        conn->closing = true;
+        conn_free(conn);
+    }
+}
+
+void listener_destroy(struct listener **listener)
+{
+    struct listener *it = *listener;
+    if (!it)
+        return;
+    *listener = NULL;
+    if (it->watches)
+        for (size_t i = 0; i < it->ports.count; i++)
+            watch_stop(&it->watches[i]);
+    drop_all(it);
+    timer_cancel(&it->deadline);
+    timer_cancel(&it->pause);
+    if (it->secure)
+        lws_vhost_destroy(it->secure);
+    if (it->plain)
+        lws_vhost_destroy(it->plain);
+    port_list_close(&it->ports);
+    free_copy(it->options.addresses, it->options.address_count);
+    free_copy(it->options.origins, it->options.origin_count);
+    free_copy(it->options.hosts, it->options.host_count);
+    free(it->watches);
+    free(it);
+}
+
+const char *listener_address(const struct listener *listener, size_t n)
+{
+    return n < listener->ports.count ? listener->ports.items[n].text : NULL;
+}
+
+bool listener_is_tls(const struct listener *listener)
+{
+    return listener->secure != NULL;
+}
+
+size_t listener_connections(const struct listener *listener)
+{
+    return listener->count;
+}

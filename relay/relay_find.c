@@ -1,0 +1,197 @@
+#include "relay/relay_find.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "relay/auth.h"
+#include "relay/registration.h"
+#include "relay/source.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { CLUSTER_MS = 1000 };
+
+/* --- what goes with an address --- */
+
+static int add_wish(struct relay_address *out, const struct relay_wish *wish, struct err *err)
+{
+    if (wish->ca)
+        out->ca = mem_string(wish->ca);
+    if (wish->fingerprint) {
+        free(out->fingerprint);
+        out->fingerprint = mem_string(wish->fingerprint);
+    } else if (wish->ca) { /* said here: it counts more than what the relay says of itself */
+        free(out->fingerprint);
+        out->fingerprint = NULL;
+    }
+    out->cert = mem_string(wish->cert);
+    out->key = mem_string(wish->key);
+    char pin[TRUST_FINGERPRINT_ROOM];
+    if (wish->fingerprint && !trust_fingerprint_parse(wish->fingerprint, pin)) {
+        err_set(err, ERR_USAGE, "--relay-fingerprint '%s' is no fingerprint", wish->fingerprint);
+        return err_why(err, "it is SHA256: and 64 hex digits, with colons between or without");
+    }
+    if (!wish->cert != !wish->key)
+        return err_set(err, ERR_USAGE, "--relay-cert and --relay-key go together");
+    return auth_client_token(wish->token_file, &out->token, err);
+}
+
+/* Why not to use an address that a relay says of itself, or NULL. */
+static const char *unfit(const struct relay_address *address, bool same_host)
+{
+    bool local = address->is_unix || relay_address_is_loopback(address->host);
+    if (local && !same_host)
+        return "it is for its own machine";
+    if (address->is_unix && access(address->host, R_OK | W_OK) != 0)
+        return "its socket is not there, or not for this user";
+    return local || address->tls ? NULL : "it speaks no TLS";
+}
+
+/* The first address that fits, those for this machine first. */
+static bool choose(struct relay_address *out, const struct registration_entry *entry)
+{
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    bool same_host = text_equal(host, entry->host_name);
+    for (int local = 1; local >= 0; local--) {
+        for (size_t i = 0; i < entry->address_count; i++) {
+            const char *text = entry->addresses[i];
+            char *url = text_starts(text, "unix:")
+                            ? mem_string(text)
+                            : mem_format("%s%s", entry->tls ? "https://" : "http://", text);
+            bool parsed = relay_address_parse(out, url, NULL) == 0;
+            free(url);
+            if (!parsed)
+                continue;
+            const char *why = unfit(out, same_host);
+            bool near = out->is_unix || relay_address_is_loopback(out->host);
+            if (!why && near == (local == 1)) {
+                out->fingerprint = mem_string(entry->fingerprint);
+                return true;
+            }
+            log_debug("the relay's address %s is passed over: %s", text, why ? why : "a later one");
+            relay_address_clear(out);
+        }
+    }
+    return false;
+}
+
+/* --- here --- */
+
+int relay_find_here(struct relay_address *out, enum relay_found *found,
+                    const struct relay_wish *wish, const char *cluster, struct err *err)
+{
+    struct registration_entry entry;
+    const char *given = wish->address ? wish->address : getenv("RAYDBG_RELAY");
+    *out = (struct relay_address){0};
+    *found = RELAY_NONE;
+    if (!wish->wanted)
+        return wish->address
+                   ? err_set(err, ERR_USAGE, "--relay and --no-relay contradict each other")
+                   : 0;
+    if (!text_empty(given)) {
+        if (relay_address_parse(out, given, err) != 0)
+            return -1;
+        *found = RELAY_GIVEN;
+    } else if (registration_find_local(&entry, cluster)) {
+        *found = choose(out, &entry) ? RELAY_FOUND : RELAY_NONE;
+        registration_entry_clear(&entry);
+    }
+    if (*found == RELAY_NONE || add_wish(out, wish, err) == 0)
+        return 0;
+    relay_address_clear(out);
+    return -1;
+}
+
+/* --- in the cluster --- */
+
+struct search {
+    bool done, found;
+    int64_t newest;
+    struct relay_address relay;
+};
+
+static int64_t wall_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void consider(struct search *search, const struct registration_entry *entry)
+{
+    struct relay_address relay;
+    int64_t age = wall_ms() - entry->refreshed_ms;
+    /* One from the future comes from a clock that is ahead. */
+    if (age > REGISTRATION_STALE_MS || (search->found && entry->started_ms <= search->newest) ||
+        !choose(&relay, entry))
+        return;
+    if (search->found)
+        relay_address_clear(&search->relay);
+    search->relay = relay;
+    search->newest = entry->started_ms;
+    search->found = true;
+}
+
+static void on_entries(void *arg, const struct err *err, const struct gcs_kv *entries, size_t count)
+{
+    struct search *search = arg;
+    struct registration_entry entry;
+    search->done = true;
+    if (err)
+        log_info("the cluster does not say whether it has a relay: %s", err->what);
+    for (size_t i = 0; i < count; i++) {
+        if (!registration_parse(&entry, entries[i].value, entries[i].len))
+            continue;
+        consider(search, &entry);
+        registration_entry_clear(&entry);
+    }
+}
+
+bool relay_find_in_cluster(struct relay_address *out, struct loop *loop,
+                           const struct relay_wish *wish, const struct address *cluster)
+{
+    struct search search = {0};
+    struct err err;
+    if (cluster->kind != ADDRESS_GCS)
+        return false;
+    struct source *source = source_create(loop, cluster, &err);
+    if (!source)
+        return false;
+    source_kv_get_all(source, REGISTRATION_SPACE, REGISTRATION_PREFIX, on_entries, &search);
+    loop_run_until(loop, &search.done, CLUSTER_MS);
+    source_destroy(&source);
+    if (!search.found)
+        return false;
+    if (add_wish(&search.relay, wish, &err) != 0) {
+        log_warn("the relay is not used: %s", err.what);
+        relay_address_clear(&search.relay);
+        return false;
+    }
+    *out = search.relay;
+    return true;
+}
+
+/* --- does it live? --- */
+
+struct probe {
+    bool done, good;
+};
+
+static void on_health(void *arg, const struct http_reply *reply)
+{
+    struct probe *probe = arg;
+    probe->done = true;
+    probe->good = reply->result == HTTP_ANSWERED && reply->status == 200;
+}
+
+bool relay_answers(const struct relay_address *relay, struct loop *loop, int64_t ms)
+{
+    struct probe probe = {0};
+    relay_address_request(relay, loop, "GET", "/healthz", ms, on_health, &probe);
+    loop_run_until(loop, &probe.done, -1);
+    return probe.good;
+}

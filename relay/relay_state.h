@@ -1,0 +1,100 @@
+/* The relay's inside, for the files that make it up: relay.c (life, clients), relay_watch.c (the
+ * cluster and who follows it), relay_api.c (HTTP). */
+#ifndef RAYDBG_RELAY_RELAY_STATE_H
+#define RAYDBG_RELAY_RELAY_STATE_H
+
+#include "base/buf.h"
+#include "relay/audit.h"
+#include "relay/relay.h"
+#include "relay/session.h"
+
+/* One DAP client. */
+struct relay_client {
+    struct relay_client *next;
+    struct relay *relay;
+    struct conn *conn; /* NULL once it is closed */
+    struct session *session;
+    enum auth_role role;
+    int64_t number;
+    int64_t since_ms; /* epoch */
+    char *peer;
+    bool ended;  /* the session needs nothing more */
+    bool halted; /* it reads too slowly */
+    bool dropped;
+};
+
+/* One reader of /events. */
+struct follower {
+    struct follower *next;
+    struct relay *relay;
+    struct conn *conn;
+    bool greeted;
+    bool dropped;
+};
+
+/* A pause as the followers were told it. */
+struct told {
+    char *id;
+    char *json;
+};
+
+/* Somebody who waits for a fresh look at the cluster. */
+struct looker {
+    struct looker *next;
+    void (*fn)(void *arg, const struct err *err, const struct pause_list *pauses);
+    void *arg;
+};
+
+struct relay {
+    struct relay_options options;
+    struct loop *loop;
+    struct listener *listener;
+    struct hubs *hubs;
+    struct audit *audit;
+    size_t taken_over;
+    char *name; /* "relay 127.0.0.1:4713" */
+    struct relay_client *clients;
+    struct follower *followers;
+    int64_t client_count; /* ever */
+    struct timer *sweep;
+
+    /* relay_watch.c */
+    struct timer *poll;
+    struct timer *announce;
+    struct looker *lookers;
+    bool looking;
+    int64_t names_until_us; /* how long the lookers wait for names */
+    struct timer *names;
+    int64_t looked_us;     /* when the last look at the cluster ended; 0: never */
+    struct err look_error; /* of the last look */
+    struct told *told;
+    size_t told_count;
+    char *told_sessions;
+    struct http_wait *waits; /* relay_api.c: POSTs that wait for an attach */
+};
+
+/* relay.c */
+int64_t relay_epoch_ms(void);
+void relay_act(struct relay *relay, const char *action, const char *peer, enum auth_role role,
+               const char *client, const struct pause *pause, const char *detail);
+
+/* relay_watch.c */
+void relay_watch_start(struct relay *relay);
+void relay_watch_stop(struct relay *relay);
+/* Something changed: followers are told soon. */
+void relay_announce(struct relay *relay);
+/* Runs fn with all pauses, as they are now; a look that is some 100 ms old will do. May run from
+ * within. `err` is set if the cluster could not be asked; what is held is listed all the same. */
+void relay_look(struct relay *relay,
+                void (*fn)(void *arg, const struct err *err, const struct pause_list *pauses),
+                void *arg);
+
+/* relay_api.c */
+void relay_on_http(void *arg, struct http_call *call);
+void relay_api_stop(struct relay *relay);
+/* What the API and /events call a pause: its worker's id, or HOST:PORT. The caller frees. */
+char *relay_pause_id(const struct pause *pause);
+void relay_pause_json(const struct pause *pause, struct buf *out);
+void relay_sessions_json(const struct relay *relay, struct buf *out);
+
+#endif

@@ -1,0 +1,277 @@
+/* The relay's eye on the cluster, and what it tells those who follow /events. */
+#include "relay/relay_state.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    POLL_WATCHED_MS = 200, /* somebody follows, or every pause is to be held */
+    POLL_HELD_MS = 5000,   /* names of what is held come late */
+    FRESH_MS = 150,        /* a look that is no older will do */
+    NAMES_MS = 1500,       /* how long a list waits for names that Ray has not told yet */
+    NAMES_AGAIN_MS = 100,
+    ANNOUNCE_MS = 10, /* changes of one moment are told together */
+    FOLLOWER_HIGH = 1024 * 1024,
+};
+
+static void poll_again(struct relay *relay);
+
+/* --- looking --- */
+
+static void run_lookers(struct relay *relay)
+{
+    static const struct pause_list none;
+    struct pause_list all;
+    struct looker *lookers = relay->lookers;
+    relay->lookers = NULL;
+    const struct pause_list *known =
+        relay->options.cluster ? cluster_pauses(relay->options.cluster) : &none;
+    hubs_list(relay->hubs, known, &all);
+    while (lookers) {
+        struct looker *looker = lookers;
+        lookers = looker->next;
+        looker->fn(looker->arg, relay->look_error.code ? &relay->look_error : NULL, &all);
+        free(looker);
+    }
+    pause_list_clear(&all);
+}
+
+static void refresh(struct relay *relay);
+
+static void look_again(void *arg)
+{
+    struct relay *relay = arg;
+    relay->names = NULL;
+    refresh(relay);
+}
+
+static void look_again_soon(struct relay *relay)
+{
+    if (!relay->names)
+        relay->names = timer_start(relay->loop, NAMES_AGAIN_MS, look_again, relay);
+}
+
+static void on_refreshed(void *arg, const struct err *err)
+{
+    struct relay *relay = arg;
+    relay->looking = false;
+    relay->looked_us = loop_now_us();
+    relay->look_error = err ? *err : (struct err){0};
+    if (!err)
+        hubs_update(relay->hubs, cluster_pauses(relay->options.cluster));
+    if (!err && relay->lookers && cluster_names_pending(relay->options.cluster) &&
+        loop_now_us() < relay->names_until_us)
+        look_again_soon(relay);
+    else
+        run_lookers(relay);
+    relay_announce(relay);
+}
+
+static bool is_fresh(const struct relay *relay)
+{
+    return !relay->options.cluster ||
+           (relay->looked_us && loop_now_us() - relay->looked_us < (int64_t)FRESH_MS * 1000 &&
+            !relay->look_error.code && !cluster_names_pending(relay->options.cluster));
+}
+
+static void refresh(struct relay *relay)
+{
+    if (relay->looking || !relay->options.cluster)
+        return;
+    relay->looking = true;
+    cluster_refresh(relay->options.cluster, on_refreshed, relay);
+}
+
+void relay_look(struct relay *relay,
+                void (*fn)(void *arg, const struct err *err, const struct pause_list *pauses),
+                void *arg)
+{
+    struct looker *looker = mem_alloc(sizeof *looker);
+    if (!relay->lookers)
+        relay->names_until_us = loop_now_us() + (int64_t)NAMES_MS * 1000;
+    *looker = (struct looker){relay->lookers, fn, arg};
+    relay->lookers = looker;
+    if (is_fresh(relay))
+        run_lookers(relay);
+    else
+        refresh(relay);
+}
+
+static void poll_now(void *arg)
+{
+    struct relay *relay = arg;
+    relay->poll = NULL;
+    if (relay->followers || relay->options.hold == HUB_ON_PAUSE || hubs_count(relay->hubs) ||
+        hubs_wants_any(relay->hubs))
+        refresh(relay);
+    poll_again(relay);
+}
+
+static void poll_again(struct relay *relay)
+{
+    bool watched =
+        relay->followers || relay->options.hold == HUB_ON_PAUSE || hubs_wants_any(relay->hubs);
+    relay->poll =
+        timer_start(relay->loop, watched ? POLL_WATCHED_MS : POLL_HELD_MS, poll_now, relay);
+}
+
+/* --- telling --- */
+
+static void send_event(struct follower *follower, const struct buf *json)
+{
+    if (follower->dropped)
+        return;
+    if (conn_queued(follower->conn) > FOLLOWER_HIGH) {
+        follower->dropped = true;
+        conn_close(follower->conn);
+        return;
+    }
+    conn_send(follower->conn, json->data, json->len);
+}
+
+static void tell_all(struct relay *relay, const struct buf *json)
+{
+    for (struct follower *at = relay->followers; at; at = at->next)
+        if (at->greeted)
+            send_event(at, json);
+}
+
+static void tell_change(struct relay *relay, const char *event, const char *key, const char *json)
+{
+    struct buf out = {0};
+    buf_printf(&out, "{\"event\":\"%s\",\"%s\":%s}", event, key, json);
+    tell_all(relay, &out);
+    buf_free(&out);
+}
+
+static struct told *find_told(struct told *told, size_t count, const char *id)
+{
+    for (size_t i = 0; i < count; i++)
+        if (text_equal(told[i].id, id))
+            return &told[i];
+    return NULL;
+}
+
+static void told_free(struct told *told, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(told[i].id);
+        free(told[i].json);
+    }
+    free(told);
+}
+
+static void tell_differences(struct relay *relay, struct told *fresh, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct told *old = find_told(relay->told, relay->told_count, fresh[i].id);
+        if (!old)
+            tell_change(relay, "appeared", "pause", fresh[i].json);
+        else if (strcmp(old->json, fresh[i].json) != 0)
+            tell_change(relay, "changed", "pause", fresh[i].json);
+    }
+    for (size_t i = 0; i < relay->told_count; i++) {
+        if (find_told(fresh, count, relay->told[i].id))
+            continue;
+        char *id = mem_format("\"%s\"", relay->told[i].id);
+        tell_change(relay, "gone", "id", id);
+        free(id);
+    }
+}
+
+static void greet(struct relay *relay)
+{
+    struct buf all = {0};
+    buf_add_string(&all, "{\"event\":\"pauses\",\"pauses\":[");
+    for (size_t i = 0; i < relay->told_count; i++)
+        buf_printf(&all, "%s%s", i ? "," : "", relay->told[i].json);
+    buf_add_string(&all, "]}");
+    for (struct follower *at = relay->followers; at; at = at->next) {
+        if (at->greeted)
+            continue;
+        at->greeted = true;
+        send_event(at, &all);
+        struct buf sessions = {0};
+        buf_printf(&sessions, "{\"event\":\"sessions\",\"sessions\":%s}", relay->told_sessions);
+        send_event(at, &sessions);
+        buf_free(&sessions);
+    }
+    buf_free(&all);
+}
+
+static void tell_sessions(struct relay *relay)
+{
+    struct buf sessions = {0};
+    relay_sessions_json(relay, &sessions);
+    if (!text_equal(relay->told_sessions, sessions.data))
+        tell_change(relay, "sessions", "sessions", sessions.data);
+    free(relay->told_sessions);
+    relay->told_sessions = buf_take(&sessions);
+}
+
+static void announce(void *arg)
+{
+    static const struct pause_list none;
+    struct relay *relay = arg;
+    struct pause_list all;
+    relay->announce = NULL;
+    if (!relay->followers)
+        return;
+    if (relay->options.cluster && !relay->looked_us) {
+        refresh(relay); /* the first look tells it */
+        return;
+    }
+    hubs_list(relay->hubs, relay->options.cluster ? cluster_pauses(relay->options.cluster) : &none,
+              &all);
+    struct told *fresh = mem_array(all.count ? all.count : 1, sizeof *fresh);
+    for (size_t i = 0; i < all.count; i++) {
+        struct buf json = {0};
+        relay_pause_json(&all.items[i], &json);
+        fresh[i] = (struct told){relay_pause_id(&all.items[i]), buf_take(&json)};
+    }
+    tell_differences(relay, fresh, all.count);
+    told_free(relay->told, relay->told_count);
+    relay->told = fresh;
+    relay->told_count = all.count;
+    pause_list_clear(&all);
+    tell_sessions(relay);
+    greet(relay);
+}
+
+void relay_announce(struct relay *relay)
+{
+    if (!relay->announce && relay->followers)
+        relay->announce = timer_start(relay->loop, ANNOUNCE_MS, announce, relay);
+    if (relay->followers && relay->poll) {
+        /* A first follower: look now, and often from now on. */
+        bool first = !relay->followers->greeted && !relay->followers->next;
+        if (first) {
+            timer_cancel(&relay->poll);
+            poll_now(relay);
+        }
+    }
+}
+
+void relay_watch_start(struct relay *relay)
+{
+    poll_now(relay);
+}
+
+void relay_watch_stop(struct relay *relay)
+{
+    timer_cancel(&relay->poll);
+    timer_cancel(&relay->names);
+    timer_cancel(&relay->announce);
+    if (relay->options.cluster)
+        cluster_refresh_cancel(relay->options.cluster, relay);
+    err_set(&relay->look_error, ERR_FAILED, "the relay is ending");
+    run_lookers(relay); /* they answer their callers */
+    told_free(relay->told, relay->told_count);
+    relay->told = NULL;
+    relay->told_count = 0;
+    free(relay->told_sessions);
+    relay->told_sessions = NULL;
+}

@@ -1,0 +1,274 @@
+/* What a session does with what comes from its hub. */
+#include "relay/session_state.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "dap/capabilities.h"
+#include "dap/message.h"
+#include "dap/rules.h"
+#include "dap/splice.h"
+#include "relay/exceptions.h"
+#include "relay/frames.h"
+
+#include <stdlib.h>
+
+/* --- the debuggee is gone --- */
+
+static void answer_pending(struct session *session, const char *why)
+{
+    struct pending pending;
+    while (hub_take_pending(&session->place, &pending))
+        client_refuse(&session->client, pending.client.value, pending.command, why, false);
+}
+
+void session_finish_leaving(struct session *session)
+{
+    answer_pending(session, "the session has ended");
+    session_send_terminated(session);
+    if (session->disconnect_seq)
+        client_respond(&session->client, session->disconnect_seq, "disconnect", NULL);
+    session->disconnect_seq = 0;
+    hub_abandon(&session->place);
+}
+
+static void tell_lost(struct session *session, const char *sentence)
+{
+    session->why_lost = mem_string(sentence);
+    char *text = mem_format("raydbg: %s\n", sentence);
+    answer_pending(session, sentence);
+    client_say(&session->client, "important", text);
+    free(text);
+    session_send_terminated(session);
+    if (session->client.gone)
+        session_end(session);
+}
+
+static void on_fate(void *arg, const char *sentence)
+{
+    tell_lost(arg, sentence);
+}
+
+static void on_lost(void *arg, const char *why)
+{
+    struct session *session = arg;
+    if (session->lost)
+        return;
+    session->lost = true;
+    if (session->attach_seq) {
+        struct err err;
+        err_set(&err, ERR_FAILED, "%s", why ? why : "the debuggee went away while attaching");
+        session_fail_attach(session, &err);
+    }
+    if (why)
+        tell_lost(session, why);
+    else
+        session->fate = fate_ask(session->options.loop, finder_cluster(session->finder),
+                                 session->pause.worker_id, on_fate, session);
+}
+
+static void on_silent(void *arg, const char *why)
+{
+    struct session *session = arg;
+    char *text = mem_format("raydbg: %s\n", why);
+    answer_pending(session, why);
+    client_say(&session->client, "important", text);
+    free(text);
+}
+
+static void on_left(void *arg)
+{
+    struct session *session = arg;
+    bool disconnecting = session->disconnect_seq != 0;
+    session_finish_leaving(session);
+    if (disconnecting || session->client.gone)
+        session_end(session);
+}
+
+/* --- attached --- */
+
+static void send_capabilities(struct session *session, const char *body, size_t len)
+{
+    struct buf filtered = {0};
+    capabilities_filter(body, (struct span){0, len}, &filtered);
+    if (!text_equal(filtered.data, capabilities_default())) {
+        struct buf event = {0};
+        buf_printf(&event, "{\"capabilities\":%s}", filtered.data);
+        client_event(&session->client, "capabilities", event.data);
+        buf_free(&event);
+    }
+    buf_free(&filtered);
+}
+
+static void on_ready(void *arg, const char *capabilities, size_t len)
+{
+    struct session *session = arg;
+    send_capabilities(session, capabilities, len);
+    client_event(&session->client, "initialized", NULL);
+}
+
+static void on_failed(void *arg, const struct err *err)
+{
+    struct session *session = arg;
+    struct err own = *err;
+    char title[256];
+    if (session->pause.worker_id[0]) {
+        pause_title(&session->pause, title, sizeof title);
+        err_set(&own, err->code, "%s: %s", title, err->what);
+        err_why(&own, "%s", err->why);
+        err_hint(&own, "%s", err->hint);
+    }
+    session_fail_attach(session, &own);
+    if (session->disconnect_seq || session->client.gone) {
+        session_finish_leaving(session);
+        session_end(session);
+    }
+}
+
+static void on_note(void *arg, const char *category, const char *text)
+{
+    struct session *session = arg;
+    client_say(&session->client, category, text);
+}
+
+static void on_role(void *arg, bool drives, const char *driver)
+{
+    struct session *session = arg;
+    struct buf body = {0};
+    buf_printf(&body, "{\"role\":\"%s\",\"driver\":", drives ? "driver" : "observer");
+    if (*driver)
+        message_quote(&body, driver);
+    else
+        buf_add_string(&body, "null");
+    buf_add_string(&body, "}");
+    client_event(&session->client, "raydbg/role", body.data);
+    buf_free(&body);
+    if (!drives && *driver) {
+        char *text = mem_format("raydbg: %s drives; this session observes\n", driver);
+        client_say(&session->client, "console", text);
+        free(text);
+    }
+}
+
+/* --- events --- */
+
+static bool is_telemetry(const char *json, const struct envelope *envelope)
+{
+    struct span category;
+    return text_equal(envelope->name, "output") && envelope->body.len &&
+           scan_find(json, envelope->body, "category", &category) &&
+           scan_string_is(json, category, "telemetry");
+}
+
+/* Not for this client's eyes. */
+static bool is_hidden(const struct session *session, const char *json,
+                      const struct envelope *envelope)
+{
+    const struct rule *rule = rules_find(RULE_FROM_DEBUGGEE, DAP_EVENT, envelope->name);
+    return rule->action == RULE_DROP || is_telemetry(json, envelope) || session->lost ||
+           (text_equal(envelope->name, "debugpyAttach") && !session->attach.sub_process);
+}
+
+static void on_event(void *arg, const char *json, size_t len, const struct envelope *envelope)
+{
+    struct session *session = arg;
+    if (is_hidden(session, json, envelope))
+        return;
+    struct buf cleaned = {0};
+    if (text_equal(envelope->name, "stopped") && exceptions_clean(json, len, envelope, &cleaned))
+        client_pass_edited(&session->client, &cleaned, 0);
+    else
+        client_pass(&session->client, json, len, envelope, 0);
+    buf_free(&cleaned);
+}
+
+/* --- responses --- */
+
+/* Those that are rewritten. */
+static const struct {
+    const char *command;
+    bool (*rewrite)(const char *json, size_t len, const struct envelope *envelope, struct buf *out);
+} rewritten[] = {
+    {"stackTrace", frames_mark},
+    {"exceptionInfo", exceptions_clean},
+};
+
+static bool is_rewritten(const char *command)
+{
+    for (size_t i = 0; i < sizeof rewritten / sizeof *rewritten; i++)
+        if (text_equal(command, rewritten[i].command))
+            return true;
+    return false;
+}
+
+static bool rewrite(const struct pending *pending, const char *json, size_t len,
+                    const struct envelope *envelope, struct buf *out)
+{
+    for (size_t i = 0; envelope->success && i < sizeof rewritten / sizeof *rewritten; i++)
+        if (text_equal(pending->command, rewritten[i].command))
+            return rewritten[i].rewrite(json, len, envelope, out);
+    return false;
+}
+
+static void on_response(void *arg, const struct pending *pending, const char *json, size_t len,
+                        const struct envelope *envelope)
+{
+    struct session *session = arg;
+    struct buf edited = {0};
+    if (rewrite(pending, json, len, envelope, &edited))
+        client_pass_edited(&session->client, &edited, pending->client.value);
+    else
+        client_pass(&session->client, json, len, envelope, pending->client.value);
+    buf_free(&edited);
+}
+
+/* --- messages in parts --- */
+
+static bool on_large_begin(void *arg, const struct pending *pending, const char *head,
+                           size_t head_len, size_t total, const struct envelope *envelope)
+{
+    struct session *session = arg;
+    struct buf own = {0};
+    if (!session->ops->on_large || session->client.gone)
+        return false;
+    if (pending ? is_rewritten(pending->command) : is_hidden(session, head, envelope))
+        return false;
+    splice_seq(head, head_len, envelope, ++session->client.seq, pending ? pending->client.value : 0,
+               &own);
+    session->ops->on_large(session->arg, total - head_len + own.len);
+    session->ops->on_part(session->arg, own.data, own.len);
+    buf_free(&own);
+    return true;
+}
+
+static void on_large_part(void *arg, const char *bytes, size_t len)
+{
+    struct session *session = arg;
+    if (!session->client.gone)
+        session->ops->on_part(session->arg, bytes, len);
+}
+
+/* What was announced cannot be completed: the client's stream is of no use any more. */
+static void on_large_end(void *arg, bool whole)
+{
+    struct session *session = arg;
+    if (whole || session->client.gone)
+        return;
+    session->client.gone = true;
+    session_act(session, "broken", "the debuggee died in the middle of a large message");
+    session_end(session);
+}
+
+const struct member_ops session_member_ops = {
+    .on_ready = on_ready,
+    .on_failed = on_failed,
+    .on_event = on_event,
+    .on_response = on_response,
+    .large_begin = on_large_begin,
+    .large_part = on_large_part,
+    .large_end = on_large_end,
+    .on_note = on_note,
+    .on_role = on_role,
+    .on_lost = on_lost,
+    .on_silent = on_silent,
+    .on_left = on_left,
+};

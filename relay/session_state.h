@@ -1,0 +1,58 @@
+/* A session's inside, for the files that make it up: session.c (requests), session_attach.c (from
+ * `initialize` to `configurationDone`), session_debuggee.c (what comes from the hub). */
+#ifndef RAYDBG_RELAY_SESSION_STATE_H
+#define RAYDBG_RELAY_SESSION_STATE_H
+
+#include "dap/envelope.h"
+#include "relay/attach_arguments.h"
+#include "relay/client.h"
+#include "relay/fate.h"
+#include "relay/finder.h"
+#include "relay/session.h"
+
+/* Every request gets exactly one response: at once, when debuggee answers, or when it is known that
+ * it never will. The two that wait for something else are kept here by their seq. */
+struct session {
+    struct session_options options;
+    const struct session_ops *ops;
+    void *arg;
+    struct client client;
+    char *initialize;  /* the client's arguments; NULL before `initialize` */
+    char *client_name; /* from them, or NULL */
+    struct attach_arguments attach;
+    int64_t attach_seq;     /* an `attach` that is not answered yet, or 0 */
+    int64_t disconnect_seq; /* the same for `disconnect` */
+    struct finder *finder;
+    struct pause pause; /* what the session is about; with a host once it was found */
+    struct member place;
+    struct hub *own; /* without a relay: its only client is this session */
+    enum auth_role role;
+    bool leaving;    /* somebody asked for the end */
+    bool terminated; /* the client had its `terminated` event */
+    bool ended;
+    bool broken; /* the client's stream was nonsense */
+    bool lost;   /* the debuggee is gone unasked; `why_lost` says why once it is known */
+    bool halted; /* session_flow(false) */
+    struct fate *fate;
+    char *why_lost;
+};
+
+/* session.c */
+void session_end(struct session *session);
+void session_send_terminated(struct session *session);
+void session_fail_attach(struct session *session, const struct err *err);
+bool session_attached(const struct session *session);
+void session_act(struct session *session, const char *action, const char *detail);
+
+/* session_attach.c: handlers of requests */
+void session_on_initialize(struct session *session, const char *json,
+                           const struct envelope *envelope);
+void session_on_attach(struct session *session, const char *json, const struct envelope *envelope);
+void session_on_configuration_done(struct session *session, const char *json,
+                                   const struct envelope *envelope);
+
+/* session_debuggee.c */
+extern const struct member_ops session_member_ops;
+void session_finish_leaving(struct session *session);
+
+#endif

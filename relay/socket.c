@@ -1,0 +1,68 @@
+#include "relay/socket.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* With TCP_USER_TIMEOUT the kernel (Linux) goes by it for probes too: the first one after IDLE_S
+ * of silence, then one each INTERVAL_S, given up at the first that is due after LOST_MS. */
+enum { IDLE_S = 10, INTERVAL_S = 5, PROBES = 3, LOST_MS = 25000 };
+
+/* Acknowledgements come at least every IDLE_S while the network works: a connection that broke
+ * after more than this without one was given up by the kernel, not ended by its peer. */
+enum { SILENT_MS = 20000, PATIENT_MS = 6 * 3600 * 1000 };
+
+static void set_option(int fd, int level, int option, int value)
+{
+    if (setsockopt(fd, level, option, &value, sizeof value) != 0)
+        log_debug("setsockopt %d: %s", option, strerror(errno));
+}
+
+void socket_nodelay(int fd)
+{
+    set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+}
+
+void socket_quickack(int fd)
+{
+    set_option(fd, IPPROTO_TCP, TCP_QUICKACK, 1);
+}
+
+void socket_keepalive(int fd)
+{
+    set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, IDLE_S);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, INTERVAL_S);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, PROBES);
+    set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, LOST_MS);
+}
+
+void socket_patience(int fd)
+{
+    set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, PATIENT_MS);
+}
+
+bool socket_is_silent(int fd)
+{
+    struct tcp_info info = {0};
+    socklen_t size = sizeof info;
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
+        return false;
+    return info.tcpi_last_ack_recv >= SILENT_MS && info.tcpi_last_data_recv >= SILENT_MS &&
+           (info.tcpi_probes || info.tcpi_retransmits);
+}
+
+const char *socket_end(int fd)
+{
+    struct tcp_info info = {0};
+    socklen_t size = sizeof info;
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 || info.tcpi_state != TCP_CLOSE)
+        return NULL;
+    return info.tcpi_last_ack_recv >= SILENT_MS
+               ? "the network between was cut: nothing came back for 25 s"
+               : "the connection was reset";
+}

@@ -1,0 +1,255 @@
+"""Floods: who does not read stalls nobody else, and the relay's memory stays what it was.
+
+Measured on the released binary ($RAYDBG_RELEASE, by default build/raydbg): a sanitizer's memory says nothing.
+"""
+
+import signal
+import statistics
+import threading
+import time
+import zlib
+from contextlib import suppress
+
+import pytest
+from fake_adapter import FakeAdapter
+from relay_process import ClientProcess, release_path, wait_until
+from slow_client import SlowClient
+
+KINDS = ["tcp", "websocket"]
+MIB = 1 << 20
+TOTAL = 300 * MIB
+PIECE = 10_000
+COUNT = TOTAL // PIECE
+GROWTH = 4 * MIB
+
+
+@pytest.fixture
+def hub(run_relay):
+    return run_relay(binary=release_path())
+
+
+@pytest.fixture
+def other():
+    """Another paused task, whose session must not notice anything."""
+    with FakeAdapter() as fake:
+        yield fake
+
+
+class Peak:
+    """The highest RSS of a relay while it runs."""
+
+    def __init__(self, relay):
+        self.relay, self.before, self.highest, self._end = relay, relay.rss(), 0, threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._end.set()
+        self._thread.join()
+
+    def _watch(self):
+        while not self._end.wait(0.01):
+            with suppress(OSError, KeyError):
+                self.highest = max(self.highest, self.relay.rss())
+
+    def check(self, what):
+        growth = max(self.highest, self.relay.rss()) - self.before
+        print(f"{what}: RSS {self.before / MIB:.1f} MiB, grew by {growth / MIB:.2f} MiB")
+        assert growth <= GROWTH, f"{what}: RSS grew by {growth / MIB:.2f} MiB"
+
+
+class Flood:
+    """Numbered `output` events of PIECE bytes each, from the adapter, in the background; `sent` is the number so far."""
+
+    def __init__(self, connection, count=COUNT):
+        self.connection, self.count, self.sent = connection, count, 0
+        self.thread = threading.Thread(target=self._send, daemon=True)
+        self.thread.start()
+
+    def _send(self):
+        filling = b"x" * PIECE
+        with suppress(OSError):
+            for number in range(self.count):
+                body = (b'{"seq":%d,"type":"event","event":"output","body":{"category":"stdout","output":"%08d %s"}}'
+                        % (number + 1000, number, filling))
+                self.connection.send_raw(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+                self.sent = number + 1
+
+    def wait_stuck(self):
+        """Until no more is taken: the relay has stopped reading."""
+        before = -1
+        while self.thread.is_alive() and before != self.sent:
+            before = self.sent
+            time.sleep(0.5)
+        assert self.thread.is_alive(), f"all {self.count} events were taken"
+
+
+def numbers(client, count):
+    """The numbers of the flood's next `count` events, in the order of arrival."""
+    got = []
+    while len(got) < count:
+        message = client.receive()
+        assert message is not None, f"the relay closed the connection after {len(got)} events"
+        output = (message.get("body") or {}).get("output", "") if message.get("event") == "output" else ""
+        if output[:8].isdigit():
+            got.append(int(output[:8]))
+    return got
+
+
+def latencies(client, count=100):
+    times = []
+    for _ in range(count):
+        started = time.perf_counter()
+        client.request("threads")
+        times.append(time.perf_counter() - started)
+    return times
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_driver_that_does_not_read(adapter, hub, other, kind):
+    """It stalls its own task only, is never dropped, and gets everything in the end."""
+    driver, neighbour = SlowClient(hub, kind), SlowClient(hub, "tcp", other)
+    quiet = latencies(neighbour)
+    with Peak(hub) as peak:
+        flood = Flood(adapter.connection())
+        flood.wait_stuck()
+        busy = latencies(neighbour)
+        peak.check(f"{kind}: the driver does not read, {flood.sent * PIECE / MIB:.1f} MiB taken")
+        assert numbers(driver, COUNT) == list(range(COUNT))
+        flood.thread.join(10)
+        peak.check(f"{kind}: 300 MB were read")
+    print(f"neighbour: median {1000 * statistics.median(quiet):.2f} ms, then {1000 * statistics.median(busy):.2f} ms")
+    assert statistics.median(busy) < 3 * statistics.median(quiet) + 0.001
+    assert driver.request("threads")
+
+
+def test_a_driver_that_is_stopped_and_killed(adapter, hub, other):
+    """SIGSTOP under 300 MB of events; once it is killed the task's events flow again and the pause is there."""
+    client, neighbour = ClientProcess(hub), SlowClient(hub, "tcp", other)
+    client.process.send_signal(signal.SIGSTOP)
+    with Peak(hub) as peak:
+        flood = Flood(adapter.connection())
+        flood.wait_stuck()
+        assert max(latencies(neighbour)) < 1
+        peak.check("the driver is stopped")
+        client.kill9()
+        flood.thread.join(60)
+        assert flood.sent == COUNT
+        peak.check("the driver was killed")
+    assert hub.pause()["held"] and not adapter.connection().ended.is_set()
+    assert SlowClient(hub).request("threads")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_observer_that_lags_is_dropped_with_a_reason(adapter, hub, kind):
+    driver = SlowClient(hub)
+    observer = SlowClient(hub, kind, role="observer")
+    with Peak(hub) as peak:
+        flood = Flood(adapter.connection())
+        assert numbers(driver, COUNT) == list(range(COUNT))
+        flood.thread.join(10)
+        peak.check(f"{kind}: an observer does not read")
+    wait_until(lambda: hub.pause()["clients"] == 1, 10, "the observer is gone")
+    last = None
+    while (message := observer.receive()) is not None:
+        last = message
+    said = str(last) + str(getattr(getattr(observer, "websocket", None), "closed_with", ""))
+    assert "lag" in said or "behind" in said or "not read" in said, said[-500:]
+    assert driver.request("threads")
+
+
+def test_an_observer_that_reads_gets_everything(adapter, hub):
+    """Half a megabyte at once is no lag yet; in the long run it gets 50 MB as the driver does."""
+    driver, observer = SlowClient(hub), SlowClient(hub, "websocket", role="observer")
+    wave = 50
+    for _ in range(100):
+        flood = Flood(adapter.connection(), wave)
+        for client in driver, observer:
+            assert numbers(client, wave) == list(range(wave))
+        flood.thread.join(10)
+
+
+@pytest.mark.parametrize("pause", [0, 3], ids=["reading", "not reading at first"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_body_of_300_mb(adapter, hub, other, kind, pause):
+    """It passes unchanged in bounded memory, and others go on meanwhile."""
+    mark, block = b'"value":"', bytes(range(97, 123)) * 2520
+    blocks = TOTAL // len(block)
+    tail = b'","variablesReference":0}]}}'
+
+    def variables(connection, request):
+        head = (b'{"seq":77,"type":"response","request_seq":%d,"success":true,"command":"variables","body":'
+                b'{"variables":[{"name":"x",' % request["seq"]) + mark
+        connection.send_raw(b"Content-Length: %d\r\n\r\n" % (len(head) + blocks * len(block) + len(tail)) + head)
+        for _ in range(blocks):
+            connection.send_raw(block)
+        connection.send_raw(tail)
+
+    client, neighbour = SlowClient(hub, kind), SlowClient(hub, "tcp", other)
+    adapter.on["variables"] = variables
+    with Peak(hub) as peak:
+        client.send("variables", {"variablesReference": 6})
+        time.sleep(pause)
+        assert max(latencies(neighbour)) < 1
+        head, total, crc = client.big_body(mark)
+        peak.check(f"{kind}: one body of 300 MB")
+    expected = 0
+    for _ in range(blocks):
+        expected = zlib.crc32(block, expected)
+    assert b'"request_seq":%d' % client.seq in head and total == blocks * len(block) + len(tail)
+    assert crc == zlib.crc32(tail, expected)
+    adapter.on["variables"] = adapter.on_variables
+    assert client.request("variables", {"variablesReference": 6})["variables"][0]["value"] == "3"
+
+
+def test_the_client_leaves_in_the_middle_of_a_body(adapter, hub):
+    """The rest is thrown away; the next client finds the link in order."""
+    def variables(connection, request):
+        body = (b'{"seq":77,"type":"response","request_seq":%d,"success":true,"command":"variables","body":{"variables":[],'
+                b'"filling":"%s"}}' % (request["seq"], b"x" * 30 * MIB))
+        connection.send_raw(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+    adapter.on["variables"] = variables
+    for kind in KINDS:
+        client = SlowClient(hub, kind)
+        client.send("variables", {"variablesReference": 6})
+        time.sleep(0.5)
+        client.close()
+    adapter.on["variables"] = adapter.on_variables
+    late = hub.join(timeout=60)
+    late.stopped()
+    assert late.locals(3)["x"]["value"] == "3"
+
+
+def test_an_adapter_that_does_not_read(adapter, hub, other):
+    """300 MB of requests: the relay stops reading their client."""
+    client, neighbour = SlowClient(hub), SlowClient(hub, "tcp", other)
+    release = threading.Event()
+    adapter.on["evaluate"] = lambda connection, request: release.wait()
+    sent = 0
+    client.sock.settimeout(3)
+    with Peak(hub) as peak:
+        with pytest.raises(TimeoutError):
+            while sent < TOTAL:
+                client.send("evaluate", {"expression": "x" * 30_000, "frameId": 3})
+                sent += 30_000
+        assert max(latencies(neighbour)) < 1
+        peak.check(f"the adapter does not read, {sent / MIB:.1f} MiB taken")
+    release.set()
+
+
+def test_a_follower_of_events_that_does_not_read(adapter, hub):
+    driver = hub.join()
+    driver.stopped()
+    stream = hub.upgraded("/events", "raydbg.events")
+    connection = adapter.connection()
+    with Peak(hub) as peak:
+        for _ in range(20_000):
+            connection.stop("breakpoint")
+            connection.event("continued", {"threadId": 1, "allThreadsContinued": True})
+        driver.ok("threads", timeout=60)
+        peak.check("a follower of /events does not read")
+    stream.sock.close()
+    assert hub.http("GET", "/v1/pauses").status == 200

@@ -1,0 +1,615 @@
+"""The relay owns the pause: who may leave, come, drive and watch, and what the adapter sees of it."""
+
+import re
+import time
+
+import pytest
+from dap_client import DapClosed, DapError
+from fake_adapter import PROGRAM
+from relay_process import ClientProcess, wait_until
+
+KINDS = ["tcp", "websocket"]
+
+# What an observer must not do, with arguments that a driver's would have.
+CHANGES = {"continue": {"threadId": 1}, "next": {"threadId": 1}, "stepIn": {"threadId": 1}, "stepOut": {"threadId": 1},
+           "pause": {"threadId": 1}, "setVariable": {"variablesReference": 6, "name": "x", "value": "4"},
+           "setExpression": {"expression": "x", "value": "4", "frameId": 3},
+           "evaluate": {"expression": "x.clear()", "frameId": 3, "context": "repl"}}
+LOOKS = {"threads": None, "stackTrace": {"threadId": 1}, "scopes": {"frameId": 3}, "variables": {"variablesReference": 6}}
+
+
+def assert_held(adapter, seconds=0.3):
+    """The adapter is still connected, and nobody has told it to go on or to let go."""
+    time.sleep(seconds)
+    assert len(adapter.connections) == 1
+    assert not adapter.connection().ended.is_set()
+    assert not adapter.requests("disconnect") and not adapter.requests("continue"), adapter.commands()
+
+
+def wait_released(adapter):
+    """The task goes on: by a continue, a disconnect, or the end of the connection; never by its death."""
+    wait_until(lambda: adapter.requests("continue") or adapter.requests("disconnect")
+               or adapter.connection().ended.is_set(), 10, f"a release ({adapter.commands()})")
+    assert not any((r.get("arguments") or {}).get("terminateDebuggee") for r in adapter.requests("disconnect"))
+
+
+def outputs(client):
+    return "\n".join(event["body"]["output"] for event in client.events("output"))
+
+
+def role(client, timeout=10):
+    return client.wait_event("raydbg/role", timeout=timeout)["body"]["role"]
+
+
+def wait_role(client, wanted, timeout=10):
+    """The event raydbg/role that says so, whatever it said before."""
+    return client.wait_event("raydbg/role", lambda body: body["role"] == wanted, timeout)["body"]
+
+
+def lines(adapter, path=PROGRAM):
+    """The lines of the last setBreakpoints that the adapter got for this source."""
+    sent = [r["arguments"] for r in adapter.requests("setBreakpoints") if r["arguments"]["source"]["path"] == path]
+    return sorted(b["line"] for b in sent[-1]["breakpoints"]) if sent else None
+
+
+def filters(adapter):
+    return set(adapter.requests("setExceptionBreakpoints")[-1]["arguments"]["filters"])
+
+
+def two_stops(adapter):
+    """Makes the adapter stop two threads, one by one, as debugpy does with a threaded actor."""
+    def configuration_done(connection, request):
+        adapter.on_configurationDone(connection, request)
+        connection.stop("breakpoint", thread=2, allThreadsStopped=False)
+    adapter.on["configurationDone"] = configuration_done
+
+
+# --- leaving ---
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_disconnect_leaves_the_task_held(adapter, hub, kind):
+    first = hub.join(kind)
+    thread = first.stopped(reason="breakpoint")["threadId"]
+    first.disconnect()
+    first.wait_end()
+    assert "held" in outputs(first) and "release" in outputs(first)
+    assert_held(adapter)
+    pause = hub.pause()
+    assert pause["held"] is True and pause["clients"] == 0, pause
+    second = hub.join(kind)
+    assert second.stopped()["threadId"] == thread
+    assert second.stack(thread)[0]["line"] == 8
+    assert second.step("next", thread)["reason"] == "step"
+    second.disconnect()
+
+
+@pytest.mark.parametrize("how", ["fin", "rst", "kill"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_client_that_vanishes_leaves_the_task_held(adapter, hub, kind, how):
+    if how == "kill":
+        ClientProcess(hub, kind).kill9()
+    else:
+        first = hub.join(kind)
+        first.stopped()
+        first.transport.reset() if how == "rst" else first.close()
+    wait_until(lambda: hub.pause()["clients"] == 0, 10, "the relay notices")
+    assert_held(adapter)
+    assert hub.join(kind).stopped()["reason"] == "breakpoint"
+
+
+def test_a_client_that_vanishes_with_a_request_pending(adapter, hub):
+    slow_evaluate = []
+
+    def evaluate(connection, request):
+        slow_evaluate.append((connection, request))
+        if request["arguments"].get("expression") != "slow()":
+            adapter.on_evaluate(connection, request)
+    adapter.on["evaluate"] = evaluate
+    first = hub.join()
+    first.stopped()
+    first.strict = False
+    first.send("evaluate", {"expression": "slow()", "frameId": 3, "context": "repl"})
+    adapter.wait_received(lambda m: (m.get("arguments") or {}).get("expression") == "slow()")
+    first.transport.reset()
+    second = hub.join()
+    second.stopped()
+    adapter.on_evaluate(*slow_evaluate[-1])
+    assert second.stack(1)[0]["name"] == "square"
+    assert not [e for e in second.transcript if e.way == "<" and e.message.get("command") == "evaluate"]
+    assert_held(adapter)
+
+
+@pytest.mark.parametrize("where", ["attach", "disconnect"])
+def test_on_disconnect_continue(adapter, hub, where):
+    first = hub.join(**({"onDisconnect": "continue"} if where == "attach" else {}))
+    first.stopped()
+    first.disconnect(**({"onDisconnect": "continue"} if where == "disconnect" else {}))
+    wait_released(adapter)
+
+
+def test_terminate_debuggee_lets_go_and_kills_nobody(adapter, hub):
+    first = hub.join()
+    first.stopped()
+    first.disconnect(terminateDebuggee=True)
+    wait_released(adapter)
+
+
+def test_a_vanished_client_that_asked_for_continue(adapter, hub):
+    first = hub.join(onDisconnect="continue")
+    first.stopped()
+    first.transport.reset()
+    wait_released(adapter)
+
+
+def test_an_observer_that_leaves_releases_nothing(adapter, hub):
+    hub.join().stopped()
+    second = hub.join(role="observer", onDisconnect="continue")
+    second.stopped()
+    second.disconnect(terminateDebuggee=True)
+    assert_held(adapter)
+
+
+def test_hold_never(adapter, run_relay):
+    hub = run_relay("--hold", "never")
+    first, second = hub.join(name="first"), hub.join(name="second")
+    first.stopped(), second.stopped()
+    first.disconnect()
+    assert_held(adapter)  # not while another client is there
+    second.disconnect()
+    wait_released(adapter)
+
+
+def test_max_hold_warns_and_lets_go(adapter, run_relay):
+    hub = run_relay("--max-hold", "2s")
+    first = hub.join()
+    first.stopped()
+    started = time.monotonic()
+    first.wait_event("output", lambda body: re.search("goes? on|continue", body["output"]), timeout=2)
+    assert_held(adapter, 0)
+    wait_released(adapter)
+    assert 1.5 < time.monotonic() - started < 6
+
+
+def test_max_hold_counts_from_the_last_touch(adapter, run_relay):
+    hub = run_relay("--max-hold", "2s")
+    first = hub.join()
+    first.stopped()
+    for _ in range(8):
+        time.sleep(0.5)
+        first.step("next", 1)
+    assert_held(adapter, 0)
+    first.disconnect()
+    wait_released(adapter)
+
+
+# --- coming late ---
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_late_client_is_told_what_is_true(adapter, hub, kind):
+    hub.join().stopped()
+    late = hub.client(kind, "late")
+    late.initialize()
+    attach = late.send("attach", hub.attach_arguments(kind))
+    late.wait_event("initialized")
+    late.ok("setExceptionBreakpoints", {"filters": ["uncaught"]})
+    assert not late.events("stopped") and not late.events("thread")
+    late.ok("configurationDone")
+    late.check(late.response(attach))
+    assert late.stopped()["reason"] == "breakpoint"
+    assert {e["body"]["threadId"] for e in late.events("thread")} == {1, 2}
+    late.assert_no_event("stopped", 0.2)
+    assert adapter.commands().count("attach") == 1 and adapter.commands().count("configurationDone") == 1
+
+
+def test_a_late_client_sees_every_stopped_thread(adapter, hub):
+    two_stops(adapter)
+    first = hub.join()
+    assert {first.stopped()["threadId"] for _ in range(2)} == {1, 2}
+    first.disconnect()
+    late = hub.join("websocket")
+    assert {late.stopped()["threadId"] for _ in range(2)} == {1, 2}
+    late.assert_no_event("stopped", 0.2)
+
+
+def test_a_late_client_sees_the_last_stop(adapter, hub):
+    first = hub.join()
+    first.stopped()
+    first.step("next", 1)
+    late = hub.join()
+    assert late.stopped()["reason"] == "step"
+    assert late.stack(1)[0]["line"] == 9
+
+
+def test_a_late_client_of_a_running_task_is_told_of_no_stop(adapter, hub):
+    first = hub.join()
+    first.stopped()
+    first.resume(1)
+    late = hub.join()
+    late.assert_no_event("stopped", 0.3)
+    adapter.connection().stop("breakpoint")
+    assert first.stopped()["threadId"] == 1 and late.stopped()["threadId"] == 1
+
+
+def test_the_same_capabilities_for_all(hub):
+    first, late = hub.client(), hub.client()
+    told = []
+    for client in first, late:
+        capabilities = client.initialize()
+        client.attach(hub.attach_arguments(), timeout=20)
+        client.stopped()
+        for event in client.events("capabilities"):
+            capabilities |= event["body"]["capabilities"]
+        told.append(capabilities)
+    assert told[0] == told[1] and told[0]["supportsSetVariable"]
+
+
+def test_everybody_sees_a_step(hub):
+    first, second = hub.join(name="first"), hub.join("websocket", name="second")
+    first.stopped(), second.stopped()
+    first.step("next", 1)
+    second.wait_event("continued")
+    assert second.stopped(reason="step")["threadId"] == 1
+
+
+def test_references_are_valid_for_each_client(hub):
+    clients = [hub.join(name="first"), hub.join("websocket", name="second"), hub.join(name="third")]
+    for client in clients:
+        client.stopped()
+    for _ in range(3):
+        for client in clients:
+            assert client.locals(client.stack(1)[0]["id"])["x"]["value"] == "3"
+
+
+def test_requests_of_two_clients_with_the_same_seq(adapter, hub):
+    """Answers go to who asked, also when they come in another order."""
+    waiting = []
+
+    def variables(connection, request):
+        waiting.append((connection, request))
+        if len(waiting) == 2:
+            for conn, req in reversed(waiting):
+                number = req["arguments"]["variablesReference"]
+                conn.respond(req, {"variables": [{"name": "r", "value": str(number), "variablesReference": 0}]})
+    first, second = hub.join(name="first"), hub.join(name="second")
+    first.stopped(), second.stopped()
+    adapter.on["variables"] = variables
+    asked = [(client, client.send("variables", {"variablesReference": number}), number)
+             for client, number in ((first, 61), (second, 62))]
+    for client, seq, number in asked:
+        assert client.check(client.response(seq))["variables"][0]["value"] == str(number)
+
+
+# --- driver and observers ---
+
+def test_roles_are_told(hub):
+    first = hub.join(name="first")
+    assert role(first) == "driver"
+    second = hub.join("websocket", name="second")
+    body = second.wait_event("raydbg/role")["body"]
+    assert body["role"] == "observer" and "first" in body["driver"]
+    listed = {s["role"] for s in hub.sessions()}
+    assert listed == {"driver", "observer"}
+    assert hub.pause()["clients"] == 2 and "first" in hub.pause()["driver"]
+
+
+def test_an_observer_alone_drives_nothing(adapter, hub):
+    client = hub.join(role="observer")
+    client.stopped()
+    assert role(client) == "observer"
+    assert not client.request("continue", {"threadId": 1})["success"]
+    client.disconnect()
+    assert_held(adapter)
+
+
+@pytest.mark.parametrize("command", CHANGES)
+def test_an_observer_is_refused_what_changes_state(adapter, hub, command):
+    driver = hub.join(name="the driver")
+    observer = hub.join("websocket", role="observer")
+    driver.stopped(), observer.stopped()
+    before = len(adapter.requests(command))
+    answer = observer.request(command, CHANGES[command])
+    assert not answer["success"]
+    assert re.search("observ|drive", answer["message"]), answer
+    assert len(adapter.requests(command)) == before
+    assert driver.request("threads")["success"]
+
+
+@pytest.mark.parametrize("command", LOOKS)
+def test_an_observer_sees_everything(hub, command):
+    driver, observer = hub.join(name="driver"), hub.join(role="observer")
+    driver.stopped(), observer.stopped()
+    assert observer.ok(command, LOOKS[command]) == driver.ok(command, LOOKS[command])
+
+
+def test_take_over_by_request(hub):
+    first, second = hub.join(name="first"), hub.join("websocket", name="second")
+    wait_role(first, "driver"), wait_role(second, "observer")
+    first.stopped(), second.stopped()
+    second.ok("raydbg/takeOver")
+    assert "second" in wait_role(second, "driver")["driver"]
+    assert "second" in wait_role(first, "observer")["driver"]
+    second.step("next", 1)
+    refused = first.request("next", {"threadId": 1})
+    assert not refused["success"] and "takeOver" in refused["message"] + str(refused.get("body", ""))\
+        or "take" in refused["message"]
+    first.ok("raydbg/takeOver")
+    wait_role(first, "driver")
+    first.step("next", 1)
+
+
+def test_take_over_by_attach(hub):
+    first = hub.join(name="first")
+    wait_role(first, "driver")
+    second = hub.join(name="second", takeOver=True)
+    wait_role(second, "driver"), wait_role(first, "observer")
+    second.stopped()
+    second.step("next", 1)
+
+
+def test_an_observers_token_never_drives(adapter, hub):
+    observer_token = "o" * 32
+    path = hub.state / "s/raydbg/observer-token"
+    path.write_text(observer_token + "\n")
+    path.chmod(0o600)
+    hub.terminate()
+    hub.restart()
+    for kind in KINDS:
+        client = hub.client(kind) if kind == "tcp" else hub.websocket(token=observer_token)
+        client.initialize()
+        more = {"token": observer_token} if kind == "tcp" else {}
+        with pytest.raises(DapError, match="observe"):
+            client.attach({**hub.attach_arguments("websocket", takeOver=True), **more}, timeout=20)
+        client.attach({**hub.attach_arguments("websocket", role="driver"), **more}, timeout=20)
+        assert role(client) == "observer"
+        client.stopped()
+        assert not client.request("raydbg/takeOver")["success"]
+        assert not client.request("setVariable", CHANGES["setVariable"])["success"]
+        client.disconnect(terminateDebuggee=True)
+    assert_held(adapter)
+    assert not adapter.requests("setVariable")
+
+
+def test_the_oldest_drives_when_the_driver_leaves(hub):
+    first = hub.join(name="first")
+    watcher = hub.join(name="watcher", role="observer")
+    second, third = hub.join(name="second"), hub.join(name="third")
+    for client in (first, watcher, second, third):
+        client.stopped()
+    wait_role(first, "driver"), wait_role(second, "observer"), wait_role(third, "observer")
+    first.disconnect()
+    wait_role(second, "driver")
+    second.step("next", 1)
+    second.transport.reset()
+    wait_role(third, "driver")
+    third.disconnect()
+    watcher.wait_event("raydbg/role", lambda body: not body.get("driver"))
+    assert not watcher.request("next", {"threadId": 1})["success"]
+
+
+# --- what clients set ---
+
+def test_breakpoints_are_merged_and_leave_with_their_client(adapter, hub):
+    first = hub.join(name="first", breakpoints={PROGRAM: [9]})
+    first.stopped()
+    assert lines(adapter) == [9]
+    second = hub.join(name="second")
+    wait_role(second, "observer")
+    answer = second.set_breakpoints(PROGRAM, [12, 14])["breakpoints"]
+    assert len(answer) == 2
+    assert lines(adapter) == [9], "an observer's breakpoints take effect when it drives"
+    second.ok("raydbg/takeOver")
+    wait_until(lambda: lines(adapter) == [9, 12, 14], 5, lambda: f"the union ({lines(adapter)})")
+    answer = second.set_breakpoints(PROGRAM, [14, 9])["breakpoints"]
+    assert [b["line"] for b in answer] == [14, 9] and all(b["verified"] for b in answer), answer
+    wait_until(lambda: lines(adapter) == [9, 14], 5, lambda: f"each line once ({lines(adapter)})")
+    first.disconnect()
+    wait_until(lambda: second.ok("threads") and lines(adapter) == [9, 14], 5, lambda: f"both stay ({lines(adapter)})")
+    second.set_breakpoints(PROGRAM, [14])
+    wait_until(lambda: lines(adapter) == [14], 5, lambda: f"one left ({lines(adapter)})")
+    second.disconnect()
+    wait_until(lambda: lines(adapter) == [], 5, lambda: f"none left ({lines(adapter)})")
+
+
+def test_a_client_that_vanishes_takes_its_breakpoints_along(adapter, hub):
+    first = hub.join(name="first", breakpoints={PROGRAM: [9], "/app/other.py": [1]})
+    first.stopped()
+    second = hub.join(name="second", takeOver=True, breakpoints={PROGRAM: [12]})
+    second.stopped()
+    wait_until(lambda: lines(adapter) == [9, 12], 5, lambda: f"the union ({lines(adapter)})")
+    first.transport.reset()
+    wait_until(lambda: lines(adapter) == [12] and lines(adapter, "/app/other.py") == [], 5,
+               lambda: f"only the second's ({lines(adapter)}, {lines(adapter, '/app/other.py')})")
+
+
+def test_breakpoint_ids_stay_a_clients_own(adapter, hub):
+    """What the adapter changes about a breakpoint is told to whose it is, with the id that this client knows."""
+    numbers = iter(range(100, 200))
+
+    def set_breakpoints(connection, request):
+        source = request["arguments"]["source"]
+        connection.respond(request, {"breakpoints": [
+            {"verified": True, "id": next(numbers), "source": source, "line": b["line"]}
+            for b in request["arguments"].get("breakpoints", [])]})
+    adapter.on["setBreakpoints"] = set_breakpoints
+    first = hub.join(name="first", breakpoints={PROGRAM: [9]})
+    first.stopped()
+    second = hub.join(name="second", takeOver=True)
+    second.stopped()
+    wait_role(second, "driver")
+    answer = second.set_breakpoints(PROGRAM, [12, 15])["breakpoints"]
+    assert [b["line"] for b in answer] == [12, 15] and len({b["id"] for b in answer}) == 2
+
+
+def test_exception_filters_are_united_with_uncaught(adapter, hub):
+    first = hub.join(name="first", filters=["raised"])
+    first.stopped()
+    assert filters(adapter) == {"raised", "uncaught"}
+    second = hub.join(name="second", takeOver=True, filters=["userUnhandled"])
+    second.stopped()
+    wait_until(lambda: filters(adapter) == {"raised", "userUnhandled", "uncaught"}, 5, lambda: str(filters(adapter)))
+    first.disconnect()
+    wait_until(lambda: filters(adapter) == {"userUnhandled", "uncaught"}, 5, lambda: str(filters(adapter)))
+    second.ok("setExceptionBreakpoints", {"filters": []})
+    wait_until(lambda: filters(adapter) == {"uncaught"}, 5, lambda: str(filters(adapter)))
+
+
+# --- the adapter dies ---
+
+@pytest.mark.parametrize("how", ["fin", "rst"])
+@pytest.mark.parametrize("command", ["threads", "stackTrace", "variables", "evaluate", "next", "continue"])
+def test_each_request_gets_one_response_when_the_adapter_dies(adapter, hub, command, how):
+    driver, observer = hub.join(name="driver"), hub.join("websocket", role="observer")
+    driver.stopped(), observer.stopped()
+    adapter.on[command] = lambda c, request: c.die(how)
+    asked = [(client, client.send(name, {**CHANGES, **LOOKS}[name]))
+             for client in (observer, driver) for name in ("threads", "scopes", command, "stackTrace", "variables")]
+    for client, seq in asked:
+        client.response(seq)
+    for client in driver, observer:
+        client.wait_event("terminated")
+        client.request("threads")
+        client.disconnect()
+        client.wait_end()
+        client.verify()
+        assert [e["event"] for e in client.events()].count("terminated") == 1
+    wait_until(lambda: not (hub.pause() or {}).get("held"), 10, "the dead one is held no more")
+
+
+def test_the_adapter_dies_while_a_late_client_attaches(adapter, hub):
+    hub.join().stopped()
+    late = hub.client("websocket")
+    late.initialize()
+    attach = late.send("attach", hub.attach_arguments("websocket"))
+    late.wait_event("initialized")
+    adapter.connection().die("rst")
+    for name in "setExceptionBreakpoints", "configurationDone":
+        late.request(name, {"filters": []})
+    late.response(attach)
+    late.disconnect()
+    late.verify()
+
+
+def test_the_adapter_refuses_the_attach(adapter, hub):
+    adapter.on["attach"] = lambda c, request: c.respond(request, success=False,
+                                                        message="Server[pid=9] is already being debugged.")
+    client = hub.client()
+    client.initialize()
+    with pytest.raises(DapError, match="already being debugged"):
+        client.attach(hub.attach_arguments(), timeout=20)
+
+
+def test_nobody_listens(adapter, hub):
+    adapter.refuse_connections()
+    client = hub.client("websocket")
+    client.initialize()
+    with pytest.raises(DapError, match=f"{adapter.host}:{adapter.port}"):
+        client.attach(hub.attach_arguments("websocket"), timeout=20)
+
+
+def test_two_clients_attach_at_the_same_moment(adapter, hub):
+    clients = [hub.client(kind, f"{kind} {n}") for kind in KINDS for n in range(3)]
+    attaches = []
+    for client, kind in zip(clients, [kind for kind in KINDS for _ in range(3)]):
+        client.initialize()
+        attaches.append(client.send("attach", hub.attach_arguments(kind)))
+    for client, attach in zip(clients, attaches):
+        client.wait_event("initialized")
+        client.ok("configurationDone")
+        client.check(client.response(attach))
+        client.stopped()
+    assert len(adapter.connections) == 1 and adapter.commands().count("attach") == 1
+    assert sum(s["role"] == "driver" for s in hub.sessions()) == 1
+
+
+def test_connect_must_be_allowed(adapter, run_relay):
+    hub = run_relay(adapter=None)
+    client = hub.client()
+    client.initialize()
+    with pytest.raises(DapError, match="allow-connect"):
+        client.attach({"token": hub.token, "connect": adapter.address}, timeout=20)
+    assert not adapter.connections
+
+
+# --- HTTP ---
+
+def test_release_through_http(adapter, hub):
+    first = hub.join()
+    first.stopped()
+    answer = hub.post("release")
+    assert answer.status == 200 and "id" in answer.json, answer
+    wait_released(adapter)
+    first.wait_event("terminated")
+    assert "release" in outputs(first)
+    wait_until(lambda: not (hub.pause() or {}).get("held"), 5, "not held any more")
+
+
+def test_hold_and_continue_through_http(adapter, run_relay):
+    hub = run_relay("--hold", "never")
+    first = hub.join()
+    first.stopped()
+    assert hub.post("hold").status == 200
+    first.disconnect()
+    assert_held(adapter)
+    pause = hub.pause()
+    assert pause["held"] and pause["clients"] == 0 and pause["held_since"] and pause["reason"] == "breakpoint", pause
+    assert hub.post("continue").status == 200
+    adapter.wait_request("continue")
+    assert not adapter.requests("disconnect") and not adapter.connection().ended.is_set()
+    adapter.connection().stop("breakpoint")
+    client = hub.join()
+    assert client.stopped()["threadId"] == 1
+
+
+def test_errors_of_http(hub):
+    for method, path, status in (("POST", "/v1/pauses/nothing-like-it/release", 404), ("GET", "/nowhere", 404),
+                                 ("POST", "/v1/pauses/nothing/explode", 404), ("DELETE", "/v1/pauses", 405)):
+        answer = hub.http(method, path)
+        assert answer.status == status, (path, answer)
+        assert answer.error
+
+
+def test_events_follow_what_happens(adapter, hub):
+    events = hub.events()
+    assert events.wait(lambda m: m["event"] == "pauses")["pauses"] == []
+    client = hub.join(name="somebody")
+    client.stopped()
+    events.wait(lambda m: m["event"] in ("appeared", "changed") and m["pause"]["held"] and m["pause"]["clients"] == 1)
+    events.wait(lambda m: m["event"] == "sessions" and "somebody" in str(m["sessions"]))
+    client.disconnect()
+    events.wait(lambda m: m["event"] == "changed" and m["pause"]["held"] and m["pause"]["clients"] == 0)
+    hub.post("release")
+    events.wait(lambda m: m["event"] == "gone" or m["event"] == "changed" and not m["pause"]["held"])
+
+
+def test_the_audit_log_tells_who_did_what(hub):
+    client = hub.join(name="somebody")
+    client.stopped()
+    scope = client.ok("scopes", {"frameId": 3})["scopes"][0]["variablesReference"]
+    client.ok("setVariable", {"variablesReference": scope, "name": "x", "value": "secret-value"})
+    client.evaluate("secret_expression()", 3)
+    client.resume(1)
+    client.disconnect()
+    hub.post("release")
+    wait_until(lambda: any(line["action"] == "release" for line in hub.audit()), 5, "the release is noted")
+    noted = hub.audit()
+    actions = [line["action"] for line in noted]
+    for action in "connect", "attach", "evaluate", "setVariable", "continue", "release":
+        assert action in actions, actions
+    attach = noted[actions.index("attach")]
+    assert attach["role"] == "driver" and "127.0.0.1" in attach["peer"] and attach["time"]
+    text = (hub.state / "s/raydbg/audit.log").read_text()
+    assert "secret-value" not in text and hub.token not in text
+    assert (hub.state / "s/raydbg/audit.log").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_dropped_answer_is_noticed(adapter, hub):
+    """The check that the tests above rest on."""
+    client = hub.join()
+    client.stopped()
+    adapter.on["threads"] = lambda c, request: None
+    client.send("threads")
+    with pytest.raises(DapError, match="was not answered"):
+        client.verify()
+    client.strict = False
+    with pytest.raises((DapError, DapClosed)):
+        client.wait_event("stopped", timeout=0.2)
