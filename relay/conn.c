@@ -100,25 +100,35 @@ void conn_break(struct conn *conn, const char *problem)
     conn_finish(conn);
 }
 
-void conn_refuse(struct conn *conn, enum refusal refusal)
+void conn_tell_refusal(const struct conn *conn, enum refusal refusal)
+{
+    conn->listener->ops->on_refused(conn->listener->arg, conn->peer, refusal_what(refusal));
+}
+
+static void refuse_dap(struct conn *conn, enum refusal refusal)
 {
     struct buf text = {0};
-    const struct listener *listener = conn->listener;
-    if (conn->closing)
-        return;
-    if (conn->state == CONN_DAP && conn->user) {
-        conn_break(conn, refusal_what(refusal));
-        return;
-    }
-    if (conn->state != CONN_DAP) {
-        conn_http_refuse(conn, refusal);
-        return;
-    }
-    listener->ops->on_refused(listener->arg, conn->peer, refusal_what(refusal));
     refusal_dap(&text, refusal);
     conn_send(conn, text.data, text.len);
     buf_free(&text);
     conn_finish(conn);
+}
+
+void conn_refuse(struct conn *conn, enum refusal refusal)
+{
+    if (conn->closing)
+        return;
+    if (conn->user) {
+        conn_break(conn, refusal_what(refusal));
+        return;
+    }
+    conn_tell_refusal(conn, refusal);
+    if (conn->state == CONN_FIRST)
+        conn_first_refuse(conn, refusal);
+    else if (conn->state == CONN_HTTP)
+        conn_http_refuse(conn, refusal);
+    else
+        refuse_dap(conn, refusal);
 }
 
 void conn_gone(struct conn *conn)

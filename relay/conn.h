@@ -1,12 +1,13 @@
 /* What the listener's own files share: a connection from its acceptance to its end. Others use
  * listener.h.
  *
- *   accepted ─▶ CONN_FIRST ─┬─ "Content-…" ──────────▶ CONN_DAP        plain bytes
- *                           └─ else, a whole header ─▶ CONN_HTTP ─▶ CONN_WEBSOCKET
- *   accepted with TLS ───────────────────────────────▶ CONN_HTTP ─▶ CONN_WEBSOCKET
+ *   accepted ─▶ CONN_FIRST ─┬─ "Content-…" ─────────▶ CONN_DAP       a raw socket of libwebsockets'
+ *                           └─ a request's header ──▶ CONN_HTTP ─▶ CONN_WEBSOCKET
+ *   accepted with TLS ──────────────────────────────▶ CONN_HTTP ─▶ CONN_WEBSOCKET
  *
- * CONN_FIRST and CONN_DAP are raw sockets of libwebsockets'. To become HTTP a connection is given,
- * with the bytes read so far, to libwebsockets' HTTP server: another wsi on the same socket. */
+ * In CONN_FIRST the socket is not libwebsockets' yet: the bytes are looked at and not read. To read
+ * them and to give them to libwebsockets' HTTP server (lws_adopt_socket_vhost_readbuf) would not
+ * do: 4.1 takes the header for the body of a request that has one, and never returns. */
 #ifndef RAYDBG_RELAY_CONN_H
 #define RAYDBG_RELAY_CONN_H
 
@@ -33,8 +34,8 @@ struct conn {
     struct lws *wsi;
     void *user;          /* the owner's; NULL before on_open */
     struct frame *frame; /* CONN_DAP: a message that has begun */
-    /* CONN_FIRST: all bytes; CONN_DAP: bytes that wait for conn_read_enable(); CONN_WEBSOCKET: the
-     * fragments so far of a message. */
+    /* CONN_DAP: bytes that wait for conn_read_enable(); CONN_WEBSOCKET: the fragments so far of a
+     * message. */
     struct buf in;
     struct buf queue; /* to be written; CONN_WEBSOCKET: as pieces */
     size_t head;      /* bytes at the queue's start that have left */
@@ -42,6 +43,10 @@ struct conn {
     size_t handed;    /* bytes that libwebsockets keeps for us */
     size_t received;  /* while a stranger */
     struct timer *resume;
+    struct watch *watch;    /* CONN_FIRST: for the first bytes, */
+    struct timer *patience; /* and for more of them */
+    int patience_ms;
+    int fd;                 /* CONN_FIRST; -1 once it is libwebsockets' */
     struct http_call *call; /* that waits for its answer */
     int64_t since_us;
     enum conn_state state;
@@ -95,6 +100,18 @@ void conn_refuse(struct conn *conn, enum refusal refusal);
 bool conn_open(struct conn *conn, enum conn_kind kind, enum auth_role role);
 size_t conn_body_limit(const struct conn *conn);
 
+/* For the audit log. */
+void conn_tell_refusal(const struct conn *conn, enum refusal refusal);
+
+/* --- conn_first.c --- */
+
+/* Looks at what has come; the connection may be gone after. */
+void conn_first_look(struct conn *conn);
+/* Answers in HTTP's form and closes. */
+void conn_first_refuse(struct conn *conn, enum refusal refusal);
+/* Closes what is not libwebsockets'. */
+void conn_first_end(struct conn *conn);
+
 /* --- conn_out.c: writing --- */
 
 /* Plain bytes on a raw socket: at once if nothing is queued. */
@@ -130,9 +147,11 @@ enum refusal gate_check(const struct conn *conn, struct lws *wsi, bool open_to_a
 
 /* --- listener.c --- */
 
-/* Gives the connection, a raw socket so far, to libwebsockets' HTTP server, with what it has read.
- * The caller's wsi is no longer the connection's, which may even be gone after. */
-void listener_hand_over(struct conn *conn);
+/* Gives the socket to libwebsockets. False if it would not have it: the connection is gone. With
+ * `http` it may be gone for other reasons, too. */
+bool listener_adopt(struct conn *conn, bool http);
+/* Of a connection that libwebsockets does not know, or no longer. */
+void conn_free(struct conn *conn);
 const struct port *conn_port(const struct conn *conn);
 
 #endif

@@ -4,11 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
-
-static const char dap_start[] = "content-"; /* -Length or -Type */
 
 void conn_drop_frame(struct conn *conn)
 {
@@ -106,65 +102,7 @@ void conn_read_enable(struct conn *conn, bool enable)
         conn->resume = timer_start(conn->listener->options.loop, 0, resume, conn);
 }
 
-/* --- the first bytes --- */
-
-static void start_dap(struct conn *conn)
-{
-    bool open = auth_is_open(conn->listener->options.auth);
-    struct buf first = conn->in;
-    conn->in = (struct buf){0};
-    conn->state = CONN_DAP;
-    conn->kind = CONN_DAP_TCP;
-    if (conn->refusal)
-        conn_refuse(conn, conn->refusal);
-    else if (conn_open(conn, CONN_DAP_TCP, open ? AUTH_DRIVER : AUTH_NONE))
-        read_dap(conn, first.data, first.len);
-    buf_free(&first);
-}
-
-/* The length of the header with its empty line; 0 if that has not come. The first `seen` bytes are
- * known to have no end. */
-static size_t header_length(const struct buf *bytes, size_t seen)
-{
-    const char *from = bytes->data + (seen > 3 ? seen - 3 : 0);
-    size_t len = bytes->len - (size_t)(from - bytes->data);
-    const char *crlf = memmem(from, len, "\r\n\r\n", 4), *lf = memmem(from, len, "\n\n", 2);
-    if (crlf && (!lf || crlf < lf))
-        return (size_t)(crlf - bytes->data) + 4;
-    return lf ? (size_t)(lf - bytes->data) + 2 : 0;
-}
-
-/* An HTTP method, as far as it has come. CONNECT is none of ours, and libwebsockets would make the
- * connection a raw one. */
-static bool may_be_http(const struct buf *bytes)
-{
-    static const char connect[] = "CONNECT ";
-    for (size_t i = 0; i < bytes->len && bytes->data[i] != ' '; i++)
-        if (bytes->data[i] < 'A' || bytes->data[i] > 'Z' || i > 16)
-            return false;
-    return bytes->len < sizeof connect - 1 || memcmp(bytes->data, connect, sizeof connect - 1) != 0;
-}
-
-/* Tells DAP from HTTP as soon as that can be told. Gives -1 if the wsi is no longer ours. */
-static int read_first(struct conn *conn, const char *bytes, size_t len)
-{
-    size_t known = sizeof dap_start - 1, seen = conn->in.len;
-    buf_add(&conn->in, bytes, len);
-    size_t header = header_length(&conn->in, seen);
-    size_t compared = conn->in.len < known ? conn->in.len : known;
-    if (strncasecmp(conn->in.data, dap_start, compared) == 0) {
-        if (compared == known)
-            start_dap(conn);
-    } else if (conn->refusal == REFUSAL_PLAIN || !may_be_http(&conn->in)) {
-        conn_http_refuse(conn, conn->refusal ? conn->refusal : REFUSAL_NOT_HTTP);
-    } else if ((header ? header : conn->in.len) > CONN_HEADER_LIMIT) {
-        conn_http_refuse(conn, REFUSAL_HEADER);
-    } else if (header) {
-        listener_hand_over(conn);
-        return -1;
-    }
-    return 0;
-}
+/* --- libwebsockets --- */
 
 /* Bytes that nobody has read would make the kernel reset the connection, and the client lose what
  * it was sent last: shut down, and read on until it has closed. */
@@ -184,11 +122,8 @@ int conn_raw(struct conn *conn, struct lws *wsi, enum lws_callback_reasons reaso
     (void)wsi;
     switch (reason) {
     case LWS_CALLBACK_RAW_RX:
-        if (conn->closing)
-            return 0;
-        if (conn->state == CONN_FIRST)
-            return read_first(conn, in, len);
-        read_dap(conn, in, len);
+        if (!conn->closing)
+            read_dap(conn, in, len);
         return 0;
     case LWS_CALLBACK_RAW_WRITEABLE:
         return conn_writable(conn) < 0 ? linger(conn) : 0;

@@ -95,22 +95,12 @@ static int on_writable(struct conn *conn)
 
 void conn_http_refuse(struct conn *conn, enum refusal refusal)
 {
-    const struct listener *listener = conn->listener;
-    struct buf json = {0}, text = {0};
-    if (conn->closing || conn->answered)
+    struct buf json = {0};
+    if (conn->answered)
         return;
-    listener->ops->on_refused(listener->arg, conn->peer, refusal_what(refusal));
     refusal_json(&json, refusal);
-    if (conn->state == CONN_HTTP) {
-        answer(conn, refusal_status(refusal), "application/json", json.data, json.len, false);
-    } else {
-        http_answer_text(&text, refusal_status(refusal), "application/json", json.data, json.len,
-                         false);
-        conn_write(conn, text.data, text.len, "", 0);
-        conn_finish(conn);
-    }
+    answer(conn, refusal_status(refusal), "application/json", json.data, json.len, false);
     buf_free(&json);
-    buf_free(&text);
 }
 
 /* --- the call --- */
@@ -227,7 +217,7 @@ static int on_request(struct conn *conn, struct lws *wsi, const char *path)
         refusal = REFUSAL_UPGRADE;
     conn->body_pending = length > 0;
     if (refusal) {
-        conn_http_refuse(conn, refusal);
+        conn_refuse(conn, refusal);
     } else if (health) {
         answer(conn, 200, "text/plain", "ok\n", 3, text_equal(method_of(wsi), "HEAD"));
     } else {

@@ -86,7 +86,7 @@ static int on_upgrade(struct conn *conn, struct lws *wsi, const char *to)
         conn->role = role;
         return 0;
     }
-    conn->listener->ops->on_refused(conn->listener->arg, conn->peer, refusal_what(refusal));
+    conn_tell_refusal(conn, refusal);
     refusal_json(&json, refusal);
     buf_add(&text, room, sizeof room);
     http_answer_text(&text, refusal_status(refusal), "application/json", json.data, json.len,

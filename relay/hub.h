@@ -143,6 +143,8 @@ void hub_read_enable(struct hub *hub, bool enable);
 bool hub_is_over(const struct hub *hub);
 /* Nothing is to be waited for any more: it may be destroyed. */
 bool hub_is_finished(const struct hub *hub);
+/* It was lost while its machine could not be reached. */
+bool hub_was_cut(const struct hub *hub);
 /* It is held from now on, whatever the policy says, until hub_release(). */
 void hub_keep(struct hub *hub);
 bool hub_is_held(const struct hub *hub); /* attached, and somebody or something is to keep it so */

@@ -446,3 +446,9 @@ int keeper_pid(const struct keeper *keeper)
 {
     return keeper ? keeper->pid : 0;
 }
+
+bool keeper_lives(const struct keeper *keeper)
+{
+    char byte;
+    return keeper->socket >= 0 && recv(keeper->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0;
+}

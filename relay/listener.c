@@ -52,8 +52,7 @@ static void link_conn(struct listener *listener, struct conn *conn)
     conn->stranger = true;
 }
 
-/* Of a connection that libwebsockets no longer knows. */
-static void conn_free(struct conn *conn)
+void conn_free(struct conn *conn)
 {
     struct listener *listener = conn->listener;
     conn_known(conn, conn->role);
@@ -66,6 +65,7 @@ static void conn_free(struct conn *conn)
         listener->refused_count--;
     if (conn->call)
         http_call_gone(conn->call);
+    conn_first_end(conn);
     timer_cancel(&conn->resume);
     conn_drop_frame(conn);
     buf_free(&conn->in);
@@ -76,21 +76,24 @@ static void conn_free(struct conn *conn)
 
 /* --- the time for strangers --- */
 
+/* A request whose header has not come whole cannot be answered by libwebsockets. */
+static void end_stranger(struct conn *conn)
+{
+    bool can_answer = conn->state != CONN_HTTP || conn->call;
+    conn_known(conn, AUTH_NONE); /* it has had its time, and is counted no more */
+    if (can_answer)
+        conn_refuse(conn, REFUSAL_SLOW);
+    else if (!conn->answered)
+        lws_set_timeout(conn->wsi, PENDING_TIMEOUT_USER_REASON_BASE, LWS_TO_KILL_ASYNC);
+}
+
 static void on_deadline(void *arg)
 {
     struct listener *listener = arg;
     int64_t until = loop_now_us() - listener->options.first_ms * 1000;
     listener->deadline = NULL;
-    while (listener->strangers_first && listener->strangers_first->since_us <= until) {
-        struct conn *conn = listener->strangers_first;
-        bool mute = conn->closing || (conn->state == CONN_HTTP && conn->tls);
-        conn_known(conn, AUTH_NONE); /* it has had its time, and is counted no more */
-        if (!mute)
-            conn_refuse(conn, REFUSAL_SLOW);
-        /* A request whose header is not whole cannot be answered by libwebsockets. */
-        if (conn->state == CONN_HTTP && !conn->answered)
-            lws_set_timeout(conn->wsi, PENDING_TIMEOUT_USER_REASON_BASE, LWS_TO_KILL_ASYNC);
-    }
+    while (listener->strangers_first && listener->strangers_first->since_us <= until)
+        end_stranger(listener->strangers_first);
     start_deadline(listener);
 }
 
@@ -114,37 +117,24 @@ static enum refusal limit_hit(struct listener *listener, struct conn *conn)
     return strangers > listener->options.max_per_address ? REFUSAL_ADDRESS : REFUSAL_NONE;
 }
 
-/* Gives `fd` to libwebsockets as `type`; its wsi becomes the connection's. */
-static void adopt(struct conn *conn, struct lws_vhost *vhost, lws_adoption_type type, int fd)
+bool listener_adopt(struct conn *conn, bool http)
 {
     struct listener *listener = conn->listener;
-    lws_sock_file_fd_type descriptor = {.sockfd = fd};
+    lws_sock_file_fd_type descriptor = {.sockfd = conn->fd};
+    lws_adoption_type type = LWS_ADOPT_SOCKET;
+    if (http)
+        type |= LWS_ADOPT_HTTP;
+    if (conn->tls)
+        type |= LWS_ADOPT_ALLOW_SSL;
+    conn->fd = -1; /* closed with the wsi, or by the attempt to make one */
     listener->adopting = conn;
-    lws_adopt_descriptor_vhost(vhost, type, descriptor,
-                               type & LWS_ADOPT_HTTP ? NULL : protocols[0].name, NULL);
-    if (listener->adopting) { /* it has not come so far as to say hello: nobody else frees it */
-        listener->adopting = NULL;
-        conn_free(conn);
-    }
-}
-
-void listener_hand_over(struct conn *conn)
-{
-    struct listener *listener = conn->listener;
-    struct buf first = conn->in;
-    int fd = dup((int)lws_get_socket_fd(conn->wsi));
-    conn->in = (struct buf){0};
-    lws_set_opaque_user_data(conn->wsi, NULL);
-    conn->wsi = NULL;
-    conn->state = CONN_HTTP;
-    listener->adopting = conn;
-    if (fd >= 0)
-        lws_adopt_socket_vhost_readbuf(listener->plain, fd, first.data, first.len);
-    if (listener->adopting) {
-        listener->adopting = NULL;
-        conn_free(conn);
-    }
-    buf_free(&first);
+    lws_adopt_descriptor_vhost(conn->tls ? listener->secure : listener->plain, type, descriptor,
+                               http ? NULL : protocols[0].name, NULL);
+    if (!listener->adopting)
+        return true;
+    listener->adopting = NULL; /* it has not come so far as to say hello: nobody else frees it */
+    conn_free(conn);
+    return false;
 }
 
 /* The kernel gives a TLS client to us when its first bytes are there (TCP_DEFER_ACCEPT): plain ones
@@ -155,27 +145,27 @@ static bool speaks_plain(int fd)
     return recv(fd, &first, 1, MSG_PEEK | MSG_DONTWAIT) == 1 && first >= ' ' && first <= '~';
 }
 
-static void welcome(struct listener *listener, struct conn *conn, int fd)
+static void welcome(struct conn *conn)
 {
-    bool secure = listener->secure && !conn_port(conn)->is_unix;
-    if (secure && speaks_plain(fd))
-        conn->refusal = conn->refusal ? conn->refusal : REFUSAL_PLAIN;
-    else
-        conn->tls = secure;
-    conn->state = conn->tls ? CONN_HTTP : CONN_FIRST;
-    if (conn->tls)
-        adopt(conn, listener->secure, LWS_ADOPT_SOCKET | LWS_ADOPT_HTTP | LWS_ADOPT_ALLOW_SSL, fd);
-    else
-        adopt(conn, listener->plain, LWS_ADOPT_SOCKET, fd);
+    bool secure = conn->listener->secure && !conn_port(conn)->is_unix;
+    conn->tls = secure && !speaks_plain(conn->fd);
+    if (conn->tls) {
+        conn->state = CONN_HTTP;
+        listener_adopt(conn, true);
+        return;
+    }
+    if (secure && !conn->refusal)
+        conn->refusal = REFUSAL_PLAIN;
+    conn_first_look(conn);
 }
 
 /* Without a free fd a connection can't even be accepted to be closed, and the kernel goes on to
  * report it: accepting rests. */
 static void resume_accepting(void *arg);
 
-static void rest(struct listener *listener)
+static void rest(struct listener *listener, int problem)
 {
-    log_warn("no more connections can be accepted: %s", strerror(errno));
+    log_warn("no more connections can be accepted: %s", strerror(problem));
     for (size_t i = 0; i < listener->ports.count; i++)
         watch_stop(&listener->watches[i]);
     if (!listener->pause)
@@ -187,13 +177,14 @@ static void rest(struct listener *listener)
 static bool accept_one(struct listener *listener, size_t index)
 {
     struct conn *conn = mem_alloc(sizeof *conn);
-    int fd =
+    conn->fd =
         port_accept(&listener->ports.items[index], conn->peer, sizeof conn->peer, conn->address);
-    if (fd < 0) {
+    if (conn->fd < 0) {
+        int problem = errno;
         free(conn);
-        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-            rest(listener);
-        return errno == ECONNABORTED || errno == EINTR;
+        if (problem == EMFILE || problem == ENFILE || problem == ENOBUFS || problem == ENOMEM)
+            rest(listener, problem);
+        return problem == ECONNABORTED || problem == EINTR;
     }
     conn->listener = listener;
     conn->port = (uint16_t)index;
@@ -202,7 +193,7 @@ static bool accept_one(struct listener *listener, size_t index)
     conn->counted = !conn->refusal;
     if (conn->refusal && listener->refused_count >= REFUSED_AT_ONCE) {
         strangers_drop(&listener->strangers, conn->address);
-        close(fd);
+        close(conn->fd);
         free(conn);
         return true;
     }
@@ -211,8 +202,8 @@ static bool accept_one(struct listener *listener, size_t index)
         listener->count++;
     else
         listener->refused_count++;
-    welcome(listener, conn, fd);
     start_deadline(listener);
+    welcome(conn);
     return true;
 }
 
@@ -261,6 +252,11 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
                     size_t len)
 {
     (void)user;
+    /* What this gives counts, and not what OpenSSL has found, which is `len`. The wsi is no real
+     * one.
+     */
+    if (reason == LWS_CALLBACK_OPENSSL_PERFORM_CLIENT_CERT_VERIFICATION)
+        return len ? 0 : 1;
     struct conn *conn = wsi ? conn_of(wsi, reason) : NULL;
     if (!conn)
         return 0;
@@ -407,8 +403,10 @@ static void drop_all(struct listener *listener)
 {
     while (listener->conns) {
         struct conn *conn = listener->conns;
-        lws_set_opaque_user_data(conn->wsi, NULL);
-        lws_set_timeout(conn->wsi, PENDING_TIMEOUT_USER_REASON_BASE, LWS_TO_KILL_ASYNC);
+        if (conn->wsi) {
+            lws_set_opaque_user_data(conn->wsi, NULL);
+            lws_set_timeout(conn->wsi, PENDING_TIMEOUT_USER_REASON_BASE, LWS_TO_KILL_ASYNC);
+        }
         conn->wsi = NULL;
         conn->closing = true;
         conn_free(conn);

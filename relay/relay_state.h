@@ -63,6 +63,8 @@ struct relay {
     struct timer *announce;
     struct looker *lookers;
     bool looking;
+    int64_t names_until_us; /* how long the lookers wait for names */
+    struct timer *names;
     int64_t looked_us;     /* when the last look at the cluster ended; 0: never */
     struct err look_error; /* of the last look */
     struct told *told;

@@ -124,6 +124,8 @@ static int check_arguments(struct session *session, struct err *err)
         err_set(err, ERR_USAGE, "attach: \"role\" is observer and \"takeOver\" is true");
         return err_hint(err, "who takes over drives");
     }
+    if (session->attach.take_over && session->options.hubs && session->role != AUTH_DRIVER)
+        return err_set(err, ERR_DENIED, "this client's token lets it observe only");
     return 0;
 }
 

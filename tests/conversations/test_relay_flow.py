@@ -162,16 +162,14 @@ def test_an_observer_that_lags_is_dropped_with_a_reason(adapter, hub, kind):
 
 
 def test_an_observer_that_reads_gets_everything(adapter, hub):
+    """Half a megabyte at once is no lag yet; in the long run it gets 50 MB as the driver does."""
     driver, observer = SlowClient(hub), SlowClient(hub, "websocket", role="observer")
-    got = {}
-    flood = Flood(adapter.connection(), 5000)
-    threads = [threading.Thread(target=lambda c=c, n=n: got.update({n: numbers(c, 5000)}))
-               for n, c in enumerate((driver, observer))]
-    for thread in threads:
-        thread.start()
-    for thread in [*threads, flood.thread]:
-        thread.join(60)
-    assert got == {0: list(range(5000)), 1: list(range(5000))}
+    wave = 50
+    for _ in range(100):
+        flood = Flood(adapter.connection(), wave)
+        for client in driver, observer:
+            assert numbers(client, wave) == list(range(wave))
+        flood.thread.join(10)
 
 
 @pytest.mark.parametrize("pause", [0, 3], ids=["reading", "not reading at first"])

@@ -7,6 +7,7 @@ import re
 import socket
 import ssl
 import subprocess
+import threading
 import time
 from contextlib import suppress
 
@@ -291,7 +292,7 @@ def test_broken_frames_on_a_websocket(adapter, hub, data):
     assert_untouched(hub, adapter)
 
 
-@pytest.mark.parametrize("protocol", ["", "chat", "raydbg.events"])
+@pytest.mark.parametrize("protocol", ["chat", "raydbg.events"])
 def test_the_subprotocol_must_be_right(hub, protocol):
     with pytest.raises(WebSocketRefused):
         hub.upgraded("/dap", protocol)
@@ -339,7 +340,7 @@ def test_ten_seconds_before_the_token(adapter, hub):
         said.append(drain(sock, 10))
         sock.close()
     assert 9 < time.monotonic() - started < 16
-    assert b"10 s" in said[2] and b"10 s" in said[-1], said
+    assert re.search(b"too long|10 s", said[2]) and re.search(b"too long|10 s", said[-1]), said
     assert_untouched(hub, adapter)
 
 
@@ -385,32 +386,33 @@ def test_sessions_over_the_limit(adapter, run_relay):
     clients[0].stopped()
     clients[0].disconnect()
     clients[0].close()
-    wait_until(lambda: len(hub.sessions()) == 2, 5, "the first one's place is free")
+    wait_until(lambda: hub.http("GET", "/v1/sessions").status == 200, 5, "the first one's place is free")
     hub.join(name="another").stopped()
 
 
 def test_strangers_of_one_address_over_the_limit(adapter, run_relay):
+    """As many as may be are served, the others told why and closed; other addresses do not notice."""
     hub = run_relay("--max-per-address", "20")
     inside = hub.join()
     inside.stopped()
     strangers = [hub.connect(source="127.0.0.7") for _ in range(30)]
-    time.sleep(0.3)
-    refused = 0
+    request = frame({"seq": 1, "type": "request", "command": "initialize", "arguments": {"adapterID": "x"}})
     for sock in strangers:
-        sock.setblocking(False)
-        try:
-            data = sock.recv(65536)
-            assert data == b"" or b"max-per-address" in data, data
-            refused += 1
-        except BlockingIOError:
-            pass
-        except ConnectionError:
-            refused += 1
-    assert refused == 10
+        send_quietly(sock, request)
+    said = []
+    for sock in strangers:
+        with suppress(ConnectionError):
+            said.append(sock.recv(65536))
+    refusals = [text for text in said if b"capabilit" not in text and b"supports" not in text]
+    assert len(said) - len(refusals) == 20 and all(b"max-per-address" in text for text in refusals if text), refusals
     assert inside.ok("threads")
     assert hub.join(name="from another address").stopped()
     for sock in strangers:
         sock.close()
+    time.sleep(0.5)
+    with hub.connect(source="127.0.0.7") as sock:
+        sock.sendall(request)
+        assert b"supports" in sock.recv(65536), "their places are free again"
 
 
 def test_thousands_of_hostile_connections(adapter, hub, soak):
@@ -456,12 +458,12 @@ def tls_relay(run_relay, authority, *arguments, **issue):
     return run_relay("--tls-cert", certificate, "--tls-key", key, *arguments, tls=context)
 
 
-def bridge(hub, *arguments, token=None):
+def bridge(hub, *arguments, token=None, address=None):
     """`raydbg dap --relay`, as a DapClient; its stderr is in client.stderr."""
     env = {**os.environ, **hub.env, "RAYDBG_TOKEN": hub.token if token is None else token}
     stderr = hub.state / f"bridge-{len(hub.clients)}"
     with stderr.open("wb") as errors:
-        process = subprocess.Popen([raydbg_path(), "dap", "--relay", "https://%s:%d" % hub.address, *arguments],
+        process = subprocess.Popen([raydbg_path(), "dap", "--relay", "https://%s:%d" % (address or hub.address), *arguments],
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env=env)
     client = DapClient.over_process(process, name="raydbg dap --relay")
     client.stderr = stderr
@@ -521,17 +523,52 @@ def test_tls_bridge_with_a_pin(adapter, run_relay, authority):
     assert_bridge_refuses(bridge(hub, "--relay-fingerprint", wrong), "fingerprint")
 
 
-@pytest.mark.parametrize("fault, words", [("another authority", "certificate"), ("expired", "expired"),
-                                          ("not yet valid", "not yet valid|valid"), ("another host", "127.0.0.1|host|name")])
-def test_tls_bridge_refuses_a_certificate(adapter, run_relay, authority, tmp_path, fault, words):
-    options = {"expired": {"days": (-10, -1)}, "not yet valid": {"days": (1, 2)},
-               "another host": {"hosts": ["another.example"]}}.get(fault, {})
-    hub = tls_relay(run_relay, authority, **options)
-    other = Authority(tmp_path, "other").ca if fault == "another authority" else authority.ca
-    client = bridge(hub, "--relay-ca", other)
+FAULTS = {"another authority": ({}, "certificate"), "expired": ({"days": (-10, -1)}, "expired"),
+          "not yet valid": ({"days": (1, 2)}, "not yet valid|valid"),
+          "another host": ({"hosts": ["another.example"]}, "127.0.0.1|host|name")}
+
+
+class PretendRelay(threading.Thread):
+    """Somebody who answers TLS with this certificate and keeps what it is told."""
+
+    def __init__(self, certificate, key):
+        super().__init__(daemon=True)
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.load_cert_chain(certificate, key)
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address = self.listener.getsockname()
+        self.told = b""
+        self.start()
+
+    def run(self):
+        with suppress(OSError):
+            while True:
+                sock, _ = self.listener.accept()
+                with suppress(OSError), self.context.wrap_socket(sock, server_side=True) as tls:
+                    self.told += tls.recv(65536)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_tls_bridge_refuses_a_certificate(adapter, run_relay, authority, tmp_path, fault):
+    """Before it says anything, its token above all."""
+    hub = run_relay()
+    options, words = FAULTS[fault]
+    trusted = Authority(tmp_path, "other").ca if fault == "another authority" else authority.ca
+    pretender = PretendRelay(*authority.issue("relay", **options))
+    client = bridge(hub, "--relay-ca", trusted, address=pretender.address)
     assert_bridge_refuses(client, words)
+    pretender.listener.close()
+    assert not pretender.told
     assert hub.token not in client.stderr.read_text() + client.text()
-    assert not adapter.connections
+
+
+@pytest.mark.parametrize("fault", ["expired", "not yet valid"])
+def test_tls_relay_refuses_a_certificate_out_of_date(run_relay, authority, fault):
+    options, words = FAULTS[fault]
+    certificate, key = authority.issue("relay", **options)
+    relay = run_relay("--tls-cert", certificate, "--tls-key", key, ready=False)
+    assert relay.wait() in (1, 2)
+    assert re.search(words, relay.stderr()), relay.stderr()
 
 
 def test_tls_bridge_with_a_wrong_token(adapter, run_relay, authority):
@@ -572,12 +609,12 @@ def test_a_pair_that_is_none(run_relay, authority, pair):
 def test_make_cert(adapter, run_relay, tmp_path):
     env = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
     made = subprocess.run([raydbg_path(), "relay", "--make-cert", "127.0.0.1", "head.example"], env=env, text=True,
-                          capture_output=True, timeout=60)
+                          capture_output=True, timeout=20)
     assert made.returncode == 0, made.stderr
     certificate = next((tmp_path / "raydbg").glob("*.crt"), None) or next((tmp_path / "raydbg").glob("*cert*.pem"))
     key = next(p for p in (tmp_path / "raydbg").iterdir() if "key" in p.name)
     pin = re.search(r"SHA256:[0-9A-Fa-f:]+", made.stdout + made.stderr).group()
-    assert pin.upper() == "SHA256:" + fingerprint(certificate)
+    assert pin.replace(":", "").upper() == ("SHA256" + fingerprint(certificate)).replace(":", "")
     assert key.stat().st_mode & 0o777 == 0o600
     hub = run_relay("--tls-cert", certificate, "--tls-key", key)
     client = bridge(hub, "--relay-fingerprint", pin)
@@ -591,7 +628,7 @@ def test_make_observer_token(run_relay, adapter, tmp_path):
     hub = run_relay()
     hub.terminate()
     made = subprocess.run([raydbg_path(), "relay", "--make-observer-token"], env={**os.environ, **hub.env}, text=True,
-                          capture_output=True, timeout=60)
+                          capture_output=True, timeout=20)
     assert made.returncode == 0, made.stderr
     path = hub.state / "s/raydbg/observer-token"
     assert path.stat().st_mode & 0o777 == 0o600

@@ -36,7 +36,7 @@ def pause_of(relay, name):
 
 
 def assert_location(row, marker):
-    assert f"pauses.py:{line_of(PAUSES, marker)}" in json.dumps(row["location"]), row
+    assert row["location"] == {"file": str(PAUSES), "line": line_of(PAUSES, marker)}, row
 
 
 def home(relay):
@@ -203,6 +203,7 @@ def test_hold_on_pause_shows_the_lines(cluster, run_relay):
     relay = run_relay(cluster, "--hold", "on-pause")
     paused_drivers = cluster.driver("pauses.py", "square", "actor")
     wait_for(lambda: sum(p["held"] for p in relay.pauses()) == 2, 30, lambda: f"both are held: {relay.pauses()}")
+    wait_for(lambda: all(row["location"] for row in rows(cluster, relay)), 10, "their places are known")
     listed = {row["task_name"]: row for row in rows(cluster, relay)}
     assert_location(listed["square"], "square-breakpoint")
     assert_location(listed["Trainer.step"], "trainer-breakpoint")
@@ -223,7 +224,7 @@ def test_hold_and_release(cluster, run_relay):
     assert not any(p["held"] for p in relay.pauses())
     held = cluster.raydbg("hold", "square", env=home(relay))
     assert held.returncode == 0, held.stderr
-    wait_for(lambda: pause_of(relay, "square")["held"], 10, "it is held")
+    wait_for(lambda: pause_of(relay, "square")["location"], 10, "it is held, and where is known")
     assert_location(pause_of(relay, "square"), "square-breakpoint")
     assert not pause_of(relay, "Trainer.step")["held"]
     time.sleep(1)
@@ -242,23 +243,43 @@ def test_list_finds_the_relay_by_itself(cluster, run_relay):
     driver = paused(cluster, "square")
     relay = run_relay(cluster)
     relay.join(task="square").stopped(timeout=30)
-    wait_for(lambda: [r["state"] for r in rows(cluster, relay)][0].startswith("attached"), 10, "list tells the relay's state")
-    direct = rows(cluster, relay, "--no-relay")
-    assert not direct or not direct[0]["state"].startswith("attached")
+    wait_for(lambda: "attached (1 client)" in cluster.raydbg("list", env=home(relay)).stdout, 10, "list tells the clients")
+    wait_for(lambda: rows(cluster, relay)[0]["location"], 10, lambda: f"where it stands is known: {relay.pauses()}")
+    assert_location(rows(cluster, relay)[0], "square-breakpoint")
+    direct = cluster.raydbg("list", "--no-relay", env=home(relay))
+    assert direct.returncode == 0 and "client)" not in direct.stdout, direct.stdout + direct.stderr
     script = cluster.raydbg("attach", "square", "--observe", input="where\nquit\n", env=home(relay))
     assert f"pauses.py:{line_of(PAUSES, 'square-breakpoint')}" in script.stdout, script.stdout + script.stderr
     assert not driver.results()
+    mine, others = registered(cluster, relay)
+    assert mine and not others
     relay.kill9()
     # A relay that is gone is no obstacle; its registration is stale.
     started = time.monotonic()
     done = cluster.raydbg("list", "--format", "json", env=home(relay))
     assert done.returncode == 0 and time.monotonic() - started < 5, done.stderr
     relay.restart()
+    wait_for(lambda: "client" in cluster.raydbg("list", env=home(relay)).stdout
+             or "held" in cluster.raydbg("list", env=home(relay)).stdout, 10, "the restarted one is found")
+    mine, _ = registered(cluster, relay)
+    assert mine
     assert relay.terminate() == 0
-    keys = cluster.python("-c", "import ray,sys; ray.init(address='auto', logging_level='ERROR');"
-                          "from ray.experimental.internal_kv import _internal_kv_list as l;"
-                          "print(l('', namespace='raydbg'))")
-    assert keys.stdout.strip().endswith("[]"), keys.stdout + keys.stderr
+    mine, others = registered(cluster, relay)
+    assert not mine and not others, "the killed one's registration is in the way for ever"
+
+
+def registered(cluster, relay):
+    """The registrations in the GCS: this relay process's, and others with its address."""
+    program = ("import ray, json; ray.init(address='auto', logging_level='ERROR');"
+               "from ray.experimental.internal_kv import _internal_kv_list as l, _internal_kv_get as g;"
+               "print('KEYS', json.dumps([json.loads(g(k, namespace='raydbg')) for k in l('', namespace='raydbg')]))")
+    done = cluster.python("-c", program)
+    assert "KEYS " in done.stdout, done.stdout + done.stderr
+    entries = [e for e in json.loads(done.stdout.rpartition("KEYS ")[2]) if relay.host_header in e["addresses"]]
+    newest = max((e["started"] for e in entries), default=0)
+    alive = relay.process.poll() is None
+    return [e for e in entries if alive and e["started"] == newest], \
+        [e for e in entries if not (alive and e["started"] == newest)]
 
 
 def test_dap_goes_through_the_registered_relay(cluster, run_relay):
@@ -342,10 +363,10 @@ def test_tls_and_a_token_over_one_port(far, run_relay, tmp_path):
 
 
 def test_a_network_cut_between_relay_and_worker(far, run_relay):
-    driver = paused(far, "square")
+    driver = paused(far, "twice")
     relay = run_relay(far, outside=True)
-    client = relay.join(task="square")
-    thread = assert_at(client, "square-breakpoint", "square")
+    client = relay.join(task="twice")
+    thread = client.stopped(timeout=30)["threadId"]
     client.strict = False
     far.cut()
     started = time.monotonic()
@@ -354,13 +375,15 @@ def test_a_network_cut_between_relay_and_worker(far, run_relay):
     noticed = time.monotonic() - started
     print(f"the cut was found after {noticed:.1f} s: {answer.get('message')}")
     assert not answer["success"] and noticed < 30
-    assert not driver.results()
+    # debugpy's adapter has noticed, too, and let the task go: to its next breakpoint(), where it waits.
     far.join()
-    wait_for(lambda: (pause_of(relay, "square") or {}).get("held") or driver.results(), 60,
-             "the relay attaches again, or the task went on because debugpy saw the end of the connection")
-    assert not driver.results(), "the task went on"
-    late = relay.join("websocket", task="square")
-    assert_at(late, "square-breakpoint", "square")
+    client.wait_event("terminated", timeout=60)
+    wait_for(lambda: (pause_of(relay, "twice") or {}).get("held"), 60, "the relay attaches again by itself")
+    late = relay.join("websocket", task="twice")
+    thread = late.stopped(timeout=30)["threadId"]
+    assert late.stack(thread)[0]["name"] == "twice"
+    assert late.stack(thread)[0]["line"] >= line_of(PAUSES, "twice-second")
+    assert not driver.results()
 
 
 def test_a_short_cut_is_not_noticed(far, run_relay):

@@ -111,22 +111,30 @@ class Soak:
         self.requests = 0
         self.quiet_every, self.quiet_at = quiet_every, time.monotonic() + quiet_every
         self.quiet = []  # (RSS, descriptors) of this relay's quiet moments
-        self.growth = 0
+        self.growth, self.compared = 0, 0
         self.number = 0
 
     # --- the run ---
 
     ACTIONS = {"join": 24, "look": 40, "step": 40, "burst": 10, "breakpoints": 12, "take_over": 8, "leave": 12, "vanish": 10,
-               "kill_client": 3, "stall": 2, "hostile": 6, "http": 8, "kill_relay": 1, "end_relay": 0.5, "upgrade": 0.5}
+               "kill_client": 3, "stall": 2, "hostile": 6, "http": 8, "kill_relay": 4, "end_relay": 2, "upgrade": 2}
+    DEATHS = ("kill_relay", "end_relay", "upgrade")
+
+    def is_calm(self):
+        """Three quarters of the time no relay dies, so that its RSS can be compared between its quiet moments."""
+        return (time.monotonic() - self.started) % (8 * self.quiet_every) < 6 * self.quiet_every
 
     def run(self, seconds):
-        end = time.monotonic() + seconds
+        self.started = time.monotonic()
+        end = self.started + seconds
         for task in self.tasks:
             self.join(task)
         names = [name for name in self.ACTIONS if name not in self.without]
         weights = [self.ACTIONS[name] for name in names]
         while time.monotonic() < end:
             name = self.random.choices(names, weights)[0]
+            if name in self.DEATHS and self.is_calm():
+                continue
             self.act(name)
             if time.monotonic() > self.quiet_at:
                 self.be_quiet()
@@ -336,6 +344,7 @@ class Soak:
         self.quiet.append(now)
         # The first quiet moment of a relay's life is what the later ones are held against.
         growth = now[0] - self.quiet[0][0]
+        self.compared += len(self.quiet) > 1
         self.growth = max(self.growth, growth)
         if now[1] > self.quiet[0][1] + 3:
             raise Violation(f"descriptors leak: {[q[1] for q in self.quiet]}")
@@ -350,15 +359,16 @@ class Soak:
                 task.close()
 
     def numbers(self):
-        return (f"{sum(self.counts[name] for name in self.ACTIONS)} actions ({', '.join(f'{n} {c}' for n, c in sorted(self.counts.items()))}); "
-                f"{self.requests} requests, each answered once; RSS between quiet moments: at most +{self.growth / MIB:.2f} MiB")
+        actions = ", ".join(f"{name} {count}" for name, count in sorted(self.counts.items()))
+        return (f"{sum(self.counts[name] for name in self.ACTIONS)} actions ({actions}); {self.requests} requests, each "
+                f"answered once; RSS between {self.compared} pairs of quiet moments: at most +{self.growth / MIB:.2f} MiB")
 
 
 def soak_fake(seconds, seed, binary, check_rss=True, without=(), tasks=4):
     """Runs the soak on fake adapters; returns its numbers, or raises Violation."""
     def start(*arguments, **options):
         return RelayProcess("--allow-connect", *arguments, binary=binary, **options)
-    return _run(Soak(start, [FakeTask(n + 1) for n in range(tasks)], seed, min(20.0, seconds / 4), check_rss, without), seconds)
+    return _run(Soak(start, [FakeTask(n + 1) for n in range(tasks)], seed, min(20.0, seconds / 12), check_rss, without), seconds)
 
 
 def soak_ray(seconds, seed, binary, without=()):
@@ -377,7 +387,7 @@ def soak_ray(seconds, seed, binary, without=()):
                 return cluster.popen(argv, env=env, stderr=stderr, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
             return RelayProcess(*arguments, binary=binary, popen=popen, connect=cluster.connect, address=cluster.head(),
                                 **options)
-        return _run(Soak(start, tasks, seed, min(20.0, seconds / 4), without=without), seconds)
+        return _run(Soak(start, tasks, seed, min(20.0, seconds / 12), without=without), seconds)
 
 
 def _run(soak, seconds):

@@ -51,10 +51,14 @@ def wait_until(find, timeout, what, every=0.02):
     return found
 
 
-def rss_of(pid):
-    """Resident bytes of a process, without what it only shares (its program's file)."""
+def rss_parts(pid):
+    """Resident bytes of a process: anonymous, and shared memory. Files, such as its program, are not its own."""
     fields = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines() if ":" in line)
-    return sum(int(fields[name].split()[0]) for name in ("RssAnon", "RssShmem")) * 1024
+    return [int(fields[name].split()[0]) * 1024 for name in ("RssAnon", "RssShmem")]
+
+
+def rss_of(pid):
+    return sum(rss_parts(pid))
 
 
 @dataclass
@@ -101,7 +105,7 @@ class RelayProcess:
         self.addresses = []
         self.clients = []
         self.errors = []
-        self.expected_end = None
+        self.end_was_seen = False
         self._start(ready)
 
     def __enter__(self):
@@ -119,6 +123,7 @@ class RelayProcess:
 
     def _start(self, ready=True, *more):
         self.state.mkdir(exist_ok=True)
+        self.end_was_seen = False
         listen = [word for address in self.listen for word in ("--listen", address)]
         errors = self.state / f"stderr-{len(self.errors) + 1}"
         while errors.exists():
@@ -157,6 +162,7 @@ class RelayProcess:
     def kill9(self):
         self.process.send_signal(signal.SIGKILL)
         self.process.wait(10)
+        self.end_was_seen = True
 
     def restart(self, *more):
         """Starts it again on the same state directory and addresses."""
@@ -172,6 +178,7 @@ class RelayProcess:
     def wait(self, timeout=15):
         """The exit code of a relay that ends by itself."""
         code = self.process.wait(timeout)
+        self.end_was_seen = True
         sanitizers.check(code, self.stderr())
         return code
 
@@ -203,6 +210,8 @@ class RelayProcess:
                 raise AssertionError(f"the relay did not end on SIGTERM:\n{self.stderr()}") from None
             if check:
                 sanitizers.check(self.process.returncode, self.stderr())
+        elif not self.end_was_seen:
+            raise AssertionError(f"the relay has ended with {self.process.returncode}:\n{self.stderr()[-8000:]}")
         if check:
             self.check_reports()
 

@@ -159,6 +159,7 @@ static void connect_and_put(struct chaos *chaos)
 _Noreturn static void run_chaos(unsigned seed, bool last)
 {
     static struct chaos chaos;
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* with the test */
     srandom(seed);
     chaos.keeper = keeper_start(path, 60000, false, NULL);
     CHECK(chaos.keeper);

@@ -1,0 +1,166 @@
+/* A connection's first bytes: looked at, not read, so that whoever they are for reads them all. */
+#include "relay/conn.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static const char dap_start[] = "content-"; /* -Length or -Type */
+
+/* How long bytes that tell nothing yet are left alone: the kernel reports them all the time. */
+enum { PATIENCE_LEAST_MS = 2, PATIENCE_MOST_MS = 250 };
+
+enum verdict { NOTHING_YET, TOO_FEW, IS_DAP, IS_HTTP, IS_TOO_LONG, IS_NONSENSE };
+
+/* An HTTP method, as far as it has come. CONNECT is none of ours, and libwebsockets would make the
+ * connection a raw one. */
+static bool may_be_http(const char *bytes, size_t len)
+{
+    static const char connect[] = "CONNECT ";
+    for (size_t i = 0; i < len && bytes[i] != ' '; i++)
+        if (bytes[i] < 'A' || bytes[i] > 'Z' || i > 16)
+            return false;
+    return len < sizeof connect - 1 || memcmp(bytes, connect, sizeof connect - 1) != 0;
+}
+
+static enum verdict judge(const char *bytes, size_t len)
+{
+    size_t known = sizeof dap_start - 1;
+    if (!len)
+        return NOTHING_YET;
+    if (strncasecmp(bytes, dap_start, len < known ? len : known) == 0)
+        return len < known ? TOO_FEW : IS_DAP;
+    if (!may_be_http(bytes, len))
+        return IS_NONSENSE;
+    if (memmem(bytes, len, "\r\n\r\n", 4) || memmem(bytes, len, "\n\n", 2))
+        return IS_HTTP;
+    return len > CONN_HEADER_LIMIT ? IS_TOO_LONG : TOO_FEW;
+}
+
+static void stop_looking(struct conn *conn)
+{
+    watch_stop(&conn->watch);
+    timer_cancel(&conn->patience);
+}
+
+static void become_dap(struct conn *conn)
+{
+    bool open = auth_is_open(conn->listener->options.auth);
+    conn->state = CONN_DAP;
+    conn->kind = CONN_DAP_TCP;
+    if (!listener_adopt(conn, false))
+        return;
+    if (conn->refusal)
+        conn_refuse(conn, conn->refusal);
+    else
+        conn_open(conn, CONN_DAP_TCP, open ? AUTH_DRIVER : AUTH_NONE);
+}
+
+void conn_first_refuse(struct conn *conn, enum refusal refusal)
+{
+    struct buf json = {0}, text = {0};
+    stop_looking(conn);
+    if (!listener_adopt(conn, false))
+        return;
+    refusal_json(&json, refusal);
+    http_answer_text(&text, refusal_status(refusal), "application/json", json.data, json.len,
+                     false);
+    conn_write(conn, text.data, text.len, "", 0);
+    conn_finish(conn);
+    buf_free(&json);
+    buf_free(&text);
+}
+
+static void become_http(struct conn *conn)
+{
+    if (conn->refusal == REFUSAL_PLAIN) {
+        conn_refuse(conn, conn->refusal);
+        return;
+    }
+    conn->state = CONN_HTTP;
+    listener_adopt(conn, true);
+}
+
+static void act(struct conn *conn, enum verdict verdict)
+{
+    switch (verdict) {
+    case IS_DAP:
+        become_dap(conn);
+        break;
+    case IS_HTTP:
+        become_http(conn);
+        break;
+    case IS_TOO_LONG:
+        conn_refuse(conn, REFUSAL_HEADER);
+        break;
+    default:
+        conn_refuse(conn, conn->refusal ? conn->refusal : REFUSAL_NOT_HTTP);
+        break;
+    }
+}
+
+static void on_readable(void *arg)
+{
+    conn_first_look(arg);
+}
+
+static void on_patience(void *arg)
+{
+    struct conn *conn = arg;
+    conn->patience = NULL;
+    conn_first_look(conn);
+}
+
+/* What has come is all that will come. */
+static bool is_over(const struct conn *conn)
+{
+    struct pollfd end = {.fd = conn->fd, .events = POLLRDHUP};
+    return poll(&end, 1, 0) == 1;
+}
+
+static void look_later(struct conn *conn, enum verdict verdict)
+{
+    struct loop *loop = conn->listener->options.loop;
+    if (verdict == NOTHING_YET) {
+        if (!conn->watch)
+            conn->watch = watch_start(loop, conn->fd, on_readable, conn);
+        return;
+    }
+    watch_stop(&conn->watch);
+    conn->patience_ms = conn->patience_ms ? 2 * conn->patience_ms : PATIENCE_LEAST_MS;
+    if (conn->patience_ms > PATIENCE_MOST_MS)
+        conn->patience_ms = PATIENCE_MOST_MS;
+    conn->patience = timer_start(loop, conn->patience_ms, on_patience, conn);
+}
+
+void conn_first_look(struct conn *conn)
+{
+    char bytes[CONN_HEADER_LIMIT + 1];
+    ssize_t len = recv(conn->fd, bytes, sizeof bytes, MSG_PEEK | MSG_DONTWAIT);
+    if (len == 0 || (len < 0 && errno != EAGAIN && errno != EINTR)) {
+        conn_free(conn);
+        return;
+    }
+    enum verdict verdict = judge(bytes, len > 0 ? (size_t)len : 0);
+    if (verdict == TOO_FEW && is_over(conn)) {
+        conn_free(conn);
+        return;
+    }
+    if (verdict <= TOO_FEW) {
+        look_later(conn, verdict);
+        return;
+    }
+    stop_looking(conn);
+    act(conn, verdict);
+}
+
+void conn_first_end(struct conn *conn)
+{
+    stop_looking(conn);
+    if (conn->fd >= 0)
+        close(conn->fd);
+    conn->fd = -1;
+}

@@ -1,0 +1,143 @@
+/* The relay's own certificate, and which ones it would serve. */
+#include "certificates.h"
+
+#include "base/text.h"
+#include "relay/certificate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static char dir[] = "/tmp/test-certificate-XXXXXX", cert[64], key[64];
+
+static int make_directory(void **state)
+{
+    (void)state;
+    snprintf(cert, sizeof cert, "%s/c.pem", mkdtemp(dir));
+    snprintf(key, sizeof key, "%s/k.pem", dir);
+    return 0;
+}
+
+static int remove_directory(void **state)
+{
+    (void)state;
+    return rmdir(dir);
+}
+
+static X509 *load(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    X509 *it = PEM_read_X509(file, NULL, NULL, NULL);
+    fclose(file);
+    assert_non_null(it);
+    return it;
+}
+
+static void a_pair_is_made(void **state)
+{
+    (void)state;
+    static const char *const hosts[] = {"relay.example", "10.0.0.5", "2001:db8::1"};
+    struct err err = {0};
+    struct stat info;
+    int64_t end;
+    assert_int_equal(certificate_make(cert, key, hosts, 3, 90, &err), 0);
+    assert_int_equal(stat(key, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0600);
+    assert_int_equal(certificate_check(cert, key, NULL, &err), 0);
+    assert_int_equal(certificate_expiry(cert, &end, &err), 0);
+    assert_in_range(end - time(NULL), 90 * 86400 - 60, 90 * 86400 + 60);
+    X509 *it = load(cert);
+    assert_int_equal(X509_check_host(it, "relay.example", 0, 0, NULL), 1);
+    assert_int_equal(X509_check_host(it, "localhost", 0, 0, NULL), 1);
+    assert_int_equal(X509_check_host(it, "evil.example", 0, 0, NULL), 0);
+    assert_int_equal(X509_check_ip_asc(it, "10.0.0.5", 0), 1);
+    assert_int_equal(X509_check_ip_asc(it, "2001:db8::1", 0), 1);
+    assert_int_equal(X509_check_ip_asc(it, "::1", 0), 1);
+    assert_int_equal(X509_check_ip_asc(it, "10.0.0.6", 0), 0);
+    assert_int_equal(X509_check_ca(it), 0);
+    X509_free(it);
+    assert_int_equal(certificate_make(cert, key, NULL, 0, 90, &err), -1);
+    assert_string_equal(err.why, strerror(EEXIST));
+    assert_int_equal(certificate_check(cert, key, NULL, &err), 0); /* untouched */
+    assert_int_equal(unlink(key), 0);
+    assert_int_equal(certificate_make(cert, key, NULL, 0, 90, &err), -1);
+    assert_int_equal(stat(key, &info), -1); /* no key without its certificate */
+    assert_int_equal(unlink(cert), 0);
+}
+
+static void a_name_is_no_language(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"a,DNS:evil", "", "a b", "dirName:x", "a\n"};
+    struct err err = {0};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(certificate_make(cert, key, &bad[i], 1, 90, &err), -1);
+        assert_int_equal(err.code, ERR_USAGE);
+        assert_int_equal(access(key, F_OK), -1);
+    }
+}
+
+static void fingerprints(void **state)
+{
+    (void)state;
+    char print[CERTIFICATE_FINGERPRINT_SIZE], der[CERTIFICATE_FINGERPRINT_SIZE];
+    struct err err = {0};
+    unsigned char *bytes = NULL;
+    certificate_fingerprint_der("abc", 3, der);
+    assert_string_equal(der,
+                        "SHA256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    struct test_pair pair = test_pair_make(dir, "one", 50, NULL);
+    int len = i2d_X509(pair.cert, &bytes);
+    certificate_fingerprint_der(bytes, (size_t)len, der);
+    OPENSSL_free(bytes);
+    assert_int_equal(certificate_fingerprint(pair.cert_path, print, &err), 0);
+    assert_string_equal(print, der);
+    assert_int_equal(certificate_fingerprint(pair.key_path, print, &err), -1);
+    assert_int_equal(certificate_fingerprint("/nonexistent", print, &err), -1);
+    assert_string_equal(err.why, strerror(ENOENT));
+    test_pair_free(&pair);
+    assert_true(certificate_fingerprint_equal(
+        "SHA256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+        "BA:78:16:BF:8F:01:CF:EA:41:41:40:DE:5D:AE:22:23:B0:03:61:A3:96:17:7A:9C:B4:10:FF:61:F2:00:"
+        "15:AD"));
+    assert_false(certificate_fingerprint_equal(
+        "SHA256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+        "SHA256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ae"));
+    assert_false(certificate_fingerprint_equal("", ""));
+    assert_false(certificate_fingerprint_equal("SHA256:", NULL));
+    assert_false(certificate_fingerprint_equal("SHA256:zz", "SHA256:zz"));
+}
+
+static void what_cannot_be_served(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    struct test_pair good = test_pair_make(dir, "good", 50, NULL);
+    struct test_pair expired = test_pair_make(dir, "expired", -1, NULL);
+    assert_int_equal(certificate_check(good.cert_path, good.key_path, expired.cert_path, &err), 0);
+    assert_int_equal(certificate_check(good.cert_path, expired.key_path, NULL, &err), -1);
+    assert_non_null(strstr(err.what, "is not the key of"));
+    assert_int_equal(certificate_check(expired.cert_path, expired.key_path, NULL, &err), -1);
+    assert_string_equal(err.why, "it has expired");
+    assert_int_equal(certificate_check(good.cert_path, good.key_path, good.key_path, &err), -1);
+    assert_int_equal(certificate_check(good.key_path, good.key_path, NULL, &err), -1);
+    assert_int_equal(certificate_check(good.cert_path, good.cert_path, NULL, &err), -1);
+    test_pair_free(&good);
+    test_pair_free(&expired);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pair_is_made),
+        cmocka_unit_test(a_name_is_no_language),
+        cmocka_unit_test(fingerprints),
+        cmocka_unit_test(what_cannot_be_served),
+    };
+    return cmocka_run_group_tests(tests, make_directory, remove_directory);
+}
