@@ -345,6 +345,7 @@ void hub_forward(struct member *member, struct client_seq client, const char *js
         forward_set(member, client, json, len, envelope);
     else
         target_forward(hub->target, member, client, json, len, envelope);
+    hub_watch_flow(hub);
     if (resumes || is_set || (hub->kept && target_queued(hub->target)))
         hub_save(hub);
 }

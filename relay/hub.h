@@ -53,6 +53,8 @@ struct member_ops {
                         size_t total, const struct envelope *envelope);
     void (*large_part)(void *arg, const char *bytes, size_t len);
     void (*large_end)(void *arg, bool whole);
+    /* The debuggee does not read: ask it nothing until `flows` again. */
+    void (*on_flow)(void *arg, bool flows);
     /* The relay's own words, for an `output` event. */
     void (*on_note)(void *arg, const char *category, const char *text);
     /* It drives or observes from now on; `driver` is who drives, "" if nobody does. */

@@ -26,6 +26,7 @@ struct entry {
     struct hubs *hubs;
     struct hub *hub;
     bool warned;    /* --max-hold is near */
+    bool noted;     /* it was lost to a cut network, and that is remembered */
     bool by_itself; /* opened with no client */
 };
 
@@ -117,6 +118,14 @@ static bool take_wanted(struct hubs *hubs, const struct pause *pause)
     return false;
 }
 
+static void note_lost(struct hubs *hubs, struct entry *entry)
+{
+    if (entry->noted || !hub_was_cut(entry->hub))
+        return;
+    entry->noted = true;
+    remember(hubs, hub_pause(entry->hub), WANTED_MS, NULL);
+}
+
 static void sweep(void *arg)
 {
     struct hubs *hubs = arg;
@@ -132,8 +141,7 @@ static void sweep(void *arg)
             log_warn("%s", problem->what);
             remember(hubs, hub_pause(entry->hub), RETRY_MS, problem->what);
         }
-        if (hub_was_cut(entry->hub))
-            remember(hubs, hub_pause(entry->hub), WANTED_MS, NULL);
+        note_lost(hubs, entry);
         *at = entry->next;
         hub_destroy(&entry->hub);
         free(entry);
@@ -329,6 +337,7 @@ static void tick(void *arg)
     for (struct entry *entry = hubs->first, *next; entry; entry = next) {
         next = entry->next;
         hub_look_network(entry->hub);
+        note_lost(hubs, entry);
         if (hubs->options.max_hold_ms && hub_is_held(entry->hub))
             let_go(hubs, entry);
     }

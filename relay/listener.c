@@ -341,6 +341,8 @@ static void take_options(struct listener *listener, const struct listener_option
     own->max_connections = own->max_connections ? own->max_connections : MAX_CONNECTIONS;
     own->max_per_address = own->max_per_address ? own->max_per_address : MAX_PER_ADDRESS;
     own->max_body = own->max_body ? own->max_body : MAX_BODY;
+    if (!own->max_header || own->max_header > CONN_HEADER_LIMIT)
+        own->max_header = CONN_HEADER_LIMIT;
     own->max_unauthenticated =
         own->max_unauthenticated ? own->max_unauthenticated : MAX_STRANGERS_BYTES;
     own->first_ms = own->first_ms ? own->first_ms : FIRST_MS;

@@ -21,6 +21,7 @@ struct relay_client {
     bool ended;  /* the session needs nothing more */
     bool halted; /* it reads too slowly */
     bool dropped;
+    struct timer *patience; /* until a dropped one is closed, read or not */
 };
 
 /* One reader of /events. */

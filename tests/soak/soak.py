@@ -52,6 +52,9 @@ class FakeTask:
     def arguments(self):
         return {"connect": self.adapter.address}
 
+    def client_process(self, relay, kind):
+        return ClientProcess(relay, kind, self.adapter)
+
     def is_listed(self, pause):
         return str(self.adapter.port) in str(pause)
 
@@ -83,6 +86,9 @@ class RayTask:
 
     def arguments(self):
         return {"task": self.name}
+
+    def client_process(self, relay, kind):
+        return ClientProcess(relay, kind, popen=self.cluster.popen, **self.arguments())
 
     def is_listed(self, pause):
         return pause.get("task_name") == self.name
@@ -247,16 +253,12 @@ class Soak:
 
     def kill_client(self):
         task = self.random.choice(self.tasks)
-        fake = getattr(task, "adapter", None)
-        if fake:
-            ClientProcess(self.relay, self.random.choice(["tcp", "websocket"]), fake).kill9()
+        task.client_process(self.relay, self.random.choice(["tcp", "websocket"])).kill9()
 
     def stall(self):
         """An observer that does not read while others work."""
         task = self.random.choice(self.tasks)
-        fake = getattr(task, "adapter", None)
-        if not fake:
-            return
+        fake = task.adapter
         slow = SlowClient(self.relay, self.random.choice(["tcp", "websocket"]), fake, role="observer")
         for number in range(300):
             fake.connection().event("output", {"category": "stdout", "output": f"{number} " + "x" * 20_000})
@@ -387,7 +389,7 @@ def soak_ray(seconds, seed, binary, without=()):
                 return cluster.popen(argv, env=env, stderr=stderr, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
             return RelayProcess(*arguments, binary=binary, popen=popen, connect=cluster.connect, address=cluster.head(),
                                 **options)
-        return _run(Soak(start, tasks, seed, min(20.0, seconds / 12), without=without), seconds)
+        return _run(Soak(start, tasks, seed, min(20.0, seconds / 12), without=(*without, "stall")), seconds)
 
 
 def _run(soak, seconds):

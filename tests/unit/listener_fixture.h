@@ -350,8 +350,9 @@ static inline char *take_all(int fd)
 
 static inline void expect_in(char *all, const char *needle)
 {
-    if (!strstr(all, needle))
-        fail_msg("no \"%s\" in \"%.600s\"", needle, all);
+    const char *text = all ? all : "";
+    if (!strstr(text, needle))
+        fail_msg("no \"%s\" in \"%.600s\"", needle, text);
     free(all);
 }
 
