@@ -87,14 +87,11 @@ static void tell_problem(struct conn *conn, const char *problem)
 
 void conn_break(struct conn *conn, const char *problem)
 {
-    const struct listener *listener = conn->listener;
     if (conn->closing)
         return;
-    if (conn->stranger)
-        listener->ops->on_refused(listener->arg, conn->peer, problem);
     conn->told = false;
     if (conn->user)
-        listener->ops->on_broken(conn->user, problem);
+        conn->listener->ops->on_broken(conn->user, problem);
     if (!conn->told)
         tell_problem(conn, problem);
     conn_finish(conn);
@@ -123,6 +120,7 @@ void conn_refuse(struct conn *conn, enum refusal refusal)
         return;
     }
     conn_tell_refusal(conn, refusal);
+    conn_known(conn, AUTH_NONE); /* it takes no stranger's place while it ends, soon */
     if (conn->state == CONN_FIRST)
         conn_first_refuse(conn, refusal);
     else if (conn->state == CONN_HTTP)

@@ -43,7 +43,8 @@ static void a_token_is_to_come(void **state)
     fd = dial(server);
     put_text(fd, "Content-Length: 101\r\n\r\n"); /* none of the body has been sent */
     expect_in(take_all(fd), "announces a message of more than 100 bytes");
-    assert_string_equal(server->refused, server->broken);
+    assert_non_null(strstr(server->broken, "more than 100 bytes"));
+    assert_string_equal(server->refused, ""); /* one line in the audit log is enough */
     fd = dial(server);
     for (int i = 0; i < 3; i++)
         put_text(fd, DAP("0123456789012345678901234567", "28"));
@@ -228,7 +229,7 @@ static void waiting_costs_nothing(void **state)
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
     int64_t used_ms =
         (after.tv_sec - before.tv_sec) * 1000 + (after.tv_nsec - before.tv_nsec) / 1000000;
-    assert_in_range(used_ms, 0, 100);
+    assert_in_range(used_ms, 0, 200); /* of some 400 */
     server_stop(server);
 }
 
@@ -344,6 +345,7 @@ static void many_at_once(void **state)
         else
             expect_in(take_all(fds[i]), text);
     }
+    sleep_ms(50); /* a socket is closed before its connection is forgotten */
     assert_int_equal(listener_connections(server->listener), MANY / 2);
     for (int i = 1; i < MANY; i += 2)
         close(fds[i]);
