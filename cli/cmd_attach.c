@@ -326,6 +326,7 @@ static int run_on_cluster(struct console_options *options, struct request *reque
         options->session.pause = options->pause = &pause;
         options->origin = origin;
         code = console_run(options);
+        options->session.pause = options->pause = NULL;
     }
     pause_clear(&pause);
     origin_destroy(&origin);
@@ -365,6 +366,8 @@ static int run_on_relay(struct console_options *options, struct request *request
         options->pause = &pause;
         options->session.task = task;
         code = console_run(options);
+        options->pause = NULL;
+        options->session.task = NULL;
         free(task);
     }
     pause_clear(&pause);

@@ -110,7 +110,14 @@ static const struct stream_ops stream_ops = {
     .on_close = on_close,
 };
 
+static void on_flow(void *arg, bool flows)
+{
+    struct dap *dap = arg;
+    stream_read_enable(dap->stream, flows);
+}
+
 static const struct session_ops session_ops = {
+    .on_flow = on_flow,
     .on_message = on_message,
     .on_end = on_end,
 };

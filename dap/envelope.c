@@ -147,16 +147,8 @@ int envelope_read(struct envelope *envelope, const char *text, size_t len, const
     return 0;
 }
 
-/* True if the value that ends at `at` is followed by another member: a number at the end of `text`
- * may have more digits. */
-static bool another_follows(const char *text, size_t at, size_t len)
-{
-    while (at < len && strchr(" \t\r\n", text[at]) && text[at])
-        at++;
-    return at < len && text[at] == ',';
-}
-
-/* Reads the keys in front of `body` or `message`; false if `text` does not get there. */
+/* Reads the keys in front of `body` or `message`; false if `text` does not get there. A number that
+ * `text` cuts is not taken for a whole one: no other key follows it. */
 static bool read_early_keys(struct keys *keys, const char *text, size_t len)
 {
     struct scan scan;
@@ -167,7 +159,7 @@ static bool read_early_keys(struct keys *keys, const char *text, size_t len)
         bool whole = scan_step(&scan, &begun, &key, &value);
         if (key.len && (scan_key_is(text, key, "body") || scan_key_is(text, key, "message")))
             return true;
-        if (!whole || !another_follows(text, scan.at, len))
+        if (!whole)
             return false;
         note_key(keys, text, key, value);
     }

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FILE_MAX = 10 * 1024 * 1024, FIELD_MAX = 1024 };
+enum { FILE_MAX = 10 * 1024 * 1024, FIELD_MAX = 1024, LINE_KEEP = 64 * 1024 };
 
 struct audit {
     char *path; /* NULL: nothing is written */
@@ -113,7 +113,7 @@ static void fill_line(struct audit *audit, const struct audit_entry *entry)
         {"client", entry->client}, {"task", entry->task}, {"pause", entry->pause},
         {"detail", entry->detail},
     };
-    buf_clear(&audit->line, 64 * 1024);
+    buf_clear(&audit->line, LINE_KEEP);
     if (audit->torn)
         buf_add(&audit->line, "\n", 1);
     add_time(&audit->line);

@@ -374,7 +374,7 @@ bool cluster_names_pending(const struct cluster *cluster)
     for (size_t i = 0; i < cluster->pauses.count; i++) {
         const struct pause *pause = &cluster->pauses.items[i];
         bool pending = by_id ? pause->name_pending : !pause->task_id[0] && !pause->task_name;
-        if (pause->state == PAUSE_WAITING && pending)
+        if (pause->state != PAUSE_IDLE && pending)
             return true;
     }
     return false;

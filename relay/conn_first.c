@@ -2,6 +2,7 @@
 #include "relay/conn.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
@@ -113,6 +114,13 @@ static void on_patience(void *arg)
     conn_first_look(conn);
 }
 
+/* What has come is all that will come. */
+static bool is_over(const struct conn *conn)
+{
+    struct pollfd end = {.fd = conn->fd, .events = POLLRDHUP};
+    return poll(&end, 1, 0) == 1;
+}
+
 static void look_later(struct conn *conn, enum verdict verdict)
 {
     struct loop *loop = conn->listener->options.loop;
@@ -137,6 +145,10 @@ void conn_first_look(struct conn *conn)
         return;
     }
     enum verdict verdict = judge(bytes, len > 0 ? (size_t)len : 0);
+    if (verdict == TOO_FEW && is_over(conn)) {
+        conn_free(conn);
+        return;
+    }
     if (verdict <= TOO_FEW) {
         look_later(conn, verdict);
         return;

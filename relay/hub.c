@@ -280,7 +280,7 @@ const char *hub_refusal(const struct member *member, const char *json,
 {
     const char *why = NULL;
     if (member->hub->silent)
-        return "the worker's machine cannot be reached for now; the task is not let go";
+        return "the worker's machine cannot be reached for now";
     if (!hub_drives(member) && !breakpoints_is_set(envelope->name))
         why = roles_observer_refusal(json, envelope);
     return why ? why : target_refusal(member->hub->target, json, envelope);
@@ -345,6 +345,7 @@ void hub_forward(struct member *member, struct client_seq client, const char *js
         forward_set(member, client, json, len, envelope);
     else
         target_forward(hub->target, member, client, json, len, envelope);
+    hub_watch_flow(hub);
     if (resumes || is_set || (hub->kept && target_queued(hub->target)))
         hub_save(hub);
 }

@@ -53,6 +53,8 @@ struct member_ops {
                         size_t total, const struct envelope *envelope);
     void (*large_part)(void *arg, const char *bytes, size_t len);
     void (*large_end)(void *arg, bool whole);
+    /* The debuggee does not read: ask it nothing until `flows` again. */
+    void (*on_flow)(void *arg, bool flows);
     /* The relay's own words, for an `output` event. */
     void (*on_note)(void *arg, const char *category, const char *text);
     /* It drives or observes from now on; `driver` is who drives, "" if nobody does. */
@@ -143,6 +145,8 @@ void hub_read_enable(struct hub *hub, bool enable);
 bool hub_is_over(const struct hub *hub);
 /* Nothing is to be waited for any more: it may be destroyed. */
 bool hub_is_finished(const struct hub *hub);
+/* It was lost while its machine could not be reached. */
+bool hub_was_cut(const struct hub *hub);
 /* It is held from now on, whatever the policy says, until hub_release(). */
 void hub_keep(struct hub *hub);
 bool hub_is_held(const struct hub *hub); /* attached, and somebody or something is to keep it so */

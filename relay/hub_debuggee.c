@@ -12,7 +12,26 @@
 
 /* How long a debuggee must stand still before its place is looked up: somebody who steps shall not
  * wait for it. */
+/* What may wait for a debuggee that does not read, in bytes, before its clients wait too. */
+enum { STALLED = 512 * 1024 };
 enum { LOCATE_MS = 300, LOCATE_ALONE_MS = 20, ASK_MS = 5000 };
+
+/* --- a debuggee that does not read --- */
+
+static void tell_flow(struct member *member, const void *with)
+{
+    const struct hub *hub = with;
+    member->ops->on_flow(member->arg, !hub->stalled);
+}
+
+static void on_drain(void *arg)
+{
+    struct hub *hub = arg;
+    if (!hub->stalled)
+        return;
+    hub->stalled = false;
+    hub_each_member(hub, tell_flow, hub);
+}
 
 /* --- the debuggee's end --- */
 
@@ -32,6 +51,7 @@ void hub_lose(struct hub *hub, const char *why)
     if (hub->over)
         return;
     hub->over = true;
+    on_drain(hub);
     hub_stop_saving(hub);
     timer_cancel(&hub->locate);
     stops_clear(&hub->stops);
@@ -301,7 +321,16 @@ static void on_large_end(void *arg, bool whole)
         member->ops->large_end(member->arg, whole);
 }
 
+void hub_watch_flow(struct hub *hub)
+{
+    if (hub->stalled || target_queued(hub->target) < STALLED)
+        return;
+    hub->stalled = true;
+    hub_each_member(hub, tell_flow, hub);
+}
+
 const struct target_ops hub_target_ops = {
+    .on_drain = on_drain,
     .on_ready = on_target_ready,
     .on_failed = on_target_failed,
     .on_event = on_target_event,

@@ -23,7 +23,8 @@ struct hub {
     bool ready; /* attached; capabilities are known */
     bool releasing;
     bool over;
-    bool silent; /* nothing comes back from the debuggee's machine */
+    bool stalled; /* the debuggee does not read: its clients are not read either */
+    bool silent;  /* nothing comes back from the debuggee's machine */
     struct err problem;
     char *capabilities;
     size_t capabilities_len;
@@ -70,6 +71,8 @@ extern const struct target_ops hub_target_ops;
 void hub_lose(struct hub *hub, const char *why);
 void hub_welcome(struct member *member, const void *hub);
 void hub_pass_event(struct member *member, const void *event);
+/* After something was sent to the debuggee. */
+void hub_watch_flow(struct hub *hub);
 bool hub_is_replayed(const char *event); /* those that a late client is told later */
 bool hub_is_step(const char *command);
 /* The others learn from an event what the one who asked knows from its answer. */

@@ -17,6 +17,11 @@ bool hub_is_finished(const struct hub *hub)
     return hub->over && !hub->members;
 }
 
+bool hub_was_cut(const struct hub *hub)
+{
+    return hub->over && hub->silent && !hub->releasing;
+}
+
 void hub_keep(struct hub *hub)
 {
     hub->hold = HUB_ON_PAUSE;
@@ -154,7 +159,8 @@ void hub_update_pause(struct hub *hub, const struct pause *pause)
 
 static const char silence[] =
     "nothing comes back from the worker's machine: the network between is cut, or it is down. The "
-    "task is not let go; what was asked may still be carried out";
+    "relay does not let the task go, but debugpy does when it has not heard of its client for some "
+    "16 s; the relay attaches again when the task waits again";
 
 static void tell_silent(struct member *member, const void *why)
 {

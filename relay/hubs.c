@@ -9,15 +9,16 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TICK_MS = 1000, WARN_MS = 60000, RETRY_MS = 10000 };
+enum { TICK_MS = 1000, WARN_MS = 60000, RETRY_MS = 10000, WANTED_MS = 600000 };
 
-/* Attaching to a pause of its own accord failed: not at once again. */
+/* What is remembered of a debuggee for a while: that attaching to it of the relay's own accord
+ * failed (not at once again), or that it was lost to a cut network (again, when it waits). */
 struct failure {
     struct failure *next;
     char *host;
     uint16_t port;
     int64_t until_us;
-    char *problem;
+    char *problem; /* NULL: lost */
 };
 
 struct entry {
@@ -25,6 +26,7 @@ struct entry {
     struct hubs *hubs;
     struct hub *hub;
     bool warned;    /* --max-hold is near */
+    bool noted;     /* it was lost to a cut network, and that is remembered */
     bool by_itself; /* opened with no client */
 };
 
@@ -58,11 +60,11 @@ enum hub_hold hubs_hold(const struct hubs *hubs)
 
 /* --- life of a hub --- */
 
-static void note_failure(struct hubs *hubs, const struct pause *pause, const struct err *err)
+static void remember(struct hubs *hubs, const struct pause *pause, int64_t ms, const char *problem)
 {
     struct failure *failure = mem_alloc(sizeof *failure);
     *failure = (struct failure){hubs->failures, mem_string(pause->host), pause->port,
-                                loop_now_us() + (int64_t)RETRY_MS * 1000, mem_string(err->what)};
+                                loop_now_us() + ms * 1000, mem_string(problem)};
     hubs->failures = failure;
 }
 
@@ -89,9 +91,39 @@ static void forget_failures(struct hubs *hubs)
 const char *hubs_failure(const struct hubs *hubs, const struct pause *pause)
 {
     for (const struct failure *at = hubs->failures; at; at = at->next)
-        if (at->port == pause->port && text_equal(at->host, pause->host))
+        if (at->problem && at->port == pause->port && text_equal(at->host, pause->host))
             return at->problem;
     return NULL;
+}
+
+bool hubs_wants_any(const struct hubs *hubs)
+{
+    for (const struct failure *at = hubs->failures; at; at = at->next)
+        if (!at->problem)
+            return true;
+    return false;
+}
+
+/* Takes the note that this one was lost, if there is one. */
+static bool take_wanted(struct hubs *hubs, const struct pause *pause)
+{
+    for (struct failure **at = &hubs->failures; *at; at = &(*at)->next) {
+        struct failure *lost = *at;
+        if (lost->problem || lost->port != pause->port || !text_equal(lost->host, pause->host))
+            continue;
+        *at = lost->next;
+        failure_free(lost);
+        return true;
+    }
+    return false;
+}
+
+static void note_lost(struct hubs *hubs, struct entry *entry)
+{
+    if (entry->noted || !hub_was_cut(entry->hub))
+        return;
+    entry->noted = true;
+    remember(hubs, hub_pause(entry->hub), WANTED_MS, NULL);
 }
 
 static void sweep(void *arg)
@@ -107,8 +139,9 @@ static void sweep(void *arg)
         const struct err *problem = hub_problem(entry->hub);
         if (problem->code && entry->by_itself) {
             log_warn("%s", problem->what);
-            note_failure(hubs, hub_pause(entry->hub), problem);
+            remember(hubs, hub_pause(entry->hub), RETRY_MS, problem->what);
         }
+        note_lost(hubs, entry);
         *at = entry->next;
         hub_destroy(&entry->hub);
         free(entry);
@@ -290,8 +323,9 @@ static void look_at_keeper(struct hubs *hubs)
     if (!hubs->options.keeper || hubs->keeper_lost || keeper_lives(hubs->options.keeper))
         return;
     hubs->keeper_lost = true;
-    log_warn("the keeper died: what is held now ends with this relay; raydbg relay --upgrade starts "
-             "a new one");
+    log_warn(
+        "the keeper died: what is held now ends with this relay; raydbg relay --upgrade starts "
+        "a new one");
 }
 
 static void tick(void *arg)
@@ -303,6 +337,7 @@ static void tick(void *arg)
     for (struct entry *entry = hubs->first, *next; entry; entry = next) {
         next = entry->next;
         hub_look_network(entry->hub);
+        note_lost(hubs, entry);
         if (hubs->options.max_hold_ms && hub_is_held(entry->hub))
             let_go(hubs, entry);
     }
@@ -395,8 +430,9 @@ void hubs_update(struct hubs *hubs, const struct pause_list *cluster)
         struct hub *hub = hubs_find(hubs, pause);
         if (hub)
             hub_update_pause(hub, pause);
-        else if (hubs->options.hold == HUB_ON_PAUSE && pause->state == PAUSE_WAITING &&
-                 pause->debugger == PAUSE_DEBUGPY && !hubs_failure(hubs, pause))
+        else if (pause->state == PAUSE_WAITING && pause->debugger == PAUSE_DEBUGPY &&
+                 !hubs_failure(hubs, pause) &&
+                 (take_wanted(hubs, pause) || hubs->options.hold == HUB_ON_PAUSE))
             hubs_hold_pause(hubs, pause);
     }
 }

@@ -43,6 +43,9 @@ struct hub *hubs_get(struct hubs *hubs, const struct pause *pause,
 /* The same with arguments of the relay's own, for who has no client. */
 struct hub *hubs_hold_pause(struct hubs *hubs, const struct pause *pause);
 
+/* Whether a debuggee was lost to a cut network: it is attached again when it waits again. */
+bool hubs_wants_any(const struct hubs *hubs);
+
 /* Why attaching to it of the relay's own accord failed lately (borrowed), or NULL. */
 const char *hubs_failure(const struct hubs *hubs, const struct pause *pause);
 

@@ -21,7 +21,8 @@ struct kept;   /* one connection in its keeping */
  * the next relay before it closes everything and ends (a warning goes to its log, `path`.log).
  * `pid` of the relay that it serves is noted: a second relay is refused (ERR_FAILED, "a relay runs
  * already, pid N: use --upgrade"), unless `upgrade`: the old one gets SIGTERM and up to 10 s to go.
- * Call before any thread is started. */
+ * So is a keeper of another version: nothing is closed. Raises the soft limit of open files to the
+ * hard one. Call before any thread is started. */
 struct keeper *keeper_start(const char *path, int64_t orphan_ms, bool upgrade, struct err *err);
 /* The relay ends in order. The keeper ends too if it holds nothing, else it waits for the next
  * relay. The number it holds is returned. */
@@ -29,7 +30,8 @@ size_t keeper_leave(struct keeper **keeper);
 
 /* What an earlier relay has left behind: called once per connection, on the caller's stack. `fd`
  * and `snapshot` (borrowed) are what keeper_put() got last; the callee owns `fd` and goes on with
- * `kept`. `fd` is at its end or broken if the peer has gone meanwhile. */
+ * `kept`. `fd` is at its end or broken if the peer has gone meanwhile; `len` is 0 if the relay was
+ * killed before its first kept_snapshot(). */
 typedef void (*keeper_found_fn)(void *arg, struct kept *kept, int fd, const char *snapshot,
                                 size_t len);
 void keeper_take_over(struct keeper *keeper, keeper_found_fn fn, void *arg);

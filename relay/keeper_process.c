@@ -459,7 +459,6 @@ static void remove_socket(const char *path, const struct stat *mine)
 static void run(const char *path)
 {
     signal(SIGTERM, on_term);
-    keeper_raise_fd_limit();
     struct process process = {.relay = -1, .deadline = now_ms() + START_MS};
     process.log = open_log(path);
     process.held = zeroes(SNAPSHOT_SLOTS * sizeof *process.held);

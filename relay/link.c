@@ -312,7 +312,15 @@ void link_read_enable(struct link *link, bool enable)
         stream_read_enable(link->stream, enable);
 }
 
+static void on_stream_drain(void *arg)
+{
+    struct link *link = arg;
+    if (link->ops->on_drain)
+        link->ops->on_drain(link->arg);
+}
+
 static const struct stream_ops stream_ops = {
+    .on_drain = on_stream_drain,
     .on_open = on_stream_open,
     .on_bytes = on_stream_bytes,
     .on_close = on_stream_close,

@@ -21,6 +21,8 @@ struct link_ops {
     /* The stream is closed or broken; `why` is one clause. Every link_ask() has had its callback;
      * link_take_pending() gives the forwarded requests that are still unanswered. */
     void (*on_close)(void *arg, const char *why);
+    /* link_queued() is 0 again. */
+    void (*on_drain)(void *arg);
     /* An event (`pending` NULL), or the answer to a link_forward(), of `total` > LINK_LARGE bytes.
      * `head` is its first `head_len`, `envelope` what envelope_read_head() gives of them. True: the
      * request counts as answered, and the rest follows in order through large_part, then large_end;

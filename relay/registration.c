@@ -264,6 +264,45 @@ static void refresh(void *arg)
         timer_start(registration->loop, REGISTRATION_REFRESH_MS, refresh, registration);
 }
 
+static void on_cleaned(void *arg, const struct err *err)
+{
+    (void)arg, (void)err; /* it is stale anyway */
+}
+
+static bool has_address(const struct registration_entry *entry, const char *address)
+{
+    for (size_t i = 0; i < entry->address_count; i++)
+        if (text_equal(entry->addresses[i], address))
+            return true;
+    return false;
+}
+
+/* Of a relay that was killed: nobody has refreshed it, or this one listens where it did. */
+static bool is_left_over(const struct registration_entry *own,
+                         const struct registration_entry *entry)
+{
+    bool replaced = false;
+    for (size_t i = 0; i < own->address_count; i++)
+        replaced = replaced || has_address(entry, own->addresses[i]);
+    return wall_ms() - entry->refreshed_ms > REGISTRATION_STALE_MS ||
+           (replaced && text_equal(entry->host_name, own->host_name));
+}
+
+static void on_others(void *arg, const struct err *err, const struct gcs_kv *entries, size_t count)
+{
+    struct registration *registration = arg;
+    for (size_t i = 0; !err && i < count; i++) {
+        struct registration_entry entry;
+        if (text_equal(entries[i].key, registration->key) ||
+            !registration_parse(&entry, entries[i].value, entries[i].len))
+            continue;
+        if (is_left_over(&registration->own, &entry))
+            source_kv_del(registration->source, REGISTRATION_SPACE, entries[i].key, on_cleaned,
+                          registration);
+        registration_entry_clear(&entry);
+    }
+}
+
 /* --- life --- */
 
 static char *reachable(const char *address, const char *host)
@@ -314,6 +353,8 @@ struct registration *registration_start(struct loop *loop, struct cluster *clust
     if (cluster) {
         registration->source = cluster_source(cluster);
         refresh(registration);
+        source_kv_get_all(registration->source, REGISTRATION_SPACE, REGISTRATION_PREFIX, on_others,
+                          registration);
     }
     return registration;
 }

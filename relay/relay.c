@@ -12,6 +12,7 @@
 
 /* A driver that has so many bytes to read stops its debuggee; an observer loses its place. */
 enum { DRIVER_HIGH = 1024 * 1024, OBSERVER_HIGH = 2 * 1024 * 1024 };
+enum { PATIENCE_MS = 30000 };
 
 int64_t relay_epoch_ms(void)
 {
@@ -41,6 +42,7 @@ void relay_act(struct relay *relay, const char *action, const char *peer, enum a
 
 static void client_free(struct relay_client *client)
 {
+    timer_cancel(&client->patience);
     session_destroy(&client->session);
     free(client->peer);
     free(client);
@@ -74,16 +76,34 @@ static void act(struct relay_client *client, const char *action, const char *det
               session_client_name(client->session), session_pause(client->session), detail);
 }
 
+static void give_up(void *arg)
+{
+    struct relay_client *client = arg;
+    client->patience = NULL;
+    if (client->conn)
+        conn_close(client->conn);
+}
+
+/* Not from within the message that was one too many. */
+static void leave_dropped(void *arg)
+{
+    struct relay_client *client = arg;
+    client->patience = timer_start(client->relay->loop, PATIENCE_MS, give_up, client);
+    session_client_gone(client->session);
+    relay_announce(client->relay);
+}
+
+/* It gets no more but the reason, and some time to read it behind what it has not read yet. */
 static void drop(struct relay_client *client)
 {
     struct buf text = {0};
     client->dropped = true;
-    act(client, "dropped", "it does not read");
+    act(client, "dropped", "it lags behind");
     message_output(&text, 0, "important",
-                   "raydbg: this observer was dropped: it read too slowly. Attach again.\n");
+                   "raydbg: this observer lags behind and was dropped: attach again\n");
     conn_send(client->conn, text.data, text.len);
     buf_free(&text);
-    conn_close(client->conn);
+    client->patience = timer_start(client->relay->loop, 0, leave_dropped, client);
 }
 
 /* After something was sent: a slow reader slows its debuggee if it drives, and else goes. */
@@ -133,9 +153,16 @@ static void on_session_end(void *arg)
 {
     struct relay_client *client = arg;
     client->ended = true;
-    if (client->conn)
+    if (client->conn && !client->dropped)
         conn_close(client->conn);
     sweep_soon(client->relay);
+}
+
+static void on_session_flow(void *arg, bool flows)
+{
+    struct relay_client *client = arg;
+    if (client->conn)
+        conn_read_enable(client->conn, flows);
 }
 
 static void on_session_role(void *arg, enum auth_role role)
@@ -156,6 +183,7 @@ static const struct session_ops session_ops = {
     .on_end = on_session_end,
     .on_large = on_session_large,
     .on_part = on_session_part,
+    .on_flow = on_session_flow,
     .on_role = on_session_role,
     .on_act = on_session_act,
 };
@@ -266,6 +294,8 @@ static void on_broken(void *arg, const char *problem)
 static void on_drain(void *arg)
 {
     struct user *user = arg;
+    if (user->client && user->client->dropped)
+        conn_close(user->client->conn);
     if (!user->client || !user->client->halted)
         return;
     user->client->halted = false;

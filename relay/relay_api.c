@@ -78,9 +78,9 @@ void relay_sessions_json(const struct relay *relay, struct buf *out)
     buf_add_string(out, "[");
     for (const struct relay_client *at = relay->clients; at; at = at->next) {
         const struct pause *pause = session_pause(at->session);
-        char *id = pause ? relay_pause_id(pause) : NULL;
-        if (!at->conn)
+        if (!at->conn || at->dropped)
             continue;
+        char *id = pause ? relay_pause_id(pause) : NULL;
         buf_printf(out, "%s{\"id\":%" PRId64 ",", first ? "" : ",", at->number);
         put_member(out, "role", session_drives(at->session) ? "driver" : pause ? "observer" : NULL);
         buf_add_string(out, ",");

@@ -21,6 +21,7 @@ struct relay_client {
     bool ended;  /* the session needs nothing more */
     bool halted; /* it reads too slowly */
     bool dropped;
+    struct timer *patience; /* until a dropped one is closed, read or not */
 };
 
 /* One reader of /events. */
@@ -63,6 +64,8 @@ struct relay {
     struct timer *announce;
     struct looker *lookers;
     bool looking;
+    int64_t names_until_us; /* how long the lookers wait for names */
+    struct timer *names;
     int64_t looked_us;     /* when the last look at the cluster ended; 0: never */
     struct err look_error; /* of the last look */
     struct told *told;

@@ -11,7 +11,9 @@ enum {
     POLL_WATCHED_MS = 200, /* somebody follows, or every pause is to be held */
     POLL_HELD_MS = 5000,   /* names of what is held come late */
     FRESH_MS = 150,        /* a look that is no older will do */
-    ANNOUNCE_MS = 10,      /* changes of one moment are told together */
+    NAMES_MS = 1500,       /* how long a list waits for names that Ray has not told yet */
+    NAMES_AGAIN_MS = 100,
+    ANNOUNCE_MS = 10, /* changes of one moment are told together */
     FOLLOWER_HIGH = 1024 * 1024,
 };
 
@@ -37,6 +39,21 @@ static void run_lookers(struct relay *relay)
     pause_list_clear(&all);
 }
 
+static void refresh(struct relay *relay);
+
+static void look_again(void *arg)
+{
+    struct relay *relay = arg;
+    relay->names = NULL;
+    refresh(relay);
+}
+
+static void look_again_soon(struct relay *relay)
+{
+    if (!relay->names)
+        relay->names = timer_start(relay->loop, NAMES_AGAIN_MS, look_again, relay);
+}
+
 static void on_refreshed(void *arg, const struct err *err)
 {
     struct relay *relay = arg;
@@ -45,7 +62,11 @@ static void on_refreshed(void *arg, const struct err *err)
     relay->look_error = err ? *err : (struct err){0};
     if (!err)
         hubs_update(relay->hubs, cluster_pauses(relay->options.cluster));
-    run_lookers(relay);
+    if (!err && relay->lookers && cluster_names_pending(relay->options.cluster) &&
+        loop_now_us() < relay->names_until_us)
+        look_again_soon(relay);
+    else
+        run_lookers(relay);
     relay_announce(relay);
 }
 
@@ -69,6 +90,8 @@ void relay_look(struct relay *relay,
                 void *arg)
 {
     struct looker *looker = mem_alloc(sizeof *looker);
+    if (!relay->lookers)
+        relay->names_until_us = loop_now_us() + (int64_t)NAMES_MS * 1000;
     *looker = (struct looker){relay->lookers, fn, arg};
     relay->lookers = looker;
     if (is_fresh(relay))
@@ -81,14 +104,16 @@ static void poll_now(void *arg)
 {
     struct relay *relay = arg;
     relay->poll = NULL;
-    if (relay->followers || relay->options.hold == HUB_ON_PAUSE || hubs_count(relay->hubs))
+    if (relay->followers || relay->options.hold == HUB_ON_PAUSE || hubs_count(relay->hubs) ||
+        hubs_wants_any(relay->hubs))
         refresh(relay);
     poll_again(relay);
 }
 
 static void poll_again(struct relay *relay)
 {
-    bool watched = relay->followers || relay->options.hold == HUB_ON_PAUSE;
+    bool watched =
+        relay->followers || relay->options.hold == HUB_ON_PAUSE || hubs_wants_any(relay->hubs);
     relay->poll =
         timer_start(relay->loop, watched ? POLL_WATCHED_MS : POLL_HELD_MS, poll_now, relay);
 }
@@ -238,6 +263,7 @@ void relay_watch_start(struct relay *relay)
 void relay_watch_stop(struct relay *relay)
 {
     timer_cancel(&relay->poll);
+    timer_cancel(&relay->names);
     timer_cancel(&relay->announce);
     if (relay->options.cluster)
         cluster_refresh_cancel(relay->options.cluster, relay);

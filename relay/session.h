@@ -46,6 +46,8 @@ struct session_ops {
     /* A message of `total` bytes that comes in parts; no other comes between. */
     void (*on_large)(void *arg, size_t total);
     void (*on_part)(void *arg, const char *bytes, size_t len);
+    /* Read nothing from the client (or go on): its debuggee does not take more. */
+    void (*on_flow)(void *arg, bool flows);
     /* The token in `attach` was right. */
     void (*on_role)(void *arg, enum auth_role role);
     /* Something that an audit log wants: "attach", "evaluate", "refused"; `detail` may be "". */

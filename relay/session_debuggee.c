@@ -124,6 +124,13 @@ static void on_failed(void *arg, const struct err *err)
     }
 }
 
+static void on_flow(void *arg, bool flows)
+{
+    struct session *session = arg;
+    if (session->ops->on_flow)
+        session->ops->on_flow(session->arg, flows);
+}
+
 static void on_note(void *arg, const char *category, const char *text)
 {
     struct session *session = arg;
@@ -266,6 +273,7 @@ const struct member_ops session_member_ops = {
     .large_begin = on_large_begin,
     .large_part = on_large_part,
     .large_end = on_large_end,
+    .on_flow = on_flow,
     .on_note = on_note,
     .on_role = on_role,
     .on_lost = on_lost,

@@ -298,7 +298,15 @@ static void on_large_end(void *arg, bool whole)
     target->ops->large_end(target->arg, whole);
 }
 
+static void on_link_drain(void *arg)
+{
+    struct target *target = arg;
+    if (target->state != TARGET_GONE)
+        target->ops->on_drain(target->arg);
+}
+
 static const struct link_ops link_ops = {
+    .on_drain = on_link_drain,
     .on_open = on_link_open,
     .on_event = on_link_event,
     .on_response = on_link_response,

@@ -46,6 +46,7 @@ struct target_ops {
     void (*on_event)(void *arg, const char *json, size_t len, const struct envelope *envelope);
     void (*on_response)(void *arg, const struct pending *pending, const char *json, size_t len,
                         const struct envelope *envelope);
+    void (*on_drain)(void *arg); /* target_queued() is 0 again */
     /* A message in parts, as link.h has it. */
     bool (*large_begin)(void *arg, const struct pending *pending, const char *head, size_t head_len,
                         size_t total, const struct envelope *envelope);

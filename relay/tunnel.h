@@ -25,8 +25,10 @@ struct tunnels_options {
     size_t max_connections; /* 0: 10000 */
 };
 
-/* Each accepted connection dials the adapter at once. `on_end` runs when the adapter cannot be
- * reached any more (a dial was refused after one had succeeded): there is nothing left to relay. */
+/* Each accepted connection dials the adapter at once. `on_end` runs, from the loop, when the
+ * adapter cannot be reached any more (a dial was refused after one had succeeded) and the last
+ * connection is over: there is nothing left to relay. NULL with `err` set: an address in use or not
+ * local, an adapter's host that has no address. */
 struct tunnels *tunnels_create(const struct tunnels_options *options, loop_fn on_end, void *arg,
                                struct err *err);
 void tunnels_destroy(struct tunnels **tunnels);

@@ -409,14 +409,17 @@ def test_the_newest_of_several(adapter, fake, home):
 @pytest.mark.parametrize("changes", [{"pid": 1}, {"start_ticks": 1}, {"host": "elsewhere"}, {"addresses": []},
                                      {"addresses": ["10.1.2.3:1"]}])
 def test_a_registration_that_does_not_hold(fake, home, changes):
-    register(home, fake, **changes)
+    register(home, fake, **{"cluster": "127.0.0.1:1", **changes})
     result = run("release", "--all", "--address", "127.0.0.1:1")
     assert result.returncode == 5 and "there is no relay" in result.stderr
     assert not fake.calls
 
 
 def test_a_registration_that_others_could_have_written(fake, home):
-    register(home, fake).chmod(0o666)
+    path = register(home, fake, cluster="127.0.0.1:1")
+    assert run("release", "--all", "--address", "127.0.0.1:1").returncode == 0
+    fake.calls.clear()
+    path.chmod(0o666)
     assert run("release", "--all", "--address", "127.0.0.1:1").returncode == 5
     assert not fake.calls
 

@@ -96,7 +96,8 @@ static inline void resume_reading(void *arg)
     conn_read_enable(server->halted, true);
 }
 
-/* "!auth", "!close", "!big N", "!parts N", "!halt" (reads on after 300 ms); all else is sent back.
+/* "!auth", "!close", "!big N", "!parts N", "!excess", "!halt" (reads on after 300 ms); all
+ * else is sent back.
  */
 static inline void on_message(void *user, const char *json, size_t len)
 {
@@ -107,6 +108,11 @@ static inline void on_message(void *user, const char *json, size_t len)
     } else if (text_starts(json, "!big ") || text_starts(json, "!parts ")) {
         send_big(client->conn, strtoul(strchr(json, ' '), NULL, 10), json[1] == 'p');
         server->queued = conn_queued(client->conn);
+        server->messages++;
+        return;
+    } else if (text_starts(json, "!excess")) {
+        conn_send_begin(client->conn, 3);
+        conn_send_part(client->conn, "abcdef", 6);
         server->messages++;
         return;
     } else if (text_starts(json, "!halt")) {
@@ -344,8 +350,9 @@ static inline char *take_all(int fd)
 
 static inline void expect_in(char *all, const char *needle)
 {
-    if (!strstr(all, needle))
-        fail_msg("no \"%s\" in \"%.600s\"", needle, all);
+    const char *text = all ? all : "";
+    if (!strstr(text, needle))
+        fail_msg("no \"%s\" in \"%.600s\"", needle, text);
     free(all);
 }
 

@@ -344,6 +344,9 @@ static void test_a_stream_may_start_inside_a_header(void **state)
         "Content-Length: 12 3\r\n\r\n{}",
         "Content-Length:                                                              2\r\n\r\n{}",
         "CCCContent-Length: \r\n\r\n{}",
+        "C",
+        "Content-Length: 12",
+        "Content-Length: 2\r\n\r",
     };
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
         struct frame frame;

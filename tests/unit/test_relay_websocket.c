@@ -72,6 +72,8 @@ static void large_messages(void **state)
     }
     put_message(fd, "!parts 0");
     expect_message(fd, "");
+    put_message(fd, "!excess");
+    expect_message(fd, "abc");
     close(fd);
     free(text);
     server_stop(server);
