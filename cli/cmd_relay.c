@@ -25,7 +25,8 @@ const char cmd_relay_details[] =
     "  --make-cert [HOST]... make a self-signed pair in the state directory, and end\n"
     "  --make-observer-token make the observers' token file there, and end\n"
     "  --allow-origin O, --allow-host H   more web origins, more names of this host\n"
-    "  --max-sessions N, --max-per-address N, --max-body SIZE   limits (10000, 1000, 4M)\n"
+    "  --max-sessions N, --max-per-address N, --max-body SIZE, --max-header SIZE\n"
+    "                       limits (10000, 1000, 4M, 8K)\n"
     "  --audit-log F        who did what (audit.log in the state directory); none: no log\n"
     "  --name N             of this relay's state, for a second one of the same user\n"
     "  --upgrade            end the running relay of this name and take over what it holds\n"
@@ -71,6 +72,10 @@ static int check(struct relay_request *request)
     if (request->max_body && !quantity_size(request->max_body, &request->body))
         return command_usage("relay", "--max-body is a size such as 64K or 4M, not '%s'",
                              request->max_body);
+    if (request->max_header && (!quantity_size(request->max_header, &request->header) ||
+                                request->header < 256 || request->header > 8192))
+        return command_usage("relay", "--max-header is a size from 256 to 8K, not '%s'",
+                             request->max_header);
     if (request->max_sessions &&
         !text_to_int(request->max_sessions, 1, 1000000, &request->sessions))
         return command_usage("relay", "--max-sessions is a number, not '%s'",
@@ -111,6 +116,7 @@ int cmd_relay(int argc, char **argv)
         {"max-sessions", 0, OPTION_STRING, NULL, &request.max_sessions},
         {"max-per-address", 0, OPTION_STRING, NULL, &request.max_per_address},
         {"max-body", 0, OPTION_STRING, NULL, &request.max_body},
+        {"max-header", 0, OPTION_STRING, NULL, &request.max_header},
         {"audit-log", 0, OPTION_STRING, NULL, &request.audit_log},
         {"name", 0, OPTION_STRING, NULL, &request.name},
         {"target", 0, OPTION_STRING, NULL, &request.target},

@@ -13,11 +13,11 @@ struct relay_request {
     const char *hosts[OPTION_LIST_MAX + 1];
     const char *address, *hold, *max_hold, *token, *token_file, *observer_token_file;
     const char *tls_cert, *tls_key, *tls_client_ca;
-    const char *max_sessions, *max_per_address, *max_body;
+    const char *max_sessions, *max_per_address, *max_body, *max_header;
     const char *audit_log, *name, *target;
     bool make_cert, make_observer_token, upgrade, kill, allow_connect, tune;
     enum hub_hold hold_when;
-    int64_t max_hold_ms, sessions, per_address, body;
+    int64_t max_hold_ms, sessions, per_address, body, header;
 };
 
 /* Each returns the process's exit code. */

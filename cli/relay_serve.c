@@ -164,6 +164,7 @@ static int run(const struct relay_request *request, const struct auth *auth, str
                 .max_connections = (size_t)request->sessions,
                 .max_per_address = (size_t)request->per_address,
                 .max_body = (size_t)request->body,
+                .max_header = (size_t)request->header,
             },
         .cluster = cluster,
         .keeper = keeper,
@@ -187,10 +188,10 @@ static int run(const struct relay_request *request, const struct auth *auth, str
 static int start_keeper(const struct relay_request *request, struct keeper **keeper,
                         struct err *err)
 {
-    if (request->hold_when == HUB_NEVER)
-        return 0;
     if (auth_make_state_directory(err) != 0)
         return -1;
+    if (request->hold_when == HUB_NEVER)
+        return 0;
     char *name = mem_format("keeper-%s.sock", request->name);
     char *path = auth_state_path(name);
     *keeper = keeper_start(path, request->max_hold_ms ? request->max_hold_ms : KEEP_MS,

@@ -196,7 +196,7 @@ static int from_environment(const char *name, char **token, struct err *err)
 {
     const char *value = getenv(name);
     *token = NULL;
-    if (text_empty(value))
+    if (!value || !value[0])
         return 0;
     if (check_token(value, strlen(value), name, err) != 0)
         return -1;

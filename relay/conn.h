@@ -73,7 +73,6 @@ struct listener {
     const struct listener_ops *ops;
     void *arg;
     struct port_list ports;
-    struct watch **watches; /* one each */
     struct lws_vhost *plain, *secure;
     struct conn *conns;
     struct conn *strangers_first, *strangers_last;

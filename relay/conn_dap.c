@@ -32,6 +32,15 @@ static void spent(struct conn *conn)
     conn_break(conn, text);
 }
 
+/* Names the option that a message over the limit could pass with. */
+static void break_off(struct conn *conn, const char *problem)
+{
+    char text[256];
+    bool too_large = strstr(problem, "more than") && strstr(problem, "bytes");
+    snprintf(text, sizeof text, "%s%s", problem, too_large ? " (--max-body)" : "");
+    conn_break(conn, text);
+}
+
 /* Reads one message or what there is of one; gives the bytes used. */
 static size_t feed(struct conn *conn, const char *bytes, size_t len)
 {
@@ -49,7 +58,7 @@ static size_t feed(struct conn *conn, const char *bytes, size_t len)
     if (conn->stranger)
         conn->received += used;
     if (status == FRAME_ERROR) {
-        conn_break(conn, frame_problem(conn->frame));
+        break_off(conn, frame_problem(conn->frame));
     } else if (status == FRAME_MESSAGE) {
         const char *body = frame_body(conn->frame, &body_len);
         conn->listener->ops->on_message(conn->user, body, body_len);

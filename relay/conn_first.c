@@ -26,7 +26,16 @@ static bool may_be_http(const char *bytes, size_t len)
     return len < sizeof connect - 1 || memcmp(bytes, connect, sizeof connect - 1) != 0;
 }
 
-static enum verdict judge(const char *bytes, size_t len)
+/* The length of an HTTP header with its empty line; 0 if that has not come. */
+static size_t header_length(const char *bytes, size_t len)
+{
+    const char *crlf = memmem(bytes, len, "\r\n\r\n", 4), *lf = memmem(bytes, len, "\n\n", 2);
+    if (crlf && (!lf || crlf < lf))
+        return (size_t)(crlf - bytes) + 4;
+    return lf ? (size_t)(lf - bytes) + 2 : 0;
+}
+
+static enum verdict judge(const char *bytes, size_t len, size_t limit)
 {
     size_t known = sizeof dap_start - 1;
     if (!len)
@@ -35,9 +44,10 @@ static enum verdict judge(const char *bytes, size_t len)
         return len < known ? TOO_FEW : IS_DAP;
     if (!may_be_http(bytes, len))
         return IS_NONSENSE;
-    if (memmem(bytes, len, "\r\n\r\n", 4) || memmem(bytes, len, "\n\n", 2))
-        return IS_HTTP;
-    return len > CONN_HEADER_LIMIT ? IS_TOO_LONG : TOO_FEW;
+    size_t header = header_length(bytes, len);
+    if ((header ? header : len) > limit)
+        return IS_TOO_LONG;
+    return header ? IS_HTTP : TOO_FEW;
 }
 
 static void stop_looking(struct conn *conn)
@@ -144,7 +154,8 @@ void conn_first_look(struct conn *conn)
         conn_free(conn);
         return;
     }
-    enum verdict verdict = judge(bytes, len > 0 ? (size_t)len : 0);
+    enum verdict verdict =
+        judge(bytes, len > 0 ? (size_t)len : 0, conn->listener->options.max_header);
     if (verdict == TOO_FEW && is_over(conn)) {
         conn_free(conn);
         return;

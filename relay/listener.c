@@ -13,6 +13,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* The defaults of listener.h. */
+enum {
+    MAX_CONNECTIONS = 10000,
+    MAX_PER_ADDRESS = 1000,
+    MAX_BODY = 4194304,
+    MAX_STRANGERS_BYTES = 65536,
+    FIRST_MS = 10000
+};
+
 /* Connections that are accepted at once, before the others get their turn. */
 enum { ACCEPT_BATCH = 64 };
 /* Connections over a limit that are kept to be told so; those beyond are closed without a word. */
@@ -167,7 +176,7 @@ static void rest(struct listener *listener, int problem)
 {
     log_warn("no more connections can be accepted: %s", strerror(problem));
     for (size_t i = 0; i < listener->ports.count; i++)
-        watch_stop(&listener->watches[i]);
+        watch_stop(&listener->ports.items[i].watch);
     if (!listener->pause)
         listener->pause =
             timer_start(listener->options.loop, WITHOUT_FDS_MS, resume_accepting, listener);
@@ -218,9 +227,10 @@ static void on_acceptable(void *arg)
 
 static void start_accepting(struct listener *listener)
 {
-    for (size_t i = 0; i < listener->ports.count; i++)
-        listener->watches[i] = watch_start(listener->options.loop, listener->ports.items[i].fd,
-                                           on_acceptable, listener);
+    for (size_t i = 0; i < listener->ports.count; i++) {
+        struct port *port = &listener->ports.items[i];
+        port->watch = watch_start(listener->options.loop, port->fd, on_acceptable, listener);
+    }
 }
 
 static void resume_accepting(void *arg)
@@ -328,11 +338,14 @@ static void take_options(struct listener *listener, const struct listener_option
     own->addresses = copy(options->addresses, options->address_count);
     own->origins = copy(options->origins, options->origin_count);
     own->hosts = copy(options->hosts, options->host_count);
-    own->max_connections = own->max_connections ? own->max_connections : 10000;
-    own->max_per_address = own->max_per_address ? own->max_per_address : 1000;
-    own->max_body = own->max_body ? own->max_body : 4 * 1024 * 1024;
-    own->max_unauthenticated = own->max_unauthenticated ? own->max_unauthenticated : 64 * 1024;
-    own->first_ms = own->first_ms ? own->first_ms : 10000;
+    own->max_connections = own->max_connections ? own->max_connections : MAX_CONNECTIONS;
+    own->max_per_address = own->max_per_address ? own->max_per_address : MAX_PER_ADDRESS;
+    own->max_body = own->max_body ? own->max_body : MAX_BODY;
+    if (!own->max_header || own->max_header > CONN_HEADER_LIMIT)
+        own->max_header = CONN_HEADER_LIMIT;
+    own->max_unauthenticated =
+        own->max_unauthenticated ? own->max_unauthenticated : MAX_STRANGERS_BYTES;
+    own->first_ms = own->first_ms ? own->first_ms : FIRST_MS;
 }
 
 static int check_tls(const struct listener_options *options, struct err *err)
@@ -394,15 +407,15 @@ struct listener *listener_create(const struct listener_options *options,
         listener_destroy(&listener);
         return NULL;
     }
-    listener->watches = mem_array(listener->ports.count, sizeof *listener->watches);
     start_accepting(listener);
     return listener;
 }
 
 static void drop_all(struct listener *listener)
 {
-    while (listener->conns) {
-        struct conn *conn = listener->conns;
+    struct conn *next;
+    for (struct conn *conn = listener->conns; conn; conn = next) {
+        next = conn->next;
         if (conn->wsi) {
             lws_set_opaque_user_data(conn->wsi, NULL);
             lws_set_timeout(conn->wsi, PENDING_TIMEOUT_USER_REASON_BASE, LWS_TO_KILL_ASYNC);
@@ -419,9 +432,8 @@ void listener_destroy(struct listener **listener)
     if (!it)
         return;
     *listener = NULL;
-    if (it->watches)
-        for (size_t i = 0; i < it->ports.count; i++)
-            watch_stop(&it->watches[i]);
+    for (size_t i = 0; i < it->ports.count; i++)
+        watch_stop(&it->ports.items[i].watch);
     drop_all(it);
     timer_cancel(&it->deadline);
     timer_cancel(&it->pause);
@@ -433,7 +445,6 @@ void listener_destroy(struct listener **listener)
     free_copy(it->options.addresses, it->options.address_count);
     free_copy(it->options.origins, it->options.origin_count);
     free_copy(it->options.hosts, it->options.host_count);
-    free(it->watches);
     free(it);
 }
 

@@ -30,6 +30,7 @@ struct listener_options {
     size_t max_connections;     /* 0: 10000 */
     size_t max_per_address;     /* unauthenticated ones; 0: 1000 */
     size_t max_body;            /* bytes of a client's message; 0: 4 MiB */
+    size_t max_header;          /* bytes of an HTTP request's header; 0, and at most: 8 KiB */
     size_t max_unauthenticated; /* bytes; 0: 64 KiB */
     int64_t first_ms;           /* time to authenticate; 0: 10 s */
 };

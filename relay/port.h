@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct watch;
+
 struct port {
     int fd;
     bool is_unix;
@@ -18,6 +20,7 @@ struct port {
     char *path;    /* of a unix socket */
     dev_t device;  /* and its file, to remove no other's at the end */
     ino_t inode;
+    struct watch *watch; /* its owner's */
 };
 
 /* All zero is empty. */

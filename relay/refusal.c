@@ -16,8 +16,8 @@ static const struct row {
                       "a connection that is not authenticated "
                       "may wait only some seconds",
                       "send the whole request at once"},
-    [REFUSAL_HEADER] = {431, "the request's header is too long",
-                        "the limit is 8 KiB (--max-header)", "send fewer or shorter headers"},
+    [REFUSAL_HEADER] = {431, "the request's header is too long", "the limit is --max-header",
+                        "send fewer or shorter headers"},
     [REFUSAL_BODY] = {413, "the request's body is too long", "the limit is --max-body",
                       "send less, or raise the limit"},
     [REFUSAL_CHUNKED] = {411, "the request has no Content-Length",
