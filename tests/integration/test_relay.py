@@ -10,7 +10,7 @@ import time
 import pytest
 from certificates import Authority
 from cluster import PROGRAMS, Spec, line_of, wait_for
-from dap_client import DapClient, DapError
+from dap_client import DapClient
 from relay_process import ClientProcess
 from routed import NEAR, NODES, RoutedCluster
 

@@ -33,7 +33,7 @@ from slow_client import SlowClient  # noqa: E402
 
 MIB = 1 << 20
 MAX_CLIENTS = 12
-GROWTH = 2 * MIB  # of RSS, between two quiet moments of one relay
+GROWTH = 4 * MIB  # of RSS, between two quiet moments of one relay: what floods have left behind in the heap
 
 
 class Violation(AssertionError):
@@ -370,7 +370,7 @@ def soak_fake(seconds, seed, binary, check_rss=True, without=(), tasks=4):
     """Runs the soak on fake adapters; returns its numbers, or raises Violation."""
     def start(*arguments, **options):
         return RelayProcess("--allow-connect", *arguments, binary=binary, **options)
-    return _run(Soak(start, [FakeTask(n + 1) for n in range(tasks)], seed, min(20.0, seconds / 12), check_rss, without), seconds)
+    return _run(Soak(start, [FakeTask(n + 1) for n in range(tasks)], seed, max(5.0, seconds / 36), check_rss, without), seconds)
 
 
 def soak_ray(seconds, seed, binary, without=()):
@@ -389,7 +389,7 @@ def soak_ray(seconds, seed, binary, without=()):
                 return cluster.popen(argv, env=env, stderr=stderr, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
             return RelayProcess(*arguments, binary=binary, popen=popen, connect=cluster.connect, address=cluster.head(),
                                 **options)
-        return _run(Soak(start, tasks, seed, min(20.0, seconds / 12), without=(*without, "stall")), seconds)
+        return _run(Soak(start, tasks, seed, max(5.0, seconds / 36), without=(*without, "stall")), seconds)
 
 
 def _run(soak, seconds):
