@@ -9,6 +9,7 @@
 #include "relay/registration.h"
 #include "relay/relay.h"
 
+#include <malloc.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -201,8 +202,17 @@ static int start_keeper(const struct relay_request *request, struct keeper **kee
     return *keeper ? 0 : -1;
 }
 
+/* What a burst has needed goes back to the system: glibc would else raise its thresholds with each
+ * large block that is freed, and keep what lies below a block that stays. */
+static void return_memory(void)
+{
+    mallopt(M_MMAP_THRESHOLD, 128 * 1024);
+    mallopt(M_TRIM_THRESHOLD, 256 * 1024);
+}
+
 int relay_serve(const struct relay_request *request)
 {
+    return_memory();
     struct err err;
     struct auth_options options = {request->token_file, request->observer_token_file};
     struct auth *auth = request->token ? auth_create_open() : auth_create(&options, &err);

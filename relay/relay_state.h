@@ -61,6 +61,7 @@ struct relay {
 
     /* relay_watch.c */
     struct timer *poll;
+    int64_t trimmed_us;
     struct timer *announce;
     struct looker *lookers;
     bool looking;

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@ enum {
     FRESH_MS = 150,        /* a look that is no older will do */
     NAMES_MS = 1500,       /* how long a list waits for names that Ray has not told yet */
     NAMES_AGAIN_MS = 100,
+    TRIM_MS = 5000,
     ANNOUNCE_MS = 10, /* changes of one moment are told together */
     FOLLOWER_HIGH = 1024 * 1024,
 };
@@ -100,10 +102,20 @@ void relay_look(struct relay *relay,
         refresh(relay);
 }
 
+/* What is free between blocks that stay goes back to the system, when nothing else is to do. */
+static void trim(struct relay *relay)
+{
+    if (loop_now_us() - relay->trimmed_us < (int64_t)TRIM_MS * 1000)
+        return;
+    malloc_trim(0);
+    relay->trimmed_us = loop_now_us();
+}
+
 static void poll_now(void *arg)
 {
     struct relay *relay = arg;
     relay->poll = NULL;
+    trim(relay);
     if (relay->followers || relay->options.hold == HUB_ON_PAUSE || hubs_count(relay->hubs) ||
         hubs_wants_any(relay->hubs))
         refresh(relay);
