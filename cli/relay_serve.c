@@ -58,6 +58,7 @@ static struct registration *register_relay(const struct relay *relay,
         .cluster = cluster ? cluster_address(cluster)->text : NULL,
         .addresses = addresses,
         .tls = options->listener.tls_cert != NULL,
+        .auth = options->listener.auth,
     };
     while (facts.address_count < MOST &&
            (addresses[facts.address_count] = relay_address(relay, facts.address_count)))

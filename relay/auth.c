@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -305,6 +307,23 @@ void auth_destroy(struct auth **auth)
     forget(it->driver);
     forget(it->observer);
     free(it);
+}
+
+char *auth_proof(const char *token, const char *text)
+{
+    unsigned char digest[EVP_MAX_MD_SIZE];
+    unsigned int len = 0;
+    char hex[2 * EVP_MAX_MD_SIZE + 1] = "";
+    if (HMAC(EVP_sha256(), token, (int)strlen(token), (const unsigned char *)text, strlen(text),
+             digest, &len))
+        text_hex(digest, len, hex);
+    return mem_string(hex);
+}
+
+void auth_proofs(const struct auth *auth, const char *text, char *out[2])
+{
+    out[0] = auth->driver ? auth_proof(auth->driver, text) : NULL;
+    out[1] = auth->observer ? auth_proof(auth->observer, text) : NULL;
 }
 
 bool auth_is_open(const struct auth *auth)

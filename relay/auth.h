@@ -32,6 +32,13 @@ bool auth_is_open(const struct auth *auth);
 enum auth_role auth_check(const struct auth *auth, const char *token /* NULL: none given */);
 const char *auth_role_name(enum auth_role role); /* "none", "observer", "driver" */
 
+/* That its writer knows a token, without showing it: HMAC-SHA-256 of the text under the token, in
+ * hex. The caller frees. */
+char *auth_proof(const char *token, const char *text);
+/* The same with the driver's and, if there is one, the observer's token; NULL where there is none.
+ */
+void auth_proofs(const struct auth *auth, const char *text, char *out[2]);
+
 /* For a client of a relay: $RAYDBG_TOKEN > the file (`token_file`, or <state>/token if that is
  * NULL). *token is the caller's to free; NULL if there is none, which is no error unless token_file
  * was given. */

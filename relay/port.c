@@ -292,6 +292,6 @@ int port_accept(const struct port *port, char *peer, size_t size, uint8_t key[16
     free(text);
     address_key(&address, key);
     socket_nodelay(fd);
-    socket_keepalive(fd);
+    socket_probe(fd);
     return fd;
 }

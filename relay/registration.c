@@ -73,6 +73,10 @@ static void put_entry(struct buf *out, const struct registration_entry *entry)
     buf_printf(out, "],\"tls\":%s,\"pid\":%" PRId64, entry->tls ? "true" : "false", entry->pid);
     put_string(out, "cluster", entry->cluster);
     put_string(out, "fingerprint", entry->fingerprint);
+    buf_add_string(out, ",\"proofs\":[");
+    for (size_t i = 0; i < 2 && entry->proofs[i]; i++)
+        buf_printf(out, "%s\"%s\"", i ? "," : "", entry->proofs[i]);
+    buf_add_string(out, "]");
     put_string(out, "host", entry->host_name);
     put_string(out, "version", entry->version);
     buf_printf(out, ",\"start_ticks\":%" PRId64 ",\"started\":%" PRId64 ",\"refreshed\":%" PRId64,
@@ -93,6 +97,36 @@ static int64_t number_of(const cJSON *object, const char *name)
     return number >= 0 && number < 9e15 ? (int64_t)number : 0;
 }
 
+static void read_proofs(struct registration_entry *out, const cJSON *list)
+{
+    for (int i = 0; i < 2 && cJSON_IsArray(list); i++) {
+        const char *text = cJSON_GetStringValue(cJSON_GetArrayItem(list, i));
+        out->proofs[i] = text_empty(text) ? NULL : mem_string(text);
+    }
+}
+
+/* What a proof is made of: all that leads a client to an address. */
+static char *proven_text(const struct registration_entry *entry)
+{
+    struct buf text = {0};
+    buf_printf(&text, "raydbg-relay\n%s\n%s\n", entry->tls ? "tls" : "plain",
+               entry->fingerprint ? entry->fingerprint : "");
+    for (size_t i = 0; i < entry->address_count; i++)
+        buf_printf(&text, "%s\n", entry->addresses[i]);
+    return buf_take(&text);
+}
+
+bool registration_proves(const struct registration_entry *entry, const char *token)
+{
+    char *text = proven_text(entry), *proof = auth_proof(token, text);
+    bool proven = false;
+    for (size_t i = 0; i < 2; i++)
+        proven = proven || text_equal(entry->proofs[i], proof);
+    free(text);
+    free(proof);
+    return proven;
+}
+
 bool registration_parse(struct registration_entry *out, const char *json, size_t len)
 {
     cJSON *root = cJSON_ParseWithLength(json, len);
@@ -108,6 +142,7 @@ bool registration_parse(struct registration_entry *out, const char *json, size_t
     out->tls = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "tls"));
     out->cluster = string_of(root, "cluster");
     out->fingerprint = string_of(root, "fingerprint");
+    read_proofs(out, cJSON_GetObjectItemCaseSensitive(root, "proofs"));
     out->host_name = string_of(root, "host");
     out->version = string_of(root, "version");
     out->pid = number_of(root, "pid");
@@ -127,6 +162,8 @@ void registration_entry_clear(struct registration_entry *entry)
         free(entry->addresses[i]);
     free(entry->addresses);
     free(entry->cluster);
+    free(entry->proofs[0]);
+    free(entry->proofs[1]);
     free(entry->fingerprint);
     free(entry->host_name);
     free(entry->version);
@@ -324,6 +361,10 @@ static void fill(struct registration_entry *own, const struct registration_facts
         own->addresses[i] = reachable(facts->addresses[i], facts->node_ip ? facts->node_ip : host);
     own->tls = facts->tls;
     own->fingerprint = mem_string(facts->fingerprint);
+    char *text = proven_text(own);
+    if (facts->auth)
+        auth_proofs(facts->auth, text, own->proofs);
+    free(text);
     own->host_name = mem_string(host);
     own->version = mem_string(RAYDBG_VERSION);
     own->pid = getpid();

@@ -5,6 +5,7 @@
 #define RAYDBG_RELAY_REGISTRATION_H
 
 #include "base/buf.h"
+#include "relay/auth.h"
 #include "relay/cluster.h"
 #include "relay/loop.h"
 
@@ -27,6 +28,7 @@ struct registration_facts {
     size_t address_count;
     bool tls;
     const char *fingerprint; /* of the certificate, or NULL */
+    const struct auth *auth; /* whose tokens the entry proves to know, or NULL */
     const char *node_ip;     /* what takes the place of 0.0.0.0 and ::, or NULL: the host's name */
 };
 
@@ -47,6 +49,7 @@ struct registration_entry {
     size_t address_count;
     bool tls;
     char *fingerprint; /* or NULL */
+    char *proofs[2];   /* with the driver's token, with the observer's; or NULL */
     char *host_name;
     char *version;
     int64_t pid;
@@ -56,6 +59,9 @@ struct registration_entry {
 
 /* False if it is no registration. */
 bool registration_parse(struct registration_entry *out, const char *json, size_t len);
+/* Whether who wrote the entry knows the token: whoever can write into the cluster's store could
+ * else have clients show their token to an address of its choice. */
+bool registration_proves(const struct registration_entry *entry, const char *token);
 void registration_entry_clear(struct registration_entry *entry);
 
 /* The newest entry of the state directory whose relay lives, for the cluster of that address (NULL:

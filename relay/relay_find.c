@@ -110,6 +110,7 @@ int relay_find_here(struct relay_address *out, enum relay_found *found,
 
 struct search {
     bool done, found;
+    char *token; /* what would be shown; or NULL */
     int64_t newest;
     struct relay_address relay;
 };
@@ -126,6 +127,10 @@ static void consider(struct search *search, const struct registration_entry *ent
     struct relay_address relay;
     int64_t age = wall_ms() - entry->refreshed_ms;
     /* One from the future comes from a clock that is ahead. */
+    if (search->token && !registration_proves(entry, search->token)) {
+        log_info("a relay that the cluster names does not know this client's token: not used");
+        return;
+    }
     if (age > REGISTRATION_STALE_MS || (search->found && entry->started_ms <= search->newest) ||
         !choose(&relay, entry))
         return;
@@ -158,12 +163,17 @@ bool relay_find_in_cluster(struct relay_address *out, struct loop *loop,
     struct err err;
     if (cluster->kind != ADDRESS_GCS)
         return false;
-    struct source *source = source_create(loop, cluster, &err);
-    if (!source)
+    if (auth_client_token(wish->token_file, &search.token, &err) != 0)
         return false;
+    struct source *source = source_create(loop, cluster, &err);
+    if (!source) {
+        free(search.token);
+        return false;
+    }
     source_kv_get_all(source, REGISTRATION_SPACE, REGISTRATION_PREFIX, on_entries, &search);
     loop_run_until(loop, &search.done, CLUSTER_MS);
     source_destroy(&source);
+    free(search.token);
     if (!search.found)
         return false;
     if (add_wish(&search.relay, wish, &err) != 0) {

@@ -32,12 +32,17 @@ void socket_quickack(int fd)
     set_option(fd, IPPROTO_TCP, TCP_QUICKACK, 1);
 }
 
-void socket_keepalive(int fd)
+void socket_probe(int fd)
 {
     set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
     set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, IDLE_S);
     set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, INTERVAL_S);
     set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, PROBES);
+}
+
+void socket_keepalive(int fd)
+{
+    socket_probe(fd);
     set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, LOST_MS);
 }
 

@@ -13,6 +13,9 @@ void socket_quickack(int fd);
  * without power). Also ends a connection whose peer is alive but has taken nothing for 25 s while
  * bytes wait for it. */
 void socket_keepalive(int fd);
+/* The same for an idle connection only: a peer that is alive may leave bytes waiting for as long as
+ * it likes (an editor that is suspended). */
+void socket_probe(int fd);
 /* The other way: a vanished peer does not end the connection for 6 h. debugpy holds a stopped
  * thread as long as its end of the connection lives, which a cut network does not touch: whoever
  * can wait finds the thread where it was. */
