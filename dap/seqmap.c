@@ -87,6 +87,11 @@ static void take(struct seqmap *map, struct entry *entry, struct pending *out)
     map->waiting--;
     while (map->first < map->end && !map->entries[map->first].waits)
         map->first++;
+    if (map->waiting == 0) { /* a link that is idle keeps no memory */
+        free(map->entries);
+        map->entries = NULL;
+        map->first = map->end = map->room = 0;
+    }
     if (map->waiting)
         return;
     free(map->entries);

@@ -3,8 +3,8 @@
 #include "dap/message.h"
 #include "dap/splice.h"
 
-/* Memory that a session keeps between messages. */
-enum { KEEP = 65536 };
+/* Memory that a session keeps between messages: thousands of them may be idle. */
+enum { KEEP = 512 };
 
 void client_init(struct client *client, client_message_fn fn, void *arg)
 {
@@ -27,6 +27,7 @@ static void deliver(struct client *client)
 {
     if (!client->gone)
         client->fn(client->arg, client->out.data, client->out.len);
+    buf_clear(&client->out, KEEP);
 }
 
 void client_respond(struct client *client, int64_t request_seq, const char *command,

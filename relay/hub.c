@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "relay/hub_state.h"
+#include "relay/intern.h"
 #include "relay/roles.h"
 
 #include <stdlib.h>
@@ -45,8 +46,10 @@ static void tell_roles(struct hub *hub)
 {
     for (struct member *at = hub->members, *next; hub->shared && at; at = next) {
         next = at->next;
-        if (!at->leaving)
-            at->ops->on_role(at->arg, at == hub->driver, hub_driver(hub));
+        if (at->leaving || at->told_role == hub->driver_count)
+            continue;
+        at->told_role = hub->driver_count;
+        at->ops->on_role(at->arg, at == hub->driver, hub_driver(hub));
     }
 }
 
@@ -60,6 +63,7 @@ void hub_send_set(void *arg, const char *command, const char *arguments)
 void hub_set_driver(struct hub *hub, struct member *member)
 {
     hub->driver = member;
+    hub->driver_count++;
     if (member)
         breakpoints_arm(hub->sets, member, hub_send_set, hub);
     tell_roles(hub);
@@ -125,8 +129,6 @@ struct hub *hub_create(const struct hub_options *options, const struct hub_ops *
 struct hub *hub_open(const struct hub_options *options, const struct hub_ops *ops, void *arg)
 {
     struct hub *hub = hub_create(options, ops, arg);
-    hub->initialize = mem_string(options->target.initialize);
-    hub->attach = mem_string(options->target.attach);
     pause_copy(&hub->pause, options->pause);
     hub->target = target_open(&options->target, &hub_target_ops, hub);
     return hub;
@@ -151,9 +153,8 @@ void hub_destroy(struct hub **hub)
     breakpoints_destroy(&it->sets);
     stops_clear(&it->stops);
     pause_clear(&it->pause);
-    free(it->capabilities);
-    free(it->initialize);
-    free(it->attach);
+    intern_drop(&it->capabilities);
+    free(it->problem);
     free(it);
 }
 
@@ -170,14 +171,17 @@ void hub_join(struct hub *hub, struct member *member, const struct member_ops *o
         .may_drive = wish->may_drive,
         .wants_to_drive = wish->may_drive && !wish->observe,
         .joined_ms = hub_now_ms(),
+        .told_role = -1,
     };
     struct member **at = &hub->members;
     while (*at)
         at = &(*at)->next;
     *at = member;
     hub->touched_us = loop_now_us();
-    if (member->wants_to_drive && (!hub->driver || wish->take_over))
+    if (member->wants_to_drive && (!hub->driver || wish->take_over)) {
         hub->driver = member;
+        hub->driver_count++;
+    }
     if (hub->ready)
         hub_welcome(member, hub);
     tell_roles(hub);
@@ -194,13 +198,9 @@ static void leave_for_good(struct hub *hub, struct member *member, bool kill)
 
 static void left(struct member *member)
 {
-    struct hub *hub = member->hub;
-    const struct member_ops *ops = member->ops;
-    void *arg = member->arg;
-    ops->on_left(arg);
+    member->ops->on_left(member->arg);
     if (member->hub) /* the owner did not abandon it itself */
         hub_abandon(member);
-    (void)hub;
 }
 
 void hub_leave(struct member *member, enum hub_leave how)

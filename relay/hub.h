@@ -79,6 +79,7 @@ struct member {
     bool configured; /* configurationDone was answered: it gets the stops that are true */
     bool filters_set;
     bool leaving;
+    int64_t told_role;  /* the hub's count of drivers when it was last told */
     struct trim *trims; /* set requests whose answer has others' breakpoints in it */
     int64_t joined_ms;  /* epoch */
 };
@@ -158,7 +159,8 @@ const char *hub_driver(const struct hub *hub);    /* "" if nobody drives */
 int64_t hub_held_since_ms(const struct hub *hub); /* epoch; 0 if it is not held */
 int64_t hub_idle_ms(const struct hub *hub);       /* since a client asked anything */
 bool hub_has_stops(const struct hub *hub);
-/* Why it could not attach, while hub_is_over(). */
+void *hub_arg(const struct hub *hub); /* what hub_open() was given for its hub_ops */
+/* Why it could not attach, while hub_is_over(), or NULL. */
 const struct err *hub_problem(const struct hub *hub);
 /* Lets every thread run and stays attached. NULL, or why not. */
 const char *hub_continue(struct hub *hub, const char *who);

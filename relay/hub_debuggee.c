@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "relay/intern.h"
 #include "relay/place.h"
 #include "relay/socket.h"
 
@@ -80,12 +81,13 @@ static void on_target_failed(void *arg, const struct err *err)
 {
     struct hub *hub = arg;
     hub->over = true;
-    hub->problem = *err;
+    hub->problem = mem_alloc(sizeof *hub->problem);
+    *hub->problem = *err;
     struct member *first = hub->members;
     hub->members = hub->driver = NULL;
     for (struct member *next; first; first = next) {
         next = first->next;
-        fail_member(first, &hub->problem);
+        fail_member(first, hub->problem);
     }
     hub_changed(hub);
     hub_over_if_empty(hub);
@@ -112,7 +114,7 @@ static void on_target_ready(void *arg, const char *capabilities, size_t len)
 {
     struct hub *hub = arg;
     hub->ready = true;
-    hub->capabilities = mem_string_n(capabilities, len);
+    hub->capabilities = intern_get(capabilities, len);
     hub->capabilities_len = len;
     hub->held_since_ms = hub_now_ms();
     if (hub->shared)

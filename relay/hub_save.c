@@ -2,6 +2,7 @@
 #include "relay/hub_state.h"
 
 #include "base/mem.h"
+#include "relay/intern.h"
 #include "relay/metrics.h"
 #include "relay/socket.h"
 
@@ -26,16 +27,14 @@ static void write_snapshot(struct hub *hub)
     struct hub_snapshot snapshot = {
         .pause = hub->pause,
         .kept = hub->hold == HUB_ON_PAUSE,
-        .capabilities = hub->capabilities,
+        .capabilities = (char *)(uintptr_t)hub->capabilities,
         .events = events.data,
         .clearing = clearing.data,
-        .attach = hub->attach,
-        .initialize = hub->initialize,
         .generation = hub->generation,
         .held_since_ms = hub->held_since_ms,
         .torn = torn,
     };
-    hub_snapshot_write(&snapshot, &text);
+    hub_snapshot_pack(&snapshot, &text);
     kept_snapshot(hub->kept, text.data, text.len);
     buf_free(&events);
     buf_free(&clearing);
@@ -109,18 +108,14 @@ struct hub *hub_adopt(const struct hub_options *options, struct kept *kept, int 
     metrics_add(METRIC_KEEPER_HELD, 1);
     hub->pause = snapshot->pause;
     snapshot->pause = (struct pause){0};
-    hub->initialize = mem_string(snapshot->initialize);
-    hub->attach = mem_string(snapshot->attach);
-    hub->capabilities = mem_string(snapshot->capabilities);
-    hub->capabilities_len = hub->capabilities ? strlen(hub->capabilities) : 0;
+    hub->capabilities = intern_get(snapshot->capabilities, strlen(snapshot->capabilities));
+    hub->capabilities_len = strlen(hub->capabilities);
     hub->generation = snapshot->generation + 1;
     hub->held_since_ms = snapshot->held_since_ms;
     if (snapshot->kept)
         hub->hold = HUB_ON_PAUSE;
     target.host = hub->pause.host;
     target.port = hub->pause.port;
-    target.initialize = hub->initialize;
-    target.attach = hub->attach;
     hub->ready = true;
     /* Each relay has numbers of its own: an answer to an earlier one's request fits none of ours.
      */

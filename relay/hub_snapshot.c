@@ -6,8 +6,10 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
 
-enum { VERSION = 1 };
+enum { VERSION = 1, MAX_TEXT = 16 * 1024 * 1024 };
 
 static void put_json(struct buf *out, const char *name, const char *json)
 {
@@ -25,8 +27,6 @@ void hub_snapshot_write(const struct hub_snapshot *snapshot, struct buf *out)
     put_json(out, "capabilities", snapshot->capabilities);
     put_json(out, "events", snapshot->events);
     put_json(out, "clearing", snapshot->clearing);
-    put_json(out, "attach", snapshot->attach);
-    put_json(out, "initialize", snapshot->initialize);
     buf_add_string(out, "}");
 }
 
@@ -68,9 +68,7 @@ bool hub_snapshot_read(struct hub_snapshot *out, const char *text, size_t len)
         get_flag(text, all, "kept", &out->kept) && get_flag(text, all, "torn", &out->torn) &&
         get_json(text, all, "capabilities", &out->capabilities) &&
         get_json(text, all, "events", &out->events) &&
-        get_json(text, all, "clearing", &out->clearing) &&
-        get_json(text, all, "attach", &out->attach) &&
-        get_json(text, all, "initialize", &out->initialize);
+        get_json(text, all, "clearing", &out->clearing);
     if (!good)
         hub_snapshot_clear(out);
     return good;
@@ -82,7 +80,36 @@ void hub_snapshot_clear(struct hub_snapshot *snapshot)
     free(snapshot->capabilities);
     free(snapshot->events);
     free(snapshot->clearing);
-    free(snapshot->attach);
-    free(snapshot->initialize);
     *snapshot = (struct hub_snapshot){0};
+}
+
+void hub_snapshot_pack(const struct hub_snapshot *snapshot, struct buf *out)
+{
+    struct buf text = {0};
+    hub_snapshot_write(snapshot, &text);
+    uint32_t plain = (uint32_t)text.len;
+    uLongf len = compressBound(text.len);
+    buf_add(out, &plain, sizeof plain);
+    char *to = buf_reserve(out, len);
+    if (compress2((Bytef *)to, &len, (const Bytef *)text.data, text.len, Z_BEST_SPEED) == Z_OK)
+        out->len += len;
+    buf_free(&text);
+}
+
+bool hub_snapshot_unpack(struct hub_snapshot *out, const char *bytes, size_t len)
+{
+    uint32_t plain = 0;
+    *out = (struct hub_snapshot){0};
+    if (len <= sizeof plain)
+        return false;
+    memcpy(&plain, bytes, sizeof plain);
+    if (plain == 0 || plain > MAX_TEXT)
+        return false;
+    char *text = mem_alloc(plain + 1);
+    uLongf got = plain;
+    bool good = uncompress((Bytef *)text, &got, (const Bytef *)bytes + sizeof plain,
+                           len - sizeof plain) == Z_OK &&
+                got == plain && hub_snapshot_read(out, text, plain);
+    free(text);
+    return good;
 }

@@ -13,10 +13,8 @@ struct hub_snapshot {
     struct pause pause;
     bool kept; /* held by a user's word */
     char *capabilities;
-    char *events;   /* a JSON array of the `thread` and `stopped` events that are true */
-    char *clearing; /* a JSON array: see breakpoints_clearing() */
-    char *attach;   /* debugpy's arguments of `attach` */
-    char *initialize;
+    char *events;       /* a JSON array of the `thread` and `stopped` events that are true */
+    char *clearing;     /* a JSON array: see breakpoints_clearing() */
     int64_t generation; /* how many relays have had it before */
     int64_t held_since_ms;
     bool torn; /* a message to the debuggee had left in part only */
@@ -25,6 +23,9 @@ struct hub_snapshot {
 void hub_snapshot_write(const struct hub_snapshot *snapshot, struct buf *out);
 /* False if it is none, or of a version that this relay does not know. */
 bool hub_snapshot_read(struct hub_snapshot *out, const char *text, size_t len);
+/* The same compressed: thousands of them lie in shared memory. */
+void hub_snapshot_pack(const struct hub_snapshot *snapshot, struct buf *out);
+bool hub_snapshot_unpack(struct hub_snapshot *out, const char *bytes, size_t len);
 void hub_snapshot_clear(struct hub_snapshot *snapshot);
 
 #endif

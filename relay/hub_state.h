@@ -23,13 +23,14 @@ struct hub {
     bool ready; /* attached; capabilities are known */
     bool releasing;
     bool over;
-    bool stalled; /* the debuggee does not read: its clients are not read either */
-    bool silent;  /* nothing comes back from the debuggee's machine */
-    struct err problem;
-    char *capabilities;
+    bool stalled;             /* the debuggee does not read: its clients are not read either */
+    bool silent;              /* nothing comes back from the debuggee's machine */
+    struct err *problem;      /* why it could not attach, or NULL */
+    const char *capabilities; /* interned */
     size_t capabilities_len;
     struct member *members; /* in the order they came */
     struct member *driver;
+    int64_t driver_count; /* how often it has changed */
     struct stops stops;
     struct breakpoints *sets;
     struct timer *locate;
@@ -40,8 +41,7 @@ struct hub {
     struct kept *kept;
     struct timer *unsent; /* looks whether a message that left in part has left whole */
     int64_t generation;
-    char *initialize, *attach; /* what the debuggee was given */
-    struct member *large;      /* who gets the message that arrives in parts */
+    struct member *large; /* who gets the message that arrives in parts */
 };
 
 struct hub_event {
@@ -69,8 +69,8 @@ void hub_run_alone(struct hub *hub);
 /* hub_debuggee.c */
 extern const struct target_ops hub_target_ops;
 void hub_lose(struct hub *hub, const char *why);
-void hub_welcome(struct member *member, const void *hub);
-void hub_pass_event(struct member *member, const void *event);
+void hub_welcome(struct member *member, const void *with);    /* the hub */
+void hub_pass_event(struct member *member, const void *with); /* a hub_event */
 /* After something was sent to the debuggee. */
 void hub_watch_flow(struct hub *hub);
 bool hub_is_replayed(const char *event); /* those that a late client is told later */

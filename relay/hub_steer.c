@@ -77,9 +77,14 @@ bool hub_has_stops(const struct hub *hub)
     return stops_any(&hub->stops);
 }
 
+void *hub_arg(const struct hub *hub)
+{
+    return hub->arg;
+}
+
 const struct err *hub_problem(const struct hub *hub)
 {
-    return &hub->problem;
+    return hub->problem;
 }
 
 struct note {

@@ -137,7 +137,7 @@ static void sweep(void *arg)
             continue;
         }
         const struct err *problem = hub_problem(entry->hub);
-        if (problem->code && entry->by_itself) {
+        if (problem && entry->by_itself) {
             log_warn("%s", problem->what);
             remember(hubs, hub_pause(entry->hub), RETRY_MS, problem->what);
         }
@@ -199,7 +199,7 @@ static struct entry *open_hub(struct hubs *hubs, const struct pause *pause,
 static bool is_usable(struct hub_snapshot *snapshot, const char *text, size_t len)
 {
     char title[256];
-    if (!hub_snapshot_read(snapshot, text, len)) {
+    if (!hub_snapshot_unpack(snapshot, text, len)) {
         log_warn("a pause of the relay before could not be taken over: its notes are of another "
                  "version, or incomplete; its task goes on");
         return false;
@@ -280,13 +280,10 @@ struct hub *hubs_hold_pause(struct hubs *hubs, const struct pause *pause)
 
 struct hub *hubs_next(const struct hubs *hubs, const struct hub *after)
 {
-    bool behind = !after;
-    for (struct entry *entry = hubs->first; entry; entry = entry->next) {
-        if (behind && !hub_is_over(entry->hub))
-            return entry->hub;
-        behind = behind || entry->hub == after;
-    }
-    return NULL;
+    const struct entry *entry = after ? ((const struct entry *)hub_arg(after))->next : hubs->first;
+    while (entry && hub_is_over(entry->hub))
+        entry = entry->next;
+    return entry ? entry->hub : NULL;
 }
 
 size_t hubs_count(const struct hubs *hubs)

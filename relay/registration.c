@@ -136,7 +136,7 @@ bool registration_parse(struct registration_entry *out, const char *json, size_t
         out->addresses = mem_array((size_t)cJSON_GetArraySize(list), sizeof *out->addresses);
     cJSON_ArrayForEach(item, list)
     {
-        if (cJSON_IsString(item))
+        if (out->addresses && cJSON_IsString(item))
             out->addresses[out->address_count++] = mem_string(item->valuestring);
     }
     out->tls = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "tls"));

@@ -215,13 +215,19 @@ struct http_wait {
 
 static void wait_free(struct http_wait *wait)
 {
-    struct http_wait **at = &wait->relay->waits;
-    while (*at != wait)
-        at = &(*at)->next;
-    *at = wait->next;
     timer_cancel(&wait->timer);
     pause_clear(&wait->pause);
     free(wait);
+}
+
+static void wait_end(struct http_wait *wait)
+{
+    struct http_wait **at = &wait->relay->waits;
+    while (*at && *at != wait)
+        at = &(*at)->next;
+    if (*at)
+        *at = wait->next;
+    wait_free(wait);
 }
 
 /* The one pause as it is now. */
@@ -253,7 +259,7 @@ static void ask_held(void *arg)
         wait->timer = timer_start(wait->relay->loop, ASK_AGAIN_MS, ask_held, wait);
         return;
     }
-    wait_free(wait);
+    wait_end(wait);
 }
 
 static void do_hold(struct relay *relay, struct http_call *call, const struct pause *pause)
@@ -408,8 +414,12 @@ void relay_on_http(void *arg, struct http_call *call)
 
 void relay_api_stop(struct relay *relay)
 {
-    while (relay->waits) {
-        refuse(relay->waits->call, 503, "the relay is ending", "");
-        wait_free(relay->waits);
+    struct http_wait *wait = relay->waits;
+    relay->waits = NULL;
+    while (wait) {
+        struct http_wait *next = wait->next;
+        refuse(wait->call, 503, "the relay is ending", "");
+        wait_free(wait);
+        wait = next;
     }
 }

@@ -278,7 +278,7 @@ static void on_request(struct session *session, const char *json, size_t len,
         client_refuse(&session->client, 0, envelope->name, "the request has no \"seq\"", false);
         return;
     }
-    if (!session->initialize && !text_equal(envelope->name, "initialize") &&
+    if (!session->initialized && !text_equal(envelope->name, "initialize") &&
         !text_equal(envelope->name, "disconnect")) {
         client_refuse(&session->client, envelope->seq, envelope->name,
                       "the first request must be 'initialize'", false);

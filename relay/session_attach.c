@@ -20,11 +20,12 @@ static void read_client_name(struct session *session)
 void session_on_initialize(struct session *session, const char *json,
                            const struct envelope *envelope)
 {
-    if (session->initialize) {
+    if (session->initialized) {
         client_refuse(&session->client, envelope->seq, "initialize",
                       "the session is already initialized", false);
         return;
     }
+    session->initialized = true;
     session->initialize = mem_string_n(json + envelope->arguments.at, envelope->arguments.len);
     if (envelope->arguments.len)
         read_client_name(session);

@@ -103,6 +103,11 @@ static void on_ready(void *arg, const char *capabilities, size_t len)
 {
     struct session *session = arg;
     send_capabilities(session, capabilities, len);
+    /* Thousands of sessions may be idle from here on. */
+    free(session->initialize);
+    free(session->attach.upstream);
+    free(session->attach.token);
+    session->initialize = session->attach.upstream = session->attach.token = NULL;
     client_event(&session->client, "initialized", NULL);
 }
 

@@ -17,7 +17,8 @@ struct session {
     const struct session_ops *ops;
     void *arg;
     struct client client;
-    char *initialize;  /* the client's arguments; NULL before `initialize` */
+    bool initialized;
+    char *initialize;  /* the client's arguments, until it is attached */
     char *client_name; /* from them, or NULL */
     struct attach_arguments attach;
     int64_t attach_seq;     /* an `attach` that is not answered yet, or 0 */

@@ -106,6 +106,14 @@ static void attach_failed(struct target *target, const char *json, const struct 
     fail(target, &err);
 }
 
+/* What was needed for attaching only. */
+static void forget_words(struct target *target)
+{
+    free(target->initialize);
+    free(target->attach);
+    target->initialize = target->attach = NULL;
+}
+
 static void on_injected(void *arg, const char *json, size_t len, const struct envelope *envelope)
 {
     struct target *target = arg;
@@ -123,7 +131,11 @@ static void on_injected(void *arg, const char *json, size_t len, const struct en
     free(applied);
     timer_cancel(&target->timer);
     move(target, TARGET_READY);
-    target->ops->on_ready(target->arg, target->capabilities, target->capabilities_len);
+    char *capabilities = target->capabilities;
+    target->capabilities = NULL;
+    forget_words(target);
+    target->ops->on_ready(target->arg, capabilities, target->capabilities_len);
+    free(capabilities);
 }
 
 static void inject(struct target *target)
