@@ -28,13 +28,14 @@ struct breakpoints {
 static const struct kind {
     const char *command;
     const char *array;
+    const char *mark; /* the member by which a debugger tells the elements apart */
     bool by_source;
     const char *none; /* what the debuggee has if nobody wants anything */
 } kinds[] = {
-    {"setBreakpoints", "breakpoints", true, ""},
-    {"setFunctionBreakpoints", "breakpoints", false, ""},
+    {"setBreakpoints", "breakpoints", "line", true, ""},
+    {"setFunctionBreakpoints", "breakpoints", "name", false, ""},
     /* Without `uncaught` a post-mortem pause does not stop at all (debugpy-facts 0.3). */
-    {"setExceptionBreakpoints", "filters", false, "\"uncaught\""},
+    {"setExceptionBreakpoints", "filters", NULL, false, "\"uncaught\""},
 };
 
 static const struct kind *find_kind(const char *command)
@@ -157,30 +158,39 @@ void breakpoints_note(struct breakpoints *sets, const void *owner, bool armed, c
     *at = set;
 }
 
-/* Two elements that a debugger takes for the same one: equal text, or the same line. */
-static bool same_item(const char *a, const char *b)
+static bool same_value(const char *a, struct span at, const char *b, struct span in_b)
 {
-    struct span at;
-    int64_t line, other;
+    int64_t number, other;
+    if (scan_integer(a, at, &number))
+        return scan_integer(b, in_b, &other) && number == other;
+    char *text = scan_string(a, at);
+    bool same = text && scan_string_is(b, in_b, text);
+    free(text);
+    return same;
+}
+
+/* Two elements that a debugger takes for the same one: equal text, the same line, the same name. */
+static bool same_item(const char *a, const char *b, const char *mark)
+{
+    struct span at, in_b;
     if (strcmp(a, b) == 0)
         return true;
-    return *a == '{' && *b == '{' && scan_find(a, (struct span){0, strlen(a)}, "line", &at) &&
-           scan_integer(a, at, &line) && scan_find(b, (struct span){0, strlen(b)}, "line", &at) &&
-           scan_integer(b, at, &other) && line == other;
+    return mark && *a == '{' && *b == '{' && scan_find(a, (struct span){0, strlen(a)}, mark, &at) &&
+           scan_find(b, (struct span){0, strlen(b)}, mark, &in_b) && same_value(a, at, b, in_b);
 }
 
 static bool has_item(const struct set *set, const char *item)
 {
     for (size_t i = 0; i < set->count; i++)
-        if (same_item(set->items[i], item))
+        if (same_item(set->items[i], item, set->kind->mark))
             return true;
     return false;
 }
 
-/* Adds what the other armed owners have for the same source; each line once. */
+/* Adds what the other armed owners have for the same source; each line or name once. */
 static void add_others(const struct breakpoints *sets, const struct set *own, struct buf *out)
 {
-    struct set seen = {0};
+    struct set seen = {.kind = own->kind};
     for (size_t i = 0; i < own->count; i++) {
         seen.items = mem_resize(seen.items, seen.count + 1, sizeof *seen.items);
         seen.items[seen.count++] = own->items[i];
@@ -199,25 +209,42 @@ static void add_others(const struct breakpoints *sets, const struct set *own, st
     free(seen.items);
 }
 
+/* Appends the request with `others` behind the elements of the array called `name`, which need not
+ * be there. What is no array has no elements: an array takes its place. */
+static void add_merged(const char *json, size_t len, struct span arguments, const char *name,
+                       const char *others, struct buf *out)
+{
+    struct span array, key, value;
+    size_t cursor = 0;
+    struct edit edit = {{arguments.at + 1, 0}, NULL, 0};
+    char *text;
+    if (!scan_find(json, arguments, name, &array)) {
+        bool more = scan_member(json, arguments, &cursor, &key, &value);
+        text = mem_format("\"%s\":[%s]%s", name, others, more ? "," : "");
+    } else if (json[array.at] == '[') {
+        edit.at = (struct span){array.at + array.len - 1, 0};
+        text = mem_string(others);
+    } else {
+        edit.at = array;
+        text = mem_format("[%s]", others);
+    }
+    edit.with = text;
+    edit.len = strlen(text);
+    splice_apply(json, len, &edit, 1, out);
+    free(text);
+}
+
 bool breakpoints_merge(const struct breakpoints *sets, const void *owner, const char *json,
                        size_t len, const struct envelope *request, struct buf *out, size_t *own)
 {
     struct set *set = read_set(json, request);
     struct buf others = {0};
-    struct span array;
     set->owner = owner;
     *own = set->count;
     add_others(sets, set, &others);
     bool merged = others.len > 0 && request->arguments.len && json[request->arguments.at] == '{';
-    if (merged && scan_find(json, request->arguments, set->kind->array, &array)) {
-        struct edit edit = {{array.at + array.len - 1, 0}, others.data, others.len};
-        splice_apply(json, len, &edit, 1, out);
-    } else if (merged) {
-        char *member = mem_format("\"%s\":[%s],", set->kind->array, others.data);
-        struct edit edit = {{request->arguments.at + 1, 0}, member, strlen(member)};
-        splice_apply(json, len, &edit, 1, out);
-        free(member);
-    }
+    if (merged)
+        add_merged(json, len, request->arguments, set->kind->array, others.data, out);
     buf_free(&others);
     set_free(set);
     return merged;

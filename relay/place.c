@@ -3,13 +3,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Wherever Ray may be installed: not just below any "ray", which is the user of Ray's images. */
+static const char *const rays[] = {"/site-packages/ray/", "/dist-packages/ray/", "/python/ray/"};
+
 static bool is_user_frame(const char *json, struct span frame, const char *path)
 {
     struct span hint;
     if (scan_find(json, frame, "presentationHint", &hint) && scan_string_is(json, hint, "subtle"))
         return false;
-    return !strstr(path, "/ray/util/") && !strstr(path, "/ray/_private/") &&
-           !strstr(path, "/site-packages/ray/");
+    for (size_t i = 0; i < sizeof rays / sizeof *rays; i++)
+        if (strstr(path, rays[i]))
+            return false;
+    return true;
 }
 
 bool place_read(const char *json, const struct envelope *response, char **file, int64_t *line)
