@@ -1,6 +1,7 @@
 #include "relay/hub_snapshot.h"
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "dap/scan.h"
 #include "relay/pause_json.h"
 
@@ -11,10 +12,11 @@
 
 enum { VERSION = 1, MAX_TEXT = 16 * 1024 * 1024 };
 
+/* The body of an answer may be empty, which alone is no JSON. */
 static void put_json(struct buf *out, const char *name, const char *json)
 {
     buf_printf(out, ",\"%s\":", name);
-    buf_add_string(out, json ? json : "null");
+    buf_add_string(out, text_empty(json) ? "null" : json);
 }
 
 void hub_snapshot_write(const struct hub_snapshot *snapshot, struct buf *out)
@@ -42,13 +44,20 @@ static bool get_flag(const char *text, struct span all, const char *name, bool *
     return scan_find(text, all, name, &value) && scan_boolean(text, value, out);
 }
 
+/* NULL for null. */
 static bool get_json(const char *text, struct span all, const char *name, char **out)
 {
     struct span value;
     if (!scan_find(text, all, name, &value))
         return false;
-    *out = mem_string_n(text + value.at, value.len);
+    if (text[value.at] != 'n')
+        *out = mem_string_n(text + value.at, value.len);
     return true;
+}
+
+static bool get_array(const char *text, struct span all, const char *name, char **out)
+{
+    return get_json(text, all, name, out) && *out && **out == '[';
 }
 
 bool hub_snapshot_read(struct hub_snapshot *out, const char *text, size_t len)
@@ -67,8 +76,8 @@ bool hub_snapshot_read(struct hub_snapshot *out, const char *text, size_t len)
         get_integer(text, all, "held_since", &out->held_since_ms) &&
         get_flag(text, all, "kept", &out->kept) && get_flag(text, all, "torn", &out->torn) &&
         get_json(text, all, "capabilities", &out->capabilities) &&
-        get_json(text, all, "events", &out->events) &&
-        get_json(text, all, "clearing", &out->clearing);
+        get_array(text, all, "events", &out->events) &&
+        get_array(text, all, "clearing", &out->clearing);
     if (!good)
         hub_snapshot_clear(out);
     return good;

@@ -8,7 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Strings are owned by who filled it. */
+/* Strings are owned by who filled it. `events` and `clearing` are always there; the other JSON
+ * texts are NULL, or empty, where there is none, and NULL when read again. Of the pause there is
+ * what pause_json() writes. */
 struct hub_snapshot {
     struct pause pause;
     bool kept; /* held by a user's word */

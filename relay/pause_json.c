@@ -216,13 +216,33 @@ static int64_t get_number(const char *json, struct span object, const char *name
     return known ? number : otherwise;
 }
 
-/* Seconds with a fraction, in milliseconds; 0 if unknown. */
+static bool is_digit(const char *at, const char *end)
+{
+    return at < end && *at >= '0' && *at <= '9';
+}
+
+/* Seconds with a fraction, in milliseconds; 0 if unknown. Not by strtod(), which reads the fraction
+ * as the user's locale has it. */
 static int64_t get_time(const char *json, struct span object, const char *name)
 {
+    enum { SECOND_DIGITS = 12, PLACES = 3 };
     struct span value;
-    if (!scan_find(json, object, name, &value) || json[value.at] < '0' || json[value.at] > '9')
+    if (!scan_find(json, object, name, &value))
         return 0;
-    return (int64_t)(strtod(json + value.at, NULL) * 1000 + 0.5);
+    const char *at = json + value.at, *end = at + value.len;
+    int64_t ms = 0;
+    for (; is_digit(at, end); at++) {
+        if (at == json + value.at + SECOND_DIGITS)
+            return 0;
+        ms = ms * 10 + (*at - '0');
+    }
+    if (at < end && *at == '.')
+        at++;
+    for (int i = 0; i < PLACES; i++)
+        ms = ms * 10 + (is_digit(at, end) ? *at++ - '0' : 0);
+    while (is_digit(at, end))
+        at++;
+    return at == end ? ms : 0;
 }
 
 static bool get_endpoint(struct pause *out, const char *json, struct span object)

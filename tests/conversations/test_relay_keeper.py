@@ -150,6 +150,7 @@ def test_what_the_adapter_said_before_is_known_after(adapter, hub):
     first = hub.client()
     before = first.initialize()
     first.attach(hub.attach_arguments(), breakpoints={PROGRAM: [9]}, filters=["raised"], timeout=20)
+    wait_until(lambda: len(first.events("thread")) == 2, 5, "both threads are told")
     adapter.connection().stop("exception", text="ValueError", description="boom")
     first.stopped(reason="exception")
     hub.kill9()

@@ -11,6 +11,7 @@ As a program, `relay_process.py` is one attached client that can be stopped and 
 
 import contextlib
 import http.client
+import itertools
 import json
 import os
 import re
@@ -125,9 +126,9 @@ class RelayProcess:
         self.state.mkdir(exist_ok=True)
         self.end_was_seen = False
         listen = [word for address in self.listen for word in ("--listen", address)]
-        errors = self.state / f"stderr-{len(self.errors) + 1}"
-        while errors.exists():
-            errors = errors.with_name(errors.name + "-")
+        # Several may share a state directory.
+        number = next(n for n in itertools.count(len(self.errors) + 1) if not (self.state / f"stderr-{n}").exists())
+        errors = self.state / f"stderr-{number}"
         self.errors.append(errors)
         with errors.open("wb") as stderr:
             self.process = self.popen([self.binary, "relay", *listen, *self.arguments, *more], self.env, stderr)
