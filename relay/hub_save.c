@@ -108,8 +108,9 @@ struct hub *hub_adopt(const struct hub_options *options, struct kept *kept, int 
     metrics_add(METRIC_KEEPER_HELD, 1);
     hub->pause = snapshot->pause;
     snapshot->pause = (struct pause){0};
-    hub->capabilities = intern_get(snapshot->capabilities, strlen(snapshot->capabilities));
-    hub->capabilities_len = strlen(hub->capabilities);
+    const char *capabilities = snapshot->capabilities ? snapshot->capabilities : "";
+    hub->capabilities_len = strlen(capabilities);
+    hub->capabilities = intern_get(capabilities, hub->capabilities_len);
     hub->generation = snapshot->generation + 1;
     hub->held_since_ms = snapshot->held_since_ms;
     if (snapshot->kept)

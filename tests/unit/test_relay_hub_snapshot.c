@@ -121,9 +121,9 @@ static void cleared_is_all_zero(void **state)
 static const struct {
     const char *name, *good;
 } members[] = {
-    {"version", "1"},   {"generation", "2"}, {"held_since", "3"},    {"kept", "true"},
-    {"torn", "false"},  {"pause", PAUSE},    {"capabilities", "{}"}, {"events", "[]"},
-    {"clearing", "[]"},
+    {"version", "1"},       {"generation", "2"}, {"held_since", "3"},
+    {"kept", "true"},       {"torn", "false"},   {"pause", PAUSE},
+    {"capabilities", "{}"}, {"events", "[]"},    {"clearing", "[]"},
 };
 enum { MEMBERS = sizeof members / sizeof *members };
 
