@@ -11,6 +11,8 @@ _raydbg() {
 	case $before in
 	--format | -f) words='table json yaml' ;;
 	--sort) words='node age name state job pid' ;;
+	--hold) words='on-attach on-pause never' ;;
+	--token) words='none' ;;
 	--state) words='waiting attached held idle' ;;
 	*)
 		case ${COMP_WORDS[1]} in
@@ -23,6 +25,9 @@ _raydbg() {
 			words="--address --connect --kill --no-tune --help $relay"
 			[[ $word == -* ]] || words=$(_raydbg_tasks)
 			;;
+		relay)
+			words='--address --allow-connect --allow-host --allow-origin --audit-log --help --hold --kill --listen --make-cert --make-observer-token --max-body --max-header --max-hold --max-per-address --max-sessions --name --no-tune --observer-token-file --target --tls-cert --tls-client-ca --tls-key --token --token-file --upgrade'
+			;;
 		hold | release)
 			words="--address --format --help $relay"
 			[ "${COMP_WORDS[1]}" = hold ] || words+=' --all'
@@ -31,7 +36,7 @@ _raydbg() {
 		esac
 		;;
 	esac
-	[ "$COMP_CWORD" -gt 1 ] || words='list attach dap hold release help version'
+	[ "$COMP_CWORD" -gt 1 ] || words='list attach dap relay hold release help version'
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
 }
 
