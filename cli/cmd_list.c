@@ -3,6 +3,7 @@
 #include "cli/origin_ask.h"
 #include "cli/pause_watch.h"
 #include "cli/relay_options.h"
+#include "cli/signals.h"
 
 #include "base/text.h"
 #include "cli/pause_select.h"
@@ -88,6 +89,8 @@ static int run_chosen(const struct relay_choice *choice, const struct list_reque
 
 static int run(const char *given, const struct relay_wish *wish, const struct list_request *request)
 {
+    if (request->watch)
+        signals_block(); /* ^C ends it in order from the start */
     struct relay_choice choice;
     struct err err;
     int code = relay_choose(&choice, wish, given, true, &err) == 0 ? run_chosen(&choice, request)

@@ -23,14 +23,26 @@ static void on_readable(void *arg)
     signals->fn(signals->arg);
 }
 
+static void fill(sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGINT);
+    sigaddset(set, SIGTERM);
+}
+
+void signals_block(void)
+{
+    sigset_t set;
+    fill(&set);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
 struct signals *signals_start(struct loop *loop, loop_fn fn, void *arg)
 {
     struct signals *signals = mem_alloc(sizeof *signals);
     sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigprocmask(SIG_BLOCK, &set, NULL);
+    fill(&set);
+    signals_block();
     *signals = (struct signals){
         .fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
         .fn = fn,

@@ -2,10 +2,17 @@
 
 #include "base/text.h"
 #include "dap/message.h"
+#include "relay/socket.h"
 
 #include <stdio.h>
 
 enum { CLOSE_S = 2 };
+
+bool conn_is_silent(const struct conn *conn)
+{
+    int fd = conn->wsi ? (int)lws_get_socket_fd(conn->wsi) : -1;
+    return fd >= 0 && socket_is_silent(fd);
+}
 
 const char *conn_peer(const struct conn *conn)
 {

@@ -85,6 +85,8 @@ void conn_read_enable(struct conn *conn, bool enable);
 void conn_authenticate(struct conn *conn, enum auth_role role);
 /* Closes once what is queued has left, or 2 s later. on_close follows, never from within. */
 void conn_close(struct conn *conn);
+/* Nothing has come back from the client's machine for some 20 s although the kernel has asked. */
+bool conn_is_silent(const struct conn *conn);
 const char *conn_peer(const struct conn *conn); /* "127.0.0.1:50212", "unix" */
 
 /* --- an HTTP request --- */

@@ -12,7 +12,7 @@
 
 /* A driver that has so many bytes to read stops its debuggee; an observer loses its place. */
 enum { DRIVER_HIGH = 1024 * 1024, OBSERVER_HIGH = 2 * 1024 * 1024 };
-enum { PATIENCE_MS = 30000 };
+enum { PATIENCE_MS = 30000, NETWORK_MS = 3000 };
 
 int64_t relay_epoch_ms(void)
 {
@@ -344,6 +344,22 @@ static const struct listener_ops listener_ops = {
     .on_refused = on_refused,
 };
 
+/* A client whose machine or network is gone would hold its role for as long as the kernel has
+ * patience; one that is suspended still answers by its kernel, and stays. */
+static void look_network(void *arg)
+{
+    struct relay *relay = arg;
+    relay->network = timer_start(relay->loop, NETWORK_MS, look_network, relay);
+    for (struct relay_client *at = relay->clients; at; at = at->next) {
+        if (!at->conn || at->dropped || !conn_is_silent(at->conn))
+            continue;
+        at->dropped = true;
+        act(at, "dropped", "nothing comes back from it");
+        at->patience = timer_start(relay->loop, 0, leave_dropped, at);
+        conn_close(at->conn);
+    }
+}
+
 /* --- the hubs --- */
 
 static void on_hub_change(void *arg)
@@ -385,6 +401,7 @@ struct relay *relay_create(const struct relay_options *options, struct err *err)
     relay->hubs = hubs_create(&hubs, &hubs_ops, relay);
     relay->taken_over = hubs_take_over(relay->hubs);
     relay_watch_start(relay);
+    relay->network = timer_start(relay->loop, NETWORK_MS, look_network, relay);
     return relay;
 }
 
@@ -418,6 +435,7 @@ void relay_destroy(struct relay **relay)
         return;
     *relay = NULL;
     say_farewell(it);
+    timer_cancel(&it->network);
     relay_watch_stop(it);
     relay_api_stop(it);
     listener_destroy(&it->listener);

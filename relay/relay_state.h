@@ -58,6 +58,7 @@ struct relay {
     struct follower *followers;
     int64_t client_count; /* ever */
     struct timer *sweep;
+    struct timer *network;
 
     /* relay_watch.c */
     struct timer *poll;

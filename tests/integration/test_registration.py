@@ -1,6 +1,7 @@
 """A relay's entry in the key-value store of a real GCS: who finds it, and who does not."""
 
 import ast
+import hmac
 import json
 import signal
 import socket
@@ -19,6 +20,13 @@ def entry(**changes):
     now = int(time.time() * 1000)
     return {"addresses": ["127.0.0.1:4999"], "tls": False, "pid": 7, "cluster": ADDRESS, "host": socket.gethostname(),
             "start_ticks": 1, "started": now, "refreshed": now, **changes}
+
+
+def proven(value, token="t" * 32):
+    """The entry as a relay writes it that knows the token."""
+    text = "\n".join(["raydbg-relay", "tls" if value["tls"] else "plain", value.get("fingerprint") or "",
+                      *value["addresses"], ""])
+    return {**value, "proofs": [hmac.new(token.encode(), text.encode(), "sha256").hexdigest()]}
 
 
 def store(cluster, **values):
@@ -47,12 +55,15 @@ def asked(cluster, tmp_path, *arguments):
 
 
 def test_what_the_cluster_says_of_relays(cluster, relay, tmp_path):
-    good = entry(addresses=[relay.address])
+    good = proven(entry(addresses=[relay.address]))
     try:
         for changes, found in (({}, True), ({"refreshed": good["refreshed"] - 60000}, False),
                                ({"host": "elsewhere"}, False), ({"addresses": []}, False)):
             store(cluster, test={**good, **changes})
             assert (relay.address in asked(cluster, tmp_path)) is found, changes
+        for stranger in (entry(addresses=[relay.address]), proven(entry(addresses=[relay.address]), "another token" * 2)):
+            store(cluster, test=stranger)
+            assert relay.address not in asked(cluster, tmp_path), "who does not know the token gets to see it"
         store(cluster, test=good)
         assert relay.address not in asked(cluster, tmp_path, "--no-relay")
     finally:
