@@ -25,6 +25,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path[:0] = [str(ROOT / "tests/support"), str(ROOT / "tests/integration")]
 
+import dap_client  # noqa: E402
 from dap_client import DapClosed, DapError  # noqa: E402
 from fake_adapter import PROGRAM, FakeAdapter  # noqa: E402
 from relay_process import ClientProcess, RelayProcess, release_path, wait_until  # noqa: E402
@@ -327,6 +328,11 @@ class Soak:
         if twice:
             raise Violation(f"{client.name}: answered twice: {twice}")
         self.requests += len(client._requests)
+        # What is kept for the report of a failed test would fill the memory in half an hour.
+        if client in dap_client.recent_clients:
+            dap_client.recent_clients.remove(client)
+        client.transcript.clear()
+        client._events.clear()
 
     @staticmethod
     def forget(client):
