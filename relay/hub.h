@@ -154,12 +154,10 @@ bool hub_is_held(const struct hub *hub); /* attached, and somebody or something 
 const struct pause *hub_pause(const struct hub *hub); /* with its place, once that is known */
 const char *hub_reason(const struct hub *hub);        /* of the last stop; "" while it runs */
 size_t hub_members(const struct hub *hub);
-const struct member *hub_first_member(const struct hub *hub);
 const char *hub_driver(const struct hub *hub);    /* "" if nobody drives */
 int64_t hub_held_since_ms(const struct hub *hub); /* epoch; 0 if it is not held */
 int64_t hub_idle_ms(const struct hub *hub);       /* since a client asked anything */
-bool hub_has_stops(const struct hub *hub);
-void *hub_arg(const struct hub *hub); /* what hub_open() was given for its hub_ops */
+void *hub_arg(const struct hub *hub);             /* what hub_open() was given for its hub_ops */
 /* Why it could not attach, while hub_is_over(), or NULL. */
 const struct err *hub_problem(const struct hub *hub);
 /* Lets every thread run and stays attached. NULL, or why not. */

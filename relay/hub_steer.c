@@ -52,11 +52,6 @@ size_t hub_members(const struct hub *hub)
     return count;
 }
 
-const struct member *hub_first_member(const struct hub *hub)
-{
-    return hub->members;
-}
-
 const char *hub_driver(const struct hub *hub)
 {
     return hub->driver && hub->driver->name ? hub->driver->name : "";
@@ -70,11 +65,6 @@ int64_t hub_held_since_ms(const struct hub *hub)
 int64_t hub_idle_ms(const struct hub *hub)
 {
     return (loop_now_us() - hub->touched_us) / 1000;
-}
-
-bool hub_has_stops(const struct hub *hub)
-{
-    return stops_any(&hub->stops);
 }
 
 void *hub_arg(const struct hub *hub)

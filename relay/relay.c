@@ -464,11 +464,3 @@ size_t relay_taken_over(const struct relay *relay)
 {
     return relay->taken_over;
 }
-
-size_t relay_held(const struct relay *relay)
-{
-    size_t held = 0;
-    for (struct hub *hub = hubs_next(relay->hubs, NULL); hub; hub = hubs_next(relay->hubs, hub))
-        held += hub_is_held(hub);
-    return held;
-}

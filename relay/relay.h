@@ -30,6 +30,5 @@ void relay_destroy(struct relay **relay);
 const char *relay_address(const struct relay *relay, size_t n); /* listener_address() */
 /* How many pauses an earlier relay has left. */
 size_t relay_taken_over(const struct relay *relay);
-size_t relay_held(const struct relay *relay);
 
 #endif

@@ -139,6 +139,7 @@ void session_on_attach(struct session *session, const char *json, const struct e
         return;
     }
     session->attach_seq = envelope->seq;
+    session->attach_us = loop_now_us();
     attach_arguments_clear(&session->attach);
     if (attach_arguments_read(&session->attach, json, envelope->arguments, &err) != 0) {
         session_fail_attach(session, &err);

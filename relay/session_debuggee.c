@@ -9,6 +9,7 @@
 #include "dap/splice.h"
 #include "relay/exceptions.h"
 #include "relay/frames.h"
+#include "relay/metrics.h"
 
 #include <stdlib.h>
 
@@ -102,6 +103,7 @@ static void send_capabilities(struct session *session, const char *body, size_t 
 static void on_ready(void *arg, const char *capabilities, size_t len)
 {
     struct session *session = arg;
+    metrics_attach_seconds((double)(loop_now_us() - session->attach_us) / 1e6);
     send_capabilities(session, capabilities, len);
     /* Thousands of sessions may be idle from here on. */
     free(session->initialize);

@@ -21,6 +21,7 @@ struct session {
     char *initialize;  /* the client's arguments, until it is attached */
     char *client_name; /* from them, or NULL */
     struct attach_arguments attach;
+    int64_t attach_us;      /* when `attach` came */
     int64_t attach_seq;     /* an `attach` that is not answered yet, or 0 */
     int64_t disconnect_seq; /* the same for `disconnect` */
     struct finder *finder;
