@@ -359,9 +359,10 @@ bool session_is_broken(const struct session *session)
 
 void session_flow(struct session *session, bool enable)
 {
-    bool slows = session->place.hub && (hub_drives(&session->place) || !session->options.hubs);
+    if (session->halted == !enable)
+        return; /* who has not stopped the debuggee must not start it: somebody else may have */
     session->halted = !enable;
-    if (session->place.hub && (enable || slows))
+    if (session->place.hub && hub_drives(&session->place))
         hub_read_enable(session->place.hub, enable);
 }
 

@@ -68,8 +68,8 @@ static void join(struct session *session)
     };
     session_act(session, wish.take_over ? "take-over" : "attach", "");
     hub_join(hub, &session->place, &session_member_ops, session, &wish);
-    if (session->halted)
-        session_flow(session, false);
+    if (session->halted && hub_drives(&session->place))
+        hub_read_enable(hub, false);
     free(name);
     free(initialize);
 }

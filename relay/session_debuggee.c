@@ -148,6 +148,8 @@ static void on_role(void *arg, bool drives, const char *driver)
 {
     struct session *session = arg;
     struct buf body = {0};
+    if (session->halted) /* only a driver that does not read stops the debuggee */
+        hub_read_enable(session->place.hub, !drives);
     buf_printf(&body, "{\"role\":\"%s\",\"driver\":", drives ? "driver" : "observer");
     if (*driver)
         message_quote(&body, driver);

@@ -126,6 +126,29 @@ def test_a_driver_that_does_not_read(adapter, hub, other, kind):
     assert driver.request("threads")
 
 
+def test_only_who_drives_stalls_a_task_or_starts_it_again(adapter, hub):
+    """An observer that comes and goes changes nothing; whoever takes over is not kept waiting by the one before."""
+    driver = SlowClient(hub)
+    flood = Flood(adapter.connection())
+    flood.wait_stuck()
+    taken = flood.sent
+    with Peak(hub) as peak:
+        observer = hub.join(role="observer")
+        observer.stopped()
+        observer.disconnect()
+        time.sleep(1)
+        assert flood.sent <= taken + 2, f"{flood.sent - taken} more events were read while the driver does not read"
+        peak.check("an observer came and went")
+        heir = hub.join(takeOver=True)
+        heir.stopped()
+        flood.thread.join(60)
+        assert flood.sent == COUNT, "the new driver's task stands still"
+        peak.check("somebody else drives")
+    assert heir.request("threads", timeout=60)  # behind all that was sent
+    heir.disconnect()
+    driver.close()
+
+
 def test_a_driver_that_is_stopped_and_killed(adapter, hub, other):
     """SIGSTOP under 300 MB of events; once it is killed the task's events flow again and the pause is there."""
     client, neighbour = ClientProcess(hub), SlowClient(hub, "tcp", other)
