@@ -75,7 +75,7 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("core_spec", specs.values(), ids=specs.keys())
 
 
-KINDS = ("cluster", "cluster_313", "token_cluster", "tls_cluster", "old_cluster")
+KINDS = ("cluster", "cluster_313", "token_cluster", "tls_cluster", "old_cluster", "objects_cluster")
 
 
 def kind_of(item):
@@ -148,6 +148,15 @@ def tls_cluster(cluster_factory):
 @pytest.fixture
 def old_cluster(cluster_factory):
     return cluster_factory(Spec(python="3.11", ray="2.44.1"))
+
+
+# Small stores, which fill and spill soon; and Ray tells where references were made.
+OBJECTS = Spec(store=80_000_000, env=(("RAY_record_ref_creation_sites", "1"),))
+
+
+@pytest.fixture
+def objects_cluster(cluster_factory):
+    return cluster_factory(OBJECTS)
 
 
 @pytest.fixture
