@@ -75,7 +75,7 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("core_spec", specs.values(), ids=specs.keys())
 
 
-KINDS = ("cluster", "cluster_313", "token_cluster", "tls_cluster", "old_cluster", "objects_cluster")
+KINDS = ("cluster", "cluster_313", "token_cluster", "tls_cluster", "old_cluster", "objects_cluster", "held")
 
 
 def kind_of(item):
@@ -171,18 +171,23 @@ def soak(request):
     return request.config.getoption("--soak")
 
 
+def relay_in(cluster, *arguments, outside=False, **options):
+    """`raydbg relay` inside; `join(task=…)` attaches, close() ends it with its keeper."""
+    def popen(argv, env, stderr):
+        return cluster.popen(cluster.outside(argv) if outside else argv, env=env, stderr=stderr,
+                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    connect = cluster.connect_outside if outside else cluster.connect
+    return RelayProcess(*arguments, **{"binary": cluster.raydbg_path, "popen": popen, "connect": connect,
+                                       "address": cluster.head(), **options})
+
+
 @pytest.fixture
 def run_relay():
-    """run_relay(cluster, *arguments, …): `raydbg relay` inside; `join(task=…)` attaches. Ended with its keeper."""
+    """run_relay(cluster, *arguments, …): relay_in(…), closed with the test."""
     started = []
 
-    def run(cluster, *arguments, outside=False, **options):
-        def popen(argv, env, stderr):
-            return cluster.popen(cluster.outside(argv) if outside else argv, env=env, stderr=stderr,
-                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        connect = cluster.connect_outside if outside else cluster.connect
-        started.append(RelayProcess(*arguments, **{"binary": cluster.raydbg_path, "popen": popen, "connect": connect,
-                                                   "address": cluster.head(), **options}))
+    def run(cluster, *arguments, **options):
+        started.append(relay_in(cluster, *arguments, **options))
         return started[-1]
 
     yield run

@@ -1,5 +1,6 @@
 """`ray memory` as rows, and what Ray's own stubs say: what raydbg is compared with."""
 
+import contextlib
 import json
 import re
 from dataclasses import dataclass
@@ -64,7 +65,7 @@ def worker_stats(cluster, pid):
 
 
 class Known:
-    """What the program objects.py has said of its references; `known.big` is an id, `known["pid"]` the same as a text."""
+    """What the program objects.py has said: `known.big` is an id, `known.pid` a number as text."""
 
     def __init__(self, driver, mode, timeout=60):
         driver.wait_for(f"^RESULT ready {mode}$", timeout)
@@ -84,6 +85,20 @@ def start(cluster, *arguments, paused=True):
     if paused:
         cluster.wait_paused()
     return known
+
+
+@contextlib.contextmanager
+def mute(cluster, port):
+    """Nothing that is sent from this TCP port arrives: whoever connects to it waits for ever."""
+    rules = [f"add pref 5 ipproto tcp sport {port} blackhole", "add pref 20 lookup local", "del pref 0"]
+    undo = ["add pref 0 lookup local", "del pref 20", "del pref 5"]
+    for rule in rules:
+        cluster.run(["ip", "rule", *rule.split()], check=True)
+    try:
+        yield
+    finally:
+        for rule in undo:
+            cluster.run(["ip", "rule", *rule.split()], check=True)
 
 
 def wait_dead(cluster, pid):
