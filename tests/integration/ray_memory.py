@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cluster import PROGRAMS, ClusterError, wait_for
 
-MB = 1 << 20
+MB = 10**6
 
 
 @dataclass(frozen=True, order=True)

@@ -16,7 +16,7 @@ import time
 import numpy
 import ray
 
-MB = 1 << 20
+MB = 10**6
 FIRST, SECOND, THIRD = ({f"node:127.0.0.{n}": 0.01} for n in (1, 2, 3))
 
 
@@ -131,6 +131,7 @@ def hold(path, actor, borrowed_in):
         nowhere=nowhere, nested=nested, held=holder.reference, closed=closure(), shared=shared, reading=reading,
         viewed=refs[2], refs=",".join(ref.hex() for ref in refs), actor=actor._actor_id.hex())
     breakpoint()  # line: hold-breakpoint
+    breakpoint()  # line: hold-again
     return len(strings), fake, own.size, array.size, by_name, nested, pending, nowhere, reading
 
 
