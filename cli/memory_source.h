@@ -1,0 +1,33 @@
+/* Where `raydbg memory` gets its sweeps from: the cluster, or a relay that knows it. Callbacks run
+ * on the loop's thread, once, never from within the call that asked. One question at a time. */
+#ifndef RAYDBG_CLI_MEMORY_SOURCE_H
+#define RAYDBG_CLI_MEMORY_SOURCE_H
+
+#include "relay/cluster.h"
+#include "relay/object_sweep.h"
+#include "relay/relay_address.h"
+
+struct memory_source;
+
+/* All borrow what they get. */
+struct memory_source *memory_source_of_cluster(struct loop *loop, struct cluster *cluster);
+struct memory_source *memory_source_of_relay(struct loop *loop, const struct relay_address *relay);
+/* Drops a callback that has not run, and what it would have got. */
+void memory_source_destroy(struct memory_source **source);
+
+/* A new sweep, the callee's to free; as object_sweep_ask(). */
+void memory_source_ask(struct memory_source *source, object_sweep_fn fn, void *arg);
+
+/* Asks what a sweep does not know by itself of these rows' objects: names of the tasks that made
+ * them, and with `locations` their owners' word on where they are. Then fn with the same sweep, and
+ * without an error: what nobody answered stays unknown. The sweep must live until then. */
+void memory_source_detail(struct memory_source *source, struct object_sweep *sweep,
+                          const struct object_row *const *rows, size_t count, bool locations,
+                          object_sweep_fn fn, void *arg);
+
+/* Who is asked, for messages: the cluster's address, or the relay's. */
+const char *memory_source_name(const struct memory_source *source);
+/* "127.0.0.1:4713"; NULL: the cluster itself. */
+const char *memory_source_relay(const struct memory_source *source);
+
+#endif
