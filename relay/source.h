@@ -8,6 +8,7 @@
 #include "relay/loop.h"
 #include "relay/view.h"
 
+struct object_client;
 struct source;
 
 struct source *source_create(struct loop *loop, const struct address *address, struct err *err);
@@ -31,7 +32,10 @@ void source_kv_del(struct source *source, const char *space, const char *key, gc
                    void *arg);
 void source_kv_get_all(struct source *source, const char *space, const char *prefix, gcs_kv_fn fn,
                        void *arg);
-/* The store's callbacks with this `arg` do not run any more. */
+/* What talks to workers and raylets about objects; NULL for the dashboard, which has none of it. */
+struct object_client *source_objects(struct source *source);
+
+/* A GCS's callbacks with this `arg` do not run any more. */
 void source_kv_forget(struct source *source, const void *arg);
 
 /* Who to ask about objects; NULL for a dashboard, which cannot be asked. It knows the version once
