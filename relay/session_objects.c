@@ -33,12 +33,13 @@ static struct session_objects *get(struct session *session)
 static void renew(struct session_objects *it, struct objects *objects)
 {
     int64_t generation = objects_generation(objects);
+    session_objects_listen(it, objects);
     if (it->generation == generation)
         return;
     it->generation = generation;
     known_clear(&it->known);
     id_map_clear(&it->told);
-    it->view_late = false;
+    it->view_late = it->knows_actors = false;
 }
 
 /* --- one message --- */
@@ -73,10 +74,12 @@ static bool source_object(void *arg, const struct object_id *id, struct object_n
 static bool source_actor(void *arg, const char *actor_id, struct actor_note *out)
 {
     struct render *render = arg;
-    render->interest++;
-    if (render->tell)
+    if (objects_actor(render->objects, actor_id, out))
+        return true;
+    render->wants |= WANTS_ACTORS;
+    if (render->sending)
         session_objects_told(render, TOLD_ACTOR, NULL, actor_id);
-    return objects_actor(render->objects, actor_id, out);
+    return false;
 }
 
 static void source_seen(void *arg, const struct annotate_seen *seen)
@@ -102,7 +105,7 @@ static void add_children(struct render *render, const struct held *held, struct 
         struct buf text = {0};
         render_object(render, &id);
         row_object_text(&render->rows, &id, &text);
-        row_add(rows, "view of", text.data, "ObjectRef", own_reference_of(render->objects, &id));
+        row_add(rows, "view of", text.data, "ObjectRef", row_reference(&render->rows, &id));
         buf_free(&text);
     }
 }
@@ -195,6 +198,7 @@ void session_objects_pass(struct session_objects *it, const struct held *held)
     struct render render;
     if (objects) {
         render = session_objects_render(it, objects, held->asked.frame);
+        render.sending = true;
         render.tell = facts_pending(objects);
     }
     if (objects && session_objects_edit(&render, held, &edited))
@@ -243,14 +247,13 @@ static bool on_scopes(struct render *render, const char *json, size_t len,
     return true;
 }
 
-static bool on_values(struct render *render, const struct held *held)
+static bool on_values(struct render *render, struct held *held)
 {
     struct session_objects *it = render->it;
     struct buf edited = {0};
     bool changed = session_objects_edit(render, held, &edited);
-    if (facts_pending(render->objects))
-        session_objects_listen(it, render->objects);
-    if ((render->interest && facts_pending(render->objects)) ||
+    held->wants = it->knows_actors ? 0 : render->wants;
+    if ((render->interest && facts_pending(render->objects)) || held->wants ||
         session_objects_view_pending(it, held->asked.reference)) {
         session_objects_hold(it, held);
         changed = true;

@@ -44,6 +44,8 @@ void known_clear(struct known *known)
         free(known->rows[i].evaluate_name);
     free(known->rows);
     id_map_clear(&known->by_reference);
+    id_map_clear(&known->numbers);
+    free(known->numbered);
     *known = (struct known){0};
 }
 
@@ -89,6 +91,29 @@ void known_inherit(struct known *known, const char *json, size_t len, int64_t fr
     }
 }
 
+/* --- numbers --- */
+
+size_t known_number(struct known *known, const struct object_id *id)
+{
+    struct id_key key = object_key(id);
+    const uint64_t *number = id_map_get(&known->numbers, &key);
+    size_t count = known->numbers.count;
+    if (number)
+        return *number;
+    if (!id_map_set(&known->numbers, &key, count + 1, KNOWN_NUMBERS))
+        return 0;
+    if ((count & (count - 1)) == 0)
+        known->numbered =
+            mem_resize(known->numbered, count ? count * 2 : 1, sizeof *known->numbered);
+    known->numbered[count] = *id;
+    return count + 1;
+}
+
+const struct object_id *known_numbered(const struct known *known, size_t number)
+{
+    return number && number <= known->numbers.count ? &known->numbered[number - 1] : NULL;
+}
+
 /* --- names --- */
 
 static bool has_name(const char *names, const char *name)
@@ -100,14 +125,25 @@ static bool has_name(const char *names, const char *name)
     return false;
 }
 
-static void note_name(struct known *known, const struct object_id *id, const char *name)
+/* A variable that holds the object, or, `within`, a container with it. */
+static char *join_names(const char *old, const char *name, bool within)
+{
+    if (old && (within || has_name(old, name) || strlen(old) + strlen(name) > NAMES_LENGTH))
+        return NULL;
+    if (within)
+        return mem_format("in %s", name);
+    return old && !text_starts(old, "in ") ? mem_format("%s, %s", old, name) : mem_string(name);
+}
+
+static void note_name(struct known *known, const struct object_id *id, const char *name,
+                      bool within)
 {
     struct id_key key = object_key(id);
     uint64_t *value = id_map_get(&known->by_object, &key);
-    char *old = value ? names_of(*value) : NULL, *names;
-    if (!*name || (old && (has_name(old, name) || strlen(old) + strlen(name) > NAMES_LENGTH)))
+    char *old = value ? names_of(*value) : NULL;
+    char *names = *name ? join_names(old, name, within) : NULL;
+    if (!names)
         return;
-    names = old ? mem_format("%s, %s", old, name) : mem_string(name);
     if (id_map_set(&known->by_object, &key, (uint64_t)(uintptr_t)names, NAMES_LIMIT))
         free(old);
     else
@@ -126,7 +162,8 @@ const char *known_names(const struct known *known, const struct object_id *id)
 void known_note(struct known *known, const struct annotate_seen *seen, int64_t frame)
 {
     if (seen->kind == ANNOTATE_REF)
-        note_name(known, &seen->id, *seen->evaluate_name ? seen->evaluate_name : seen->name);
+        note_name(known, &seen->id, *seen->evaluate_name ? seen->evaluate_name : seen->name,
+                  !seen->reference);
     if (!seen->reference || (seen->kind != ANNOTATE_REF && seen->kind != ANNOTATE_ARRAY))
         return;
     struct known_row *row = get_row(known, seen->reference);

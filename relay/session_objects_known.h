@@ -25,6 +25,8 @@ struct known {
     size_t count;
     size_t views; /* rows with VIEW_OF */
     struct id_map by_object; /* to pointers to text: the names */
+    struct id_map numbers;   /* of objects that have a row of the relay's own: 1, 2, … */
+    struct object_id *numbered;
 };
 
 void known_clear(struct known *known);
@@ -40,6 +42,12 @@ void known_set_view(struct known *known, int64_t reference, const struct object_
 /* An array of this name in this frame that was looked at before, under whatever reference. */
 const struct known_row *known_view(const struct known *known, int64_t frame,
                                    const char *evaluate_name);
+
+/* The number of an object, a new one if need be; 0 if there are too many. */
+enum { KNOWN_NUMBERS = 0xffff };
+size_t known_number(struct known *known, const struct object_id *id);
+/* NULL: no object has it. */
+const struct object_id *known_numbered(const struct known *known, size_t number);
 
 /* "big, refs[3]"; NULL if no variable is known to hold it. */
 const char *known_names(const struct known *known, const struct object_id *id);

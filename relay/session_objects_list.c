@@ -137,7 +137,7 @@ static void add_reference(const struct row_source *source, const struct ray_obje
     buf_printf(out, ",\"pinnedInMemory\":%s", ref->pinned ? "true" : "false");
     add_text(out, "variables", known_names(source->known, &ref->id));
     buf_printf(out, ",\"variablesReference\":%" PRId64,
-               own_reference_of(source->objects, &ref->id));
+               row_reference(source, &ref->id));
     add_properties(source, &ref->id, out);
     buf_add_string(out, "}");
 }

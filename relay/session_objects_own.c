@@ -15,12 +15,12 @@ static void on_shown(void *arg, const struct object_id *id)
 
 /* --- variables --- */
 
-static bool row_below(struct render *render, size_t index, struct buf *rows)
+static bool row_below(struct render *render, size_t number, struct buf *rows)
 {
-    const struct ray_worker_objects *worker = objects_worker(render->objects);
-    if (!worker || index > worker->ref_count)
+    const struct object_id *found = known_numbered(&render->it->known, number);
+    if (!found)
         return false;
-    struct object_id id = worker->refs[index - 1].id;
+    struct object_id id = *found;
     render_object(render, &id);
     if (render->tell)
         session_objects_told(render, TOLD_ALL_OF_OBJECT, &id, NULL);
@@ -30,7 +30,9 @@ static bool row_below(struct render *render, size_t index, struct buf *rows)
 
 static void scope_rows(struct render *render, const struct row_page *page, struct buf *rows)
 {
-    if (render->tell)
+    if (!objects_store(render->objects))
+        render->wants |= WANTS_STORE;
+    if (render->tell || (render->sending && render->wants))
         session_objects_told(render, TOLD_STORE, NULL, NULL);
     rows_of_scope(&render->rows, page, on_shown, render, rows);
 }
@@ -40,14 +42,14 @@ static bool make_variables(struct render *render, const struct held *held, struc
 {
     struct envelope envelope;
     const char *problem;
-    size_t index;
+    size_t number;
     bool found = true;
     buf_add_string(body, "{\"variables\":[");
     if (envelope_read(&envelope, held->json, held->len, &problem) != 0 ||
-        !own_read(held->asked.reference, objects_generation(render->objects), &index)) {
+        !own_read(held->asked.reference, objects_generation(render->objects), &number)) {
         found = false;
-    } else if (index) {
-        found = row_below(render, index, body);
+    } else if (number) {
+        found = row_below(render, number, body);
     } else {
         struct row_page page = row_page_read(held->json, envelope.arguments);
         scope_rows(render, &page, body);
@@ -81,16 +83,20 @@ void session_objects_answer(struct session_objects *it, const struct held *held)
         return;
     }
     struct render render = session_objects_render(it, objects, 0);
-    render.tell = it->flushing && facts_pending(objects);
+    bool pending = facts_pending(objects);
+    render.sending = it->flushing || !pending;
+    render.tell = it->flushing && pending;
     bool found = make(&render, held, &body);
-    if (facts_pending(objects))
-        session_objects_listen(it, objects);
-    if (found && facts_pending(objects) && !it->flushing)
-        session_objects_hold(it, held);
-    else if (found)
+    pending = facts_pending(objects) || (objects_worker(objects) && render.wants);
+    if (found && pending && !it->flushing) {
+        struct held waits = *held;
+        waits.wants = render.wants;
+        session_objects_hold(it, &waits);
+    } else if (found) {
         client_respond(client, held->asked.seq, held->command, body.data);
-    else
+    } else {
         client_refuse(client, held->asked.seq, held->command,
                       "this row is of an earlier stop of the worker", false);
+    }
     buf_free(&body);
 }

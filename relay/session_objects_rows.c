@@ -4,18 +4,17 @@
 #include "dap/message.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* --- references of the relay's own --- */
 
-enum { OWN_BASE = 0x40000000, OWN_INDEX_BITS = 16, OWN_STOPS = 1 << 14 };
+enum { OWN_BASE = 0x40000000, OWN_NUMBER_BITS = 16, OWN_STOPS = 1 << 14 };
 
-int64_t own_reference(int64_t generation, size_t index)
+int64_t own_reference(int64_t generation, size_t number)
 {
-    if (index > OWN_INDEX_MAX)
-        return 0;
-    return OWN_BASE + ((generation & (OWN_STOPS - 1)) << OWN_INDEX_BITS) + (int64_t)index;
+    return OWN_BASE + ((generation & (OWN_STOPS - 1)) << OWN_NUMBER_BITS) + (int64_t)number;
 }
 
 bool own_is(int64_t reference)
@@ -23,26 +22,16 @@ bool own_is(int64_t reference)
     return reference >= OWN_BASE;
 }
 
-bool own_read(int64_t reference, int64_t generation, size_t *index)
+bool own_read(int64_t reference, int64_t generation, size_t *number)
 {
-    *index = (size_t)(reference & OWN_INDEX_MAX);
-    return *index == 0 || own_reference(generation, *index) == reference;
+    *number = (size_t)(reference & KNOWN_NUMBERS);
+    return *number == 0 || own_reference(generation, *number) == reference;
 }
 
-/* References are told by their place in what the worker said, which stays for the stop. */
-static int64_t reference_of(const struct objects *objects, const struct ray_object_ref *ref)
+int64_t row_reference(const struct row_source *source, const struct object_id *id)
 {
-    const struct ray_worker_objects *worker = objects_worker(objects);
-    uintptr_t at = (uintptr_t)ref, first = worker ? (uintptr_t)worker->refs : 0;
-    size_t index = (at - first) / sizeof *ref;
-    if (!ref || !worker || at < first || index >= worker->ref_count)
-        return 0;
-    return own_reference(objects_generation(objects), index + 1);
-}
-
-int64_t own_reference_of(const struct objects *objects, const struct object_id *id)
-{
-    return reference_of(objects, objects_ref(objects, id));
+    size_t number = known_number(source->known, id);
+    return number ? own_reference(objects_generation(source->objects), number) : 0;
 }
 
 /* --- rows --- */
@@ -194,7 +183,7 @@ static void add_reference(const struct row_source *source, const struct ray_obje
     const char *names = known_names(source->known, &ref->id);
     short_id(&ref->id, id);
     row_object_text(source, &ref->id, &value);
-    row_add(out, names ? names : id, value.data, "ObjectRef", reference_of(source->objects, ref));
+    row_add(out, names ? names : id, value.data, "ObjectRef", row_reference(source, &ref->id));
     buf_free(&value);
 }
 

@@ -9,15 +9,12 @@
 #include "relay/objects.h"
 #include "relay/session_objects_known.h"
 
-/* A stop, and in it the scope (index 0) or a reference of the worker's (1, 2, …) as a
- * variablesReference from 0x40000000 on and below 2^31; 0 for an index above OWN_INDEX_MAX. */
-enum { OWN_INDEX_MAX = 0xffff };
-int64_t own_reference(int64_t generation, size_t index);
+/* A stop, and in it the scope (number 0) or an object (known_number()) as a variablesReference from
+ * 0x40000000 on and below 2^31. */
+int64_t own_reference(int64_t generation, size_t number);
 bool own_is(int64_t reference);
 /* False: of another stop. The scope is the same in each. */
-bool own_read(int64_t reference, int64_t generation, size_t *index);
-/* The row reference of one of the worker's objects; 0 if it is none. */
-int64_t own_reference_of(const struct objects *objects, const struct object_id *id);
+bool own_read(int64_t reference, int64_t generation, size_t *number);
 
 /* What of a list is asked for: DAP's `filter`, `start`, `count`. */
 struct row_page {
@@ -29,10 +26,12 @@ struct row_page row_page_read(const char *json, struct span arguments);
 
 struct row_source {
     struct objects *objects;
-    const struct known *known;
+    struct known *known;
     const struct annotate_options *options;
 };
 
+/* The reference of an object's row; 0 if there are too many. */
+int64_t row_reference(const struct row_source *source, const struct object_id *id);
 /* One row that cannot be edited; appends. A comma goes in front of all but the array's first. */
 void row_add(struct buf *out, const char *name, const char *value, const char *type,
              int64_t reference);

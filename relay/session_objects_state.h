@@ -31,6 +31,11 @@ struct held {
     char *json;
     size_t len;
     struct asked asked;
+    unsigned wants; /* what objects_settled() says nothing about: WANTS_… */
+};
+enum {
+    WANTS_ACTORS = 1, /* known when anything more is known, or not in this stop */
+    WANTS_STORE = 2,
 };
 
 struct session_objects {
@@ -46,6 +51,7 @@ struct session_objects {
     struct timer *quiet;    /* lets facts come together before they are announced */
     struct view_ask *view_asks;
     bool flushing;          /* nothing is to be held again */
+    bool knows_actors;      /* all that will be known of them in this stop */
     bool view_late;         /* a response was sent before it was known that it shows a view */
 };
 
@@ -57,7 +63,9 @@ struct render {
     int64_t frame;
     size_t interest; /* references and handles in it */
     size_t wanted;
-    bool tell; /* it is about to be sent, and more may become known */
+    unsigned wants;
+    bool sending; /* it is made to be sent, not to see whether it has to wait */
+    bool tell;    /* that, and more may become known */
 };
 
 /* session_objects.c */

@@ -38,12 +38,20 @@ static void send_held(struct session_objects *it, struct held *held)
     held_free(held);
 }
 
+/* Actors are asked for once in a stop: what waits for them has waited enough. */
+static void note_actors(struct session_objects *it)
+{
+    for (const struct held *at = it->held; at; at = at->next)
+        it->knows_actors = it->knows_actors || at->wants & WANTS_ACTORS;
+}
+
 void session_objects_flush(struct session *session)
 {
     struct session_objects *it = session->objects;
     if (!it)
         return;
     timer_cancel(&it->patience);
+    note_actors(it);
     struct held *held = it->held;
     it->held = NULL;
     it->flushing = true;
@@ -83,7 +91,9 @@ static bool is_ready(const struct session_objects *it, const struct objects *obj
                      const struct held *held)
 {
     return !objects || (!facts_pending(objects) &&
-                        !session_objects_view_pending(it, held->asked.reference));
+                        !session_objects_view_pending(it, held->asked.reference) &&
+                        !(held->wants & WANTS_ACTORS && !it->knows_actors) &&
+                        !(held->wants & WANTS_STORE && !objects_store(objects)));
 }
 
 void session_objects_release(struct session_objects *it)
@@ -192,7 +202,7 @@ static void announce(struct session_objects *it, struct objects *objects)
     if (objects_generation(objects) != it->generation)
         return;
     bool late = differs(&render);
-    if (late || !facts_pending(objects))
+    if (late) /* the client asks for all that it shows */
         id_map_clear(&it->told);
     it->view_late = false;
     if (late && session->takes_invalidated)
@@ -222,6 +232,7 @@ static void on_facts(void *arg)
 {
     struct session_objects *it = arg;
     struct objects *objects = session_objects_of(it->session);
+    note_actors(it);
     session_objects_release(it);
     if (objects)
         session_objects_announce(it, objects);
