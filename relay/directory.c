@@ -95,6 +95,28 @@ TAKE(on_nodes, ray_node, nodes, node_count, nodes_known)
 TAKE(on_actors, ray_actor, actors, actor_count, actors_known)
 TAKE(on_jobs, ray_job, jobs, job_count, jobs_known)
 
+/* --- the version --- */
+
+static void ask_tasks(struct directory *directory);
+
+static void on_version(void *arg, const struct err *err, struct ray_version version,
+                       const char *ray_version, const char *python_version)
+{
+    struct directory *directory = arg;
+    (void)version, (void)ray_version, (void)python_version;
+    directory->version_known = note(directory, err);
+    ask_tasks(directory);
+}
+
+/* Who asks for tasks, or workers about objects, must know the cluster's version. */
+static void ask_version(struct directory *directory)
+{
+    if (directory->version_known != UNASKED)
+        return;
+    directory->version_known = ASKING;
+    source_version(directory->source, on_version, directory);
+}
+
 /* --- workers, nodes, actors, jobs --- */
 
 /* UNASKED becomes ASKING by asking; whether there is an answer. */
@@ -114,6 +136,7 @@ enum directory_answer directory_worker(struct directory *directory, const char *
                                        const struct ray_worker **out)
 {
     struct ray_worker key = {0};
+    ask_version(directory);
     ASK(directory, workers);
     text_copy(key.worker_id, sizeof key.worker_id, worker_id);
     *out = directory->worker_count && *worker_id
@@ -215,24 +238,9 @@ static bool key_of(const char *task_id, struct object_id *out)
 
 static void on_task(void *arg, const struct err *err, struct ray_task *tasks, size_t count);
 
-static void ask_tasks(struct directory *directory);
-
-static void on_version(void *arg, const struct err *err, struct ray_version version,
-                       const char *ray_version, const char *python_version)
-{
-    struct directory *directory = arg;
-    (void)version, (void)ray_version, (void)python_version;
-    directory->version_known = note(directory, err);
-    ask_tasks(directory);
-}
-
-/* A task is asked for only by who knows the cluster's version. */
 static void ask_tasks(struct directory *directory)
 {
-    if (directory->version_known == UNASKED) {
-        directory->version_known = ASKING;
-        source_version(directory->source, on_version, directory);
-    }
+    ask_version(directory);
     while (directory->version_known != ASKING && directory->asked < directory->task_count &&
            directory->in_flight < TASKS_AT_ONCE) {
         struct directory_task *task = directory->tasks[directory->asked++];

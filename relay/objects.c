@@ -342,7 +342,7 @@ struct objects *objects_create(struct loop *loop, struct cluster *cluster, const
     struct objects *objects = mem_alloc(sizeof *objects);
     objects->loop = loop;
     objects->source = cluster_source(cluster);
-    objects->client = source_objects(objects->source);
+    objects->client = source_quick_objects(objects->source);
     text_copy(objects->worker_id, sizeof objects->worker_id, worker_id);
     objects->directory = directory_create(objects->source, on_more, objects);
     objects->owners =
