@@ -12,8 +12,8 @@ bool memory_is_full(const struct object_node *node)
 {
     const struct ray_store_stats *store = &node->store;
     return node->asked && (store->pulls_queued || store->fallback > 0 ||
-                           (store->available > 0 && (double)store->used * 100 >=
-                                                        (double)store->available * FULL_PERCENT));
+                           (store->available > 0 &&
+                            (double)store->used * 100 >= (double)store->available * FULL_PERCENT));
 }
 
 /* --- where --- */

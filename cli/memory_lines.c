@@ -116,9 +116,8 @@ static size_t find_line(struct index *index, int32_t owner, const char *site, co
         index_grow(index);
     size_t at = slot_of(index, owner, site, task);
     if (!index->slots[at]) {
-        index->lines->lines[index->lines->count] =
-            (struct memory_line){
-                .owner = owner, .call_site = site, .task_name = task, .first = SIZE_MAX};
+        index->lines->lines[index->lines->count] = (struct memory_line){
+            .owner = owner, .call_site = site, .task_name = task, .first = SIZE_MAX};
         index->slots[at] = ++index->lines->count;
     }
     return index->slots[at] - 1;
@@ -239,8 +238,8 @@ static void add_object(struct index *index, const struct object_sweep *sweep,
         if (!wanted[i])
             continue;
         line->refs++;
-        holds[(*hold_count)++] = (struct hold){
-            at, {rows[i].process, rows[i].reference, 1, size > 0 ? size : 0}};
+        holds[(*hold_count)++] =
+            (struct hold){at, {rows[i].process, rows[i].reference, 1, size > 0 ? size : 0}};
     }
 }
 
@@ -255,9 +254,9 @@ void memory_lines_make(struct memory_lines *out, const struct object_sweep *swee
     *out = (struct memory_lines){.next = mem_array(sweep->row_count + 1, sizeof *out->next)};
     for (size_t at = 0; at < sweep->row_count; at = end) {
         bool any = false;
-        for (end = at; end < sweep->row_count && memcmp(&sweep->rows[end].ref->id,
-                                                        &sweep->rows[at].ref->id,
-                                                        sizeof(struct object_id)) == 0;
+        for (end = at;
+             end < sweep->row_count && memcmp(&sweep->rows[end].ref->id, &sweep->rows[at].ref->id,
+                                              sizeof(struct object_id)) == 0;
              end++)
             any |= wanted[end];
         if (any)

@@ -37,7 +37,7 @@ struct memory_line {
     const char *task_name; /* of the tasks that made them, where there is no call site; "" */
     size_t objects, unknown /* of unknown size */, refs;
     int64_t bytes;
-    size_t holds[MEMORY_HOLDS]; /* objects */
+    size_t holds[MEMORY_HOLDS];    /* objects */
     struct memory_holder *holders; /* most bytes first */
     size_t holder_count;
     size_t first; /* a row of one of its objects; lines->next[] leads on, to SIZE_MAX */

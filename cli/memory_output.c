@@ -182,8 +182,8 @@ static void add_traffic(const char *what, int64_t bytes, int64_t objects, double
     buf_printf(out, "  %s %s, %" PRId64 " object%s", what, memory_size(bytes, style->units, size),
                objects, objects == 1 ? "" : "s");
     if (seconds > 0)
-        buf_printf(out, ", %s/s", memory_size((int64_t)((double)bytes / seconds), style->units,
-                                              size));
+        buf_printf(out, ", %s/s",
+                   memory_size((int64_t)((double)bytes / seconds), style->units, size));
     buf_add_string(out, "\n");
 }
 
@@ -349,8 +349,8 @@ void memory_print_totals(const struct object_report *report, const struct object
     struct reasons reasons = find_reasons(sweep);
     char bytes[MEMORY_SIZE_TEXT], used[MEMORY_SIZE_TEXT];
     buf_printf(out, "%s in %zu object%s, %zu reference%s",
-               memory_size(report->bytes, style->units, bytes), report->objects,
-               s(report->objects), report->rows, s(report->rows));
+               memory_size(report->bytes, style->units, bytes), report->objects, s(report->objects),
+               report->rows, s(report->rows));
     if (!whole) {
         buf_add_string(out, "\n");
         return;
@@ -358,8 +358,7 @@ void memory_print_totals(const struct object_report *report, const struct object
     if (reasons.handles)
         buf_printf(out, ", %zu of them actor handle%s", reasons.handles, s(reasons.handles));
     buf_printf(out, "; the stores hold %s in %" PRId64 " object%s\n",
-               memory_size(sum.used, style->units, used), sum.objects,
-               sum.objects == 1 ? "" : "s");
+               memory_size(sum.used, style->units, used), sum.objects, sum.objects == 1 ? "" : "s");
     if (about_same(report->bytes, sum.used))
         return;
     if (sum.used > report->bytes)
