@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/memory_site.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,12 +46,21 @@ enum memory_hold memory_hold_of(const struct object_sweep *sweep, const struct o
                     : MEMORY_BY_NOBODY;
 }
 
+bool memory_may_be_inlined(const struct object_row *row)
+{
+    enum { FIRST_PUT = 100000001 };
+    const uint8_t *index = row->ref->id.bytes + ID_TASK_BYTES;
+    uint32_t number = (uint32_t)index[0] | (uint32_t)index[1] << 8 | (uint32_t)index[2] << 16 |
+                      (uint32_t)index[3] << 24;
+    return number < FIRST_PUT && row->size < MEMORY_INLINE_BYTES;
+}
+
 /* The owner knows where it made it; a borrower only where it got it. */
 static const char *call_site_of(const struct object_row *rows, size_t count)
 {
     const char *site = "";
     for (size_t i = 0; i < count; i++) {
-        if (text_empty(rows[i].ref->call_site))
+        if (!memory_site_known(rows[i].ref->call_site))
             continue;
         if ((int64_t)rows[i].process == rows[i].owner)
             return rows[i].ref->call_site;
@@ -63,7 +73,7 @@ static const char *call_site_of(const struct object_row *rows, size_t count)
 bool memory_has_call_sites(const struct object_sweep *sweep)
 {
     for (size_t i = 0; i < sweep->row_count; i++)
-        if (!text_empty(sweep->rows[i].ref->call_site))
+        if (memory_site_known(sweep->rows[i].ref->call_site))
             return true;
     return false;
 }

@@ -54,6 +54,11 @@ void memory_lines_make(struct memory_lines *out, const struct object_sweep *swee
                        const struct object_report *report, enum object_sort_by sort_by);
 void memory_lines_clear(struct memory_lines *lines);
 
+/* Task results below this size stay in their owner's memory (Ray's max_direct_call_object_size);
+ * what was put, which its index tells, is always in a store. */
+#define MEMORY_INLINE_BYTES (100 * 1024)
+bool memory_may_be_inlined(const struct object_row *row);
+
 /* Whether any reference of the sweep has its call site. */
 bool memory_has_call_sites(const struct object_sweep *sweep);
 

@@ -9,9 +9,6 @@
 
 enum { BAR = 20, WARM_PERCENT = 75, HOT_PERCENT = 90 };
 
-/* Task results up to this size stay in their owner's memory (Ray's max_direct_call_object_size). */
-enum { INLINE_BYTES = 100 * 1024 };
-
 /* --- names --- */
 
 static const char *or_else(const char *text, const char *otherwise)
@@ -57,7 +54,7 @@ void memory_object_name(const struct object_id *id, const struct memory_style *s
 
 void memory_site_name(const char *call_site, const struct memory_style *style, struct buf *out)
 {
-    if (text_empty(call_site))
+    if (!memory_site_known(call_site))
         return;
     if (style->whole)
         buf_add_string(out, call_site);
@@ -91,7 +88,7 @@ void memory_where(const struct object_sweep *sweep, const struct object_row *row
     else if (at->pending)
         buf_printf(out, "%snot made yet", at->node_count ? "; " : "");
     else if (!at->node_count)
-        buf_add_string(out, "in its owner"); /* a small result; Ray forgets what is lost */
+        buf_add_string(out, memory_may_be_inlined(row) ? "in its owner" : "lost");
 }
 
 /* --- the stores --- */
@@ -279,7 +276,7 @@ static struct reasons find_reasons(const struct object_sweep *sweep)
             reasons.handles++;
         } else if (row->size < 0) {
             reasons.unknown++;
-        } else if (row->size < INLINE_BYTES) {
+        } else if (memory_may_be_inlined(row)) {
             reasons.inlined++;
             reasons.inlined_bytes += row->size;
         }
