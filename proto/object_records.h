@@ -61,8 +61,8 @@ struct ray_worker_objects {
     uint16_t port; /* of its gRPC server */
     int64_t pid;
     enum ray_worker_type type;
-    int64_t objects_total; /* what it says the count of refs is, before any limit; -1: not told */
-    int64_t owned;         /* num_owned_objects; -1: not told */
+    int64_t objects_total; /* what it says the count of refs is, before any limit */
+    int64_t owned;         /* num_owned_objects */
     struct ray_object_ref *refs;
     size_t ref_count;
     struct ray_string_pool *pool; /* of the call sites: many refs, few places */
@@ -88,7 +88,7 @@ struct ray_node_objects {
 /* Where an object is, by its owner (GetObjectLocationsOwner). */
 struct ray_object_location {
     struct object_id id;
-    bool known;                                 /* false: the process asked does not own it */
+    bool known;                                 /* false: the process asked has no such reference */
     bool pending;                               /* it is being made (again) */
     bool did_spill;                             /* it was spilled at some time */
     int64_t size;                               /* -1: unknown */

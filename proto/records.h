@@ -114,6 +114,10 @@ void ray_jobs_free(struct ray_job *jobs, size_t count);
 void ray_pdbs_free(struct ray_pdb *pdbs, size_t count);
 void ray_worker_stats_clear(struct ray_worker_stats *stats);
 
+/* Writes an id that Ray sent into ID_TEXT(id_len) characters: "" for one of another length than
+ * `id_len`, and for a nil one (all 0xFF). */
+void ray_id_set(char *out, size_t id_len, const uint8_t *bytes, size_t len);
+
 /* "2.60.0", "3.0.0.dev0"; false if it does not begin with two numbers. */
 bool ray_version_parse(const char *text, struct ray_version *out);
 /* Negative, 0 or positive, as strcmp. */

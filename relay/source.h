@@ -3,6 +3,7 @@
 #define RAYDBG_RELAY_SOURCE_H
 
 #include "proto/gcs.h"
+#include "proto/object_client.h"
 #include "relay/address.h"
 #include "relay/loop.h"
 #include "relay/view.h"
@@ -32,6 +33,10 @@ void source_kv_get_all(struct source *source, const char *space, const char *pre
                        void *arg);
 /* The store's callbacks with this `arg` do not run any more. */
 void source_kv_forget(struct source *source, const void *arg);
+
+/* Who to ask about objects; NULL for a dashboard, which cannot be asked. It knows the version once
+ * source_version() has answered. */
+struct object_client *source_objects(struct source *source);
 
 /* Fills view->running for the workers whose debugger is open, and adds the tasks that came along.
  * What is not told stays unknown: this does not fail. `done` may run from within. The view must not
