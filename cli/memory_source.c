@@ -23,6 +23,7 @@ struct memory_source {
     struct http_get *get;
     struct timer *timer;
     struct detail detail;
+    struct origin *origin; /* NULL: not wanted yet */
     object_sweep_fn fn;
     void *arg;
 };
@@ -50,6 +51,7 @@ void memory_source_destroy(struct memory_source **source)
     if (!it)
         return;
     *source = NULL;
+    origin_destroy(&it->origin);
     if (it->cluster)
         object_sweep_cancel(it->cluster, it);
     http_cancel(&it->get);
@@ -66,6 +68,14 @@ const char *memory_source_name(const struct memory_source *source)
 const char *memory_source_relay(const struct memory_source *source)
 {
     return source->relay_name;
+}
+
+struct origin *memory_source_origin(struct memory_source *source)
+{
+    if (!source->origin)
+        source->origin = source->cluster ? origin_of_cluster(source->cluster)
+                                         : origin_of_relay(source->loop, source->relay);
+    return source->origin;
 }
 
 /* --- a sweep --- */

@@ -3,6 +3,7 @@
 #ifndef RAYDBG_CLI_MEMORY_SOURCE_H
 #define RAYDBG_CLI_MEMORY_SOURCE_H
 
+#include "cli/origin.h"
 #include "relay/cluster.h"
 #include "relay/object_sweep.h"
 #include "relay/relay_address.h"
@@ -24,6 +25,9 @@ void memory_source_ask(struct memory_source *source, object_sweep_fn fn, void *a
 void memory_source_detail(struct memory_source *source, struct object_sweep *sweep,
                           const struct object_row *const *rows, size_t count, bool locations,
                           object_sweep_fn fn, void *arg);
+
+/* The same place's list of pauses; the source's own. It may be asked while the source is not. */
+struct origin *memory_source_origin(struct memory_source *source);
 
 /* Who is asked, for messages: the cluster's address, or the relay's. */
 const char *memory_source_name(const struct memory_source *source);
