@@ -44,9 +44,9 @@ struct top {
     struct top_view *view, *first_view;
     struct top_wanted first_wanted; /* of first_view */
     struct top_worker *worker;
-    bool view_wanted; /* a job waits for the one under way */
+    bool view_wanted;                     /* a job waits for the one under way */
     struct detail *detail, *asked_detail; /* shown, and under way */
-    struct err err; /* of the first look */
+    struct err err;                       /* of the first look */
 };
 
 static int64_t wall_ms(void)

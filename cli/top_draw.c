@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/memory_site.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,6 +58,16 @@ static void draw_summary(const struct top_model *model, struct top_page *page)
                  memory_size(model->bytes, model->units, size));
 }
 
+static void draw_key(struct top_page *page, const struct top_frame *frame)
+{
+    struct buf site = {0};
+    const char *key = frame->key ? frame->key : "";
+    if (frame->by == OBJECT_BY_CALL_SITE)
+        memory_site(key, &site);
+    top_page_add(page, TOP_BOLD, "%s", site.len ? site.data : key);
+    buf_free(&site);
+}
+
 /* Where the list is: what was chosen on the way. */
 static void draw_path(const struct top_model *model, struct top_page *page)
 {
@@ -64,18 +75,16 @@ static void draw_path(const struct top_model *model, struct top_page *page)
     const struct top_frame *last = top_model_list(model);
     for (const struct top_frame *frame = model->frames; frame != last; frame++) {
         top_page_add(page, TOP_DIM, "%s ", top_model_by_name(frame->by));
-        top_page_add(page, TOP_BOLD, "%s", frame->key ? frame->key : "");
+        draw_key(page, frame);
         top_page_add(page, TOP_DIM, "%s", into);
     }
     if (top_model_frame(model)->kind == TOP_LIST) {
-        top_page_add(page, TOP_PLAIN, "%s",
-                     last->by == OBJECT_BY_NOTHING ? "references" : "by ");
+        top_page_add(page, TOP_PLAIN, "%s", last->by == OBJECT_BY_NOTHING ? "references" : "by ");
         if (last->by != OBJECT_BY_NOTHING)
             top_page_add(page, TOP_BOLD, "%s", top_model_by_name(last->by));
     } else {
         top_page_add(page, TOP_PLAIN, "references%sobject", into);
-        top_page_add(page, TOP_PLAIN, "%s%s",
-                     top_model_frame(model)->kind == TOP_OWNER ? into : "",
+        top_page_add(page, TOP_PLAIN, "%s%s", top_model_frame(model)->kind == TOP_OWNER ? into : "",
                      top_model_frame(model)->kind == TOP_OWNER ? "owner" : "");
     }
     if (model->filter.len)
@@ -135,8 +144,7 @@ static void draw_status(const struct top_model *model, struct top_page *page, in
     if (sweep && model->paused)
         top_page_add(page, TOP_WARNING, "paused: the space bar goes on");
     else if (sweep)
-        top_page_add(page, TOP_PLAIN, "every %g s",
-                     (double)top_model_interval_ms(model) / 1000);
+        top_page_add(page, TOP_PLAIN, "every %g s", (double)top_model_interval_ms(model) / 1000);
     if (sweep)
         top_page_add(page, TOP_PLAIN, "%ssorted by %s", dot(page),
                      object_sort_name(model->sort_by));
@@ -153,12 +161,12 @@ struct hint {
 };
 
 static const struct hint list_hints[] = {
-    {"F1", "Help"},   {"F3", "Filter"}, {"F6", "Sort"},  {"Enter", "In"},  {"Left", "Back"},
-    {"g", "Group by"}, {"u", "Units"},  {"Space", "Pause"}, {"F10", "Quit"}, {NULL, NULL},
+    {"F1", "Help"},    {"F3", "Filter"}, {"F6", "Sort"},     {"Enter", "In"}, {"Left", "Back"},
+    {"g", "Group by"}, {"u", "Units"},   {"Space", "Pause"}, {"F10", "Quit"}, {NULL, NULL},
 };
 static const struct hint object_hints[] = {
-    {"F1", "Help"},   {"s", "Owner's stack"}, {"Left", "Back"}, {"u", "Units"},
-    {"Space", "Pause"}, {"F10", "Quit"},         {NULL, NULL},
+    {"F1", "Help"},     {"s", "Owner's stack"}, {"Left", "Back"}, {"u", "Units"},
+    {"Space", "Pause"}, {"F10", "Quit"},        {NULL, NULL},
 };
 static const struct hint owner_hints[] = {
     {"F1", "Help"}, {"Left", "Back"}, {"F10", "Quit"}, {NULL, NULL}};
@@ -168,13 +176,11 @@ static const struct hint filter_hints[] = {{"Enter", "Done"}, {"Esc", "Clear"}, 
 
 static const struct hint *hints(const struct top_model *model)
 {
-    static const struct hint *const by_mode[] = {[TOP_FILTER] = filter_hints,
-                                                 [TOP_SORT_MENU] = menu_hints,
-                                                 [TOP_HELP] = help_hints};
+    static const struct hint *const by_mode[] = {
+        [TOP_FILTER] = filter_hints, [TOP_SORT_MENU] = menu_hints, [TOP_HELP] = help_hints};
     static const struct hint *const by_kind[] = {
         [TOP_LIST] = list_hints, [TOP_OBJECT] = object_hints, [TOP_OWNER] = owner_hints};
-    return model->mode == TOP_BROWSE ? by_kind[top_model_frame(model)->kind]
-                                     : by_mode[model->mode];
+    return model->mode == TOP_BROWSE ? by_kind[top_model_frame(model)->kind] : by_mode[model->mode];
 }
 
 static void draw_keys(const struct top_model *model, struct top_page *page)

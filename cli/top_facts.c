@@ -34,7 +34,7 @@ static bool next_line(struct facts *facts)
 /* Takes `value`. */
 static void fact(struct facts *facts, const char *label, char *value)
 {
-    enum { LABEL = 14 };
+    enum { LABEL = 16 };
     if (next_line(facts)) {
         top_page_add(facts->page, TOP_PLAIN, " ");
         top_page_cell(facts->page, TOP_DIM, LABEL, false, label);
@@ -120,9 +120,8 @@ static char *locations_text(const struct top_model *model, const struct object_i
     if (!text_empty(location->spilled_url))
         buf_printf(&out, "%sspilled to %s%s%s", out.len ? "; " : "", location->spilled_url,
                    location->spilled_node_id[0] ? " of " : "",
-                   location->spilled_node_id[0]
-                       ? node_name(model->sweep, location->spilled_node_id)
-                       : "");
+                   location->spilled_node_id[0] ? node_name(model->sweep, location->spilled_node_id)
+                                                : "");
     if (out.len == 0)
         buf_add_string(&out, location->pending ? "none yet: it is being made"
                                                : "no store: in its owner's memory, or lost");
@@ -161,8 +160,8 @@ static void holder(struct facts *facts, const struct object_sweep *sweep,
     top_page_cell(page, TOP_PLAIN, 16, false, sweep->nodes[process->node].name);
     top_page_cell(page, TOP_PLAIN, 8, false, top_process_type(process));
     top_page_cell(page, TOP_PLAIN, 22, false, object_reference_name(row->reference));
-    top_page_add(page, TOP_PLAIN, "%6" PRId64 "  %7" PRId64 "  %6s  %s", ref->local,
-                 ref->submitted, ref->pinned ? "yes" : "no", ref->call_site);
+    top_page_add(page, TOP_PLAIN, "%6" PRId64 "  %7" PRId64 "  %6s  %s", ref->local, ref->submitted,
+                 ref->pinned ? "yes" : "no", ref->call_site);
     top_page_end_line(page);
 }
 
@@ -195,8 +194,7 @@ static void add_object(struct facts *facts, const struct top_model *model, size_
          mem_format("%" PRIu32 " object%s of that process", row->ref->contained_in,
                     row->ref->contained_in == 1 ? "" : "s"));
     text_line(facts, TOP_PLAIN, "");
-    fact(facts, "referred to by",
-         mem_format("%zu process%s", count, count == 1 ? "" : "es"));
+    fact(facts, "referred to by", mem_format("%zu process%s", count, count == 1 ? "" : "es"));
     holder_title(facts);
     for (size_t i = first; i < first + count; i++)
         holder(facts, sweep, &sweep->rows[i]);
@@ -250,8 +248,8 @@ static void add_pause(struct facts *facts, const struct pause *pause,
     if (!pause->file)
         text_line(facts, TOP_PLAIN,
                   "Where it stopped is known when a relay holds it, or somebody attaches.");
-    char *how = mem_format("Its whole stack: raydbg attach %lld@%s -e where",
-                           (long long)pause->pid, node->ip);
+    char *how = mem_format("Its whole stack: raydbg attach %lld@%s -e where", (long long)pause->pid,
+                           node->ip);
     text_line(facts, TOP_PLAIN, how);
     free(how);
 }
@@ -264,8 +262,8 @@ static void add_owner(struct facts *facts, const struct top_model *model, int32_
     char owned[32] = "unknown";
     if (process->worker->owned >= 0)
         snprintf(owned, sizeof owned, "%" PRId64, process->worker->owned);
-    fact(facts, "process", mem_format("pid %lld, %s", (long long)process->worker->pid,
-                                      top_process_type(process)));
+    fact(facts, "process",
+         mem_format("pid %lld, %s", (long long)process->worker->pid, top_process_type(process)));
     fact(facts, "node", mem_format("%s (%s)", node->name, node->ip));
     fact(facts, "actor", actor_text(process));
     fact(facts, "job", mem_string(process->worker->job_id));
@@ -314,8 +312,9 @@ size_t top_draw_help(const struct top_model *model, struct top_page *page, int l
         "h F1              this            q F10 Ctrl-C  quit            Ctrl-Z  suspend",
         "",
         "An object's bytes count once in a group, its references each. GROWTH is since the first",
-        "look; \"new\" is an object that was not there then. A node's bar is its store's used bytes",
-        "and capacity; + is what was created in it, spills what was spilled from it, per second.",
+        "look; \"new\" is an object that was not there then. A node's bar is its store's used "
+        "bytes",
+        "and capacity; created and spills are bytes per second, since the look before.",
     };
     struct facts facts = facts_start(page, model->help_scroll, lines, "HELP");
     for (size_t i = 0; i < sizeof text / sizeof *text; i++)

@@ -4,7 +4,9 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/memory_site.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +44,7 @@ static void draw_speed(struct top_page *page, const struct top_model *model, con
 static void draw_node(const struct top_model *model, struct top_page *page,
                       const struct object_node *node)
 {
-    enum { NAME = 18, COUNTERS = 60, LEAST = 24, MOST = 60 };
+    enum { NAME = 18, COUNTERS = 64, LEAST = 24, MOST = 60 };
     char used[MEMORY_SIZE_TEXT], capacity[MEMORY_SIZE_TEXT], text[2 * MEMORY_SIZE_TEXT + 2];
     const struct ray_store_stats *store = &node->store;
     const struct top_rate *rate = top_model_rate(model, node->node_id);
@@ -50,7 +52,8 @@ static void draw_node(const struct top_model *model, struct top_page *page,
     top_page_cell(page, TOP_PLAIN, NAME - 1, false, node->name);
     top_page_add(page, TOP_PLAIN, " ");
     if (!node->asked) {
-        top_page_add(page, TOP_WARNING, "%s", node->problem ? node->problem : "did not answer");
+        top_page_add(page, TOP_WARNING, "%s",
+                     text_empty(node->problem) ? "did not answer" : node->problem);
         return;
     }
     snprintf(text, sizeof text, "%s/%s", memory_size(store->used, model->units, used),
@@ -62,7 +65,7 @@ static void draw_node(const struct top_model *model, struct top_page *page,
              text);
     top_page_add(page, TOP_DIM, "  spilled");
     top_page_cell(page, TOP_PLAIN, 10, true, memory_size(store->spilled_bytes, model->units, used));
-    draw_speed(page, model, "+", rate ? rate->created : -1);
+    draw_speed(page, model, "created", rate ? rate->created : -1);
     draw_speed(page, model, "spills", rate ? rate->spilled : -1);
 }
 
@@ -115,8 +118,7 @@ static enum top_attr cell_growth(const struct line *line, struct buf *out)
     before = top_view_group(line->model->first, line->group->key);
     int64_t grown = line->group->bytes - (before ? before->bytes : 0);
     if (grown)
-        buf_printf(out, "%c%s", grown > 0 ? '+' : '-',
-                   memory_size(grown > 0 ? grown : -grown, line->model->units, size));
+        buf_add_string(out, memory_growth(grown, line->model->units, size));
     return grown > 0 ? TOP_GROWN : TOP_SHRUNK;
 }
 
@@ -175,7 +177,10 @@ static enum top_attr cell_actors(const struct line *line, struct buf *out)
 
 static enum top_attr cell_key(const struct line *line, struct buf *out)
 {
-    buf_add_string(out, text_empty(line->group->key) ? "(none)" : line->group->key);
+    if (top_model_list(line->model)->by == OBJECT_BY_CALL_SITE)
+        memory_site(line->group->key, out);
+    else
+        buf_add_string(out, text_empty(line->group->key) ? "(none)" : line->group->key);
     return TOP_PLAIN;
 }
 
@@ -220,30 +225,30 @@ static enum top_attr cell_object(const struct line *line, struct buf *out)
 
 static enum top_attr cell_site(const struct line *line, struct buf *out)
 {
-    buf_add_string(out, line->row->ref->call_site);
+    memory_site(line->row->ref->call_site, out);
     return TOP_PLAIN;
 }
 
 static const struct column group_columns[] = {
-    {"SIZE", 10, 0, true, cell_size},       {"GROWTH", 11, 1, true, cell_growth},
-    {"REFS", 7, 0, true, cell_refs},        {"OBJECTS", 7, 2, true, cell_objects},
-    {"LOCAL", 6, 3, true, cell_local},      {"PINNED", 6, 4, true, cell_pinned},
-    {"PENDING", 7, 5, true, cell_pending},  {"CAPTURED", 8, 6, true, cell_captured},
-    {"ACTORS", 6, 7, true, cell_actors},    {NULL, 24, 0, false, cell_key},
+    {"SIZE", 10, 0, true, cell_size},      {"GROWTH", 11, 1, true, cell_growth},
+    {"REFS", 7, 0, true, cell_refs},       {"OBJECTS", 7, 2, true, cell_objects},
+    {"LOCAL", 6, 3, true, cell_local},     {"PINNED", 6, 4, true, cell_pinned},
+    {"PENDING", 7, 5, true, cell_pending}, {"CAPTURED", 8, 6, true, cell_captured},
+    {"ACTORS", 6, 7, true, cell_actors},   {NULL, 24, 0, false, cell_key},
 };
 static const struct column row_columns[] = {
-    {"SIZE", 10, 0, true, cell_size},          {"", 3, 3, false, cell_new},
-    {"PID", 8, 0, true, cell_pid},             {"TYPE", 6, 2, false, cell_type},
-    {"NODE", 14, 1, false, cell_node},         {"REFERENCE", 22, 0, false, cell_reference},
-    {"STATUS", 20, 4, false, cell_status},     {"OBJECT", 56, 5, false, cell_object},
+    {"SIZE", 10, 0, true, cell_size},       {"", 3, 3, false, cell_new},
+    {"PID", 8, 0, true, cell_pid},          {"TYPE", 6, 2, false, cell_type},
+    {"NODE", 14, 1, false, cell_node},      {"REFERENCE", 22, 0, false, cell_reference},
+    {"STATUS", 20, 4, false, cell_status},  {"OBJECT", 56, 5, false, cell_object},
     {"CALL SITE", 20, 0, false, cell_site},
 };
 /* Of one call site. */
 static const struct column site_columns[] = {
-    {"SIZE", 10, 0, true, cell_size},          {"", 3, 3, false, cell_new},
-    {"PID", 8, 0, true, cell_pid},             {"TYPE", 6, 2, false, cell_type},
-    {"NODE", 14, 1, false, cell_node},         {"REFERENCE", 22, 0, false, cell_reference},
-    {"STATUS", 20, 4, false, cell_status},     {"OBJECT", 20, 0, false, cell_object},
+    {"SIZE", 10, 0, true, cell_size},      {"", 3, 3, false, cell_new},
+    {"PID", 8, 0, true, cell_pid},         {"TYPE", 6, 2, false, cell_type},
+    {"NODE", 14, 1, false, cell_node},     {"REFERENCE", 22, 0, false, cell_reference},
+    {"STATUS", 20, 4, false, cell_status}, {"OBJECT", 20, 0, false, cell_object},
 };
 
 enum { GAP = 1 };
@@ -281,7 +286,11 @@ static void fit(struct columns *columns, int width)
 
 static struct columns columns_of(const struct top_model *model, int width)
 {
-#define COLUMNS(table) (struct columns){(table), sizeof(table) / sizeof *(table), 0}
+#define COLUMNS(table)                                                                             \
+    (struct columns)                                                                               \
+    {                                                                                              \
+        (table), sizeof(table) / sizeof *(table), 0                                                \
+    }
     const struct top_frame *list = top_model_list(model);
     struct columns columns = COLUMNS(row_columns);
     if (list->by != OBJECT_BY_NOTHING)
@@ -309,7 +318,7 @@ static void draw_title(const struct top_model *model, struct top_page *page,
     char by[32];
     text_copy(by, sizeof by, top_model_by_name(top_model_list(model)->by));
     for (char *c = by; *c; c++)
-        *c = *c == '-' ? ' ' : *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
+        *c = (char)toupper((unsigned char)*c);
     for (size_t i = 0; i < columns->count; i++)
         if (shows(columns, i))
             put_cell(page, columns, i, TOP_TITLE,
@@ -318,8 +327,8 @@ static void draw_title(const struct top_model *model, struct top_page *page,
     top_page_end_line(page);
 }
 
-static void draw_line(const struct line *line, struct top_page *page,
-                      const struct columns *columns, bool chosen)
+static void draw_line(const struct line *line, struct top_page *page, const struct columns *columns,
+                      bool chosen)
 {
     for (size_t i = 0; i < columns->count; i++) {
         struct buf text = {0};
@@ -351,9 +360,9 @@ void top_draw_list(const struct top_model *model, struct top_page *page, int lin
     }
     if (count == 0 && model->sweep)
         top_page_add(page, TOP_DIM, "%s",
-                     model->stale                          ? " counting"
-                     : model->filter.len                   ? " nothing has the filter's text"
-                     : frame != model->frames              ? " this is no more"
-                     : model->task || model->worker_id     ? " there is none"
-                                                           : " no process refers to an object");
+                     model->stale                      ? " counting"
+                     : model->filter.len               ? " nothing has the filter's text"
+                     : frame != model->frames          ? " this is no more"
+                     : model->task || model->worker_id ? " there is none"
+                                                       : " no process refers to an object");
 }

@@ -57,7 +57,9 @@ const struct top_frame *top_model_list(const struct top_model *model)
 
 const char *top_model_by_name(enum object_group_by by)
 {
-    return by == OBJECT_BY_NOTHING ? "reference" : object_group_name(by);
+    return by == OBJECT_BY_NOTHING     ? "reference"
+           : by == OBJECT_BY_CALL_SITE ? "call site"
+                                       : object_group_name(by);
 }
 
 int64_t top_model_interval_ms(const struct top_model *model)
@@ -85,8 +87,7 @@ void top_model_wanted(const struct top_model *model, struct top_wanted *out)
         .worker_id = mem_string(model->worker_id),
     };
     for (size_t i = 0; i < depth; i++)
-        out->path[i] =
-            (struct top_step){model->frames[i].by, mem_string(model->frames[i].key)};
+        out->path[i] = (struct top_step){model->frames[i].by, mem_string(model->frames[i].key)};
 }
 
 /* --- what is chosen --- */

@@ -81,8 +81,8 @@ struct top_model {
     bool stale;                        /* the view is of something else: rows are not shown */
     struct top_rate *rates;
     size_t rate_count;
-    size_t objects; /* different ones of the last look, */
-    int64_t bytes;  /* and theirs */
+    size_t objects;    /* different ones of the last look, */
+    int64_t bytes;     /* and theirs */
     size_t text_lines; /* of facts or help, set by drawing: scrolling ends there */
     /* Of the request under way, for the status line; set by who asks. */
     int64_t asked_ms; /* 0: none */

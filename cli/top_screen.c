@@ -135,9 +135,9 @@ static int key_of(int code, bool special)
     static const struct {
         int code, key;
     } keys[] = {
-        {KEY_UP, TOP_KEY_UP},        {KEY_DOWN, TOP_KEY_DOWN},      {KEY_LEFT, TOP_KEY_LEFT},
-        {KEY_RIGHT, TOP_KEY_RIGHT},  {KEY_PPAGE, TOP_KEY_PAGE_UP},  {KEY_NPAGE, TOP_KEY_PAGE_DOWN},
-        {KEY_HOME, TOP_KEY_HOME},    {KEY_END, TOP_KEY_END},        {KEY_ENTER, TOP_KEY_ENTER},
+        {KEY_UP, TOP_KEY_UP},          {KEY_DOWN, TOP_KEY_DOWN},     {KEY_LEFT, TOP_KEY_LEFT},
+        {KEY_RIGHT, TOP_KEY_RIGHT},    {KEY_PPAGE, TOP_KEY_PAGE_UP}, {KEY_NPAGE, TOP_KEY_PAGE_DOWN},
+        {KEY_HOME, TOP_KEY_HOME},      {KEY_END, TOP_KEY_END},       {KEY_ENTER, TOP_KEY_ENTER},
         {KEY_BACKSPACE, TOP_KEY_BACK},
     };
     if (!special)
@@ -268,7 +268,7 @@ void top_screen_show(struct top_screen *screen, const struct top_page *page)
     for (int i = 0; i < page->height; i++) {
         move(i, 0);
         for (size_t k = 0; k < page->lines[i].count; k++) {
-            attrset((attr_t)screen->looks[page->lines[i].cells[k].attr]);
+            attrset((int)screen->looks[page->lines[i].cells[k].attr]);
             addstr(page->lines[i].cells[k].text);
         }
     }

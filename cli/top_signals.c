@@ -47,7 +47,7 @@ static void on_readable(void *arg)
             signals->fn(signals->arg, numbers[i]);
 }
 
-static void catch(struct top_signals *signals)
+static void catch (struct top_signals *signals)
 {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigset_t set;
@@ -70,7 +70,7 @@ struct top_signals *top_signals_start(struct loop *loop, void (*fn)(void *arg, i
     if (pipe2(pipe_ends, O_CLOEXEC | O_NONBLOCK) != 0)
         abort(); /* no descriptors are left, of the few that there are */
     signals->watch = watch_start(loop, pipe_ends[0], on_readable, signals);
-    catch(signals);
+    catch (signals);
     return signals;
 }
 
