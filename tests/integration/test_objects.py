@@ -1,4 +1,4 @@
-"""Ray's objects in what a debugger shows: each value of a program whose references are known, on a real two-node Ray."""
+"""Ray's objects in what a debugger shows: each value of a program with known references, on a real two-node Ray."""
 
 import re
 import statistics
