@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* One object_client_locations(): an owner is asked in parts, a few at once, so that none of its
- * answers keeps it busy for long. Ray <= 2.33 takes one object at a time. */
+ * answers keeps it busy for long. Ray <= 2.10 takes one object at a time. */
 struct batch {
     struct rpc_channel *channel;
     char worker_id[ID_TEXT(ID_UNIQUE_BYTES)];

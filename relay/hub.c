@@ -122,6 +122,7 @@ struct hub *hub_create(const struct hub_options *options, const struct hub_ops *
     hub->shared = options->shared;
     hub->sets = breakpoints_create();
     hub->keeper = options->keeper;
+    hub->cluster = options->cluster;
     hub->touched_us = loop_now_us();
     return hub;
 }
@@ -145,6 +146,7 @@ void hub_destroy(struct hub **hub)
         hub_empty_place(it->members);
         it->members = next;
     }
+    objects_destroy(&it->objects);
     timer_cancel(&it->locate);
     timer_cancel(&it->unsent);
     if (it->over)
@@ -272,6 +274,7 @@ void hub_configure(struct member *member)
         target_run(hub->target, member->filters_set);
     else
         hub_replay(hub, member);
+    hub_ask_objects(hub);
     hub_save(hub);
 }
 
@@ -327,6 +330,7 @@ static bool note_resume(struct hub *hub, const struct member *member, const char
     if (envelope->arguments.len && scan_find(json, envelope->arguments, "threadId", &at))
         scan_integer(json, at, &thread);
     stops_resume(&hub->stops, thread, all);
+    hub_renew_objects(hub);
     if (hub->shared) {
         hub_tell_continued(hub, member, thread, all);
         hub_note_place(hub);

@@ -1,5 +1,6 @@
 /* A hub's inside, for the files that make it up: hub.c (life and members), hub_debuggee.c (what
- * comes from the target), hub_save.c (the keeper's snapshot), hub_steer.c (what the relay does). */
+ * comes from the target), hub_save.c (the keeper's snapshot), hub_steer.c (what the relay does),
+ * hub_objects.c (Ray's objects). */
 #ifndef RAYDBG_RELAY_HUB_STATE_H
 #define RAYDBG_RELAY_HUB_STATE_H
 
@@ -34,6 +35,8 @@ struct hub {
     struct stops stops;
     struct breakpoints *sets;
     struct timer *locate;
+    struct cluster *cluster; /* or NULL */
+    struct objects *objects; /* made when they are first wanted */
     char reason[64];
     int64_t held_since_ms;
     int64_t touched_us;
@@ -79,6 +82,12 @@ bool hub_is_step(const char *command);
 void hub_tell_continued(struct hub *hub, const struct member *but, int64_t thread, bool all);
 /* What lists show of where it stands, after its threads stopped or went on. */
 void hub_note_place(struct hub *hub);
+
+/* hub_objects.c */
+/* A client is there: asks, unless it is asked. */
+void hub_ask_objects(struct hub *hub);
+/* A thread has stopped, or has gone on. */
+void hub_renew_objects(struct hub *hub);
 
 /* hub_save.c */
 /* Puts the connection, and what is known, where a crash of this process does not reach. A debuggee

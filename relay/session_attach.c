@@ -35,7 +35,10 @@ void session_on_initialize(struct session *session, const char *json,
 static struct hub *open_own(struct session *session, const struct target_options *target)
 {
     static const struct hub_ops nobody;
-    struct hub_options options = {.target = *target, .pause = &session->pause, .hold = HUB_NEVER};
+    struct hub_options options = {.target = *target,
+                                  .pause = &session->pause,
+                                  .hold = HUB_NEVER,
+                                  .cluster = finder_cluster(session->finder)};
     options.target.loop = session->options.loop;
     options.target.host = session->pause.host;
     options.target.port = session->pause.port;
@@ -151,6 +154,7 @@ void session_on_attach(struct session *session, const char *json, const struct e
         session_fail_attach(session, &err);
         return;
     }
+    hub_destroy(&session->own); /* of an attach that failed: it knows the cluster of then */
     finder_find(session->finder, &session->attach, on_found, session);
 }
 
