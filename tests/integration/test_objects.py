@@ -236,10 +236,23 @@ class TestHeld:
             assert word in store, store
 
     def test_the_sum_agrees_with_what_the_worker_says(self, held):
-        body = held.client.ok("raydbg/objects", {"frameId": held.frame})
-        total = sum(ref["size"] for ref in held.stats["refs"] if ref["size"] > 0)
-        assert {ref["id"]: ref["size"] for ref in body["objects"]} == {r["id"]: r["size"] for r in held.stats["refs"]}
-        assert body["bytes"] == total
+        def key(size):
+            return size if size and size > 0 else None
+        body = held.client.ok("raydbg/objects", {"count": 1000})
+        refs = held.stats["refs"]
+        assert {ref["objectId"]: key(ref["size"]) for ref in body["references"]} == \
+            {ref["id"]: key(ref["size"]) for ref in refs}
+        assert body["state"] == "known" and body["total"] == len(refs)
+        assert body["bytes"] == sum(ref["size"] for ref in refs if ref["size"] > 0)
+        assert body["unknownSizes"] == sum(ref["size"] < 0 for ref in refs)
+        store = worker_stats(held.cluster, held.known.pid)["store"]
+        assert (body["store"]["used"], body["store"]["capacity"]) == (store["used"], store["available"])
+        assert str(body["worker"]["pid"]) == held.known.pid
+        by_id = {ref["objectId"]: ref for ref in body["references"]}
+        assert "big" in by_id[held.known.big]["variables"] and by_id[held.known.closed]["variables"] is None
+        page = held.client.ok("raydbg/objects", {"start": 2, "count": 3})
+        assert page["references"] and [r["objectId"] for r in page["references"]] == \
+            [r["objectId"] for r in body["references"]][2:5]
 
     def test_all_workers(self, held):
         body = held.client.ok("raydbg/clusterObjects", {"groupBy": "node", "sortBy": "size"})
@@ -266,7 +279,8 @@ def raw(client, command, arguments):
 def raw_answers(client, frame):
     """What a client is told of `hold`: its variables, what is below some of them, and evaluations."""
     scope = client.ok("scopes", {"frameId": frame})["scopes"][0]["variablesReference"]
-    answers = {"locals": raw(client, "variables", {"variablesReference": scope})}
+    answers = {"scopes": raw(client, "scopes", {"frameId": frame}),
+               "locals": raw(client, "variables", {"variablesReference": scope})}
     for name, variable in client.children(scope).items():
         if name in ("refs", "by_name", "big", "actor", "array"):
             answers[name] = raw(client, "variables", {"variablesReference": variable["variablesReference"]})
@@ -278,7 +292,7 @@ def raw_answers(client, frame):
 def test_off_is_debugpys_bytes(objects_cluster):
     start(objects_cluster, "hold")
     with objects_cluster.raydbg_dap() as client:
-        frame = attach(client, "hold", objectStore={"annotate": "off"})
+        frame = attach(client, "hold", objectStore={"annotate": "off", "scope": False})
         ours = raw_answers(client, frame)
         client.disconnect()
     [worker] = objects_cluster.wait_paused()  # at the second breakpoint, of the same locals
@@ -395,7 +409,7 @@ def test_late_facts_invalidate_what_was_shown(objects_cluster):
 def test_units_and_fields(objects_cluster):
     known = start(objects_cluster, "hold")
     with objects_cluster.raydbg_dap() as client:
-        frame = attach(client, "hold", objectStore={"units": "KB", "fields": ["size"]})
+        frame = attach(client, "hold", objectStore={"unit": "KB", "fields": ["size"]})
         value = annotated(client, frame)["big"]["value"]
         assert re.fullmatch(rf"[\d.,]+ [kK]B · {re.escape(ref_text(known.big))}", value)
         client.disconnect()
