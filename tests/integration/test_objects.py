@@ -43,7 +43,7 @@ def described(client, variable):
         children = rows_of(client, variable["variablesReference"])[:len(PROPERTIES)]
         assert [child["name"] for child in children] == PROPERTIES
         rows.update({child["name"]: child["value"] for child in children})
-        return not any("not yet" in value or "asking" in value for value in rows.values())
+        return not re.search("has not answered yet|being asked|not asked", " ".join(rows.values()))
     wait_for(settled, 15, lambda: f"{variable['name']}: {rows}")
     return rows
 
