@@ -88,10 +88,11 @@ struct ray_node_objects {
 /* Where an object is, by its owner (GetObjectLocationsOwner). */
 struct ray_object_location {
     struct object_id id;
-    bool known;                                 /* false: the process asked has no such reference */
-    bool pending;                               /* it is being made (again) */
-    bool did_spill;                             /* it was spilled at some time */
-    int64_t size;                               /* -1: unknown */
+    bool known;     /* false: the process asked has no such reference */
+    bool pending;   /* it is being made (again) */
+    bool did_spill; /* it was spilled at some time */
+    bool lost;      /* an error stands in for it at `node_ids`; Ray > 2.52 does not tell: false */
+    int64_t size;   /* -1: unknown */
     char (*node_ids)[ID_TEXT(ID_UNIQUE_BYTES)]; /* with a copy in their store */
     size_t node_count;
     char *spilled_url; /* "" if it is not spilled */
