@@ -162,9 +162,9 @@ static void edit_insert(struct work *work, size_t at, const char *text)
 static void edit_prefix(struct work *work, struct span value)
 {
     size_t start = work->words.len;
-    const char *at = work->prefix.data, *end = at + work->prefix.len;
     if (!work->prefix.len)
         return;
+    const char *at = work->prefix.data, *end = at + work->prefix.len;
     while (at < end) {
         size_t run = 0;
         while (at + run < end && at[run] != '"' && at[run] != '\\')
