@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "proto/object_client.h"
 #include "relay/directory.h"
+#include "relay/object_origin.h"
 #include "relay/object_owners.h"
 #include "relay/object_properties.h"
 #include "relay/object_table.h"
@@ -15,7 +16,7 @@
 
 /* How long the worker may take to answer, in all; how old its node's counters may become before a
  * new stop asks for them again: every process of the node has a part in that answer. */
-enum { PATIENCE_MS = 2000, STORE_MS = 1000 };
+enum { PATIENCE_MS = 2000, STORE_MS = 1000, LATER_MS = 100 };
 /* Different causes of failure that are told in the log. */
 enum { CAUSES = 8 };
 
@@ -27,6 +28,7 @@ struct listener {
 
 struct objects {
     struct loop *loop;
+    struct cluster *cluster;
     struct source *source;
     struct object_client *client; /* NULL: the cluster has none of this */
     struct directory *directory;
@@ -50,7 +52,8 @@ struct objects {
     struct timer *store_due;
     struct timer *patience;
     struct timer *soon; /* looks what can be done, and tells */
-    bool news;          /* to be told */
+    struct timer *later;
+    bool news, urgent; /* to be told; now */
     struct listener *listeners;
     bool telling;
     char *causes[CAUSES];
@@ -93,7 +96,8 @@ void objects_unlisten(struct objects *objects, const void *arg)
 
 static void tell(struct objects *objects)
 {
-    objects->news = false;
+    objects->news = objects->urgent = false;
+    timer_cancel(&objects->later);
     objects->telling = true;
     for (struct listener *at = objects->listeners; at; at = at->next)
         if (at->fn)
@@ -102,13 +106,26 @@ static void tell(struct objects *objects)
     drop_silenced(objects);
 }
 
+static void on_later(void *arg)
+{
+    struct objects *objects = arg;
+    objects->later = NULL;
+    if (objects->news)
+        tell(objects);
+}
+
+/* What is found of one object after the other is told when it is all found, or every LATER_MS. */
 static void on_soon(void *arg)
 {
     struct objects *objects = arg;
     objects->soon = NULL;
     look(objects);
-    if (objects->news)
+    if (!objects->news)
+        return;
+    if (objects->urgent || objects_settled(objects))
         tell(objects);
+    else if (!objects->later)
+        objects->later = timer_start(objects->loop, LATER_MS, on_later, objects);
 }
 
 /* Answers that come together are looked at together. */
@@ -142,6 +159,7 @@ static void fail(struct objects *objects, const char *why)
 {
     timer_cancel(&objects->patience);
     objects->state = OBJECTS_FAILED;
+    objects->urgent = true;
     text_copy(objects->problem, sizeof objects->problem, why);
     log_once(objects, why);
     owners_give_up(objects->owners, why);
@@ -176,6 +194,7 @@ static void keep_refs(struct objects *objects, struct ray_worker_objects *worker
         object_table_set(&objects->refs, &worker->refs[i].id, &worker->refs[i]);
     timer_cancel(&objects->patience);
     objects->state = OBJECTS_KNOWN;
+    objects->urgent = true;
     objects->problem[0] = '\0';
 }
 
@@ -222,10 +241,25 @@ static bool find_worker(struct objects *objects)
     return true;
 }
 
+/* The tasks that run in the worker have put what it owns. */
+static void hint_tasks(struct objects *objects)
+{
+    const struct pause_list *pauses = cluster_pauses(objects->cluster);
+    for (size_t i = 0; i < pauses->count; i++) {
+        const struct pause *pause = &pauses->items[i];
+        if (!text_equal(pause->worker_id, objects->worker_id))
+            continue;
+        directory_hint(objects->directory, pause->task_id);
+        for (size_t k = 0; k < pause->candidate_count; k++)
+            directory_hint(objects->directory, pause->candidates[k]);
+    }
+}
+
 static void call_worker(struct objects *objects)
 {
     if (objects->calling || !find_worker(objects))
         return;
+    hint_tasks(objects);
     objects->calling = true;
     objects->called = objects->generation;
     object_client_worker(objects->client, objects->address, objects->worker_id, on_worker, objects);
@@ -315,7 +349,7 @@ void objects_forget(struct objects *objects)
     objects->generation++;
     objects->state = OBJECTS_NONE;
     objects->problem[0] = '\0';
-    objects->again = objects->store_known = objects->news = false;
+    objects->again = objects->store_known = objects->news = objects->urgent = false;
     timer_cancel(&objects->patience);
     timer_cancel(&objects->store_due);
     drop_refs(objects);
@@ -341,6 +375,7 @@ struct objects *objects_create(struct loop *loop, struct cluster *cluster, const
 {
     struct objects *objects = mem_alloc(sizeof *objects);
     objects->loop = loop;
+    objects->cluster = cluster;
     objects->source = cluster_source(cluster);
     objects->client = source_quick_objects(objects->source);
     text_copy(objects->worker_id, sizeof objects->worker_id, worker_id);
@@ -361,6 +396,7 @@ void objects_destroy(struct objects **objects)
     timer_cancel(&it->patience);
     timer_cancel(&it->store_due);
     timer_cancel(&it->soon);
+    timer_cancel(&it->later);
     drop_refs(it);
     owners_destroy(&it->owners);
     directory_destroy(&it->directory);
@@ -482,9 +518,14 @@ static void add_finding(const struct objects *objects, const struct finding *fin
 }
 
 static void add_creator(const struct objects *objects, const struct finding *finding,
-                        const char *task_id, struct object_facts *out)
+                        struct object_facts *out)
 {
-    out->task = directory_known_task(objects->directory, task_id);
+    struct object_origin origin;
+    object_origin_read(&out->id, &origin);
+    const char *hinted = directory_hinted(objects->directory, origin.task_id);
+    out->task = directory_known_task(objects->directory, hinted ? hinted : origin.task_id);
+    if (origin.kind == ORIGIN_ACTOR)
+        out->actor = directory_known_actor(objects->directory, origin.actor_id);
     if (!finding)
         out->task_why = "it was not asked for";
     else if (!finding->traced)
@@ -493,13 +534,11 @@ static void add_creator(const struct objects *objects, const struct finding *fin
         out->task_why = "Ray has no event of the task that made it";
 }
 
-/* All that is known of an object; `job` and what it is called with must outlive `out`. */
+/* All that is known of an object. */
 static void collect(const struct objects *objects, const struct object_id *id,
-                    char job[ID_TEXT(ID_JOB_BYTES)], struct object_facts *out)
+                    struct object_facts *out)
 {
-    char task_id[ID_TEXT(ID_TASK_BYTES)];
     const struct finding *finding = owners_find(objects->owners, id);
-    object_id_task(id, task_id);
     *out = (struct object_facts){
         .id = *id,
         .ref = objects_ref(objects, id),
@@ -508,9 +547,7 @@ static void collect(const struct objects *objects, const struct object_id *id,
         .arg = (void *)(uintptr_t)objects,
     };
     add_finding(objects, finding, out);
-    add_creator(objects, finding, task_id, out);
-    if (directory_is_driver_task(task_id, job))
-        out->driver_job = job;
+    add_creator(objects, finding, out);
     out->mine = out->ref && out->ref->status != RAY_TASK_NIL;
     if (out->mine && out->owner == OBJECT_OWNER_UNKNOWN) {
         out->owner = OBJECT_OWNER_ALIVE;
@@ -524,11 +561,10 @@ bool objects_note(const struct objects *objects, const struct object_id *id,
                   struct object_note *out)
 {
     struct object_facts facts;
-    char job[ID_TEXT(ID_JOB_BYTES)];
     *out = (struct object_note){.size = -1};
     if (!objects->known)
         return false;
-    collect(objects, id, job, &facts);
+    collect(objects, id, &facts);
     return object_facts_note(&facts, out);
 }
 
@@ -537,8 +573,7 @@ void objects_describe(const struct objects *objects, const struct object_id *id,
                       struct object_property out[OBJECT_PROPERTIES])
 {
     struct object_facts facts;
-    char job[ID_TEXT(ID_JOB_BYTES)];
-    collect(objects, id, job, &facts);
+    collect(objects, id, &facts);
     object_facts_describe(&facts, options, out);
 }
 
