@@ -37,12 +37,15 @@ struct object_process {
     char *actor_name;
 };
 
-/* One reference: a row of `ray memory`. */
+/* One reference: a row of `ray memory`. What a process only keeps for others' sake (it owns the
+ * object and has no reference of its own left) is no row, as it is none there. */
 struct object_row {
     const struct ray_object_ref *ref;
     uint32_t process; /* index into processes: who holds it */
     int32_t owner;    /* the same of who owns the object; -1: its owner is not among them */
     enum object_reference reference;
+    int64_t size; /* the object's, by whoever knows it: its owner does where a borrower, and so
+                     `ray memory`, says ref->size -1; -1: nobody does */
 };
 
 /* Owns everything in it. */
@@ -60,6 +63,8 @@ struct object_sweep {
     size_t location_count;
     struct ray_task *tasks;
     size_t task_count;
+    char **call_sites; /* of a sweep that was read from JSON: what its refs' call_site points to */
+    size_t call_site_count;
 };
 
 /* Asks all. `fn` runs once, never from within; the sweep is the callee's to free. A cluster that
