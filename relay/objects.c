@@ -48,6 +48,7 @@ struct objects {
     const struct ray_object_ref **sorted;
     struct ray_store_stats store;
     bool store_known, store_calling;
+    bool store_stale; /* it is of an earlier stop */
     int64_t store_us; /* when it was last asked for */
     struct timer *store_due;
     struct timer *patience;
@@ -270,7 +271,7 @@ static void call_worker(struct objects *objects)
 static void on_store(void *arg, const struct err *err, struct ray_node_objects *node)
 {
     struct objects *objects = arg;
-    objects->store_calling = false;
+    objects->store_calling = objects->store_stale = false;
     objects->store_known = !err;
     if (err) {
         log_once(objects, err->what);
@@ -288,12 +289,13 @@ static void on_store_due(void *arg)
     look(objects);
 }
 
-/* Asks, once a stop, and not more often than once in STORE_MS. */
+/* Asks, once a stop, and not more often than once in STORE_MS: so long the last answer will do. */
 static void call_store(struct objects *objects)
 {
     const struct ray_node *node;
     int64_t age_ms = (loop_now_us() - objects->store_us) / 1000;
-    if (objects->store_calling || objects->store_due || objects->store_known ||
+    bool fresh = objects->store_us && !objects->store_stale;
+    if (objects->store_calling || objects->store_due || fresh ||
         directory_node(objects->directory, objects->node_id, &node) != DIRECTORY_YES ||
         text_empty(node->ip) || !node->manager_port)
         return;
@@ -302,6 +304,7 @@ static void call_store(struct objects *objects)
         return;
     }
     objects->store_calling = true;
+    objects->store_known = false;
     objects->store_us = loop_now_us();
     char *address = mem_format(strchr(node->ip, ':') ? "[%s]:%u" : "%s:%u", node->ip,
                                (unsigned)node->manager_port);
@@ -349,7 +352,8 @@ void objects_forget(struct objects *objects)
     objects->generation++;
     objects->state = OBJECTS_NONE;
     objects->problem[0] = '\0';
-    objects->again = objects->store_known = objects->news = objects->urgent = false;
+    objects->again = objects->news = objects->urgent = false;
+    objects->store_stale = true;
     timer_cancel(&objects->patience);
     timer_cancel(&objects->store_due);
     drop_refs(objects);
@@ -465,7 +469,7 @@ const struct ray_object_ref *objects_ref(const struct objects *objects, const st
 
 const struct ray_store_stats *objects_store(const struct objects *objects)
 {
-    return objects->store_known ? &objects->store : NULL;
+    return objects->store_known && objects->state != OBJECTS_NONE ? &objects->store : NULL;
 }
 
 const char *objects_node_name(const struct objects *objects, const char *node_id)
