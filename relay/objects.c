@@ -501,23 +501,30 @@ static const char *why_no_ref(const struct objects *objects)
     return "the worker has not answered yet";
 }
 
+/* Why what is looked for is not known; `end` is why it never will be. */
+static const char *why_unknown(const struct objects *objects, const struct finding *finding,
+                               bool done, const char *end)
+{
+    if (objects->state == OBJECTS_NONE || objects->state == OBJECTS_FAILED)
+        return why_no_ref(objects);
+    if (!finding)
+        return "it was not asked for";
+    return done ? end : "it is being asked for";
+}
+
 static void add_finding(const struct objects *objects, const struct finding *finding,
                         struct object_facts *out)
 {
-    static const char pending[] = "it is being asked for";
-    if (finding && (finding->owner != OBJECT_OWNER_UNKNOWN || finding->done)) {
+    bool done = finding && finding->done;
+    if (done) {
         out->owner = finding->owner;
         out->owner_pid = finding->owner_pid;
         out->owner_node = objects_node_name(objects, finding->owner_node);
         out->owner_is_driver = finding->owner_is_driver;
     }
-    out->owner_why = !finding        ? "it was not asked for"
-                     : finding->done ? finding->owner_why
-                                     : pending;
-    out->location_why = !finding        ? "it was not asked for"
-                        : finding->done ? finding->location_why
-                                        : pending;
-    if (finding && finding->location.known)
+    out->owner_why = why_unknown(objects, finding, done, done ? finding->owner_why : "");
+    out->location_why = why_unknown(objects, finding, done, done ? finding->location_why : "");
+    if (done && finding->location.known)
         out->location = &finding->location;
 }
 
@@ -530,12 +537,8 @@ static void add_creator(const struct objects *objects, const struct finding *fin
     out->task = directory_known_task(objects->directory, hinted ? hinted : origin.task_id);
     if (origin.kind == ORIGIN_ACTOR)
         out->actor = directory_known_actor(objects->directory, origin.actor_id);
-    if (!finding)
-        out->task_why = "it was not asked for";
-    else if (!finding->traced)
-        out->task_why = "it is being asked for";
-    else
-        out->task_why = "Ray has no event of the task that made it";
+    out->task_why = why_unknown(objects, finding, finding && finding->traced,
+                                "Ray has no event of the task that made it");
 }
 
 /* All that is known of an object. */
