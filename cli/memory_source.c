@@ -1,7 +1,7 @@
 #include "cli/memory_source.h"
 
 #include "base/mem.h"
-#include "relay/object_query.h"
+#include "relay/object_json.h"
 
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@ struct detail {
     struct object_sweep *sweep;
     const struct object_row *const *rows;
     size_t count;
-    bool locations;
+    enum memory_detail what;
 };
 
 struct memory_source {
@@ -23,6 +23,7 @@ struct memory_source {
     struct http_get *get;
     struct timer *timer;
     struct detail detail;
+    struct origin *origin; /* NULL: not wanted yet */
     object_sweep_fn fn;
     void *arg;
 };
@@ -50,6 +51,7 @@ void memory_source_destroy(struct memory_source **source)
     if (!it)
         return;
     *source = NULL;
+    origin_destroy(&it->origin);
     if (it->cluster)
         object_sweep_cancel(it->cluster, it);
     http_cancel(&it->get);
@@ -66,6 +68,14 @@ const char *memory_source_name(const struct memory_source *source)
 const char *memory_source_relay(const struct memory_source *source)
 {
     return source->relay_name;
+}
+
+struct origin *memory_source_origin(struct memory_source *source)
+{
+    if (!source->origin)
+        source->origin = source->cluster ? origin_of_cluster(source->cluster)
+                                         : origin_of_relay(source->loop, source->relay);
+    return source->origin;
 }
 
 /* --- a sweep --- */
@@ -119,7 +129,7 @@ static void on_named(void *arg, const struct err *err, struct object_sweep *swee
     struct memory_source *source = arg;
     const struct detail *detail = &source->detail;
     (void)err;
-    if (detail->locations)
+    if (detail->what != MEMORY_NAMES)
         object_sweep_locate(source->cluster, sweep, detail->rows, detail->count, on_detailed,
                             source);
     else
@@ -127,13 +137,15 @@ static void on_named(void *arg, const struct err *err, struct object_sweep *swee
 }
 
 void memory_source_detail(struct memory_source *source, struct object_sweep *sweep,
-                          const struct object_row *const *rows, size_t count, bool locations,
-                          object_sweep_fn fn, void *arg)
+                          const struct object_row *const *rows, size_t count,
+                          enum memory_detail what, object_sweep_fn fn, void *arg)
 {
     source->fn = fn;
     source->arg = arg;
-    source->detail = (struct detail){sweep, rows, count, locations};
-    if (source->cluster && count)
+    source->detail = (struct detail){sweep, rows, count, what};
+    if (source->cluster && count && what == MEMORY_LOCATIONS)
+        object_sweep_locate(source->cluster, sweep, rows, count, on_detailed, source);
+    else if (source->cluster && count)
         object_sweep_name_tasks(source->cluster, sweep, rows, count, on_named, source);
     else /* what a relay knows is in its sweep */
         source->timer = timer_start(source->loop, 0, detailed, source);
