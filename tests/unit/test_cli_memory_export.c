@@ -8,6 +8,25 @@
 #include <cjson/cJSON.h>
 #include <time.h>
 
+/* Their indices, the largest first. */
+static void check_rows_of_group(const cJSON *root, const cJSON *group)
+{
+    const cJSON *all = cJSON_GetObjectItem(root, "rows"),
+                *rows = cJSON_GetObjectItem(group, "rows");
+    double last = 1e18, sum = 0;
+    for (const cJSON *at = rows->child; at; at = at->next) {
+        const cJSON *row = cJSON_GetArrayItem(all, at->valueint);
+        assert_non_null(row);
+        const cJSON *size = cJSON_GetObjectItem(row, "size");
+        double bytes = cJSON_IsNumber(size) && size->valuedouble > 0 ? size->valuedouble : 0;
+        assert_true(bytes <= last);
+        last = bytes;
+        sum += bytes;
+    }
+    assert_int_equal(cJSON_GetArraySize(rows), 4);
+    assert_true(sum == 6 * MEGA);
+}
+
 static void json_reads_back_and_has_groups(void **state)
 {
     (void)state;
@@ -25,6 +44,7 @@ static void json_reads_back_and_has_groups(void **state)
                         "10.0.0.1 (node-1)");
     assert_int_equal(cJSON_GetObjectItem(groups->child, "bytes")->valuedouble, 6 * MEGA);
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(root, "rows")), 4);
+    check_rows_of_group(root, groups->child);
     cJSON_Delete(root);
     struct object_sweep *read = object_sweep_read(out.data, out.len, &err);
     if (!read)
