@@ -79,8 +79,7 @@ static void join(struct memory_diff *diff)
     const struct object_report *before = diff->reports[0], *after = diff->reports[1];
     const struct object_group **old = by_key(before), **new = by_key(after);
     size_t i = 0, k = 0;
-    diff->changes =
-        mem_array(before->group_count + after->group_count + 1, sizeof *diff->changes);
+    diff->changes = mem_array(before->group_count + after->group_count + 1, sizeof *diff->changes);
     while (i < before->group_count || k < after->group_count) {
         int order = i == before->group_count  ? 1
                     : k == after->group_count ? -1
@@ -98,11 +97,11 @@ static void join(struct memory_diff *diff)
 void memory_diff_make(struct memory_diff *out, const struct object_query *query,
                       const struct object_sweep *before, const struct object_sweep *after)
 {
-    *out = (struct memory_diff){.from_ms = before->taken_ms,
-                                .to_ms = after->taken_ms,
-                                .group_by = query->group_by,
-                                .reports = {object_query_run(query, before),
-                                            object_query_run(query, after)}};
+    *out = (struct memory_diff){
+        .from_ms = before->taken_ms,
+        .to_ms = after->taken_ms,
+        .group_by = query->group_by,
+        .reports = {object_query_run(query, before), object_query_run(query, after)}};
     out->before = (struct memory_counts){out->reports[0]->bytes, out->reports[0]->objects,
                                          out->reports[0]->rows};
     out->after = (struct memory_counts){out->reports[1]->bytes, out->reports[1]->objects,
@@ -188,8 +187,8 @@ void memory_diff_print(const struct memory_diff *diff, const struct memory_style
         {"REFS", true, false},   {"NOW", true, false},        {"CALL SITE", false, true},
     };
     static const char *const titles[OBJECT_BY_COUNT] = {
-        [OBJECT_BY_NOTHING] = "ALL", [OBJECT_BY_NODE] = "NODE",   [OBJECT_BY_CALL_SITE] = "CALL SITE",
-        [OBJECT_BY_OWNER] = "OWNER", [OBJECT_BY_TASK] = "TASK",   [OBJECT_BY_ACTOR] = "ACTOR",
+        [OBJECT_BY_NOTHING] = "ALL", [OBJECT_BY_NODE] = "NODE", [OBJECT_BY_CALL_SITE] = "CALL SITE",
+        [OBJECT_BY_OWNER] = "OWNER", [OBJECT_BY_TASK] = "TASK", [OBJECT_BY_ACTOR] = "ACTOR",
         [OBJECT_BY_JOB] = "JOB",
     };
     size_t shown = diff->count < limit ? diff->count : limit;

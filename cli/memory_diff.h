@@ -19,7 +19,7 @@ struct memory_diff {
     enum object_group_by group_by;
     struct memory_change *changes; /* those that changed; most growth first */
     size_t count;
-    size_t same; /* groups that did not change */
+    size_t same;                        /* groups that did not change */
     struct memory_counts before, after; /* of everything */
     struct object_report *reports[2];
 };

@@ -243,8 +243,8 @@ void memory_stats_csv(const struct object_sweep *sweep, struct buf *out)
         }
         buf_printf(out,
                    ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64
-                   ",%" PRId64 ",%" PRId64 ",%.3f,%" PRId64 ",%" PRId64 ",%.3f,%" PRId64
-                   ",%" PRId64 ",%s\n",
+                   ",%" PRId64 ",%" PRId64 ",%.3f,%" PRId64 ",%" PRId64 ",%.3f,%" PRId64 ",%" PRId64
+                   ",%s\n",
                    it->used, it->available, it->primary_copies_bytes, it->fallback, it->objects,
                    it->primary_copies, it->spilled_bytes, it->spilled_objects, it->spill_seconds,
                    it->restored_bytes, it->restored_objects, it->restore_seconds,

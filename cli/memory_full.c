@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/memory_site.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +13,8 @@ bool memory_is_full(const struct object_node *node)
 {
     const struct ray_store_stats *store = &node->store;
     return node->asked && (store->pulls_queued || store->fallback > 0 ||
-                           (store->available > 0 && (double)store->used * 100 >=
-                                                        (double)store->available * FULL_PERCENT));
+                           (store->available > 0 &&
+                            (double)store->used * 100 >= (double)store->available * FULL_PERCENT));
 }
 
 /* --- where --- */
@@ -32,6 +33,8 @@ static void place_object(struct memory_places *places, const struct object_sweep
     const struct ray_object_location *at = object_sweep_location(sweep, &row->ref->id);
     int64_t size = row->size > 0 ? row->size : 0;
     if (row->reference == OBJECT_ACTOR_HANDLE)
+        return;
+    if ((!at || !at->known) && memory_may_be_inlined(row))
         return;
     if (!at || !at->known) {
         places->unlocated += size;
@@ -127,8 +130,6 @@ void memory_full_clear(struct memory_full *full)
 
 /* --- until when --- */
 
-static const char argument[] = "(deserialize task arg)";
-
 /* A task that has got one of the line's objects as an argument and still refers to it; NULL if none
  * of the first ones tells. */
 static const struct object_row *find_user(const struct memory_full *full,
@@ -139,13 +140,8 @@ static const struct object_row *find_user(const struct memory_full *full,
     for (size_t at = line->first; at != SIZE_MAX && left > 0; at = full->lines.next[at], left--) {
         size_t count, first = object_sweep_rows_of(sweep, &sweep->rows[at].ref->id, &count);
         for (size_t i = first; i < first + count; i++) {
-            const char *site = sweep->rows[i].ref->call_site;
-            if (!text_starts(site, argument))
-                continue;
-            for (site += sizeof argument - 1; *site == ' ' || *site == '|'; site++)
-                continue;
-            *name = site;
-            return &sweep->rows[i];
+            if (memory_site_of_argument(sweep->rows[i].ref->call_site, name))
+                return &sweep->rows[i];
         }
     }
     return NULL;
@@ -190,9 +186,9 @@ void memory_release(const struct memory_full *full, const struct memory_line *li
         break;
     case OBJECT_PINNED_IN_MEMORY:
         buf_printf(out,
-                   "when what was read from %s in %s (an array is a view of the store) goes, and "
-                   "the variable%s",
-                   several ? "them" : "it", name.data, several ? "s" : "");
+                   "when what was read from %s in %s (an array is a view of the store) and any "
+                   "variable there go",
+                   several ? "them" : "it", name.data);
         break;
     case OBJECT_USED_BY_PENDING:
         buf_printf(out, "when the tasks end that %s has passed %s to", name.data,

@@ -89,8 +89,7 @@ static void print_holders(const struct memory_full *full, const struct memory_li
     for (size_t i = 0; i < line->holder_count && i < SHOWN; i++) {
         const struct memory_holder *holder = &line->holders[i];
         struct buf text = {0};
-        buf_printf(&text, "      %zu %s: ", holder->refs,
-                   object_reference_name(holder->reference));
+        buf_printf(&text, "      %zu %s: ", holder->refs, object_reference_name(holder->reference));
         memory_release(full, line, holder, &text);
         add_clean(out, &text);
         buf_add_string(out, "\n");
@@ -314,9 +313,8 @@ void memory_full_json(const struct memory_full *full, struct buf *out)
     }
     buf_add_string(out, "\n],\n\"processes\": [");
     for (size_t i = 0; i < full->process_count; i++) {
-        buf_printf(out,
-                   "%s{\"bytes\": %" PRId64 ", \"references\": %zu, \"process\": ", i ? ",\n" : "\n",
-                   full->processes[i].bytes, full->processes[i].refs);
+        buf_printf(out, "%s{\"bytes\": %" PRId64 ", \"references\": %zu, \"process\": ",
+                   i ? ",\n" : "\n", full->processes[i].bytes, full->processes[i].refs);
         json_process(sweep, (int32_t)full->processes[i].process, out);
         buf_add_string(out, "}");
     }

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/memory_site.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,12 +46,21 @@ enum memory_hold memory_hold_of(const struct object_sweep *sweep, const struct o
                     : MEMORY_BY_NOBODY;
 }
 
+bool memory_may_be_inlined(const struct object_row *row)
+{
+    enum { FIRST_PUT = 100000001 };
+    const uint8_t *index = row->ref->id.bytes + ID_TASK_BYTES;
+    uint32_t number = (uint32_t)index[0] | (uint32_t)index[1] << 8 | (uint32_t)index[2] << 16 |
+                      (uint32_t)index[3] << 24;
+    return number < FIRST_PUT && row->size < MEMORY_INLINE_BYTES;
+}
+
 /* The owner knows where it made it; a borrower only where it got it. */
 static const char *call_site_of(const struct object_row *rows, size_t count)
 {
     const char *site = "";
     for (size_t i = 0; i < count; i++) {
-        if (text_empty(rows[i].ref->call_site))
+        if (!memory_site_known(rows[i].ref->call_site))
             continue;
         if ((int64_t)rows[i].process == rows[i].owner)
             return rows[i].ref->call_site;
@@ -63,7 +73,7 @@ static const char *call_site_of(const struct object_row *rows, size_t count)
 bool memory_has_call_sites(const struct object_sweep *sweep)
 {
     for (size_t i = 0; i < sweep->row_count; i++)
-        if (!text_empty(sweep->rows[i].ref->call_site))
+        if (memory_site_known(sweep->rows[i].ref->call_site))
             return true;
     return false;
 }
@@ -116,9 +126,8 @@ static size_t find_line(struct index *index, int32_t owner, const char *site, co
         index_grow(index);
     size_t at = slot_of(index, owner, site, task);
     if (!index->slots[at]) {
-        index->lines->lines[index->lines->count] =
-            (struct memory_line){
-                .owner = owner, .call_site = site, .task_name = task, .first = SIZE_MAX};
+        index->lines->lines[index->lines->count] = (struct memory_line){
+            .owner = owner, .call_site = site, .task_name = task, .first = SIZE_MAX};
         index->slots[at] = ++index->lines->count;
     }
     return index->slots[at] - 1;
@@ -239,8 +248,8 @@ static void add_object(struct index *index, const struct object_sweep *sweep,
         if (!wanted[i])
             continue;
         line->refs++;
-        holds[(*hold_count)++] = (struct hold){
-            at, {rows[i].process, rows[i].reference, 1, size > 0 ? size : 0}};
+        holds[(*hold_count)++] =
+            (struct hold){at, {rows[i].process, rows[i].reference, 1, size > 0 ? size : 0}};
     }
 }
 
@@ -255,9 +264,9 @@ void memory_lines_make(struct memory_lines *out, const struct object_sweep *swee
     *out = (struct memory_lines){.next = mem_array(sweep->row_count + 1, sizeof *out->next)};
     for (size_t at = 0; at < sweep->row_count; at = end) {
         bool any = false;
-        for (end = at; end < sweep->row_count && memcmp(&sweep->rows[end].ref->id,
-                                                        &sweep->rows[at].ref->id,
-                                                        sizeof(struct object_id)) == 0;
+        for (end = at;
+             end < sweep->row_count && memcmp(&sweep->rows[end].ref->id, &sweep->rows[at].ref->id,
+                                              sizeof(struct object_id)) == 0;
              end++)
             any |= wanted[end];
         if (any)

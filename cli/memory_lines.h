@@ -37,7 +37,7 @@ struct memory_line {
     const char *task_name; /* of the tasks that made them, where there is no call site; "" */
     size_t objects, unknown /* of unknown size */, refs;
     int64_t bytes;
-    size_t holds[MEMORY_HOLDS]; /* objects */
+    size_t holds[MEMORY_HOLDS];    /* objects */
     struct memory_holder *holders; /* most bytes first */
     size_t holder_count;
     size_t first; /* a row of one of its objects; lines->next[] leads on, to SIZE_MAX */
@@ -53,6 +53,11 @@ struct memory_lines {
 void memory_lines_make(struct memory_lines *out, const struct object_sweep *sweep,
                        const struct object_report *report, enum object_sort_by sort_by);
 void memory_lines_clear(struct memory_lines *lines);
+
+/* Task results below this size stay in their owner's memory (Ray's max_direct_call_object_size);
+ * what was put, which its index tells, is always in a store. */
+#define MEMORY_INLINE_BYTES (100 * 1024)
+bool memory_may_be_inlined(const struct object_row *row);
 
 /* Whether any reference of the sweep has its call site. */
 bool memory_has_call_sites(const struct object_sweep *sweep);

@@ -9,9 +9,6 @@
 
 enum { BAR = 20, WARM_PERCENT = 75, HOT_PERCENT = 90 };
 
-/* Task results up to this size stay in their owner's memory (Ray's max_direct_call_object_size). */
-enum { INLINE_BYTES = 100 * 1024 };
-
 /* --- names --- */
 
 static const char *or_else(const char *text, const char *otherwise)
@@ -57,7 +54,7 @@ void memory_object_name(const struct object_id *id, const struct memory_style *s
 
 void memory_site_name(const char *call_site, const struct memory_style *style, struct buf *out)
 {
-    if (text_empty(call_site))
+    if (!memory_site_known(call_site))
         return;
     if (style->whole)
         buf_add_string(out, call_site);
@@ -91,7 +88,7 @@ void memory_where(const struct object_sweep *sweep, const struct object_row *row
     else if (at->pending)
         buf_printf(out, "%snot made yet", at->node_count ? "; " : "");
     else if (!at->node_count)
-        buf_add_string(out, "in its owner"); /* a small result; Ray forgets what is lost */
+        buf_add_string(out, memory_may_be_inlined(row) ? "in its owner" : "lost");
 }
 
 /* --- the stores --- */
@@ -182,8 +179,8 @@ static void add_traffic(const char *what, int64_t bytes, int64_t objects, double
     buf_printf(out, "  %s %s, %" PRId64 " object%s", what, memory_size(bytes, style->units, size),
                objects, objects == 1 ? "" : "s");
     if (seconds > 0)
-        buf_printf(out, ", %s/s", memory_size((int64_t)((double)bytes / seconds), style->units,
-                                              size));
+        buf_printf(out, ", %s/s",
+                   memory_size((int64_t)((double)bytes / seconds), style->units, size));
     buf_add_string(out, "\n");
 }
 
@@ -279,7 +276,7 @@ static struct reasons find_reasons(const struct object_sweep *sweep)
             reasons.handles++;
         } else if (row->size < 0) {
             reasons.unknown++;
-        } else if (row->size < INLINE_BYTES) {
+        } else if (memory_may_be_inlined(row)) {
             reasons.inlined++;
             reasons.inlined_bytes += row->size;
         }
@@ -349,8 +346,8 @@ void memory_print_totals(const struct object_report *report, const struct object
     struct reasons reasons = find_reasons(sweep);
     char bytes[MEMORY_SIZE_TEXT], used[MEMORY_SIZE_TEXT];
     buf_printf(out, "%s in %zu object%s, %zu reference%s",
-               memory_size(report->bytes, style->units, bytes), report->objects,
-               s(report->objects), report->rows, s(report->rows));
+               memory_size(report->bytes, style->units, bytes), report->objects, s(report->objects),
+               report->rows, s(report->rows));
     if (!whole) {
         buf_add_string(out, "\n");
         return;
@@ -358,8 +355,7 @@ void memory_print_totals(const struct object_report *report, const struct object
     if (reasons.handles)
         buf_printf(out, ", %zu of them actor handle%s", reasons.handles, s(reasons.handles));
     buf_printf(out, "; the stores hold %s in %" PRId64 " object%s\n",
-               memory_size(sum.used, style->units, used), sum.objects,
-               sum.objects == 1 ? "" : "s");
+               memory_size(sum.used, style->units, used), sum.objects, sum.objects == 1 ? "" : "s");
     if (about_same(report->bytes, sum.used))
         return;
     if (sum.used > report->bytes)

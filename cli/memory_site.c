@@ -17,7 +17,26 @@ static const struct {
     {"(task call)", "task call"},
     {"(actor call)", "actor call"},
     {"(deserialize task arg)", "argument"},
+    {"(deserialize actor task arg)", "argument"},
 };
+
+bool memory_site_known(const char *call_site)
+{
+    return !text_empty(call_site) && !text_equal(call_site, "<unknown>");
+}
+
+bool memory_site_of_argument(const char *call_site, const char **name)
+{
+    for (size_t i = 0; call_site && i < sizeof deeds / sizeof *deeds; i++) {
+        if (!text_equal(deeds[i].meant, "argument") || !text_starts(call_site, deeds[i].said))
+            continue;
+        *name = call_site + strlen(deeds[i].said);
+        while (**name == ' ' || **name == '|')
+            ++*name;
+        return true;
+    }
+    return false;
+}
 
 struct frame {
     const char *path, *function, *line;

@@ -1,7 +1,7 @@
 #include "cli/memory_source.h"
 
 #include "base/mem.h"
-#include "relay/object_query.h"
+#include "relay/object_json.h"
 
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@ struct detail {
     struct object_sweep *sweep;
     const struct object_row *const *rows;
     size_t count;
-    bool locations;
+    enum memory_detail what;
 };
 
 struct memory_source {
@@ -129,7 +129,7 @@ static void on_named(void *arg, const struct err *err, struct object_sweep *swee
     struct memory_source *source = arg;
     const struct detail *detail = &source->detail;
     (void)err;
-    if (detail->locations)
+    if (detail->what != MEMORY_NAMES)
         object_sweep_locate(source->cluster, sweep, detail->rows, detail->count, on_detailed,
                             source);
     else
@@ -137,13 +137,15 @@ static void on_named(void *arg, const struct err *err, struct object_sweep *swee
 }
 
 void memory_source_detail(struct memory_source *source, struct object_sweep *sweep,
-                          const struct object_row *const *rows, size_t count, bool locations,
-                          object_sweep_fn fn, void *arg)
+                          const struct object_row *const *rows, size_t count,
+                          enum memory_detail what, object_sweep_fn fn, void *arg)
 {
     source->fn = fn;
     source->arg = arg;
-    source->detail = (struct detail){sweep, rows, count, locations};
-    if (source->cluster && count)
+    source->detail = (struct detail){sweep, rows, count, what};
+    if (source->cluster && count && what == MEMORY_LOCATIONS)
+        object_sweep_locate(source->cluster, sweep, rows, count, on_detailed, source);
+    else if (source->cluster && count)
         object_sweep_name_tasks(source->cluster, sweep, rows, count, on_named, source);
     else /* what a relay knows is in its sweep */
         source->timer = timer_start(source->loop, 0, detailed, source);

@@ -44,9 +44,9 @@ static void put_process(struct table *table, const struct object_sweep *sweep, i
 /* --- lines --- */
 
 static const char *const holding[] = {
-    [OBJECT_LOCAL_REFERENCE] = "variable",       [OBJECT_PINNED_IN_MEMORY] = "pinned",
-    [OBJECT_USED_BY_PENDING] = "task argument",  [OBJECT_CAPTURED_IN_OBJECT] = "in an object",
-    [OBJECT_ACTOR_HANDLE] = "actor handle",      [OBJECT_REFERENCE_UNKNOWN] = "unknown",
+    [OBJECT_LOCAL_REFERENCE] = "variable",      [OBJECT_PINNED_IN_MEMORY] = "pinned",
+    [OBJECT_USED_BY_PENDING] = "task argument", [OBJECT_CAPTURED_IN_OBJECT] = "in an object",
+    [OBJECT_ACTOR_HANDLE] = "actor handle",     [OBJECT_REFERENCE_UNKNOWN] = "unknown",
 };
 
 /* "300 × pinned, 12 × task argument by pid 77, no variable: …" */
@@ -96,7 +96,7 @@ void memory_print_lines(const struct memory_lines *lines, const struct object_sw
                         const struct memory_style *style, size_t limit, struct buf *out)
 {
     static const struct table_column columns[] = {
-        {"SIZE", true, false},  {"OBJECTS", true, false},  {"REFS", true, false},
+        {"SIZE", true, false},  {"OBJECTS", true, false},   {"REFS", true, false},
         {"OWNER", false, true}, {"CALL SITE", false, true}, {"HELD BY", false, true},
     };
     struct table *table = table_create(columns, sizeof columns / sizeof *columns);
@@ -245,12 +245,11 @@ struct choice {
 static void choose_columns(struct choice *out, const struct object_sweep *sweep,
                            const struct memory_style *style, bool locations)
 {
-    const bool shown[] = {[ALWAYS] = true,
-                          [WIDE] = style->width >= WIDE_FROM,
-                          [NARROW] = style->width < WIDE_FROM,
-                          [LOCATED] = locations,
-                          [NAMED] = sweep->task_count > 0,
-                          [SITED] = memory_has_call_sites(sweep)};
+    const bool shown[] = {
+        [ALWAYS] = true,
+        [WIDE] = style->width >= WIDE_FROM,
+        [NARROW] = style->width<WIDE_FROM, [LOCATED] = locations, [NAMED] = sweep->task_count> 0,
+        [SITED] = memory_has_call_sites(sweep)};
     out->count = 0;
     for (size_t i = 0; i < ROW_COLUMNS; i++) {
         if (!shown[row_columns[i].when])

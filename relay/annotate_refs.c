@@ -79,10 +79,10 @@ bool annotate_ref_read(const char *text, size_t len, struct object_id *out)
         return false;
     const char *hex = text + sizeof start - 1;
     for (size_t i = 0; i < sizeof out->bytes; i++) {
-        int byte = lower_hex(hex[2 * i]) << 4 | lower_hex(hex[2 * i + 1]);
-        if (byte < 0)
+        int high = lower_hex(hex[2 * i]), low = lower_hex(hex[2 * i + 1]);
+        if (high < 0 || low < 0)
             return false;
-        out->bytes[i] = (uint8_t)byte;
+        out->bytes[i] = (uint8_t)(high << 4 | low);
     }
     return true;
 }

@@ -17,34 +17,30 @@ static void add_number(uint64_t number, struct buf *out)
 
 /* --- sizes --- */
 
-static const char *const units[] = {" B", " KB", " MB", " GB", " TB"};
+static const struct {
+    uint64_t bytes;
+    const char *name;
+} units[] = {
+    {1, " B"},
+    {1000, " KB"},
+    {1000 * 1000, " MB"},
+    {1000 * 1000 * 1000, " GB"},
+    {UINT64_C(1000) * 1000 * 1000 * 1000, " TB"},
+};
 enum { LAST_UNIT = 4 };
 
-static uint64_t rest_of(uint64_t bytes, unsigned unit)
+/* How many times `unit` fits in, rounded. */
+static uint64_t rounded(uint64_t bytes, uint64_t unit)
 {
-    return bytes & ((UINT64_C(1) << 10 * unit) - 1);
-}
-
-static uint64_t rounded(uint64_t bytes, unsigned unit)
-{
-    uint64_t rest = rest_of(bytes, unit);
-    return (bytes >> 10 * unit) + (unit && rest >> (10 * unit - 1));
-}
-
-/* `unit` is not 0. */
-static uint64_t rounded_tenths(uint64_t bytes, unsigned unit)
-{
-    unsigned shift = 10 * unit;
-    uint64_t half = UINT64_C(1) << (shift - 1);
-    return 10 * (bytes >> shift) + ((10 * rest_of(bytes, unit) + half) >> shift);
+    return bytes / unit + (bytes % unit >= unit - unit / 2);
 }
 
 /* "8.0", "96", "<0.1" */
 static void add_amount(uint64_t bytes, unsigned unit, struct buf *out)
 {
-    uint64_t tenths = unit ? rounded_tenths(bytes, unit) : UINT64_MAX;
+    uint64_t tenths = unit ? rounded(bytes, units[unit].bytes / 10) : UINT64_MAX;
     if (tenths >= 100) {
-        add_number(rounded(bytes, unit), out);
+        add_number(rounded(bytes, units[unit].bytes), out);
     } else if (tenths == 0 && bytes > 0) {
         buf_add(out, "<0.1", 4);
     } else {
@@ -57,7 +53,7 @@ static void add_amount(uint64_t bytes, unsigned unit, struct buf *out)
 static unsigned unit_for(uint64_t bytes)
 {
     unsigned unit = 0;
-    while (unit < LAST_UNIT && rounded(bytes, unit) >= 1024)
+    while (unit < LAST_UNIT && rounded(bytes, units[unit].bytes) >= 1000)
         unit++;
     return unit;
 }
@@ -72,7 +68,7 @@ static void add_size(int64_t bytes, enum annotate_unit unit, const char *more, s
     unsigned power = unit == ANNOTATE_AUTO ? unit_for((uint64_t)bytes) : (unsigned)unit - 1;
     add_amount((uint64_t)bytes, power, out);
     buf_add_string(out, more);
-    buf_add_string(out, units[power]);
+    buf_add_string(out, units[power].name);
 }
 
 void annotate_size(int64_t bytes, enum annotate_unit unit, struct buf *out)

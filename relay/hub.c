@@ -33,6 +33,8 @@ void hub_over_if_empty(struct hub *hub)
 
 void hub_empty_place(struct member *member)
 {
+    if (member->hub)
+        hub_drop_asks(member);
     while (member->trims) {
         struct trim *next = member->trims->next;
         free(member->trims);
@@ -152,6 +154,7 @@ void hub_destroy(struct hub **hub)
     if (it->over)
         hub_stop_saving(it);
     target_destroy(&it->target);
+    hub_free_asks(it);
     breakpoints_destroy(&it->sets);
     stops_clear(&it->stops);
     pause_clear(&it->pause);

@@ -133,6 +133,11 @@ void hub_forward(struct member *member, struct client_seq client, const char *js
                  const struct envelope *envelope);
 /* Whether a set request of the member's is only remembered until it drives: an observer's. */
 bool hub_keeps_set(struct member *member, const char *json, const struct envelope *envelope);
+/* A request of the member's owner's own, whose answer its client does not see; see link_ask(). fn
+ * does not run any more after hub_drop_asks(), or when the place is empty. */
+void hub_ask(struct member *member, const char *command, const char *arguments, int64_t timeout_ms,
+             link_answer_fn fn, void *arg);
+void hub_drop_asks(const struct member *member);
 bool hub_has_stopped(const struct member *member);
 bool hub_take_pending(struct member *member, struct pending *out);
 

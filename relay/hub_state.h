@@ -1,6 +1,6 @@
 /* A hub's inside, for the files that make it up: hub.c (life and members), hub_debuggee.c (what
- * comes from the target), hub_save.c (the keeper's snapshot), hub_steer.c (what the relay does),
- * hub_objects.c (Ray's objects). */
+ * comes from the target), hub_ask.c (what sessions ask by themselves), hub_save.c (the keeper's
+ * snapshot), hub_steer.c (what the relay does), hub_objects.c (Ray's objects). */
 #ifndef RAYDBG_RELAY_HUB_STATE_H
 #define RAYDBG_RELAY_HUB_STATE_H
 
@@ -32,6 +32,7 @@ struct hub {
     struct member *members; /* in the order they came */
     struct member *driver;
     int64_t driver_count; /* how often it has changed */
+    struct hub_ask *asks; /* of members' owners, unanswered */
     struct stops stops;
     struct breakpoints *sets;
     struct timer *locate;
@@ -68,6 +69,9 @@ void hub_set_driver(struct hub *hub, struct member *member);
 void hub_replay(struct hub *hub, struct member *member);
 /* With nobody to configure it, the debuggee is let go to its stop. */
 void hub_run_alone(struct hub *hub);
+
+/* hub_ask.c */
+void hub_free_asks(struct hub *hub);
 
 /* hub_debuggee.c */
 extern const struct target_ops hub_target_ops;

@@ -12,17 +12,19 @@ enum { MS = 1000, US = 1000000 };
 
 /* --- writing --- */
 
-void json_put_number(struct buf *out, int64_t number)
+char *json_number(char *at, int64_t number)
 {
-    char digits[20], *at = digits + sizeof digits;
+    char digits[JSON_DIGITS], *first = digits + sizeof digits;
     uint64_t left = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
     do {
-        *--at = (char)('0' + left % 10);
+        *--first = (char)('0' + left % 10);
         left /= 10;
     } while (left);
     if (number < 0)
-        *--at = '-';
-    buf_add(out, at, (size_t)(digits + sizeof digits - at));
+        *--first = '-';
+    size_t len = (size_t)(digits + sizeof digits - first);
+    memcpy(at, first, len);
+    return at + len;
 }
 
 void json_put_text(struct buf *out, const char *text)
@@ -41,6 +43,7 @@ static void put_fraction(struct buf *out, int64_t number, int64_t parts, int dig
 static void write_field(const struct json_field *field, const void *at, struct buf *out)
 {
     int64_t number;
+    char digits[JSON_DIGITS];
     switch (field->kind) {
     case JSON_TEXT:
         json_put_text(out, *(char *const *)at);
@@ -72,7 +75,7 @@ static void write_field(const struct json_field *field, const void *at, struct b
     else if (field->kind == JSON_MS)
         put_fraction(out, number, MS, 3);
     else
-        json_put_number(out, number);
+        buf_add(out, digits, (size_t)(json_number(digits, number) - digits));
 }
 
 void json_fields_write(const struct json_table *table, const void *record, struct buf *out)
@@ -219,7 +222,7 @@ int json_fields_read(const struct json_table *table, const char *text, struct sp
         next = at + 1;
     }
     for (size_t i = 0; i < table->count; i++)
-        if (!(seen >> i & 1))
+        if (!(seen >> i & 1) && !table->fields[i].optional)
             return err_set(err, ERR_FAILED, "\"%s\" is missing", table->fields[i].name);
     return 0;
 }

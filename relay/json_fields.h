@@ -1,5 +1,6 @@
 /* Records as JSON objects and back, by tables that say which member is which field. The reading is
- * strict: each member of the table must be there with its type; others are skipped. Pure. */
+ * strict: each member of the table must be there (but for optional ones) with its type; others are
+ * skipped. Pure. */
 #ifndef RAYDBG_RELAY_JSON_FIELDS_H
 #define RAYDBG_RELAY_JSON_FIELDS_H
 
@@ -26,11 +27,16 @@ struct json_field {
     enum json_kind kind;
     size_t offset;
     size_t size; /* of an array */
+    bool optional;
 };
 
 #define JSON_FIELD(type, member, name, kind)                                                       \
     {                                                                                              \
-        name, kind, offsetof(type, member), sizeof(((type *)NULL)->member)                         \
+        name, kind, offsetof(type, member), sizeof(((type *)NULL)->member), false                  \
+    }
+#define JSON_OPTIONAL_FIELD(type, member, name, kind)                                              \
+    {                                                                                              \
+        name, kind, offsetof(type, member), sizeof(((type *)NULL)->member), true                   \
     }
 
 struct json_table {
@@ -43,14 +49,17 @@ struct json_table {
         fields, sizeof fields / sizeof *fields                                                     \
     }
 
-/* Appends `"a":1,"b":null`, without braces. */
+/* Appends `"a":1,"b":null`, without braces, all members. */
 void json_fields_write(const struct json_table *table, const void *record, struct buf *out);
-/* Fills the record, which is all zero before. What was read before a fault is the caller's to free
+/* Fills the record, which is all zero before but for what optional members are without their being
+ * there. What was read before a fault is the caller's to free
  * all the same. `err` names the member. */
 int json_fields_read(const struct json_table *table, const char *text, struct span object,
                      void *record, struct err *err);
 
 void json_put_text(struct buf *out, const char *text); /* null if it is NULL or "" */
-void json_put_number(struct buf *out, int64_t number);
+/* Writes at most JSON_DIGITS bytes, no NUL, and gives their end. */
+enum { JSON_DIGITS = 20 };
+char *json_number(char *at, int64_t number);
 
 #endif

@@ -75,7 +75,7 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("core_spec", specs.values(), ids=specs.keys())
 
 
-KINDS = ("cluster", "cluster_313", "token_cluster", "tls_cluster", "old_cluster", "objects_cluster", "held")
+KINDS = ("cluster", "cluster_313", "token_cluster", "tls_cluster", "old_cluster", "held", "objects_cluster")
 
 
 def kind_of(item):

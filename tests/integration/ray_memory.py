@@ -26,16 +26,17 @@ class Row:
 
 
 def parse(text):
-    """The rows of `ray memory --units B` without a terminal."""
+    """The rows of `ray memory --units B` without a terminal. Old Rays have no column for the attempt."""
     rows = []
+    behind = 5 if "| Attempt " in text else 4
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.split(" | ")]
-        if len(cells) < 9 or not re.fullmatch("[0-9a-f]{56}", cells[-1]):
+        if len(cells) < 4 + behind or not re.fullmatch("[0-9a-f]{56}", cells[-1]):
             continue
-        (ip, pid, kind), (status, attempt, size, reference, ref) = cells[:3], cells[-5:]
-        site = " | ".join(cells[3:-5])
+        (ip, pid, kind), (status, *attempt, size, reference, ref) = cells[:3], cells[-behind:]
+        site = " | ".join(cells[3:-behind])
         rows.append(Row(ref, ip, int(pid), kind, reference, -1 if size == "?" else int(float(size.removesuffix(" B"))),
-                        "" if site == "disabled" else site, "" if status == "-" else status, int(attempt)))
+                        "" if site == "disabled" else site, "" if status == "-" else status, int(*attempt or [1])))
     return sorted(rows)
 
 
@@ -47,7 +48,7 @@ def ray_memory(cluster, *arguments):
 
 
 def at_the_same_moment(cluster, ask, parsed=parse, arguments=()):
-    """What `ray memory` says and what ask() gives, at a time at which nothing changed: the first is asked before and after."""
+    """What `ray memory` says and what ask() gives at a time at which nothing changed: it is asked before and after."""
     before = parsed(ray_memory(cluster, *arguments))
     for _ in range(10):
         answer = ask()

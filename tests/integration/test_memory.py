@@ -89,6 +89,17 @@ class TestHeld:
         assert len(rays) > 25
         assert ours == rays
 
+    def test_the_kinds_are_those_of_the_program(self, held):
+        known, swept = held.known, sweep(held.cluster)
+        for name, pid, reference in (
+                ("big", known.pid, "LOCAL_REFERENCE"), ("captured", known.pid, "CAPTURED_IN_OBJECT"),
+                ("viewed", known.pid, "PINNED_IN_MEMORY"), ("shared", known.pid, "USED_BY_PENDING_TASK"),
+                ("closed", known.pid, "LOCAL_REFERENCE"), ("kept", known.keeper_pid, "LOCAL_REFERENCE"),
+                ("borrowed", known.driver_pid, "USED_BY_PENDING_TASK"), ("shared", known.reader_pid, "LOCAL_REFERENCE")):
+            assert row_of(swept, getattr(known, name), pid)["reference_type"] == reference, name
+        for name, status in (("pending", "SUBMITTED_TO_WORKER"), ("nowhere", "PENDING_NODE_ASSIGNMENT")):
+            assert row_of(swept, getattr(known, name), known.pid)["task_status"] == status
+
     def test_the_same_through_a_relay(self, held, run_relay):
         relay = run_relay(held.cluster)
         home = {"HOME": relay.env["HOME"], "XDG_STATE_HOME": relay.env["XDG_STATE_HOME"], "RAY_ADDRESS": None}

@@ -1,4 +1,4 @@
-"""Ray's objects in what a debugger shows: each value of a program whose references are known, on a real two-node Ray."""
+"""Ray's objects in what a debugger shows: each value of a program with known references, on a real two-node Ray."""
 
 import re
 import statistics
@@ -43,7 +43,7 @@ def described(client, variable):
         children = rows_of(client, variable["variablesReference"])[:len(PROPERTIES)]
         assert [child["name"] for child in children] == PROPERTIES
         rows.update({child["name"]: child["value"] for child in children})
-        return not any("not yet" in value or "asking" in value for value in rows.values())
+        return not re.search("has not answered yet|being asked|not asked", " ".join(rows.values()))
     wait_for(settled, 15, lambda: f"{variable['name']}: {rows}")
     return rows
 
@@ -85,6 +85,13 @@ def held(request, pool):
         client.disconnect()
 
 
+def store_rows(held):
+    """The rows of the scope Object store."""
+    scope = held.client.ok("scopes", {"frameId": held.frame})["scopes"][-1]
+    assert scope["name"] == "Object store"
+    return rows_of(held.client, scope["variablesReference"])
+
+
 @pytest.fixture
 def values(held):
     return annotated(held.client, held.frame)
@@ -110,7 +117,7 @@ class TestHeld:
             assert value.endswith(" · " + ref_text(getattr(held.known, name))), value
 
     def test_containers_say_how_many_and_how_much(self, held, values):
-        for name, begin, ids in (("refs", "12 refs, 12.0 MB · [", held.known.list("refs")),
+        for name, begin, ids in (("refs", "12 refs, 12 MB · [", held.known.list("refs")),
                                  ("by_name", "2 refs, 2.0 MB · {", held.known.list("refs")[:2]),
                                  ("borrowed_in", "1 ref, 2.0 MB · [", [held.known.borrowed])):
             assert values[name]["value"].startswith(begin), values[name]
@@ -144,7 +151,7 @@ class TestHeld:
         assert "8.0 MB" in big["size"] and SECOND in big["nodes"] and FIRST not in big["nodes"]
         assert f"pid {known.pid}@{SECOND}" in big["owner"]
         assert f"objects.py:hold:{line_of(OBJECTS_PY, 'big-put')}" in big["call site"]
-        assert "LOCAL_REFERENCE" in big["reference"] and "local" in big["kinds"]
+        assert big["reference"] == ref_text(known.big) and big["kinds"] == "local"
         assert re.match(r"1\b", big["copies"]) and big["spilled"].startswith("no")
         assert "hold" in big["created by"]
         names = [row["name"] for row in rows_of(held.client, values["big"]["variablesReference"])]
@@ -155,7 +162,7 @@ class TestHeld:
         assert "2.0 MB" in borrowed["size"] and FIRST in borrowed["nodes"] and SECOND not in borrowed["nodes"]
         assert f"pid {held.known.keeper_pid}@{FIRST}" in borrowed["owner"]
         assert "(deserialize task arg) objects.hold" in borrowed["call site"]
-        assert "LOCAL_REFERENCE" in borrowed["reference"]
+        assert borrowed["reference"] == ref_text(held.known.borrowed) and "local" in borrowed["kinds"]
         assert re.match(r"1\b", borrowed["copies"]) and borrowed["spilled"].startswith("no")
         assert "Keeper" in borrowed["created by"]
 
@@ -170,7 +177,11 @@ class TestHeld:
         for name in ("pending", "nowhere"):
             assert "unknown" in rows[name]["size"] or "not" in rows[name]["size"], rows[name]
         assert "sleeper" in rows["pending"]["created by"] and "unplaced" in rows["nowhere"]["created by"]
-        assert "USED_BY_PENDING_TASK" in rows["shared"]["reference"] and "pending" in rows["shared"]["kinds"]
+        assert "used by pending task" in rows["shared"]["kinds"] and "local" in rows["shared"]["kinds"]
+        captured = described(held.client, next(row for row in store_rows(held) if held.known.captured in row["value"]))
+        assert "captured in object" in captured["kinds"] and "local" not in captured["kinds"]
+        viewed = next(row for row in store_rows(held) if held.known.viewed in row["value"])
+        assert "pinned in memory" in described(held.client, viewed)["kinds"]
 
     def test_members_of_containers_and_objects(self, held, values):
         refs = rows_of(held.client, values["refs"]["variablesReference"])
@@ -220,7 +231,7 @@ class TestHeld:
         scopes = held.client.ok("scopes", {"frameId": held.frame})["scopes"]
         assert [scope["name"] for scope in scopes].count("Object store") == 1
         assert scopes[0]["name"] != "Object store", "locals stay first"
-        rows = rows_of(held.client, scopes[-1]["variablesReference"])
+        rows = store_rows(held)
         found = {match.group(1): row for row in rows if (match := re.search(r"ObjectRef\((\w{56})\)", row["value"]))}
         assert found.keys() == wanted.keys(), rows
         sizes = [max(wanted[i]["size"], 0) for i in found]
@@ -236,10 +247,23 @@ class TestHeld:
             assert word in store, store
 
     def test_the_sum_agrees_with_what_the_worker_says(self, held):
-        body = held.client.ok("raydbg/objects", {"frameId": held.frame})
-        total = sum(ref["size"] for ref in held.stats["refs"] if ref["size"] > 0)
-        assert {ref["id"]: ref["size"] for ref in body["objects"]} == {r["id"]: r["size"] for r in held.stats["refs"]}
-        assert body["bytes"] == total
+        def key(size):
+            return size if size and size > 0 else None
+        body = held.client.ok("raydbg/objects", {"count": 1000})
+        refs = held.stats["refs"]
+        assert {ref["objectId"]: key(ref["size"]) for ref in body["references"]} == \
+            {ref["id"]: key(ref["size"]) for ref in refs}
+        assert body["state"] == "known" and body["total"] == len(refs)
+        assert body["bytes"] == sum(ref["size"] for ref in refs if ref["size"] > 0)
+        assert body["unknownSizes"] == sum(ref["size"] < 0 for ref in refs)
+        store = worker_stats(held.cluster, held.known.pid)["store"]
+        assert (body["store"]["used"], body["store"]["capacity"]) == (store["used"], store["available"])
+        assert str(body["worker"]["pid"]) == held.known.pid
+        by_id = {ref["objectId"]: ref for ref in body["references"]}
+        assert "big" in by_id[held.known.big]["variables"] and by_id[held.known.closed]["variables"] is None
+        page = held.client.ok("raydbg/objects", {"start": 2, "count": 3})
+        assert page["references"] and [r["objectId"] for r in page["references"]] == \
+            [r["objectId"] for r in body["references"]][2:5]
 
     def test_all_workers(self, held):
         body = held.client.ok("raydbg/clusterObjects", {"groupBy": "node", "sortBy": "size"})
@@ -266,7 +290,8 @@ def raw(client, command, arguments):
 def raw_answers(client, frame):
     """What a client is told of `hold`: its variables, what is below some of them, and evaluations."""
     scope = client.ok("scopes", {"frameId": frame})["scopes"][0]["variablesReference"]
-    answers = {"locals": raw(client, "variables", {"variablesReference": scope})}
+    answers = {"scopes": raw(client, "scopes", {"frameId": frame}),
+               "locals": raw(client, "variables", {"variablesReference": scope})}
     for name, variable in client.children(scope).items():
         if name in ("refs", "by_name", "big", "actor", "array"):
             answers[name] = raw(client, "variables", {"variablesReference": variable["variablesReference"]})
@@ -278,7 +303,7 @@ def raw_answers(client, frame):
 def test_off_is_debugpys_bytes(objects_cluster):
     start(objects_cluster, "hold")
     with objects_cluster.raydbg_dap() as client:
-        frame = attach(client, "hold", objectStore={"annotate": "off"})
+        frame = attach(client, "hold", objectStore={"annotate": "off", "scope": False})
         ours = raw_answers(client, frame)
         client.disconnect()
     [worker] = objects_cluster.wait_paused()  # at the second breakpoint, of the same locals
@@ -395,7 +420,7 @@ def test_late_facts_invalidate_what_was_shown(objects_cluster):
 def test_units_and_fields(objects_cluster):
     known = start(objects_cluster, "hold")
     with objects_cluster.raydbg_dap() as client:
-        frame = attach(client, "hold", objectStore={"units": "KB", "fields": ["size"]})
+        frame = attach(client, "hold", objectStore={"unit": "KB", "fields": ["size"]})
         value = annotated(client, frame)["big"]["value"]
         assert re.fullmatch(rf"[\d.,]+ [kK]B · {re.escape(ref_text(known.big))}", value)
         client.disconnect()
@@ -420,7 +445,7 @@ def test_the_core_on_every_version(core_cluster):
         assert re.fullmatch(shown("8.0 MB", f"{known.pid}@{SECOND}", known.big), values["big"]["value"])
         assert re.fullmatch(shown("2.0 MB", f"{known.keeper_pid}@{FIRST}", known.borrowed), values["borrowed"]["value"])
         assert values["pending"]["value"].startswith("pending SUBMITTED_TO_WORKER · ")
-        assert values["refs"]["value"].startswith("12 refs, 12.0 MB · [")
+        assert values["refs"]["value"].startswith("12 refs, 12 MB · [")
         assert "Keeper" in values["actor"]["value"] and "ALIVE" in values["actor"]["value"]
         rows = described(client, values["borrowed"])
         assert FIRST in rows["nodes"] and re.match(r"1\b", rows["copies"])

@@ -2,9 +2,9 @@
 
     worker_stats.py PID
 
-Prints a JSON object: worker_id, ip, port, refs (id, size, call_site, local, submitted, contained, pinned, status, attempt),
-locations of what it owns (by id: nodes, did_spill, spilled_url, pending; of Rays that have the call), and its node's
-store (used, available, spilled).
+Prints a JSON object: worker_id, ip, port, refs (id, size, call_site, local, submitted, contained, pinned, status,
+attempt), locations of what it owns (by id: nodes, did_spill, spilled_url, pending; null with older Rays, which have no
+such call for many), and its node's store (used, available, spilled).
 """
 
 import json
@@ -35,11 +35,11 @@ def stats_of(worker):
 
 
 def ref_of(info):
+    statuses = info.DESCRIPTOR.fields_by_name["task_status"].enum_type.values_by_number
     return {"id": info.object_id.hex(), "size": info.object_size, "call_site": info.call_site,
             "local": info.local_ref_count, "submitted": info.submitted_task_ref_count,
             "contained": len(info.contained_in_owned), "pinned": info.pinned_in_memory,
-            "status": type(info).DESCRIPTOR.fields_by_name["task_status"].enum_type.values_by_number[info.task_status].name,
-            "attempt": info.attempt_number}
+            "status": statuses[info.task_status].name, "attempt": info.attempt_number}
 
 
 def locations_of(worker, refs):
@@ -67,7 +67,7 @@ def main(pid):
     worker = worker_of(pid)
     refs = [ref_of(info) for info in stats_of(worker).object_refs]
     old = "object_ids" not in core_worker_pb2.GetObjectLocationsOwnerRequest.DESCRIPTOR.fields_by_name
-    node_id = worker.raylet_id if "raylet_id" in type(worker).DESCRIPTOR.fields_by_name else worker.node_id
+    node_id = worker.raylet_id if "raylet_id" in worker.DESCRIPTOR.fields_by_name else worker.node_id
     print(json.dumps({"worker_id": worker.worker_id.hex(), "ip": worker.ip_address, "port": worker.port, "refs": refs,
                       "node_id": node_id.hex(), "locations": None if old else locations_of(worker, refs),
                       "store": store_of(node_id)}))
