@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <term.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -46,13 +47,18 @@ static int refuse(struct err *err, const char *why)
 static int check_terminal(struct err *err)
 {
     const char *type = getenv("TERM");
+    int known;
     if (!isatty(STDIN_FILENO))
         return refuse(err, "stdin is none");
     if (!isatty(STDOUT_FILENO))
         return refuse(err, "stdout is none");
     if (text_empty(type) || text_equal(type, "dumb"))
         return refuse(err, text_empty(type) ? "TERM is not set" : "TERM=dumb cannot do it");
-    return 0;
+    if (setupterm(NULL, STDOUT_FILENO, &known) != OK)
+        return refuse(err, "what TERM names is not known here");
+    bool moves = tigetstr("cup") && tigetstr("cup") != (char *)-1;
+    del_curterm(cur_term);
+    return moves ? 0 : refuse(err, "what TERM names cannot move its cursor");
 }
 
 static void keep_errors_back(struct top_screen *screen)
@@ -224,8 +230,8 @@ struct top_screen *top_screen_open(struct loop *loop, const struct top_screen_op
     /* Before ncurses, which then installs no handlers of its own. */
     screen->signals = top_signals_start(loop, on_signal, screen);
     screen->curses = newterm(NULL, stdout, stdin);
-    if (!screen->curses || !tigetstr("cup") || tigetstr("cup") == (char *)-1) {
-        refuse(err, "what TERM names is not known here, or cannot move its cursor");
+    if (!screen->curses) {
+        refuse(err, "ncurses cannot use it");
         screen->errors = -1;
         top_screen_close(&screen);
         return NULL;
