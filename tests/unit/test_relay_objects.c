@@ -97,7 +97,7 @@ static int tear_down(void **state)
 {
     (void)state;
     objects_destroy(&objects);
-    drop_questions(NULL);
+    assert_null(world.questions); /* nothing is told to who is gone */
     loop_destroy(&world.loop);
     return 0;
 }
