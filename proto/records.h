@@ -38,6 +38,7 @@ struct ray_worker {
 
 struct ray_task {
     char task_id[ID_TEXT(ID_TASK_BYTES)];
+    char parent_task_id[ID_TEXT(ID_TASK_BYTES)]; /* which submitted it, and so owns its results */
     char job_id[ID_TEXT(ID_JOB_BYTES)];
     char actor_id[ID_TEXT(ID_ACTOR_BYTES)]; /* "" for a normal task */
     char node_id[ID_TEXT(ID_UNIQUE_BYTES)];

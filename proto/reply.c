@@ -128,6 +128,7 @@ static void set_task(struct ray_task *out, const RayWire__TaskEvents *in, int ru
     out->name = mem_string(info ? info->name : "");
     out->func_or_class = mem_string(info ? info->func_or_class_name : "");
     if (info) {
+        set_id(out->parent_task_id, ID_TASK_BYTES, info->parent_task_id);
         set_id(out->actor_id, ID_ACTOR_BYTES, info->actor_id);
         if (!*out->job_id)
             set_id(out->job_id, ID_JOB_BYTES, info->job_id);

@@ -82,7 +82,7 @@ bool annotate_response(const char *command, const char *json, size_t len,
 /* The annotated text of one reference, as a row shows it; appends. */
 void annotate_object(const struct object_id *id, const struct object_note *note,
                      const struct annotate_options *options, struct buf *out);
-/* "8.0 MB", "817 B"; -1 gives "? B". 1 MB is 1024 * 1024 bytes, as in `ray memory`. Appends. */
+/* "8.0 MB", "817 B"; -1 gives "? B". 1 MB is 10^6 bytes, as in `ray memory --units MB`. Appends. */
 void annotate_size(int64_t bytes, enum annotate_unit unit, struct buf *out);
 
 /* An edit box starts from the annotated text: appends the request (`setVariable`, `setExpression`,
