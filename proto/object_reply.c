@@ -36,7 +36,7 @@ static int8_t status_of(uint64_t number, bool early)
     enum { FIRST_MOVED = 6, MOVED_BY = 2 };
     if (early && number >= FIRST_MOVED)
         number += MOVED_BY;
-    return number > INT8_MAX ? INT8_MAX : (int8_t)number;
+    return (int8_t)(number > INT8_MAX ? INT8_MAX : number);
 }
 
 /* False if it is malformed; its id may be missing nevertheless. */

@@ -50,7 +50,8 @@ static void reply_stats(struct test_call *call)
     reply_with(call, &reply.base);
 }
 
-/* One location: its size is one more than the last two bytes of the id, so that an answer tells its question. */
+/* One location: its size is one more than the last two bytes of the id, so that an answer tells its
+ * question. */
 static void add_location(struct test_call *call, ProtobufCBinaryData id)
 {
     RayWire__ObjectLocationsV2 location = RAY_WIRE__OBJECT_LOCATIONS_V2__INIT;
@@ -92,6 +93,8 @@ static void reply_locations_v2(struct test_call *call)
 static grpc_status_code serve(struct test_call *call)
 {
     calls++;
+    if (!call->request.len)
+        return GRPC_STATUS_CANCELLED; /* before its request came */
     if (fail) {
         call->details = "no";
         return GRPC_STATUS_INTERNAL;
