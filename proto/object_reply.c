@@ -233,7 +233,7 @@ static bool has_consumed(const int64_t numbers[STORE_NUMBERS], struct ray_versio
 {
     if (version.major || version.minor || version.patch)
         return is_before(version, 2, 49);
-    return numbers[CREATED_BYTES_V1] != 0 || numbers[CONSUMED] > 1;
+    return numbers[CREATED_BYTES_V1] != 0;
 }
 
 static bool read_store(const struct wire_field *message, struct ray_version version,
