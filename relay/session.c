@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "dap/rules.h"
 #include "relay/filters.h"
+#include "relay/session_cluster_objects.h"
 #include "relay/session_objects.h"
 #include "relay/session_state.h"
 
@@ -203,6 +204,7 @@ static const struct handler {
     {"raydbg/takeOver", true, on_take_over},
     {"raydbg/release", true, on_release},
     {"raydbg/objects", true, session_objects_on_list},
+    {"raydbg/clusterObjects", false, session_cluster_objects_on_request},
 };
 
 static const struct handler *find_handler(const char *command)
@@ -275,8 +277,8 @@ static void note_act(struct session *session, const char *command, const char *r
 /* What waits for facts on a stop goes before they are no facts any more. */
 static bool ends_stop(const char *command)
 {
-    static const char *const commands[] = {"continue", "next", "stepIn", "stepOut", "goto",
-                                           "disconnect", "terminate", "raydbg/release"};
+    static const char *const commands[] = {"continue", "next",       "stepIn",    "stepOut",
+                                           "goto",     "disconnect", "terminate", "raydbg/release"};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (text_equal(command, commands[i]))
             return true;
@@ -405,6 +407,7 @@ void session_destroy(struct session **session)
     fate_cancel(&it->fate);
     session_flow(it, true);
     session_objects_destroy(it);
+    session_cluster_objects_destroy(it);
     hub_abandon(&it->place);
     hub_destroy(&it->own);
     finder_destroy(&it->finder);
