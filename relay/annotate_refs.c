@@ -350,17 +350,14 @@ static bool repr_value(struct repr *repr, char within)
         repr->at++;
         return repr_items(repr, close);
     }
-    if (c == 'b' && (starts(repr, repr->at, "b'") || starts(repr, repr->at, "b\"")))
-        c = repr->text[++repr->at];
     if (c == '\'' || c == '"')
-        return repr_string(repr) && is_end(repr, repr->at, within);
-    if (c == '.' && starts(repr, repr->at, "...") && is_end(repr, repr->at + 3, within)) {
+        return repr_string(repr);
+    if (starts(repr, repr->at, "...")) {
         repr->at += 3;
         repr->refs->cut |= !repr->plain; /* in Python's own: a container that holds itself */
         return true;
     }
-    if (c == 'O' && annotate_ref_read(repr->text + repr->at, repr->len - repr->at, &id) &&
-        is_end(repr, repr->at + ANNOTATE_REF_LEN, within)) {
+    if (c == 'O' && annotate_ref_read(repr->text + repr->at, repr->len - repr->at, &id)) {
         repr->at += ANNOTATE_REF_LEN;
         refs_add(repr->refs, &id);
         return true;
