@@ -22,7 +22,6 @@ struct memory_request {
     bool why_full;    /* who keeps the stores full */
     const char *diff; /* a file, or a duration as text; NULL: one look */
     int64_t diff_ms;  /* the duration; 0: `diff` is a file */
-    bool top;         /* live, on the terminal */
 };
 
 /* Each returns the process's exit code. */

@@ -11,7 +11,9 @@ enum memory_units { MEMORY_AUTO, MEMORY_B, MEMORY_KB, MEMORY_MB, MEMORY_GB };
 
 /* "auto", "B", "KB", "MB", "GB", of either case. */
 bool memory_units_parse(const char *name, enum memory_units *out);
-/* "2.4 GB", "800 kB", "0.0081 GB"; "?" for less than 0. Returns `out`. */
-char *memory_size(int64_t bytes, enum memory_units units, char out[MEMORY_SIZE_TEXT]);
+/* "2.4 GB", "800 kB", "0.008100 GB"; "?" for less than 0. Both return `out`. */
+char *memory_size(int64_t bytes, enum memory_units unit, char out[MEMORY_SIZE_TEXT]);
+/* The same with a sign: "+2.4 GB", "-800 kB", "0 B". */
+char *memory_growth(int64_t bytes, enum memory_units unit, char out[MEMORY_SIZE_TEXT]);
 
 #endif

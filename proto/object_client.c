@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* One object_client_locations(): an owner is asked in parts, a few at once, so that none of its
- * answers keeps it busy for long. Ray <= 2.33 takes one object at a time. */
+ * answers keeps it busy for long. Ray <= 2.10 takes one object at a time. */
 struct batch {
     struct rpc_channel *channel;
     char worker_id[ID_TEXT(ID_UNIQUE_BYTES)];
@@ -232,6 +232,8 @@ static void ask_part(struct object_client *client, struct batch *batch, object_l
     call->count = left < most ? left : most;
     batch->next += call->count;
     batch->pending++;
+    if (!batch->count) /* which on_part() takes for success */
+        err_set(&err, ERR_USAGE, "no object was asked for");
     struct object_id *ids = mem_array(call->count, sizeof *ids);
     for (size_t i = 0; i < call->count; i++)
         ids[i] = batch->locations[call->first + i].id;
@@ -249,7 +251,8 @@ void object_client_locations(struct object_client *client, const char *address,
 {
     struct batch *batch = mem_alloc(sizeof *batch);
     batch->channel = rpc_channel(client->rpc, address);
-    text_copy(batch->worker_id, sizeof batch->worker_id, worker_id);
+    if (!text_copy(batch->worker_id, sizeof batch->worker_id, worker_id))
+        *batch->worker_id = '\0'; /* too long for one: to be refused */
     batch->locations = mem_array(count, sizeof *batch->locations);
     batch->count = count;
     for (size_t i = 0; i < count; i++)

@@ -156,7 +156,7 @@ enum locations_form locations_form_of(struct ray_version version)
 {
     if (ray_version_compare(version, 2, 9, 0) < 0)
         return LOCATIONS_FORM_NONE;
-    return ray_version_compare(version, 2, 34, 0) < 0 ? LOCATIONS_FORM_V1 : LOCATIONS_FORM_V2;
+    return ray_version_compare(version, 2, 11, 0) < 0 ? LOCATIONS_FORM_V1 : LOCATIONS_FORM_V2;
 }
 
 static ProtobufCBinaryData id_of(const struct object_id *id)

@@ -38,8 +38,8 @@ int task_status_running(struct ray_version version);
  * as an id of the wrong length, which ends it. */
 enum locations_form {
     LOCATIONS_FORM_NONE, /* the version is unknown: do not ask */
-    LOCATIONS_FORM_V1,   /* one object */
-    LOCATIONS_FORM_V2,   /* any number */
+    LOCATIONS_FORM_V1,   /* Ray 2.9 and 2.10: one object */
+    LOCATIONS_FORM_V2,   /* Ray 2.11 on (neighbours, both read): any number */
 };
 enum locations_form locations_form_of(struct ray_version version);
 

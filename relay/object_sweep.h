@@ -37,12 +37,15 @@ struct object_process {
     char *actor_name;
 };
 
-/* One reference: a row of `ray memory`. */
+/* One reference: a row of `ray memory`. What a process only keeps for others' sake (it owns the
+ * object and has no reference of its own left) is no row, as it is none there. */
 struct object_row {
     const struct ray_object_ref *ref;
     uint32_t process; /* index into processes: who holds it */
     int32_t owner;    /* the same of who owns the object; -1: its owner is not among them */
     enum object_reference reference;
+    int64_t size; /* the object's, by whoever knows it: its owner does where a borrower, and so
+                     `ray memory`, says ref->size -1; -1: nobody does */
 };
 
 /* Owns everything in it. */
@@ -60,6 +63,8 @@ struct object_sweep {
     size_t location_count;
     struct ray_task *tasks;
     size_t task_count;
+    char **call_sites; /* of a sweep that was read from JSON: what its refs' call_site points to */
+    size_t call_site_count;
 };
 
 /* Asks all. `fn` runs once, never from within; the sweep is the callee's to free. A cluster that
@@ -67,12 +72,16 @@ struct object_sweep {
  * of this. */
 typedef void (*object_sweep_fn)(void *arg, const struct err *err, struct object_sweep *sweep);
 void object_sweep_ask(struct cluster *cluster, object_sweep_fn fn, void *arg);
-/* Asks the owners where these rows' objects are (copies, spilled). At most `limit` objects, the
- * first ones; then fn, with the same sweep. */
+/* Asks the owners where these rows' objects are (copies, spilled). At most OBJECT_LOCATE_LIMIT
+ * objects, the first ones; then fn, with the same sweep and no error: what no owner tells stays
+ * unknown. The sweep must live until then, or until it is cancelled. */
+#define OBJECT_LOCATE_LIMIT 5000
 void object_sweep_locate(struct cluster *cluster, struct object_sweep *sweep,
                          const struct object_row *const *rows, size_t count, object_sweep_fn fn,
                          void *arg);
-/* Asks for the tasks that made these rows' objects, each once. */
+/* Asks for the tasks that made these rows' objects, each once, the first OBJECT_TASK_LIMIT ones
+ * that are not known; the same otherwise. */
+#define OBJECT_TASK_LIMIT 2000
 void object_sweep_name_tasks(struct cluster *cluster, struct object_sweep *sweep,
                              const struct object_row *const *rows, size_t count, object_sweep_fn fn,
                              void *arg);

@@ -9,13 +9,14 @@
 #include <string.h>
 
 enum { DEADLINE_MS = 5000, DASHBOARD_DEADLINE_MS = 20000, OBJECTS_DEADLINE_MS = 20000 };
+enum { QUICK_DEADLINE_MS = 2000 };
 
 /* A gcs and who is asked for objects, or a dashboard. */
 struct source {
     struct credentials credentials;
     struct rpc *rpc;
     struct gcs *gcs;
-    struct object_client *objects;
+    struct object_client *objects, *quick_objects;
     struct dashboard *dashboard;
     struct version_question *versions; /* that were not answered */
     struct look *looks;                /* running ones, for source_destroy() */
@@ -65,6 +66,7 @@ struct source *source_create(struct loop *loop, const struct address *address, s
         source->rpc = rpc_create(&options);
         source->gcs = gcs_create(source->rpc, address->text, DEADLINE_MS);
         source->objects = object_client_create(source->rpc, OBJECTS_DEADLINE_MS);
+        source->quick_objects = object_client_create(source->rpc, QUICK_DEADLINE_MS);
     }
     if (!source->gcs && !source->dashboard)
         source_destroy(&source);
@@ -81,6 +83,7 @@ void source_destroy(struct source **source)
         look->view = NULL;
     gcs_destroy(&it->gcs);
     object_client_destroy(&it->objects);
+    object_client_destroy(&it->quick_objects);
     dashboard_destroy(&it->dashboard);
     rpc_destroy(&it->rpc);
     while (it->looks) {
@@ -119,12 +122,15 @@ static void on_version(void *arg, const struct err *err, struct ray_version vers
     while (*at != question)
         at = &(*at)->next;
     *at = question->next;
-    if (!err)
+    if (!err) {
         object_client_set_version(question->source->objects, version);
+        object_client_set_version(question->source->quick_objects, version);
+    }
     gcs_version_fn fn = question->fn;
     arg = question->arg;
     free(question);
-    fn(arg, err, version, ray_version, python_version);
+    if (fn)
+        fn(arg, err, version, ray_version, python_version);
 }
 
 void source_version(struct source *source, gcs_version_fn fn, void *arg)
@@ -142,6 +148,11 @@ void source_version(struct source *source, gcs_version_fn fn, void *arg)
 struct object_client *source_objects(struct source *source)
 {
     return source->objects;
+}
+
+struct object_client *source_quick_objects(struct source *source)
+{
+    return source->quick_objects;
 }
 
 void source_pdbs(struct source *source, gcs_pdbs_fn fn, void *arg)
@@ -191,6 +202,9 @@ void source_kv_get_all(struct source *source, const char *space, const char *pre
 
 void source_kv_forget(struct source *source, const void *arg)
 {
+    for (struct version_question *at = source->versions; at; at = at->next)
+        if (at->arg == arg)
+            at->fn = NULL;
     if (source->gcs)
         gcs_forget(source->gcs, arg);
 }

@@ -31,12 +31,14 @@ void source_kv_del(struct source *source, const char *space, const char *key, gc
                    void *arg);
 void source_kv_get_all(struct source *source, const char *space, const char *prefix, gcs_kv_fn fn,
                        void *arg);
-/* The store's callbacks with this `arg` do not run any more. */
+/* A GCS's callbacks with this `arg` do not run any more. */
 void source_kv_forget(struct source *source, const void *arg);
 
 /* Who to ask about objects; NULL for a dashboard, which cannot be asked. It knows the version once
  * source_version() has answered. */
 struct object_client *source_objects(struct source *source);
+/* The same for who looks at a stop: whoever does not answer within 2 s is not waited for. */
+struct object_client *source_quick_objects(struct source *source);
 
 /* Fills view->running for the workers whose debugger is open, and adds the tasks that came along.
  * What is not told stays unknown: this does not fail. `done` may run from within. The view must not
