@@ -151,8 +151,8 @@ static void test_events(void **state)
 static void test_responses(void **state)
 {
     (void)state;
-    static const char *const rewritten[] = {"stackTrace", "exceptionInfo", "scopes",
-                                            "variables",  "evaluate",      "setVariable",
+    static const char *const rewritten[] = {"stackTrace",   "exceptionInfo", "scopes",
+                                            "variables",    "evaluate",      "setVariable",
                                             "setExpression"};
     for (size_t i = 0; i < sizeof rewritten / sizeof *rewritten; i++)
         assert_int_equal(action_of(RULE_FROM_DEBUGGEE, DAP_RESPONSE, rewritten[i]), RULE_REWRITE);
