@@ -56,7 +56,7 @@ static bool parse_format(const char *name, enum memory_format *format)
     return false;
 }
 
-static int run_chosen(const struct relay_choice *choice, const struct memory_request *request)
+static int run_chosen(const struct relay_choice *choice, struct memory_request *request)
 {
     struct cluster *cluster = NULL;
     struct memory_source *source;
@@ -75,8 +75,7 @@ static int run_chosen(const struct relay_choice *choice, const struct memory_req
     return code;
 }
 
-static int run(const char *given, const struct relay_wish *wish,
-               const struct memory_request *request)
+static int run(const char *given, const struct relay_wish *wish, struct memory_request *request)
 {
     struct relay_choice choice;
     struct err err;

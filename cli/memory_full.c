@@ -57,6 +57,8 @@ static int most_stored_first(const void *a, const void *b)
     const struct memory_places *one = a, *two = b;
     if (one->stored != two->stored)
         return one->stored > two->stored ? -1 : 1;
+    if (one->spilled != two->spilled)
+        return one->spilled > two->spilled ? -1 : 1;
     return one->line < two->line ? -1 : one->line > two->line;
 }
 

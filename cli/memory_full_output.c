@@ -107,7 +107,7 @@ static void print_line(const struct memory_full *full, const struct memory_place
     buf_printf(&text, "%8s in %zu object%s  ", memory_size(line->bytes, style->units, size),
                line->objects, s(line->objects));
     size_t before = text.len;
-    memory_site_name(line->call_site, style, &text);
+    memory_site_name(line->call_site, &text);
     if (text.len == before)
         buf_printf(&text, *line->task_name ? "made by %s" : "call site not recorded%s",
                    line->task_name);
@@ -120,7 +120,7 @@ static void print_line(const struct memory_full *full, const struct memory_place
     print_holders(full, line, out);
     for (size_t i = 0; i < MEMORY_HOLDS; i++) {
         const char *note = memory_hold_note((enum memory_hold)i);
-        if (line->holds[i] && *note)
+        if (line->holds[i] && *note && i != MEMORY_BY_ACTOR) /* said by its release */
             buf_printf(out, "      %zu object%s: %s\n", line->holds[i], s(line->holds[i]), note);
     }
 }
@@ -180,11 +180,20 @@ static void print_verdict(const struct memory_full *full, struct buf *out)
     buf_add_string(out, ".\n");
 }
 
+/* The others are not in a store: small results, what is to come, actors' handles. */
+static size_t stored_lines(const struct memory_full *full)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < full->lines.count; i++)
+        count += full->places[i].stored > 0 || full->places[i].spilled > 0;
+    return count;
+}
+
 void memory_full_print(const struct memory_full *full, const struct memory_style *style,
                        size_t limit, struct buf *out)
 {
     const struct object_sweep *sweep = full->sweep;
-    size_t shown = full->lines.count < limit ? full->lines.count : limit;
+    size_t all = stored_lines(full), shown = all < limit ? all : limit;
     memory_print_stores(sweep, style, out);
     print_verdict(full, out);
     for (size_t i = 0; i < sweep->node_count; i++)
@@ -194,9 +203,8 @@ void memory_full_print(const struct memory_full *full, const struct memory_style
                                        : "What is in them, and when it goes:\n");
     for (size_t i = 0; i < shown; i++)
         print_line(full, &full->places[i], style, out);
-    if (shown < full->lines.count)
-        buf_printf(out, "  %zu more: --num-entries %zu shows all\n", full->lines.count - shown,
-                   full->lines.count);
+    if (shown < all)
+        buf_printf(out, "  %zu more: --num-entries %zu shows all\n", all - shown, all);
     print_processes(full, style, out);
 }
 
@@ -300,7 +308,7 @@ static void json_line(const struct memory_full *full, const struct memory_places
 void memory_full_json(const struct memory_full *full, struct buf *out)
 {
     const struct object_sweep *sweep = full->sweep;
-    buf_printf(out, "{\"taken\": %" PRId64 ", \"full\": %s, \"nodes\": [", sweep->taken_ms,
+    buf_printf(out, "{\"taken\": %.3f, \"full\": %s, \"nodes\": [", (double)sweep->taken_ms / 1000,
                full->full ? "true" : "false");
     for (size_t i = 0; i < sweep->node_count; i++) {
         buf_add_string(out, i ? ",\n" : "\n");
