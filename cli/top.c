@@ -236,7 +236,8 @@ static void ask_detail(struct top *top)
         return;
     begin(top, ASKING_DETAIL);
     struct detail *detail = top->asked_detail = detail_create(top->now, first, count);
-    memory_source_detail(top->source, &detail->sweep, &detail->row, 1, true, on_detail, top);
+    memory_source_detail(top->source, &detail->sweep, &detail->row, 1, MEMORY_NAMES_AND_LOCATIONS,
+                         on_detail, top);
 }
 
 static void end_look(struct top *top)
@@ -285,7 +286,7 @@ static void ask_names(struct top *top, struct object_sweep *sweep)
     qsort(top->rows, count, sizeof *top->rows, by_size);
     begin(top, ASKING_NAMES);
     memory_source_detail(top->source, sweep, top->rows, count < TASKS_ASKED ? count : TASKS_ASKED,
-                         false, on_names, top);
+                         MEMORY_NAMES, on_names, top);
 }
 
 static void on_sweep(void *arg, const struct err *err, struct object_sweep *sweep)
