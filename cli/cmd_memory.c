@@ -26,6 +26,7 @@ const char cmd_memory_details[] =
     "  --locations      ask the owners where the objects are\n"
     "  --units U        auto (default), B, KB, MB or GB; 1 KB is 1000 bytes\n"
     "  --num-entries N  groups, and rows of each; a terminal gets 10, all else everything\n"
+    "helps\n"
     "  --stats-only     the stores' counters: used, spilled and restored bytes, and how fast\n"
     "  --why-full       who holds what fills the stores, and when it goes\n"
     "  --diff FILE|TIME what grew since an earlier --format json, or within e.g. 10s: leaks;\n"

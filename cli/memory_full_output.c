@@ -26,15 +26,10 @@ static void add_clean(struct buf *out, struct buf *text)
 
 /* --- for people --- */
 
-static int64_t cached(const struct ray_store_stats *store)
+static void print_node(const struct memory_full *full, size_t index,
+                       const struct memory_style *style, struct buf *out)
 {
-    int64_t bytes = store->used - store->primary_copies_bytes;
-    return bytes > 0 ? bytes : 0;
-}
-
-static void print_node(const struct object_node *node, const struct memory_style *style,
-                       struct buf *out)
-{
+    const struct object_node *node = &full->sweep->nodes[index];
     const struct ray_store_stats *store = &node->store;
     char size[MEMORY_SIZE_TEXT];
     struct buf name = {0};
@@ -48,8 +43,11 @@ static void print_node(const struct object_node *node, const struct memory_style
     buf_printf(out, " %s: %s primary copies, which stay until nobody refers to them",
                memory_is_full(node) ? "is full" : "is not full",
                memory_size(store->primary_copies_bytes, style->units, size));
+    if (full->viewed[index])
+        buf_printf(out, "; %s other copies that values in use are views of",
+                   memory_size(full->viewed[index], style->units, size));
     buf_printf(out, "; %s only cached, which go when memory is needed",
-               memory_size(cached(store), style->units, size));
+               memory_size(memory_evictable(full, index), style->units, size));
     if (store->spilled_bytes > 0)
         buf_printf(out, "; %s spilled so far in %" PRId64 " objects",
                    memory_size(store->spilled_bytes, style->units, size), store->spilled_objects);
@@ -197,7 +195,7 @@ void memory_full_print(const struct memory_full *full, const struct memory_style
     memory_print_stores(sweep, style, out);
     print_verdict(full, out);
     for (size_t i = 0; i < sweep->node_count; i++)
-        print_node(&sweep->nodes[i], style, out);
+        print_node(full, i, style, out);
     if (shown)
         buf_add_string(out, full->full ? "What fills them, and when it goes:\n"
                                        : "What is in them, and when it goes:\n");
@@ -238,8 +236,9 @@ static void json_process(const struct object_sweep *sweep, int32_t process, stru
     buf_free(&name);
 }
 
-static void json_node(const struct object_node *node, struct buf *out)
+static void json_node(const struct memory_full *full, size_t index, struct buf *out)
 {
+    const struct object_node *node = &full->sweep->nodes[index];
     const struct ray_store_stats *store = &node->store;
     buf_add_string(out, "{");
     json_text("node_id", node->node_id, out);
@@ -248,12 +247,14 @@ static void json_node(const struct object_node *node, struct buf *out)
     json_text("problem", node->problem, out);
     buf_printf(out,
                "\"full\": %s, \"used\": %" PRId64 ", \"capacity\": %" PRId64
-               ", \"primary_copies_bytes\": %" PRId64 ", \"cached_bytes\": %" PRId64
-               ", \"fallback\": %" PRId64 ", \"spilled_bytes\": %" PRId64
-               ", \"restored_bytes\": %" PRId64 ", \"pulls_queued\": %s}",
+               ", \"primary_copies_bytes\": %" PRId64 ", \"viewed_bytes\": %" PRId64
+               ", \"cached_bytes\": %" PRId64 ", \"fallback\": %" PRId64
+               ", \"spilled_bytes\": %" PRId64 ", \"restored_bytes\": %" PRId64
+               ", \"pulls_queued\": %s}",
                memory_is_full(node) ? "true" : "false", store->used, store->available,
-               store->primary_copies_bytes, cached(store), store->fallback, store->spilled_bytes,
-               store->restored_bytes, store->pulls_queued ? "true" : "false");
+               store->primary_copies_bytes, full->viewed[index], memory_evictable(full, index),
+               store->fallback, store->spilled_bytes, store->restored_bytes,
+               store->pulls_queued ? "true" : "false");
 }
 
 static void json_holders(const struct memory_full *full, const struct memory_line *line,
@@ -312,7 +313,7 @@ void memory_full_json(const struct memory_full *full, struct buf *out)
                full->full ? "true" : "false");
     for (size_t i = 0; i < sweep->node_count; i++) {
         buf_add_string(out, i ? ",\n" : "\n");
-        json_node(&sweep->nodes[i], out);
+        json_node(full, i, out);
     }
     buf_add_string(out, "\n],\n\"lines\": [");
     for (size_t i = 0; i < full->lines.count; i++) {

@@ -19,7 +19,7 @@ static const char *or_else(const char *text, const char *otherwise)
 void memory_process_name(const struct object_sweep *sweep, int32_t process, struct buf *out)
 {
     if (process < 0) {
-        buf_add_string(out, "gone");
+        buf_add_string(out, "unknown");
         return;
     }
     const struct object_process *it = &sweep->processes[process];

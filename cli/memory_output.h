@@ -17,7 +17,7 @@ struct memory_style {
 };
 
 /* "driver pid 5842", "Trainer (bob) pid 5865@node-1": the node where there are several. -1 gives
- * "gone". */
+ * "unknown": who owned it has died, or has dropped the reference. */
 void memory_process_name(const struct object_sweep *sweep, int32_t process, struct buf *out);
 /* "node-1 (10.0.0.7)" */
 void memory_node_name(const struct object_node *node, struct buf *out);

@@ -104,7 +104,7 @@ static void lines_are_of_owner_and_call_site(void **state)
           "1 of 3 only in objects  1 x variable, 1 x task argument, 1 x in an object, 1 more\n"
           "  5.0 MB        1     1  Trainer pid 60@node-2  load.py:7 ray.put in keep      "
           "actors only             1 x variable\n"
-          "   300 B        1     1  gone                   -                              "
+          "   300 B        1     1  unknown                -                              "
           "-                       1 x variable by pid 80@node-2\n"
           "       ?        1     1  driver pid 70@node-1   train.py:20 task call in main  "
           "-                       1 x variable\n");
