@@ -20,6 +20,7 @@ struct memory_request {
     bool stats_only;  /* the stores' counters alone */
     bool locations;   /* ask the owners where objects are */
     bool why_full;    /* who keeps the stores full */
+    bool top;         /* live, on the terminal */
     const char *diff; /* a file, or a duration as text; NULL: one look */
     int64_t diff_ms;  /* the duration; 0: `diff` is a file */
 };
