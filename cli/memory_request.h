@@ -20,6 +20,7 @@ struct memory_request {
     bool stats_only;  /* the stores' counters alone */
     bool locations;   /* ask the owners where objects are */
     bool why_full;    /* who keeps the stores full */
+    bool top;         /* live, on the terminal */
     const char *diff; /* a file, or a duration as text; NULL: one look */
     /* What query.task_worker points to, once it was found out. */
     char task_worker[ID_TEXT(ID_UNIQUE_BYTES)];
