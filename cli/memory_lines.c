@@ -23,6 +23,17 @@ const char *memory_hold_note(enum memory_hold hold)
     return notes[hold];
 }
 
+const char *memory_hold_mark(enum memory_hold hold)
+{
+    static const char *const marks[MEMORY_HOLDS] = {
+        [MEMORY_BY_ACTOR] = "actors only",
+        [MEMORY_BY_VALUE] = "only a value",
+        [MEMORY_BY_OBJECT] = "only in objects",
+        [MEMORY_BY_NOBODY] = "nobody",
+    };
+    return marks[hold] ? marks[hold] : "";
+}
+
 enum memory_hold memory_hold_of(const struct object_sweep *sweep, const struct object_row *rows,
                                 size_t count)
 {
@@ -212,6 +223,8 @@ static int compare_lines(const void *a, const void *b, void *arg)
     if (one->refs != two->refs)
         return one->refs > two->refs ? -1 : 1;
     int site = strcmp(one->call_site, two->call_site);
+    if (!site)
+        site = strcmp(one->task_name, two->task_name);
     return site ? site : one->owner < two->owner ? -1 : one->owner > two->owner;
 }
 

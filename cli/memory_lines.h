@@ -18,6 +18,8 @@ enum memory_hold {
 };
 /* "no variable: only inside of other objects"; "" for what is usual. */
 const char *memory_hold_note(enum memory_hold hold);
+/* The same for a narrow column: "only in objects". */
+const char *memory_hold_mark(enum memory_hold hold);
 
 /* `rows` are all references to one object. */
 enum memory_hold memory_hold_of(const struct object_sweep *sweep, const struct object_row *rows,

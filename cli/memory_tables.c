@@ -49,7 +49,7 @@ static const char *const holding[] = {
     [OBJECT_ACTOR_HANDLE] = "actor handle",     [OBJECT_REFERENCE_UNKNOWN] = "unknown",
 };
 
-/* "300 × pinned, 12 × task argument by pid 77, no variable: …" */
+/* "300 × pinned, 12 × task argument by pid 77" */
 static void add_held_by(const struct memory_line *line, const struct object_sweep *sweep,
                         const struct memory_style *style, struct buf *out)
 {
@@ -65,30 +65,37 @@ static void add_held_by(const struct memory_line *line, const struct object_swee
     }
     if (line->holder_count > SHOWN)
         buf_printf(out, ", %zu more", line->holder_count - SHOWN);
+}
+
+/* "1 of 3 only in objects": what no variable holds. */
+static void add_marks(const struct memory_line *line, struct buf *out)
+{
     for (size_t i = 0; i < MEMORY_HOLDS; i++) {
-        const char *note = memory_hold_note((enum memory_hold)i);
-        if (!line->holds[i] || !*note)
+        const char *mark = memory_hold_mark((enum memory_hold)i);
+        if (!line->holds[i] || !*mark)
             continue;
-        buf_add_string(out, " (");
+        buf_add_string(out, out->len ? ", " : "");
         if (line->holds[i] < line->objects)
-            buf_printf(out, "%zu of them: ", line->holds[i]);
-        buf_printf(out, "%s)", note);
+            buf_printf(out, "%zu of %zu ", line->holds[i], line->objects);
+        buf_add_string(out, mark);
     }
 }
 
 static void add_line(struct table *table, const struct memory_line *line,
                      const struct object_sweep *sweep, const struct memory_style *style)
 {
-    struct buf site = {0}, held = {0};
+    struct buf site = {0}, held = {0}, marks = {0};
     memory_site_name(line->call_site, style, &site);
     if (!site.len && *line->task_name)
         buf_printf(&site, "made by %s", line->task_name);
     add_held_by(line, sweep, style, &held);
+    add_marks(line, &marks);
     put_size(table, line->unknown == line->objects ? -1 : line->bytes, style->units);
     put_count(table, line->objects);
     put_count(table, line->refs);
     put_process(table, sweep, line->owner);
     put_cell(table, &site);
+    put_cell(table, &marks);
     put_cell(table, &held);
 }
 
@@ -96,8 +103,9 @@ void memory_print_lines(const struct memory_lines *lines, const struct object_sw
                         const struct memory_style *style, size_t limit, struct buf *out)
 {
     static const struct table_column columns[] = {
-        {"SIZE", true, false},  {"OBJECTS", true, false},   {"REFS", true, false},
-        {"OWNER", false, true}, {"CALL SITE", false, true}, {"HELD BY", false, true},
+        {"SIZE", true, false},    {"OBJECTS", true, false},   {"REFS", true, false},
+        {"OWNER", false, true},   {"CALL SITE", false, true}, {"NO VARIABLE", false, true},
+        {"HELD BY", false, true},
     };
     struct table *table = table_create(columns, sizeof columns / sizeof *columns);
     int64_t bytes = 0;
@@ -309,7 +317,8 @@ static void add_group(const struct object_group *group, const struct object_swee
     table_render(table, style->width, style->colour, style->utf8, out);
     table_free(&table);
     if (shown < group->row_count)
-        buf_printf(out, "  %zu more\n", group->row_count - shown);
+        buf_printf(out, "  %zu more reference%s\n", group->row_count - shown,
+                   s(group->row_count - shown));
 }
 
 void memory_print_groups(const struct object_report *report, const struct object_sweep *sweep,

@@ -34,6 +34,39 @@ void object_id_task(const struct object_id *id, char out[ID_TEXT(ID_TASK_BYTES)]
     text_hex(id->bytes, ID_TASK_BYTES, out);
 }
 
+bool object_id_is_put(const struct object_id *id)
+{
+    enum { FIRST_PUT = 100000001 };
+    const uint8_t *index = id->bytes + ID_TASK_BYTES;
+    uint32_t number = (uint32_t)index[3] << 24 | (uint32_t)index[2] << 16 |
+                      (uint32_t)index[1] << 8 | (uint32_t)index[0];
+    return number >= FIRST_PUT;
+}
+
+/* Its task is the actor's creation: eight bytes 0xFF, and the actor's id. */
+bool object_id_is_actor_handle(const struct object_id *id, char actor[ID_TEXT(ID_ACTOR_BYTES)])
+{
+    enum { UNIQUE = ID_TASK_BYTES - ID_ACTOR_BYTES };
+    for (size_t i = 0; i < UNIQUE; i++)
+        if (id->bytes[i] != 0xFF)
+            return false;
+    uint8_t nil = 0xFF; /* an id that begins so is of no actor: a driver's task has it */
+    for (size_t i = 0; i < ID_ACTOR_BYTES - ID_JOB_BYTES; i++)
+        nil &= id->bytes[UNIQUE + i];
+    if (nil == 0xFF)
+        return false;
+    text_hex(id->bytes + UNIQUE, ID_ACTOR_BYTES, actor);
+    return true;
+}
+
+bool object_id_made_by(const struct object_id *id, const char *task_id)
+{
+    uint8_t task[ID_TASK_BYTES];
+    size_t from = object_id_is_put(id) ? 1 : 0;
+    return text_unhex(task_id, task, sizeof task) &&
+           memcmp(id->bytes + from, task + from, sizeof task - from) == 0;
+}
+
 bool object_id_parse(const char *hex, size_t len, struct object_id *out)
 {
     char digits[ID_TEXT(ID_OBJECT_BYTES)];

@@ -64,11 +64,11 @@ bool annotate_refs_type(const char *type, size_t len, bool *plain)
 
 /* --- references --- */
 
-static int lower_hex(char c)
+/* The value of a lower-case hex digit, or 0xF0. */
+static unsigned digit(char c)
 {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    unsigned value = (unsigned)(unsigned char)c - '0', letter = value - ('a' - '0');
+    return value < 10 ? value : letter < 6 ? letter + 10 : 0xF0;
 }
 
 bool annotate_ref_read(const char *text, size_t len, struct object_id *out)
@@ -78,13 +78,13 @@ bool annotate_ref_read(const char *text, size_t len, struct object_id *out)
         text[ANNOTATE_REF_LEN - 1] != ')')
         return false;
     const char *hex = text + sizeof start - 1;
+    unsigned bad = 0;
     for (size_t i = 0; i < sizeof out->bytes; i++) {
-        int high = lower_hex(hex[2 * i]), low = lower_hex(hex[2 * i + 1]);
-        if (high < 0 || low < 0)
-            return false;
+        unsigned high = digit(hex[2 * i]), low = digit(hex[2 * i + 1]);
+        bad |= high | low;
         out->bytes[i] = (uint8_t)(high << 4 | low);
     }
-    return true;
+    return bad < 0x10;
 }
 
 static size_t slot_of(const struct annotate_refs *refs, const struct object_id *id)

@@ -54,6 +54,7 @@ const struct json_table object_worker_table = JSON_TABLE(worker_fields);
 
 static const struct json_field task_fields[] = {
     JSON_FIELD(struct ray_task, task_id, "task_id", JSON_HEX),
+    JSON_FIELD(struct ray_task, parent_task_id, "parent_task_id", JSON_HEX),
     JSON_FIELD(struct ray_task, job_id, "job_id", JSON_HEX),
     JSON_FIELD(struct ray_task, actor_id, "actor_id", JSON_HEX),
     JSON_FIELD(struct ray_task, node_id, "node_id", JSON_HEX),

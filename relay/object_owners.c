@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "relay/object_origin.h"
 #include "relay/object_table.h"
 
 #include <stdio.h>
@@ -23,12 +24,13 @@ struct candidate {
     enum { TO_ASK, ASKED, DENIES, SILENT } state;
 };
 
-enum { CANDIDATES_MAX = 3 }; /* the task's process, its parent's, one that the raylets name */
+enum { CANDIDATES_MAX = 3 }; /* by its id, one that the raylets name, by a guess */
 
 struct search {
     struct finding finding;
     bool gathered; /* the candidates are known */
     bool mine;
+    bool guessed;
     struct candidate candidates[CANDIDATES_MAX];
     size_t count;
 };
@@ -221,36 +223,77 @@ static bool add_worker(struct owners *owners, struct search *search, const char 
     return known != DIRECTORY_WAIT;
 }
 
-/* Adds the process that runs a task, and gives the task's parent if that is asked for. */
-static bool add_runner(struct owners *owners, struct search *search, const char *task_id,
-                       char parent[ID_TEXT(ID_TASK_BYTES)])
+/* Adds the process that was asked for, once that is known. */
+static bool add_known(struct owners *owners, struct search *search, enum directory_answer known,
+                      const struct ray_worker *worker)
 {
-    char job[ID_TEXT(ID_JOB_BYTES)];
-    const struct ray_worker *driver;
+    if (known == DIRECTORY_YES)
+        return add_process(owners, search, worker);
+    return known != DIRECTORY_WAIT;
+}
+
+/* Adds the process that runs a task. */
+static bool add_runner(struct owners *owners, struct search *search, const char *task_id)
+{
+    const struct ray_worker *driver = NULL;
     const struct ray_task *task;
-    if (directory_is_driver_task(task_id, job)) {
+    if (object_origin_is_driver(task_id)) {
+        const char *job = task_id + 2 * (ID_TASK_BYTES - ID_JOB_BYTES);
         enum directory_answer known = directory_driver(owners->directory, job, &driver);
-        if (known == DIRECTORY_YES)
-            return add_process(owners, search, driver);
-        return known != DIRECTORY_WAIT;
+        return add_known(owners, search, known, driver);
     }
     enum directory_answer known = directory_task(owners->directory, task_id, &task);
     if (known != DIRECTORY_YES)
         return known != DIRECTORY_WAIT;
-    if (parent)
-        text_copy(parent, ID_TEXT(ID_TASK_BYTES), task->parent_task_id);
     return !*task->worker_id || add_worker(owners, search, task->worker_id);
+}
+
+/* Adds the process that has submitted a task. */
+static bool add_submitter(struct owners *owners, struct search *search, const char *task_id)
+{
+    const struct ray_task *task;
+    enum directory_answer known = directory_task(owners->directory, task_id, &task);
+    if (known != DIRECTORY_YES)
+        return known != DIRECTORY_WAIT;
+    return !*task->parent_task_id || add_runner(owners, search, task->parent_task_id);
 }
 
 /* False: wait. Nothing is added twice, so that it can be called again. */
 static bool gather(struct owners *owners, struct search *search)
 {
-    char task_id[ID_TEXT(ID_TASK_BYTES)], parent[ID_TEXT(ID_TASK_BYTES)] = "";
+    struct object_origin origin;
+    const struct ray_worker *worker = NULL;
+    object_origin_read(&search->finding.id, &origin);
     if (search->mine)
         return add_worker(owners, search, owners->worker_id);
-    object_id_task(&search->finding.id, task_id);
-    return add_runner(owners, search, task_id, parent) &&
-           (!*parent || add_runner(owners, search, parent, NULL));
+    if (!origin.put)
+        return add_submitter(owners, search, origin.task_id);
+    if (origin.kind == ORIGIN_DRIVER)
+        return add_runner(owners, search, origin.task_id);
+    if (*origin.actor_id) {
+        enum directory_answer known =
+            directory_actor_process(owners->directory, origin.actor_id, &worker);
+        return add_known(owners, search, known, worker);
+    }
+    const char *hinted = directory_hinted(owners->directory, origin.task_id);
+    return !hinted || add_runner(owners, search, hinted);
+}
+
+/* The last resort for what a task has put: whoever ran that task, alive or not. False: wait. */
+static bool guess(struct owners *owners, struct search *search)
+{
+    struct object_origin origin;
+    const struct ray_task *task;
+    object_origin_read(&search->finding.id, &origin);
+    if (search->guessed || origin.kind != ORIGIN_PUT)
+        return true;
+    enum directory_answer known = directory_guess_task(owners->directory, origin.task_id, &task);
+    if (known == DIRECTORY_WAIT)
+        return false;
+    if (known == DIRECTORY_YES && *task->worker_id && !add_worker(owners, search, task->worker_id))
+        return false;
+    search->guessed = true;
+    return true;
 }
 
 /* --- asking them --- */
@@ -404,6 +447,15 @@ static void blame_itself(struct search *search)
     conclude(search, "", "the worker has let go of it");
 }
 
+/* Whether there is, or may be, somebody else to ask. */
+static bool look_further(struct owners *owners, struct search *search)
+{
+    size_t before = search->count;
+    if (!guess(owners, search))
+        return true;
+    return search->count > before;
+}
+
 /* Asks whom it can, and concludes when there is nobody left to ask. */
 static void go_on(struct owners *owners, struct search *search)
 {
@@ -429,18 +481,27 @@ static void go_on(struct owners *owners, struct search *search)
         blame_dead(search, dead, deads);
     else if (search->mine && search->count)
         blame_itself(search);
-    else if (ask_raylets(owners))
+    else if (ask_raylets(owners) && !look_further(owners, search))
         conclude(search, "no process that could be asked says that it owns it",
                  "its owner is not known");
 }
 
+/* Asks for what `created by` says. */
 static void trace(struct owners *owners, struct search *search)
 {
-    char task_id[ID_TEXT(ID_TASK_BYTES)], job[ID_TEXT(ID_JOB_BYTES)];
+    struct object_origin origin;
     const struct ray_task *task;
-    object_id_task(&search->finding.id, task_id);
-    search->finding.traced = directory_is_driver_task(task_id, job) ||
-                             directory_task(owners->directory, task_id, &task) != DIRECTORY_WAIT;
+    const struct ray_actor *actor;
+    enum directory_answer known = DIRECTORY_NO;
+    object_origin_read(&search->finding.id, &origin);
+    const char *hinted = directory_hinted(owners->directory, origin.task_id);
+    if (origin.kind == ORIGIN_TASK || origin.kind == ORIGIN_HANDLE)
+        known = directory_task(owners->directory, origin.task_id, &task);
+    else if (hinted)
+        known = directory_task(owners->directory, hinted, &task);
+    else if (origin.kind == ORIGIN_ACTOR)
+        known = directory_actor(owners->directory, origin.actor_id, &actor);
+    search->finding.traced = known != DIRECTORY_WAIT;
 }
 
 void owners_advance(struct owners *owners, bool (*is_mine)(void *arg, const struct object_id *id),
@@ -454,8 +515,11 @@ void owners_advance(struct owners *owners, bool (*is_mine)(void *arg, const stru
             search->mine = is_mine(arg, &search->finding.id);
             search->gathered = gather(owners, search);
         }
-        if (search->gathered && !search->finding.done)
-            go_on(owners, search);
+        for (size_t known = SIZE_MAX;
+             search->gathered && !search->finding.done && known != search->count;) {
+            known = search->count;
+            go_on(owners, search); /* which may find somebody more to ask */
+        }
     }
     send_questions(owners);
 }

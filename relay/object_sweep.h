@@ -72,12 +72,16 @@ struct object_sweep {
  * of this. */
 typedef void (*object_sweep_fn)(void *arg, const struct err *err, struct object_sweep *sweep);
 void object_sweep_ask(struct cluster *cluster, object_sweep_fn fn, void *arg);
-/* Asks the owners where these rows' objects are (copies, spilled). At most `limit` objects, the
- * first ones; then fn, with the same sweep. */
+/* Asks the owners where these rows' objects are (copies, spilled). At most OBJECT_LOCATE_LIMIT
+ * objects, the first ones; then fn, with the same sweep and no error: what no owner tells stays
+ * unknown. The sweep must live until then, or until it is cancelled. */
+#define OBJECT_LOCATE_LIMIT 5000
 void object_sweep_locate(struct cluster *cluster, struct object_sweep *sweep,
                          const struct object_row *const *rows, size_t count, object_sweep_fn fn,
                          void *arg);
-/* Asks for the tasks that made these rows' objects, each once. */
+/* Asks for the tasks that made these rows' objects, each once, the first OBJECT_TASK_LIMIT ones
+ * that are not known; the same otherwise. */
+#define OBJECT_TASK_LIMIT 2000
 void object_sweep_name_tasks(struct cluster *cluster, struct object_sweep *sweep,
                              const struct object_row *const *rows, size_t count, object_sweep_fn fn,
                              void *arg);

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "proto/object_client.h"
 #include "relay/directory.h"
+#include "relay/object_origin.h"
 #include "relay/object_owners.h"
 #include "relay/object_properties.h"
 #include "relay/object_table.h"
@@ -15,7 +16,7 @@
 
 /* How long the worker may take to answer, in all; how old its node's counters may become before a
  * new stop asks for them again: every process of the node has a part in that answer. */
-enum { PATIENCE_MS = 2000, STORE_MS = 1000 };
+enum { PATIENCE_MS = 2000, STORE_MS = 1000, LATER_MS = 100 };
 /* Different causes of failure that are told in the log. */
 enum { CAUSES = 8 };
 
@@ -27,6 +28,7 @@ struct listener {
 
 struct objects {
     struct loop *loop;
+    struct cluster *cluster;
     struct source *source;
     struct object_client *client; /* NULL: the cluster has none of this */
     struct directory *directory;
@@ -46,11 +48,13 @@ struct objects {
     const struct ray_object_ref **sorted;
     struct ray_store_stats store;
     bool store_known, store_calling;
+    bool store_stale; /* it is of an earlier stop */
     int64_t store_us; /* when it was last asked for */
     struct timer *store_due;
     struct timer *patience;
     struct timer *soon; /* looks what can be done, and tells */
-    bool news;          /* to be told */
+    struct timer *later;
+    bool news, urgent; /* to be told; now */
     struct listener *listeners;
     bool telling;
     char *causes[CAUSES];
@@ -93,7 +97,8 @@ void objects_unlisten(struct objects *objects, const void *arg)
 
 static void tell(struct objects *objects)
 {
-    objects->news = false;
+    objects->news = objects->urgent = false;
+    timer_cancel(&objects->later);
     objects->telling = true;
     for (struct listener *at = objects->listeners; at; at = at->next)
         if (at->fn)
@@ -102,13 +107,26 @@ static void tell(struct objects *objects)
     drop_silenced(objects);
 }
 
+static void on_later(void *arg)
+{
+    struct objects *objects = arg;
+    objects->later = NULL;
+    if (objects->news)
+        tell(objects);
+}
+
+/* What is found of one object after the other is told when it is all found, or every LATER_MS. */
 static void on_soon(void *arg)
 {
     struct objects *objects = arg;
     objects->soon = NULL;
     look(objects);
-    if (objects->news)
+    if (!objects->news)
+        return;
+    if (objects->urgent || objects_settled(objects))
         tell(objects);
+    else if (!objects->later)
+        objects->later = timer_start(objects->loop, LATER_MS, on_later, objects);
 }
 
 /* Answers that come together are looked at together. */
@@ -142,6 +160,7 @@ static void fail(struct objects *objects, const char *why)
 {
     timer_cancel(&objects->patience);
     objects->state = OBJECTS_FAILED;
+    objects->urgent = true;
     text_copy(objects->problem, sizeof objects->problem, why);
     log_once(objects, why);
     owners_give_up(objects->owners, why);
@@ -176,6 +195,7 @@ static void keep_refs(struct objects *objects, struct ray_worker_objects *worker
         object_table_set(&objects->refs, &worker->refs[i].id, &worker->refs[i]);
     timer_cancel(&objects->patience);
     objects->state = OBJECTS_KNOWN;
+    objects->urgent = true;
     objects->problem[0] = '\0';
 }
 
@@ -222,10 +242,25 @@ static bool find_worker(struct objects *objects)
     return true;
 }
 
+/* The tasks that run in the worker have put what it owns. */
+static void hint_tasks(struct objects *objects)
+{
+    const struct pause_list *pauses = cluster_pauses(objects->cluster);
+    for (size_t i = 0; i < pauses->count; i++) {
+        const struct pause *pause = &pauses->items[i];
+        if (!text_equal(pause->worker_id, objects->worker_id))
+            continue;
+        directory_hint(objects->directory, pause->task_id);
+        for (size_t k = 0; k < pause->candidate_count; k++)
+            directory_hint(objects->directory, pause->candidates[k]);
+    }
+}
+
 static void call_worker(struct objects *objects)
 {
     if (objects->calling || !find_worker(objects))
         return;
+    hint_tasks(objects);
     objects->calling = true;
     objects->called = objects->generation;
     object_client_worker(objects->client, objects->address, objects->worker_id, on_worker, objects);
@@ -236,7 +271,7 @@ static void call_worker(struct objects *objects)
 static void on_store(void *arg, const struct err *err, struct ray_node_objects *node)
 {
     struct objects *objects = arg;
-    objects->store_calling = false;
+    objects->store_calling = objects->store_stale = false;
     objects->store_known = !err;
     if (err) {
         log_once(objects, err->what);
@@ -254,12 +289,13 @@ static void on_store_due(void *arg)
     look(objects);
 }
 
-/* Asks, once a stop, and not more often than once in STORE_MS. */
+/* Asks, once a stop, and not more often than once in STORE_MS: so long the last answer will do. */
 static void call_store(struct objects *objects)
 {
     const struct ray_node *node;
     int64_t age_ms = (loop_now_us() - objects->store_us) / 1000;
-    if (objects->store_calling || objects->store_due || objects->store_known ||
+    bool fresh = objects->store_us && !objects->store_stale;
+    if (objects->store_calling || objects->store_due || fresh ||
         directory_node(objects->directory, objects->node_id, &node) != DIRECTORY_YES ||
         text_empty(node->ip) || !node->manager_port)
         return;
@@ -268,6 +304,7 @@ static void call_store(struct objects *objects)
         return;
     }
     objects->store_calling = true;
+    objects->store_known = false;
     objects->store_us = loop_now_us();
     char *address = mem_format(strchr(node->ip, ':') ? "[%s]:%u" : "%s:%u", node->ip,
                                (unsigned)node->manager_port);
@@ -315,7 +352,8 @@ void objects_forget(struct objects *objects)
     objects->generation++;
     objects->state = OBJECTS_NONE;
     objects->problem[0] = '\0';
-    objects->again = objects->store_known = objects->news = false;
+    objects->again = objects->news = objects->urgent = false;
+    objects->store_stale = true;
     timer_cancel(&objects->patience);
     timer_cancel(&objects->store_due);
     drop_refs(objects);
@@ -341,6 +379,7 @@ struct objects *objects_create(struct loop *loop, struct cluster *cluster, const
 {
     struct objects *objects = mem_alloc(sizeof *objects);
     objects->loop = loop;
+    objects->cluster = cluster;
     objects->source = cluster_source(cluster);
     objects->client = source_quick_objects(objects->source);
     text_copy(objects->worker_id, sizeof objects->worker_id, worker_id);
@@ -361,6 +400,7 @@ void objects_destroy(struct objects **objects)
     timer_cancel(&it->patience);
     timer_cancel(&it->store_due);
     timer_cancel(&it->soon);
+    timer_cancel(&it->later);
     drop_refs(it);
     owners_destroy(&it->owners);
     directory_destroy(&it->directory);
@@ -429,7 +469,7 @@ const struct ray_object_ref *objects_ref(const struct objects *objects, const st
 
 const struct ray_store_stats *objects_store(const struct objects *objects)
 {
-    return objects->store_known ? &objects->store : NULL;
+    return objects->store_known && objects->state != OBJECTS_NONE ? &objects->store : NULL;
 }
 
 const char *objects_node_name(const struct objects *objects, const char *node_id)
@@ -461,45 +501,51 @@ static const char *why_no_ref(const struct objects *objects)
     return "the worker has not answered yet";
 }
 
+/* Why what is looked for is not known; `end` is why it never will be. */
+static const char *why_unknown(const struct objects *objects, const struct finding *finding,
+                               bool done, const char *end)
+{
+    if (objects->state == OBJECTS_NONE || objects->state == OBJECTS_FAILED)
+        return why_no_ref(objects);
+    if (!finding)
+        return "it was not asked for";
+    return done ? end : "it is being asked for";
+}
+
 static void add_finding(const struct objects *objects, const struct finding *finding,
                         struct object_facts *out)
 {
-    static const char pending[] = "it is being asked for";
-    if (finding && (finding->owner != OBJECT_OWNER_UNKNOWN || finding->done)) {
+    bool done = finding && finding->done;
+    if (done) {
         out->owner = finding->owner;
         out->owner_pid = finding->owner_pid;
         out->owner_node = objects_node_name(objects, finding->owner_node);
         out->owner_is_driver = finding->owner_is_driver;
     }
-    out->owner_why = !finding        ? "it was not asked for"
-                     : finding->done ? finding->owner_why
-                                     : pending;
-    out->location_why = !finding        ? "it was not asked for"
-                        : finding->done ? finding->location_why
-                                        : pending;
-    if (finding && finding->location.known)
+    out->owner_why = why_unknown(objects, finding, done, done ? finding->owner_why : "");
+    out->location_why = why_unknown(objects, finding, done, done ? finding->location_why : "");
+    if (done && finding->location.known)
         out->location = &finding->location;
 }
 
 static void add_creator(const struct objects *objects, const struct finding *finding,
-                        const char *task_id, struct object_facts *out)
+                        struct object_facts *out)
 {
-    out->task = directory_known_task(objects->directory, task_id);
-    if (!finding)
-        out->task_why = "it was not asked for";
-    else if (!finding->traced)
-        out->task_why = "it is being asked for";
-    else
-        out->task_why = "Ray has no event of the task that made it";
+    struct object_origin origin;
+    object_origin_read(&out->id, &origin);
+    const char *hinted = directory_hinted(objects->directory, origin.task_id);
+    out->task = directory_known_task(objects->directory, hinted ? hinted : origin.task_id);
+    if (origin.kind == ORIGIN_ACTOR)
+        out->actor = directory_known_actor(objects->directory, origin.actor_id);
+    out->task_why = why_unknown(objects, finding, finding && finding->traced,
+                                "Ray has no event of the task that made it");
 }
 
-/* All that is known of an object; `job` and what it is called with must outlive `out`. */
+/* All that is known of an object. */
 static void collect(const struct objects *objects, const struct object_id *id,
-                    char job[ID_TEXT(ID_JOB_BYTES)], struct object_facts *out)
+                    struct object_facts *out)
 {
-    char task_id[ID_TEXT(ID_TASK_BYTES)];
     const struct finding *finding = owners_find(objects->owners, id);
-    object_id_task(id, task_id);
     *out = (struct object_facts){
         .id = *id,
         .ref = objects_ref(objects, id),
@@ -508,9 +554,7 @@ static void collect(const struct objects *objects, const struct object_id *id,
         .arg = (void *)(uintptr_t)objects,
     };
     add_finding(objects, finding, out);
-    add_creator(objects, finding, task_id, out);
-    if (directory_is_driver_task(task_id, job))
-        out->driver_job = job;
+    add_creator(objects, finding, out);
     out->mine = out->ref && out->ref->status != RAY_TASK_NIL;
     if (out->mine && out->owner == OBJECT_OWNER_UNKNOWN) {
         out->owner = OBJECT_OWNER_ALIVE;
@@ -524,11 +568,10 @@ bool objects_note(const struct objects *objects, const struct object_id *id,
                   struct object_note *out)
 {
     struct object_facts facts;
-    char job[ID_TEXT(ID_JOB_BYTES)];
     *out = (struct object_note){.size = -1};
     if (!objects->known)
         return false;
-    collect(objects, id, job, &facts);
+    collect(objects, id, &facts);
     return object_facts_note(&facts, out);
 }
 
@@ -537,8 +580,7 @@ void objects_describe(const struct objects *objects, const struct object_id *id,
                       struct object_property out[OBJECT_PROPERTIES])
 {
     struct object_facts facts;
-    char job[ID_TEXT(ID_JOB_BYTES)];
-    collect(objects, id, job, &facts);
+    collect(objects, id, &facts);
     object_facts_describe(&facts, options, out);
 }
 

@@ -275,8 +275,8 @@ static void note_act(struct session *session, const char *command, const char *r
 /* What waits for facts on a stop goes before they are no facts any more. */
 static bool ends_stop(const char *command)
 {
-    static const char *const commands[] = {"continue", "next", "stepIn", "stepOut", "goto",
-                                           "disconnect", "terminate", "raydbg/release"};
+    static const char *const commands[] = {"continue", "next",       "stepIn",    "stepOut",
+                                           "goto",     "disconnect", "terminate", "raydbg/release"};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (text_equal(command, commands[i]))
             return true;

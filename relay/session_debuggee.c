@@ -57,6 +57,7 @@ static void on_lost(void *arg, const char *why)
     if (session->lost)
         return;
     session->lost = true;
+    session_objects_flush(session);
     if (session->attach_seq) {
         struct err err;
         err_set(&err, ERR_FAILED, "%s", why ? why : "the debuggee went away while attaching");
@@ -250,9 +251,9 @@ static bool on_large_begin(void *arg, const struct pending *pending, const char 
     struct buf own = {0};
     if (!session->ops->on_large || session->client.gone)
         return false;
-    if (pending ? is_rewritten(pending->command) ||
-                      session_objects_collects(session, pending, total)
-                : is_hidden(session, head, envelope))
+    if (pending
+            ? is_rewritten(pending->command) || session_objects_collects(session, pending, total)
+            : is_hidden(session, head, envelope))
         return false;
     splice_seq(head, head_len, envelope, ++session->client.seq, pending ? pending->client.value : 0,
                &own);

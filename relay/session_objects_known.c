@@ -66,8 +66,8 @@ static struct known_row *get_row(struct known *known, int64_t reference)
     if (row || !id_map_set(&known->by_reference, &key, known->count, ROWS_LIMIT))
         return row;
     if ((known->count & (known->count - 1)) == 0)
-        known->rows = mem_resize(known->rows, known->count ? known->count * 2 : 1,
-                                 sizeof *known->rows);
+        known->rows =
+            mem_resize(known->rows, known->count ? known->count * 2 : 1, sizeof *known->rows);
     row = &known->rows[known->count++];
     *row = (struct known_row){0};
     return row;

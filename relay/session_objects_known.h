@@ -23,7 +23,7 @@ struct known {
     struct id_map by_reference; /* to indices of rows */
     struct known_row *rows;
     size_t count;
-    size_t views; /* rows with VIEW_OF */
+    size_t views;            /* rows with VIEW_OF */
     struct id_map by_object; /* to pointers to text: the names */
     struct id_map numbers;   /* of objects that have a row of the relay's own: 1, 2, … */
     struct object_id *numbered;

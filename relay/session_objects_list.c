@@ -136,8 +136,7 @@ static void add_reference(const struct row_source *source, const struct ray_obje
     add_number(out, "containedIn", ref->contained_in);
     buf_printf(out, ",\"pinnedInMemory\":%s", ref->pinned ? "true" : "false");
     add_text(out, "variables", known_names(source->known, &ref->id));
-    buf_printf(out, ",\"variablesReference\":%" PRId64,
-               row_reference(source, &ref->id));
+    buf_printf(out, ",\"variablesReference\":%" PRId64, row_reference(source, &ref->id));
     add_properties(source, &ref->id, out);
     buf_add_string(out, "}");
 }

@@ -210,7 +210,7 @@ static const char *why_nothing(const struct objects *objects)
     case OBJECTS_KNOWN:
         break;
     }
-    return "the worker runs: its references are asked for when it stops";
+    return "not asked: the worker is not stopped";
 }
 
 /* From which to which of `total` rows a page shows, if it begins `before` rows further up. */

@@ -50,9 +50,9 @@ struct session_objects {
     struct timer *patience; /* ends the waiting */
     struct timer *quiet;    /* lets facts come together before they are announced */
     struct view_ask *view_asks;
-    bool flushing;          /* nothing is to be held again */
-    bool knows_actors;      /* all that will be known of them in this stop */
-    bool view_late;         /* a response was sent before it was known that it shows a view */
+    bool flushing;     /* nothing is to be held again */
+    bool knows_actors; /* all that will be known of them in this stop */
+    bool view_late;    /* a response was sent before it was known that it shows a view */
 };
 
 /* What is made for one message. */

@@ -83,17 +83,17 @@ void session_objects_hold(struct session_objects *it, const struct held *held)
     if (it->held_bytes > HELD_LIMIT)
         session_objects_flush(it->session);
     else if (!it->patience)
-        it->patience = timer_start(it->session->options.loop, SESSION_OBJECTS_PATIENCE_MS,
-                                   on_patience, it);
+        it->patience =
+            timer_start(it->session->options.loop, SESSION_OBJECTS_PATIENCE_MS, on_patience, it);
 }
 
 static bool is_ready(const struct session_objects *it, const struct objects *objects,
                      const struct held *held)
 {
-    return !objects || (!facts_pending(objects) &&
-                        !session_objects_view_pending(it, held->asked.reference) &&
-                        !(held->wants & WANTS_ACTORS && !it->knows_actors) &&
-                        !(held->wants & WANTS_STORE && !objects_store(objects)));
+    return !objects ||
+           (!facts_pending(objects) && !session_objects_view_pending(it, held->asked.reference) &&
+            !(held->wants & WANTS_ACTORS && !it->knows_actors) &&
+            !(held->wants & WANTS_STORE && !objects_store(objects)));
 }
 
 void session_objects_release(struct session_objects *it)

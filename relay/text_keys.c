@@ -30,6 +30,15 @@ static void grow(struct text_keys *keys)
         *find_slot(keys, keys->texts[i]) = (uint32_t)i + 1;
 }
 
+bool text_keys_find(const struct text_keys *keys, const char *text, uint32_t *number)
+{
+    if (!keys->count)
+        return false;
+    uint32_t slot = *find_slot(keys, text);
+    *number = slot - 1;
+    return slot != 0;
+}
+
 uint32_t text_keys_number(struct text_keys *keys, const char *text)
 {
     if (2 * keys->count >= keys->slot_count)

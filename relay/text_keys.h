@@ -2,6 +2,7 @@
 #ifndef RAYDBG_RELAY_TEXT_KEYS_H
 #define RAYDBG_RELAY_TEXT_KEYS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,8 @@ struct text_keys {
     size_t address_count, address_slots;
 };
 
+/* False if the text has no number. */
+bool text_keys_find(const struct text_keys *keys, const char *text, uint32_t *number);
 /* The text's number; a new text is copied. */
 uint32_t text_keys_number(struct text_keys *keys, const char *text);
 /* The same for a text that stays where it is, and that is asked for often: by its address first. */
