@@ -31,6 +31,11 @@ static const struct verb verbs[] = {
     {"pp", "", verb_pretty, EXPR | VERB_PARENTHESIS, "EXPR", "show a value, pretty-printed", NULL},
     {"whatis", "", verb_whatis, EXPR, "EXPR", "show a value's type", NULL},
     {"source", "", verb_source, EXPR, "EXPR", "show the source of a function or class", NULL},
+    {"objects", "", verb_objects, EXPR, "[N | EXPR]",
+     "show the worker's object references; of EXPR: all that is known",
+     "The N (default 20) largest, after what the node's object store holds. All of it is Ray's "
+     "own\n"
+     "metadata: nothing is fetched."},
     {"display", "", verb_display, ARG | VERB_EXPRESSION, "[EXPR]",
      "show a value at each stop; alone: list them", NULL},
     {"undisplay", "", verb_undisplay, ARG | VERB_EXPRESSION, "[EXPR]",
