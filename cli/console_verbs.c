@@ -33,9 +33,7 @@ static const struct verb verbs[] = {
     {"source", "", verb_source, EXPR, "EXPR", "show the source of a function or class", NULL},
     {"objects", "", verb_objects, EXPR, "[N | EXPR]",
      "show the worker's object references; of EXPR: all that is known",
-     "The N (default 20) largest, after what the node's object store holds. All of it is Ray's "
-     "own\n"
-     "metadata: nothing is fetched."},
+     "The N (default 20) largest ones. It is all Ray's own metadata: nothing is fetched."},
     {"display", "", verb_display, ARG | VERB_EXPRESSION, "[EXPR]",
      "show a value at each stop; alone: list them", NULL},
     {"undisplay", "", verb_undisplay, ARG | VERB_EXPRESSION, "[EXPR]",

@@ -337,7 +337,7 @@ def test_the_names_that_hold_a_reference(worker, attach):
                             row("refs", f"[ObjectRef({worker.small})]", "list", 12)]
     client = attach()
     known(client)
-    assert [r["name"] for r in store(client, filter="indexed")] == ["big, again", "in refs"]
+    assert [r["name"] for r in store(client, filter="indexed")] == ["big, again", f"in refs …{worker.small[-8:]}"]
     worker.rows[12] = [{**ref_row("0", worker.small, 17), "evaluateName": "refs[0]"}]
     client.children(12)
     assert [r["name"] for r in store(client, filter="indexed")] == ["big, again", "refs[0]"]
