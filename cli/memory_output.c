@@ -316,7 +316,7 @@ static void add_less_in_stores(const struct object_sweep *sweep, const struct ra
         between = "; ";
     }
     if (sum->spilled_bytes > 0) {
-        buf_printf(out, "%s%s were spilled to disk", between,
+        buf_printf(out, "%s%s were spilled to disk so far", between,
                    memory_size(sum->spilled_bytes, style->units, size));
         between = "; ";
     }
@@ -325,8 +325,10 @@ static void add_less_in_stores(const struct object_sweep *sweep, const struct ra
                    s(sweep->unanswered));
         between = "; ";
     }
-    buf_printf(out, "%s%s.\n", between,
-               *between ? "others were lost" : "objects were lost, or released a moment ago");
+    if (reasons->inlined_bytes + sum->spilled_bytes < less)
+        buf_printf(out, "%s%s", between,
+                   *between ? "others were lost" : "objects were lost, or released a moment ago");
+    buf_add_string(out, ".\n");
 }
 
 /* Object headers and the moment between two answers are no difference. */
