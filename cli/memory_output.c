@@ -335,7 +335,7 @@ static void add_less_in_stores(const struct object_sweep *sweep, const struct ra
 static bool about_same(int64_t a, int64_t b)
 {
     int64_t most = a > b ? a : b, apart = a > b ? a - b : b - a;
-    return apart <= 64 * 1024 || (double)apart <= 0.005 * (double)most;
+    return apart <= 65536 || (double)apart <= 0.005 * (double)most;
 }
 
 void memory_print_totals(const struct object_report *report, const struct object_sweep *sweep,
