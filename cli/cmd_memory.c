@@ -27,6 +27,7 @@ const char cmd_memory_details[] =
     "  --locations      ask the owners where the objects are\n"
     "  --units U        auto (default), B, KB, MB or GB; 1 KB is 1000 bytes\n"
     "  --num-entries N  groups, and rows of each; a terminal gets 10, all else everything\n"
+    "helps\n"
     "  --stats-only     the stores' counters: used, spilled and restored bytes, and how fast\n"
     "  --why-full       who holds what fills the stores, and when it goes\n"
     "  --diff FILE|TIME what grew since an earlier --format json, or within e.g. 10s: leaks;\n"
@@ -58,7 +59,7 @@ static bool parse_format(const char *name, enum memory_format *format)
     return false;
 }
 
-static int run_chosen(const struct relay_choice *choice, const struct memory_request *request)
+static int run_chosen(const struct relay_choice *choice, struct memory_request *request)
 {
     struct cluster *cluster = NULL;
     struct memory_source *source;
@@ -78,8 +79,7 @@ static int run_chosen(const struct relay_choice *choice, const struct memory_req
     return code;
 }
 
-static int run(const char *given, const struct relay_wish *wish,
-               const struct memory_request *request)
+static int run(const char *given, const struct relay_wish *wish, struct memory_request *request)
 {
     struct relay_choice choice;
     struct err err;

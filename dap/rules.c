@@ -48,6 +48,8 @@ static const struct rule rules[] = {
     REQUEST("raydbg/takeOver", RULE_ANSWER, "the relay's own: this client drives from now on"),
     REQUEST("raydbg/release", RULE_ANSWER, "the relay's own: the task goes on, for all clients"),
     REQUEST("raydbg/objects", RULE_ANSWER, "the relay's own: what the worker's references are"),
+    REQUEST("raydbg/clusterObjects", RULE_ANSWER,
+            "the relay's own: what the cluster's references are"),
     REQUEST("cancel", RULE_ANSWER, "wedges debugpy too, but clients send it without asking"),
 
     REQUEST("launch", RULE_REFUSE,

@@ -222,7 +222,7 @@ static int read_task(struct reading *reading, struct span object, size_t index)
     reading->sweep->task_count = index + 1;
     if (json_fields_read(&object_task_table, reading->text, object, task, reading->err) != 0)
         return -1;
-    if (index && strcmp(task[-1].task_id, task->task_id) >= 0)
+    if (index && object_task_compare(task - 1, task) >= 0)
         return wrong(reading->err, "the tasks are not in order");
     return 0;
 }

@@ -196,28 +196,40 @@ static void prepare_processes(struct run *run)
         run->kinds[i] = has(run, object_reference_name((enum object_reference)i));
 }
 
-static bool is_task(const struct subject *subject, const char *wanted)
+static bool begins(const char *id, const char *wanted, size_t from)
 {
     size_t len = strlen(wanted);
-    return (len && strncasecmp(subject->task_id, wanted, len) == 0) ||
-           (subject->task && text_equal(subject->task->name, wanted));
+    return len > from && strncasecmp(id + from, wanted + from, len - from) == 0;
 }
 
-static uint32_t task_group(struct run *run, const struct subject *subject)
+/* A put knows all of its task's id but the first byte. */
+static bool is_made_by(const struct subject *subject, const char *wanted, bool is_put)
 {
-    static const char driver[] = "ffffffffffffffffffffffffffffffffffffffff";
-    char text[64];
+    if (subject->task)
+        return begins(subject->task->task_id, wanted, 0) || text_equal(subject->task->name, wanted);
+    return begins(subject->task_id, wanted, is_put ? 2 : 0);
+}
+
+static uint32_t task_group(struct run *run, const struct subject *subject,
+                           const struct object_id *id)
+{
+    char text[64], job_id[ID_TEXT(ID_JOB_BYTES)];
     if (subject->task && !text_empty(subject->task->name))
         return text_keys_number(&run->keys, subject->task->name);
-    if (!text_starts(subject->task_id, driver))
-        return text_keys_number(&run->keys, subject->task_id);
-    snprintf(text, sizeof text, "driver of job %s", subject->task_id + sizeof driver - 1);
+    if (object_id_is_drivers(id, job_id))
+        snprintf(text, sizeof text, "driver of job %s", job_id);
+    else if (subject->task)
+        text_copy(text, sizeof text, subject->task->task_id);
+    else
+        snprintf(text, sizeof text, "%.2s%s", object_id_is_put(id) ? "??" : subject->task_id,
+                 subject->task_id + 2);
     return text_keys_number(&run->keys, text);
 }
 
-static bool same_task(const struct object_row *a, const struct object_row *b)
+static bool same_task(const struct object_id *a, const struct object_id *b)
 {
-    return memcmp(a->ref->id.bytes, b->ref->id.bytes, ID_TASK_BYTES) == 0;
+    return memcmp(a->bytes, b->bytes, ID_TASK_BYTES) == 0 &&
+           object_id_is_put(a) == object_id_is_put(b);
 }
 
 /* The rows come by id, so that objects of one task, and rows of one object, are neighbours. */
@@ -225,11 +237,12 @@ static void next_subject(struct run *run, const struct object_row *row)
 {
     struct subject *subject = &run->subject;
     bool by_task = run->query->group_by == OBJECT_BY_TASK;
-    if (!subject->first || !same_task(subject->first, row)) {
+    if (!subject->first || !same_task(&subject->first->ref->id, &row->ref->id)) {
         object_id_task(&row->ref->id, subject->task_id);
         subject->task = object_sweep_task(run->sweep, &row->ref->id);
-        subject->made = run->query->task && is_task(subject, run->query->task);
-        subject->group = by_task ? task_group(run, subject) : 0;
+        subject->made = run->query->task &&
+                        is_made_by(subject, run->query->task, object_id_is_put(&row->ref->id));
+        subject->group = by_task ? task_group(run, subject, &row->ref->id) : 0;
     }
     if (run->query->filter) {
         char id[ID_TEXT(ID_OBJECT_BYTES)];

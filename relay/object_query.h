@@ -11,8 +11,9 @@ enum object_group_by {
     OBJECT_BY_NODE,    /* of the process that refers to it, as in `ray memory` */
     OBJECT_BY_CALL_SITE,
     OBJECT_BY_OWNER, /* the process that owns it */
-    OBJECT_BY_TASK,  /* the task that made it: by its name where it was asked, else by its id; what
-                        a driver has put: "driver of job 01000000" */
+    OBJECT_BY_TASK,  /* the task that made it: by its name where it was asked, else by its id (a
+                        put's  begins "??": object_id_made_by()); a driver: "driver of job 01000000"
+                      */
     OBJECT_BY_ACTOR, /* whose process refers to it */
     OBJECT_BY_JOB,
     OBJECT_BY_COUNT,

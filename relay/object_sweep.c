@@ -22,33 +22,24 @@ const char *object_reference_name(enum object_reference reference)
     return names[reference];
 }
 
-/* Where an id's parts are: 8 bytes of the task's own, 16 of an actor's (which end with 4 of a
- * job's), 4 of an index. */
-enum { TASK_UNIQUE = 8, ACTOR_UNIQUE = ID_ACTOR_BYTES - ID_JOB_BYTES };
-
-static bool all_set(const uint8_t *bytes, size_t len)
+static bool is_nil(const struct object_id *id)
 {
-    for (size_t i = 0; i < len; i++)
-        if (bytes[i] != 0xFF)
+    for (size_t i = 0; i < sizeof id->bytes; i++)
+        if (id->bytes[i] != 0xFF)
             return false;
     return true;
-}
-
-static bool is_actor_handle(const struct object_id *id)
-{
-    return all_set(id->bytes, TASK_UNIQUE) && !all_set(id->bytes + TASK_UNIQUE, ACTOR_UNIQUE);
 }
 
 /* Whether it is a row of `ray memory`: what only other processes refer to is none. */
 static bool is_reference(const struct ray_object_ref *ref)
 {
-    return (ref->pinned || ref->local || ref->submitted || ref->contained_in) &&
-           !all_set(ref->id.bytes, sizeof ref->id.bytes);
+    return (ref->pinned || ref->local || ref->submitted || ref->contained_in) && !is_nil(&ref->id);
 }
 
 static enum object_reference reference_of(const struct ray_object_ref *ref)
 {
-    if (is_actor_handle(&ref->id))
+    char actor[ID_TEXT(ID_ACTOR_BYTES)];
+    if (object_id_is_actor_handle(&ref->id, actor))
         return OBJECT_ACTOR_HANDLE;
     if (ref->pinned)
         return OBJECT_PINNED_IN_MEMORY;
@@ -139,41 +130,25 @@ static bool claims(const struct entries *entries, uint32_t process, const struct
     return found && found->ref->status != RAY_TASK_NIL;
 }
 
-/* How much speaks for a process that claims an object which another one claims, too. Ray tells a
- * task's status to whom submitted it, of all the task's objects: of what it returns, which is the
- * submitter's, and of what it has put, which is not. */
-static int weight(const struct object_sweep *sweep, const struct entries *entries,
-                  const struct entry *claim)
+/* Ray tells a task's status to whom submitted it, of all objects with the task's id. What the task
+ * has put is its worker's; that has another first byte (object_id_made_by()), but for one task in
+ * 256. */
+static bool is_submitter(const struct entries *entries, const struct entry *claim)
 {
-    char actor[ID_TEXT(ID_ACTOR_BYTES)];
+    static const uint8_t first[] = {1, 0, 0, 0};
     struct object_id first_return = claim->ref->id;
-    static const uint8_t one[] = {1, 0, 0, 0};
-    text_hex(claim->ref->id.bytes + TASK_UNIQUE, ID_ACTOR_BYTES, actor);
-    if (text_equal(sweep->processes[claim->process].worker->actor_id, actor))
-        return 2; /* the task is that actor's own */
-    memcpy(first_return.bytes + ID_TASK_BYTES, one, sizeof one);
-    return claims(entries, claim->process, &first_return) ? 0 : 1;
+    memcpy(first_return.bytes + ID_TASK_BYTES, first, sizeof first);
+    return object_id_is_put(&claim->ref->id) && claims(entries, claim->process, &first_return);
 }
 
-static int32_t owner_of(const struct object_sweep *sweep, const struct entries *entries,
-                        size_t first, size_t end)
+static int32_t owner_of(const struct entries *entries, size_t first, size_t end)
 {
-    int32_t owner = -1;
-    int best = -1;
-    size_t claiming = 0;
-    for (size_t i = first; i < end; i++)
-        claiming += entries->items[i].ref->status != RAY_TASK_NIL;
     for (size_t i = first; i < end; i++) {
         const struct entry *entry = &entries->items[i];
-        if (entry->ref->status == RAY_TASK_NIL)
-            continue;
-        int own = claiming > 1 ? weight(sweep, entries, entry) : 0;
-        if (own > best) {
-            best = own;
-            owner = (int32_t)entry->process;
-        }
+        if (entry->ref->status != RAY_TASK_NIL && !is_submitter(entries, entry))
+            return (int32_t)entry->process;
     }
-    return owner;
+    return -1;
 }
 
 void object_sweep_join(struct object_sweep *sweep)
@@ -184,7 +159,7 @@ void object_sweep_join(struct object_sweep *sweep)
     sweep->row_count = 0;
     for (size_t first = 0, end; first < entries.count; first = end) {
         end = run_end(&entries, first);
-        int32_t owner = owner_of(sweep, &entries, first, end);
+        int32_t owner = owner_of(&entries, first, end);
         int64_t size = -1;
         for (size_t i = first; i < end; i++)
             if (entries.items[i].ref->size > size)
@@ -234,20 +209,41 @@ const struct ray_object_location *object_sweep_location(const struct object_swee
                    compare_location);
 }
 
-static int compare_task(const void *id, const void *task)
+int object_task_compare(const void *left, const void *right)
+{
+    const struct ray_task *a = left, *b = right;
+    int order = strcmp(a->task_id + 2, b->task_id + 2);
+    return order ? order : strncmp(a->task_id, b->task_id, 2);
+}
+
+static int compare_maker(const void *id, const void *task)
 {
     const struct ray_task *it = task;
-    return strcmp(id, it->task_id);
+    return strcmp(id, it->task_id + 2);
 }
 
 const struct ray_task *object_sweep_task(const struct object_sweep *sweep,
                                          const struct object_id *id)
 {
-    char text[ID_TEXT(ID_TASK_BYTES)];
+    struct ray_task wanted;
     if (!sweep->task_count)
         return NULL;
-    object_id_task(id, text);
-    return bsearch(text, sweep->tasks, sweep->task_count, sizeof *sweep->tasks, compare_task);
+    object_id_task(id, wanted.task_id);
+    if (object_id_is_put(id))
+        return bsearch(wanted.task_id + 2, sweep->tasks, sweep->task_count, sizeof *sweep->tasks,
+                       compare_maker);
+    return bsearch(&wanted, sweep->tasks, sweep->task_count, sizeof *sweep->tasks,
+                   object_task_compare);
+}
+
+bool object_id_is_drivers(const struct object_id *id, char job_id[ID_TEXT(ID_JOB_BYTES)])
+{
+    enum { JOB = ID_TASK_BYTES - ID_JOB_BYTES };
+    for (size_t i = object_id_is_put(id) ? 1 : 0; i < JOB; i++)
+        if (id->bytes[i] != 0xFF)
+            return false;
+    text_hex(id->bytes + JOB, ID_JOB_BYTES, job_id);
+    return true;
 }
 
 /* --- the end --- */

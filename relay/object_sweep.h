@@ -58,7 +58,8 @@ struct object_sweep {
     struct object_row *rows; /* by id, then process: rows of one object are neighbours */
     size_t row_count;
     size_t unanswered; /* nodes whose raylet did not answer */
-    /* What was asked afterwards, object_sweep_locate() and object_sweep_name_tasks(). Sorted. */
+    /* What was asked afterwards, object_sweep_locate() and object_sweep_name_tasks(). Sorted: by
+     * id, and by object_task_compare(). */
     struct ray_object_location *locations;
     size_t location_count;
     struct ray_task *tasks;
@@ -98,7 +99,13 @@ size_t object_sweep_rows_of(const struct object_sweep *sweep, const struct objec
                             size_t *count);
 const struct ray_object_location *object_sweep_location(const struct object_sweep *sweep,
                                                         const struct object_id *id);
+/* The task that made it. */
 const struct ray_task *object_sweep_task(const struct object_sweep *sweep,
                                          const struct object_id *id);
+
+/* Tasks without their ids' first byte, by which a put does not know its task; then by that. */
+int object_task_compare(const void *left, const void *right);
+/* Whether a driver has put it, outside of any task; its job then. */
+bool object_id_is_drivers(const struct object_id *id, char job_id[ID_TEXT(ID_JOB_BYTES)]);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "dap/rules.h"
 #include "relay/filters.h"
+#include "relay/session_cluster_objects.h"
 #include "relay/session_objects.h"
 #include "relay/session_state.h"
 
@@ -203,6 +204,7 @@ static const struct handler {
     {"raydbg/takeOver", true, on_take_over},
     {"raydbg/release", true, on_release},
     {"raydbg/objects", true, session_objects_on_list},
+    {"raydbg/clusterObjects", false, session_cluster_objects_on_request},
 };
 
 static const struct handler *find_handler(const char *command)
@@ -405,6 +407,7 @@ void session_destroy(struct session **session)
     fate_cancel(&it->fate);
     session_flow(it, true);
     session_objects_destroy(it);
+    session_cluster_objects_destroy(it);
     hub_abandon(&it->place);
     hub_destroy(&it->own);
     finder_destroy(&it->finder);

@@ -1,4 +1,5 @@
 /* A session's way from `initialize` to `configurationDone`. */
+#include "relay/session_cluster_objects.h"
 #include "relay/session_state.h"
 
 #include "base/mem.h"
@@ -157,6 +158,7 @@ void session_on_attach(struct session *session, const char *json, const struct e
         return;
     }
     hub_destroy(&session->own); /* of an attach that failed: it knows the cluster of then */
+    session_cluster_objects_drop(session, "the session attaches");
     finder_find(session->finder, &session->attach, on_found, session);
 }
 

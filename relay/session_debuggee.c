@@ -1,4 +1,5 @@
 /* What a session does with what comes from its hub. */
+#include "relay/session_cluster_objects.h"
 #include "relay/session_state.h"
 
 #include "base/mem.h"
@@ -27,6 +28,7 @@ static void answer_pending(struct session *session, const char *why)
 void session_finish_leaving(struct session *session)
 {
     answer_pending(session, "the session has ended");
+    session_cluster_objects_drop(session, "the session has ended");
     session_send_terminated(session);
     if (session->disconnect_seq)
         client_respond(&session->client, session->disconnect_seq, "disconnect", NULL);

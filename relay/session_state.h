@@ -38,8 +38,9 @@ struct session {
     bool halted; /* session_flow(false) */
     struct fate *fate;
     char *why_lost;
-    bool takes_invalidated;          /* the client's supportsInvalidatedEvent */
-    struct session_objects *objects; /* NULL until the client looks at variables */
+    bool takes_invalidated;                  /* the client's supportsInvalidatedEvent */
+    struct session_objects *objects;         /* NULL until the client looks at variables */
+    struct cluster_objects *cluster_objects; /* NULL until the client asks for them */
 };
 
 /* session.c */

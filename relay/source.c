@@ -211,6 +211,18 @@ void source_kv_forget(struct source *source, const void *arg)
 
 /* --- what the workers run --- */
 
+void source_worker_stats(struct source *source, const char *address, const char *worker_id,
+                         core_worker_stats_fn fn, void *arg)
+{
+    struct err err;
+    if (source->gcs) {
+        core_worker_stats(source->gcs, address, worker_id, fn, arg);
+        return;
+    }
+    err_set(&err, ERR_USAGE, "a dashboard does not tell what a worker runs");
+    fn(arg, &err, NULL);
+}
+
 static void look_answered(struct look *look)
 {
     if (--look->outstanding > 0)

@@ -40,6 +40,10 @@ struct object_client *source_objects(struct source *source);
 /* The same for who looks at a stop: whoever does not answer within 2 s is not waited for. */
 struct object_client *source_quick_objects(struct source *source);
 
+/* core_worker_stats(); a dashboard gives an error, from within. */
+void source_worker_stats(struct source *source, const char *address, const char *worker_id,
+                         core_worker_stats_fn fn, void *arg);
+
 /* Fills view->running for the workers whose debugger is open, and adds the tasks that came along.
  * What is not told stays unknown: this does not fail. `done` may run from within. The view must not
  * be cleared before. */

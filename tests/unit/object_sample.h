@@ -29,6 +29,14 @@ static inline struct object_id sample_id(const char *two, unsigned index)
     return id;
 }
 
+/* What the task has put. */
+static inline struct object_id sample_put(const char *two, unsigned index)
+{
+    struct object_id id = sample_id(two, 100000000 + index);
+    id.bytes[0] = 0; /* the attempt */
+    return id;
+}
+
 static inline struct object_sweep *sample_sweep(size_t nodes)
 {
     struct object_sweep *sweep = mem_alloc(sizeof *sweep);

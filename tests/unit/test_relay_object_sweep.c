@@ -56,10 +56,16 @@ static void what_a_driver_puts_is_no_actor(void **state)
     struct object_id nil;
     memset(nil.bytes, 0xFF, sizeof nil.bytes);
     sample_ref(driver, sample_id("d", 1), 5, RAY_TASK_FINISHED);
+    sample_ref(driver, sample_put("d", 1), 5, RAY_TASK_FINISHED);
     sample_ref(driver, nil, 5, RAY_TASK_FINISHED);
     object_sweep_join(sweep);
-    assert_int_equal(sweep->row_count, 1);
-    assert_int_equal(sweep->rows[0].reference, OBJECT_LOCAL_REFERENCE);
+    assert_int_equal(sweep->row_count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        char job_id[ID_TEXT(ID_JOB_BYTES)];
+        assert_int_equal(sweep->rows[i].reference, OBJECT_LOCAL_REFERENCE);
+        assert_true(object_id_is_drivers(&sweep->rows[i].ref->id, job_id));
+        assert_string_equal(job_id, "01000000");
+    }
     object_sweep_free(&sweep);
 }
 
@@ -125,8 +131,9 @@ static void an_owner_without_a_row_is_found(void **state)
     object_sweep_free(&sweep);
 }
 
-/* The driver has called a task and still knows it, by what it returned; it says the task's status
- * of what the task has put, too, which is the worker's. */
+/* The driver has called a task and still knows it, by what it returned. What the task has put is
+ * its worker's, also where the driver says the task's status of it: the task's id begins with the
+ * number of the attempt, then. */
 static void a_submitter_does_not_own_what_its_task_has_put(void **state)
 {
     (void)state;
@@ -135,29 +142,16 @@ static void a_submitter_does_not_own_what_its_task_has_put(void **state)
         struct ray_worker_objects *first = sample_process(sweep, 0, 7, RAY_DRIVER);
         struct ray_worker_objects *second = sample_process(sweep, 0, 8, RAY_WORKER);
         struct ray_worker_objects *driver = turned ? second : first;
-        sample_ref(driver, sample_id("a1", 1), 10, RAY_TASK_FINISHED);
-        sample_ref(first, sample_id("a1", 2), 10, RAY_TASK_FINISHED);
-        sample_ref(second, sample_id("a1", 2), 10, RAY_TASK_FINISHED);
+        sample_ref(driver, sample_id("00", 1), 10, RAY_TASK_FINISHED);
+        sample_ref(driver, sample_id("00", 2), 10, RAY_TASK_FINISHED);
+        sample_ref(first, sample_put("00", 1), 10, RAY_TASK_FINISHED);
+        sample_ref(second, sample_put("00", 1), 10, RAY_TASK_FINISHED);
+        sample_ref(driver, sample_put("00", 2), 10, RAY_TASK_FINISHED);
         object_sweep_join(sweep);
-        assert_int_equal(row_of(sweep, sample_id("a1", 1), 1)->owner, turned ? 1 : 0);
-        assert_int_equal(row_of(sweep, sample_id("a1", 2), 2)->owner, turned ? 0 : 1);
-        object_sweep_free(&sweep);
-    }
-}
-
-/* An actor's tasks have its id in theirs. */
-static void an_actor_owns_what_it_has_put(void **state)
-{
-    (void)state;
-    for (uint32_t actor = 0; actor < 2; actor++) {
-        struct object_sweep *sweep = sample_sweep(1);
-        struct ray_worker_objects *both[] = {sample_process(sweep, 0, 7, RAY_WORKER),
-                                             sample_process(sweep, 0, 8, RAY_WORKER)};
-        text_copy(both[actor]->actor_id, sizeof both[actor]->actor_id, ACTOR_ID("a1"));
-        for (size_t i = 0; i < 2; i++)
-            sample_ref(both[i], sample_id("a1", 2), 10, RAY_TASK_FINISHED);
-        object_sweep_join(sweep);
-        assert_int_equal(row_of(sweep, sample_id("a1", 2), 2)->owner, actor);
+        assert_int_equal(row_of(sweep, sample_id("00", 1), 1)->owner, turned ? 1 : 0);
+        assert_int_equal(row_of(sweep, sample_id("00", 2), 1)->owner, turned ? 1 : 0);
+        assert_int_equal(row_of(sweep, sample_put("00", 1), 2)->owner, turned ? 0 : 1);
+        assert_int_equal(row_of(sweep, sample_put("00", 2), 1)->owner, -1);
         object_sweep_free(&sweep);
     }
 }
@@ -192,12 +186,17 @@ static void locations_and_tasks_are_found(void **state)
     }
     for (size_t i = 0; i < 3; i++) {
         struct object_id id = sample_id(tasks[i], 2), other = sample_id(tasks[i], 3);
+        struct object_id put = sample_put(tasks[i], 1), near = other;
+        near.bytes[0] = 0;
         assert_ptr_equal(object_sweep_location(sweep, &id), &sweep->locations[i]);
         assert_null(object_sweep_location(sweep, &other));
         assert_ptr_equal(object_sweep_task(sweep, &other), &sweep->tasks[i]);
+        assert_ptr_equal(object_sweep_task(sweep, &put), &sweep->tasks[i]);
+        assert_null(object_sweep_task(sweep, &near));
     }
-    struct object_id id = sample_id("d", 1);
+    struct object_id id = sample_id("d", 1), put = sample_put("d4", 1);
     assert_null(object_sweep_task(sweep, &id));
+    assert_null(object_sweep_task(sweep, &put));
     object_sweep_free(&sweep);
 }
 
@@ -209,7 +208,6 @@ int main(void)
         cmocka_unit_test(rows_of_one_object_are_neighbours),
         cmocka_unit_test(an_owner_without_a_row_is_found),
         cmocka_unit_test(a_submitter_does_not_own_what_its_task_has_put),
-        cmocka_unit_test(an_actor_owns_what_it_has_put),
         cmocka_unit_test(nothing_is_found_in_nothing),
         cmocka_unit_test(locations_and_tasks_are_found),
     };

@@ -135,20 +135,12 @@ def hold(path, actor, borrowed_in):
     return len(strings), fake, own.size, array.size, by_name, nested, pending, nowhere, reading
 
 
-def spilled_of(references):
-    where = ray.experimental.get_object_locations(references)
-    return [ref for ref in references if where[ref]["did_spill"]]
-
-
 @ray.remote(resources=FIRST)
 def spill(path):
-    """Fills a store of 80 MB twice; `gone` is one that has left it."""
+    """Fills a store of 80 MB twice; `gone` was the first."""
     hoard = [ray.put(array_of(8 * MB)) for _ in range(18)]  # line: spill-put
-    while not (spilled := spilled_of(hoard)):
-        time.sleep(0.01)
-    gone = spilled.pop()
-    del spilled
-    say(path, pid=os.getpid(), gone=gone, where=ray.experimental.get_object_locations([gone])[gone])
+    gone = hoard[0]
+    say(path, pid=os.getpid(), gone=gone)
     breakpoint()
     return len(hoard)
 

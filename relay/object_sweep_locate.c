@@ -1,5 +1,4 @@
-/* What is asked of some rows of a sweep afterwards: where their objects are, which tasks made them.
- */
+/* What is asked of some rows of a sweep afterwards: where their objects are. */
 #include "relay/object_sweep.h"
 
 #include "base/log.h"
@@ -7,12 +6,9 @@
 #include "base/text.h"
 #include "proto/object_client.h"
 #include "relay/sweeper.h"
-#include "relay/text_keys.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* --- locations --- */
 
 /* An object and the process that owns it. */
 struct wanted {
@@ -160,137 +156,4 @@ void object_sweep_locate(struct cluster *cluster, struct object_sweep *sweep,
     }
     free(wanted);
     asking_asked(&locate->asking);
-}
-
-/* --- tasks --- */
-
-/* So many are asked for at once: a GCS answers some thousands a second. */
-enum { TASKS_AT_ONCE = 64 };
-
-struct name_tasks {
-    struct asking asking;
-    struct text_keys ids; /* to be asked for, in this order */
-    size_t next;
-    struct ray_task *found;
-    size_t found_count;
-};
-
-static void clear_names(struct asking *asking)
-{
-    struct name_tasks *names = (struct name_tasks *)asking;
-    text_keys_free(&names->ids);
-    ray_tasks_free(names->found, names->found_count);
-}
-
-static int compare_tasks(const void *left, const void *right)
-{
-    const struct ray_task *a = left, *b = right;
-    return strcmp(a->task_id, b->task_id);
-}
-
-static void add_tasks(struct object_sweep *sweep, struct name_tasks *names)
-{
-    size_t count = sweep->task_count + names->found_count;
-    if (!names->found_count)
-        return;
-    sweep->tasks = mem_resize(sweep->tasks, count, sizeof *sweep->tasks);
-    memcpy(sweep->tasks + sweep->task_count, names->found,
-           names->found_count * sizeof *names->found);
-    sweep->task_count = count;
-    qsort(sweep->tasks, count, sizeof *sweep->tasks, compare_tasks);
-    free(names->found);
-    names->found = NULL;
-    names->found_count = 0;
-}
-
-static struct ray_task *add_found(struct name_tasks *names)
-{
-    names->found = mem_resize(names->found, names->found_count + 1, sizeof *names->found);
-    return &names->found[names->found_count++];
-}
-
-static void ask_more(struct name_tasks *names);
-
-/* A GCS that does not answer one is not asked for more. */
-static void on_task(void *arg, const struct err *err, struct ray_task *tasks, size_t count)
-{
-    struct name_tasks *names = arg;
-    if (err) {
-        log_info("tasks' names are not known: %s", err->what);
-        names->next = names->ids.count;
-    } else {
-        for (size_t i = 0; i < count; i++) {
-            sweeper_keep_task(names->asking.sweeper, &tasks[i]);
-            sweeper_copy_task(add_found(names), &tasks[i]);
-        }
-        ray_tasks_free(tasks, count);
-    }
-    ask_more(names);
-    if (names->asking.outstanding == 1 && names->asking.sweep)
-        add_tasks(names->asking.sweep, names);
-    asking_answered(&names->asking);
-}
-
-static void ask_more(struct name_tasks *names)
-{
-    while (names->asking.fn && names->next < names->ids.count &&
-           names->asking.outstanding <= TASKS_AT_ONCE) {
-        names->asking.outstanding++;
-        source_task(sweeper_source(names->asking.sweeper), names->ids.texts[names->next++], on_task,
-                    names);
-    }
-}
-
-static void on_version(void *arg, const struct err *err, struct ray_version version,
-                       const char *ray_version, const char *python_version)
-{
-    (void)version, (void)ray_version, (void)python_version;
-    on_task(arg, err, NULL, 0); /* the first answer, which has no task yet */
-}
-
-/* What a driver's own task is called is known without asking. */
-static bool is_driver_task(const struct object_id *id)
-{
-    for (size_t i = 0; i < ID_TASK_BYTES - ID_JOB_BYTES; i++)
-        if (id->bytes[i] != 0xFF)
-            return false;
-    return true;
-}
-
-static void choose_tasks(struct name_tasks *names, const struct object_sweep *sweep,
-                         const struct object_row *const *rows, size_t count)
-{
-    struct text_keys known = {0};
-    for (size_t i = 0; i < count && names->ids.count < OBJECT_TASK_LIMIT; i++) {
-        char id[ID_TEXT(ID_TASK_BYTES)];
-        uint32_t number;
-        if (is_driver_task(&rows[i]->ref->id) || object_sweep_task(sweep, &rows[i]->ref->id))
-            continue;
-        object_id_task(&rows[i]->ref->id, id);
-        const struct ray_task *task = sweeper_task(names->asking.sweeper, id);
-        if (!task)
-            text_keys_number(&names->ids, id);
-        else if (!text_keys_find(&known, id, &number))
-            sweeper_copy_task(add_found(names), task);
-        if (task)
-            text_keys_number(&known, id);
-    }
-    text_keys_free(&known);
-}
-
-void object_sweep_name_tasks(struct cluster *cluster, struct object_sweep *sweep,
-                             const struct object_row *const *rows, size_t count, object_sweep_fn fn,
-                             void *arg)
-{
-    struct name_tasks *names = asking_create(cluster_sweeper(cluster), sizeof *names, fn, arg);
-    names->asking.clear = clear_names;
-    names->asking.sweep = sweep;
-    if (source_objects(cluster_source(cluster)))
-        choose_tasks(names, sweep, rows, count);
-    if (names->ids.count) {
-        source_version(cluster_source(cluster), on_version, names);
-        return;
-    }
-    add_tasks(sweep, names);
-    asking_asked(&names->asking);
 }
