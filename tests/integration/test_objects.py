@@ -266,8 +266,23 @@ class TestHeld:
             [r["objectId"] for r in body["references"]][2:5]
 
     def test_all_workers(self, held):
-        body = held.client.ok("raydbg/clusterObjects", {"groupBy": "node", "sortBy": "size"})
-        assert held.known.kept in str(body) and held.known.big in str(body)
+        def ask(**arguments):
+            return held.client.ok("raydbg/clusterObjects", arguments)
+        body = ask(count=1000)
+        rows = {(row["objectRef"], row["process"]["pid"]): row for row in body["rows"]}
+        assert len(rows) == body["total"] == body["references"]
+        assert rows[held.known.kept, int(held.known.keeper_pid)]["referenceType"] == "LOCAL_REFERENCE"
+        assert rows[held.known.borrowed, int(held.known.driver_pid)]["referenceType"] == "USED_BY_PENDING_TASK"
+        mine = {ref["id"]: ref for ref in held.stats["refs"]}
+        assert {ref for ref, pid in rows if pid == int(held.known.pid)} == mine.keys()
+        assert {node["ip"] for node in body["nodes"]} == {FIRST, SECOND}
+        groups = ask(groupBy="node", sortBy="size")
+        assert groups["total"] == 2 and groups["rows"] == [] and {g["key"] for g in groups["groups"]} == {FIRST, SECOND}
+        of_first = ask(groupBy="node", group=FIRST, count=1000)["rows"]
+        assert {row["process"]["ip"] for row in of_first} == {FIRST}
+        page = ask(start=3, count=2)["rows"]
+        assert [row["objectRef"] for row in page] == [row["objectRef"] for row in body["rows"]][3:5]
+        assert not held.client.request("raydbg/clusterObjects", {"groupBy": "colour"})["success"]
 
     def test_other_scopes_and_values_are_whole(self, held, values):
         assert int(held.client.evaluate("own.size + array.size", held.frame)) == 2 * MB
