@@ -358,7 +358,7 @@ def test_what_is_spilled_says_so(objects_cluster):
 
 def test_what_is_lost_says_so(objects_cluster):
     objects_cluster.start_node(3)
-    known = start(objects_cluster, "witness")
+    known = start(objects_cluster, "witness", "third")
     objects_cluster.kill(objects_cluster.raylet_pid(3), 15)
     objects_cluster.kill(known.owner_pid)
     wait_dead(objects_cluster, known.owner_pid)
@@ -377,6 +377,8 @@ def test_what_is_lost_says_so(objects_cluster):
         wait_for(told, 10, lambda: values["orphan"]["value"])
         assert values["orphan"]["value"] == f"lost (owner died) \u00b7 {ref_text(known.orphan)}"
         assert "died" in described(client, values["orphan"])["owner"]
+        body = client.ok("raydbg/clusterObjects", {})
+        assert {node["ip"] for node in body["nodes"]} == {FIRST, SECOND}, "a node that is dead is none"
         client.disconnect()
 
 
