@@ -159,7 +159,7 @@ static void add_change_row(struct table *table, const struct memory_change *chan
     put_apart(table, change->after.refs, change->before.refs);
     table_cell(table, memory_size(change->after.bytes, style->units, size));
     if (diff->group_by == OBJECT_BY_CALL_SITE)
-        memory_site_name(change->key, style, &key);
+        memory_site_name(change->key, &key);
     table_cell(table, key.len ? key.data : change->key);
     buf_free(&key);
 }
@@ -229,9 +229,10 @@ static void json_change(struct memory_counts before, struct memory_counts after,
 void memory_diff_json(const struct memory_diff *diff, struct buf *out)
 {
     buf_printf(out,
-               "{\"from\": %" PRId64 ", \"to\": %" PRId64 ", \"group_by\": \"%s\", "
+               "{\"from\": %.3f, \"to\": %.3f, \"group_by\": \"%s\", "
                "\"unchanged\": %zu, \"total\": {",
-               diff->from_ms, diff->to_ms, object_group_name(diff->group_by), diff->same);
+               (double)diff->from_ms / 1000, (double)diff->to_ms / 1000,
+               object_group_name(diff->group_by), diff->same);
     json_change(diff->before, diff->after, out);
     buf_add_string(out, "},\n\"changes\": [");
     for (size_t i = 0; i < diff->count; i++) {

@@ -57,13 +57,18 @@ enum memory_hold memory_hold_of(const struct object_sweep *sweep, const struct o
                     : MEMORY_BY_NOBODY;
 }
 
-bool memory_may_be_inlined(const struct object_row *row)
+bool memory_was_put(const struct object_id *id)
 {
     enum { FIRST_PUT = 100000001 };
-    const uint8_t *index = row->ref->id.bytes + ID_TASK_BYTES;
+    const uint8_t *index = id->bytes + ID_TASK_BYTES;
     uint32_t number = (uint32_t)index[0] | (uint32_t)index[1] << 8 | (uint32_t)index[2] << 16 |
                       (uint32_t)index[3] << 24;
-    return number < FIRST_PUT && row->size < MEMORY_INLINE_BYTES;
+    return number >= FIRST_PUT;
+}
+
+bool memory_may_be_inlined(const struct object_row *row)
+{
+    return !memory_was_put(&row->ref->id) && row->size < MEMORY_INLINE_BYTES;
 }
 
 /* The owner knows where it made it; a borrower only where it got it. */

@@ -19,7 +19,7 @@ static const char *or_else(const char *text, const char *otherwise)
 void memory_process_name(const struct object_sweep *sweep, int32_t process, struct buf *out)
 {
     if (process < 0) {
-        buf_add_string(out, "gone");
+        buf_add_string(out, "unknown");
         return;
     }
     const struct object_process *it = &sweep->processes[process];
@@ -52,14 +52,11 @@ void memory_object_name(const struct object_id *id, const struct memory_style *s
         buf_printf(out, "%.6s%s%s", hex, style->utf8 ? "\u2026" : "..", hex + sizeof hex - 9);
 }
 
-void memory_site_name(const char *call_site, const struct memory_style *style, struct buf *out)
+void memory_site_name(const char *call_site, struct buf *out)
 {
     if (!memory_site_known(call_site))
         return;
-    if (style->whole)
-        buf_add_string(out, call_site);
-    else
-        memory_site(call_site, out);
+    memory_site(call_site, out);
 }
 
 const char *memory_type_name(const struct object_sweep *sweep, const struct object_row *row)

@@ -12,20 +12,20 @@
 struct memory_style {
     int width;
     bool colour, utf8;
-    bool whole; /* whole ids and call sites: not for a terminal */
+    bool whole; /* whole ids: not for a terminal */
     enum memory_units units;
 };
 
 /* "driver pid 5842", "Trainer (bob) pid 5865@node-1": the node where there are several. -1 gives
- * "gone". */
+ * "unknown": who owned it has died, or has dropped the reference. */
 void memory_process_name(const struct object_sweep *sweep, int32_t process, struct buf *out);
 /* "node-1 (10.0.0.7)" */
 void memory_node_name(const struct object_node *node, struct buf *out);
 /* "00ffff..01e1f505", or the whole one. */
 void memory_object_name(const struct object_id *id, const struct memory_style *style,
                         struct buf *out);
-/* "train.py:12 ray.put in main", or as Ray has it; "" if it is not known. */
-void memory_site_name(const char *call_site, const struct memory_style *style, struct buf *out);
+/* As memory_site(); nothing if it is not known. */
+void memory_site_name(const char *call_site, struct buf *out);
 
 /* "Driver", "Worker", as `ray memory` says. */
 const char *memory_type_name(const struct object_sweep *sweep, const struct object_row *row);

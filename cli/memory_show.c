@@ -23,7 +23,7 @@ enum { GROUPS_SHOWN = 10, ROWS_SHOWN = 10, LINES_SHOWN = 20 };
 struct show {
     struct loop *loop;
     struct memory_source *source;
-    const struct memory_request *request;
+    struct memory_request *request;
     struct memory_style style;
     bool terminal; /* stdout is one */
     struct buf out, talk;
@@ -212,7 +212,7 @@ static void print_diff(struct show *show, const struct object_sweep *before,
 
 static int show_diff(struct show *show)
 {
-    const struct memory_request *request = show->request;
+    struct memory_request *request = show->request;
     struct object_sweep *before = NULL, *after = NULL;
     struct err err;
     int result = request->diff_ms
@@ -232,8 +232,7 @@ static int show_diff(struct show *show)
     return result == 0 ? ERR_NONE : command_fail(&err);
 }
 
-int memory_show(struct loop *loop, struct memory_source *source,
-                const struct memory_request *request)
+int memory_show(struct loop *loop, struct memory_source *source, struct memory_request *request)
 {
     struct show show = {
         .loop = loop, .source = source, .request = request, .terminal = isatty(STDOUT_FILENO)};

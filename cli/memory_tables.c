@@ -85,7 +85,7 @@ static void add_line(struct table *table, const struct memory_line *line,
                      const struct object_sweep *sweep, const struct memory_style *style)
 {
     struct buf site = {0}, held = {0}, marks = {0};
-    memory_site_name(line->call_site, style, &site);
+    memory_site_name(line->call_site, &site);
     if (!site.len && *line->task_name)
         buf_printf(&site, "made by %s", line->task_name);
     add_held_by(line, sweep, style, &held);
@@ -93,7 +93,10 @@ static void add_line(struct table *table, const struct memory_line *line,
     put_size(table, line->unknown == line->objects ? -1 : line->bytes, style->units);
     put_count(table, line->objects);
     put_count(table, line->refs);
-    put_process(table, sweep, line->owner);
+    if (line->holds[MEMORY_BY_HANDLE] == line->objects)
+        table_cell(table, "-"); /* nobody owns an actor's handle */
+    else
+        put_process(table, sweep, line->owner);
     put_cell(table, &site);
     put_cell(table, &marks);
     put_cell(table, &held);
@@ -149,6 +152,11 @@ static void cell_reference(const struct cell *cell)
     buf_add_string(cell->out, object_reference_name(cell->row->reference));
 }
 
+static void cell_holding(const struct cell *cell)
+{
+    buf_add_string(cell->out, holding[cell->row->reference]);
+}
+
 static void cell_holder(const struct cell *cell)
 {
     memory_process_name(cell->sweep, (int32_t)cell->row->process, cell->out);
@@ -183,6 +191,8 @@ static void cell_attempt(const struct cell *cell)
 
 static void cell_owner(const struct cell *cell)
 {
+    if (cell->row->reference == OBJECT_ACTOR_HANDLE)
+        return;
     if (cell->row->owner == (int64_t)cell->row->process)
         buf_add_string(cell->out, "itself");
     else
@@ -210,7 +220,7 @@ static void cell_where(const struct cell *cell)
 
 static void cell_site(const struct cell *cell)
 {
-    memory_site_name(cell->row->ref->call_site, cell->style, cell->out);
+    memory_site_name(cell->row->ref->call_site, cell->out);
 }
 
 static void cell_object(const struct cell *cell)
@@ -228,7 +238,8 @@ static const struct {
     void (*cell)(const struct cell *cell);
 } row_columns[] = {
     {{"SIZE", true, false}, ALWAYS, cell_size},
-    {{"REFERENCE", false, true}, ALWAYS, cell_reference},
+    {{"REFERENCE", false, false}, WIDE, cell_reference},
+    {{"HELD AS", false, false}, NARROW, cell_holding},
     {{"HELD BY", false, true}, NARROW, cell_holder},
     {{"NODE", false, false}, WIDE, cell_node},
     {{"PID", true, false}, WIDE, cell_pid},

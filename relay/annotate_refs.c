@@ -154,7 +154,9 @@ static bool repr_value(struct repr *repr, char within);
 
 static char peek(const struct repr *repr)
 {
-    return repr->at < repr->len ? repr->text[repr->at] : '\0';
+    if (repr->at < repr->len)
+        return repr->text[repr->at];
+    return '\0';
 }
 
 static bool starts(const struct repr *repr, size_t at, const char *what)
@@ -165,7 +167,16 @@ static bool starts(const struct repr *repr, size_t at, const char *what)
 
 static char closing(char open)
 {
-    return open == '[' ? ']' : open == '(' ? ')' : open == '{' ? '}' : '\0';
+    switch (open) {
+    case '[':
+        return ']';
+    case '(':
+        return ')';
+    case '{':
+        return '}';
+    default:
+        return '\0';
+    }
 }
 
 static bool is_close(char c)
@@ -244,7 +255,9 @@ static bool repr_balanced(struct repr *repr, char within)
                 return false;
             continue;
         }
-        char close = c == '<' ? '>' : closing(c);
+        char close = closing(c);
+        if (c == '<')
+            close = '>';
         if (close && depth == DEPTH_LIMIT)
             return false;
         if (close)
@@ -337,17 +350,14 @@ static bool repr_value(struct repr *repr, char within)
         repr->at++;
         return repr_items(repr, close);
     }
-    if (c == 'b' && (starts(repr, repr->at, "b'") || starts(repr, repr->at, "b\"")))
-        c = repr->text[++repr->at];
     if (c == '\'' || c == '"')
-        return repr_string(repr) && is_end(repr, repr->at, within);
-    if (c == '.' && starts(repr, repr->at, "...") && is_end(repr, repr->at + 3, within)) {
+        return repr_string(repr);
+    if (starts(repr, repr->at, "...")) {
         repr->at += 3;
         repr->refs->cut |= !repr->plain; /* in Python's own: a container that holds itself */
         return true;
     }
-    if (c == 'O' && annotate_ref_read(repr->text + repr->at, repr->len - repr->at, &id) &&
-        is_end(repr, repr->at + ANNOTATE_REF_LEN, within)) {
+    if (c == 'O' && annotate_ref_read(repr->text + repr->at, repr->len - repr->at, &id)) {
         repr->at += ANNOTATE_REF_LEN;
         refs_add(repr->refs, &id);
         return true;

@@ -21,7 +21,7 @@ struct candidate {
     int64_t pid;
     bool is_driver;
     enum object_owner how;
-    enum { TO_ASK, ASKED, DENIES, SILENT } state;
+    enum { TO_ASK, ASKED, TELLS, DENIES, SILENT } state;
 };
 
 enum { CANDIDATES_MAX = 3 }; /* by its id, one that the raylets name, by a guess */
@@ -33,6 +33,8 @@ struct search {
     bool guessed;
     struct candidate candidates[CANDIDATES_MAX];
     size_t count;
+    struct candidate *owner; /* who has told; NULL: nobody has */
+    bool renew;              /* ask it again */
 };
 
 /* One question about several objects to one process. */
@@ -144,6 +146,19 @@ const struct finding *owners_find(const struct owners *owners, const struct obje
 {
     const struct search *search = object_table_get(&owners->by_id, id);
     return search ? &search->finding : NULL;
+}
+
+void owners_renew(struct owners *owners, const struct object_id *id)
+{
+    struct search *search = object_table_get(&owners->by_id, id);
+    if (!search || !search->owner || search->owner->state == ASKED)
+        return;
+    search->renew = true;
+    if (search->mine) { /* the worker's own, newer words count until then */
+        location_clear(&search->finding.location);
+        text_copy(search->finding.location_why, sizeof search->finding.location_why,
+                  "it is being asked for");
+    }
 }
 
 static void conclude(struct search *search, const char *owner_why, const char *location_why)
@@ -303,18 +318,20 @@ static void take(struct owners *owners, const struct question *question,
                  struct ray_object_location *location, const struct err *err)
 {
     struct search *search = object_table_get(&owners->by_id, &location->id);
-    for (size_t i = 0; search && !search->finding.done && i < search->count; i++) {
+    for (size_t i = 0; search && i < search->count; i++) {
         struct candidate *candidate = &search->candidates[i];
-        if (!text_equal(candidate->worker_id, question->worker_id))
+        if (candidate->state != ASKED || !text_equal(candidate->worker_id, question->worker_id))
             continue;
-        if (location->known) {
-            set_owner(search, candidate);
-            search->finding.location = *location;
-            search->finding.done = true;
-            *location = (struct ray_object_location){0};
-            return;
-        }
-        candidate->state = err ? SILENT : DENIES;
+        candidate->state = location->known ? TELLS : err ? SILENT : DENIES;
+        if (!location->known || (search->finding.done && search->owner != candidate))
+            continue;
+        set_owner(search, candidate);
+        search->owner = candidate;
+        location_clear(&search->finding.location);
+        search->finding.location = *location;
+        search->finding.done = true;
+        *location = (struct ray_object_location){0};
+        return;
     }
 }
 
@@ -511,6 +528,9 @@ void owners_advance(struct owners *owners, bool (*is_mine)(void *arg, const stru
         struct search *search = owners->searches[i];
         if (!search->finding.traced)
             trace(owners, search);
+        if (search->renew)
+            enqueue(owners, search, search->owner);
+        search->renew = false;
         if (!search->gathered && !search->finding.done) {
             search->mine = is_mine(arg, &search->finding.id);
             search->gathered = gather(owners, search);

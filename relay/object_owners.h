@@ -37,6 +37,9 @@ bool owners_want(struct owners *owners, const struct object_id *id);
  * Call it when something was wanted, and after each change of the directory or of this. */
 void owners_advance(struct owners *owners, bool (*is_mine)(void *arg, const struct object_id *id),
                     void *arg);
+/* Asks the owner once more where an object is; until it answers, the last answer stands. Nothing is
+ * waited for. */
+void owners_renew(struct owners *owners, const struct object_id *id);
 /* Nothing will be found out about what is wanted: `why`. */
 void owners_give_up(struct owners *owners, const char *why);
 /* Nothing is wanted any more. */

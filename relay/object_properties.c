@@ -64,7 +64,9 @@ static enum object_state state_of(const struct object_facts *facts, const char *
         *status = facts->owner == OBJECT_OWNER_DEAD ? "owner died" : "owner's node died";
         return OBJECT_STATE_LOST;
     }
-    if (facts->mine && facts->ref && !is_finished(facts)) {
+    /* The worker's words may be a little older than those on where it is. */
+    bool stored = facts->location && facts->location->known && facts->location->node_count;
+    if (facts->mine && facts->ref && !is_finished(facts) && !stored) {
         *status = ray_task_status_name(facts->ref->status);
         return OBJECT_STATE_PENDING;
     }

@@ -17,6 +17,8 @@
 /* How long the worker may take to answer, in all; how old its node's counters may become before a
  * new stop asks for them again: every process of the node has a part in that answer. */
 enum { PATIENCE_MS = 2000, STORE_MS = 1000, LATER_MS = 100 };
+/* How old a word on what is not made yet becomes before it is asked for again, if it is wanted. */
+enum { PENDING_MS = 1000 };
 /* Different causes of failure that are told in the log. */
 enum { CAUSES = 8 };
 
@@ -41,7 +43,9 @@ struct objects {
     char problem[512];
     bool calling;   /* the worker is asked: at most one such call is in flight */
     int64_t called; /* in which generation */
-    bool again;     /* there is more than the last answer said */
+    bool refresh;   /* what it was waiting for may have come */
+    int64_t answered_us;
+    bool again; /* there is more than the last answer said */
     struct ray_worker_objects worker;
     bool known; /* `worker` is an answer of this generation */
     struct object_table refs;
@@ -195,6 +199,7 @@ static void keep_refs(struct objects *objects, struct ray_worker_objects *worker
         object_table_set(&objects->refs, &worker->refs[i].id, &worker->refs[i]);
     timer_cancel(&objects->patience);
     objects->state = OBJECTS_KNOWN;
+    objects->answered_us = loop_now_us();
     objects->urgent = true;
     objects->problem[0] = '\0';
 }
@@ -262,6 +267,7 @@ static void call_worker(struct objects *objects)
         return;
     hint_tasks(objects);
     objects->calling = true;
+    objects->refresh = false;
     objects->called = objects->generation;
     object_client_worker(objects->client, objects->address, objects->worker_id, on_worker, objects);
 }
@@ -323,7 +329,8 @@ static bool is_mine(void *arg, const struct object_id *id)
 /* Does what can be done by now. */
 static void look(struct objects *objects)
 {
-    if (objects->state == OBJECTS_ASKING || (objects->state == OBJECTS_KNOWN && objects->again))
+    if (objects->state == OBJECTS_ASKING ||
+        (objects->state == OBJECTS_KNOWN && (objects->again || objects->refresh)))
         call_worker(objects);
     if (objects->state == OBJECTS_NONE || !*objects->node_id)
         return;
@@ -352,7 +359,7 @@ void objects_forget(struct objects *objects)
     objects->generation++;
     objects->state = OBJECTS_NONE;
     objects->problem[0] = '\0';
-    objects->again = objects->news = objects->urgent = false;
+    objects->again = objects->refresh = objects->news = objects->urgent = false;
     objects->store_stale = true;
     timer_cancel(&objects->patience);
     timer_cancel(&objects->store_due);
@@ -361,10 +368,26 @@ void objects_forget(struct objects *objects)
     directory_renew(objects->directory);
 }
 
+/* It may have been made meanwhile, though this worker stands still. */
+static void refresh(struct objects *objects, const struct object_id *id)
+{
+    struct object_note note;
+    if (objects->calling || loop_now_us() - objects->answered_us < PENDING_MS * 1000 ||
+        !objects_note(objects, id, &note) || note.state != OBJECT_STATE_PENDING)
+        return;
+    objects->refresh = true;
+    owners_renew(objects->owners, id);
+    look_soon(objects, false);
+}
+
 void objects_want(struct objects *objects, const struct object_id *id)
 {
-    if (objects->state == OBJECTS_NONE || !owners_want(objects->owners, id))
+    if (objects->state == OBJECTS_NONE)
         return;
+    if (!owners_want(objects->owners, id)) {
+        refresh(objects, id);
+        return;
+    }
     /* It is newer than the worker's answer: an expression has made it. */
     if (objects->known && !objects_ref(objects, id))
         objects->again = true;

@@ -95,7 +95,7 @@ static void drop_questions(const void *arg)
 {
     for (struct question *at = world.questions, *next; at; at = next) {
         next = at->next;
-        if (!arg || at->arg == arg)
+        if (at->arg == arg)
             question_free(at);
     }
 }

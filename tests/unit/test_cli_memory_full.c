@@ -66,7 +66,8 @@ static void it_says_who_and_until_when(void **state)
         "them; 0 B only cached, which go when memory is needed; 4.0 MB spilled so far in 2 "
         "objects\n"
         "  node-2 (10.0.0.2) is full: 5.0 MB primary copies, which stay until nobody refers to "
-        "them; 2.0 MB only cached, which go when memory is needed; fetches wait for memory\n"
+        "them; 2.0 MB other copies that values in use are views of; 0 B only cached, which go when "
+        "memory is needed; fetches wait for memory\n"
         "What fills them, and when it goes:\n"
         "  6.0 MB in 3 objects  train.py:12 ray.put in main, owner driver pid 70@node-1 - 2.0 MB "
         "on node-1, 2.0 MB on node-2, 4.0 MB somewhere\n"
@@ -78,9 +79,9 @@ static void it_says_who_and_until_when(void **state)
         "is "
         "a view of the store) and any variable there go\n"
         "      1 object: no variable: only inside of other objects\n"
-        "   300 B in 1 object  call site not recorded, owner gone\n"
+        "   300 B in 1 object  call site not recorded, owner unknown\n"
         "      1 LOCAL_REFERENCE: when the task in pid 80@node-2 drops its variable, or ends\n"
-        "  2 more: --num-entries 4 shows all\n"
+        "  1 more: --num-entries 3 shows all\n"
         "Most is referred to by Trainer pid 60@node-2 (7.0 MB), driver pid 70@node-1 (6.0 MB), pid "
         "80@node-2 (300 B).\n");
     memory_full_clear(&full);
@@ -234,7 +235,7 @@ static void growth_for_programs(void **state)
                "c.py:f:3,300,1,1,0,300,0,1,0,1\n"
                "a.py:f:1,-1000,-1,-1,2000,1000,2,1,2,1\n");
     check_diff(memory_diff_json,
-               "{\"from\": 1700000000123, \"to\": 1700000010123, \"group_by\": \"call-site\", "
+               "{\"from\": 1700000000.123, \"to\": 1700000010.123, \"group_by\": \"call-site\", "
                "\"unchanged\": 1, \"total\": {\"before\": {\"bytes\": 7007, \"objects\": 4, "
                "\"references\": 4}, \"after\": {\"bytes\": 16307, \"objects\": 6, \"references\": "
                "6}, \"growth\": {\"bytes\": 9300, \"objects\": 2, \"references\": 2}},\n"

@@ -79,9 +79,6 @@ static void counters_are_summed(void **state)
     object_sweep_free(&sweep);
 }
 
-/* The sample's call sites are short only where people read: style `whole` has Ray's own. */
-static struct memory_style whole = {.width = 400, .whole = true};
-
 static void print_lines(const struct memory_style *style, enum object_sort_by by, size_t limit,
                         struct buf *out)
 {
@@ -107,7 +104,7 @@ static void lines_are_of_owner_and_call_site(void **state)
           "1 of 3 only in objects  1 x variable, 1 x task argument, 1 x in an object, 1 more\n"
           "  5.0 MB        1     1  Trainer pid 60@node-2  load.py:7 ray.put in keep      "
           "actors only             1 x variable\n"
-          "   300 B        1     1  gone                   -                              "
+          "   300 B        1     1  unknown                -                              "
           "-                       1 x variable by pid 80@node-2\n"
           "       ?        1     1  driver pid 70@node-1   train.py:20 task call in main  "
           "-                       1 x variable\n");
@@ -125,13 +122,18 @@ static void lines_that_do_not_fit_are_summed(void **state)
     buf_free(&out);
 }
 
-static void without_a_terminal_nothing_is_shortened(void **state)
+static void without_a_terminal_ids_are_whole(void **state)
 {
     (void)state;
+    const struct memory_style whole = {.width = 400, .whole = true};
+    struct object_sweep *sweep = memory_sample();
+    struct object_report *report = run(sweep, OBJECT_BY_NODE);
     struct buf out = {0};
-    print_lines(&whole, OBJECT_SORT_SIZE, 20, &out);
-    assert_non_null(strstr(out.data, "(put object)  | /app/load.py:keep:7  "));
+    memory_print_groups(report, sweep, &whole, 9, 9, false, &out);
+    assert_non_null(strstr(out.data, "  " TASK_ID("e5") "01e1f505\n"));
     buf_free(&out);
+    object_report_free(&report);
+    object_sweep_free(&sweep);
 }
 
 static void no_line_is_wider_than_the_terminal(void **state)
@@ -346,7 +348,7 @@ int main(void)
         cmocka_unit_test(counters_are_summed),
         cmocka_unit_test(lines_are_of_owner_and_call_site),
         cmocka_unit_test(lines_that_do_not_fit_are_summed),
-        cmocka_unit_test(without_a_terminal_nothing_is_shortened),
+        cmocka_unit_test(without_a_terminal_ids_are_whole),
         cmocka_unit_test(no_line_is_wider_than_the_terminal),
         cmocka_unit_test(groups_have_their_rows),
         cmocka_unit_test(where_objects_are),

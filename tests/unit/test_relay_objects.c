@@ -97,7 +97,7 @@ static int tear_down(void **state)
 {
     (void)state;
     objects_destroy(&objects);
-    drop_questions(NULL);
+    assert_null(world.questions); /* nothing is told to who is gone */
     loop_destroy(&world.loop);
     return 0;
 }
@@ -282,6 +282,46 @@ static void what_is_newer_than_the_answer_is_asked_for_again(void **state)
     assert_int_equal(world.asked[WORKER], 2);
     note_of(hex);
     assert_int_equal(world.asked[WORKER], 2);
+}
+
+static void what_is_not_made_yet_is_looked_at_again(void **state)
+{
+    (void)state;
+    const char *mine = RETURNED(TASK_OF("1000000000000001"));
+    const char *theirs = RETURNED(TASK_OF("3000000000000003"));
+    const struct ray_object_ref before[] = {{.id = id(mine), .size = -1, .status = 5}};
+    const struct ray_object_ref after[] = {
+        {.id = id(mine), .size = 9, .status = RAY_TASK_FINISHED}};
+    struct ray_object_location where[] = {
+        {.id = id(mine), .known = true, .pending = true, .size = -1},
+        {.id = id(theirs), .known = true, .pending = true, .size = -1}};
+    WORLD(location, where);
+    ask_with(before, 1);
+    assert_int_equal(note_of(mine).state, OBJECT_STATE_PENDING);
+    assert_int_equal(note_of(theirs).state, OBJECT_STATE_PENDING);
+    size_t asked = world.asked[WORKER];
+    world.refs = after;
+    where[0].pending = where[1].pending = false;
+    where[1].size = 12;
+    for (int i = 0; i < 5; i++) {
+        note_of(mine);
+        run_for(5);
+    }
+    assert_int_equal(world.asked[WORKER], asked); /* not so often */
+    run_for(1000);
+    note_of(mine);
+    note_of(theirs); /* nobody waits for it */
+    run_for(30);
+    assert_int_equal(note_of(mine).state, OBJECT_STATE_READY);
+    assert_int_equal(note_of(theirs).state, OBJECT_STATE_READY);
+    assert_int_equal(note_of(theirs).size, 12);
+    check_property(mine, "nodes", "node-1 (in its owner's memory)");
+    assert_in_range(world.asked[WORKER], asked + 1, asked + 2);
+    run_for(1100);
+    asked = world.asked[WORKER];
+    note_of(mine);
+    run_for(30);
+    assert_int_equal(world.asked[WORKER], asked); /* what is made stays so */
 }
 
 /* --- listeners --- */
@@ -524,6 +564,7 @@ int main(void)
         WITH(a_dashboard_knows_nothing),
         WITH(a_worker_that_is_not_listed_fails),
         WITH(what_is_newer_than_the_answer_is_asked_for_again),
+        WITH(what_is_not_made_yet_is_looked_at_again),
         WITH(a_listener_may_unlisten),
         WITH(may_be_destroyed_at_any_time),
         WITH(what_a_task_returns_is_its_parents),
