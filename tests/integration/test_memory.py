@@ -219,7 +219,7 @@ class TestHeld:
         assert {held.known.big, held.known.borrowed, *held.known.list("refs")} <= ids
         assert held.known.kept not in ids, "neither made nor held by it"
         done = held.cluster.raydbg("memory", "--task", "nosuch")
-        assert done.returncode in (0, 3) and "nosuch" in done.stdout + done.stderr
+        assert done.returncode == 0 and "--task" in done.stderr, done.stderr
 
     def test_where_copies_are(self, held):
         text = memory(held.cluster, "--group-by", "node", "--num-entries", "100", "--format", "csv")
