@@ -116,19 +116,6 @@ static void ask_call_sites(struct doctor_inquiry *inquiry)
 
 /* --- debuggers --- */
 
-/* Ray's pdb listens on a port that may have been an adapter's before. */
-static bool is_pdb(const struct view *view, const struct ray_worker *worker)
-{
-    char host[256];
-    uint16_t port;
-    for (size_t i = 0; i < view->pdb_count; i++)
-        if (!view->pdbs[i].address ||
-            !text_split_host_port(view->pdbs[i].address, host, sizeof host, &port) ||
-            port == worker->debugger_port)
-            return true;
-    return false;
-}
-
 static void count_pdbs(struct doctor_inquiry *inquiry)
 {
     struct doctor_cluster *facts = facts_of(inquiry);
@@ -149,12 +136,12 @@ static void look_at_workers(struct doctor_inquiry *inquiry)
         if (!is_up(inquiry, worker))
             continue;
         facts->workers_alive += !worker->is_driver;
-        if (!view_has_debugger(worker) || is_pdb(&inquiry->view, worker) || text_empty(worker->ip))
+        if (!view_has_debugger(worker) || text_empty(worker->ip))
             continue;
         facts->workers_waiting += worker->paused_threads > 0;
         doctor_ports_add(&facts->debuggers, worker->ip, worker->debugger_port, worker->pid);
     }
-    inquiry->debuggers = doctor_knock(inquiry->asking, &facts->debuggers, DOCTOR_DEBUGPY);
+    inquiry->debuggers = doctor_knock(inquiry->asking, &facts->debuggers);
 }
 
 /* Each answer calls this: once all are there that say which port is what, the ports' turn comes. */
@@ -209,7 +196,7 @@ static void on_nodes(void *arg, const struct err *err, struct ray_node *nodes, s
         if (nodes[i].is_alive && nodes[i].manager_port && !text_empty(nodes[i].ip))
             doctor_ports_add(&facts->raylets, nodes[i].ip, nodes[i].manager_port, 0);
     }
-    inquiry->raylets = doctor_knock(inquiry->asking, &facts->raylets, DOCTOR_RAYLET);
+    inquiry->raylets = doctor_knock(inquiry->asking, &facts->raylets);
     go_on(inquiry);
 }
 

@@ -13,9 +13,8 @@
 
 enum doctor_answer {
     DOCTOR_PENDING, /* not answered within the time there is */
-    DOCTOR_YES,     /* it accepts connections; an adapter has said who it is, too */
+    DOCTOR_YES,     /* something listens there, and can be reached */
     DOCTOR_REFUSED, /* `why` */
-    DOCTOR_SILENT,  /* a debugger port that accepts, but says nothing */
 };
 
 /* A port that was tried from here: a raylet's, or that of a worker's debugpy. */
@@ -24,8 +23,7 @@ struct doctor_port {
     uint16_t port;
     int64_t pid; /* of the worker; 0 for a raylet */
     enum doctor_answer answer;
-    char *why;        /* one clause, or NULL */
-    char debugpy[32]; /* its version, "" if it did not say */
+    char *why; /* one clause, or NULL */
 };
 
 struct doctor_ports {

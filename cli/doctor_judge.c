@@ -137,10 +137,7 @@ static void add_unreached(const struct doctor_ports *ports, struct buf *out)
                    (unsigned)port->port);
         if (port->pid)
             buf_printf(out, " (pid %" PRId64 ")", port->pid);
-        buf_printf(out, ": %s",
-                   port->answer == DOCTOR_SILENT ? "accepts, but says nothing"
-                   : port->why                   ? port->why
-                                                 : "no answer in time");
+        buf_printf(out, ": %s", port->why ? port->why : "no answer in time");
     }
     if (bad > named)
         buf_printf(out, "; and %zu more", bad - named);
@@ -268,62 +265,26 @@ static void judge_ray_debug(const struct doctor_facts *facts, struct doctor_repo
                  value && !old ? "" : "=1", ray_debug_hint);
 }
 
-/* "1.8.22", or "1.8.0 and 1.8.22". */
-static void add_versions(const struct doctor_ports *ports, struct buf *out)
-{
-    const char *seen[NAMED];
-    size_t count = 0;
-    for (size_t i = 0; i < ports->count && count < NAMED; i++) {
-        const char *version = ports->items[i].debugpy;
-        size_t k = 0;
-        while (k < count && !text_equal(seen[k], version))
-            k++;
-        if (version[0] && k == count)
-            seen[count++] = version;
-    }
-    for (size_t i = 0; i < count; i++)
-        buf_printf(out, "%s%s", i ? ", " : "", seen[i]);
-}
-
-static bool has_old_debugpy(const struct doctor_ports *ports)
-{
-    struct ray_version version;
-    for (size_t i = 0; i < ports->count; i++)
-        if (ray_version_parse(ports->items[i].debugpy, &version) &&
-            ray_version_compare(version, 1, 8, 0) < 0)
-            return true;
-    return false;
-}
-
-static void judge_debugpy(const struct doctor_facts *facts, struct doctor_report *report)
+static void judge_open(const struct doctor_facts *facts, struct doctor_report *report)
 {
     const struct doctor_cluster *cluster = &facts->cluster;
-    const struct doctor_ports *ports = &cluster->debuggers;
-    struct buf versions = {0};
-    if (ports->count == 0) {
-        struct err *words = doctor_report_add(report, "debugpy", DOCTOR_OK);
-        err_set(words, ERR_NONE, "no worker has opened its debugger yet");
-        err_hint(words, "a breakpoint() that does not show up: is debugpy installed on the workers "
-                        "(pip install debugpy), and RAY_DEBUG unset or 1 there?");
+    size_t open = cluster->debuggers.count + cluster->debuggers.left_out;
+    struct err *words = doctor_report_add(report, "debuggers", DOCTOR_OK);
+    if (open) {
+        err_set(words, ERR_NONE, "%zu worker%s with an open debugger, %zu wait%s for a client",
+                open, open == 1 ? "" : "s", cluster->workers_waiting,
+                cluster->workers_waiting == 1 ? "s" : "");
         return;
     }
-    add_versions(ports, &versions);
-    bool old = has_old_debugpy(ports);
-    if (versions.len) {
-        struct err *words = doctor_report_add(report, "debugpy", old ? DOCTOR_WARNING : DOCTOR_OK);
-        err_set(words, ERR_NONE, "debugpy %s in %zu worker%s, %zu wait%s", versions.data,
-                ports->count + ports->left_out, ports->count + ports->left_out == 1 ? "" : "s",
-                cluster->workers_waiting, cluster->workers_waiting == 1 ? "s" : "");
-        if (old)
-            err_hint(words, "Ray needs debugpy 1.8.0 or newer: pip install -U debugpy there");
-    }
-    buf_free(&versions);
+    err_set(words, ERR_NONE, "no worker has opened its debugger yet");
+    err_hint(words, "a breakpoint() that does not show up: is debugpy installed on the workers "
+                    "(pip install debugpy), and RAY_DEBUG unset or 1 there?");
 }
 
 static void judge_ports(const struct doctor_facts *facts, struct doctor_report *report)
 {
     const struct doctor_ports *ports = &facts->cluster.debuggers;
-    size_t good = count_answer(ports, DOCTOR_YES), silent = count_answer(ports, DOCTOR_SILENT);
+    size_t good = count_answer(ports, DOCTOR_YES);
     if (ports->count == 0)
         return;
     if (good == ports->count) {
@@ -340,10 +301,9 @@ static void judge_ports(const struct doctor_facts *facts, struct doctor_report *
             ports->count);
     err_why(words, "%s", why.data);
     err_hint(words, "%s",
-             relayed                         ? "the relay reaches them: attach goes through it"
-             : silent == ports->count - good ? "its debugger is stuck: release the task, or end it"
-                                             : "the workers listen on their nodes: run raydbg "
-                                               "relay on one, and use --relay here");
+             relayed ? "the relay reaches them: attach goes through it"
+                     : "the workers listen on their nodes: run raydbg relay on one, and use "
+                       "--relay here");
     buf_free(&why);
 }
 
@@ -369,7 +329,7 @@ void doctor_judge_debuggers(const struct doctor_facts *facts, struct doctor_repo
     judge_ray_debug(facts, report);
     if (!facts->cluster.workers.answered || facts->cluster.workers.err.code)
         return;
-    judge_debugpy(facts, report);
+    judge_open(facts, report);
     judge_ports(facts, report);
     judge_pdb(facts, report);
 }
