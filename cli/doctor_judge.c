@@ -85,8 +85,8 @@ static void judge_versions(const struct doctor_facts *facts, struct doctor_repor
                              ray_version_compare(python, 3, 14, 0) >= 0);
     struct err *words =
         doctor_report_add(report, "ray", old || new || foreign ? DOCTOR_WARNING : DOCTOR_OK);
-    err_set(words, ERR_NONE, "Ray %s, Python %s", cluster->ray_text,
-            known ? cluster->python_text : "unknown");
+    err_set(words, ERR_NONE, "Ray %s%s%s", cluster->ray_text, known ? ", Python " : "",
+            known ? cluster->python_text : "");
     if (old || new)
         err_hint(words, "raydbg is tested with Ray 2.9 to 2.60: this one is %s",
                  old ? "too old" : "newer");

@@ -63,7 +63,11 @@ static void judge_token(const struct doctor_relay *relay, struct doctor_report *
 {
     if (relay->denied) {
         struct err *words = doctor_report_add(report, "relay-token", DOCTOR_PROBLEM);
-        *words = relay->list.err;
+        err_set(words, ERR_DENIED,
+                relay->token ? "the relay does not accept this machine's token"
+                             : "the relay wants a token, and there is none here");
+        err_hint(words, "give it with RAYDBG_TOKEN or --relay-token-file; it is in "
+                        "~/.local/state/raydbg/token where the relay runs");
         return;
     }
     if (!relay->list.answered || relay->list.err.code)
