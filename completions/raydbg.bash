@@ -26,6 +26,7 @@ _raydbg() {
 	--state) words='waiting attached held idle' ;;
 	*)
 		case ${COMP_WORDS[1]} in
+		doctor) words="--address --format --help $relay" ;;
 		list) words="--address --all --job --node --actor --state --sort --watch --format --help $relay" ;;
 		memory)
 			words="--address --diff --filter --format --group-by --locations --num-entries --sort-by --stats-only --task --top --units --why-full --help $relay"
@@ -49,7 +50,7 @@ _raydbg() {
 		esac
 		;;
 	esac
-	[ "$COMP_CWORD" -gt 1 ] || words='list memory attach dap relay hold release help version'
+	[ "$COMP_CWORD" -gt 1 ] || words='list memory attach dap relay hold release doctor help version'
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
 }
 
