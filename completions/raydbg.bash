@@ -12,6 +12,7 @@ _raydbg() {
 	--format | -f)
 		words='table json yaml'
 		[ "${COMP_WORDS[1]}" != memory ] || words+=' csv'
+		[ "${COMP_WORDS[1]}" != doctor ] || words='text json'
 		;;
 	--diff)
 		mapfile -t COMPREPLY < <(compgen -W '10s 60s 10m' -- "$word"; compgen -f -- "$word")
