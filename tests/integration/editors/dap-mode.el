@@ -7,6 +7,7 @@
 (require 'package)
 (package-initialize)
 (require 'dap-mode)
+(require 'dap-ui) ; without it dap-mode 0.7 fails at the first answer to setBreakpoints
 
 (pcase-let ((`(,binary ,task ,file ,line) command-line-args-left))
   (setq command-line-args-left nil)
@@ -56,7 +57,8 @@
     (dap-breakpoint-delete-all)
     (dap-continue session (dap--debug-session-thread-id session))
     (dap-disconnect session)
+    ;; It kills the adapter as soon as that says `terminated'.
     (wait-for (lambda () (not (process-live-p (dap--debug-session-proc session)))) "the adapter's end")
-    (say "exit" (process-exit-status (dap--debug-session-proc session)))))
+    (say "ended" (dap--debug-session-state session))))
 
 ;;; dap-mode.el ends here
