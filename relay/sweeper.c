@@ -61,6 +61,11 @@ struct source *sweeper_source(const struct sweeper *sweeper)
     return sweeper->source;
 }
 
+struct loop *sweeper_loop(const struct sweeper *sweeper)
+{
+    return sweeper->loop;
+}
+
 /* --- questions --- */
 
 void *asking_create(struct sweeper *sweeper, size_t size, object_sweep_fn fn, void *arg)

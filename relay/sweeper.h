@@ -14,6 +14,7 @@ struct sweeper *sweeper_create(struct loop *loop, struct source *source);
 /* After the source, which drops its callbacks. */
 void sweeper_destroy(struct sweeper **sweeper);
 struct source *sweeper_source(const struct sweeper *sweeper);
+struct loop *sweeper_loop(const struct sweeper *sweeper);
 
 /* --- one question: the first member of what asks it --- */
 
