@@ -3,6 +3,7 @@
 #include "cli/options.h"
 #include "cli/quantity.h"
 #include "cli/relay_options.h"
+#include "cli/top.h"
 
 #include "base/text.h"
 
@@ -11,7 +12,7 @@
 const char cmd_memory_synopsis[] =
     "memory [--address A] [--relay R] [--group-by G] [--sort-by S] [--units U]\n"
     "               [--num-entries N] [--filter TEXT] [--task T] [--locations]\n"
-    "               [--stats-only | --why-full | --diff FILE|TIME] [--format F]";
+    "               [--stats-only | --why-full | --diff FILE|TIME | --top] [--format F]";
 
 const char cmd_memory_details[] =
     "Shows what is in the cluster's object stores, who refers to it, and where it was made.\n"
@@ -26,10 +27,12 @@ const char cmd_memory_details[] =
     "  --locations      ask the owners where the objects are\n"
     "  --units U        auto (default), B, KB, MB or GB; 1 KB is 1000 bytes\n"
     "  --num-entries N  groups, and rows of each; a terminal gets 10, all else everything\n"
+    "helps\n"
     "  --stats-only     the stores' counters: used, spilled and restored bytes, and how fast\n"
     "  --why-full       who holds what fills the stores, and when it goes\n"
     "  --diff FILE|TIME what grew since an earlier --format json, or within e.g. 10s: leaks;\n"
     "                   by call site, or --group-by\n"
+    "  --top            live, on the terminal: h there tells the keys\n"
     "  --format F       table (default), json, yaml, csv: these are complete, in bytes\n"
     "\n"
     "A relay can answer in the cluster's place:\n" RELAY_OPTION_HELP "\n"
@@ -56,7 +59,7 @@ static bool parse_format(const char *name, enum memory_format *format)
     return false;
 }
 
-static int run_chosen(const struct relay_choice *choice, const struct memory_request *request)
+static int run_chosen(const struct relay_choice *choice, struct memory_request *request)
 {
     struct cluster *cluster = NULL;
     struct memory_source *source;
@@ -69,14 +72,14 @@ static int run_chosen(const struct relay_choice *choice, const struct memory_req
             return command_fail(&err);
         source = memory_source_of_cluster(choice->loop, cluster);
     }
-    int code = memory_show(choice->loop, source, request);
+    int code = request->top ? memory_top(choice->loop, source, &request->query, request->units)
+                            : memory_show(choice->loop, source, request);
     memory_source_destroy(&source);
     cluster_destroy(&cluster);
     return code;
 }
 
-static int run(const char *given, const struct relay_wish *wish,
-               const struct memory_request *request)
+static int run(const char *given, const struct relay_wish *wish, struct memory_request *request)
 {
     struct relay_choice choice;
     struct err err;
@@ -113,8 +116,13 @@ static int read_choices(const struct words *words, struct memory_request *reques
 
 static int check_request(struct memory_request *request)
 {
-    if (request->stats_only + request->why_full + (request->diff != NULL) > 1)
-        return command_usage("memory", "--stats-only, --why-full and --diff exclude each other");
+    if (request->stats_only + request->why_full + (request->diff != NULL) + request->top > 1)
+        return command_usage("memory",
+                             "--stats-only, --why-full, --diff and --top exclude each other");
+    if (request->top && (request->format != MEMORY_TABLE || request->entries >= 0))
+        return command_usage("memory", "--top is a screen: without --format and --num-entries");
+    if (request->top && !request->grouped)
+        request->query.group_by = OBJECT_BY_NODE;
     if (request->stats_only && (request->grouped || request->query.filter || request->query.task))
         return command_usage("memory", "--stats-only has no references to group or to filter");
     if (request->why_full && request->grouped)
@@ -148,6 +156,7 @@ int cmd_memory(int argc, char **argv)
         {"locations", 'l', OPTION_FLAG, &request.locations, NULL},
         {"why-full", 0, OPTION_FLAG, &request.why_full, NULL},
         {"diff", 0, OPTION_STRING, NULL, &request.diff},
+        {"top", 't', OPTION_FLAG, &request.top, NULL},
         {"format", 'f', OPTION_STRING, NULL, &words.format},
         RELAY_OPTION_SPECS(wish),
     };

@@ -10,6 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* There are hundreds of thousands: printf is what takes the time. */
+static void add_digits(struct buf *out, int64_t number)
+{
+    char digits[24], *at = digits + sizeof digits;
+    uint64_t left = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+    do
+        *--at = (char)('0' + left % 10);
+    while (left /= 10);
+    if (number < 0)
+        *--at = '-';
+    buf_add(out, at, (size_t)(digits + sizeof digits - at));
+}
+
 /* --- JSON --- */
 
 static void write_rows(const struct object_sweep *sweep, struct object_row *rows, size_t count,
@@ -36,7 +49,20 @@ static void add_kinds(const struct object_group *group, struct buf *out)
     buf_add_string(out, "}");
 }
 
-static void add_groups(const struct object_report *report, struct buf *out)
+/* `places`: of each row of the sweep, which one of the JSON's it is. */
+static void add_order(const struct object_group *group, const struct object_sweep *sweep,
+                      const uint32_t *places, struct buf *out)
+{
+    buf_add_string(out, ", \"rows\": [");
+    for (size_t i = 0; i < group->row_count; i++) {
+        buf_add_string(out, i ? ", " : "");
+        add_digits(out, places[group->rows[i] - sweep->rows]);
+    }
+    buf_add_string(out, "]}");
+}
+
+static void add_groups(const struct object_report *report, const struct object_sweep *sweep,
+                       const uint32_t *places, struct buf *out)
 {
     buf_add_string(out, "\"groups\": [");
     for (size_t i = 0; i < report->group_count; i++) {
@@ -48,7 +74,7 @@ static void add_groups(const struct object_report *report, struct buf *out)
                    "\"unknown_size\": %zu, \"kinds\": ",
                    group->bytes, group->objects, group->row_count, group->unknown);
         add_kinds(group, out);
-        buf_add_string(out, "}");
+        add_order(group, sweep, places, out);
     }
     buf_add_string(out, "\n]");
 }
@@ -64,23 +90,38 @@ static void reopen_object(struct buf *out)
     buf_add_string(out, ",\n");
 }
 
+/* The report's rows in the sweep's order, which readers rely on; `places` is set for them. */
+static struct object_row *pick_rows(const struct object_report *report,
+                                    const struct object_sweep *sweep, uint32_t *places)
+{
+    struct object_row *rows = mem_array(report->rows + 1, sizeof *rows);
+    uint32_t count = 0;
+    for (size_t i = 0; i < report->rows; i++)
+        places[report->all[i] - sweep->rows] = 1;
+    for (size_t i = 0; i < sweep->row_count; i++) {
+        if (!places[i])
+            continue;
+        rows[count] = sweep->rows[i];
+        places[i] = count++;
+    }
+    return rows;
+}
+
 void memory_json(const struct object_report *report, const struct object_sweep *sweep,
                  const struct object_query *query, struct buf *out)
 {
-    struct object_row *rows = mem_array(report->rows + 1, sizeof *rows);
-    size_t count = 0;
-    for (size_t i = 0; i < report->group_count; i++)
-        for (size_t k = 0; k < report->groups[i].row_count; k++)
-            rows[count++] = *report->groups[i].rows[k];
-    write_rows(sweep, rows, count, out);
-    free(rows);
-    if (query->group_by != OBJECT_BY_NOTHING) {
+    uint32_t *places = mem_array(sweep->row_count + 1, sizeof *places);
+    struct object_row *rows = pick_rows(report, sweep, places);
+    write_rows(sweep, rows, report->rows, out);
+    if (query->group_by != OBJECT_BY_NOTHING || query->sort_by != OBJECT_SORT_SIZE) {
         reopen_object(out);
-        add_groups(report, out);
+        add_groups(report, sweep, places, out);
         buf_add_string(out, "}");
     }
     if (out->len && out->data[out->len - 1] != '\n')
         buf_add_string(out, "\n");
+    free(rows);
+    free(places);
 }
 
 void memory_stats_json(const struct object_sweep *sweep, struct buf *out)
@@ -120,15 +161,8 @@ static void add_text(struct buf *out, const char *text)
 
 static void add_number(struct buf *out, int64_t number)
 {
-    char digits[24], *at = digits + sizeof digits;
-    uint64_t left = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
-    do
-        *--at = (char)('0' + left % 10);
-    while (left /= 10);
-    if (number < 0)
-        *--at = '-';
     buf_add_string(out, ",");
-    buf_add(out, at, (size_t)(digits + sizeof digits - at));
+    add_digits(out, number);
 }
 
 static const char csv_titles[] =

@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-/* The sweep as object_sweep_write() has it, with the report's rows only, and with a member "groups"
- * if the query has any: key, totals and the count of rows of each. */
+/* The sweep as object_sweep_write() has it, with the report's rows only, by id. If the query groups
+ * or sorts, with a member "groups": key, totals and the rows of each, in order, as indices. */
 void memory_json(const struct object_report *report, const struct object_sweep *sweep,
                  const struct object_query *query, struct buf *out);
 /* The nodes and their counters, without processes and rows. */

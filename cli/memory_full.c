@@ -57,6 +57,8 @@ static int most_stored_first(const void *a, const void *b)
     const struct memory_places *one = a, *two = b;
     if (one->stored != two->stored)
         return one->stored > two->stored ? -1 : 1;
+    if (one->spilled != two->spilled)
+        return one->spilled > two->spilled ? -1 : 1;
     return one->line < two->line ? -1 : one->line > two->line;
 }
 
@@ -73,6 +75,41 @@ static void place_lines(struct memory_full *full)
     }
     if (lines->count)
         qsort(full->places, lines->count, sizeof *full->places, most_stored_first);
+}
+
+/* A put object's primary copy is with its owner. Of a result's copies Ray does not tell the primary
+ * one: it is taken to be the one that is in use. */
+static bool is_no_primary(const struct object_sweep *sweep, const struct object_row *row)
+{
+    if (row->owner < 0)
+        return true;
+    return memory_was_put(&row->ref->id) &&
+           sweep->processes[row->owner].node != sweep->processes[row->process].node;
+}
+
+static void sum_viewed(struct memory_full *full)
+{
+    const struct object_sweep *sweep = full->sweep;
+    size_t *counted = mem_array(sweep->node_count + 1, sizeof *counted), object = 0;
+    full->viewed = mem_array(sweep->node_count + 1, sizeof *full->viewed);
+    for (size_t i = 0; i < sweep->row_count; i++) {
+        const struct object_row *row = &sweep->rows[i];
+        size_t node = sweep->processes[row->process].node;
+        if (i == 0 || memcmp(&row->ref->id, &row[-1].ref->id, sizeof row->ref->id) != 0)
+            object++;
+        if (!row->ref->pinned || counted[node] == object || !is_no_primary(sweep, row))
+            continue;
+        counted[node] = object; /* once, however many processes of the node use it */
+        full->viewed[node] += row->size > 0 ? row->size : 0;
+    }
+    free(counted);
+}
+
+int64_t memory_evictable(const struct memory_full *full, size_t node)
+{
+    const struct ray_store_stats *store = &full->sweep->nodes[node].store;
+    int64_t bytes = store->used - store->primary_copies_bytes - full->viewed[node];
+    return bytes > 0 ? bytes : 0;
 }
 
 /* --- who --- */
@@ -114,6 +151,7 @@ void memory_full_make(struct memory_full *out, const struct object_sweep *sweep,
     memory_lines_make(&out->lines, sweep, report, OBJECT_SORT_SIZE);
     place_lines(out);
     sum_processes(out);
+    sum_viewed(out);
     for (size_t i = 0; i < sweep->node_count; i++)
         out->full += memory_is_full(&sweep->nodes[i]);
 }
@@ -124,6 +162,7 @@ void memory_full_clear(struct memory_full *full)
         free(full->places[i].nodes);
     free(full->places);
     free(full->processes);
+    free(full->viewed);
     memory_lines_clear(&full->lines);
     *full = (struct memory_full){0};
 }

@@ -26,8 +26,13 @@ struct memory_full {
     struct memory_places *places; /* one for each line; most bytes in the stores first */
     struct memory_process *processes;
     size_t process_count;
-    size_t full; /* nodes */
+    int64_t *viewed; /* of each node: bytes of copies that are not primary and in use all the same,
+                        because a value in a process there is a view of them */
+    size_t full;     /* nodes */
 };
+
+/* What of a node's store goes when memory is needed. */
+int64_t memory_evictable(const struct memory_full *full, size_t node);
 
 /* Nine tenths used, fetches that wait for memory, or bytes that had to go to mapped files. */
 bool memory_is_full(const struct object_node *node);

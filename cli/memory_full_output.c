@@ -26,15 +26,20 @@ static void add_clean(struct buf *out, struct buf *text)
 
 /* --- for people --- */
 
-static int64_t cached(const struct ray_store_stats *store)
+static const char *state_of(const struct memory_full *full, size_t index)
 {
-    int64_t bytes = store->used - store->primary_copies_bytes;
-    return bytes > 0 ? bytes : 0;
+    const struct object_node *node = &full->sweep->nodes[index];
+    struct object_node without = *node;
+    if (!memory_is_full(node))
+        return "is not full";
+    without.store.used -= memory_evictable(full, index);
+    return memory_is_full(&without) ? "is full" : "is full, for the most part of what can go";
 }
 
-static void print_node(const struct object_node *node, const struct memory_style *style,
-                       struct buf *out)
+static void print_node(const struct memory_full *full, size_t index,
+                       const struct memory_style *style, struct buf *out)
 {
+    const struct object_node *node = &full->sweep->nodes[index];
     const struct ray_store_stats *store = &node->store;
     char size[MEMORY_SIZE_TEXT];
     struct buf name = {0};
@@ -46,10 +51,12 @@ static void print_node(const struct object_node *node, const struct memory_style
         return;
     }
     buf_printf(out, " %s: %s primary copies, which stay until nobody refers to them",
-               memory_is_full(node) ? "is full" : "is not full",
-               memory_size(store->primary_copies_bytes, style->units, size));
+               state_of(full, index), memory_size(store->primary_copies_bytes, style->units, size));
+    if (full->viewed[index])
+        buf_printf(out, "; %s other copies that values in use are views of",
+                   memory_size(full->viewed[index], style->units, size));
     buf_printf(out, "; %s only cached, which go when memory is needed",
-               memory_size(cached(store), style->units, size));
+               memory_size(memory_evictable(full, index), style->units, size));
     if (store->spilled_bytes > 0)
         buf_printf(out, "; %s spilled so far in %" PRId64 " objects",
                    memory_size(store->spilled_bytes, style->units, size), store->spilled_objects);
@@ -107,7 +114,7 @@ static void print_line(const struct memory_full *full, const struct memory_place
     buf_printf(&text, "%8s in %zu object%s  ", memory_size(line->bytes, style->units, size),
                line->objects, s(line->objects));
     size_t before = text.len;
-    memory_site_name(line->call_site, style, &text);
+    memory_site_name(line->call_site, &text);
     if (text.len == before)
         buf_printf(&text, *line->task_name ? "made by %s" : "call site not recorded%s",
                    line->task_name);
@@ -120,7 +127,7 @@ static void print_line(const struct memory_full *full, const struct memory_place
     print_holders(full, line, out);
     for (size_t i = 0; i < MEMORY_HOLDS; i++) {
         const char *note = memory_hold_note((enum memory_hold)i);
-        if (line->holds[i] && *note)
+        if (line->holds[i] && *note && i != MEMORY_BY_ACTOR) /* said by its release */
             buf_printf(out, "      %zu object%s: %s\n", line->holds[i], s(line->holds[i]), note);
     }
 }
@@ -180,23 +187,31 @@ static void print_verdict(const struct memory_full *full, struct buf *out)
     buf_add_string(out, ".\n");
 }
 
+/* The others are not in a store: small results, what is to come, actors' handles. */
+static size_t stored_lines(const struct memory_full *full)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < full->lines.count; i++)
+        count += full->places[i].stored > 0 || full->places[i].spilled > 0;
+    return count;
+}
+
 void memory_full_print(const struct memory_full *full, const struct memory_style *style,
                        size_t limit, struct buf *out)
 {
     const struct object_sweep *sweep = full->sweep;
-    size_t shown = full->lines.count < limit ? full->lines.count : limit;
+    size_t all = stored_lines(full), shown = all < limit ? all : limit;
     memory_print_stores(sweep, style, out);
     print_verdict(full, out);
     for (size_t i = 0; i < sweep->node_count; i++)
-        print_node(&sweep->nodes[i], style, out);
+        print_node(full, i, style, out);
     if (shown)
         buf_add_string(out, full->full ? "What fills them, and when it goes:\n"
                                        : "What is in them, and when it goes:\n");
     for (size_t i = 0; i < shown; i++)
         print_line(full, &full->places[i], style, out);
-    if (shown < full->lines.count)
-        buf_printf(out, "  %zu more: --num-entries %zu shows all\n", full->lines.count - shown,
-                   full->lines.count);
+    if (shown < all)
+        buf_printf(out, "  %zu more: --num-entries %zu shows all\n", all - shown, all);
     print_processes(full, style, out);
 }
 
@@ -230,8 +245,9 @@ static void json_process(const struct object_sweep *sweep, int32_t process, stru
     buf_free(&name);
 }
 
-static void json_node(const struct object_node *node, struct buf *out)
+static void json_node(const struct memory_full *full, size_t index, struct buf *out)
 {
+    const struct object_node *node = &full->sweep->nodes[index];
     const struct ray_store_stats *store = &node->store;
     buf_add_string(out, "{");
     json_text("node_id", node->node_id, out);
@@ -240,12 +256,14 @@ static void json_node(const struct object_node *node, struct buf *out)
     json_text("problem", node->problem, out);
     buf_printf(out,
                "\"full\": %s, \"used\": %" PRId64 ", \"capacity\": %" PRId64
-               ", \"primary_copies_bytes\": %" PRId64 ", \"cached_bytes\": %" PRId64
-               ", \"fallback\": %" PRId64 ", \"spilled_bytes\": %" PRId64
-               ", \"restored_bytes\": %" PRId64 ", \"pulls_queued\": %s}",
+               ", \"primary_copies_bytes\": %" PRId64 ", \"viewed_bytes\": %" PRId64
+               ", \"cached_bytes\": %" PRId64 ", \"fallback\": %" PRId64
+               ", \"spilled_bytes\": %" PRId64 ", \"restored_bytes\": %" PRId64
+               ", \"pulls_queued\": %s}",
                memory_is_full(node) ? "true" : "false", store->used, store->available,
-               store->primary_copies_bytes, cached(store), store->fallback, store->spilled_bytes,
-               store->restored_bytes, store->pulls_queued ? "true" : "false");
+               store->primary_copies_bytes, full->viewed[index], memory_evictable(full, index),
+               store->fallback, store->spilled_bytes, store->restored_bytes,
+               store->pulls_queued ? "true" : "false");
 }
 
 static void json_holders(const struct memory_full *full, const struct memory_line *line,
@@ -300,11 +318,11 @@ static void json_line(const struct memory_full *full, const struct memory_places
 void memory_full_json(const struct memory_full *full, struct buf *out)
 {
     const struct object_sweep *sweep = full->sweep;
-    buf_printf(out, "{\"taken\": %" PRId64 ", \"full\": %s, \"nodes\": [", sweep->taken_ms,
+    buf_printf(out, "{\"taken\": %.3f, \"full\": %s, \"nodes\": [", (double)sweep->taken_ms / 1000,
                full->full ? "true" : "false");
     for (size_t i = 0; i < sweep->node_count; i++) {
         buf_add_string(out, i ? ",\n" : "\n");
-        json_node(&sweep->nodes[i], out);
+        json_node(full, i, out);
     }
     buf_add_string(out, "\n],\n\"lines\": [");
     for (size_t i = 0; i < full->lines.count; i++) {

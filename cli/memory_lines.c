@@ -23,6 +23,17 @@ const char *memory_hold_note(enum memory_hold hold)
     return notes[hold];
 }
 
+const char *memory_hold_mark(enum memory_hold hold)
+{
+    static const char *const marks[MEMORY_HOLDS] = {
+        [MEMORY_BY_ACTOR] = "actors only",
+        [MEMORY_BY_VALUE] = "only a value",
+        [MEMORY_BY_OBJECT] = "only in objects",
+        [MEMORY_BY_NOBODY] = "nobody",
+    };
+    return marks[hold] ? marks[hold] : "";
+}
+
 enum memory_hold memory_hold_of(const struct object_sweep *sweep, const struct object_row *rows,
                                 size_t count)
 {
@@ -46,13 +57,18 @@ enum memory_hold memory_hold_of(const struct object_sweep *sweep, const struct o
                     : MEMORY_BY_NOBODY;
 }
 
-bool memory_may_be_inlined(const struct object_row *row)
+bool memory_was_put(const struct object_id *id)
 {
     enum { FIRST_PUT = 100000001 };
-    const uint8_t *index = row->ref->id.bytes + ID_TASK_BYTES;
+    const uint8_t *index = id->bytes + ID_TASK_BYTES;
     uint32_t number = (uint32_t)index[0] | (uint32_t)index[1] << 8 | (uint32_t)index[2] << 16 |
                       (uint32_t)index[3] << 24;
-    return number < FIRST_PUT && row->size < MEMORY_INLINE_BYTES;
+    return number >= FIRST_PUT;
+}
+
+bool memory_may_be_inlined(const struct object_row *row)
+{
+    return !memory_was_put(&row->ref->id) && row->size < MEMORY_INLINE_BYTES;
 }
 
 /* The owner knows where it made it; a borrower only where it got it. */
@@ -212,6 +228,8 @@ static int compare_lines(const void *a, const void *b, void *arg)
     if (one->refs != two->refs)
         return one->refs > two->refs ? -1 : 1;
     int site = strcmp(one->call_site, two->call_site);
+    if (!site)
+        site = strcmp(one->task_name, two->task_name);
     return site ? site : one->owner < two->owner ? -1 : one->owner > two->owner;
 }
 

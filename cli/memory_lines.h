@@ -18,6 +18,8 @@ enum memory_hold {
 };
 /* "no variable: only inside of other objects"; "" for what is usual. */
 const char *memory_hold_note(enum memory_hold hold);
+/* The same for a narrow column: "only in objects". */
+const char *memory_hold_mark(enum memory_hold hold);
 
 /* `rows` are all references to one object. */
 enum memory_hold memory_hold_of(const struct object_sweep *sweep, const struct object_row *rows,
@@ -54,9 +56,11 @@ void memory_lines_make(struct memory_lines *out, const struct object_sweep *swee
                        const struct object_report *report, enum object_sort_by sort_by);
 void memory_lines_clear(struct memory_lines *lines);
 
+/* By ray.put or as a large argument, not returned: its index tells. */
+bool memory_was_put(const struct object_id *id);
 /* Task results below this size stay in their owner's memory (Ray's max_direct_call_object_size);
- * what was put, which its index tells, is always in a store. */
-#define MEMORY_INLINE_BYTES (100 * 1024)
+ * what was put is always in a store. */
+#define MEMORY_INLINE_BYTES 102400
 bool memory_may_be_inlined(const struct object_row *row);
 
 /* Whether any reference of the sweep has its call site. */

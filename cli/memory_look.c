@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "cli/memory_lines.h"
 #include "cli/terminal.h"
 #include "relay/object_json.h"
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* Each name is a call to the GCS, some 0.3 ms; a thousand owners answer about locations in about as
  * many calls. */
@@ -56,11 +58,11 @@ static const struct object_row **pick(const struct object_report *report, size_t
                                       size_t *count)
 {
     size_t some = report->rows < limit ? report->rows : limit, kept = 0;
-    const struct object_row **rows = mem_array(some + 1, sizeof *rows);
+    const struct object_row **rows = mem_array(some + 1, sizeof(void *));
     for (size_t i = 0; i < some; i++)
         rows[i] = report->all[i];
     if (some)
-        qsort(rows, some, sizeof *rows, by_place);
+        qsort(rows, some, sizeof(void *), by_place);
     for (size_t i = 0; i < some; i++)
         if (!kept || memcmp(&rows[i]->ref->id, &rows[kept - 1]->ref->id, same) != 0)
             rows[kept++] = rows[i];
@@ -96,6 +98,67 @@ static bool shows_names(const struct memory_request *request, const struct objec
     return request->grouped || request->locations || !memory_has_call_sites(sweep);
 }
 
+/* --- who runs a task --- */
+
+static bool is_called(const char *wanted, const char *task_id, const char *name)
+{
+    return text_equal(wanted, name) ||
+           (*task_id && strncasecmp(task_id, wanted, strlen(wanted)) == 0);
+}
+
+/* What a task returns is there, as a row, before it ends; its owner says how far it is. */
+static bool is_pending(const struct object_sweep *sweep, const struct ray_task *task)
+{
+    struct object_id id = {.bytes = {[ID_TASK_BYTES] = 1}};
+    size_t count, first;
+    if (!text_unhex(task->task_id, id.bytes, ID_TASK_BYTES))
+        return false;
+    first = object_sweep_rows_of(sweep, &id, &count);
+    for (size_t i = first; i < first + count; i++) {
+        uint8_t status = (uint8_t)sweep->rows[i].ref->status;
+        if (status != RAY_TASK_NIL && status != RAY_TASK_FINISHED && status != RAY_TASK_FAILED)
+            return true;
+    }
+    return false;
+}
+
+static void on_pauses(void *arg, const struct err *err)
+{
+    (void)err; /* no pause is known then */
+    *(bool *)arg = true;
+}
+
+/* A paused task need not have anything that is still to be returned. */
+static const char *find_paused(struct loop *loop, struct memory_source *source, const char *task)
+{
+    struct origin *origin = memory_source_origin(source);
+    bool done = false;
+    origin_refresh(origin, on_pauses, &done);
+    loop_run_until(loop, &done, -1);
+    const struct pause_list *pauses = origin_pauses(origin);
+    for (size_t i = 0; i < pauses->count; i++)
+        if (is_called(task, pauses->items[i].task_id, pauses->items[i].task_name))
+            return pauses->items[i].worker_id;
+    return "";
+}
+
+static void find_worker(struct loop *loop, struct memory_source *source,
+                        struct memory_request *request, const struct object_sweep *sweep)
+{
+    const char *worker_id = "";
+    for (size_t i = 0; i < sweep->task_count && !*worker_id; i++) {
+        const struct ray_task *task = &sweep->tasks[i];
+        if (is_called(request->query.task, task->task_id, task->name) && is_pending(sweep, task))
+            worker_id = task->worker_id;
+    }
+    if (!*worker_id)
+        worker_id = find_paused(loop, source, request->query.task);
+    text_copy(request->task_worker, sizeof request->task_worker, worker_id);
+    request->query.task_worker = *worker_id ? request->task_worker : NULL;
+}
+
+/* --- all of it --- */
+
 /* In one order, largest first. */
 static struct object_report *rank(const struct object_query *query,
                                   const struct object_sweep *sweep, bool filtered)
@@ -108,8 +171,7 @@ static struct object_report *rank(const struct object_query *query,
 }
 
 static void ask_details(struct loop *loop, struct memory_source *source,
-                        const struct memory_request *request, bool brief,
-                        struct object_sweep *sweep)
+                        struct memory_request *request, bool brief, struct object_sweep *sweep)
 {
     const struct object_query *query = &request->query;
     bool all = needs_all_names(query);
@@ -118,6 +180,8 @@ static void ask_details(struct loop *loop, struct memory_source *source,
         detail(loop, source, sweep, report, brief && !all ? NAMES_BRIEF : NAMES_MOST, MEMORY_NAMES);
         object_report_free(&report);
     }
+    if (query->task)
+        find_worker(loop, source, request, sweep);
     if (request->locations || request->why_full) {
         struct object_report *report = rank(query, sweep, true);
         detail(loop, source, sweep, report, LOCATIONS_MOST, MEMORY_LOCATIONS);
@@ -125,9 +189,8 @@ static void ask_details(struct loop *loop, struct memory_source *source,
     }
 }
 
-int memory_look(struct loop *loop, struct memory_source *source,
-                const struct memory_request *request, bool brief, struct object_sweep **out,
-                struct err *err)
+int memory_look(struct loop *loop, struct memory_source *source, struct memory_request *request,
+                bool brief, struct object_sweep **out, struct err *err)
 {
     char text[600];
     snprintf(text, sizeof text, "asking %s who refers to what ...", memory_source_name(source));

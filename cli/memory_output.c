@@ -19,7 +19,7 @@ static const char *or_else(const char *text, const char *otherwise)
 void memory_process_name(const struct object_sweep *sweep, int32_t process, struct buf *out)
 {
     if (process < 0) {
-        buf_add_string(out, "gone");
+        buf_add_string(out, "unknown");
         return;
     }
     const struct object_process *it = &sweep->processes[process];
@@ -52,14 +52,11 @@ void memory_object_name(const struct object_id *id, const struct memory_style *s
         buf_printf(out, "%.6s%s%s", hex, style->utf8 ? "\u2026" : "..", hex + sizeof hex - 9);
 }
 
-void memory_site_name(const char *call_site, const struct memory_style *style, struct buf *out)
+void memory_site_name(const char *call_site, struct buf *out)
 {
     if (!memory_site_known(call_site))
         return;
-    if (style->whole)
-        buf_add_string(out, call_site);
-    else
-        memory_site(call_site, out);
+    memory_site(call_site, out);
 }
 
 const char *memory_type_name(const struct object_sweep *sweep, const struct object_row *row)
@@ -319,7 +316,7 @@ static void add_less_in_stores(const struct object_sweep *sweep, const struct ra
         between = "; ";
     }
     if (sum->spilled_bytes > 0) {
-        buf_printf(out, "%s%s were spilled to disk", between,
+        buf_printf(out, "%s%s were spilled to disk so far", between,
                    memory_size(sum->spilled_bytes, style->units, size));
         between = "; ";
     }
@@ -328,15 +325,17 @@ static void add_less_in_stores(const struct object_sweep *sweep, const struct ra
                    s(sweep->unanswered));
         between = "; ";
     }
-    buf_printf(out, "%s%s.\n", between,
-               *between ? "others were lost" : "objects were lost, or released a moment ago");
+    if (reasons->inlined_bytes + sum->spilled_bytes < less)
+        buf_printf(out, "%s%s", between,
+                   *between ? "others were lost" : "objects were lost, or released a moment ago");
+    buf_add_string(out, ".\n");
 }
 
 /* Object headers and the moment between two answers are no difference. */
 static bool about_same(int64_t a, int64_t b)
 {
     int64_t most = a > b ? a : b, apart = a > b ? a - b : b - a;
-    return apart <= 64 * 1024 || (double)apart <= 0.005 * (double)most;
+    return apart <= 65536 || (double)apart <= 0.005 * (double)most;
 }
 
 void memory_print_totals(const struct object_report *report, const struct object_sweep *sweep,

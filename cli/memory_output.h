@@ -12,20 +12,20 @@
 struct memory_style {
     int width;
     bool colour, utf8;
-    bool whole; /* whole ids and call sites: not for a terminal */
+    bool whole; /* whole ids: not for a terminal */
     enum memory_units units;
 };
 
 /* "driver pid 5842", "Trainer (bob) pid 5865@node-1": the node where there are several. -1 gives
- * "gone". */
+ * "unknown": who owned it has died, or has dropped the reference. */
 void memory_process_name(const struct object_sweep *sweep, int32_t process, struct buf *out);
 /* "node-1 (10.0.0.7)" */
 void memory_node_name(const struct object_node *node, struct buf *out);
 /* "00ffff..01e1f505", or the whole one. */
 void memory_object_name(const struct object_id *id, const struct memory_style *style,
                         struct buf *out);
-/* "train.py:12 ray.put in main", or as Ray has it; "" if it is not known. */
-void memory_site_name(const char *call_site, const struct memory_style *style, struct buf *out);
+/* As memory_site(); nothing if it is not known. */
+void memory_site_name(const char *call_site, struct buf *out);
 
 /* "Driver", "Worker", as `ray memory` says. */
 const char *memory_type_name(const struct object_sweep *sweep, const struct object_row *row);
@@ -41,11 +41,11 @@ void memory_print_stats(const struct object_sweep *sweep, const struct memory_st
 /* The first `limit` lines, and what the rest is. */
 void memory_print_lines(const struct memory_lines *lines, const struct object_sweep *sweep,
                         const struct memory_style *style, size_t limit, struct buf *out);
-/* The first groups, each with its first rows, and what the rest is. `locations`: they were asked
- * for. */
+/* The first groups, which are `by` something, each with its first rows, and what the rest is.
+ * `locations`: they were asked for. */
 void memory_print_groups(const struct object_report *report, const struct object_sweep *sweep,
-                         const struct memory_style *style, size_t groups, size_t rows,
-                         bool locations, struct buf *out);
+                         const struct memory_style *style, enum object_group_by by, size_t groups,
+                         size_t rows, bool locations, struct buf *out);
 /* What the references sum up to, what the raylets say, and why it is not the same. `whole`: the
  * report has all rows, so that both can be compared. */
 void memory_print_totals(const struct object_report *report, const struct object_sweep *sweep,

@@ -20,12 +20,14 @@ struct memory_request {
     bool stats_only;  /* the stores' counters alone */
     bool locations;   /* ask the owners where objects are */
     bool why_full;    /* who keeps the stores full */
+    bool top;         /* live, on the terminal */
     const char *diff; /* a file, or a duration as text; NULL: one look */
-    int64_t diff_ms;  /* the duration; 0: `diff` is a file */
+    /* What query.task_worker points to, once it was found out. */
+    char task_worker[ID_TEXT(ID_UNIQUE_BYTES)];
+    int64_t diff_ms; /* the duration; 0: `diff` is a file */
 };
 
-/* Each returns the process's exit code. */
-int memory_show(struct loop *loop, struct memory_source *source,
-                const struct memory_request *request);
+/* Asks and prints; fills in what of the request it finds out. Returns the process's exit code. */
+int memory_show(struct loop *loop, struct memory_source *source, struct memory_request *request);
 
 #endif

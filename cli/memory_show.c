@@ -23,7 +23,7 @@ enum { GROUPS_SHOWN = 10, ROWS_SHOWN = 10, LINES_SHOWN = 20 };
 struct show {
     struct loop *loop;
     struct memory_source *source;
-    const struct memory_request *request;
+    struct memory_request *request;
     struct memory_style style;
     bool terminal; /* stdout is one */
     struct buf out, talk;
@@ -96,8 +96,9 @@ static void print_table(struct show *show, const struct object_sweep *sweep,
     const struct memory_request *request = show->request;
     memory_print_stores(sweep, &show->style, &show->out);
     if (request->grouped || request->locations) {
-        memory_print_groups(report, sweep, &show->style, limit(show, GROUPS_SHOWN),
-                            limit(show, ROWS_SHOWN), request->locations, &show->out);
+        memory_print_groups(report, sweep, &show->style, request->query.group_by,
+                            limit(show, GROUPS_SHOWN), limit(show, ROWS_SHOWN), request->locations,
+                            &show->out);
     } else if (report->rows) {
         struct memory_lines lines;
         memory_lines_make(&lines, sweep, report, request->query.sort_by);
@@ -212,7 +213,7 @@ static void print_diff(struct show *show, const struct object_sweep *before,
 
 static int show_diff(struct show *show)
 {
-    const struct memory_request *request = show->request;
+    struct memory_request *request = show->request;
     struct object_sweep *before = NULL, *after = NULL;
     struct err err;
     int result = request->diff_ms
@@ -232,8 +233,7 @@ static int show_diff(struct show *show)
     return result == 0 ? ERR_NONE : command_fail(&err);
 }
 
-int memory_show(struct loop *loop, struct memory_source *source,
-                const struct memory_request *request)
+int memory_show(struct loop *loop, struct memory_source *source, struct memory_request *request)
 {
     struct show show = {
         .loop = loop, .source = source, .request = request, .terminal = isatty(STDOUT_FILENO)};

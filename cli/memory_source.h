@@ -32,9 +32,6 @@ void memory_source_detail(struct memory_source *source, struct object_sweep *swe
 /* The same place's list of pauses; the source's own. It may be asked while the source is not. */
 struct origin *memory_source_origin(struct memory_source *source);
 
-/* The same place's list of pauses; the source's own. It may be asked while the source is not. */
-struct origin *memory_source_origin(struct memory_source *source);
-
 /* Who is asked, for messages: the cluster's address, or the relay's. */
 const char *memory_source_name(const struct memory_source *source);
 /* "127.0.0.1:4713"; NULL: the cluster itself. */

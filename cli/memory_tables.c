@@ -49,7 +49,7 @@ static const char *const holding[] = {
     [OBJECT_ACTOR_HANDLE] = "actor handle",     [OBJECT_REFERENCE_UNKNOWN] = "unknown",
 };
 
-/* "300 × pinned, 12 × task argument by pid 77, no variable: …" */
+/* "300 × pinned, 12 × task argument by pid 77" */
 static void add_held_by(const struct memory_line *line, const struct object_sweep *sweep,
                         const struct memory_style *style, struct buf *out)
 {
@@ -65,30 +65,40 @@ static void add_held_by(const struct memory_line *line, const struct object_swee
     }
     if (line->holder_count > SHOWN)
         buf_printf(out, ", %zu more", line->holder_count - SHOWN);
+}
+
+/* "1 of 3 only in objects": what no variable holds. */
+static void add_marks(const struct memory_line *line, struct buf *out)
+{
     for (size_t i = 0; i < MEMORY_HOLDS; i++) {
-        const char *note = memory_hold_note((enum memory_hold)i);
-        if (!line->holds[i] || !*note)
+        const char *mark = memory_hold_mark((enum memory_hold)i);
+        if (!line->holds[i] || !*mark)
             continue;
-        buf_add_string(out, " (");
+        buf_add_string(out, out->len ? ", " : "");
         if (line->holds[i] < line->objects)
-            buf_printf(out, "%zu of them: ", line->holds[i]);
-        buf_printf(out, "%s)", note);
+            buf_printf(out, "%zu of %zu ", line->holds[i], line->objects);
+        buf_add_string(out, mark);
     }
 }
 
 static void add_line(struct table *table, const struct memory_line *line,
                      const struct object_sweep *sweep, const struct memory_style *style)
 {
-    struct buf site = {0}, held = {0};
-    memory_site_name(line->call_site, style, &site);
+    struct buf site = {0}, held = {0}, marks = {0};
+    memory_site_name(line->call_site, &site);
     if (!site.len && *line->task_name)
         buf_printf(&site, "made by %s", line->task_name);
     add_held_by(line, sweep, style, &held);
+    add_marks(line, &marks);
     put_size(table, line->unknown == line->objects ? -1 : line->bytes, style->units);
     put_count(table, line->objects);
     put_count(table, line->refs);
-    put_process(table, sweep, line->owner);
+    if (line->holds[MEMORY_BY_HANDLE] == line->objects)
+        table_cell(table, "-"); /* nobody owns an actor's handle */
+    else
+        put_process(table, sweep, line->owner);
     put_cell(table, &site);
+    put_cell(table, &marks);
     put_cell(table, &held);
 }
 
@@ -96,8 +106,9 @@ void memory_print_lines(const struct memory_lines *lines, const struct object_sw
                         const struct memory_style *style, size_t limit, struct buf *out)
 {
     static const struct table_column columns[] = {
-        {"SIZE", true, false},  {"OBJECTS", true, false},   {"REFS", true, false},
-        {"OWNER", false, true}, {"CALL SITE", false, true}, {"HELD BY", false, true},
+        {"SIZE", true, false},    {"OBJECTS", true, false},   {"REFS", true, false},
+        {"OWNER", false, true},   {"CALL SITE", false, true}, {"NO VARIABLE", false, true},
+        {"HELD BY", false, true},
     };
     struct table *table = table_create(columns, sizeof columns / sizeof *columns);
     int64_t bytes = 0;
@@ -141,6 +152,11 @@ static void cell_reference(const struct cell *cell)
     buf_add_string(cell->out, object_reference_name(cell->row->reference));
 }
 
+static void cell_holding(const struct cell *cell)
+{
+    buf_add_string(cell->out, holding[cell->row->reference]);
+}
+
 static void cell_holder(const struct cell *cell)
 {
     memory_process_name(cell->sweep, (int32_t)cell->row->process, cell->out);
@@ -175,6 +191,8 @@ static void cell_attempt(const struct cell *cell)
 
 static void cell_owner(const struct cell *cell)
 {
+    if (cell->row->reference == OBJECT_ACTOR_HANDLE)
+        return;
     if (cell->row->owner == (int64_t)cell->row->process)
         buf_add_string(cell->out, "itself");
     else
@@ -202,7 +220,7 @@ static void cell_where(const struct cell *cell)
 
 static void cell_site(const struct cell *cell)
 {
-    memory_site_name(cell->row->ref->call_site, cell->style, cell->out);
+    memory_site_name(cell->row->ref->call_site, cell->out);
 }
 
 static void cell_object(const struct cell *cell)
@@ -220,7 +238,8 @@ static const struct {
     void (*cell)(const struct cell *cell);
 } row_columns[] = {
     {{"SIZE", true, false}, ALWAYS, cell_size},
-    {{"REFERENCE", false, true}, ALWAYS, cell_reference},
+    {{"REFERENCE", false, false}, WIDE, cell_reference},
+    {{"HELD AS", false, false}, NARROW, cell_holding},
     {{"HELD BY", false, true}, NARROW, cell_holder},
     {{"NODE", false, false}, WIDE, cell_node},
     {{"PID", true, false}, WIDE, cell_pid},
@@ -240,6 +259,7 @@ struct choice {
     struct table_column columns[ROW_COLUMNS];
     size_t index[ROW_COLUMNS]; /* into row_columns */
     size_t count;
+    enum object_group_by by;
 };
 
 static void choose_columns(struct choice *out, const struct object_sweep *sweep,
@@ -275,11 +295,23 @@ static void add_kinds(const struct object_group *group, const struct memory_styl
     }
 }
 
-static void add_group_line(const struct object_group *group, const struct memory_style *style,
-                           struct buf *out)
+/* Printable; the caller frees. */
+static char *group_title(const struct object_group *group, enum object_group_by by)
+{
+    struct buf site = {0};
+    if (by == OBJECT_BY_CALL_SITE)
+        memory_site_name(group->key, &site);
+    char *title = site.len ? text_printable(site.data, site.len, "")
+                           : text_printable(group->key, strlen(group->key), "");
+    buf_free(&site);
+    return title;
+}
+
+static void add_group_line(const struct object_group *group, enum object_group_by by,
+                           const struct memory_style *style, struct buf *out)
 {
     char size[MEMORY_SIZE_TEXT];
-    char *key = text_printable(group->key, strlen(group->key), "");
+    char *key = group_title(group, by);
     buf_printf(out, "%s%s%s  %s in %zu object%s, %zu reference%s", style->colour ? "\033[1m" : "",
                *key ? key : "unknown", style->colour ? "\033[0m" : "",
                memory_size(group->bytes, style->units, size), group->objects, s(group->objects),
@@ -294,7 +326,7 @@ static void add_group(const struct object_group *group, const struct object_swee
                       struct buf *out)
 {
     size_t shown = group->row_count < limit ? group->row_count : limit;
-    add_group_line(group, style, out);
+    add_group_line(group, choice->by, style, out);
     if (!shown)
         return;
     struct table *table = table_create(choice->columns, choice->count);
@@ -309,16 +341,18 @@ static void add_group(const struct object_group *group, const struct object_swee
     table_render(table, style->width, style->colour, style->utf8, out);
     table_free(&table);
     if (shown < group->row_count)
-        buf_printf(out, "  %zu more\n", group->row_count - shown);
+        buf_printf(out, "  %zu more reference%s\n", group->row_count - shown,
+                   s(group->row_count - shown));
 }
 
 void memory_print_groups(const struct object_report *report, const struct object_sweep *sweep,
-                         const struct memory_style *style, size_t groups, size_t rows,
-                         bool locations, struct buf *out)
+                         const struct memory_style *style, enum object_group_by by, size_t groups,
+                         size_t rows, bool locations, struct buf *out)
 {
     struct choice choice;
     size_t shown = report->group_count < groups ? report->group_count : groups, most = 0;
     choose_columns(&choice, sweep, style, locations);
+    choice.by = by;
     for (size_t i = 0; i < report->group_count; i++) {
         if (i < shown)
             add_group(&report->groups[i], sweep, style, &choice, rows, out);

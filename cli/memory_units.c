@@ -43,6 +43,8 @@ char *memory_size(int64_t bytes, enum memory_units unit, char out[MEMORY_SIZE_TE
 {
     if (bytes < 0)
         snprintf(out, MEMORY_SIZE_TEXT, "?");
+    else if (unit == MEMORY_B)
+        snprintf(out, MEMORY_SIZE_TEXT, "%" PRId64 " B", bytes);
     else if (unit == MEMORY_AUTO)
         scaled((double)bytes, out);
     else

@@ -128,13 +128,22 @@ static char *locations_text(const struct top_model *model, const struct object_i
     return buf_take(&out);
 }
 
-static char *creator_text(const struct top_model *model, const struct object_id *id)
+/* A put's id does not tell its task; but who owns it has put it. */
+static char *creator_text(const struct top_model *model, const struct object_id *id, int32_t owner)
 {
-    char task_id[ID_TEXT(ID_TASK_BYTES)];
+    char task_id[ID_TEXT(ID_TASK_BYTES)], actor[ID_TEXT(ID_ACTOR_BYTES)];
     const struct ray_task *task = model->detail ? object_sweep_task(model->detail, id) : NULL;
     object_id_task(id, task_id);
     if (!task)
         task = object_sweep_task(model->sweep, id);
+    if (!task && object_id_is_actor_handle(id, actor))
+        return mem_format("nobody: it is a handle of actor %s", actor);
+    if (!task && object_id_is_put(id)) {
+        char *name = top_process_name(model->sweep, owner);
+        char *text = mem_format("ray.put in %s", name);
+        free(name);
+        return text;
+    }
     if (!task)
         return mem_format("task %s", task_id);
     return mem_format("%s (task %s, pid %lld)", text_empty(task->name) ? "?" : task->name, task_id,
@@ -189,7 +198,7 @@ static void add_object(struct facts *facts, const struct top_model *model, size_
                         ? "not recorded: set RAY_record_ref_creation_sites=1 before ray start"
                         : row->ref->call_site));
     fact(facts, "copies", locations_text(model, id));
-    fact(facts, "created by", creator_text(model, id));
+    fact(facts, "created by", creator_text(model, id, row->owner));
     fact(facts, "contained in",
          mem_format("%" PRIu32 " object%s of that process", row->ref->contained_in,
                     row->ref->contained_in == 1 ? "" : "s"));
@@ -312,9 +321,8 @@ size_t top_draw_help(const struct top_model *model, struct top_page *page, int l
         "h F1              this            q F10 Ctrl-C  quit            Ctrl-Z  suspend",
         "",
         "An object's bytes count once in a group, its references each. GROWTH is since the first",
-        "look; \"new\" is an object that was not there then. A node's bar is its store's used "
-        "bytes",
-        "and capacity; created and spills are bytes per second, since the look before.",
+        "look; \"new\" is an object that was not there then. A node's bar is its store's used",
+        "bytes of its capacity; created and spills are bytes per second, since the look before.",
     };
     struct facts facts = facts_start(page, model->help_scroll, lines, "HELP");
     for (size_t i = 0; i < sizeof text / sizeof *text; i++)

@@ -29,22 +29,26 @@ static void draw_bar(struct top_page *page, int64_t used, int64_t capacity, int 
     buf_free(&bar);
 }
 
-static void draw_speed(struct top_page *page, const struct top_model *model, const char *what,
+/* What does not fit is left out as a whole. */
+static void draw_counter(struct top_page *page, const char *what, const char *size, const char *per)
+{
+    char text[64];
+    snprintf(text, sizeof text, "  %s %8s%s", what, size, per);
+    if (page->lines[page->next].width + (int)strlen(text) <= page->columns)
+        top_page_add(page, TOP_PLAIN, "%s", text);
+}
+
+static void draw_speed(struct top_page *page, enum memory_units units, const char *what,
                        double speed)
 {
     char size[MEMORY_SIZE_TEXT];
-    top_page_add(page, TOP_DIM, "  %s ", what);
-    if (speed < 0)
-        top_page_cell(page, TOP_PLAIN, 11, true, "?");
-    else
-        top_page_cell(page, TOP_PLAIN, 11, true, memory_size((int64_t)speed, model->units, size));
-    top_page_add(page, TOP_DIM, "/s");
+    draw_counter(page, what, speed < 0 ? "?" : memory_size((int64_t)speed, units, size), "/s");
 }
 
 static void draw_node(const struct top_model *model, struct top_page *page,
                       const struct object_node *node)
 {
-    enum { NAME = 18, COUNTERS = 64, LEAST = 24, MOST = 60 };
+    enum { NAME = 14, COUNTERS = 61, LEAST = 20, MOST = 60 };
     char used[MEMORY_SIZE_TEXT], capacity[MEMORY_SIZE_TEXT], text[2 * MEMORY_SIZE_TEXT + 2];
     const struct ray_store_stats *store = &node->store;
     const struct top_rate *rate = top_model_rate(model, node->node_id);
@@ -56,17 +60,13 @@ static void draw_node(const struct top_model *model, struct top_page *page,
                      text_empty(node->problem) ? "did not answer" : node->problem);
         return;
     }
+    width = width < LEAST ? LEAST : width > MOST ? MOST : width;
     snprintf(text, sizeof text, "%s/%s", memory_size(store->used, model->units, used),
              memory_size(store->available, model->units, capacity));
-    draw_bar(page, store->used, store->available,
-             width < LEAST  ? LEAST
-             : width > MOST ? MOST
-                            : width,
-             text);
-    top_page_add(page, TOP_DIM, "  spilled");
-    top_page_cell(page, TOP_PLAIN, 10, true, memory_size(store->spilled_bytes, model->units, used));
-    draw_speed(page, model, "created", rate ? rate->created : -1);
-    draw_speed(page, model, "spills", rate ? rate->spilled : -1);
+    draw_bar(page, store->used, store->available, width, text);
+    draw_counter(page, "spilled", memory_size(store->spilled_bytes, model->units, used), "");
+    draw_speed(page, model->units, "created", rate ? rate->created : -1);
+    draw_speed(page, model->units, "spills", rate ? rate->spilled : -1);
 }
 
 void top_draw_nodes(const struct top_model *model, struct top_page *page, size_t count)
@@ -210,7 +210,7 @@ static enum top_attr cell_reference(const struct line *line, struct buf *out)
 
 static enum top_attr cell_status(const struct line *line, struct buf *out)
 {
-    int status = line->row->ref->status;
+    int status = (unsigned char)line->row->ref->status; /* never negative */
     buf_add_string(out, status == RAY_TASK_NIL ? "" : ray_task_status_name(status));
     return status == RAY_TASK_FAILED ? TOP_WARNING : TOP_DIM;
 }

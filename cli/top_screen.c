@@ -5,6 +5,7 @@
 #include "cli/terminal.h"
 #include "cli/top_model.h"
 #include "cli/top_signals.h"
+#include "cli/top_terminal.h"
 
 #include <fcntl.h>
 #include <langinfo.h>
@@ -35,25 +36,6 @@ struct top_screen {
 };
 
 /* --- the terminal's own --- */
-
-static int refuse(struct err *err, const char *why)
-{
-    err_set(err, ERR_USAGE, "--top needs a terminal on stdin and stdout");
-    err_why(err, "%s", why);
-    return err_hint(err, "without one: raydbg memory --format table, json, yaml or csv");
-}
-
-static int check_terminal(struct err *err)
-{
-    const char *type = getenv("TERM");
-    if (!isatty(STDIN_FILENO))
-        return refuse(err, "stdin is none");
-    if (!isatty(STDOUT_FILENO))
-        return refuse(err, "stdout is none");
-    if (text_empty(type) || text_equal(type, "dumb"))
-        return refuse(err, text_empty(type) ? "TERM is not set" : "TERM=dumb cannot do it");
-    return 0;
-}
 
 static void keep_errors_back(struct top_screen *screen)
 {
@@ -191,9 +173,18 @@ static void take_back(struct top_screen *screen)
     screen->ops->on_resize(screen->arg);
 }
 
+/* Where there is no other screen to go back to, the shell writes into the last line. */
+static void leave(void)
+{
+    move(LINES - 1, 0);
+    clrtoeol();
+    refresh();
+    endwin();
+}
+
 static void suspend(struct top_screen *screen)
 {
-    endwin();
+    leave();
     fcntl(STDIN_FILENO, F_SETFL, screen->input_flags);
     top_signals_suspend(screen->signals);
     refresh();
@@ -216,7 +207,7 @@ static void on_signal(void *arg, int number)
 struct top_screen *top_screen_open(struct loop *loop, const struct top_screen_ops *ops, void *arg,
                                    struct err *err)
 {
-    if (check_terminal(err) != 0)
+    if (top_terminal_check(err) != 0)
         return NULL;
     struct top_screen *screen = mem_alloc(sizeof *screen);
     *screen = (struct top_screen){.loop = loop, .ops = ops, .arg = arg};
@@ -224,8 +215,8 @@ struct top_screen *top_screen_open(struct loop *loop, const struct top_screen_op
     /* Before ncurses, which then installs no handlers of its own. */
     screen->signals = top_signals_start(loop, on_signal, screen);
     screen->curses = newterm(NULL, stdout, stdin);
-    if (!screen->curses || !tigetstr("cup") || tigetstr("cup") == (char *)-1) {
-        refuse(err, "what TERM names is not known here, or cannot move its cursor");
+    if (!screen->curses) {
+        top_terminal_refuse(err, "ncurses cannot use it");
         screen->errors = -1;
         top_screen_close(&screen);
         return NULL;
@@ -246,7 +237,7 @@ void top_screen_close(struct top_screen **screen)
     *screen = NULL;
     watch_stop(&it->input);
     if (it->curses) {
-        endwin();
+        leave();
         delscreen(it->curses);
     }
     fcntl(STDIN_FILENO, F_SETFL, it->input_flags);

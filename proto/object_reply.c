@@ -36,7 +36,7 @@ static int8_t status_of(uint64_t number, bool early)
     enum { FIRST_MOVED = 6, MOVED_BY = 2 };
     if (early && number >= FIRST_MOVED)
         number += MOVED_BY;
-    return number > INT8_MAX ? INT8_MAX : (int8_t)number;
+    return (int8_t)(number > INT8_MAX ? INT8_MAX : number);
 }
 
 /* False if it is malformed; its id may be missing nevertheless. */
@@ -233,7 +233,7 @@ static bool has_consumed(const int64_t numbers[STORE_NUMBERS], struct ray_versio
 {
     if (version.major || version.minor || version.patch)
         return is_before(version, 2, 49);
-    return numbers[CREATED_BYTES_V1] != 0 || numbers[CONSUMED] > 1;
+    return numbers[CREATED_BYTES_V1] != 0;
 }
 
 static bool read_store(const struct wire_field *message, struct ray_version version,

@@ -58,12 +58,15 @@ struct work {
     const struct annotate_source *source;
     enum field value; /* FIELD_VALUE or FIELD_RESULT */
     bool hints;       /* the response may have a presentationHint */
-    struct edit *edits;
-    size_t *starts; /* where in `words` the text of each edit is: they move until all is there */
-    size_t count, cap;
-    struct buf words;
-    struct buf prefix, unescaped, type, name, evaluate_name; /* of the row at hand */
+    struct buf *out;
+    size_t out_start, done; /* how long `out` was; up to where the text is in it */
     struct annotate_refs refs;
+    /* Of the row at hand: */
+    struct buf prefix, unescaped, type, name, evaluate_name;
+    struct edit edits[2]; /* its value's and its hint's */
+    size_t starts[2];     /* where in `words` their text is, which moves until all is there */
+    size_t count;
+    struct buf words;
 };
 
 static struct span inner(struct span string)
@@ -136,19 +139,41 @@ static size_t row_read(const struct work *work, size_t at, struct row *row)
 /* The text of the edit is what was put into `words` since `start`. */
 static void edit_add(struct work *work, size_t at, size_t start)
 {
-    if (work->count == work->cap) {
-        work->cap = work->cap ? 2 * work->cap : 64;
-        work->edits = mem_resize(work->edits, work->cap, sizeof *work->edits);
-        work->starts = mem_resize(work->starts, work->cap, sizeof *work->starts);
-    }
-    /* A row's hint may stand in front of its value. */
     size_t to = work->count++;
-    for (; to > 0 && work->edits[to - 1].at.at > at; to--) {
-        work->edits[to] = work->edits[to - 1];
-        work->starts[to] = work->starts[to - 1];
+    /* The hint may stand in front of the value. */
+    if (to && work->edits[0].at.at > at) {
+        work->edits[1] = work->edits[0];
+        work->starts[1] = work->starts[0];
+        to = 0;
     }
     work->edits[to] = (struct edit){.at = {at, 0}, .len = work->words.len - start};
     work->starts[to] = start;
+}
+
+/* Writes the text up to `end` with the row's edits, if there are any. */
+static void edits_write(struct work *work, size_t end)
+{
+    if (!work->count)
+        return;
+    for (size_t i = 0; i < work->count; i++) {
+        work->edits[i].at.at -= work->done;
+        work->edits[i].with = work->words.data + work->starts[i];
+    }
+    if (!work->done)
+        buf_reserve(work->out, work->end + work->end / 2);
+    splice_apply(work->text + work->done, end - work->done, work->edits, work->count, work->out);
+    work->done = end;
+    work->count = work->words.len = 0;
+}
+
+/* What was written so far is not wanted. */
+static void edits_drop(struct work *work)
+{
+    if (!work->done)
+        return;
+    work->done = 0;
+    work->out->len = work->out_start;
+    buf_add(work->out, "", 0);
 }
 
 static void edit_insert(struct work *work, size_t at, const char *text)
@@ -162,9 +187,9 @@ static void edit_insert(struct work *work, size_t at, const char *text)
 static void edit_prefix(struct work *work, struct span value)
 {
     size_t start = work->words.len;
-    const char *at = work->prefix.data, *end = at + work->prefix.len;
     if (!work->prefix.len)
         return;
+    const char *at = work->prefix.data, *end = at + work->prefix.len;
     while (at < end) {
         size_t run = 0;
         while (at + run < end && at[run] != '"' && at[run] != '\\')
@@ -349,6 +374,7 @@ static size_t rows_annotate(struct work *work, size_t at)
         if (work->text[at] == '{') {
             at = row_read(work, at, &row);
             row_annotate(work, &row);
+            edits_write(work, at);
         } else {
             struct scan scan;
             struct span other;
@@ -378,7 +404,7 @@ static void variables_annotate(struct work *work, size_t at)
         bool rows = scan_key_is(scan.text, key, "variables");
         /* The last one counts. */
         if (rows)
-            work->count = work->words.len = 0;
+            edits_drop(work);
         if (rows && scan.at < scan.len && scan.text[scan.at] == '[')
             scan.at = rows_annotate(work, scan.at);
         else if (!scan_value(&scan, &value))
@@ -409,19 +435,9 @@ static const struct command *command_find(const char *name)
     return NULL;
 }
 
-static void work_write(struct work *work, size_t len, struct buf *out)
-{
-    for (size_t i = 0; i < work->count; i++)
-        work->edits[i].with = work->words.data + work->starts[i];
-    buf_reserve(out, len + work->words.len);
-    splice_apply(work->text, len, work->edits, work->count, out);
-}
-
 static void work_free(struct work *work)
 {
     annotate_refs_free(&work->refs);
-    free(work->edits);
-    free(work->starts);
     buf_free(&work->words);
     buf_free(&work->prefix);
     buf_free(&work->unescaped);
@@ -443,16 +459,19 @@ bool annotate_response(const char *command, const char *json, size_t len,
     work.source = source;
     work.value = found->value;
     work.hints = found->hints;
+    work.out = out;
+    work.out_start = out->len;
     if (strcmp(command, "variables") == 0) {
         variables_annotate(&work, body.at);
     } else {
         struct row row;
-        row_read(&work, body.at, &row);
+        size_t end = row_read(&work, body.at, &row);
         row_annotate(&work, &row);
+        edits_write(&work, end);
     }
-    bool any = work.count > 0;
+    bool any = work.done > 0;
     if (any)
-        work_write(&work, len, out);
+        buf_add(out, json + work.done, len - work.done);
     work_free(&work);
     return any;
 }

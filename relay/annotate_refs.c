@@ -64,11 +64,11 @@ bool annotate_refs_type(const char *type, size_t len, bool *plain)
 
 /* --- references --- */
 
-static int lower_hex(char c)
+/* The value of a lower-case hex digit, or 0xF0. */
+static unsigned digit(char c)
 {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    unsigned value = (unsigned)(unsigned char)c - '0', letter = value - ('a' - '0');
+    return value < 10 ? value : letter < 6 ? letter + 10 : 0xF0;
 }
 
 bool annotate_ref_read(const char *text, size_t len, struct object_id *out)
@@ -78,13 +78,13 @@ bool annotate_ref_read(const char *text, size_t len, struct object_id *out)
         text[ANNOTATE_REF_LEN - 1] != ')')
         return false;
     const char *hex = text + sizeof start - 1;
+    unsigned bad = 0;
     for (size_t i = 0; i < sizeof out->bytes; i++) {
-        int high = lower_hex(hex[2 * i]), low = lower_hex(hex[2 * i + 1]);
-        if (high < 0 || low < 0)
-            return false;
+        unsigned high = digit(hex[2 * i]), low = digit(hex[2 * i + 1]);
+        bad |= high | low;
         out->bytes[i] = (uint8_t)(high << 4 | low);
     }
-    return true;
+    return bad < 0x10;
 }
 
 static size_t slot_of(const struct annotate_refs *refs, const struct object_id *id)
@@ -154,7 +154,9 @@ static bool repr_value(struct repr *repr, char within);
 
 static char peek(const struct repr *repr)
 {
-    return repr->at < repr->len ? repr->text[repr->at] : '\0';
+    if (repr->at < repr->len)
+        return repr->text[repr->at];
+    return '\0';
 }
 
 static bool starts(const struct repr *repr, size_t at, const char *what)
@@ -165,7 +167,16 @@ static bool starts(const struct repr *repr, size_t at, const char *what)
 
 static char closing(char open)
 {
-    return open == '[' ? ']' : open == '(' ? ')' : open == '{' ? '}' : '\0';
+    switch (open) {
+    case '[':
+        return ']';
+    case '(':
+        return ')';
+    case '{':
+        return '}';
+    default:
+        return '\0';
+    }
 }
 
 static bool is_close(char c)
@@ -244,7 +255,9 @@ static bool repr_balanced(struct repr *repr, char within)
                 return false;
             continue;
         }
-        char close = c == '<' ? '>' : closing(c);
+        char close = closing(c);
+        if (c == '<')
+            close = '>';
         if (close && depth == DEPTH_LIMIT)
             return false;
         if (close)
@@ -337,17 +350,14 @@ static bool repr_value(struct repr *repr, char within)
         repr->at++;
         return repr_items(repr, close);
     }
-    if (c == 'b' && (starts(repr, repr->at, "b'") || starts(repr, repr->at, "b\"")))
-        c = repr->text[++repr->at];
     if (c == '\'' || c == '"')
-        return repr_string(repr) && is_end(repr, repr->at, within);
-    if (c == '.' && starts(repr, repr->at, "...") && is_end(repr, repr->at + 3, within)) {
+        return repr_string(repr);
+    if (starts(repr, repr->at, "...")) {
         repr->at += 3;
         repr->refs->cut |= !repr->plain; /* in Python's own: a container that holds itself */
         return true;
     }
-    if (c == 'O' && annotate_ref_read(repr->text + repr->at, repr->len - repr->at, &id) &&
-        is_end(repr, repr->at + ANNOTATE_REF_LEN, within)) {
+    if (c == 'O' && annotate_ref_read(repr->text + repr->at, repr->len - repr->at, &id)) {
         repr->at += ANNOTATE_REF_LEN;
         refs_add(repr->refs, &id);
         return true;

@@ -1,8 +1,9 @@
 /* Takes an annotation away from what an edit box sends back.
  *
- * The parts of an annotation have neither quotes nor '#', but for an actor's name in double quotes;
- * behind each is a separator. So a separator that belongs to a string, however prefixed or nested,
- * or to a comment always has a quote or a '#' in front of it, and stays. */
+ * The parts of an annotation have neither quotes nor '#', but for an actor's name in double quotes
+ * at their end; behind each is a separator. A separator that belongs to a string of Python's,
+ * however prefixed or nested, or to a comment has a quote or a '#' in front of it that no separator
+ * follows, and stays. */
 #include "relay/annotate_parts.h"
 
 #include "dap/splice.h"
@@ -66,27 +67,20 @@ static size_t name_end(const char *text, size_t at, size_t end)
     return end;
 }
 
-static bool is_class_character(unsigned c)
-{
-    return (c | 0x20) - 'a' < 26 || c - '0' < 10 || c >= OTHER || (c && strchr("_.<>", (int)c));
-}
-
 /* Behind the part of an annotation at `at` and its separator, or 0 if there is none. */
 static size_t part_end(const char *text, size_t at, size_t end)
 {
-    bool may_be_class = true, space = false;
-    for (size_t start = at; at < end;) {
-        size_t behind = at > start ? separator_end(text, at, end) : 0;
+    unsigned before = ' ';
+    while (at < end) {
+        size_t behind = separator_end(text, at, end);
         if (behind)
             return behind;
-        size_t here = at;
         unsigned c = next(text, &at, end);
-        if (c == '"' && may_be_class && (space || here == start))
+        if (c == '"' && before == ' ')
             return separator_end(text, name_end(text, at, end), end);
         if (c == '"' || c == '\'' || c == '#' || c == '\n')
             return 0;
-        may_be_class = may_be_class && !space && (c == ' ' || is_class_character(c));
-        space = c == ' ';
+        before = c;
     }
     return 0;
 }
@@ -94,11 +88,9 @@ static size_t part_end(const char *text, size_t at, size_t end)
 /* Behind all parts of the annotation that the string begins with; `at` if there are none. */
 static size_t annotation_end(const char *text, size_t at, size_t end)
 {
-    size_t start = at, behind;
-    while (start < end && text[start] == ' ')
-        start++;
-    while ((behind = part_end(text, start, end)))
-        at = start = behind;
+    size_t behind;
+    while ((behind = part_end(text, at, end)))
+        at = behind;
     return at;
 }
 

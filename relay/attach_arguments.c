@@ -148,8 +148,7 @@ static int read_unit(struct attach_arguments *out, const char *json, struct span
                                         [ANNOTATE_GB] = "GB"};
     int unit = find_word(json, value, units, sizeof units / sizeof *units);
     if (unit < 0)
-        return wrong_type(err, "objectStore.unit",
-                          "\"auto\", \"B\", \"KB\", \"MB\" or \"GB\"");
+        return wrong_type(err, "objectStore.unit", "\"auto\", \"B\", \"KB\", \"MB\" or \"GB\"");
     out->objects.unit = (enum annotate_unit)unit;
     return 0;
 }

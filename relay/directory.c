@@ -9,6 +9,8 @@
 
 /* Tasks are asked one by one: so many at once, and so many are remembered. */
 enum { TASKS_AT_ONCE = 64, TASKS_KEPT = 4096 };
+/* Of a task whose id is known but for a byte; 256 questions each. */
+enum { HINTS_MAX = 64, GUESSES_MAX = 16, GUESSES = 256 };
 
 enum known { UNASKED, ASKING, KNOWN, FAILED };
 
@@ -18,6 +20,12 @@ struct directory_task {
     char task_id[ID_TEXT(ID_TASK_BYTES)];
     enum known known;
     struct ray_task *record; /* an array of one; NULL if there is none */
+};
+
+struct hint {
+    char task_id[ID_TEXT(ID_TASK_BYTES)]; /* whole if `found` */
+    bool found;
+    bool tried; /* every first byte */
 };
 
 struct directory {
@@ -37,6 +45,8 @@ struct directory {
     size_t task_count, asked;      /* those before `asked` are */
     size_t in_flight;
     struct object_table by_task;
+    struct hint hints[HINTS_MAX];
+    size_t hint_count, next_hint, guesses;
     char problem[512];
 };
 
@@ -146,6 +156,12 @@ enum directory_answer directory_worker(struct directory *directory, const char *
     return *out ? DIRECTORY_YES : DIRECTORY_NO;
 }
 
+static enum directory_answer wait_for_workers(struct directory *directory)
+{
+    ASK(directory, workers);
+    return DIRECTORY_YES;
+}
+
 static const struct ray_node *find_node(const struct directory *directory, const char *node_id)
 {
     for (size_t i = 0; *node_id && i < directory->node_count; i++)
@@ -171,15 +187,37 @@ enum directory_answer directory_nodes(struct directory *directory, const struct 
     return DIRECTORY_YES;
 }
 
+const struct ray_actor *directory_known_actor(const struct directory *directory,
+                                              const char *actor_id)
+{
+    for (size_t i = 0; *actor_id && i < directory->actor_count; i++)
+        if (text_equal(directory->actors[i].actor_id, actor_id))
+            return &directory->actors[i];
+    return NULL;
+}
+
 enum directory_answer directory_actor(struct directory *directory, const char *actor_id,
                                       const struct ray_actor **out)
 {
     ASK(directory, actors);
-    *out = NULL;
-    for (size_t i = 0; *actor_id && !*out && i < directory->actor_count; i++)
-        if (text_equal(directory->actors[i].actor_id, actor_id))
-            *out = &directory->actors[i];
+    *out = directory_known_actor(directory, actor_id);
     return *out ? DIRECTORY_YES : DIRECTORY_NO;
+}
+
+enum directory_answer directory_actor_process(struct directory *directory, const char *actor_id,
+                                              const struct ray_worker **out)
+{
+    const struct ray_actor *actor;
+    enum directory_answer workers = wait_for_workers(directory);
+    enum directory_answer found = directory_actor(directory, actor_id, &actor);
+    if (found != DIRECTORY_YES || workers != DIRECTORY_YES)
+        return found == DIRECTORY_WAIT || workers == DIRECTORY_WAIT ? DIRECTORY_WAIT : DIRECTORY_NO;
+    for (size_t i = 0; i < directory->worker_count; i++) {
+        *out = &directory->workers[i];
+        if ((*out)->pid == actor->pid && text_equal((*out)->node_id, actor->node_id))
+            return DIRECTORY_YES;
+    }
+    return DIRECTORY_NO;
 }
 
 static enum directory_answer find_job(struct directory *directory, const char *job_id,
@@ -192,12 +230,6 @@ static enum directory_answer find_job(struct directory *directory, const char *j
             return DIRECTORY_YES;
     }
     return DIRECTORY_NO;
-}
-
-static enum directory_answer wait_for_workers(struct directory *directory)
-{
-    ASK(directory, workers);
-    return DIRECTORY_YES;
 }
 
 enum directory_answer directory_driver(struct directory *directory, const char *job_id,
@@ -218,16 +250,6 @@ enum directory_answer directory_driver(struct directory *directory, const char *
 }
 
 /* --- tasks --- */
-
-/* Ray's TaskID::ForDriverTask: all ones, then the job. */
-bool directory_is_driver_task(const char *task_id, char job_id[ID_TEXT(ID_JOB_BYTES)])
-{
-    size_t ones = 2 * (ID_TASK_BYTES - ID_JOB_BYTES);
-    if (strlen(task_id) != 2 * ID_TASK_BYTES || strspn(task_id, "f") < ones)
-        return false;
-    text_copy(job_id, ID_TEXT(ID_JOB_BYTES), task_id + ones);
-    return true;
-}
 
 /* A task's key in the table; false if it is no task id. */
 static bool key_of(const char *task_id, struct object_id *out)
@@ -295,6 +317,82 @@ const struct ray_task *directory_known_task(const struct directory *directory, c
     return task ? task->record : NULL;
 }
 
+/* --- tasks whose id's first byte is not known --- */
+
+static struct hint *find_hint(const struct directory *directory, const char *task_id)
+{
+    for (size_t i = 0; i < directory->hint_count; i++)
+        if (text_equal(directory->hints[i].task_id + 2, task_id + 2))
+            return (struct hint *)(uintptr_t)&directory->hints[i];
+    return NULL;
+}
+
+static struct hint *add_hint(struct directory *directory, const char *task_id, bool found)
+{
+    struct hint *hint = &directory->hints[directory->next_hint];
+    directory->next_hint = (directory->next_hint + 1) % HINTS_MAX; /* the oldest makes room */
+    if (directory->hint_count < HINTS_MAX)
+        directory->hint_count++;
+    *hint = (struct hint){.found = found};
+    text_copy(hint->task_id, sizeof hint->task_id, task_id);
+    return hint;
+}
+
+void directory_hint(struct directory *directory, const char *task_id)
+{
+    if (strlen(task_id) == (size_t)2 * ID_TASK_BYTES && !find_hint(directory, task_id))
+        add_hint(directory, task_id, true);
+}
+
+const char *directory_hinted(const struct directory *directory, const char *task_id)
+{
+    const struct hint *hint =
+        strlen(task_id) == (size_t)2 * ID_TASK_BYTES ? find_hint(directory, task_id) : NULL;
+    return hint && hint->found ? hint->task_id : NULL;
+}
+
+/* Asks for all that it can be, and looks who has answered. */
+static enum directory_answer guess(struct directory *directory, struct hint *hint,
+                                   const struct ray_task **out)
+{
+    char task_id[sizeof hint->task_id];
+    size_t waiting = 0;
+    memcpy(task_id, hint->task_id, sizeof task_id);
+    for (unsigned i = 0; i < GUESSES; i++) {
+        const uint8_t byte = (uint8_t)i;
+        text_hex(&byte, 1, task_id);
+        task_id[2] = hint->task_id[2];
+        enum directory_answer known = directory_task(directory, task_id, out);
+        waiting += known == DIRECTORY_WAIT;
+        if (known != DIRECTORY_YES)
+            continue;
+        hint->found = true;
+        memcpy(hint->task_id, task_id, sizeof task_id);
+        return DIRECTORY_YES;
+    }
+    hint->tried = waiting == 0;
+    return waiting ? DIRECTORY_WAIT : DIRECTORY_NO;
+}
+
+enum directory_answer directory_guess_task(struct directory *directory, const char *task_id,
+                                           const struct ray_task **out)
+{
+    if (strlen(task_id) != (size_t)2 * ID_TASK_BYTES)
+        return DIRECTORY_NO;
+    struct hint *hint = find_hint(directory, task_id);
+    if (hint && hint->found)
+        return directory_task(directory, hint->task_id, out);
+    if (hint && hint->tried)
+        return DIRECTORY_NO;
+    if (!hint) {
+        if (directory->guesses == GUESSES_MAX)
+            return DIRECTORY_NO;
+        directory->guesses++;
+        hint = add_hint(directory, task_id, false);
+    }
+    return guess(directory, hint, out);
+}
+
 static void task_free(struct directory_task *task)
 {
     source_kv_forget(task->directory->source, task);
@@ -314,6 +412,13 @@ const char *directory_node_name(const struct directory *directory, const char *n
         shared |= &directory->nodes[i] != node && directory->nodes[i].is_alive &&
                   text_equal(directory->nodes[i].hostname, node->hostname);
     return shared && !text_empty(node->ip) ? node->ip : node->hostname;
+}
+
+char *directory_address(const char *ip, uint16_t port)
+{
+    if (text_empty(ip) || !port)
+        return NULL;
+    return mem_format(strchr(ip, ':') ? "[%s]:%u" : "%s:%u", ip, (unsigned)port);
 }
 
 const char *directory_problem(const struct directory *directory)

@@ -36,18 +36,30 @@ enum directory_answer directory_task(struct directory *directory, const char *ta
 /* The process of a job's driver. */
 enum directory_answer directory_driver(struct directory *directory, const char *job_id,
                                        const struct ray_worker **out);
+/* The process that an actor lives in, or has lived in. */
+enum directory_answer directory_actor_process(struct directory *directory, const char *actor_id,
+                                              const struct ray_worker **out);
+/* A task of which all but the id's first byte is known: all 256 are asked for, once and for few
+ * tasks in a directory's life. */
+enum directory_answer directory_guess_task(struct directory *directory, const char *task_id,
+                                           const struct ray_task **out);
+/* The id of a task that runs: no guess is needed for it. */
+void directory_hint(struct directory *directory, const char *task_id);
+/* The id that fits one without its first byte, by a hint or a good guess; NULL if none does. */
+const char *directory_hinted(const struct directory *directory, const char *task_id);
 /* All nodes; `*count` of them. */
 enum directory_answer directory_nodes(struct directory *directory, const struct ray_node **out,
                                       size_t *count);
-
-/* Whether a task id is a driver's own, which runs what is not in any task; its job's id then. */
-bool directory_is_driver_task(const char *task_id, char job_id[ID_TEXT(ID_JOB_BYTES)]);
 
 /* How a node is called: its host name, or its ip where several live nodes share that; the id itself
  * if it is not known (yet). Asks nothing. */
 const char *directory_node_name(const struct directory *directory, const char *node_id);
 /* What is known of a task; NULL if it was not asked, or there is none. Asks nothing. */
 const struct ray_task *directory_known_task(const struct directory *directory, const char *task_id);
+const struct ray_actor *directory_known_actor(const struct directory *directory,
+                                              const char *actor_id);
+/* "IP:PORT" of a process's or a raylet's gRPC server, the caller's to free; NULL if it has none. */
+char *directory_address(const char *ip, uint16_t port);
 /* Why the last question that failed did; "" if none has. */
 const char *directory_problem(const struct directory *directory);
 

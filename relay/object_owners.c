@@ -1,8 +1,8 @@
-#include "relay/object_owners.h"
+#include "relay/object_owners_state.h"
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "relay/object_table.h"
+#include "relay/object_origin.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,51 +11,6 @@
 /* Limits of what is asked for within one stop, so that a container of thousands of references costs
  * its cluster little: objects, ids in one question, raylets when nothing else helps. */
 enum { WANTED_MAX = 2000, IDS_MAX = 500, RAYLETS_MAX = 16 };
-
-/* A process that may own an object. */
-struct candidate {
-    char worker_id[ID_TEXT(ID_UNIQUE_BYTES)];
-    char node_id[ID_TEXT(ID_UNIQUE_BYTES)];
-    char *address; /* of a live one */
-    int64_t pid;
-    bool is_driver;
-    enum object_owner how;
-    enum { TO_ASK, ASKED, DENIES, SILENT } state;
-};
-
-enum { CANDIDATES_MAX = 3 }; /* the task's process, its parent's, one that the raylets name */
-
-struct search {
-    struct finding finding;
-    bool gathered; /* the candidates are known */
-    bool mine;
-    struct candidate candidates[CANDIDATES_MAX];
-    size_t count;
-};
-
-/* One question about several objects to one process. */
-struct question {
-    struct question *next;
-    struct owners *owners;
-    char worker_id[ID_TEXT(ID_UNIQUE_BYTES)];
-    char *address;
-    struct object_id *ids;
-    size_t count;
-};
-
-struct owners {
-    struct object_client *client;
-    struct directory *directory;
-    char worker_id[ID_TEXT(ID_UNIQUE_BYTES)];
-    loop_fn changed;
-    void *arg;
-    struct search **searches;
-    size_t count;
-    struct object_table by_id;
-    struct question *building, *questions; /* to be sent; in flight */
-    size_t raylets;                        /* that have yet to answer */
-    bool raylets_asked;
-};
 
 struct owners *owners_create(struct object_client *client, struct directory *directory,
                              const char *worker_id, loop_fn changed, void *arg)
@@ -144,6 +99,19 @@ const struct finding *owners_find(const struct owners *owners, const struct obje
     return search ? &search->finding : NULL;
 }
 
+void owners_renew(struct owners *owners, const struct object_id *id)
+{
+    struct search *search = object_table_get(&owners->by_id, id);
+    if (!search || !search->owner || search->owner->state == ASKED)
+        return;
+    search->renew = true;
+    if (search->mine) { /* the worker's own, newer words count until then */
+        location_clear(&search->finding.location);
+        text_copy(search->finding.location_why, sizeof search->finding.location_why,
+                  "it is being asked for");
+    }
+}
+
 static void conclude(struct search *search, const char *owner_why, const char *location_why)
 {
     struct finding *finding = &search->finding;
@@ -171,88 +139,6 @@ void owners_give_up(struct owners *owners, const char *why)
     }
 }
 
-/* --- who can be it --- */
-
-static enum directory_answer how_is(struct owners *owners, const struct ray_worker *worker,
-                                    enum object_owner *out)
-{
-    const struct ray_node *node;
-    enum directory_answer known = directory_node(owners->directory, worker->node_id, &node);
-    *out = known == DIRECTORY_YES && !node->is_alive ? OBJECT_OWNER_NODE_DEAD
-           : worker->is_alive                        ? OBJECT_OWNER_ALIVE
-                                                     : OBJECT_OWNER_DEAD;
-    return known;
-}
-
-static char *address_of(const char *ip, uint16_t port)
-{
-    if (text_empty(ip) || !port)
-        return NULL;
-    return mem_format(strchr(ip, ':') ? "[%s]:%u" : "%s:%u", ip, (unsigned)port);
-}
-
-/* False: wait. */
-static bool add_process(struct owners *owners, struct search *search,
-                        const struct ray_worker *worker)
-{
-    struct candidate candidate = {.pid = worker->pid, .is_driver = worker->is_driver};
-    if (how_is(owners, worker, &candidate.how) == DIRECTORY_WAIT)
-        return false;
-    for (size_t i = 0; i < search->count; i++)
-        if (text_equal(search->candidates[i].worker_id, worker->worker_id))
-            return true;
-    if (search->count == CANDIDATES_MAX)
-        return true;
-    text_copy(candidate.worker_id, sizeof candidate.worker_id, worker->worker_id);
-    text_copy(candidate.node_id, sizeof candidate.node_id, worker->node_id);
-    candidate.address = address_of(worker->ip, worker->port);
-    if (!candidate.address && candidate.how == OBJECT_OWNER_ALIVE)
-        candidate.state = SILENT;
-    search->candidates[search->count++] = candidate;
-    return true;
-}
-
-static bool add_worker(struct owners *owners, struct search *search, const char *worker_id)
-{
-    const struct ray_worker *worker;
-    enum directory_answer known = directory_worker(owners->directory, worker_id, &worker);
-    if (known == DIRECTORY_YES)
-        return add_process(owners, search, worker);
-    return known != DIRECTORY_WAIT;
-}
-
-/* Adds the process that runs a task, and gives the task's parent if that is asked for. */
-static bool add_runner(struct owners *owners, struct search *search, const char *task_id,
-                       char parent[ID_TEXT(ID_TASK_BYTES)])
-{
-    char job[ID_TEXT(ID_JOB_BYTES)];
-    const struct ray_worker *driver;
-    const struct ray_task *task;
-    if (directory_is_driver_task(task_id, job)) {
-        enum directory_answer known = directory_driver(owners->directory, job, &driver);
-        if (known == DIRECTORY_YES)
-            return add_process(owners, search, driver);
-        return known != DIRECTORY_WAIT;
-    }
-    enum directory_answer known = directory_task(owners->directory, task_id, &task);
-    if (known != DIRECTORY_YES)
-        return known != DIRECTORY_WAIT;
-    if (parent)
-        text_copy(parent, ID_TEXT(ID_TASK_BYTES), task->parent_task_id);
-    return !*task->worker_id || add_worker(owners, search, task->worker_id);
-}
-
-/* False: wait. Nothing is added twice, so that it can be called again. */
-static bool gather(struct owners *owners, struct search *search)
-{
-    char task_id[ID_TEXT(ID_TASK_BYTES)], parent[ID_TEXT(ID_TASK_BYTES)] = "";
-    if (search->mine)
-        return add_worker(owners, search, owners->worker_id);
-    object_id_task(&search->finding.id, task_id);
-    return add_runner(owners, search, task_id, parent) &&
-           (!*parent || add_runner(owners, search, parent, NULL));
-}
-
 /* --- asking them --- */
 
 /* A location that is told is taken over. */
@@ -260,18 +146,20 @@ static void take(struct owners *owners, const struct question *question,
                  struct ray_object_location *location, const struct err *err)
 {
     struct search *search = object_table_get(&owners->by_id, &location->id);
-    for (size_t i = 0; search && !search->finding.done && i < search->count; i++) {
+    for (size_t i = 0; search && i < search->count; i++) {
         struct candidate *candidate = &search->candidates[i];
-        if (!text_equal(candidate->worker_id, question->worker_id))
+        if (candidate->state != ASKED || !text_equal(candidate->worker_id, question->worker_id))
             continue;
-        if (location->known) {
-            set_owner(search, candidate);
-            search->finding.location = *location;
-            search->finding.done = true;
-            *location = (struct ray_object_location){0};
-            return;
-        }
-        candidate->state = err ? SILENT : DENIES;
+        candidate->state = location->known ? TELLS : err ? SILENT : DENIES;
+        if (!location->known || (search->finding.done && search->owner != candidate))
+            continue;
+        set_owner(search, candidate);
+        search->owner = candidate;
+        location_clear(&search->finding.location);
+        search->finding.location = *location;
+        search->finding.done = true;
+        *location = (struct ray_object_location){0};
+        return;
     }
 }
 
@@ -337,7 +225,7 @@ static void read_process(struct owners *owners, const struct ray_worker_objects 
         struct search *search =
             ref->status != RAY_TASK_NIL ? object_table_get(&owners->by_id, &ref->id) : NULL;
         if (search && !search->finding.done && search->gathered)
-            add_process(owners, search, worker);
+            owners_add_process(owners, search, worker);
     }
 }
 
@@ -364,7 +252,8 @@ static bool ask_raylets(struct owners *owners)
         return false;
     owners->raylets_asked = true;
     for (size_t i = 0; known == DIRECTORY_YES && i < count && owners->raylets < RAYLETS_MAX; i++) {
-        char *address = nodes[i].is_alive ? address_of(nodes[i].ip, nodes[i].manager_port) : NULL;
+        char *address =
+            nodes[i].is_alive ? directory_address(nodes[i].ip, nodes[i].manager_port) : NULL;
         if (!address)
             continue;
         owners->raylets++;
@@ -404,6 +293,15 @@ static void blame_itself(struct search *search)
     conclude(search, "", "the worker has let go of it");
 }
 
+/* Whether there is, or may be, somebody else to ask. */
+static bool look_further(struct owners *owners, struct search *search)
+{
+    size_t before = search->count;
+    if (!owners_guess(owners, search))
+        return true;
+    return search->count > before;
+}
+
 /* Asks whom it can, and concludes when there is nobody left to ask. */
 static void go_on(struct owners *owners, struct search *search)
 {
@@ -429,18 +327,27 @@ static void go_on(struct owners *owners, struct search *search)
         blame_dead(search, dead, deads);
     else if (search->mine && search->count)
         blame_itself(search);
-    else if (ask_raylets(owners))
+    else if (ask_raylets(owners) && !look_further(owners, search))
         conclude(search, "no process that could be asked says that it owns it",
                  "its owner is not known");
 }
 
+/* Asks for what `created by` says. */
 static void trace(struct owners *owners, struct search *search)
 {
-    char task_id[ID_TEXT(ID_TASK_BYTES)], job[ID_TEXT(ID_JOB_BYTES)];
+    struct object_origin origin;
     const struct ray_task *task;
-    object_id_task(&search->finding.id, task_id);
-    search->finding.traced = directory_is_driver_task(task_id, job) ||
-                             directory_task(owners->directory, task_id, &task) != DIRECTORY_WAIT;
+    const struct ray_actor *actor;
+    enum directory_answer known = DIRECTORY_NO;
+    object_origin_read(&search->finding.id, &origin);
+    const char *hinted = directory_hinted(owners->directory, origin.task_id);
+    if (origin.kind == ORIGIN_TASK || origin.kind == ORIGIN_HANDLE)
+        known = directory_task(owners->directory, origin.task_id, &task);
+    else if (hinted)
+        known = directory_task(owners->directory, hinted, &task);
+    else if (origin.kind == ORIGIN_ACTOR)
+        known = directory_actor(owners->directory, origin.actor_id, &actor);
+    search->finding.traced = known != DIRECTORY_WAIT;
 }
 
 void owners_advance(struct owners *owners, bool (*is_mine)(void *arg, const struct object_id *id),
@@ -450,12 +357,18 @@ void owners_advance(struct owners *owners, bool (*is_mine)(void *arg, const stru
         struct search *search = owners->searches[i];
         if (!search->finding.traced)
             trace(owners, search);
+        if (search->renew)
+            enqueue(owners, search, search->owner);
+        search->renew = false;
         if (!search->gathered && !search->finding.done) {
             search->mine = is_mine(arg, &search->finding.id);
-            search->gathered = gather(owners, search);
+            search->gathered = owners_gather(owners, search);
         }
-        if (search->gathered && !search->finding.done)
-            go_on(owners, search);
+        for (size_t known = SIZE_MAX;
+             search->gathered && !search->finding.done && known != search->count;) {
+            known = search->count;
+            go_on(owners, search); /* which may find somebody more to ask */
+        }
     }
     send_questions(owners);
 }

@@ -1,7 +1,7 @@
 /* Finds out who owns the objects that one worker refers to, and where they are by its owner's
- * words. Asks the few processes that can be it, by the task that an object's id names: what a task
- * returns is owned by who submitted it, what it puts by who runs it. Everything runs on the loop's
- * thread. */
+ * words. An object's id names its owner more or less (relay/object_origin.h); where it does not,
+ * the raylets are asked, within limits. Only the owner is believed: who borrows an object answers,
+ * too, when it is asked where that is. Everything runs on the loop's thread. */
 #ifndef RAYDBG_RELAY_OBJECT_OWNERS_H
 #define RAYDBG_RELAY_OBJECT_OWNERS_H
 
@@ -37,6 +37,9 @@ bool owners_want(struct owners *owners, const struct object_id *id);
  * Call it when something was wanted, and after each change of the directory or of this. */
 void owners_advance(struct owners *owners, bool (*is_mine)(void *arg, const struct object_id *id),
                     void *arg);
+/* Asks the owner once more where an object is; until it answers, the last answer stands. Nothing is
+ * waited for. */
+void owners_renew(struct owners *owners, const struct object_id *id);
 /* Nothing will be found out about what is wanted: `why`. */
 void owners_give_up(struct owners *owners, const char *why);
 /* Nothing is wanted any more. */

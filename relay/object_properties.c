@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "relay/object_origin.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,13 @@ static int64_t size_of(const struct object_facts *facts)
     if (facts->location && facts->location->known && !facts->location->pending)
         return facts->location->size;
     return -1;
+}
+
+static bool is_handle(const struct object_facts *facts)
+{
+    struct object_origin origin;
+    object_origin_read(&facts->id, &origin);
+    return origin.kind == ORIGIN_HANDLE;
 }
 
 /* --- its state --- */
@@ -50,11 +58,15 @@ static enum object_state located_state(const struct object_facts *facts, const c
 static enum object_state state_of(const struct object_facts *facts, const char **status)
 {
     *status = "";
+    if (is_handle(facts))
+        return OBJECT_STATE_UNKNOWN; /* it never becomes an object, and is not lost either */
     if (facts->owner == OBJECT_OWNER_DEAD || facts->owner == OBJECT_OWNER_NODE_DEAD) {
         *status = facts->owner == OBJECT_OWNER_DEAD ? "owner died" : "owner's node died";
         return OBJECT_STATE_LOST;
     }
-    if (facts->mine && facts->ref && !is_finished(facts)) {
+    /* The worker's words may be a little older than those on where it is. */
+    bool stored = facts->location && facts->location->known && facts->location->node_count;
+    if (facts->mine && facts->ref && !is_finished(facts) && !stored) {
         *status = ray_task_status_name(facts->ref->status);
         return OBJECT_STATE_PENDING;
     }
@@ -151,6 +163,8 @@ char *object_call_site(const char *call_site)
 
 /* --- the rows --- */
 
+static const char no_bytes[] = "none: it is an actor's handle";
+
 static char *unknown(const char *why)
 {
     return mem_format("unknown: %s", text_empty(why) ? "Ray does not say" : why);
@@ -161,6 +175,8 @@ static char *describe_size(const struct object_facts *facts, const struct annota
     struct buf out = {0};
     const char *status;
     int64_t size = size_of(facts);
+    if (is_handle(facts))
+        return mem_string(no_bytes);
     if (size < 0 && state_of(facts, &status) == OBJECT_STATE_PENDING)
         return unknown("it is not made yet");
     if (size < 0)
@@ -174,6 +190,8 @@ static char *describe_size(const struct object_facts *facts, const struct annota
 static char *no_copies(const struct object_facts *facts, bool nodes)
 {
     const char *status;
+    if (is_handle(facts))
+        return mem_string(no_bytes);
     switch (state_of(facts, &status)) {
     case OBJECT_STATE_PENDING:
         return mem_format("none yet: %s", status);
@@ -228,8 +246,10 @@ static char *describe_call_site(const struct object_facts *facts)
 {
     if (!facts->ref)
         return unknown(facts->ref_why);
-    if (text_empty(facts->ref->call_site) || text_equal(facts->ref->call_site, "disabled"))
+    if (text_empty(facts->ref->call_site))
         return unknown("Ray records none (start it with RAY_record_ref_creation_sites=1)");
+    if (text_equal(facts->ref->call_site, "<unknown>"))
+        return unknown("Ray says none for what came within another object");
     char *site = object_call_site(facts->ref->call_site);
     char *shown = text_printable(site, strlen(site), "");
     free(site);
@@ -256,21 +276,13 @@ static void add_kind(struct buf *out, const char *format, int64_t count, const c
         buf_printf(out, " (%lld)", (long long)count);
 }
 
-/* An actor's handle is counted as an object that its creating task "returns": its task id ends with
- * an actor's, and begins with ones. */
-static bool is_actor_handle(const struct object_id *id)
-{
-    static const uint8_t ones[12] = {255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
-    return memcmp(id->bytes, ones, 8) == 0 && memcmp(id->bytes + 8, ones, sizeof ones) != 0;
-}
-
 static char *describe_kinds(const struct object_facts *facts)
 {
     struct buf out = {0};
     const struct ray_object_ref *ref = facts->ref;
     if (!ref)
         return unknown(facts->ref_why);
-    add_kind(&out, "actor handle", is_actor_handle(&facts->id), NULL);
+    add_kind(&out, "actor handle", is_handle(facts), NULL);
     add_kind(&out, "local", ref->local, "");
     add_kind(&out, "pinned in memory", ref->pinned, NULL);
     add_kind(&out, "used by pending task", ref->submitted, "s");
@@ -284,6 +296,8 @@ static char *describe_spilled(const struct object_facts *facts)
 {
     const struct ray_object_location *at = facts->location;
     const char *status;
+    if (is_handle(facts))
+        return mem_string(no_bytes);
     if (state_of(facts, &status) == OBJECT_STATE_PENDING)
         return mem_string("no: it is not made yet");
     if (!at || !at->known)
@@ -301,18 +315,28 @@ static char *describe_spilled(const struct object_facts *facts)
 
 static char *describe_creator(const struct object_facts *facts)
 {
-    char short_job[ID_TEXT(ID_JOB_BYTES)];
-    if (facts->driver_job) {
-        pause_short_job(facts->driver_job, short_job);
-        return mem_format("the driver of job %s", short_job);
+    char job[ID_TEXT(ID_JOB_BYTES)];
+    struct object_origin origin;
+    object_origin_read(&facts->id, &origin);
+    const char *put = origin.put ? ", by ray.put" : "";
+    if (origin.kind == ORIGIN_DRIVER) {
+        pause_short_job(origin.job_id, job);
+        return mem_format("the driver of job %s%s", job, put);
     }
-    if (!facts->task)
-        return unknown(facts->task_why);
-    const char *name = text_empty(facts->task->name) ? "a task without a name" : facts->task->name;
-    char *shown = text_printable(name, strlen(name), "");
-    char *text = mem_format("%s (%.8s)", shown, facts->task->task_id);
-    free(shown);
-    return text;
+    if (facts->task || facts->actor) {
+        const char *name = facts->task ? facts->task->name : facts->actor->class_name;
+        name = text_empty(name) ? "?" : name;
+        char *shown = text_printable(name, strlen(name), "");
+        char *text =
+            facts->task ? mem_format("%s (%.8s)%s", shown, facts->task->task_id, put)
+                        : mem_format("a method of %s (%.8s)%s", shown, facts->actor->actor_id, put);
+        free(shown);
+        return text;
+    }
+    if (origin.kind == ORIGIN_PUT && facts->owner != OBJECT_OWNER_UNKNOWN && facts->owner_pid)
+        return mem_format("a task of pid %lld@%s%s", (long long)facts->owner_pid, facts->owner_node,
+                          put);
+    return unknown(facts->task_why);
 }
 
 void object_facts_describe(const struct object_facts *facts, const struct annotate_options *options,

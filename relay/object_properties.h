@@ -26,8 +26,8 @@ struct object_facts {
     const char *owner_why;
     const struct ray_object_location *location; /* the owner's words; NULL: `location_why` */
     const char *location_why;
-    const char *driver_job;      /* the job, if its driver made it outside of any task; or NULL */
-    const struct ray_task *task; /* that made it; NULL: `task_why` */
+    const struct ray_task *task;   /* that made it; NULL: `task_why` */
+    const struct ray_actor *actor; /* in whose process it was made; NULL: none, or unknown */
     const char *task_why;
     const char *(*node_name)(void *arg, const char *node_id);
     void *arg;

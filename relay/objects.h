@@ -42,7 +42,8 @@ void objects_unlisten(struct objects *objects, const void *arg);
 
 /* Wants owner, copies and creator of an object, too; asks for all that is wanted in a few calls
  * soon. An object that the worker does not list (an expression has just made it) makes it be asked
- * again. Nothing is wanted while the worker runs, and no more than 2,000 objects in one stop. */
+ * again, and so does one that is not made yet, every second that it is wanted. Nothing is wanted
+ * while the worker runs, and no more than 2,000 objects in one stop. */
 void objects_want(struct objects *objects, const struct object_id *id);
 /* Everything that is wanted is known, or known to be unknown. */
 bool objects_settled(const struct objects *objects);

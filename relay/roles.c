@@ -9,8 +9,9 @@
 /* Whatever else there is changes the debuggee, or may. */
 static const char *const looks[] = {
     "cancel",        "completions", "configurationDone", "debugpySystemInfo", "disconnect",
-    "exceptionInfo", "gotoTargets", "modules",           "pydevdSystemInfo",  "raydbg/objects", "scopes",
-    "source",        "stackTrace",  "stepInTargets",     "threads",           "variables",
+    "exceptionInfo", "gotoTargets", "modules",           "pydevdSystemInfo",  "raydbg/objects",
+    "scopes",        "source",      "stackTrace",        "stepInTargets",     "threads",
+    "variables",
 };
 
 static const char *skip_subscript(const char *at)

@@ -59,6 +59,7 @@ static void on_lost(void *arg, const char *why)
     if (session->lost)
         return;
     session->lost = true;
+    session_objects_flush(session);
     if (session->attach_seq) {
         struct err err;
         err_set(&err, ERR_FAILED, "%s", why ? why : "the debuggee went away while attaching");

@@ -125,14 +125,16 @@ static bool has_name(const char *names, const char *name)
     return false;
 }
 
-/* A variable that holds the object, or, `within`, a container with it. */
+/* A variable that holds the object, or, `within`, a container with it: of those is spoken while no
+ * variable is known. */
 static char *join_names(const char *old, const char *name, bool within)
 {
-    if (old && (within || has_name(old, name) || strlen(old) + strlen(name) > NAMES_LENGTH))
+    bool old_within = old && text_starts(old, "in ");
+    if (!old || (old_within && !within))
+        return mem_format("%s%s", within ? "in " : "", name);
+    if (within != old_within || has_name(old, name) || strlen(old) + strlen(name) > NAMES_LENGTH)
         return NULL;
-    if (within)
-        return mem_format("in %s", name);
-    return old && !text_starts(old, "in ") ? mem_format("%s, %s", old, name) : mem_string(name);
+    return mem_format("%s, %s", old, name);
 }
 
 static void note_name(struct known *known, const struct object_id *id, const char *name,
@@ -174,9 +176,7 @@ void known_note(struct known *known, const struct annotate_seen *seen, int64_t f
     row->id = seen->id;
     if (seen->kind != ANNOTATE_ARRAY || text_equal(row->evaluate_name, seen->evaluate_name))
         return;
-    known->views -= row->view == VIEW_OF;
     row->is_array = true;
-    row->view = VIEW_NOT_ASKED;
     free(row->evaluate_name);
     row->evaluate_name = mem_string(seen->evaluate_name);
 }
@@ -203,6 +203,15 @@ void known_set_view(struct known *known, int64_t reference, const struct object_
     row->view = id ? VIEW_OF : VIEW_OF_NOTHING;
     if (id)
         row->view_of = *id;
+}
+
+void known_forget_view(struct known *known, int64_t reference)
+{
+    struct known_row *row = known_find(known, reference);
+    if (!row)
+        return;
+    known->views -= row->view == VIEW_OF;
+    row->view = VIEW_NOT_ASKED;
 }
 
 void known_changed(struct known *known)

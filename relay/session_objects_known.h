@@ -39,6 +39,8 @@ void known_inherit(struct known *known, const char *json, size_t len, int64_t fr
 struct known_row *known_find(const struct known *known, int64_t reference);
 /* The array is a view of this object (NULL: of none). */
 void known_set_view(struct known *known, int64_t reference, const struct object_id *id);
+/* Nothing came of asking. */
+void known_forget_view(struct known *known, int64_t reference);
 /* An array of this name in this frame that was looked at before, under whatever reference. */
 const struct known_row *known_view(const struct known *known, int64_t frame,
                                    const char *evaluate_name);

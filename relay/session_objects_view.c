@@ -17,15 +17,24 @@
 /* Each of the worker's references is looked at, some 5 us each. */
 enum { REFERENCES_LIMIT = 1000, ANSWER_MS = 2000 };
 
-/* Gives the ids, in hex, of the objects that the memory of an array is in. A numpy array tells its
- * address without any code of the user's; what is none raises, which is an answer, too. */
+/* Gives the ids, in hex, of the objects that memory of an array is in; f gives the addresses of it.
+ * Only what these libraries have themselves is asked for its address: no code of the user's. What
+ * is no array raises, which is an answer, too. */
 static const char before[] =
-    "(lambda x,np,ray,w:','.join(k.decode() for k in list(w.core_worker.get_all_reference_counts())"
+    "(lambda x,f,np,ray,w:','.join(k.decode() for A in [f(f,x,np)] if A"
+    " for k in list(w.core_worker.get_all_reference_counts())"
     " for R in [ray.ObjectRef(bytes.fromhex(k.decode()))] if w.core_worker.object_exists(R)"
-    " for o in w.core_worker.get_objects([R],0) if o is not None and getattr(o,'data',None) is not "
-    "None for b in [np.frombuffer(o.data,'u1')] for s in [b.__array_interface__['data'][0]]"
-    " if s<=x.__array_interface__['data'][0]<s+b.size))(";
+    " for o in w.core_worker.get_objects([R],1)"
+    " if o is not None and getattr(o,'data',None) is not None"
+    " for b in [np.frombuffer(o.data,'u1')] for s in [b.__array_interface__['data'][0]]"
+    " if any(s<=a<s+b.size for a in A)))(";
 static const char after[] =
+    ",lambda f,x,np:[x.__array_interface__['data'][0]] if isinstance(x,np.ndarray) else"
+    " [a for m in [type(x).__module__.split('.')[0]] if m in ('pandas','pyarrow')"
+    " for a in ([b.address for b in x.buffers() if b] if m=='pyarrow' and hasattr(x,'buffers') else"
+    " [a for y in (x._mgr.arrays if hasattr(x,'_mgr') else [x._ndarray] if hasattr(x,'_ndarray')"
+    " else [x._pa_array] if m=='pandas' else x.chunks if hasattr(x,'chunks') else x.columns)"
+    " for a in f(f,y,np)])]"
     ",__import__('numpy'),__import__('ray'),__import__('ray')._private.worker.global_worker)";
 
 struct view_ask {
@@ -81,7 +90,11 @@ static void on_answer(void *arg, const char *json, size_t len, const struct enve
     bool waits = false;
     for (const struct held *at = it->held; at; at = at->next)
         waits = waits || at->asked.reference == ask.reference;
-    known_set_view(&it->known, ask.reference, found ? &id : NULL);
+    if (json && envelope->success)
+        known_set_view(&it->known, ask.reference, found ? &id : NULL);
+    else
+        known_forget_view(&it->known,
+                          ask.reference); /* it is asked again when it is expanded again */
     if (found)
         objects_want(objects, &id);
     it->view_late = it->view_late || (found && !waits);

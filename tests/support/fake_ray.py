@@ -76,7 +76,8 @@ def renumber(stats):
 
 class FakeRay:
     """Serves until it is closed. What may be changed at any time: `refs`, `store`, `delay` (seconds, by method),
-    `silent` (methods that do not answer until the end), `old_numbers`, `version`."""
+    `silent` (methods that do not answer until the end), `old_numbers`, `version`. GetCoreWorkerStats is the question
+    for references; that for running tasks is apart."""
 
     def __init__(self, debugger_port, version="2.60.0"):
         self.debugger_port = debugger_port
@@ -127,12 +128,16 @@ class FakeRay:
     # --- what it answers: a message, or bytes ---
 
     def call(self, method, request):
+        name = method
+        if method == "GetCoreWorkerStats" and not \
+                core_worker_pb2.GetCoreWorkerStatsRequest.FromString(request).include_memory_info:
+            name = "GetCoreWorkerStats of its tasks"
         with self._changed:
-            self.asked[method] += 1
+            self.asked[name] += 1
             self._changed.notify_all()
-        if method in self.silent:
+        if name in self.silent:
             self._end.wait()
-        time.sleep(self.delay.get(method, 0))
+        time.sleep(self.delay.get(name, 0))
         answer = getattr(self, method)(request)
         return answer if isinstance(answer, bytes) else answer.SerializeToString()
 
@@ -182,8 +187,9 @@ class FakeRay:
 
     def GetCoreWorkerStats(self, data):
         request = core_worker_pb2.GetCoreWorkerStatsRequest.FromString(data)
-        stats = common_pb2.CoreWorkerStats(ip_address="127.0.0.1", port=self.port, job_id=JOB, worker_id=WORKER, pid=PID,
-                                           objects_total=len(self.refs), num_owned_objects=len(self.refs))
+        stats = common_pb2.CoreWorkerStats(
+            ip_address="127.0.0.1", port=self.port, job_id=JOB, worker_id=WORKER, pid=PID,
+            objects_total=len(self.refs), num_owned_objects=sum(ref.task_status != 0 for ref in self.refs))
         if request.include_memory_info:
             stats.object_refs.extend(self.refs)
         reply = core_worker_pb2.GetCoreWorkerStatsReply(running_task_ids=[TASK])
