@@ -65,7 +65,7 @@ static void add_process(struct ask *ask, size_t node, struct ray_worker_objects 
     process->actor_name = mem_string(actor && actor->name ? actor->name : "");
 }
 
-static void conclude(struct ask *ask)
+static void join(struct ask *ask)
 {
     struct object_sweep *sweep = ask->asking.sweep;
     size_t count = 0;
@@ -83,19 +83,12 @@ static void conclude(struct ask *ask)
     object_sweep_join(sweep);
 }
 
-/* Instead of asking_answered(). A cluster none of whose raylets answers was not asked. */
-static void answered(struct ask *ask)
+/* A cluster none of whose raylets answers was not asked. */
+static void conclude(struct asking *asking)
 {
-    struct object_sweep *sweep = ask->asking.sweep;
-    if (ask->asking.outstanding > 1) {
-        ask->asking.outstanding--;
-        return;
-    }
-    if (sweep->unanswered < sweep->node_count || !sweep->node_count)
-        conclude(ask);
-    else if (!ask->asking.err.code)
-        err_set(&ask->asking.err, ERR_UNREACHABLE, "no node of the cluster answers");
-    asking_answered(&ask->asking);
+    const struct object_sweep *sweep = asking->sweep;
+    if (!sweep->node_count || sweep->unanswered < sweep->node_count)
+        join((struct ask *)asking);
 }
 
 /* --- raylets --- */
@@ -119,7 +112,7 @@ static void on_raylet(void *arg, const struct err *err, struct ray_node_objects 
         question->answer = *answer;
         node->asked = true;
     }
-    answered(ask);
+    asking_answered(&ask->asking);
 }
 
 static void ask_raylet(struct ask *ask, size_t index, const struct ray_node *node)
@@ -164,7 +157,7 @@ static void on_nodes(void *arg, const struct err *err, struct ray_node *nodes, s
     size_t alive = 0;
     if (err) {
         asking_fail(&ask->asking, err);
-        answered(ask);
+        asking_answered(&ask->asking);
         return;
     }
     if (count)
@@ -184,7 +177,7 @@ static void on_nodes(void *arg, const struct err *err, struct ray_node *nodes, s
         ask_raylet(ask, i, &nodes[i]);
     }
     ray_nodes_free(nodes, count);
-    answered(ask);
+    asking_answered(&ask->asking);
 }
 
 static void on_actors(void *arg, const struct err *err, struct ray_actor *actors, size_t count)
@@ -196,7 +189,7 @@ static void on_actors(void *arg, const struct err *err, struct ray_actor *actors
         ask->actors = actors;
         ask->actor_count = count;
     }
-    answered(ask);
+    asking_answered(&ask->asking);
 }
 
 /* The object client learns it on the way; who does not say it is asked all the same. */
@@ -225,6 +218,7 @@ void object_sweep_ask(struct cluster *cluster, object_sweep_fn fn, void *arg)
     struct source *source = cluster_source(cluster);
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
+    ask->asking.conclude = conclude;
     ask->asking.clear = clear;
     ask->asking.own_sweep = true;
     ask->asking.sweep = mem_alloc(sizeof *ask->asking.sweep);

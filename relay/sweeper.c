@@ -76,6 +76,8 @@ void asking_answered(struct asking *asking)
 {
     if (--asking->outstanding > 0)
         return;
+    if (asking->conclude && asking->sweep)
+        asking->conclude(asking);
     struct asking **at = &asking->sweeper->askings;
     while (*at != asking)
         at = &(*at)->next;
@@ -83,8 +85,8 @@ void asking_answered(struct asking *asking)
     object_sweep_fn fn = asking->fn;
     void *arg = asking->arg;
     struct err err = asking->err;
-    struct object_sweep *sweep = asking->sweep;
-    if (fn && (!err.code || !asking->own_sweep))
+    struct object_sweep *sweep = err.code && asking->own_sweep ? NULL : asking->sweep;
+    if (fn && sweep)
         asking->sweep = NULL; /* the callee's */
     asking_free(asking);
     if (fn)

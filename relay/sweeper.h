@@ -27,6 +27,8 @@ struct asking {
     object_sweep_fn fn;         /* NULL once it is cancelled */
     void *arg;
     struct timer *timer;
+    /* All are answered: puts what they said into the sweep, which is there. Or NULL. */
+    void (*conclude)(struct asking *asking);
     void (*clear)(struct asking *asking); /* frees what the asker has beside the sweep; or NULL */
 };
 
