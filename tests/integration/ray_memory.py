@@ -30,11 +30,12 @@ def parse(text):
     rows = []
     behind = 5 if "| Attempt " in text else 4
     for line in text.splitlines():
-        cells = [cell.strip() for cell in line.split(" | ")]
-        if len(cells) < 4 + behind or not re.fullmatch("[0-9a-f]{56}", cells[-1]):
+        cells = line.split(" | ")
+        if len(cells) < 4 + behind or not re.fullmatch("[0-9a-f]{56}", cells[-1].strip()):
             continue
-        (ip, pid, kind), (status, *attempt, size, reference, ref) = cells[:3], cells[-behind:]
-        site = " | ".join(cells[3:-behind])
+        ip, pid, kind = (cell.strip() for cell in cells[:3])
+        status, *attempt, size, reference, ref = (cell.strip() for cell in cells[-behind:])
+        site = " | ".join(cells[3:-behind]).rstrip()
         rows.append(Row(ref, ip, int(pid), kind, reference, -1 if size == "?" else int(float(size.removesuffix(" B"))),
                         "" if site == "disabled" else site, "" if status == "-" else status, int(*attempt or [1])))
     return sorted(rows)

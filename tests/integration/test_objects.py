@@ -266,8 +266,23 @@ class TestHeld:
             [r["objectId"] for r in body["references"]][2:5]
 
     def test_all_workers(self, held):
-        body = held.client.ok("raydbg/clusterObjects", {"groupBy": "node", "sortBy": "size"})
-        assert held.known.kept in str(body) and held.known.big in str(body)
+        def ask(**arguments):
+            return held.client.ok("raydbg/clusterObjects", arguments)
+        body = ask(count=1000)
+        rows = {(row["objectRef"], row["process"]["pid"]): row for row in body["rows"]}
+        assert len(rows) == body["total"] == body["references"]
+        assert rows[held.known.kept, int(held.known.keeper_pid)]["referenceType"] == "LOCAL_REFERENCE"
+        assert rows[held.known.borrowed, int(held.known.driver_pid)]["referenceType"] == "USED_BY_PENDING_TASK"
+        mine = {ref["id"]: ref for ref in held.stats["refs"]}
+        assert {ref for ref, pid in rows if pid == int(held.known.pid)} == mine.keys()
+        assert {node["ip"] for node in body["nodes"]} == {FIRST, SECOND}
+        groups = ask(groupBy="node", sortBy="size")
+        assert groups["total"] == 2 and groups["rows"] == [] and {g["key"] for g in groups["groups"]} == {FIRST, SECOND}
+        of_first = ask(groupBy="node", group=FIRST, count=1000)["rows"]
+        assert {row["process"]["ip"] for row in of_first} == {FIRST}
+        page = ask(start=3, count=2)["rows"]
+        assert [row["objectRef"] for row in page] == [row["objectRef"] for row in body["rows"]][3:5]
+        assert not held.client.request("raydbg/clusterObjects", {"groupBy": "colour"})["success"]
 
     def test_other_scopes_and_values_are_whole(self, held, values):
         assert int(held.client.evaluate("own.size + array.size", held.frame)) == 2 * MB
@@ -343,7 +358,7 @@ def test_what_is_spilled_says_so(objects_cluster):
 
 def test_what_is_lost_says_so(objects_cluster):
     objects_cluster.start_node(3)
-    known = start(objects_cluster, "witness")
+    known = start(objects_cluster, "witness", "third")
     objects_cluster.kill(objects_cluster.raylet_pid(3), 15)
     objects_cluster.kill(known.owner_pid)
     wait_dead(objects_cluster, known.owner_pid)
@@ -362,6 +377,8 @@ def test_what_is_lost_says_so(objects_cluster):
         wait_for(told, 10, lambda: values["orphan"]["value"])
         assert values["orphan"]["value"] == f"lost (owner died) \u00b7 {ref_text(known.orphan)}"
         assert "died" in described(client, values["orphan"])["owner"]
+        body = client.ok("raydbg/clusterObjects", {})
+        assert {node["ip"] for node in body["nodes"]} == {FIRST, SECOND}, "a node that is dead is none"
         client.disconnect()
 
 
