@@ -337,6 +337,11 @@ static void without_call_sites_tasks_tell(void **state)
     sweep->tasks[0].name = mem_string("make");
     object_sweep_join(sweep);
     assert_false(memory_has_call_sites(sweep));
+    driver->refs[0].call_site = "(deserialize task arg) app.use";
+    assert_false(memory_has_call_sites(sweep));
+    driver->refs[0].call_site = "app.py:f:1";
+    assert_true(memory_has_call_sites(sweep));
+    driver->refs[0].call_site = "";
     struct object_report *report = run(sweep, OBJECT_BY_NOTHING);
     struct memory_lines lines;
     struct buf out = {0};
