@@ -278,12 +278,12 @@ static int by_size(const void *a, const void *b)
 static void ask_names(struct top *top, struct object_sweep *sweep)
 {
     size_t count = 0;
-    top->rows = mem_resize(top->rows, sweep->row_count + 1, sizeof *top->rows);
+    top->rows = mem_resize(top->rows, sweep->row_count + 1, sizeof(void *));
     for (size_t i = 0; i < sweep->row_count; i++)
         if (i == 0 || memcmp(&sweep->rows[i].ref->id, &sweep->rows[i - 1].ref->id,
                              sizeof(struct object_id)) != 0)
             top->rows[count++] = &sweep->rows[i];
-    qsort(top->rows, count, sizeof *top->rows, by_size);
+    qsort(top->rows, count, sizeof(void *), by_size);
     begin(top, ASKING_NAMES);
     memory_source_detail(top->source, sweep, top->rows, count < TASKS_ASKED ? count : TASKS_ASKED,
                          MEMORY_NAMES, on_names, top);

@@ -321,9 +321,8 @@ size_t top_draw_help(const struct top_model *model, struct top_page *page, int l
         "h F1              this            q F10 Ctrl-C  quit            Ctrl-Z  suspend",
         "",
         "An object's bytes count once in a group, its references each. GROWTH is since the first",
-        "look; \"new\" is an object that was not there then. A node's bar is its store's used "
-        "bytes",
-        "and capacity; created and spills are bytes per second, since the look before.",
+        "look; \"new\" is an object that was not there then. A node's bar is its store's used",
+        "bytes of its capacity; created and spills are bytes per second, since the look before.",
     };
     struct facts facts = facts_start(page, model->help_scroll, lines, "HELP");
     for (size_t i = 0; i < sizeof text / sizeof *text; i++)

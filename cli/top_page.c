@@ -100,14 +100,14 @@ static void add_cut(struct top_page *page, enum top_attr attr, const char *text,
 
 void top_page_add(struct top_page *page, enum top_attr attr, const char *format, ...)
 {
-    va_list args, again;
+    va_list args;
     va_start(args, format);
-    va_copy(again, args);
     int len = vsnprintf(NULL, 0, format, args);
     va_end(args);
     char *text = mem_alloc((size_t)len + 1);
-    vsnprintf(text, (size_t)len + 1, format, again);
-    va_end(again);
+    va_start(args, format);
+    vsnprintf(text, (size_t)len + 1, format, args);
+    va_end(args);
     add_cut(page, attr, text, page->columns, false, false);
     free(text);
 }

@@ -129,7 +129,7 @@ static void without_a_terminal_ids_are_whole(void **state)
     struct object_sweep *sweep = memory_sample();
     struct object_report *report = run(sweep, OBJECT_BY_NODE);
     struct buf out = {0};
-    memory_print_groups(report, sweep, &whole, 9, 9, false, &out);
+    memory_print_groups(report, sweep, &whole, OBJECT_BY_NODE, 9, 9, false, &out);
     assert_non_null(strstr(out.data, "  " TASK_ID("e5") "01e1f505\n"));
     buf_free(&out);
     object_report_free(&report);
@@ -147,7 +147,7 @@ static void no_line_is_wider_than_the_terminal(void **state)
     for (char *line = strtok(out.data, "\n"); line; line = strtok(NULL, "\n"))
         assert_in_range(terminal_width(line), 1, 100);
     buf_free(&out);
-    memory_print_groups(report, sweep, &narrow, 10, 10, true, &out);
+    memory_print_groups(report, sweep, &narrow, OBJECT_BY_NODE, 10, 10, true, &out);
     for (char *line = strtok(out.data, "\n"); line; line = strtok(NULL, "\n"))
         if (line[0] == ' ')
             assert_in_range(terminal_width(line), 1, 100);
@@ -162,7 +162,7 @@ static void groups_have_their_rows(void **state)
     struct object_sweep *sweep = memory_sample();
     struct object_report *report = run(sweep, OBJECT_BY_NODE);
     struct buf out = {0};
-    memory_print_groups(report, sweep, &wide, 1, 2, false, &out);
+    memory_print_groups(report, sweep, &wide, OBJECT_BY_NODE, 1, 2, false, &out);
     check(&out,
           "10.0.0.2 (node-2)  7.0 MB in 3 objects, 3 references: 2 LOCAL_REFERENCE (5.0 MB), "
           "1 PINNED_IN_MEMORY (2.0 MB)\n"
@@ -175,6 +175,19 @@ static void groups_have_their_rows(void **state)
           "  1 more reference\n"
           "1 more group\n"
           "--num-entries 4 shows all\n");
+    object_report_free(&report);
+    object_sweep_free(&sweep);
+}
+
+static void call_sites_of_groups_are_short(void **state)
+{
+    (void)state;
+    struct object_sweep *sweep = memory_sample();
+    struct object_report *report = run(sweep, OBJECT_BY_CALL_SITE);
+    struct buf out = {0};
+    memory_print_groups(report, sweep, &wide, OBJECT_BY_CALL_SITE, 1, 0, false, &out);
+    assert_true(text_starts(out.data, "train.py:12 ray.put in main  6.0 MB in 3 objects, "));
+    buf_free(&out);
     object_report_free(&report);
     object_sweep_free(&sweep);
 }
@@ -251,7 +264,7 @@ static void totals_say_why_they_differ(void **state)
     check_totals(sweep,
                  "11.0 MB in 6 objects, 7 references; the stores hold 6.0 MB in 3 objects\n"
                  "The references name 5.0 MB more than the stores hold: 4.0 MB were spilled to "
-                 "disk; 1 node did not answer; others were lost.\n");
+                 "disk so far; 1 node did not answer; others were lost.\n");
 }
 
 static void what_keeps_an_object(void **state)
@@ -298,7 +311,7 @@ static void names_are_fit_for_a_terminal(void **state)
     object_report_free(&report);
     report = run(sweep, OBJECT_BY_NODE);
     memory_print_stores(sweep, &wide, &out);
-    memory_print_groups(report, sweep, &wide, 9, 9, true, &out);
+    memory_print_groups(report, sweep, &wide, OBJECT_BY_NODE, 9, 9, true, &out);
     memory_lines_make(&lines, sweep, report, OBJECT_SORT_SIZE);
     memory_print_lines(&lines, sweep, &wide, 9, &out);
     assert_null(strchr(out.data, '\033'));
@@ -351,6 +364,7 @@ int main(void)
         cmocka_unit_test(without_a_terminal_ids_are_whole),
         cmocka_unit_test(no_line_is_wider_than_the_terminal),
         cmocka_unit_test(groups_have_their_rows),
+        cmocka_unit_test(call_sites_of_groups_are_short),
         cmocka_unit_test(where_objects_are),
         cmocka_unit_test(totals_that_agree_need_no_reason),
         cmocka_unit_test(totals_say_why_they_differ),
