@@ -42,6 +42,14 @@ static void renew(struct session_objects *it, struct objects *objects)
     it->view_late = it->knows_actors = false;
 }
 
+void session_objects_go_on(struct session *session)
+{
+    struct objects *objects = session_objects_of(session);
+    session_objects_flush(session);
+    if (session->objects && objects)
+        renew(session->objects, objects);
+}
+
 /* --- one message --- */
 
 struct render session_objects_render(struct session_objects *it, struct objects *objects,
