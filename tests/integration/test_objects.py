@@ -478,6 +478,8 @@ def test_the_core_on_every_version(core_cluster):
         assert "Keeper" in values["actor"]["value"] and "ALIVE" in values["actor"]["value"]
         rows = described(client, values["borrowed"])
         assert FIRST in rows["nodes"] and re.match(r"1\b", rows["copies"])
-        assert "unknown" in rows["call site"] and "RAY_record_ref_creation_sites" in rows["call site"]
+        assert rows["call site"] == "objects.hold (deserialize task arg)", "known without being recorded"
+        site = described(client, values["big"])["call site"]
+        assert "unknown" in site and "RAY_record_ref_creation_sites" in site
         assert client.ok("scopes", {"frameId": frame})["scopes"][-1]["name"] == "Object store"
         client.disconnect()
