@@ -146,8 +146,8 @@ static char *creator_text(const struct top_model *model, const struct object_id 
     }
     if (!task)
         return mem_format("task %s", task_id);
-    return mem_format("%s (task %s, pid %lld)", text_empty(task->name) ? "?" : task->name, task_id,
-                      (long long)task->pid);
+    return mem_format("%s (task %s, pid %lld)", text_empty(task->name) ? "?" : task->name,
+                      task->task_id, (long long)task->pid);
 }
 
 static void holder_title(struct facts *facts)

@@ -384,6 +384,7 @@ def test_rows_of_an_earlier_stop(worker, attach):
     assert not answer["success"] and "earlier stop" in answer["message"]
     known(client)
     assert store(client)[4]["variablesReference"] != rows[4]["variablesReference"]
+    assert not client.request("variables", {"variablesReference": rows[4]["variablesReference"]})["success"]
     client.disconnect()
 
 
@@ -470,7 +471,7 @@ def test_a_reference_that_the_worker_does_not_list(worker, attach):
 
 # --- large messages ---
 
-def test_a_large_response_is_annotated_and_a_huge_one_is_not(worker, attach):
+def test_a_large_response_is_annotated(worker, attach):
     client = attach()
     known(client)
     padding = row("pad", "x" * 400_000, "str")
@@ -478,6 +479,19 @@ def test_a_large_response_is_annotated_and_a_huge_one_is_not(worker, attach):
     rows = client.children(LOCALS)
     assert rows["big"]["value"].startswith("8.0 MB") and rows["pad"] == padding
     client.disconnect()
+
+
+def test_too_large_a_response_passes_as_it_is(worker, run_relay, ray):
+    """An observer's limit is lower: it must not lag."""
+    relay = run_relay(adapter=None, address=ray.address)
+    driver, observer = relay.join(name="driver"), relay.join(name="observer", role="observer")
+    for client in (driver, observer):
+        client.stopped()
+        known(client)
+    worker.rows[LOCALS].append(row("pad", "x" * 1_200_000, "str"))
+    assert driver.children(LOCALS)["big"]["value"].startswith("8.0 MB")
+    assert observer.children(LOCALS)["big"] == worker.rows[LOCALS][1]
+    driver.disconnect()
 
 
 def test_what_is_said_while_a_message_passes_in_parts(worker, run_relay, adapter, ray):

@@ -473,10 +473,13 @@ def test_the_core_on_every_version(core_cluster):
         assert re.fullmatch(shown("8.0 MB", f"{known.pid}@{SECOND}", known.big), values["big"]["value"])
         assert re.fullmatch(shown("2.0 MB", f"{known.keeper_pid}@{FIRST}", known.borrowed), values["borrowed"]["value"])
         assert values["pending"]["value"].startswith("pending SUBMITTED_TO_WORKER · ")
-        assert values["refs"]["value"].startswith("12 refs, 12 MB · [")
+        if core_cluster.spec.debugpy != "1.8.0":  # which shortens the ids within a list
+            assert values["refs"]["value"].startswith("12 refs, 12 MB · [")
         assert "Keeper" in values["actor"]["value"] and "ALIVE" in values["actor"]["value"]
         rows = described(client, values["borrowed"])
         assert FIRST in rows["nodes"] and re.match(r"1\b", rows["copies"])
-        assert "unknown" in rows["call site"] and "RAY_record_ref_creation_sites" in rows["call site"]
+        assert rows["call site"] == "objects.hold (deserialize task arg)", "known without being recorded"
+        site = described(client, values["big"])["call site"]
+        assert "unknown" in site and "RAY_record_ref_creation_sites" in site
         assert client.ok("scopes", {"frameId": frame})["scopes"][-1]["name"] == "Object store"
         client.disconnect()

@@ -611,20 +611,28 @@ static void help_scrolls_on_a_small_screen(void **state)
     end(&live);
 }
 
-/* Whatever the size: no line is wider than the terminal, and the chosen line shows. */
+/* Whatever the size. */
+static void no_line_is_too_wide(struct live *live)
+{
+    for (int columns = 1; columns <= 200; columns += 7) {
+        for (int height = 1; height <= 40; height += 3) {
+            top_model_resize(&live->model, columns, height);
+            draw(live);
+            for (int i = 0; i < height; i++)
+                assert_true(live->page.lines[i].width <= columns);
+        }
+    }
+}
+
 static void every_size_of_terminal(void **state)
 {
     (void)state;
-    struct live live = start(sample(MIB, 40));
+    struct live live = start((struct sample){.sweep = sample_sweep(1)});
+    no_line_is_too_wide(&live);
+    end(&live);
+    live = start(sample(MIB, 40));
     press(&live, TOP_KEY_DOWN);
-    for (int columns = 1; columns <= 200; columns += 7) {
-        for (int height = 1; height <= 40; height += 3) {
-            top_model_resize(&live.model, columns, height);
-            draw(&live);
-            for (int i = 0; i < height; i++)
-                assert_true(live.page.lines[i].width <= columns);
-        }
-    }
+    no_line_is_too_wide(&live);
     top_model_resize(&live.model, 40, 24);
     shows(&live, "SIZE");
     shows(&live, "REFS");
