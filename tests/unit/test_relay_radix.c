@@ -3,6 +3,7 @@
 
 #include "relay/radix.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 enum { MANY = 3000 };
