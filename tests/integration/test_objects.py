@@ -413,24 +413,20 @@ def test_ten_thousand_references_in_one_worker(objects_cluster):
 # --- never in the way ---
 
 @contextmanager
-def holding(cluster, **arguments):
-    """A client at `objects.py hold`, everything known of its first stop."""
+def blocked_from_the_start(cluster, **arguments):
+    """At the first stop of `hold` the worker can say nothing, until unblock(): client, frame, known, unblock."""
     known = start(cluster, "hold")
-    port = worker_stats(cluster, known.pid)["port"]
-    with cluster.raydbg_dap() as client:
-        client.initialize()
-        client.attach({"task": "hold", **arguments})
-        thread = client.stopped(timeout=30)["threadId"]
-        annotated(client, client.stack(thread)[0]["id"])
-        yield SimpleNamespace(client=client, thread=thread, known=known, port=port)
+    stats = worker_stats(cluster, known.pid)
+    with cluster.raydbg_dap() as client, ExitStack() as blocked:
+        blocked.enter_context(mute(cluster, stats["port"]))
+        frame = attach(client, stats["worker_id"][:12], **arguments)  # its task's name is the worker's to say
+        yield SimpleNamespace(client=client, frame=frame, known=known, unblock=blocked.close)
         client.disconnect()
 
 
 def test_a_worker_that_does_not_answer_delays_nobody(objects_cluster):
-    with holding(objects_cluster) as it, mute(objects_cluster, it.port):
-        it.client.step("next", it.thread)
-        frame = it.client.stack(it.thread)[0]["id"]
-        scope = it.client.ok("scopes", {"frameId": frame})["scopes"][0]["variablesReference"]
+    with blocked_from_the_start(objects_cluster) as it:
+        scope = it.client.ok("scopes", {"frameId": it.frame})["scopes"][0]["variablesReference"]
         times = []
         for _ in range(20):
             started = time.monotonic()
@@ -443,16 +439,15 @@ def test_a_worker_that_does_not_answer_delays_nobody(objects_cluster):
 
 
 def test_late_facts_invalidate_what_was_shown(objects_cluster):
-    with holding(objects_cluster, objectStore={"unit": "KB", "fields": ["size"]}) as it:
-        with mute(objects_cluster, it.port):
-            it.client.step("next", it.thread)
-            frame = it.client.stack(it.thread)[0]["id"]
-            assert it.client.locals(frame)["big"]["value"] == ref_text(it.known.big)
-            before = len(it.client.events("invalidated"))
+    with blocked_from_the_start(objects_cluster, objectStore={"unit": "KB", "fields": ["size"]}) as it:
+        assert it.client.locals(it.frame)["big"]["value"] == ref_text(it.known.big)
+        before = len(it.client.events("invalidated"))
+        it.unblock()
         late = wait_for(lambda: it.client.events("invalidated")[before:], 20, "the client is told that more is known")
         assert "variables" in late[0]["body"]["areas"], late
-        value = annotated(it.client, frame)["big"]["value"]
-        assert re.fullmatch(rf"8,?000 [kK]B · {re.escape(ref_text(it.known.big))}", value), "the unit and fields asked for"
+        value = annotated(it.client, it.frame)["big"]["value"]
+        wanted = rf"8,?000 [kK]B · {re.escape(ref_text(it.known.big))}"
+        assert re.fullmatch(wanted, value), "the unit and fields asked for"
 
 
 def test_wrong_options_are_named(objects_cluster):
