@@ -251,7 +251,7 @@ class TestHeld:
             return size if size and size > 0 else None
         body = held.client.ok("raydbg/objects", {"count": 1000})
         refs = held.stats["refs"]
-        assert {ref["objectId"]: key(ref["size"]) for ref in body["references"]} == \
+        assert {ref["objectRef"]: key(ref["size"]) for ref in body["references"]} == \
             {ref["id"]: key(ref["size"]) for ref in refs}
         assert body["state"] == "known" and body["total"] == len(refs)
         assert body["bytes"] == sum(ref["size"] for ref in refs if ref["size"] > 0)
@@ -259,11 +259,11 @@ class TestHeld:
         store = worker_stats(held.cluster, held.known.pid)["store"]
         assert (body["store"]["used"], body["store"]["capacity"]) == (store["used"], store["available"])
         assert str(body["worker"]["pid"]) == held.known.pid
-        by_id = {ref["objectId"]: ref for ref in body["references"]}
+        by_id = {ref["objectRef"]: ref for ref in body["references"]}
         assert "big" in by_id[held.known.big]["variables"] and by_id[held.known.closed]["variables"] is None
         page = held.client.ok("raydbg/objects", {"start": 2, "count": 3})
-        assert page["references"] and [r["objectId"] for r in page["references"]] == \
-            [r["objectId"] for r in body["references"]][2:5]
+        assert page["references"] and [r["objectRef"] for r in page["references"]] == \
+            [r["objectRef"] for r in body["references"]][2:5]
 
     def test_all_workers(self, held):
         def ask(**arguments):
