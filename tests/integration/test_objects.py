@@ -23,12 +23,12 @@ def attach(client, task, **arguments):
     return client.stack(client.stopped(timeout=30)["threadId"])[0]["id"]
 
 
-def annotated(client, frame, name="big"):
-    """The frame's variables, once what Ray says of them is known."""
+def annotated(client, frame, name="big", says=" · "):
+    """The frame's variables, once what Ray says of them is known: that one of this name says this."""
     def known():
         variables = client.locals(frame)
-        return variables if " · " in variables[name]["value"] else None
-    return wait_for(known, 15, lambda: f"{name} is annotated: {client.text()}")
+        return variables if says in variables[name]["value"] else None
+    return wait_for(known, 15, lambda: f"{name} says {says}: {client.text()}")
 
 
 def rows_of(client, reference):
@@ -94,7 +94,7 @@ def store_rows(held):
 
 @pytest.fixture
 def values(held):
-    return annotated(held.client, held.frame)
+    return annotated(held.client, held.frame, "borrowed", " · pid ")  # its owner is asked for last
 
 
 class TestHeld:
@@ -464,7 +464,7 @@ def test_the_core_on_every_version(core_cluster):
     known = start(core_cluster, "hold")
     with core_cluster.raydbg_dap() as client:
         frame = attach(client, "hold")
-        values = annotated(client, frame)
+        values = annotated(client, frame, "borrowed", " · pid ")
         assert re.fullmatch(shown("8.0 MB", f"{known.pid}@{SECOND}", known.big), values["big"]["value"])
         assert re.fullmatch(shown("2.0 MB", f"{known.keeper_pid}@{FIRST}", known.borrowed), values["borrowed"]["value"])
         assert values["pending"]["value"].startswith("pending SUBMITTED_TO_WORKER · ")
