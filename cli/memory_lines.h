@@ -63,7 +63,7 @@ bool memory_was_put(const struct object_id *id);
 #define MEMORY_INLINE_BYTES 102400
 bool memory_may_be_inlined(const struct object_row *row);
 
-/* Whether any reference of the sweep has its call site. */
+/* Whether Ray records call sites: arguments have one in any case, which does not count. */
 bool memory_has_call_sites(const struct object_sweep *sweep);
 
 #endif

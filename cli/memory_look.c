@@ -235,6 +235,8 @@ int memory_look_file(const char *path, struct object_sweep **out, struct err *er
         err_hint(err, "--diff takes what --format json has printed, or a time such as 10s");
     } else {
         *out = object_sweep_read(text.data ? text.data : "", text.len, err);
+        if (!*out)
+            err_hint(err, "%s has to be what --format json has printed", path);
     }
     if (file)
         fclose(file);

@@ -34,7 +34,7 @@ static void draw_counter(struct top_page *page, const char *what, const char *si
 {
     char text[64];
     snprintf(text, sizeof text, "  %s %8s%s", what, size, per);
-    if (page->lines[page->next].width + (int)strlen(text) <= page->columns)
+    if ((int)strlen(text) <= top_page_room(page))
         top_page_add(page, TOP_PLAIN, "%s", text);
 }
 

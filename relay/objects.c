@@ -12,6 +12,8 @@
 /* How long the worker may take to answer, in all; how old its node's counters may become before a
  * new stop asks for them again: every process of the node has a part in that answer. */
 enum { PATIENCE_MS = 2000, STORE_MS = 1000, LATER_MS = 100 };
+/* After a run of so long, what was said before it is not shown again. */
+enum { STEP_MS = 1000 };
 /* How old a word on what is not made yet becomes before it is asked for again, if it is wanted. */
 enum { PENDING_MS = 1000 };
 
@@ -100,7 +102,7 @@ static void on_more(void *arg)
 
 /* --- failure --- */
 
-static void log_once(struct objects *objects, const char *why)
+static void log_once(struct objects *objects, const char *what, const char *why)
 {
     size_t at = 0;
     while (at < OBJECTS_CAUSES && objects->causes[at] && !text_equal(objects->causes[at], why))
@@ -108,7 +110,7 @@ static void log_once(struct objects *objects, const char *why)
     if (at == OBJECTS_CAUSES || objects->causes[at])
         return;
     objects->causes[at] = mem_string(why);
-    log_warn("what worker %.8s refers to is not known: %s", objects->worker_id, why);
+    log_warn("what worker %.8s %s is not known: %s", objects->worker_id, what, why);
 }
 
 static void fail(struct objects *objects, const char *why)
@@ -117,7 +119,7 @@ static void fail(struct objects *objects, const char *why)
     objects->state = OBJECTS_FAILED;
     objects->urgent = true;
     text_copy(objects->problem, sizeof objects->problem, why);
-    log_once(objects, why);
+    log_once(objects, "refers to", why);
     owners_give_up(objects->owners, why);
     look_soon(objects, true);
 }
@@ -230,7 +232,7 @@ static void on_store(void *arg, const struct err *err, struct ray_node_objects *
     objects->store_calling = objects->store_stale = false;
     objects->store_known = !err;
     if (err) {
-        log_once(objects, err->what);
+        log_once(objects, "has of its node's store", err->what);
     } else {
         objects->store = node->store;
         ray_node_objects_clear(node);
@@ -296,15 +298,28 @@ void objects_ask(struct objects *objects)
         fail(objects, "the dashboard does not tell it: give the GCS's address");
         return;
     }
+    if (loop_now_us() - objects->forgotten_us > (int64_t)STEP_MS * 1000)
+        object_notes_clear(&objects->earlier);
     objects->state = OBJECTS_ASKING;
     objects->patience = timer_start(objects->loop, PATIENCE_MS, on_impatience, objects);
     look(objects);
+}
+
+static void keep_notes(struct objects *objects)
+{
+    const struct finding *finding;
+    struct object_note note;
+    for (size_t i = 0; (finding = owners_at(objects->owners, i)); i++)
+        if (finding->done && objects_note(objects, &finding->id, &note))
+            object_notes_keep(&objects->earlier, &finding->id, &note);
+    objects->forgotten_us = loop_now_us();
 }
 
 void objects_forget(struct objects *objects)
 {
     if (objects->state == OBJECTS_NONE)
         return;
+    keep_notes(objects);
     objects->generation++;
     objects->state = OBJECTS_NONE;
     objects->problem[0] = '\0';
@@ -374,6 +389,7 @@ void objects_destroy(struct objects **objects)
     timer_cancel(&it->soon);
     timer_cancel(&it->later);
     drop_refs(it);
+    object_notes_clear(&it->earlier);
     owners_destroy(&it->owners);
     directory_destroy(&it->directory);
     for (struct listener *next; it->listeners; it->listeners = next) {

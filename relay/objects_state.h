@@ -4,6 +4,7 @@
 #define RAYDBG_RELAY_OBJECTS_STATE_H
 
 #include "relay/directory.h"
+#include "relay/object_notes.h"
 #include "relay/object_owners.h"
 #include "relay/object_table.h"
 #include "relay/objects.h"
@@ -39,6 +40,8 @@ struct objects {
     bool known; /* `worker` is an answer of this generation */
     struct object_table refs;
     const struct ray_object_ref **sorted;
+    struct object_notes earlier; /* of the stop before */
+    int64_t forgotten_us;
     struct ray_store_stats store;
     bool store_known, store_calling;
     bool store_stale; /* it is of an earlier stop */

@@ -61,7 +61,7 @@ struct render {
     struct objects *objects;
     struct row_source rows;
     int64_t frame;
-    size_t interest; /* references and handles in it */
+    size_t missing; /* references of which nothing can be said yet */
     size_t wanted;
     unsigned wants;
     bool sending; /* it is made to be sent, not to see whether it has to wait */

@@ -337,6 +337,11 @@ static void without_call_sites_tasks_tell(void **state)
     sweep->tasks[0].name = mem_string("make");
     object_sweep_join(sweep);
     assert_false(memory_has_call_sites(sweep));
+    driver->refs[0].call_site = "(deserialize task arg) app.use";
+    assert_false(memory_has_call_sites(sweep));
+    driver->refs[0].call_site = "app.py:f:1";
+    assert_true(memory_has_call_sites(sweep));
+    driver->refs[0].call_site = "";
     struct object_report *report = run(sweep, OBJECT_BY_NOTHING);
     struct memory_lines lines;
     struct buf out = {0};
@@ -346,6 +351,30 @@ static void without_call_sites_tasks_tell(void **state)
           "     SIZE  OBJECTS  REFS  OWNER          CALL SITE     NO VARIABLE  HELD BY\n"
           "  50.0 kB       50    50  driver pid 70  -             -            50 x variable\n"
           "  50.0 kB       50    50  driver pid 70  made by make  -            50 x variable\n");
+    memory_lines_clear(&lines);
+    object_report_free(&report);
+    object_sweep_free(&sweep);
+}
+
+/* A borrower only knows where it got the object, and may come first. */
+static void the_owner_says_where_it_was_made(void **state)
+{
+    (void)state;
+    struct object_sweep *sweep = sample_sweep(1);
+    struct ray_worker_objects *borrower = sample_process(sweep, 0, 70, RAY_WORKER);
+    struct ray_worker_objects *owner = sample_process(sweep, 0, 60, RAY_WORKER);
+    sample_ref(borrower, sample_id("a1", PUT), 10, RAY_TASK_NIL)->call_site =
+        "(deserialize task arg) app.use";
+    sample_ref(owner, sample_id("a1", PUT), 10, RAY_TASK_FINISHED)->call_site =
+        "(put object)  | /app/a.py:make:3";
+    object_sweep_join(sweep);
+    struct object_report *report = run(sweep, OBJECT_BY_NOTHING);
+    struct memory_lines lines;
+    memory_lines_make(&lines, sweep, report, OBJECT_SORT_SIZE);
+    assert_int_equal(lines.count, 1);
+    assert_string_equal(lines.lines[0].call_site, "(put object)  | /app/a.py:make:3");
+    assert_int_equal(lines.lines[0].refs, 2);
+    assert_int_equal(lines.lines[0].bytes, 10);
     memory_lines_clear(&lines);
     object_report_free(&report);
     object_sweep_free(&sweep);
@@ -371,6 +400,7 @@ int main(void)
         cmocka_unit_test(what_keeps_an_object),
         cmocka_unit_test(names_are_fit_for_a_terminal),
         cmocka_unit_test(without_call_sites_tasks_tell),
+        cmocka_unit_test(the_owner_says_where_it_was_made),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
