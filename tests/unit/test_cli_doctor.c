@@ -372,8 +372,8 @@ static void test_a_relay_is_read(void **state)
                                   "raydbg_keeper_up 0\n";
     static const char list[] =
         "{\"cluster\":{\"address\":\"h:1\",\"nodes_alive\":2},\"relay\":\"x\",\"pauses\":["
-        "{\"endpoint\":\"a:1\",\"state\":\"waiting\",\"held\":true},"
-        "{\"endpoint\":\"a:2\",\"state\":\"waiting\",\"held\":false}]}";
+        "{\"endpoint\":\"a:1\",\"debugger\":\"debugpy\",\"state\":\"held\",\"held\":true},"
+        "{\"endpoint\":\"a:2\",\"debugger\":\"debugpy\",\"state\":\"waiting\",\"held\":false}]}";
     (void)state;
     struct doctor_relay relay = {.keeper = -1};
     struct err err;
