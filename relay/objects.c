@@ -17,7 +17,11 @@ enum { STEP_MS = 1000 };
 /* How old a word on what is not made yet becomes before it is asked for again, if it is wanted. */
 enum { PENDING_MS = 1000 };
 
+/* A worker that did not answer is asked again after so long, and then twice as long. */
+enum { RETRY_MS = 1000, RETRY_MAX_MS = 8000 };
+
 static void look(struct objects *objects);
+static void call_worker(struct objects *objects);
 
 /* --- listeners --- */
 
@@ -113,6 +117,23 @@ static void log_once(struct objects *objects, const char *what, const char *why)
     log_warn("what worker %.8s %s is not known: %s", objects->worker_id, what, why);
 }
 
+static void on_retry(void *arg)
+{
+    struct objects *objects = arg;
+    objects->retry = NULL;
+    if (objects->state == OBJECTS_FAILED)
+        call_worker(objects);
+}
+
+static void retry_later(struct objects *objects)
+{
+    if (objects->retry || !objects->client)
+        return;
+    objects->retry = timer_start(objects->loop, objects->retry_ms, on_retry, objects);
+    if (objects->retry_ms < RETRY_MAX_MS)
+        objects->retry_ms *= 2;
+}
+
 static void fail(struct objects *objects, const char *why)
 {
     timer_cancel(&objects->patience);
@@ -121,6 +142,7 @@ static void fail(struct objects *objects, const char *why)
     text_copy(objects->problem, sizeof objects->problem, why);
     log_once(objects, "refers to", why);
     owners_give_up(objects->owners, why);
+    retry_later(objects);
     look_soon(objects, true);
 }
 
@@ -151,6 +173,9 @@ static void keep_refs(struct objects *objects, struct ray_worker_objects *worker
     for (size_t i = 0; i < worker->ref_count; i++)
         object_table_set(&objects->refs, &worker->refs[i].id, &worker->refs[i]);
     timer_cancel(&objects->patience);
+    timer_cancel(&objects->retry);
+    if (objects->state == OBJECTS_FAILED)
+        owners_forget(objects->owners); /* what was given up may be wanted again */
     objects->state = OBJECTS_KNOWN;
     objects->answered_us = loop_now_us();
     objects->urgent = true;
@@ -301,6 +326,7 @@ void objects_ask(struct objects *objects)
     if (loop_now_us() - objects->forgotten_us > (int64_t)STEP_MS * 1000)
         object_notes_clear(&objects->earlier);
     objects->state = OBJECTS_ASKING;
+    objects->retry_ms = RETRY_MS;
     objects->patience = timer_start(objects->loop, PATIENCE_MS, on_impatience, objects);
     look(objects);
 }
@@ -326,6 +352,7 @@ void objects_forget(struct objects *objects)
     objects->again = objects->refresh = objects->news = objects->urgent = false;
     objects->store_stale = true;
     timer_cancel(&objects->patience);
+    timer_cancel(&objects->retry);
     timer_cancel(&objects->store_due);
     drop_refs(objects);
     owners_forget(objects->owners);
@@ -385,6 +412,7 @@ void objects_destroy(struct objects **objects)
     if (it->client)
         object_client_forget(it->client, it);
     timer_cancel(&it->patience);
+    timer_cancel(&it->retry);
     timer_cancel(&it->store_due);
     timer_cancel(&it->soon);
     timer_cancel(&it->later);

@@ -29,7 +29,7 @@ enum objects_state {
     OBJECTS_NONE, /* not asked */
     OBJECTS_ASKING,
     OBJECTS_KNOWN,
-    OBJECTS_FAILED, /* objects_problem() says why; it was logged once */
+    OBJECTS_FAILED, /* objects_problem() says why; it was logged once, and is tried again */
 };
 enum objects_state objects_state(const struct objects *objects);
 const char *objects_problem(const struct objects *objects);

@@ -48,7 +48,9 @@ struct objects {
     int64_t store_us; /* when it was last asked for */
     struct timer *store_due;
     struct timer *patience;
-    struct timer *soon; /* looks what can be done, and tells */
+    struct timer *retry; /* after a failure */
+    int64_t retry_ms;    /* when the next one is due */
+    struct timer *soon;  /* looks what can be done, and tells */
     struct timer *later;
     bool news, urgent; /* to be told; now */
     struct listener *listeners;

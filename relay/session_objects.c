@@ -208,7 +208,7 @@ void session_objects_pass(struct session_objects *it, const struct held *held)
     if (objects) {
         render = session_objects_render(it, objects, held->asked.frame);
         render.sending = true;
-        render.tell = facts_pending(objects);
+        render.tell = facts_may_come(objects);
     }
     if (objects && session_objects_edit(&render, held, &edited))
         client_pass_edited(&it->session->client, &edited, held->asked.seq);
@@ -267,7 +267,7 @@ static bool on_values(struct render *render, struct held *held)
         session_objects_view_pending(it, held->asked.reference)) {
         session_objects_hold(it, held);
         changed = true;
-    } else if (pending && render->wanted) {
+    } else if (render->wanted && facts_may_come(render->objects)) {
         session_objects_pass(it, held);
         changed = true;
     } else if (changed) {

@@ -82,6 +82,8 @@ void session_objects_pass(struct session_objects *it, const struct held *held);
 /* session_objects_wait.c */
 /* More may become known without anything being asked again. */
 bool facts_pending(const struct objects *objects);
+/* The same, or the worker did not answer and will be asked again: nobody waits for that. */
+bool facts_may_come(const struct objects *objects);
 /* Keeps a copy. */
 void session_objects_hold(struct session_objects *it, const struct held *held);
 /* Sends those that need not wait any more. */

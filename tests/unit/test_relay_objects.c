@@ -290,6 +290,32 @@ static void a_failure_does_not_repeat_what_was(void **state)
     assert_false(objects_note(objects, &one, &note));
 }
 
+static void ask_failing(const struct object_id *wanted)
+{
+    objects_ask(objects);
+    objects_want(objects, wanted);
+    run_until(OBJECTS_FAILED);
+}
+
+static void a_worker_that_failed_is_asked_again(void **state)
+{
+    (void)state;
+    const char *ready = RETURNED(TASK_OF("2000000000000002"));
+    const struct object_id one = id(ready);
+    const struct ray_object_ref refs[] = {{.id = one, .size = 5000, .status = RAY_TASK_FINISHED}};
+    err_set(&world.fails, ERR_FAILED, "no");
+    ask_failing(&one);
+    world.fails = (struct err){0};
+    world.refs = refs;
+    world.ref_count = 1;
+    size_t before = told;
+    run_until(OBJECTS_KNOWN);
+    assert_true(told > before);
+    assert_int_equal(note_of(ready).size, 5000);
+    assert_int_equal(world.asked[WORKER], 2);
+    assert_int_equal(world.asked[LOCATIONS], 1); /* what was given up is wanted again */
+}
+
 static void a_dashboard_knows_nothing(void **state)
 {
     (void)state;
@@ -608,6 +634,7 @@ int main(void)
         WITH(a_failure_is_a_reason_in_each_row),
         WITH(what_was_ready_before_a_step_is_told_at_once),
         WITH(a_failure_does_not_repeat_what_was),
+        WITH(a_worker_that_failed_is_asked_again),
         WITH(a_dashboard_knows_nothing),
         WITH(a_worker_that_is_not_listed_fails),
         WITH(what_is_newer_than_the_answer_is_asked_for_again),
