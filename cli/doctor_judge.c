@@ -143,31 +143,52 @@ static void add_unreached(const struct doctor_ports *ports, struct buf *out)
         buf_printf(out, "; and %zu more", bad - named);
 }
 
-static void judge_raylets(const struct doctor_facts *facts, struct doctor_report *report)
+/* How it is said whether a kind of port can be reached. */
+struct reach {
+    const char *check;
+    const char *all,
+        *all_asked;        /* behind their number; the second, or NULL, if some were left out */
+    const char *unreached; /* what so many of so many do not */
+    enum doctor_status without_relay;
+    const char *relayed, *cure; /* the hint with a relay that serves, and without one */
+};
+
+static void judge_reach(const struct doctor_facts *facts, const struct doctor_ports *ports,
+                        const struct reach *reach, struct doctor_report *report)
 {
-    const struct doctor_ports *raylets = &facts->cluster.raylets;
-    size_t good = count_answer(raylets, DOCTOR_YES);
-    if (raylets->count == 0)
+    size_t good = count_answer(ports, DOCTOR_YES);
+    if (ports->count == 0)
         return;
-    if (good == raylets->count) {
-        err_set(doctor_report_add(report, "raylets", DOCTOR_OK), ERR_NONE,
-                raylets->left_out ? "the %zu that were asked answer from here"
-                                  : "all %zu answer from here",
-                good);
+    if (good == ports->count) {
+        err_set(doctor_report_add(report, reach->check, DOCTOR_OK), ERR_NONE, "%s%zu %s",
+                ports->left_out && reach->all_asked ? "the " : "all ", good,
+                ports->left_out && reach->all_asked ? reach->all_asked : reach->all);
         return;
     }
     bool relayed = doctor_relay_serves(facts);
-    struct err *words = doctor_report_add(report, "raylets", relayed ? DOCTOR_OK : DOCTOR_WARNING);
+    struct err *words =
+        doctor_report_add(report, reach->check, relayed ? DOCTOR_OK : reach->without_relay);
     struct buf why = {0};
-    add_unreached(raylets, &why);
-    err_set(words, ERR_NONE, "%zu of %zu do not answer from here", raylets->count - good,
-            raylets->count);
+    add_unreached(ports, &why);
+    err_set(words, ERR_NONE, "%zu of %zu %s", ports->count - good, ports->count, reach->unreached);
     err_why(words, "%s", why.data);
-    err_hint(words, "%s",
-             relayed ? "the relay asks them"
-                     : "raydbg memory needs them: run it on a node, or raydbg relay "
-                       "there and --relay here");
+    err_hint(words, "%s", relayed ? reach->relayed : reach->cure);
     buf_free(&why);
+}
+
+static void judge_raylets(const struct doctor_facts *facts, struct doctor_report *report)
+{
+    static const struct reach raylets = {
+        .check = "raylets",
+        .all = "answer from here",
+        .all_asked = "that were asked answer from here",
+        .unreached = "do not answer from here",
+        .without_relay = DOCTOR_WARNING,
+        .relayed = "the relay asks them",
+        .cure =
+            "raydbg memory needs them: run it on a node, or raydbg relay there and --relay here",
+    };
+    judge_reach(facts, &facts->cluster.raylets, &raylets, report);
 }
 
 static void judge_auth(const struct doctor_facts *facts, struct doctor_report *report)
@@ -283,28 +304,15 @@ static void judge_open(const struct doctor_facts *facts, struct doctor_report *r
 
 static void judge_ports(const struct doctor_facts *facts, struct doctor_report *report)
 {
-    const struct doctor_ports *ports = &facts->cluster.debuggers;
-    size_t good = count_answer(ports, DOCTOR_YES);
-    if (ports->count == 0)
-        return;
-    if (good == ports->count) {
-        err_set(doctor_report_add(report, "debugger-ports", DOCTOR_OK), ERR_NONE,
-                "all %zu reachable from here", good);
-        return;
-    }
-    bool relayed = doctor_relay_serves(facts);
-    struct err *words =
-        doctor_report_add(report, "debugger-ports", relayed ? DOCTOR_OK : DOCTOR_PROBLEM);
-    struct buf why = {0};
-    add_unreached(ports, &why);
-    err_set(words, ERR_NONE, "%zu of %zu not reachable from here", ports->count - good,
-            ports->count);
-    err_why(words, "%s", why.data);
-    err_hint(words, "%s",
-             relayed ? "the relay reaches them: attach goes through it"
-                     : "the workers listen on their nodes: run raydbg relay on one, and use "
-                       "--relay here");
-    buf_free(&why);
+    static const struct reach ports = {
+        .check = "debugger-ports",
+        .all = "reachable from here",
+        .unreached = "not reachable from here",
+        .without_relay = DOCTOR_PROBLEM,
+        .relayed = "the relay reaches them: attach goes through it",
+        .cure = "the workers listen on their nodes: run raydbg relay on one, and use --relay here",
+    };
+    judge_reach(facts, &facts->cluster.debuggers, &ports, report);
 }
 
 static void judge_pdb(const struct doctor_facts *facts, struct doctor_report *report)
