@@ -11,6 +11,8 @@
 static const struct command commands[] = {
     {"list", cmd_list, "show every paused task of the cluster", cmd_list_synopsis,
      cmd_list_details},
+    {"memory", cmd_memory, "show what fills the object stores, who holds it, what leaks",
+     cmd_memory_synopsis, cmd_memory_details},
     {"attach", cmd_attach, "debug a paused task in this terminal", cmd_attach_synopsis,
      cmd_attach_details},
     {"dap", cmd_dap, "speak the Debug Adapter Protocol on stdin and stdout, for editors",

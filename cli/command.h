@@ -25,6 +25,7 @@ int command_usage(const char *name, const char *format, ...) __attribute__((form
 int command_help(const char *name, bool whole);
 
 int cmd_list(int argc, char **argv);
+int cmd_memory(int argc, char **argv);
 int cmd_attach(int argc, char **argv);
 int cmd_dap(int argc, char **argv);
 int cmd_relay(int argc, char **argv);
@@ -35,6 +36,7 @@ int cmd_version(int argc, char **argv);
 
 /* Their texts live beside their code. */
 extern const char cmd_list_synopsis[], cmd_list_details[];
+extern const char cmd_memory_synopsis[], cmd_memory_details[];
 extern const char cmd_attach_synopsis[], cmd_attach_details[];
 extern const char cmd_dap_synopsis[], cmd_dap_details[];
 extern const char cmd_relay_synopsis[], cmd_relay_details[];

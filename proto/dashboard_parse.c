@@ -168,6 +168,7 @@ static void task_row(const cJSON *row, void *record)
 {
     struct ray_task *task = record;
     member_id(row, "task_id", task->task_id, ID_TASK_BYTES);
+    member_id(row, "parent_task_id", task->parent_task_id, ID_TASK_BYTES);
     member_id(row, "job_id", task->job_id, ID_JOB_BYTES);
     member_id(row, "actor_id", task->actor_id, ID_ACTOR_BYTES);
     member_id(row, "node_id", task->node_id, ID_UNIQUE_BYTES);

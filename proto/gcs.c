@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "proto/inflight.h"
 #include "proto/reply.h"
 #include "proto/request.h"
 
@@ -26,8 +27,8 @@ struct kv_scan {
 };
 
 struct call {
-    struct call *next, **link; /* in gcs->calls */
-    struct gcs *gcs;           /* NULL once it was destroyed: then nothing is called back */
+    struct inflight inflight; /* dropped once the gcs was destroyed */
+    struct gcs *gcs;
     void (*handle)(struct call *call, const struct rpc_reply *reply);
     union {
         gcs_version_fn version;
@@ -39,7 +40,6 @@ struct call {
         gcs_done_fn done;
         core_worker_stats_fn stats;
     } fn;
-    void *arg;
     struct kv_scan *scan; /* of a call for keys or for one value */
     char *space, *key;
     char worker_id[ID_TEXT(ID_UNIQUE_BYTES)]; /* who must answer */
@@ -52,7 +52,7 @@ struct gcs {
     int64_t deadline_ms;
     struct ray_version version;
     enum task_filter filter; /* NONE until the version is known */
-    struct call *calls;
+    struct inflight *calls;
 };
 
 struct gcs *gcs_create(struct rpc *rpc, const char *address, int64_t deadline_ms)
@@ -70,8 +70,7 @@ void gcs_destroy(struct gcs **gcs)
     if (!it)
         return;
     *gcs = NULL;
-    for (struct call *call = it->calls; call; call = call->next)
-        call->gcs = NULL;
+    inflight_drop_all(&it->calls);
     free(it);
 }
 
@@ -81,14 +80,9 @@ static struct call *call_new(struct gcs *gcs,
                              void (*handle)(struct call *, const struct rpc_reply *), void *arg)
 {
     struct call *call = mem_alloc(sizeof *call);
+    inflight_add(&gcs->calls, &call->inflight, arg);
     call->gcs = gcs;
     call->handle = handle;
-    call->arg = arg;
-    call->next = gcs->calls;
-    call->link = &gcs->calls;
-    if (call->next)
-        call->next->link = &call->next;
-    gcs->calls = call;
     return call;
 }
 
@@ -111,7 +105,7 @@ static void scan_free(struct kv_scan *scan)
     free(scan);
 }
 
-/* The gcs was destroyed meanwhile. */
+/* Who asked is gone. */
 static void drop(struct call *call)
 {
     if (call->scan && --call->scan->pending == 0)
@@ -119,21 +113,13 @@ static void drop(struct call *call)
     call_free(call);
 }
 
-static void unlink_call(struct call *call)
-{
-    *call->link = call->next;
-    if (call->next)
-        call->next->link = call->link;
-}
-
 static void on_reply(void *arg, const struct rpc_reply *reply)
 {
     struct call *call = arg;
-    if (!call->gcs) {
+    if (!inflight_end(&call->inflight)) {
         drop(call);
         return;
     }
-    unlink_call(call);
     call->handle(call, reply);
     call_free(call);
 }
@@ -175,7 +161,7 @@ static const char task_method[] = "/ray.rpc.TaskInfoGcsService/GetTaskEvents";
 
 static void tell_version(struct call *call)
 {
-    call->fn.version(call->arg, NULL, call->gcs->version,
+    call->fn.version(call->inflight.arg, NULL, call->gcs->version,
                      call->ray_version ? call->ray_version : "",
                      call->python_version ? call->python_version : "");
 }
@@ -189,7 +175,7 @@ static void on_probe(struct call *call, const struct rpc_reply *reply)
 /* Hands the answer of `from` on to a call that asks what its version does not tell. */
 static void probe(struct call *from)
 {
-    struct call *call = call_new(from->gcs, on_probe, from->arg);
+    struct call *call = call_new(from->gcs, on_probe, from->inflight.arg);
     struct buf request = {0};
     call->fn = from->fn;
     call->ray_version = from->ray_version;
@@ -212,7 +198,7 @@ static void on_version(struct call *call, const struct rpc_reply *reply)
          reply_version(json, len, &version, &call->ray_version, &call->python_version, &err) == 0);
     free(json);
     if (!good) {
-        call->fn.version(call->arg, &err, version, "", "");
+        call->fn.version(call->inflight.arg, &err, version, "", "");
         return;
     }
     gcs->version = version;
@@ -241,7 +227,7 @@ static void on_workers(struct call *call, const struct rpc_reply *reply)
     size_t count = 0;
     bool good = answered(reply, &err) &&
                 reply_workers(reply->bytes, reply->len, &workers, &count, &err) == 0;
-    call->fn.workers(call->arg, good ? NULL : &err, workers, count);
+    call->fn.workers(call->inflight.arg, good ? NULL : &err, workers, count);
 }
 
 void gcs_workers(struct gcs *gcs, gcs_workers_fn fn, void *arg)
@@ -258,7 +244,7 @@ static void on_actors(struct call *call, const struct rpc_reply *reply)
     size_t count = 0;
     bool good =
         answered(reply, &err) && reply_actors(reply->bytes, reply->len, &actors, &count, &err) == 0;
-    call->fn.actors(call->arg, good ? NULL : &err, actors, count);
+    call->fn.actors(call->inflight.arg, good ? NULL : &err, actors, count);
 }
 
 void gcs_actors(struct gcs *gcs, gcs_actors_fn fn, void *arg)
@@ -275,7 +261,7 @@ static void on_nodes(struct call *call, const struct rpc_reply *reply)
     size_t count = 0;
     bool good =
         answered(reply, &err) && reply_nodes(reply->bytes, reply->len, &nodes, &count, &err) == 0;
-    call->fn.nodes(call->arg, good ? NULL : &err, nodes, count);
+    call->fn.nodes(call->inflight.arg, good ? NULL : &err, nodes, count);
 }
 
 void gcs_nodes(struct gcs *gcs, gcs_nodes_fn fn, void *arg)
@@ -292,7 +278,7 @@ static void on_jobs(struct call *call, const struct rpc_reply *reply)
     size_t count = 0;
     bool good =
         answered(reply, &err) && reply_jobs(reply->bytes, reply->len, &jobs, &count, &err) == 0;
-    call->fn.jobs(call->arg, good ? NULL : &err, jobs, count);
+    call->fn.jobs(call->inflight.arg, good ? NULL : &err, jobs, count);
 }
 
 void gcs_jobs(struct gcs *gcs, gcs_jobs_fn fn, void *arg)
@@ -313,7 +299,7 @@ static void on_task(struct call *call, const struct rpc_reply *reply)
     size_t count = 0;
     bool good = answered(reply, &err) && reply_tasks(reply->bytes, reply->len, call->gcs->version,
                                                      &tasks, &count, &err) == 0;
-    call->fn.tasks(call->arg, good ? NULL : &err, tasks, count);
+    call->fn.tasks(call->inflight.arg, good ? NULL : &err, tasks, count);
 }
 
 void gcs_task(struct gcs *gcs, const char *task_id, gcs_tasks_fn fn, void *arg)
@@ -358,7 +344,7 @@ static void on_value(struct call *call, const struct rpc_reply *reply)
 
 static void ask_value(struct call *from, char *key)
 {
-    struct call *call = call_new(from->gcs, on_value, from->arg);
+    struct call *call = call_new(from->gcs, on_value, from->inflight.arg);
     struct buf request = {0};
     call->scan = from->scan;
     call->key = key;
@@ -438,7 +424,7 @@ static void on_put(struct call *call, const struct rpc_reply *reply)
 {
     struct err err;
     bool good = answered(reply, &err) && reply_kv_put(reply->bytes, reply->len, &err) == 0;
-    call->fn.done(call->arg, good ? NULL : &err);
+    call->fn.done(call->inflight.arg, good ? NULL : &err);
 }
 
 void gcs_kv_put(struct gcs *gcs, const char *space, const char *key, const char *value,
@@ -455,7 +441,7 @@ static void on_del(struct call *call, const struct rpc_reply *reply)
 {
     struct err err;
     bool good = answered(reply, &err) && reply_kv_del(reply->bytes, reply->len, &err) == 0;
-    call->fn.done(call->arg, good ? NULL : &err);
+    call->fn.done(call->inflight.arg, good ? NULL : &err);
 }
 
 void gcs_kv_del(struct gcs *gcs, const char *space, const char *key, gcs_done_fn fn, void *arg)
@@ -469,15 +455,7 @@ void gcs_kv_del(struct gcs *gcs, const char *space, const char *key, gcs_done_fn
 
 void gcs_forget(struct gcs *gcs, const void *arg)
 {
-    struct call *call = gcs->calls;
-    while (call) {
-        struct call *next = call->next;
-        if (call->arg == arg) {
-            unlink_call(call);
-            call->gcs = NULL;
-        }
-        call = next;
-    }
+    inflight_drop(&gcs->calls, arg);
 }
 
 /* --- a worker --- */
@@ -506,11 +484,11 @@ static void on_worker_stats(struct call *call, const struct rpc_reply *reply)
     struct err err;
     struct ray_worker_stats *stats = mem_alloc(sizeof *stats);
     if (worker_answered(call, reply, stats, &err)) {
-        call->fn.stats(call->arg, NULL, stats);
+        call->fn.stats(call->inflight.arg, NULL, stats);
         return;
     }
     free(stats);
-    call->fn.stats(call->arg, &err, NULL);
+    call->fn.stats(call->inflight.arg, &err, NULL);
 }
 
 void core_worker_stats(struct gcs *gcs, const char *address, const char *worker_id,

@@ -1,6 +1,7 @@
 /* Calls about objects, to core workers and raylets; both numberings of what was renumbered are
  * understood. Callbacks run on the loop's thread, exactly once, never from within the call; `err`
- * is NULL on success; what a callback is given is its to clear.
+ * is NULL on success. What a callback is given is its to clear (or to move elsewhere, by value: the
+ * struct that it points to is only lent); locations are its to free.
  *
  * Never harm a process of the cluster: ids are checked for their length before they are sent. */
 #ifndef RAYDBG_PROTO_OBJECT_CLIENT_H
@@ -32,7 +33,9 @@ void object_client_node(struct object_client *client, const char *address, bool 
                         object_node_fn fn, void *arg);
 
 /* GetObjectLocationsOwner: what the worker at "IP:PORT", with this id, knows of these objects. The
- * answer is in the order of `ids`, one for each; `known` is false for what it does not own. */
+ * answer is in the order of `ids`, one for each; `known` is false for what it has no reference to.
+ * Ask the owner: a borrower answers, too, with what it happens to know, and one that has no
+ * reference writes a warning into its log for each. An error if the version is not known. */
 typedef void (*object_locations_fn)(void *arg, const struct err *err,
                                     struct ray_object_location *locations, size_t count);
 void object_client_locations(struct object_client *client, const char *address,

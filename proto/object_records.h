@@ -17,8 +17,16 @@ struct object_id {
 };
 
 void object_id_hex(const struct object_id *id, char out[ID_TEXT(ID_OBJECT_BYTES)]);
-/* The creating task's id. */
+/* The creating task's id; what it is for a put, see object_id_made_by(). */
 void object_id_task(const struct object_id *id, char out[ID_TEXT(ID_TASK_BYTES)]);
+/* Whether ray.put made it: its index counts from 100,000,001, a result's from 1. */
+bool object_id_is_put(const struct object_id *id);
+/* Whether it stands for a handle of an actor, with that actor's id. */
+bool object_id_is_actor_handle(const struct object_id *id, char actor[ID_TEXT(ID_ACTOR_BYTES)]);
+/* Whether the task with this id, 48 hex digits, returned or put it. In a put's id the number of the
+ * attempt stands in place of the task's first byte: so the task cannot be asked for by a put's id,
+ * but is known again by the others. */
+bool object_id_made_by(const struct object_id *id, const char *task_id);
 /* Exactly 56 hex digits of either case, followed by anything; false otherwise. */
 bool object_id_parse(const char *hex, size_t len, struct object_id *out);
 
@@ -61,8 +69,8 @@ struct ray_worker_objects {
     uint16_t port; /* of its gRPC server */
     int64_t pid;
     enum ray_worker_type type;
-    int64_t objects_total; /* what it says the count of refs is, before any limit; -1: not told */
-    int64_t owned;         /* num_owned_objects; -1: not told */
+    int64_t objects_total; /* what it says the count of refs is, before any limit */
+    int64_t owned;         /* num_owned_objects */
     struct ray_object_ref *refs;
     size_t ref_count;
     struct ray_string_pool *pool; /* of the call sites: many refs, few places */
@@ -88,10 +96,11 @@ struct ray_node_objects {
 /* Where an object is, by its owner (GetObjectLocationsOwner). */
 struct ray_object_location {
     struct object_id id;
-    bool known;                                 /* false: the process asked does not own it */
-    bool pending;                               /* it is being made (again) */
-    bool did_spill;                             /* it was spilled at some time */
-    int64_t size;                               /* -1: unknown */
+    bool known;     /* false: the process asked has no such reference */
+    bool pending;   /* it is being made (again) */
+    bool did_spill; /* it was spilled at some time */
+    bool lost;      /* an error stands in for it at `node_ids`; Ray > 2.52 does not tell: false */
+    int64_t size;   /* -1: unknown */
     char (*node_ids)[ID_TEXT(ID_UNIQUE_BYTES)]; /* with a copy in their store */
     size_t node_count;
     char *spilled_url; /* "" if it is not spilled */

@@ -1,5 +1,7 @@
 #include "proto/records.h"
 
+#include "base/text.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 
@@ -68,6 +70,17 @@ void ray_worker_stats_clear(struct ray_worker_stats *stats)
         return;
     free(stats->running_task_ids);
     *stats = (struct ray_worker_stats){0};
+}
+
+void ray_id_set(char *out, size_t id_len, const uint8_t *bytes, size_t len)
+{
+    bool nil = true;
+    for (size_t i = 0; i < len && nil; i++)
+        nil = bytes[i] == 0xFF;
+    if (len == id_len && !nil)
+        text_hex(bytes, len, out);
+    else
+        *out = '\0';
 }
 
 /* Reads a number of at most six digits and moves *text behind it. */

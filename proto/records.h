@@ -38,6 +38,7 @@ struct ray_worker {
 
 struct ray_task {
     char task_id[ID_TEXT(ID_TASK_BYTES)];
+    char parent_task_id[ID_TEXT(ID_TASK_BYTES)]; /* which submitted it, and so owns its results */
     char job_id[ID_TEXT(ID_JOB_BYTES)];
     char actor_id[ID_TEXT(ID_ACTOR_BYTES)]; /* "" for a normal task */
     char node_id[ID_TEXT(ID_UNIQUE_BYTES)];
@@ -113,6 +114,10 @@ void ray_nodes_free(struct ray_node *nodes, size_t count);
 void ray_jobs_free(struct ray_job *jobs, size_t count);
 void ray_pdbs_free(struct ray_pdb *pdbs, size_t count);
 void ray_worker_stats_clear(struct ray_worker_stats *stats);
+
+/* Writes an id that Ray sent into ID_TEXT(id_len) characters: "" for one of another length than
+ * `id_len`, and for a nil one (all 0xFF). */
+void ray_id_set(char *out, size_t id_len, const uint8_t *bytes, size_t len);
 
 /* "2.60.0", "3.0.0.dev0"; false if it does not begin with two numbers. */
 bool ray_version_parse(const char *text, struct ray_version *out);

@@ -28,21 +28,9 @@ static char *name_of(const char *const *names, size_t count, int32_t value)
 
 #define NAME_OF(names, value) name_of(names, sizeof(names) / sizeof *(names), value)
 
-static bool is_nil(ProtobufCBinaryData id)
-{
-    for (size_t i = 0; i < id.len; i++)
-        if (id.data[i] != 0xFF)
-            return false;
-    return true;
-}
-
-/* `out` has room for ID_TEXT(len). */
 static void set_id(char *out, size_t len, ProtobufCBinaryData id)
 {
-    if (id.len == len && !is_nil(id))
-        text_hex(id.data, id.len, out);
-    else
-        *out = '\0';
+    ray_id_set(out, len, id.data, id.len);
 }
 
 static uint16_t port_of(int64_t number)
@@ -140,6 +128,7 @@ static void set_task(struct ray_task *out, const RayWire__TaskEvents *in, int ru
     out->name = mem_string(info ? info->name : "");
     out->func_or_class = mem_string(info ? info->func_or_class_name : "");
     if (info) {
+        set_id(out->parent_task_id, ID_TASK_BYTES, info->parent_task_id);
         set_id(out->actor_id, ID_ACTOR_BYTES, info->actor_id);
         if (!*out->job_id)
             set_id(out->job_id, ID_JOB_BYTES, info->job_id);

@@ -1,10 +1,13 @@
 #include "proto/request.h"
 
+#include "base/mem.h"
 #include "base/text.h"
 #include "core_worker.pb-c.h"
 #include "gcs.pb-c.h"
+#include "node_manager.pb-c.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum task_filter task_filter_of(struct ray_version version)
@@ -107,11 +110,16 @@ int request_task(enum task_filter filter, const char *task_id, struct buf *out, 
                    "wrong one would end its GCS");
 }
 
+static int bad_worker_id(struct err *err)
+{
+    return err_set(err, ERR_USAGE, "a worker id has %d hex digits", 2 * ID_UNIQUE_BYTES);
+}
+
 int request_worker_stats(const char *worker_id, struct buf *out, struct err *err)
 {
     uint8_t binary[ID_UNIQUE_BYTES];
     if (!text_unhex(worker_id, binary, sizeof binary))
-        return err_set(err, ERR_USAGE, "a worker id has %d hex digits", 2 * ID_UNIQUE_BYTES);
+        return bad_worker_id(err);
     RayWire__GetCoreWorkerStatsRequest request = RAY_WIRE__GET_CORE_WORKER_STATS_REQUEST__INIT;
     request.intended_worker_id = (ProtobufCBinaryData){sizeof binary, binary};
     request.include_task_info = true;
@@ -119,6 +127,87 @@ int request_worker_stats(const char *worker_id, struct buf *out, struct err *err
     request.limit = 0;
     pack(&request.base, out);
     return 0;
+}
+
+int request_worker_objects(const char *worker_id, struct buf *out, struct err *err)
+{
+    uint8_t binary[ID_UNIQUE_BYTES];
+    RayWire__GetCoreWorkerStatsRequest request = RAY_WIRE__GET_CORE_WORKER_STATS_REQUEST__INIT;
+    if (*worker_id) {
+        if (!text_unhex(worker_id, binary, sizeof binary))
+            return bad_worker_id(err);
+        request.intended_worker_id = (ProtobufCBinaryData){sizeof binary, binary};
+    }
+    request.include_memory_info = true;
+    pack(&request.base, out);
+    return 0;
+}
+
+void request_node_stats(bool with_refs, struct buf *out)
+{
+    RayWire__GetNodeStatsRequest request = RAY_WIRE__GET_NODE_STATS_REQUEST__INIT;
+    request.include_memory_info = with_refs;
+    pack(&request.base, out);
+}
+
+/* --- where objects are --- */
+
+enum locations_form locations_form_of(struct ray_version version)
+{
+    if (ray_version_compare(version, 2, 9, 0) < 0)
+        return LOCATIONS_FORM_NONE;
+    return ray_version_compare(version, 2, 11, 0) < 0 ? LOCATIONS_FORM_V1 : LOCATIONS_FORM_V2;
+}
+
+static ProtobufCBinaryData id_of(const struct object_id *id)
+{
+    return (ProtobufCBinaryData){sizeof id->bytes, (uint8_t *)(uintptr_t)id->bytes};
+}
+
+static void pack_locations_v1(ProtobufCBinaryData worker, const struct object_id *id,
+                              struct buf *out)
+{
+    RayWire__GetObjectLocationsOwnerRequestV1__Object object =
+        RAY_WIRE__GET_OBJECT_LOCATIONS_OWNER_REQUEST_V1__OBJECT__INIT;
+    RayWire__GetObjectLocationsOwnerRequestV1 request =
+        RAY_WIRE__GET_OBJECT_LOCATIONS_OWNER_REQUEST_V1__INIT;
+    object.intended_worker_id = worker;
+    object.object_id = id_of(id);
+    request.object_location_request = &object;
+    pack(&request.base, out);
+}
+
+static void pack_locations_v2(ProtobufCBinaryData worker, const struct object_id *ids, size_t count,
+                              struct buf *out)
+{
+    RayWire__GetObjectLocationsOwnerRequestV2 request =
+        RAY_WIRE__GET_OBJECT_LOCATIONS_OWNER_REQUEST_V2__INIT;
+    request.intended_worker_id = worker;
+    request.n_object_ids = count;
+    request.object_ids = mem_array(count, sizeof *request.object_ids);
+    for (size_t i = 0; i < count; i++)
+        request.object_ids[i] = id_of(&ids[i]);
+    pack(&request.base, out);
+    free(request.object_ids);
+}
+
+int request_locations(enum locations_form form, const char *worker_id, const struct object_id *ids,
+                      size_t count, struct buf *out, struct err *err)
+{
+    uint8_t binary[ID_UNIQUE_BYTES];
+    ProtobufCBinaryData worker = {sizeof binary, binary};
+    if (!text_unhex(worker_id, binary, sizeof binary))
+        return bad_worker_id(err);
+    if (form == LOCATIONS_FORM_V2) {
+        pack_locations_v2(worker, ids, count, out);
+        return 0;
+    }
+    if (form == LOCATIONS_FORM_V1 && count == 1) {
+        pack_locations_v1(worker, ids, out);
+        return 0;
+    }
+    err_set(err, ERR_FAILED, "an owner cannot be asked where its objects are");
+    return err_why(err, "this cluster's Ray version is unknown, or before 2.9");
 }
 
 void request_jobs(struct buf *out)

@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "proto/records.h"
+#include "proto/object_records.h"
 
 #include <stdbool.h>
 
@@ -34,17 +34,32 @@ enum task_filter task_filter_from_probe(int grpc_status);
 /* TaskStatus's number of RUNNING: 6 up to 2.38, 8 from 2.39 on (neighbours, both read). */
 int task_status_running(struct ray_version version);
 
+/* How GetObjectLocationsOwner takes its objects. One that a worker does not understand may be read
+ * as an id of the wrong length, which ends it. */
+enum locations_form {
+    LOCATIONS_FORM_NONE, /* the version is unknown: do not ask */
+    LOCATIONS_FORM_V1,   /* Ray 2.9 and 2.10: one object */
+    LOCATIONS_FORM_V2,   /* Ray 2.11 on (neighbours, both read): any number */
+};
+enum locations_form locations_form_of(struct ray_version version);
+
 /* All of these append the encoded request to `out`. */
 
 /* Fails, and adds nothing, unless `task_id` is 48 hex digits and `filter` is known. */
 int request_task(enum task_filter filter, const char *task_id, struct buf *out, struct err *err);
 /* Fails, and adds nothing, unless `worker_id` is 56 hex digits. */
 int request_worker_stats(const char *worker_id, struct buf *out, struct err *err);
+/* With memory info. `worker_id` "" is for any worker: then the id is not sent. */
+int request_worker_objects(const char *worker_id, struct buf *out, struct err *err);
+void request_node_stats(bool with_refs, struct buf *out);
 void request_jobs(struct buf *out);
 void request_kv_get(const char *space, const char *key, struct buf *out);
 void request_kv_put(const char *space, const char *key, const char *value, bool overwrite,
                     struct buf *out);
 void request_kv_del(const char *space, const char *key, struct buf *out);
 void request_kv_keys(const char *space, const char *prefix, struct buf *out);
+/* Fails, and adds nothing, unless `worker_id` is 56 hex digits and `form` takes `count` ids. */
+int request_locations(enum locations_form form, const char *worker_id, const struct object_id *ids,
+                      size_t count, struct buf *out, struct err *err);
 
 #endif

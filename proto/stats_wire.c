@@ -1,9 +1,8 @@
 #include "proto/stats_wire.h"
 
-#include <stdbool.h>
+#include "proto/wire.h"
 
-/* Protobuf's wire types. */
-enum { VARINT = 0, FIXED64 = 1, LENGTH = 2, FIXED32 = 5 };
+enum { VARINT = WIRE_VARINT, LENGTH = WIRE_LENGTH };
 
 /* Fields that one numbering has with a wire type that the other has not (ray-facts.md 1b; read in
  * the descriptors of 2.9.3, 2.40.0, 2.44.1, 2.49.2 and 2.50.1 to 2.60.0). Every worker's answer has
@@ -25,51 +24,10 @@ static const struct {
     {5, LENGTH, STATS_V2},  /* actor_id; V1: none */
 };
 
-struct reader {
-    const uint8_t *at, *end;
-};
-
-static bool read_varint(struct reader *reader, uint64_t *out)
-{
-    *out = 0;
-    for (unsigned shift = 0; shift < 64 && reader->at < reader->end; shift += 7) {
-        uint8_t byte = *reader->at++;
-        *out |= (uint64_t)(byte & 0x7F) << shift;
-        if (!(byte & 0x80))
-            return true;
-    }
-    return false;
-}
-
-static bool skip_value(struct reader *reader, uint32_t wire)
-{
-    uint64_t len = 0;
-    switch (wire) {
-    case VARINT:
-        return read_varint(reader, &len);
-    case FIXED64:
-        len = 8;
-        break;
-    case FIXED32:
-        len = 4;
-        break;
-    case LENGTH:
-        if (!read_varint(reader, &len))
-            return false;
-        break;
-    default:
-        return false; /* groups are not in proto3 */
-    }
-    if (len > (uint64_t)(reader->end - reader->at))
-        return false;
-    reader->at += len;
-    return true;
-}
-
-static enum stats_numbering tell(uint64_t tag)
+static enum stats_numbering tell(uint32_t tag)
 {
     for (size_t i = 0; i < sizeof tells / sizeof *tells; i++)
-        if (tag >> 3 == tells[i].field && (tag & 7) == tells[i].wire)
+        if (tag == WIRE_TAG(tells[i].field, tells[i].wire))
             return tells[i].means;
     return STATS_UNKNOWN;
 }
@@ -77,18 +35,14 @@ static enum stats_numbering tell(uint64_t tag)
 enum stats_numbering stats_numbering_of(const uint8_t *bytes, size_t len)
 {
     enum stats_numbering found = STATS_UNKNOWN;
-    if (!len)
-        return found;
-    struct reader reader = {bytes, bytes + len};
-    while (reader.at < reader.end) {
-        uint64_t tag;
-        if (!read_varint(&reader, &tag) || !skip_value(&reader, (uint32_t)(tag & 7)))
-            return STATS_UNKNOWN;
-        enum stats_numbering one = tell(tag);
+    struct wire wire = wire_of(bytes, len);
+    struct wire_field field;
+    while (wire_next(&wire, &field)) {
+        enum stats_numbering one = tell(field.tag);
         if (one != STATS_UNKNOWN && found != STATS_UNKNOWN && one != found)
             return STATS_UNKNOWN;
         if (one != STATS_UNKNOWN)
             found = one;
     }
-    return found;
+    return wire.malformed ? STATS_UNKNOWN : found;
 }

@@ -1,10 +1,20 @@
 /* Writes what is known of Ray's objects into what a debugger shows of its variables: the telling
  * part first, because an editor's row has some 23 characters. Pure: no I/O, no clock.
  *
+ *   8.0 MB · pid 5842@node-1 · ObjectRef(00…)        pending SUBMITTED_TO_WORKER · ObjectRef(00…)
+ *   8.0 MB spilled · pid 5842@node-1 · ObjectRef(…)  lost (owner died) · ObjectRef(00…)
+ *   H "name" · pid 7@node-1 · ALIVE · Actor(H, …)    12 refs, 96 MB · [ObjectRef(00…), …]
+ *
+ * What is not known is left out. Of a container all references count, the bytes of an object once;
+ * "12+ refs, 96+ MB" if debugpy shows but a part of it, "12 refs, 96+ MB" if some sizes are not
+ * known.
+ *
  * Only values are touched that are a reference (the whole value is `ObjectRef(<56 hex digits>)` and
  * the type is ObjectRef), an actor's handle (`Actor(Class, <32 hex digits>)`, type ActorHandle), or
- * a container of Python's whose repr has references outside of its string literals. Every other
- * byte of the message stays as it was. */
+ * a container of Python's whose repr has references outside of its string literals and of other
+ * classes' reprs. Every other byte of the message stays as it was: text is only put in. A container
+ * whose repr cannot be read for sure (debugpy has cut a string with quotes in it, say) stays, too.
+ */
 #ifndef RAYDBG_RELAY_ANNOTATE_H
 #define RAYDBG_RELAY_ANNOTATE_H
 
@@ -63,18 +73,22 @@ struct annotate_source {
     /* False: not known, or not yet. */
     bool (*object)(void *arg, const struct object_id *id, struct object_note *out);
     bool (*actor)(void *arg, const char *actor_id, struct actor_note *out);
-    /* Each row that is of interest, annotated or not; and every reference within a container, with
-     * `reference` 0. May be NULL. */
+    /* Each row that is of interest, annotated or not; and each object within a container once,
+     * right after it, with its names and `reference` 0. May be NULL. */
     void (*seen)(void *arg, const struct annotate_seen *seen);
     void *arg;
 };
 
-/* Whether the message may hold anything to annotate: a cheap look, never wrong when false. */
+/* Whether the message may hold anything to annotate or to be seen: a cheap look, never wrong when
+ * false, as debugpy writes JSON (no letter is escaped). */
 bool annotate_applies(const char *json, size_t len);
 
 /* Appends the response (`variables`, `evaluate`, `setVariable`, `setExpression`; `command` says
- * which) with its values annotated. References get "readOnly" in presentationHint.attributes.
- * False, and nothing appended, if there is nothing to change (`seen` is called all the same). */
+ * which) with its values annotated. References get "readOnly" in presentationHint.attributes, known
+ * or not; but in `setVariable`'s answer, where DAP has no hint. False, and nothing appended, if
+ * there is nothing to change: also for a failure, and with options->off (`seen` is called then).
+ * Not to be called for the answer to an `evaluate` with context "clipboard": who copies a value
+ * wants debugpy's. `json` was read by envelope_read(). */
 bool annotate_response(const char *command, const char *json, size_t len,
                        const struct envelope *response, const struct annotate_options *options,
                        const struct annotate_source *source, struct buf *out);
@@ -82,12 +96,13 @@ bool annotate_response(const char *command, const char *json, size_t len,
 /* The annotated text of one reference, as a row shows it; appends. */
 void annotate_object(const struct object_id *id, const struct object_note *note,
                      const struct annotate_options *options, struct buf *out);
-/* "8.0 MB", "817 B"; -1 gives "? B". 1 MB is 1024 * 1024 bytes, as in `ray memory`. Appends. */
+/* "8.0 MB", "817 B"; -1 gives "? B". 1 MB is 10^6 bytes, as in `ray memory --units MB`. Appends. */
 void annotate_size(int64_t bytes, enum annotate_unit unit, struct buf *out);
 
 /* An edit box starts from the annotated text: appends the request (`setVariable`, `setExpression`,
- * `evaluate`) with the annotation in front of its value or expression taken away. Python has no
- * expression with " · " outside of a string, so that nothing a user meant is lost. False, and
+ * `evaluate`) with the annotation in front of its value or expression taken away: all up to the
+ * last " · " that has no quote (but around an actor's name) and no '#' in front of it. Python has
+ * no " · " outside of strings and comments, so that nothing a user meant is lost. False, and
  * nothing appended, if there is none. */
 bool annotate_strip(const char *json, size_t len, const struct envelope *request, struct buf *out);
 

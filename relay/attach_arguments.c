@@ -120,6 +120,95 @@ static int read_connect(struct attach_arguments *out, const char *json, struct s
     return good ? 0 : wrong_type(err, "connect", "\"HOST:PORT\" or {\"host\": …, \"port\": …}");
 }
 
+/* --- objectStore --- */
+
+/* The place of a string among `words`; -1: it is none of them. */
+static int find_word(const char *json, struct span value, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (scan_string_is(json, value, words[i]))
+            return (int)i;
+    return -1;
+}
+
+static int read_annotate(struct attach_arguments *out, const char *json, struct span value,
+                         struct err *err)
+{
+    static const char *const ways[] = {"auto", "off"};
+    return read_choice(&out->objects.off, json, value, "objectStore.annotate", ways, err);
+}
+
+static int read_unit(struct attach_arguments *out, const char *json, struct span value,
+                     struct err *err)
+{
+    static const char *const units[] = {[ANNOTATE_AUTO] = "auto",
+                                        [ANNOTATE_B] = "B",
+                                        [ANNOTATE_KB] = "KB",
+                                        [ANNOTATE_MB] = "MB",
+                                        [ANNOTATE_GB] = "GB"};
+    int unit = find_word(json, value, units, sizeof units / sizeof *units);
+    if (unit < 0)
+        return wrong_type(err, "objectStore.unit", "\"auto\", \"B\", \"KB\", \"MB\" or \"GB\"");
+    out->objects.unit = (enum annotate_unit)unit;
+    return 0;
+}
+
+static int read_fields(struct attach_arguments *out, const char *json, struct span value,
+                       struct err *err)
+{
+    static const char *const names[] = {"size", "owner", "state"};
+    bool named[sizeof names / sizeof *names] = {false};
+    struct span element;
+    size_t cursor = 0;
+    bool good = json[value.at] == '[';
+    while (good && scan_element(json, value, &cursor, &element)) {
+        int field = find_word(json, element, names, sizeof names / sizeof *names);
+        good = field >= 0;
+        if (good)
+            named[field] = true;
+    }
+    out->objects.no_size = !named[0];
+    out->objects.no_owner = !named[1];
+    out->objects.no_state = !named[2];
+    return good ? 0
+                : wrong_type(err, "objectStore.fields",
+                             "an array of \"size\", \"owner\" and \"state\"");
+}
+
+static int read_scope(struct attach_arguments *out, const char *json, struct span value,
+                      struct err *err)
+{
+    bool scope = true;
+    int rc = read_flag(&scope, json, value, "objectStore.scope", err);
+    out->no_object_scope = !scope;
+    return rc;
+}
+
+static int read_object_store(struct attach_arguments *out, const char *json, struct span value,
+                             struct err *err)
+{
+    static const struct {
+        const char *name;
+        int (*read)(struct attach_arguments *out, const char *json, struct span value,
+                    struct err *err);
+    } members[] = {
+        {"annotate", read_annotate},
+        {"unit", read_unit},
+        {"fields", read_fields},
+        {"scope", read_scope},
+    };
+    struct span key, member;
+    size_t cursor = 0;
+    if (json[value.at] != '{')
+        return wrong_type(err, "objectStore", "an object");
+    while (scan_member(json, value, &cursor, &key, &member))
+        for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+            if (scan_key_is(json, key, members[i].name) &&
+                members[i].read(out, json, member, err) != 0)
+                return -1;
+    return 0;
+}
+
 static int ignore(struct attach_arguments *out, const char *json, struct span value,
                   struct err *err)
 {
@@ -142,6 +231,7 @@ static const struct own_member {
     {"role", read_role},
     {"takeOver", read_take_over},
     {"onDisconnect", read_on_disconnect},
+    {"objectStore", read_object_store},
     {"relay", ignore},
     {"justMyCode", ignore},
     {"host", ignore},

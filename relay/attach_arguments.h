@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "dap/scan.h"
+#include "relay/annotate.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,6 +22,10 @@ struct attach_arguments {
     bool observe;                /* "role": "observer" */
     bool take_over;              /* "takeOver" */
     bool continue_on_disconnect; /* "onDisconnect": "continue" */
+    /* "objectStore": {"annotate": "auto"|"off", "unit": "auto"|"B"|"KB"|"MB"|"GB",
+     * "fields": ["size", "owner", "state"], "scope": true|false} */
+    struct annotate_options objects;
+    bool no_object_scope;
     /* For debugpy: every other member with the bytes it came with, justMyCode off (on Python
      * <= 3.11 breakpoint() would never stop: debugpy-facts 0.7), and none that makes the adapter
      * look for another process. */

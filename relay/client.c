@@ -3,6 +3,8 @@
 #include "dap/message.h"
 #include "dap/splice.h"
 
+#include <string.h>
+
 /* Memory that a session keeps between messages: thousands of them may be idle. */
 enum { KEEP = 512 };
 
@@ -14,6 +16,7 @@ void client_init(struct client *client, client_message_fn fn, void *arg)
 void client_free(struct client *client)
 {
     buf_free(&client->out);
+    buf_free(&client->behind);
 }
 
 /* Empties the output buffer and gives the next message's seq. */
@@ -25,9 +28,28 @@ static int64_t begin(struct client *client)
 
 static void deliver(struct client *client)
 {
-    if (!client->gone)
+    if (client->large) {
+        buf_add(&client->behind, &client->out.len, sizeof client->out.len);
+        buf_add(&client->behind, client->out.data, client->out.len);
+    } else if (!client->gone) {
         client->fn(client->arg, client->out.data, client->out.len);
+    }
     buf_clear(&client->out, KEEP);
+}
+
+void client_large(struct client *client, bool passes)
+{
+    client->large = passes;
+    if (passes)
+        return;
+    struct buf behind = client->behind;
+    client->behind = (struct buf){0};
+    for (size_t at = 0, len; at < behind.len && !client->gone; at += len) {
+        memcpy(&len, behind.data + at, sizeof len);
+        at += sizeof len;
+        client->fn(client->arg, behind.data + at, len);
+    }
+    buf_free(&behind);
 }
 
 void client_respond(struct client *client, int64_t request_seq, const char *command,

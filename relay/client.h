@@ -19,6 +19,8 @@ struct client {
     int64_t seq; /* of the last message */
     bool gone;   /* nothing is sent any more */
     struct buf out;
+    bool large;        /* a message passes in parts: others wait behind it */
+    struct buf behind; /* these: a size_t each, and as many bytes */
 };
 
 void client_init(struct client *client, client_message_fn fn, void *arg);
@@ -42,5 +44,9 @@ void client_pass(struct client *client, const char *json, size_t len,
                  const struct envelope *envelope, int64_t request_seq);
 /* The same for a message that was edited: its spans are read anew. */
 void client_pass_edited(struct client *client, const struct buf *message, int64_t request_seq);
+
+/* A message begins to pass in parts, by another way, or has passed: what is sent meanwhile waits
+ * for its end. */
+void client_large(struct client *client, bool passes);
 
 #endif

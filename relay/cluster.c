@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "relay/source.h"
+#include "relay/sweeper.h"
 #include "relay/view.h"
 
 #include <stdlib.h>
@@ -41,6 +42,7 @@ struct cluster {
     struct waiter *waiters;
     struct waiter *told; /* those whose refresh has ended, while they are told */
     struct fate_question *fates;
+    struct sweeper *sweeper; /* NULL before it is used */
 };
 
 static void next_stage(struct cluster *cluster);
@@ -315,6 +317,7 @@ void cluster_destroy(struct cluster **cluster)
         return;
     *cluster = NULL;
     source_destroy(&it->source);
+    sweeper_destroy(&it->sweeper);
     while (it->waiters) {
         struct waiter *waiter = it->waiters;
         it->waiters = waiter->next;
@@ -338,6 +341,13 @@ const struct address *cluster_address(const struct cluster *cluster)
 struct source *cluster_source(const struct cluster *cluster)
 {
     return cluster->source;
+}
+
+struct sweeper *cluster_sweeper(struct cluster *cluster)
+{
+    if (!cluster->sweeper)
+        cluster->sweeper = sweeper_create(cluster->loop, cluster->source);
+    return cluster->sweeper;
 }
 
 void cluster_refresh(struct cluster *cluster, cluster_done_fn fn, void *arg)

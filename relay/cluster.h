@@ -9,6 +9,7 @@
 
 struct cluster;
 struct source;
+struct sweeper;
 
 struct cluster_facts {
     char ray_version[32]; /* "" if unknown */
@@ -26,6 +27,8 @@ void cluster_destroy(struct cluster **cluster); /* drops callbacks that have not
 const struct address *cluster_address(const struct cluster *cluster);
 /* What it asks, for others who want to ask it too; lives as long as the cluster. */
 struct source *cluster_source(const struct cluster *cluster);
+/* For object_sweep.h: what is under way there ends with the cluster. */
+struct sweeper *cluster_sweeper(struct cluster *cluster);
 
 /* Asks everything once. `err` NULL on success; partial knowledge (a worker that does not answer) is
  * success, with what is unknown left unknown. One refresh at a time: a second call while one runs

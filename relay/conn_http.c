@@ -84,6 +84,8 @@ static int on_writable(struct conn *conn)
         return 0;
     write_answer(conn);
     if (lws_partial_buffered(conn->wsi)) {
+        /* Some has left: a large answer may take its time. */
+        lws_set_timeout(conn->wsi, PENDING_TIMEOUT_USER_REASON_BASE, ANSWER_S);
         lws_callback_on_writable(conn->wsi);
         return 0;
     }

@@ -33,6 +33,8 @@ void hub_over_if_empty(struct hub *hub)
 
 void hub_empty_place(struct member *member)
 {
+    if (member->hub)
+        hub_drop_asks(member);
     while (member->trims) {
         struct trim *next = member->trims->next;
         free(member->trims);
@@ -122,6 +124,7 @@ struct hub *hub_create(const struct hub_options *options, const struct hub_ops *
     hub->shared = options->shared;
     hub->sets = breakpoints_create();
     hub->keeper = options->keeper;
+    hub->cluster = options->cluster;
     hub->touched_us = loop_now_us();
     return hub;
 }
@@ -145,11 +148,13 @@ void hub_destroy(struct hub **hub)
         hub_empty_place(it->members);
         it->members = next;
     }
+    objects_destroy(&it->objects);
     timer_cancel(&it->locate);
     timer_cancel(&it->unsent);
     if (it->over)
         hub_stop_saving(it);
     target_destroy(&it->target);
+    hub_free_asks(it);
     breakpoints_destroy(&it->sets);
     stops_clear(&it->stops);
     pause_clear(&it->pause);
@@ -272,6 +277,7 @@ void hub_configure(struct member *member)
         target_run(hub->target, member->filters_set);
     else
         hub_replay(hub, member);
+    hub_ask_objects(hub);
     hub_save(hub);
 }
 
@@ -327,6 +333,7 @@ static bool note_resume(struct hub *hub, const struct member *member, const char
     if (envelope->arguments.len && scan_find(json, envelope->arguments, "threadId", &at))
         scan_integer(json, at, &thread);
     stops_resume(&hub->stops, thread, all);
+    hub_renew_objects(hub);
     if (hub->shared) {
         hub_tell_continued(hub, member, thread, all);
         hub_note_place(hub);

@@ -7,6 +7,7 @@
 #include "relay/breakpoints.h"
 #include "relay/hub_snapshot.h"
 #include "relay/keeper.h"
+#include "relay/objects.h"
 #include "relay/pause.h"
 #include "relay/stops.h"
 #include "relay/target.h"
@@ -19,13 +20,14 @@ enum hub_hold {
     HUB_ON_PAUSE,  /* it is attached to and held with no client at all */
 };
 
-/* All borrowed for hub_open() only. */
+/* All borrowed for hub_open() only, but for the cluster, which must outlive the hub. */
 struct hub_options {
     struct target_options target;
     const struct pause *pause;
     enum hub_hold hold;
     bool shared; /* a relay's: clients are told their role, and where it stands is looked up */
     struct keeper *keeper; /* has a hand on the connection once the task runs or stands; or NULL */
+    struct cluster *cluster; /* who knows of the worker's objects; NULL: nobody is asked */
 };
 
 /* What the owner, the relay, is told. All may be NULL. */
@@ -131,12 +133,20 @@ void hub_forward(struct member *member, struct client_seq client, const char *js
                  const struct envelope *envelope);
 /* Whether a set request of the member's is only remembered until it drives: an observer's. */
 bool hub_keeps_set(struct member *member, const char *json, const struct envelope *envelope);
+/* A request of the member's owner's own, whose answer its client does not see; see link_ask(). fn
+ * does not run any more after hub_drop_asks(), or when the place is empty. */
+void hub_ask(struct member *member, const char *command, const char *arguments, int64_t timeout_ms,
+             link_answer_fn fn, void *arg);
+void hub_drop_asks(const struct member *member);
 bool hub_has_stopped(const struct member *member);
 bool hub_take_pending(struct member *member, struct pending *out);
 
 bool hub_drives(const struct member *member);
 /* NULL, or why not. */
 const char *hub_take_over(struct member *member);
+/* What the worker's references are, for its clients; asked when a thread stops while a client is
+ * there, forgotten when one goes on. NULL if nobody can be asked. It lives as long as the hub. */
+struct objects *hub_objects(struct hub *hub);
 /* A client reads too slowly (or again): the debuggee is not read meanwhile. */
 void hub_read_enable(struct hub *hub, bool enable);
 

@@ -56,6 +56,7 @@ void hub_lose(struct hub *hub, const char *why)
     hub_stop_saving(hub);
     timer_cancel(&hub->locate);
     stops_clear(&hub->stops);
+    hub_renew_objects(hub);
     hub_each_member(hub, lose_member, why);
     hub_changed(hub);
     hub_over_if_empty(hub);
@@ -196,6 +197,24 @@ void hub_note_place(struct hub *hub)
     hub_changed(hub);
 }
 
+static size_t count_stopped(const struct hub *hub)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < hub->stops.count; i++)
+        count += hub->stops.items[i].json != NULL;
+    return count;
+}
+
+/* debugpy tells `continued` of threads that are known to run, too. */
+static void note_stops(struct hub *hub, const char *json, size_t len,
+                       const struct envelope *envelope)
+{
+    size_t before = count_stopped(hub);
+    stops_event(&hub->stops, json, len, envelope);
+    if (text_equal(envelope->name, "stopped") || count_stopped(hub) < before)
+        hub_renew_objects(hub);
+}
+
 static void on_target_event(void *arg, const char *json, size_t len,
                             const struct envelope *envelope)
 {
@@ -205,7 +224,7 @@ static void on_target_event(void *arg, const char *json, size_t len,
             hub_lose(hub, NULL);
         return;
     }
-    stops_event(&hub->stops, json, len, envelope);
+    note_stops(hub, json, len, envelope);
     if (text_equal(envelope->name, "stopped") || text_equal(envelope->name, "continued"))
         hub_note_place(hub);
     if (hub_is_replayed(envelope->name))

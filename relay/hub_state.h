@@ -1,5 +1,6 @@
 /* A hub's inside, for the files that make it up: hub.c (life and members), hub_debuggee.c (what
- * comes from the target), hub_save.c (the keeper's snapshot), hub_steer.c (what the relay does). */
+ * comes from the target), hub_ask.c (what sessions ask by themselves), hub_save.c (the keeper's
+ * snapshot), hub_steer.c (what the relay does), hub_objects.c (Ray's objects). */
 #ifndef RAYDBG_RELAY_HUB_STATE_H
 #define RAYDBG_RELAY_HUB_STATE_H
 
@@ -31,9 +32,12 @@ struct hub {
     struct member *members; /* in the order they came */
     struct member *driver;
     int64_t driver_count; /* how often it has changed */
+    struct hub_ask *asks; /* of members' owners, unanswered */
     struct stops stops;
     struct breakpoints *sets;
     struct timer *locate;
+    struct cluster *cluster; /* or NULL */
+    struct objects *objects; /* made when they are first wanted */
     char reason[64];
     int64_t held_since_ms;
     int64_t touched_us;
@@ -66,6 +70,9 @@ void hub_replay(struct hub *hub, struct member *member);
 /* With nobody to configure it, the debuggee is let go to its stop. */
 void hub_run_alone(struct hub *hub);
 
+/* hub_ask.c */
+void hub_free_asks(struct hub *hub);
+
 /* hub_debuggee.c */
 extern const struct target_ops hub_target_ops;
 void hub_lose(struct hub *hub, const char *why);
@@ -79,6 +86,12 @@ bool hub_is_step(const char *command);
 void hub_tell_continued(struct hub *hub, const struct member *but, int64_t thread, bool all);
 /* What lists show of where it stands, after its threads stopped or went on. */
 void hub_note_place(struct hub *hub);
+
+/* hub_objects.c */
+/* A client is there: asks, unless it is asked. */
+void hub_ask_objects(struct hub *hub);
+/* A thread has stopped, or has gone on. */
+void hub_renew_objects(struct hub *hub);
 
 /* hub_save.c */
 /* Puts the connection, and what is known, where a crash of this process does not reach. A debuggee

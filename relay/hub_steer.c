@@ -115,6 +115,7 @@ const char *hub_continue(struct hub *hub, const char *who)
         return "it runs already";
     hub->touched_us = loop_now_us();
     stops_resume(&hub->stops, 0, true);
+    hub_renew_objects(hub);
     hub_tell_continued(hub, NULL, 0, true);
     tell_who(hub, "raydbg: %s was continued by %s\n", who);
     hub_note_place(hub);

@@ -177,8 +177,10 @@ static struct entry *add_entry(struct hubs *hubs)
 
 static struct hub_options options_for(const struct hubs *hubs)
 {
-    return (struct hub_options){
-        .hold = hubs->options.hold, .shared = true, .keeper = hubs->options.keeper};
+    return (struct hub_options){.hold = hubs->options.hold,
+                                .shared = true,
+                                .keeper = hubs->options.keeper,
+                                .cluster = hubs->options.cluster};
 }
 
 static struct entry *open_hub(struct hubs *hubs, const struct pause *pause,

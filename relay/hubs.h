@@ -12,9 +12,10 @@ struct hubs_options {
     struct loop *loop;
     enum hub_hold hold;
     bool tune;
-    int64_t max_hold_ms;   /* 0: no limit */
-    struct keeper *keeper; /* or NULL */
-    const char *name;      /* "relay 127.0.0.1:4713", for messages; borrowed */
+    int64_t max_hold_ms;     /* 0: no limit */
+    struct keeper *keeper;   /* or NULL */
+    struct cluster *cluster; /* borrowed; or NULL */
+    const char *name;        /* "relay 127.0.0.1:4713", for messages; borrowed */
 };
 
 struct hubs_ops {

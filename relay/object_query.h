@@ -3,9 +3,7 @@
 #ifndef RAYDBG_RELAY_OBJECT_QUERY_H
 #define RAYDBG_RELAY_OBJECT_QUERY_H
 
-#include "base/buf.h"
-#include "base/err.h"
-#include "dap/scan.h"
+#include "relay/object_json.h"
 #include "relay/object_sweep.h"
 
 enum object_group_by {
@@ -13,7 +11,9 @@ enum object_group_by {
     OBJECT_BY_NODE,    /* of the process that refers to it, as in `ray memory` */
     OBJECT_BY_CALL_SITE,
     OBJECT_BY_OWNER, /* the process that owns it */
-    OBJECT_BY_TASK,  /* the task that made it: by its name where it was asked, else by its id */
+    OBJECT_BY_TASK,  /* the task that made it: by its name where it was asked, else by its id (a
+                        put's  begins "??": object_id_made_by()); a driver: "driver of job 01000000"
+                      */
     OBJECT_BY_ACTOR, /* whose process refers to it */
     OBJECT_BY_JOB,
     OBJECT_BY_COUNT,
@@ -31,16 +31,21 @@ const char *object_sort_name(enum object_sort_by by);
 bool object_group_parse(const char *name, enum object_group_by *out);
 bool object_sort_parse(const char *name, enum object_sort_by *out);
 
+/* What Ray, and so a group, says in place of a call site that was not recorded. */
+#define OBJECT_NO_CALL_SITE "disabled"
+
 struct object_query {
     enum object_group_by group_by;
     enum object_sort_by
         sort_by; /* of groups, and of rows within each; largest, pid: smallest first */
     /* Only rows that have this text (any case) in call site, reference, ip, node name, pid, class,
-     * task's name or id; NULL: all. */
+     * task's name, the object's or its task's id; NULL: all. */
     const char *filter;
-    const char *task; /* only objects made by this task, or held by the worker running it: an id's
-                         beginning or a name; NULL: all */
-    const char *worker_id; /* only what this process refers to; NULL: all */
+    const char *task; /* only objects made by this task, or held by `task_worker`: an id's beginning
+                         or a name (known of those that were asked for); NULL: all */
+    const char *task_worker; /* the worker that runs `task`, by whoever knows (a pause does); NULL:
+                                nobody does */
+    const char *worker_id;   /* only what this process refers to; NULL: all */
 };
 
 struct object_group {
@@ -59,18 +64,12 @@ struct object_report {
     size_t group_count;
     size_t rows, objects;
     int64_t bytes;
+    const struct object_row **all; /* what the groups' rows are parts of */
 };
 
 /* The sweep must outlive the report. */
 struct object_report *object_query_run(const struct object_query *query,
                                        const struct object_sweep *sweep);
 void object_report_free(struct object_report **report);
-
-/* A sweep as JSON: {"taken", "nodes": […], "processes": […], "rows": […]}; see docs/objects.md.
- * What `raydbg memory --format json` prints, a file for --diff holds, and the relay serves.
- * Appends. */
-void object_sweep_write(const struct object_sweep *sweep, struct buf *out);
-/* Reads it back; strict. NULL with `err` set. */
-struct object_sweep *object_sweep_read(const char *json, size_t len, struct err *err);
 
 #endif

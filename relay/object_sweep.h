@@ -37,12 +37,15 @@ struct object_process {
     char *actor_name;
 };
 
-/* One reference: a row of `ray memory`. */
+/* One reference: a row of `ray memory`. What a process only keeps for others' sake (it owns the
+ * object and has no reference of its own left) is no row, as it is none there. */
 struct object_row {
     const struct ray_object_ref *ref;
     uint32_t process; /* index into processes: who holds it */
     int32_t owner;    /* the same of who owns the object; -1: its owner is not among them */
     enum object_reference reference;
+    int64_t size; /* the object's, by whoever knows it: its owner does where a borrower, and so
+                     `ray memory`, says ref->size -1; -1: nobody does */
 };
 
 /* Owns everything in it. */
@@ -55,11 +58,14 @@ struct object_sweep {
     struct object_row *rows; /* by id, then process: rows of one object are neighbours */
     size_t row_count;
     size_t unanswered; /* nodes whose raylet did not answer */
-    /* What was asked afterwards, object_sweep_locate() and object_sweep_name_tasks(). Sorted. */
+    /* What was asked afterwards, object_sweep_locate() and object_sweep_name_tasks(). Sorted: by
+     * id, and by object_task_compare(). */
     struct ray_object_location *locations;
     size_t location_count;
     struct ray_task *tasks;
     size_t task_count;
+    char **call_sites; /* of a sweep that was read from JSON: what its refs' call_site points to */
+    size_t call_site_count;
 };
 
 /* Asks all. `fn` runs once, never from within; the sweep is the callee's to free. A cluster that
@@ -67,12 +73,16 @@ struct object_sweep {
  * of this. */
 typedef void (*object_sweep_fn)(void *arg, const struct err *err, struct object_sweep *sweep);
 void object_sweep_ask(struct cluster *cluster, object_sweep_fn fn, void *arg);
-/* Asks the owners where these rows' objects are (copies, spilled). At most `limit` objects, the
- * first ones; then fn, with the same sweep. */
+/* Asks the owners where these rows' objects are (copies, spilled). At most OBJECT_LOCATE_LIMIT
+ * objects, the first ones; then fn, with the same sweep and no error: what no owner tells stays
+ * unknown. The sweep must live until then, or until it is cancelled. */
+#define OBJECT_LOCATE_LIMIT 5000
 void object_sweep_locate(struct cluster *cluster, struct object_sweep *sweep,
                          const struct object_row *const *rows, size_t count, object_sweep_fn fn,
                          void *arg);
-/* Asks for the tasks that made these rows' objects, each once. */
+/* Asks for the tasks that made these rows' objects, each once, the first OBJECT_TASK_LIMIT ones
+ * that are not known; the same otherwise. */
+#define OBJECT_TASK_LIMIT 2000
 void object_sweep_name_tasks(struct cluster *cluster, struct object_sweep *sweep,
                              const struct object_row *const *rows, size_t count, object_sweep_fn fn,
                              void *arg);
@@ -89,7 +99,13 @@ size_t object_sweep_rows_of(const struct object_sweep *sweep, const struct objec
                             size_t *count);
 const struct ray_object_location *object_sweep_location(const struct object_sweep *sweep,
                                                         const struct object_id *id);
+/* The task that made it. */
 const struct ray_task *object_sweep_task(const struct object_sweep *sweep,
                                          const struct object_id *id);
+
+/* Tasks without their ids' first byte, by which a put does not know its task; then by that. */
+int object_task_compare(const void *left, const void *right);
+/* Whether a driver has put it, outside of any task; its job then. */
+bool object_id_is_drivers(const struct object_id *id, char job_id[ID_TEXT(ID_JOB_BYTES)]);
 
 #endif

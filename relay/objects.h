@@ -22,7 +22,7 @@ void objects_destroy(struct objects **objects);
 void objects_ask(struct objects *objects);
 /* The worker goes on: what is known is not true any more. */
 void objects_forget(struct objects *objects);
-/* Counts the stops: what was said under another number is stale. */
+/* Counts the stops that were forgotten: what was said under another number is stale. */
 int64_t objects_generation(const struct objects *objects);
 
 enum objects_state {
@@ -35,20 +35,23 @@ enum objects_state objects_state(const struct objects *objects);
 const char *objects_problem(const struct objects *objects);
 
 /* fn runs when something more is known (or it is known that it will not be). Any number of
- * listeners; never from within. */
+ * listeners; never from within. It may do anything but destroy the objects. */
 typedef void (*objects_fn)(void *arg);
 void objects_listen(struct objects *objects, objects_fn fn, void *arg);
 void objects_unlisten(struct objects *objects, const void *arg);
 
 /* Wants owner, copies and creator of an object, too; asks for all that is wanted in a few calls
- * soon. */
+ * soon. An object that the worker does not list (an expression has just made it) makes it be asked
+ * again, and so does one that is not made yet, every second that it is wanted. Nothing is wanted
+ * while the worker runs, and no more than 2,000 objects in one stop. */
 void objects_want(struct objects *objects, const struct object_id *id);
 /* Everything that is wanted is known, or known to be unknown. */
 bool objects_settled(const struct objects *objects);
 
 /* The worker's references; NULL before OBJECTS_KNOWN. */
 const struct ray_worker_objects *objects_worker(const struct objects *objects);
-/* Its references from the largest to the smallest; `*count` of them. */
+/* Its references from the largest to the smallest; `*count` of them. As objects_ref(): valid until
+ * the loop runs again. */
 const struct ray_object_ref *const *objects_sorted(struct objects *objects, size_t *count);
 const struct ray_object_ref *objects_ref(const struct objects *objects, const struct object_id *id);
 /* The counters of its node's store; NULL if they are not known. */
@@ -59,7 +62,9 @@ const char *objects_node_name(const struct objects *objects, const char *node_id
 /* For annotate_source. */
 bool objects_note(const struct objects *objects, const struct object_id *id,
                   struct object_note *out);
-bool objects_actor(const struct objects *objects, const char *actor_id, struct actor_note *out);
+/* Asks for the cluster's actors, once a stop, when one is wanted that is not known: false then, and
+ * listeners are told later. */
+bool objects_actor(struct objects *objects, const char *actor_id, struct actor_note *out);
 
 /* The nine rows below a reference, in their order, always all of them; "unknown: why" where a fact
  * is not known. */

@@ -396,6 +396,7 @@ struct relay *relay_create(const struct relay_options *options, struct err *err)
         .tune = options->tune,
         .max_hold_ms = options->max_hold_ms,
         .keeper = options->keeper,
+        .cluster = options->cluster,
         .name = relay->name,
     };
     relay->hubs = hubs_create(&hubs, &hubs_ops, relay);

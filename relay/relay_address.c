@@ -10,7 +10,8 @@
 #include <string.h>
 #include <sys/un.h>
 
-enum { MAX_REPLY = 64 * 1024 * 1024 };
+/* A sweep has some 200 bytes a reference. */
+enum { MAX_REPLY = 256 * 1024 * 1024 };
 
 bool relay_address_is_loopback(const char *host)
 {

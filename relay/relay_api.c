@@ -31,7 +31,7 @@ static void put_member(struct buf *out, const char *name, const char *text)
         message_quote(out, text);
 }
 
-static void answer_error(struct http_call *call, int status, const struct err *err)
+void relay_answer_error(struct http_call *call, int status, const struct err *err)
 {
     struct buf json = {0};
     buf_add_string(&json, "{\"error\":{");
@@ -44,12 +44,12 @@ static void answer_error(struct http_call *call, int status, const struct err *e
     answer_json(call, status, &json);
 }
 
-static void refuse(struct http_call *call, int status, const char *what, const char *hint)
+void relay_refuse(struct http_call *call, int status, const char *what, const char *hint)
 {
     struct err err;
     err_set(&err, ERR_FAILED, "%s", what);
     err_hint(&err, "%s", hint);
-    answer_error(call, status, &err);
+    relay_answer_error(call, status, &err);
 }
 
 char *relay_pause_id(const struct pause *pause)
@@ -128,7 +128,7 @@ static void on_list_looked(void *arg, const struct err *err, const struct pause_
     struct relay *relay = looking->relay;
     struct buf json = {0};
     if (err && pauses->count == 0) {
-        answer_error(looking->call, 502, err);
+        relay_answer_error(looking->call, 502, err);
         free(looking);
         return;
     }
@@ -251,10 +251,10 @@ static void ask_held(void *arg)
     if (hub && hub_is_held(hub)) {
         answer_pause(wait->relay, wait->call, &wait->pause);
     } else if (!hub) {
-        refuse(wait->call, 409, problem ? problem : "the pause is gone",
-               "raydbg list shows what is paused now");
+        relay_refuse(wait->call, 409, problem ? problem : "the pause is gone",
+                     "raydbg list shows what is paused now");
     } else if (loop_now_us() > wait->until_us) {
-        refuse(wait->call, 504, "the debugger does not answer", "");
+        relay_refuse(wait->call, 504, "the debugger does not answer", "");
     } else {
         wait->timer = timer_start(wait->relay->loop, ASK_AGAIN_MS, ask_held, wait);
         return;
@@ -265,7 +265,8 @@ static void ask_held(void *arg)
 static void do_hold(struct relay *relay, struct http_call *call, const struct pause *pause)
 {
     if (pause->debugger != PAUSE_DEBUGPY) {
-        refuse(call, 409, "it waits in Ray's legacy pdb debugger, which cannot be held yet", "");
+        relay_refuse(call, 409, "it waits in Ray's legacy pdb debugger, which cannot be held yet",
+                     "");
         return;
     }
     hubs_hold_pause(relay->hubs, pause);
@@ -284,7 +285,7 @@ static void do_continue(struct relay *relay, struct http_call *call, const struc
     struct hub *hub = hubs_find(relay->hubs, pause);
     const char *why = hub ? hub_continue(hub, http_call_peer(call)) : "this relay does not hold it";
     if (why)
-        refuse(call, 409, why, "raydbg list shows what is held");
+        relay_refuse(call, 409, why, "raydbg list shows what is held");
     else
         answer_pause(relay, call, pause);
 }
@@ -293,7 +294,7 @@ static void do_release(struct relay *relay, struct http_call *call, const struct
 {
     struct hub *hub = hubs_find(relay->hubs, pause);
     if (!hub) {
-        refuse(call, 409, "this relay does not hold it", "raydbg list shows what is held");
+        relay_refuse(call, 409, "this relay does not hold it", "raydbg list shows what is held");
         return;
     }
     hub_release(hub, http_call_peer(call));
@@ -347,7 +348,7 @@ static void on_request_looked(void *arg, const struct err *problem, const struct
     struct err err;
     const struct pause *pause = find_pause(request->relay, pauses, request->id, &err);
     if (!pause) {
-        answer_error(request->call, problem ? 502 : 404, problem ? problem : &err);
+        relay_answer_error(request->call, problem ? 502 : 404, problem ? problem : &err);
     } else {
         relay_act(request->relay, request->deed->name, http_call_peer(request->call),
                   http_call_role(request->call), "http", pause, "");
@@ -365,12 +366,12 @@ static void post_pause(struct relay *relay, struct http_call *call, const char *
         if (text_equal(slash + 1, deeds[i].name))
             deed = &deeds[i];
     if (!deed || slash == rest) {
-        refuse(call, 404, "there is no such thing to do",
-               "POST /v1/pauses/{id}/hold, /continue or /release");
+        relay_refuse(call, 404, "there is no such thing to do",
+                     "POST /v1/pauses/{id}/hold, /continue or /release");
         return;
     }
     if (http_call_role(call) != AUTH_DRIVER) {
-        refuse(call, 403, "an observer's token lets one look only", "use a driver's token");
+        relay_refuse(call, 403, "an observer's token lets one look only", "use a driver's token");
         return;
     }
     struct request *request = mem_alloc(sizeof *request);
@@ -386,6 +387,7 @@ static const struct {
 } pages[] = {
     {"/v1/pauses", get_pauses},
     {"/v1/sessions", get_sessions},
+    {"/v1/objects", relay_get_objects},
     {"/metrics", get_metrics},
 };
 
@@ -401,13 +403,13 @@ void relay_on_http(void *arg, struct http_call *call)
         if (text_equal(method, "GET"))
             pages[i].get(relay, call);
         else
-            refuse(call, 405, "this is for GET", "");
+            relay_refuse(call, 405, "this is for GET", "");
         return;
     }
     if (!text_starts(path, prefix))
-        refuse(call, 404, "there is no such page", "see docs/relay.md");
+        relay_refuse(call, 404, "there is no such page", "see docs/relay.md");
     else if (!text_equal(method, "POST"))
-        refuse(call, 405, "this is for POST", "");
+        relay_refuse(call, 405, "this is for POST", "");
     else
         post_pause(relay, call, path + sizeof prefix - 1);
 }
@@ -416,9 +418,10 @@ void relay_api_stop(struct relay *relay)
 {
     struct http_wait *wait = relay->waits;
     relay->waits = NULL;
+    relay_objects_stop(relay);
     while (wait) {
         struct http_wait *next = wait->next;
-        refuse(wait->call, 503, "the relay is ending", "");
+        relay_refuse(wait->call, 503, "the relay is ending", "");
         wait_free(wait);
         wait = next;
     }

@@ -1,5 +1,5 @@
 /* The relay's inside, for the files that make it up: relay.c (life, clients), relay_watch.c (the
- * cluster and who follows it), relay_api.c (HTTP). */
+ * cluster and who follows it), relay_api.c and relay_objects.c (HTTP). */
 #ifndef RAYDBG_RELAY_RELAY_STATE_H
 #define RAYDBG_RELAY_RELAY_STATE_H
 
@@ -73,7 +73,10 @@ struct relay {
     struct told *told;
     size_t told_count;
     char *told_sessions;
-    struct http_wait *waits; /* relay_api.c: POSTs that wait for an attach */
+    struct http_wait *waits;            /* relay_api.c: POSTs that wait for an attach */
+    struct objects_wait *objects_waits; /* relay_objects.c: who waits for the sweep under way */
+    struct object_sweep *objects;       /* that sweep, once it is taken */
+    struct object_report *objects_report;
 };
 
 /* relay.c */
@@ -95,9 +98,15 @@ void relay_look(struct relay *relay,
 /* relay_api.c */
 void relay_on_http(void *arg, struct http_call *call);
 void relay_api_stop(struct relay *relay);
+void relay_answer_error(struct http_call *call, int status, const struct err *err);
+void relay_refuse(struct http_call *call, int status, const char *what, const char *hint);
 /* What the API and /events call a pause: its worker's id, or HOST:PORT. The caller frees. */
 char *relay_pause_id(const struct pause *pause);
 void relay_pause_json(const struct pause *pause, struct buf *out);
 void relay_sessions_json(const struct relay *relay, struct buf *out);
+
+/* relay_objects.c: GET /v1/objects */
+void relay_get_objects(struct relay *relay, struct http_call *call);
+void relay_objects_stop(struct relay *relay);
 
 #endif

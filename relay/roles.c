@@ -9,8 +9,9 @@
 /* Whatever else there is changes the debuggee, or may. */
 static const char *const looks[] = {
     "cancel",        "completions", "configurationDone", "debugpySystemInfo", "disconnect",
-    "exceptionInfo", "gotoTargets", "modules",           "pydevdSystemInfo",  "scopes",
-    "source",        "stackTrace",  "stepInTargets",     "threads",           "variables",
+    "exceptionInfo", "gotoTargets", "modules",           "pydevdSystemInfo",  "raydbg/objects",
+    "scopes",        "source",      "stackTrace",        "stepInTargets",     "threads",
+    "variables",
 };
 
 static const char *skip_subscript(const char *at)
@@ -43,7 +44,7 @@ static const char *skip_name(const char *at)
 }
 
 /* name, name.attribute, name[0]['key'].attribute … */
-static bool only_looks(const char *expression)
+bool roles_only_looks(const char *expression)
 {
     const char *at = skip_name(expression);
     while (at && *at) {
@@ -63,7 +64,7 @@ static const char *evaluate_refusal(const char *json, const struct envelope *req
     char *expression = NULL;
     if (request->arguments.len && scan_find(json, request->arguments, "expression", &value))
         expression = scan_string(json, value);
-    bool looking = expression && only_looks(expression);
+    bool looking = expression && roles_only_looks(expression);
     free(expression);
     return looking ? NULL
                    : "an observer may evaluate names, attributes and subscripts only: another "

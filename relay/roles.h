@@ -8,4 +8,7 @@
  * evaluated for an observer only if it can but look: names, attributes and literal subscripts. */
 const char *roles_observer_refusal(const char *json, const struct envelope *request);
 
+/* Whether an expression is a path of names, attributes and literal subscripts, and no more. */
+bool roles_only_looks(const char *expression);
+
 #endif

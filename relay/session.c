@@ -6,6 +6,8 @@
 #include "base/text.h"
 #include "dap/rules.h"
 #include "relay/filters.h"
+#include "relay/session_cluster_objects.h"
+#include "relay/session_objects.h"
 #include "relay/session_state.h"
 
 #include <stdio.h>
@@ -201,6 +203,8 @@ static const struct handler {
     {"cancel", false, on_cancel},
     {"raydbg/takeOver", true, on_take_over},
     {"raydbg/release", true, on_release},
+    {"raydbg/objects", true, session_objects_on_list},
+    {"raydbg/clusterObjects", false, session_cluster_objects_on_request},
 };
 
 static const struct handler *find_handler(const char *command)
@@ -270,6 +274,17 @@ static void note_act(struct session *session, const char *command, const char *r
             session_act(session, refusal ? "refused" : command, refusal ? command : "");
 }
 
+/* What waits for facts on a stop goes before they are no facts any more. */
+static bool ends_stop(const char *command)
+{
+    static const char *const commands[] = {"continue", "next",       "stepIn",    "stepOut",
+                                           "goto",     "disconnect", "terminate", "raydbg/release"};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (text_equal(command, commands[i]))
+            return true;
+    return false;
+}
+
 static void on_request(struct session *session, const char *json, size_t len,
                        const struct envelope *envelope)
 {
@@ -284,6 +299,8 @@ static void on_request(struct session *session, const char *json, size_t len,
                       "the first request must be 'initialize'", false);
         return;
     }
+    if (ends_stop(envelope->name))
+        session_objects_flush(session);
     const char *why = refusal(session, json, envelope, handler);
     note_act(session, envelope->name, why);
     if (why && !rules_find(RULE_FROM_CLIENT, DAP_REQUEST, envelope->name)->name)
@@ -294,7 +311,7 @@ static void on_request(struct session *session, const char *json, size_t len,
         refuse_set(session, json, envelope);
     else if (handler)
         handler->handle(session, json, envelope);
-    else
+    else if (!session_objects_request(session, json, len, envelope))
         hub_forward(&session->place, (struct client_seq){envelope->seq}, json, len, envelope);
 }
 
@@ -389,6 +406,8 @@ void session_destroy(struct session **session)
     *session = NULL;
     fate_cancel(&it->fate);
     session_flow(it, true);
+    session_objects_destroy(it);
+    session_cluster_objects_destroy(it);
     hub_abandon(&it->place);
     hub_destroy(&it->own);
     finder_destroy(&it->finder);

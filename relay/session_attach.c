@@ -1,4 +1,5 @@
 /* A session's way from `initialize` to `configurationDone`. */
+#include "relay/session_cluster_objects.h"
 #include "relay/session_state.h"
 
 #include "base/mem.h"
@@ -8,13 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void read_client_name(struct session *session)
+static void read_client(struct session *session)
 {
     static const char *const members[] = {"clientName", "clientID"};
     struct span all = {0, strlen(session->initialize)}, value;
     for (size_t i = 0; i < sizeof members / sizeof *members && !session->client_name; i++)
         if (scan_find(session->initialize, all, members[i], &value))
             session->client_name = scan_string(session->initialize, value);
+    if (scan_find(session->initialize, all, "supportsInvalidatedEvent", &value))
+        scan_boolean(session->initialize, value, &session->takes_invalidated);
 }
 
 void session_on_initialize(struct session *session, const char *json,
@@ -28,14 +31,17 @@ void session_on_initialize(struct session *session, const char *json,
     session->initialized = true;
     session->initialize = mem_string_n(json + envelope->arguments.at, envelope->arguments.len);
     if (envelope->arguments.len)
-        read_client_name(session);
+        read_client(session);
     client_respond(&session->client, envelope->seq, "initialize", capabilities_default());
 }
 
 static struct hub *open_own(struct session *session, const struct target_options *target)
 {
     static const struct hub_ops nobody;
-    struct hub_options options = {.target = *target, .pause = &session->pause, .hold = HUB_NEVER};
+    struct hub_options options = {.target = *target,
+                                  .pause = &session->pause,
+                                  .hold = HUB_NEVER,
+                                  .cluster = finder_cluster(session->finder)};
     options.target.loop = session->options.loop;
     options.target.host = session->pause.host;
     options.target.port = session->pause.port;
@@ -151,6 +157,8 @@ void session_on_attach(struct session *session, const char *json, const struct e
         session_fail_attach(session, &err);
         return;
     }
+    hub_destroy(&session->own); /* of an attach that failed: it knows the cluster of then */
+    session_cluster_objects_drop(session, "the session attaches");
     finder_find(session->finder, &session->attach, on_found, session);
 }
 

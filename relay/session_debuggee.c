@@ -1,4 +1,5 @@
 /* What a session does with what comes from its hub. */
+#include "relay/session_cluster_objects.h"
 #include "relay/session_state.h"
 
 #include "base/mem.h"
@@ -10,6 +11,7 @@
 #include "relay/exceptions.h"
 #include "relay/frames.h"
 #include "relay/metrics.h"
+#include "relay/session_objects.h"
 
 #include <stdlib.h>
 
@@ -18,6 +20,7 @@
 static void answer_pending(struct session *session, const char *why)
 {
     struct pending pending;
+    session_objects_leave(session);
     while (hub_take_pending(&session->place, &pending))
         client_refuse(&session->client, pending.client.value, pending.command, why, false);
 }
@@ -25,6 +28,7 @@ static void answer_pending(struct session *session, const char *why)
 void session_finish_leaving(struct session *session)
 {
     answer_pending(session, "the session has ended");
+    session_cluster_objects_drop(session, "the session has ended");
     session_send_terminated(session);
     if (session->disconnect_seq)
         client_respond(&session->client, session->disconnect_seq, "disconnect", NULL);
@@ -55,6 +59,7 @@ static void on_lost(void *arg, const char *why)
     if (session->lost)
         return;
     session->lost = true;
+    session_objects_flush(session);
     if (session->attach_seq) {
         struct err err;
         err_set(&err, ERR_FAILED, "%s", why ? why : "the debuggee went away while attaching");
@@ -190,6 +195,8 @@ static void on_event(void *arg, const char *json, size_t len, const struct envel
     if (is_hidden(session, json, envelope))
         return;
     struct buf cleaned = {0};
+    if (text_equal(envelope->name, "continued") || text_equal(envelope->name, "stopped"))
+        session_objects_flush(session); /* it is about what was before */
     if (text_equal(envelope->name, "stopped") && exceptions_clean(json, len, envelope, &cleaned))
         client_pass_edited(&session->client, &cleaned, 0);
     else
@@ -232,7 +239,7 @@ static void on_response(void *arg, const struct pending *pending, const char *js
     struct buf edited = {0};
     if (rewrite(pending, json, len, envelope, &edited))
         client_pass_edited(&session->client, &edited, pending->client.value);
-    else
+    else if (!session_objects_response(session, pending, json, len, envelope))
         client_pass(&session->client, json, len, envelope, pending->client.value);
     buf_free(&edited);
 }
@@ -246,12 +253,15 @@ static bool on_large_begin(void *arg, const struct pending *pending, const char 
     struct buf own = {0};
     if (!session->ops->on_large || session->client.gone)
         return false;
-    if (pending ? is_rewritten(pending->command) : is_hidden(session, head, envelope))
+    if (pending
+            ? is_rewritten(pending->command) || session_objects_collects(session, pending, total)
+            : is_hidden(session, head, envelope))
         return false;
     splice_seq(head, head_len, envelope, ++session->client.seq, pending ? pending->client.value : 0,
                &own);
     session->ops->on_large(session->arg, total - head_len + own.len);
     session->ops->on_part(session->arg, own.data, own.len);
+    client_large(&session->client, true);
     buf_free(&own);
     return true;
 }
@@ -267,6 +277,7 @@ static void on_large_part(void *arg, const char *bytes, size_t len)
 static void on_large_end(void *arg, bool whole)
 {
     struct session *session = arg;
+    client_large(&session->client, !whole);
     if (whole || session->client.gone)
         return;
     session->client.gone = true;

@@ -1,5 +1,6 @@
 /* A session's inside, for the files that make it up: session.c (requests), session_attach.c (from
- * `initialize` to `configurationDone`), session_debuggee.c (what comes from the hub). */
+ * `initialize` to `configurationDone`), session_debuggee.c (what comes from the hub), and
+ * session_objects.h. */
 #ifndef RAYDBG_RELAY_SESSION_STATE_H
 #define RAYDBG_RELAY_SESSION_STATE_H
 
@@ -37,6 +38,9 @@ struct session {
     bool halted; /* session_flow(false) */
     struct fate *fate;
     char *why_lost;
+    bool takes_invalidated;                  /* the client's supportsInvalidatedEvent */
+    struct session_objects *objects;         /* NULL until the client looks at variables */
+    struct cluster_objects *cluster_objects; /* NULL until the client asks for them */
 };
 
 /* session.c */

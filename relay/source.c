@@ -8,15 +8,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEADLINE_MS = 5000, DASHBOARD_DEADLINE_MS = 20000 };
+enum { DEADLINE_MS = 5000, DASHBOARD_DEADLINE_MS = 20000, OBJECTS_DEADLINE_MS = 20000 };
+enum { QUICK_DEADLINE_MS = 2000 };
 
-/* Exactly one of the two is there. */
+/* A gcs and who is asked for objects, or a dashboard. */
 struct source {
     struct credentials credentials;
     struct rpc *rpc;
     struct gcs *gcs;
+    struct object_client *objects, *quick_objects;
     struct dashboard *dashboard;
-    struct look *looks; /* running ones, for source_destroy() */
+    struct version_question *versions; /* that were not answered */
+    struct look *looks;                /* running ones, for source_destroy() */
+};
+
+/* One source_version() to a GCS. */
+struct version_question {
+    struct version_question *next;
+    struct source *source;
+    gcs_version_fn fn;
+    void *arg;
 };
 
 /* One worker's question within a look. */
@@ -54,6 +65,8 @@ struct source *source_create(struct loop *loop, const struct address *address, s
         };
         source->rpc = rpc_create(&options);
         source->gcs = gcs_create(source->rpc, address->text, DEADLINE_MS);
+        source->objects = object_client_create(source->rpc, OBJECTS_DEADLINE_MS);
+        source->quick_objects = object_client_create(source->rpc, QUICK_DEADLINE_MS);
     }
     if (!source->gcs && !source->dashboard)
         source_destroy(&source);
@@ -69,12 +82,19 @@ void source_destroy(struct source **source)
     for (struct look *look = it->looks; look; look = look->next)
         look->view = NULL;
     gcs_destroy(&it->gcs);
+    object_client_destroy(&it->objects);
+    object_client_destroy(&it->quick_objects);
     dashboard_destroy(&it->dashboard);
     rpc_destroy(&it->rpc);
     while (it->looks) {
         struct look *look = it->looks;
         it->looks = look->next;
         free(look);
+    }
+    while (it->versions) {
+        struct version_question *question = it->versions;
+        it->versions = question->next;
+        free(question);
     }
     credentials_clear(&it->credentials);
     free(it);
@@ -89,11 +109,51 @@ void source_destroy(struct source **source)
             dashboard_##name(source->dashboard, fn, arg);                                          \
     }
 
-EITHER(version, gcs_version_fn)
 EITHER(workers, gcs_workers_fn)
 EITHER(nodes, gcs_nodes_fn)
 EITHER(actors, gcs_actors_fn)
 EITHER(jobs, gcs_jobs_fn)
+
+static void on_version(void *arg, const struct err *err, struct ray_version version,
+                       const char *ray_version, const char *python_version)
+{
+    struct version_question *question = arg;
+    struct version_question **at = &question->source->versions;
+    while (*at != question)
+        at = &(*at)->next;
+    *at = question->next;
+    if (!err) {
+        object_client_set_version(question->source->objects, version);
+        object_client_set_version(question->source->quick_objects, version);
+    }
+    gcs_version_fn fn = question->fn;
+    arg = question->arg;
+    free(question);
+    if (fn)
+        fn(arg, err, version, ray_version, python_version);
+}
+
+void source_version(struct source *source, gcs_version_fn fn, void *arg)
+{
+    if (source->dashboard) {
+        dashboard_version(source->dashboard, fn, arg);
+        return;
+    }
+    struct version_question *question = mem_alloc(sizeof *question);
+    *question = (struct version_question){source->versions, source, fn, arg};
+    source->versions = question;
+    gcs_version(source->gcs, on_version, question);
+}
+
+struct object_client *source_objects(struct source *source)
+{
+    return source->objects;
+}
+
+struct object_client *source_quick_objects(struct source *source)
+{
+    return source->quick_objects;
+}
 
 void source_pdbs(struct source *source, gcs_pdbs_fn fn, void *arg)
 {
@@ -142,11 +202,26 @@ void source_kv_get_all(struct source *source, const char *space, const char *pre
 
 void source_kv_forget(struct source *source, const void *arg)
 {
+    for (struct version_question *at = source->versions; at; at = at->next)
+        if (at->arg == arg)
+            at->fn = NULL;
     if (source->gcs)
         gcs_forget(source->gcs, arg);
 }
 
 /* --- what the workers run --- */
+
+void source_worker_stats(struct source *source, const char *address, const char *worker_id,
+                         core_worker_stats_fn fn, void *arg)
+{
+    struct err err;
+    if (source->gcs) {
+        core_worker_stats(source->gcs, address, worker_id, fn, arg);
+        return;
+    }
+    err_set(&err, ERR_USAGE, "a dashboard does not tell what a worker runs");
+    fn(arg, &err, NULL);
+}
 
 static void look_answered(struct look *look)
 {

@@ -3,6 +3,7 @@
 #define RAYDBG_RELAY_SOURCE_H
 
 #include "proto/gcs.h"
+#include "proto/object_client.h"
 #include "relay/address.h"
 #include "relay/loop.h"
 #include "relay/view.h"
@@ -30,8 +31,18 @@ void source_kv_del(struct source *source, const char *space, const char *key, gc
                    void *arg);
 void source_kv_get_all(struct source *source, const char *space, const char *prefix, gcs_kv_fn fn,
                        void *arg);
-/* The store's callbacks with this `arg` do not run any more. */
+/* A GCS's callbacks with this `arg` do not run any more. */
 void source_kv_forget(struct source *source, const void *arg);
+
+/* Who to ask about objects; NULL for a dashboard, which cannot be asked. It knows the version once
+ * source_version() has answered. */
+struct object_client *source_objects(struct source *source);
+/* The same for who looks at a stop: whoever does not answer within 2 s is not waited for. */
+struct object_client *source_quick_objects(struct source *source);
+
+/* core_worker_stats(); a dashboard gives an error, from within. */
+void source_worker_stats(struct source *source, const char *address, const char *worker_id,
+                         core_worker_stats_fn fn, void *arg);
 
 /* Fills view->running for the workers whose debugger is open, and adds the tasks that came along.
  * What is not told stays unknown: this does not fail. `done` may run from within. The view must not

@@ -45,6 +45,7 @@ class Spec:
     dashboard: bool = True
     token: bool = False
     tls: bool = False
+    store: int = 200_000_000  # bytes of each node's object store; Ray's minimum is 75 MiB
     env: tuple = ()  # pairs of strings
 
     def venv(self):
@@ -188,9 +189,8 @@ class Cluster:
         try:
             self._start_namespace()
             self._protect()
-            self._start_node(1)
-            for number in range(2, self.spec.nodes + 1):
-                self._start_node(number)
+            for number in range(1, self.spec.nodes + 1):
+                self.start_node(number)
             if self.spec.dashboard:
                 self._wait_dashboard()
         except BaseException:
@@ -255,9 +255,10 @@ class Cluster:
             subprocess.run(["openssl", *command.split()], cwd=self.directory, check=True, timeout=60,
                            stderr=subprocess.DEVNULL)
 
-    def _start_node(self, number):
+    def start_node(self, number):
+        """Starts node 127.0.0.NUMBER; one more than the Spec has is the caller's to end."""
         argv = ["ray", "start", f"--node-ip-address={self._node_ip(number)}", "--num-cpus=4", "--disable-usage-stats",
-                "--object-store-memory=200000000"]
+                f"--object-store-memory={self.spec.store}"]
         if number == 1:
             argv += ["--head", "--port=6379", f"--temp-dir={self.directory}",
                      f"--include-dashboard={str(self.spec.dashboard).lower()}"]
@@ -327,6 +328,11 @@ class Cluster:
     def kill(self, pid, sig=signal.SIGKILL):
         """Signals a process by its pid inside, which is the one that Ray tells."""
         self.run(["kill", f"-{int(sig)}", str(pid)], check=True)
+
+    def raylet_pid(self, number):
+        """The pid, inside, of this node's raylet; SIGTERM ends the node at once, and all know it."""
+        return int(self.run(["pgrep", "-f", f"raylet/raylet .*--node_ip_address={self._node_ip(number)} "],
+                            check=True).stdout)
 
     # --- sockets inside ---
 

@@ -75,7 +75,7 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("core_spec", specs.values(), ids=specs.keys())
 
 
-KINDS = ("cluster", "cluster_313", "token_cluster", "tls_cluster", "old_cluster")
+KINDS = ("cluster", "cluster_313", "token_cluster", "tls_cluster", "old_cluster", "held", "objects_cluster")
 
 
 def kind_of(item):
@@ -150,6 +150,15 @@ def old_cluster(cluster_factory):
     return cluster_factory(Spec(python="3.11", ray="2.44.1"))
 
 
+# Small stores, which fill and spill soon; and Ray tells where references were made.
+OBJECTS = Spec(store=80_000_000, env=(("RAY_record_ref_creation_sites", "1"),))
+
+
+@pytest.fixture
+def objects_cluster(cluster_factory):
+    return cluster_factory(OBJECTS)
+
+
 @pytest.fixture
 def core_cluster(core_spec, cluster_factory):
     """Each of the versions that the core cases run on, in turn."""
@@ -162,18 +171,23 @@ def soak(request):
     return request.config.getoption("--soak")
 
 
+def relay_in(cluster, *arguments, outside=False, **options):
+    """`raydbg relay` inside; `join(task=…)` attaches, close() ends it with its keeper."""
+    def popen(argv, env, stderr):
+        return cluster.popen(cluster.outside(argv) if outside else argv, env=env, stderr=stderr,
+                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    connect = cluster.connect_outside if outside else cluster.connect
+    return RelayProcess(*arguments, **{"binary": cluster.raydbg_path, "popen": popen, "connect": connect,
+                                       "address": cluster.head(), **options})
+
+
 @pytest.fixture
 def run_relay():
-    """run_relay(cluster, *arguments, …): `raydbg relay` inside; `join(task=…)` attaches. Ended with its keeper."""
+    """run_relay(cluster, *arguments, …): relay_in(…), closed with the test."""
     started = []
 
-    def run(cluster, *arguments, outside=False, **options):
-        def popen(argv, env, stderr):
-            return cluster.popen(cluster.outside(argv) if outside else argv, env=env, stderr=stderr,
-                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        connect = cluster.connect_outside if outside else cluster.connect
-        started.append(RelayProcess(*arguments, **{"binary": cluster.raydbg_path, "popen": popen, "connect": connect,
-                                                   "address": cluster.head(), **options}))
+    def run(cluster, *arguments, **options):
+        started.append(relay_in(cluster, *arguments, **options))
         return started[-1]
 
     yield run

@@ -105,18 +105,22 @@ static void test_what_debugpy_handles_passes(void **state)
 static void test_what_the_session_handles(void **state)
 {
     (void)state;
-    static const char *const rewritten[] = {"initialize", "attach",    "configurationDone",
-                                            "disconnect", "terminate", "setExceptionBreakpoints"};
+    static const char *const rewritten[] = {"initialize",        "attach",
+                                            "configurationDone", "disconnect",
+                                            "terminate",         "setExceptionBreakpoints",
+                                            "evaluate",          "setExpression",
+                                            "setVariable",       "variables"};
     static const char *const observed[] = {"continue", "next", "stepIn", "stepOut", "pause"};
-    static const char *const forwarded[] = {"goto",           "source",   "modules",
-                                            "completions",    "evaluate", "variables",
-                                            "setBreakpoints", "threads",  "stackTrace"};
+    static const char *const forwarded[] = {"goto",           "source",  "modules",
+                                            "completions",    "scopes",  "stackTrace",
+                                            "setBreakpoints", "threads", "stepInTargets"};
     for (size_t i = 0; i < sizeof rewritten / sizeof *rewritten; i++)
         assert_int_equal(request(rewritten[i]), RULE_REWRITE);
     for (size_t i = 0; i < sizeof observed / sizeof *observed; i++)
         assert_int_equal(request(observed[i]), RULE_OBSERVE);
     for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++)
         assert_int_equal(request(forwarded[i]), RULE_FORWARD);
+    assert_int_equal(request("raydbg/objects"), RULE_ANSWER);
 }
 
 static void test_unknown_commands_are_refused(void **state)
@@ -147,9 +151,12 @@ static void test_events(void **state)
 static void test_responses(void **state)
 {
     (void)state;
-    assert_int_equal(action_of(RULE_FROM_DEBUGGEE, DAP_RESPONSE, "stackTrace"), RULE_REWRITE);
-    assert_int_equal(action_of(RULE_FROM_DEBUGGEE, DAP_RESPONSE, "exceptionInfo"), RULE_REWRITE);
-    assert_int_equal(action_of(RULE_FROM_DEBUGGEE, DAP_RESPONSE, "evaluate"), RULE_FORWARD);
+    static const char *const rewritten[] = {"stackTrace",   "exceptionInfo", "scopes",
+                                            "variables",    "evaluate",      "setVariable",
+                                            "setExpression"};
+    for (size_t i = 0; i < sizeof rewritten / sizeof *rewritten; i++)
+        assert_int_equal(action_of(RULE_FROM_DEBUGGEE, DAP_RESPONSE, rewritten[i]), RULE_REWRITE);
+    assert_int_equal(action_of(RULE_FROM_DEBUGGEE, DAP_RESPONSE, "source"), RULE_FORWARD);
 }
 
 static void test_no_reverse_request_passes(void **state)

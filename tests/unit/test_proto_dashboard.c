@@ -79,6 +79,7 @@ static void tasks(void **state)
     free(text);
     assert_int_equal(count, 2);
     assert_string_equal(rows[0].task_id, "c2668a65bdda28bdffffffffffffffffffffffff01000000");
+    assert_string_equal(rows[0].parent_task_id, "ffffffffffffffffffffffffffffffffffffffff01000000");
     assert_string_equal(rows[0].job_id, "01000000");
     assert_string_equal(rows[0].actor_id, ""); /* null */
     assert_string_equal(rows[0].node_id, NODE);

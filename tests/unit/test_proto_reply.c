@@ -73,6 +73,7 @@ static void check_task(const char *name, struct ray_version version, const char 
     assert_int_equal(reply_tasks(BYTES(bytes), version, &tasks, &count, &err), 0);
     assert_int_equal(count, 1);
     assert_int_equal(strlen(tasks->task_id), 48);
+    assert_string_equal(tasks->parent_task_id, "ffffffffffffffffffffffffffffffffffffffff01000000");
     assert_string_equal(tasks->job_id, "01000000");
     assert_string_equal(tasks->name, task_name);
     assert_string_equal(tasks->func_or_class, task_name);

@@ -3,6 +3,7 @@
 
 #include "relay/attach_arguments.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,6 +161,49 @@ static void test_initialize_arguments(void **state)
     }
 }
 
+/* objectStore: raydbg's own, and debugpy never sees it. */
+static void test_object_store(void **state)
+{
+    (void)state;
+    struct attach_arguments got;
+    struct err err;
+    assert_int_equal(read_text(&got, "{}", &err), 0);
+    assert_false(got.objects.off || got.objects.no_size || got.no_object_scope);
+    attach_arguments_clear(&got);
+    assert_int_equal(
+        read_text(&got,
+                  "{\"objectStore\":{\"annotate\":\"off\",\"unit\":\"MB\",\"fields\":[\"state\"],"
+                  "\"scope\":false,\"later\":1}}",
+                  &err),
+        0);
+    assert_true(got.objects.off && got.no_object_scope);
+    assert_int_equal(got.objects.unit, ANNOTATE_MB);
+    assert_true(got.objects.no_size && got.objects.no_owner && !got.objects.no_state);
+    assert_string_equal(got.upstream, FORCED DEFAULTS "}");
+    attach_arguments_clear(&got);
+}
+
+static void test_object_store_of_another_type(void **state)
+{
+    (void)state;
+    static const char *const wrong[][2] = {
+        {"true", "\"objectStore\""},
+        {"{\"annotate\":\"on\"}", "\"objectStore.annotate\""},
+        {"{\"unit\":\"mb\"}", "\"objectStore.unit\""},
+        {"{\"fields\":\"size\"}", "\"objectStore.fields\""},
+        {"{\"fields\":[\"size\",1]}", "\"objectStore.fields\""},
+        {"{\"scope\":\"yes\"}", "\"objectStore.scope\""},
+    };
+    struct attach_arguments got;
+    struct err err;
+    char json[128];
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        snprintf(json, sizeof json, "{\"objectStore\":%s}", wrong[i][0]);
+        assert_int_equal(read_text(&got, json, &err), -1);
+        assert_non_null(strstr(err.what, wrong[i][1]));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,6 +216,8 @@ int main(void)
         cmocka_unit_test(test_connect_as_text),
         cmocka_unit_test(test_wrong_types_are_named),
         cmocka_unit_test(test_initialize_arguments),
+        cmocka_unit_test(test_object_store),
+        cmocka_unit_test(test_object_store_of_another_type),
     };
     return cmocka_run_group_tests_name("attach_arguments", tests, NULL, NULL);
 }

@@ -18,8 +18,9 @@ def square(x):
 
 @ray.remote(resources={"second": 1})
 class Trainer:
-    def __init__(self, rank):
+    def __init__(self, rank, shards):
         self.rank = rank
+        self.shards = shards
         self.losses = []
 
     def step(self, rate):
@@ -45,7 +46,8 @@ def load(rows):
 
 def main(address):
     ray.init(address=address, _node_ip_address="127.0.0.1", log_to_driver=False)
-    trainer = Trainer.remote(rank=3)
+    shards = [ray.put(np.ones(500_000)) for _ in range(3)]
+    trainer = Trainer.remote(rank=3, shards=shards)
     calls = {"square": square.remote(12), "Trainer.step": trainer.step.remote(0.1),
              "load": load.remote(["a=1", "b=two"])}
     for name, call in calls.items():

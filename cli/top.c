@@ -1,0 +1,397 @@
+#include "cli/top.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/origin.h"
+#include "cli/terminal.h"
+#include "cli/top_draw.h"
+#include "cli/top_job.h"
+#include "cli/top_screen.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* A look that takes long makes the pause after it longer; while one is under way the status line
+ * says for how long. Tasks are asked for by id: only those of the largest objects. */
+enum { BACKOFF = 4, TICK_MS = 1000, TASKS_ASKED = 1000 };
+
+enum asking { ASKING_NOTHING, ASKING_SWEEP, ASKING_NAMES, ASKING_DETAIL, ASKING_PAUSES };
+
+/* One object's references, apart from the sweep that a job may be reading, for what is asked of it:
+ * locations and tasks are its own, the rest is the look's. */
+struct detail {
+    struct object_sweep sweep;
+    struct top_look *look;
+    const struct object_row *row;
+};
+
+struct top {
+    struct loop *loop;
+    struct memory_source *source;
+    struct top_screen *screen;
+    struct top_model model;
+    enum asking asking;
+    int64_t asked_us, took_ms;
+    bool again;         /* a look was asked for while another question was under way */
+    bool detail_wanted; /* likewise */
+    struct timer *timer, *ticker;
+    const struct object_row **rows; /* whose tasks are asked for */
+    /* The last look, the first one, that of the view; the views. */
+    struct top_look *now, *first, *viewed;
+    struct top_view *view, *first_view;
+    struct top_wanted first_wanted; /* of first_view */
+    struct top_worker *worker;
+    bool view_wanted;                     /* a job waits for the one under way */
+    struct detail *detail, *asked_detail; /* shown, and under way */
+    struct err err;                       /* of the first look */
+};
+
+static int64_t wall_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void show(struct top *top)
+{
+    struct top_page page;
+    top_draw(&top->model, &page, wall_ms());
+    top_screen_show(top->screen, &page);
+    top_page_clear(&page);
+}
+
+/* --- views --- */
+
+static void start_job(struct top *top)
+{
+    if (!top->now)
+        return;
+    top->view_wanted = top_worker_busy(top->worker);
+    if (top->view_wanted)
+        return;
+    struct top_job *job = mem_alloc(sizeof *job);
+    top_model_wanted(&top->model, &job->wanted);
+    job->look = top_look_use(top->now);
+    if (top->now != top->first &&
+        (!top->first_view || !top_wanted_equal(&job->wanted, &top->first_wanted)))
+        job->first = top_look_use(top->first);
+    top_worker_start(top->worker, job);
+}
+
+static void take_views(struct top *top, struct top_job *job)
+{
+    struct top_view *old = top->view;
+    struct top_look *old_look = top->viewed;
+    top->view = job->view;
+    top->viewed = job->look;
+    job->view = NULL;
+    job->look = NULL;
+    if (job->first_view) {
+        top_view_free(&top->first_view);
+        top_wanted_clear(&top->first_wanted);
+        top->first_view = job->first_view;
+        top->first_wanted = job->wanted;
+        job->first_view = NULL;
+        job->wanted = (struct top_wanted){0};
+    }
+    top_model_set_view(&top->model, top->view, top->first_view);
+    top_view_free(&old);
+    top_look_drop(&old_look);
+}
+
+static void on_job(void *arg, struct top_job *job)
+{
+    struct top *top = arg;
+    struct top_wanted wanted;
+    top_model_wanted(&top->model, &wanted);
+    bool fits = top_wanted_equal(&wanted, &job->wanted);
+    top_wanted_clear(&wanted);
+    if (fits)
+        take_views(top, job);
+    top_job_free(&job);
+    if (top->view_wanted || !fits)
+        start_job(top);
+    show(top);
+}
+
+/* --- questions --- */
+
+static void ask_sweep(struct top *top);
+static void ask_detail(struct top *top);
+
+static void on_timer(void *arg)
+{
+    struct top *top = arg;
+    top->timer = NULL;
+    ask_sweep(top);
+}
+
+static void plan(struct top *top)
+{
+    int64_t wait = top_model_interval_ms(&top->model), least = BACKOFF * top->took_ms;
+    timer_cancel(&top->timer);
+    if (!top->model.paused && top->now)
+        top->timer = timer_start(top->loop, wait > least ? wait : least, on_timer, top);
+}
+
+static void on_tick(void *arg)
+{
+    struct top *top = arg;
+    top->ticker = timer_start(top->loop, TICK_MS, on_tick, top);
+    if (top->asking != ASKING_NOTHING)
+        show(top);
+}
+
+static void begin(struct top *top, enum asking asking)
+{
+    top->asking = asking;
+    if (top->model.asked_ms == 0)
+        top->model.asked_ms = wall_ms();
+}
+
+static void end_asking(struct top *top)
+{
+    top->asking = ASKING_NOTHING;
+    top->model.asked_ms = 0;
+    if (top->again)
+        ask_sweep(top);
+    else if (top->detail_wanted)
+        ask_detail(top);
+    if (top->asking == ASKING_NOTHING && !top->timer)
+        plan(top);
+}
+
+static void on_pauses(void *arg, const struct err *err)
+{
+    struct top *top = arg;
+    top->model.pauses = origin_pauses(memory_source_origin(top->source));
+    if (err)
+        err_line(err, top->model.problem, sizeof top->model.problem);
+    end_asking(top);
+    show(top);
+}
+
+static void detail_free(struct detail **detail)
+{
+    struct detail *it = *detail;
+    if (!it)
+        return;
+    *detail = NULL;
+    ray_object_locations_free(it->sweep.locations, it->sweep.location_count);
+    ray_tasks_free(it->sweep.tasks, it->sweep.task_count);
+    top_look_drop(&it->look);
+    free(it);
+}
+
+static void on_detail(void *arg, const struct err *err, struct object_sweep *sweep)
+{
+    struct top *top = arg;
+    const struct top_frame *frame = top_model_frame(&top->model);
+    (void)err;
+    detail_free(&top->detail);
+    top->detail = top->asked_detail;
+    top->asked_detail = NULL;
+    top->model.detail = sweep;
+    if (frame->kind != TOP_LIST &&
+        memcmp(&frame->object, &top->detail->row->ref->id, sizeof frame->object) == 0)
+        top->model.detail_asked = true;
+    end_asking(top);
+    show(top);
+}
+
+static struct detail *detail_create(struct top_look *look, size_t first, size_t count)
+{
+    struct detail *detail = mem_alloc(sizeof *detail);
+    struct object_sweep *sweep = &detail->sweep;
+    *sweep = *look->sweep;
+    sweep->rows += first;
+    sweep->row_count = count;
+    sweep->locations = NULL;
+    sweep->tasks = NULL;
+    sweep->location_count = sweep->task_count = 0;
+    detail->look = top_look_use(look);
+    detail->row = sweep->rows;
+    return detail;
+}
+
+/* Asks who knows where the shown object is; or, of its owner, whether it is stopped. */
+static void ask_detail(struct top *top)
+{
+    const struct top_frame *frame = top_model_frame(&top->model);
+    size_t count = 0;
+    top->detail_wanted = top->asking != ASKING_NOTHING;
+    if (top->detail_wanted || !top->now || frame->kind == TOP_LIST)
+        return;
+    if (frame->kind == TOP_OWNER) {
+        begin(top, ASKING_PAUSES);
+        origin_refresh(memory_source_origin(top->source), on_pauses, top);
+        return;
+    }
+    size_t first = object_sweep_rows_of(top->now->sweep, &frame->object, &count);
+    if (count == 0)
+        return;
+    begin(top, ASKING_DETAIL);
+    struct detail *detail = top->asked_detail = detail_create(top->now, first, count);
+    memory_source_detail(top->source, &detail->sweep, &detail->row, 1, MEMORY_NAMES_AND_LOCATIONS,
+                         on_detail, top);
+}
+
+static void end_look(struct top *top)
+{
+    top->took_ms = (loop_now_us() - top->asked_us) / 1000;
+    plan(top);
+    end_asking(top);
+    show(top);
+}
+
+static void take_sweep(struct top *top, struct object_sweep *sweep)
+{
+    top_look_drop(&top->now);
+    top->now = top_look_create(sweep);
+    if (!top->first)
+        top->model.origin = (top->first = top_look_use(top->now))->sweep;
+    top->model.problem[0] = '\0';
+    top_model_set_sweep(&top->model, sweep);
+    start_job(top);
+    top->detail_wanted = top_model_frame(&top->model)->kind != TOP_LIST;
+    end_look(top);
+}
+
+static void on_names(void *arg, const struct err *err, struct object_sweep *sweep)
+{
+    struct top *top = arg;
+    (void)err;
+    take_sweep(top, sweep);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const struct object_row *one = *(const struct object_row *const *)a;
+    const struct object_row *two = *(const struct object_row *const *)b;
+    return (one->ref->size < two->ref->size) - (one->ref->size > two->ref->size);
+}
+
+static void ask_names(struct top *top, struct object_sweep *sweep)
+{
+    size_t count = 0;
+    top->rows = mem_resize(top->rows, sweep->row_count + 1, sizeof *top->rows);
+    for (size_t i = 0; i < sweep->row_count; i++)
+        if (i == 0 || memcmp(&sweep->rows[i].ref->id, &sweep->rows[i - 1].ref->id,
+                             sizeof(struct object_id)) != 0)
+            top->rows[count++] = &sweep->rows[i];
+    qsort(top->rows, count, sizeof *top->rows, by_size);
+    begin(top, ASKING_NAMES);
+    memory_source_detail(top->source, sweep, top->rows, count < TASKS_ASKED ? count : TASKS_ASKED,
+                         MEMORY_NAMES, on_names, top);
+}
+
+static void on_sweep(void *arg, const struct err *err, struct object_sweep *sweep)
+{
+    struct top *top = arg;
+    if (!err && top_model_names_wanted(&top->model)) {
+        ask_names(top, sweep);
+        return;
+    }
+    if (!err) {
+        take_sweep(top, sweep);
+        return;
+    }
+    err_line(err, top->model.problem, sizeof top->model.problem);
+    if (!top->now) {
+        top->err = *err;
+        loop_stop(top->loop);
+        return;
+    }
+    end_look(top);
+}
+
+static void ask_sweep(struct top *top)
+{
+    timer_cancel(&top->timer);
+    top->again = top->asking != ASKING_NOTHING;
+    if (top->again)
+        return;
+    top->asked_us = loop_now_us();
+    begin(top, ASKING_SWEEP);
+    memory_source_ask(top->source, on_sweep, top);
+}
+
+/* --- the user --- */
+
+static void on_key(void *arg, int key)
+{
+    struct top *top = arg;
+    unsigned action = top_model_key(&top->model, key);
+    if (action & TOP_DO_QUIT) {
+        loop_stop(top->loop);
+        return;
+    }
+    if (action & TOP_DO_VIEW)
+        start_job(top);
+    if (action & TOP_DO_DETAIL)
+        ask_detail(top);
+    if (action & TOP_DO_TIMER && top->asking == ASKING_NOTHING)
+        plan(top);
+    if (action & TOP_DO_ASK)
+        ask_sweep(top);
+    show(top);
+}
+
+static void on_resize(void *arg)
+{
+    struct top *top = arg;
+    int columns, lines;
+    top_screen_size(top->screen, &columns, &lines);
+    top_model_resize(&top->model, columns, lines);
+    show(top);
+}
+
+static void on_end(void *arg)
+{
+    loop_stop(((struct top *)arg)->loop);
+}
+
+static void clear(struct top *top)
+{
+    timer_cancel(&top->timer);
+    timer_cancel(&top->ticker);
+    top_worker_destroy(&top->worker);
+    detail_free(&top->detail);
+    detail_free(&top->asked_detail);
+    top_view_free(&top->view);
+    top_view_free(&top->first_view);
+    top_wanted_clear(&top->first_wanted);
+    top_look_drop(&top->now);
+    top_look_drop(&top->first);
+    top_look_drop(&top->viewed);
+    top_model_clear(&top->model);
+    free(top->rows);
+}
+
+int memory_top(struct loop *loop, struct memory_source *source, const struct object_query *first,
+               enum memory_units units)
+{
+    static const struct top_screen_ops ops = {on_key, on_resize, on_end};
+    struct top top = {.loop = loop, .source = source};
+    struct err err;
+    top.screen = top_screen_open(loop, &ops, &top, &err);
+    if (!top.screen)
+        return command_fail(&err);
+    top_model_init(&top.model, first);
+    top.model.units = units;
+    top.model.utf8 = terminal_utf8();
+    top.model.source = memory_source_name(source);
+    top.worker = top_worker_create(loop, on_job, &top);
+    on_resize(&top);
+    on_tick(&top);
+    ask_sweep(&top);
+    loop_run(loop);
+    top_screen_close(&top.screen);
+    int code = top.err.code ? command_fail(&top.err) : ERR_NONE;
+    clear(&top);
+    return code;
+}

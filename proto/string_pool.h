@@ -1,0 +1,14 @@
+/* Strings of which there are many, but few different ones: each is kept once. */
+#ifndef RAYDBG_PROTO_STRING_POOL_H
+#define RAYDBG_PROTO_STRING_POOL_H
+
+#include <stddef.h>
+
+struct ray_string_pool;
+
+struct ray_string_pool *ray_string_pool_create(void);
+/* The pool's copy, which lives as long as the pool: equal bytes give the same pointer. */
+const char *ray_string_pool_add(struct ray_string_pool *pool, const void *bytes, size_t len);
+void ray_string_pool_free(struct ray_string_pool *pool); /* NULL is fine */
+
+#endif

@@ -1,0 +1,477 @@
+#include "relay/annotate.h"
+
+#include "base/mem.h"
+#include "dap/splice.h"
+#include "relay/annotate_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static size_t skip_space(const char *text, size_t at, size_t end)
+{
+    while (at < end &&
+           (text[at] == ' ' || text[at] == '\n' || text[at] == '\r' || text[at] == '\t'))
+        at++;
+    return at;
+}
+
+/* --- rows --- */
+
+enum field {
+    FIELD_NAME,
+    FIELD_VALUE,
+    FIELD_RESULT,
+    FIELD_TYPE,
+    FIELD_EVALUATE_NAME,
+    FIELD_REFERENCE,
+    FIELD_HINT,
+    FIELDS,
+};
+static const struct {
+    const char *name;
+    size_t len;
+} field_names[FIELDS] = {
+#define FIELD(name)                                                                                \
+    {                                                                                              \
+        name, sizeof name - 1                                                                      \
+    }
+    [FIELD_NAME] = FIELD("name"),
+    [FIELD_VALUE] = FIELD("value"),
+    [FIELD_RESULT] = FIELD("result"),
+    [FIELD_TYPE] = FIELD("type"),
+    [FIELD_EVALUATE_NAME] = FIELD("evaluateName"),
+    [FIELD_REFERENCE] = FIELD("variablesReference"),
+    [FIELD_HINT] = FIELD("presentationHint"),
+#undef FIELD
+};
+
+/* One variable, or the body of another response than `variables`. Length 0: there is none. */
+struct row {
+    struct span fields[FIELDS];
+    size_t last; /* behind its last member */
+};
+
+struct work {
+    const char *text;
+    size_t end; /* of the body */
+    const struct annotate_options *options;
+    const struct annotate_source *source;
+    enum field value; /* FIELD_VALUE or FIELD_RESULT */
+    bool hints;       /* the response may have a presentationHint */
+    struct buf *out;
+    size_t out_start, done; /* how long `out` was; up to where the text is in it */
+    struct annotate_refs refs;
+    /* Of the row at hand: */
+    struct buf prefix, unescaped, type, name, evaluate_name;
+    struct edit edits[2]; /* its value's and its hint's */
+    size_t starts[2];     /* where in `words` their text is, which moves until all is there */
+    size_t count;
+    struct buf words;
+};
+
+static struct span inner(struct span string)
+{
+    return (struct span){string.at + 1, string.len - 2};
+}
+
+/* The unescaped content of a string: the text's own bytes, or `scratch`. */
+static const char *content(const struct work *work, struct span string, struct buf *scratch,
+                           size_t *len)
+{
+    struct span plain = inner(string);
+    const char *text = work->text + plain.at;
+    *len = plain.len;
+    if (!memchr(text, '\\', plain.len))
+        return text;
+    char *copy = scan_string(work->text, string);
+    buf_clear(scratch, 1 << 16);
+    buf_add_string(scratch, copy);
+    free(copy);
+    *len = scratch->len;
+    return scratch->data;
+}
+
+static bool is_string(const struct work *work, struct span value)
+{
+    return value.len >= 2 && work->text[value.at] == '"';
+}
+
+/* The same, NUL-terminated; "" for what is no string. */
+static const char *c_string(const struct work *work, struct span value, struct buf *scratch)
+{
+    size_t len = 0;
+    const char *text = "";
+    if (is_string(work, value))
+        text = content(work, value, scratch, &len);
+    if (text != scratch->data) {
+        buf_clear(scratch, 1 << 16);
+        buf_add(scratch, text, len);
+    }
+    return len ? scratch->data : "";
+}
+
+static void row_set(const struct work *work, struct row *row, struct span key, struct span value)
+{
+    struct span plain = inner(key);
+    bool escaped = memchr(work->text + plain.at, '\\', plain.len) != NULL;
+    row->last = value.at + value.len;
+    for (size_t i = 0; i < FIELDS; i++)
+        if (escaped ? scan_key_is(work->text, key, field_names[i].name)
+                    : plain.len == field_names[i].len &&
+                          memcmp(work->text + plain.at, field_names[i].name, plain.len) == 0)
+            row->fields[i] = value;
+}
+
+/* `at` is at an object; returns what is behind it. The body was scanned before: no value ends
+ * behind it. */
+static size_t row_read(const struct work *work, size_t at, struct row *row)
+{
+    struct span within = {at, work->end - at}, key, value;
+    size_t cursor = 0;
+    *row = (struct row){.last = at + 1};
+    while (scan_member(work->text, within, &cursor, &key, &value))
+        row_set(work, row, key, value);
+    return cursor;
+}
+
+/* --- edits --- */
+
+/* The text of the edit is what was put into `words` since `start`. */
+static void edit_add(struct work *work, size_t at, size_t start)
+{
+    size_t to = work->count++;
+    /* The hint may stand in front of the value. */
+    if (to && work->edits[0].at.at > at) {
+        work->edits[1] = work->edits[0];
+        work->starts[1] = work->starts[0];
+        to = 0;
+    }
+    work->edits[to] = (struct edit){.at = {at, 0}, .len = work->words.len - start};
+    work->starts[to] = start;
+}
+
+/* Writes the text up to `end` with the row's edits, if there are any. */
+static void edits_write(struct work *work, size_t end)
+{
+    if (!work->count)
+        return;
+    for (size_t i = 0; i < work->count; i++) {
+        work->edits[i].at.at -= work->done;
+        work->edits[i].with = work->words.data + work->starts[i];
+    }
+    if (!work->done)
+        buf_reserve(work->out, work->end + work->end / 2);
+    splice_apply(work->text + work->done, end - work->done, work->edits, work->count, work->out);
+    work->done = end;
+    work->count = work->words.len = 0;
+}
+
+/* What was written so far is not wanted. */
+static void edits_drop(struct work *work)
+{
+    if (!work->done)
+        return;
+    work->done = 0;
+    work->out->len = work->out_start;
+    buf_add(work->out, "", 0);
+}
+
+static void edit_insert(struct work *work, size_t at, const char *text)
+{
+    size_t start = work->words.len;
+    buf_add_string(&work->words, text);
+    edit_add(work, at, start);
+}
+
+/* What is in `prefix` goes in front of the value. It has no byte to be escaped but these. */
+static void edit_prefix(struct work *work, struct span value)
+{
+    size_t start = work->words.len;
+    if (!work->prefix.len)
+        return;
+    const char *at = work->prefix.data, *end = at + work->prefix.len;
+    while (at < end) {
+        size_t run = 0;
+        while (at + run < end && at[run] != '"' && at[run] != '\\')
+            run++;
+        buf_add(&work->words, at, run);
+        at += run;
+        if (at == end)
+            break;
+        buf_add(&work->words, "\\", 1);
+        buf_add(&work->words, at++, 1);
+    }
+    edit_add(work, value.at + 1, start);
+}
+
+static bool has_read_only(const struct work *work, struct span attributes, bool *empty)
+{
+    struct span element;
+    size_t cursor = 0;
+    *empty = true;
+    while (scan_element(work->text, attributes, &cursor, &element)) {
+        *empty = false;
+        if (scan_string_is(work->text, element, "readOnly"))
+            return true;
+    }
+    return false;
+}
+
+/* What is there but has the wrong type gets a duplicate behind it, which counts. */
+static void edit_hint(struct work *work, const struct row *row)
+{
+    struct span hint = row->fields[FIELD_HINT], attributes, key, value;
+    bool empty = true;
+    if (!hint.len || work->text[hint.at] != '{') {
+        edit_insert(work, row->last, ", \"presentationHint\": {\"attributes\": [\"readOnly\"]}");
+        return;
+    }
+    if (scan_find(work->text, hint, "attributes", &attributes) &&
+        work->text[attributes.at] == '[') {
+        if (!has_read_only(work, attributes, &empty))
+            edit_insert(work, attributes.at + attributes.len - 1,
+                        empty ? "\"readOnly\"" : ", \"readOnly\"");
+        return;
+    }
+    size_t cursor = 0;
+    empty = !scan_member(work->text, hint, &cursor, &key, &value);
+    edit_insert(work, hint.at + hint.len - 1,
+                empty ? "\"attributes\": [\"readOnly\"]" : ", \"attributes\": [\"readOnly\"]");
+}
+
+/* --- values --- */
+
+static void see(struct work *work, const struct row *row, struct annotate_seen *seen)
+{
+    if (!work->source->seen)
+        return;
+    seen->name = c_string(work, row->fields[FIELD_NAME], &work->name);
+    seen->evaluate_name = c_string(work, row->fields[FIELD_EVALUATE_NAME], &work->evaluate_name);
+    if (!scan_integer(work->text, row->fields[FIELD_REFERENCE], &seen->reference))
+        seen->reference = 0;
+    work->source->seen(work->source->arg, seen);
+}
+
+static bool object_note(const struct work *work, const struct object_id *id,
+                        struct object_note *out)
+{
+    *out = (struct object_note){.size = -1};
+    return work->source->object && work->source->object(work->source->arg, id, out) &&
+           out->state != OBJECT_STATE_UNKNOWN;
+}
+
+static void row_ref(struct work *work, const struct row *row, const char *text, size_t len)
+{
+    struct annotate_seen seen = {.kind = ANNOTATE_REF};
+    struct object_note note;
+    if (len != ANNOTATE_REF_LEN || !annotate_ref_read(text, len, &seen.id))
+        return;
+    see(work, row, &seen);
+    if (work->options->off)
+        return;
+    if (object_note(work, &seen.id, &note))
+        annotate_object_prefix(&note, work->options, &work->prefix);
+    edit_prefix(work, row->fields[work->value]);
+    if (work->hints)
+        edit_hint(work, row);
+}
+
+/* `Actor(Class, <32 hex digits>)` */
+static bool actor_read(const char *text, size_t len, char *id)
+{
+    enum { DIGITS = 2 * ID_ACTOR_BYTES };
+    static const char start[] = "Actor(", middle[] = ", ";
+    size_t head = sizeof start - 1, tail = sizeof middle - 1 + DIGITS + 1;
+    if (len <= head + tail || memcmp(text, start, head) != 0 || text[len - 1] != ')' ||
+        memcmp(text + len - tail, middle, sizeof middle - 1) != 0)
+        return false;
+    memcpy(id, text + len - 1 - DIGITS, DIGITS);
+    id[DIGITS] = '\0';
+    return strspn(id, "0123456789abcdef") == DIGITS;
+}
+
+static void row_actor(struct work *work, const struct row *row, const char *text, size_t len)
+{
+    struct annotate_seen seen = {.kind = ANNOTATE_ACTOR};
+    struct actor_note note = {0};
+    if (!actor_read(text, len, seen.actor_id))
+        return;
+    see(work, row, &seen);
+    if (work->options->off || !work->source->actor ||
+        !work->source->actor(work->source->arg, seen.actor_id, &note))
+        return;
+    annotate_actor_prefix(&note, work->options, &work->prefix);
+    edit_prefix(work, row->fields[work->value]);
+}
+
+static void row_container(struct work *work, const struct row *row, const char *text, size_t len,
+                          bool plain)
+{
+    struct annotate_seen seen = {.kind = ANNOTATE_CONTAINER};
+    struct object_note note;
+    int64_t bytes = 0;
+    size_t known = 0, unsized = 0;
+    if (!annotate_refs_read(text, len, plain, &work->refs) || !work->refs.total)
+        return;
+    see(work, row, &seen);
+    seen.kind = ANNOTATE_REF;
+    seen.reference = 0;
+    for (size_t i = 0; i < work->refs.count; i++) {
+        seen.id = work->refs.ids[i];
+        if (work->source->seen)
+            work->source->seen(work->source->arg, &seen);
+        bool has_note = object_note(work, &seen.id, &note);
+        known += has_note;
+        if (!has_note || note.size < 0 || __builtin_add_overflow(bytes, note.size, &bytes))
+            unsized++;
+    }
+    if (work->options->off || !known)
+        return;
+    annotate_refs_prefix(&work->refs, bytes, unsized, work->options, &work->prefix);
+    edit_prefix(work, row->fields[work->value]);
+}
+
+static bool mentions_ref(const struct work *work, struct span value)
+{
+    return memmem(work->text + value.at, value.len, "ObjectRef(", 10) != NULL;
+}
+
+static void row_annotate(struct work *work, const struct row *row)
+{
+    struct span value = row->fields[work->value], type = row->fields[FIELD_TYPE];
+    enum annotate_kind kind;
+    bool plain = false;
+    size_t len;
+    if (!is_string(work, value) || !is_string(work, type))
+        return;
+    const char *text = content(work, type, &work->type, &len);
+    if (!annotate_type_kind(text, len, &kind, &plain))
+        return;
+    work->prefix.len = 0;
+    if (kind == ANNOTATE_ARRAY) {
+        see(work, row, &(struct annotate_seen){.kind = kind});
+        return;
+    }
+    if (kind == ANNOTATE_CONTAINER && !mentions_ref(work, value))
+        return;
+    text = content(work, value, &work->unescaped, &len);
+    if (kind == ANNOTATE_REF)
+        row_ref(work, row, text, len);
+    else if (kind == ANNOTATE_ACTOR)
+        row_actor(work, row, text, len);
+    else
+        row_container(work, row, text, len, plain);
+}
+
+/* --- bodies --- */
+
+/* `at` is at the bracket of an array of rows; returns what is behind it. */
+static size_t rows_annotate(struct work *work, size_t at)
+{
+    struct row row;
+    at = skip_space(work->text, at + 1, work->end);
+    while (at < work->end && work->text[at] != ']') {
+        if (work->text[at] == '{') {
+            at = row_read(work, at, &row);
+            row_annotate(work, &row);
+            edits_write(work, at);
+        } else {
+            struct scan scan;
+            struct span other;
+            scan_init(&scan, work->text, work->end);
+            scan.at = at;
+            if (!scan_value(&scan, &other))
+                break;
+            at = scan.at;
+        }
+        at = skip_space(work->text, at, work->end);
+        if (at < work->end && work->text[at] == ',')
+            at = skip_space(work->text, at + 1, work->end);
+    }
+    return at + 1;
+}
+
+/* In one pass: the rows are not scanned before they are read. */
+static void variables_annotate(struct work *work, size_t at)
+{
+    struct scan scan;
+    struct span key, value;
+    scan_init(&scan, work->text, work->end);
+    scan.at = skip_space(scan.text, at + 1, scan.len);
+    while (scan.at < scan.len && scan.text[scan.at] == '"' && scan_value(&scan, &key)) {
+        scan.at = skip_space(scan.text, scan.at, scan.len) + 1;
+        scan.at = skip_space(scan.text, scan.at, scan.len);
+        bool rows = scan_key_is(scan.text, key, "variables");
+        /* The last one counts. */
+        if (rows)
+            edits_drop(work);
+        if (rows && scan.at < scan.len && scan.text[scan.at] == '[')
+            scan.at = rows_annotate(work, scan.at);
+        else if (!scan_value(&scan, &value))
+            return;
+        scan.at = skip_space(scan.text, scan.at, scan.len);
+        if (scan.at < scan.len && scan.text[scan.at] == ',')
+            scan.at = skip_space(scan.text, scan.at + 1, scan.len);
+    }
+}
+
+static const struct command {
+    const char *name;
+    enum field value;
+    bool hints;
+} commands[] = {
+    {"evaluate", FIELD_RESULT, true},
+    {"setVariable", FIELD_VALUE, false},
+    {"setExpression", FIELD_VALUE, true},
+    {"variables", FIELD_VALUE, true},
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static const struct command *command_find(const char *name)
+{
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+static void work_free(struct work *work)
+{
+    annotate_refs_free(&work->refs);
+    buf_free(&work->words);
+    buf_free(&work->prefix);
+    buf_free(&work->unescaped);
+    buf_free(&work->type);
+    buf_free(&work->name);
+    buf_free(&work->evaluate_name);
+}
+
+bool annotate_response(const char *command, const char *json, size_t len,
+                       const struct envelope *response, const struct annotate_options *options,
+                       const struct annotate_source *source, struct buf *out)
+{
+    const struct command *found = command_find(command);
+    struct span body = response->body;
+    if (!found || !response->success || !body.len || json[body.at] != '{')
+        return false;
+    struct work work = {.text = json, .end = body.at + body.len};
+    work.options = options;
+    work.source = source;
+    work.value = found->value;
+    work.hints = found->hints;
+    work.out = out;
+    work.out_start = out->len;
+    if (strcmp(command, "variables") == 0) {
+        variables_annotate(&work, body.at);
+    } else {
+        struct row row;
+        size_t end = row_read(&work, body.at, &row);
+        row_annotate(&work, &row);
+        edits_write(&work, end);
+    }
+    bool any = work.done > 0;
+    if (any)
+        buf_add(out, json + work.done, len - work.done);
+    work_free(&work);
+    return any;
+}

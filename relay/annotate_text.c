@@ -1,0 +1,228 @@
+/* The words of annotations. */
+#include "relay/annotate_parts.h"
+
+#include "base/text.h"
+
+#include <string.h>
+
+static void add_number(uint64_t number, struct buf *out)
+{
+    char digits[20];
+    size_t at = sizeof digits;
+    do
+        digits[--at] = (char)('0' + number % 10);
+    while (number /= 10);
+    buf_add(out, digits + at, sizeof digits - at);
+}
+
+/* --- sizes --- */
+
+static const struct {
+    uint64_t bytes;
+    const char *name;
+} units[] = {
+    {1, " B"}, {1000, " KB"}, {1000000, " MB"}, {1000000000, " GB"}, {1000000000000, " TB"},
+};
+enum { LAST_UNIT = 4 };
+
+/* How many times `unit` fits in, rounded. */
+static uint64_t rounded(uint64_t bytes, uint64_t unit)
+{
+    return bytes / unit + (bytes % unit >= unit - unit / 2);
+}
+
+/* "8.0", "96", "<0.1" */
+static void add_amount(uint64_t bytes, unsigned unit, struct buf *out)
+{
+    uint64_t tenths = unit ? rounded(bytes, units[unit].bytes / 10) : UINT64_MAX;
+    if (tenths >= 100) {
+        add_number(rounded(bytes, units[unit].bytes), out);
+    } else if (tenths == 0 && bytes > 0) {
+        buf_add(out, "<0.1", 4);
+    } else {
+        add_number(tenths / 10, out);
+        buf_add(out, ".", 1);
+        add_number(tenths % 10, out);
+    }
+}
+
+static unsigned unit_for(uint64_t bytes)
+{
+    unsigned unit = 0;
+    while (unit < LAST_UNIT && rounded(bytes, units[unit].bytes) >= 1000)
+        unit++;
+    return unit;
+}
+
+/* `more` stands between number and unit. */
+static void add_size(int64_t bytes, enum annotate_unit unit, const char *more, struct buf *out)
+{
+    if (bytes < 0) {
+        buf_add_string(out, "? B");
+        return;
+    }
+    unsigned power = unit == ANNOTATE_AUTO ? unit_for((uint64_t)bytes) : (unsigned)unit - 1;
+    add_amount((uint64_t)bytes, power, out);
+    buf_add_string(out, more);
+    buf_add_string(out, units[power].name);
+}
+
+void annotate_size(int64_t bytes, enum annotate_unit unit, struct buf *out)
+{
+    add_size(bytes, unit, "", out);
+}
+
+/* --- text from the cluster --- */
+
+/* annotate_strip() knows an annotation by having no quote but around a name, and no '#'. */
+static bool is_clean(char c)
+{
+    return c >= ' ' && c < 0x7F && !strchr("\"'#\\", c);
+}
+
+static void add_unclean(const char *p, size_t len, bool quoted, struct buf *out)
+{
+    bool c1 = len == 2 && p[0] == '\xC2' && (unsigned char)p[1] < 0xA0;
+    if (len > 1 && !c1) {
+        buf_add(out, p, len);
+    } else if (quoted && (*p == '"' || *p == '\\')) {
+        buf_add(out, "\\", 1);
+        buf_add(out, p, 1);
+    } else {
+        bool plain = quoted && (*p == '\'' || *p == '#');
+        buf_add(out, plain ? p : "?", 1);
+    }
+}
+
+/* Of what would confuse a terminal, JSON or annotate_strip() there is a '?' instead. */
+static void add_text(const char *text, bool quoted, struct buf *out)
+{
+    size_t left = strlen(text);
+    while (left) {
+        size_t run = 0;
+        while (run < left && is_clean(text[run]))
+            run++;
+        buf_add(out, text, run);
+        text += run;
+        left -= run;
+        if (!left)
+            break;
+        size_t len = text_utf8(text, left);
+        add_unclean(text, len, quoted, out);
+        text += len ? len : 1;
+        left -= len ? len : 1;
+    }
+}
+
+static void add_separator(struct buf *out)
+{
+    buf_add(out, ANNOTATE_SEPARATOR, ANNOTATE_SEPARATOR_LEN);
+}
+
+/* --- objects --- */
+
+static void add_stored(const struct object_note *note, const struct annotate_options *options,
+                       struct buf *out)
+{
+    size_t start = out->len;
+    if (note->size >= 0 && !options->no_size)
+        annotate_size(note->size, options->unit, out);
+    if (note->state == OBJECT_STATE_SPILLED && !options->no_state)
+        buf_add_string(out, out->len > start ? " spilled" : "spilled");
+    if (out->len > start)
+        add_separator(out);
+    if (note->owner[0] && !options->no_owner) {
+        add_text(note->owner, false, out);
+        add_separator(out);
+    }
+}
+
+void annotate_object_prefix(const struct object_note *note, const struct annotate_options *options,
+                            struct buf *out)
+{
+    switch (note->state) {
+    case OBJECT_STATE_UNKNOWN:
+        return;
+    case OBJECT_STATE_READY:
+    case OBJECT_STATE_SPILLED:
+        add_stored(note, options, out);
+        return;
+    case OBJECT_STATE_PENDING:
+    case OBJECT_STATE_LOST:
+        break;
+    }
+    if (options->no_state)
+        return;
+    bool lost = note->state == OBJECT_STATE_LOST;
+    buf_add_string(out, lost ? "lost" : "pending");
+    if (note->status[0]) {
+        buf_add_string(out, lost ? " (" : " ");
+        add_text(note->status, false, out);
+        buf_add_string(out, lost ? ")" : "");
+    }
+    add_separator(out);
+}
+
+void annotate_object(const struct object_id *id, const struct object_note *note,
+                     const struct annotate_options *options, struct buf *out)
+{
+    char hex[ID_TEXT(ID_OBJECT_BYTES)];
+    text_hex(id->bytes, sizeof id->bytes, hex);
+    if (!options->off)
+        annotate_object_prefix(note, options, out);
+    buf_add_string(out, "ObjectRef(");
+    buf_add(out, hex, sizeof hex - 1);
+    buf_add(out, ")", 1);
+}
+
+/* --- actors --- */
+
+static void add_place(const struct actor_note *note, struct buf *out)
+{
+    if (note->pid > 0) {
+        buf_add_string(out, "pid ");
+        add_number((uint64_t)note->pid, out);
+        if (note->node[0])
+            buf_add(out, "@", 1);
+    }
+    add_text(note->node, false, out);
+    add_separator(out);
+}
+
+void annotate_actor_prefix(const struct actor_note *note, const struct annotate_options *options,
+                           struct buf *out)
+{
+    bool place = (note->pid > 0 || note->node[0]) && !options->no_owner;
+    bool state = note->state[0] && !options->no_state;
+    if (!place && !state && !note->name[0])
+        return; /* its class is in the value */
+    add_text(note->class_name, false, out);
+    if (note->name[0]) {
+        buf_add_string(out, note->class_name[0] ? " \"" : "\"");
+        add_text(note->name, true, out);
+        buf_add(out, "\"", 1);
+    }
+    if (note->class_name[0] || note->name[0])
+        add_separator(out);
+    if (place)
+        add_place(note, out);
+    if (state) {
+        add_text(note->state, false, out);
+        add_separator(out);
+    }
+}
+
+/* --- containers --- */
+
+void annotate_refs_prefix(const struct annotate_refs *refs, int64_t bytes, size_t unknown,
+                          const struct annotate_options *options, struct buf *out)
+{
+    add_number(refs->total, out);
+    buf_add_string(out, refs->cut ? "+" : "");
+    buf_add_string(out, refs->total == 1 && !refs->cut ? " ref" : " refs");
+    if (!options->no_size && unknown < refs->count) {
+        buf_add(out, ", ", 2);
+        add_size(bytes, options->unit, unknown || refs->cut ? "+" : "", out);
+    }
+    add_separator(out);
+}

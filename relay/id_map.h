@@ -1,0 +1,37 @@
+/* A bounded map from short keys (object ids, references) to numbers. Pure. */
+#ifndef RAYDBG_RELAY_ID_MAP_H
+#define RAYDBG_RELAY_ID_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { ID_MAP_KEY = 32 };
+
+/* All bytes count: what a key does not need is zero. */
+struct id_key {
+    uint8_t bytes[ID_MAP_KEY];
+};
+
+struct id_slot {
+    struct id_key key;
+    uint64_t value;
+    bool used;
+};
+
+/* All zero is an empty map without memory. */
+struct id_map {
+    struct id_slot *slots;
+    size_t size; /* 0, or a power of two */
+    size_t count;
+};
+
+/* False, and nothing changed, if the key is new and `limit` others are there. */
+bool id_map_set(struct id_map *map, const struct id_key *key, uint64_t value, size_t limit);
+/* NULL if it is not there; valid until the map is changed. */
+uint64_t *id_map_get(const struct id_map *map, const struct id_key *key);
+/* Steps through all, in no order: start with *cursor = 0; NULL at the end. */
+const struct id_slot *id_map_next(const struct id_map *map, size_t *cursor);
+void id_map_clear(struct id_map *map);
+
+#endif

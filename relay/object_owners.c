@@ -1,0 +1,545 @@
+#include "relay/object_owners.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "relay/object_origin.h"
+#include "relay/object_table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Limits of what is asked for within one stop, so that a container of thousands of references costs
+ * its cluster little: objects, ids in one question, raylets when nothing else helps. */
+enum { WANTED_MAX = 2000, IDS_MAX = 500, RAYLETS_MAX = 16 };
+
+/* A process that may own an object. */
+struct candidate {
+    char worker_id[ID_TEXT(ID_UNIQUE_BYTES)];
+    char node_id[ID_TEXT(ID_UNIQUE_BYTES)];
+    char *address; /* of a live one */
+    int64_t pid;
+    bool is_driver;
+    enum object_owner how;
+    enum { TO_ASK, ASKED, TELLS, DENIES, SILENT } state;
+};
+
+enum { CANDIDATES_MAX = 3 }; /* by its id, one that the raylets name, by a guess */
+
+struct search {
+    struct finding finding;
+    bool gathered; /* the candidates are known */
+    bool mine;
+    bool guessed;
+    struct candidate candidates[CANDIDATES_MAX];
+    size_t count;
+    struct candidate *owner; /* who has told; NULL: nobody has */
+    bool renew;              /* ask it again */
+};
+
+/* One question about several objects to one process. */
+struct question {
+    struct question *next;
+    struct owners *owners;
+    char worker_id[ID_TEXT(ID_UNIQUE_BYTES)];
+    char *address;
+    struct object_id *ids;
+    size_t count;
+};
+
+struct owners {
+    struct object_client *client;
+    struct directory *directory;
+    char worker_id[ID_TEXT(ID_UNIQUE_BYTES)];
+    loop_fn changed;
+    void *arg;
+    struct search **searches;
+    size_t count;
+    struct object_table by_id;
+    struct question *building, *questions; /* to be sent; in flight */
+    size_t raylets;                        /* that have yet to answer */
+    bool raylets_asked;
+};
+
+struct owners *owners_create(struct object_client *client, struct directory *directory,
+                             const char *worker_id, loop_fn changed, void *arg)
+{
+    struct owners *owners = mem_alloc(sizeof *owners);
+    owners->client = client;
+    owners->directory = directory;
+    owners->changed = changed;
+    owners->arg = arg;
+    text_copy(owners->worker_id, sizeof owners->worker_id, worker_id);
+    return owners;
+}
+
+static void question_free(struct question *question)
+{
+    free(question->address);
+    free(question->ids);
+    free(question);
+}
+
+static void location_clear(struct ray_object_location *location)
+{
+    free(location->node_ids);
+    free(location->spilled_url);
+    *location = (struct ray_object_location){0};
+}
+
+static void search_free(struct search *search)
+{
+    location_clear(&search->finding.location);
+    for (size_t i = 0; i < search->count; i++)
+        free(search->candidates[i].address);
+    free(search);
+}
+
+void owners_forget(struct owners *owners)
+{
+    for (struct question *next; owners->questions; owners->questions = next) {
+        next = owners->questions->next;
+        object_client_forget(owners->client, owners->questions);
+        question_free(owners->questions);
+    }
+    if (owners->client)
+        object_client_forget(owners->client, owners);
+    for (size_t i = 0; i < owners->count; i++)
+        search_free(owners->searches[i]);
+    object_table_clear(&owners->by_id);
+    free(owners->searches);
+    owners->searches = NULL;
+    owners->count = owners->raylets = 0;
+    owners->raylets_asked = false;
+}
+
+void owners_destroy(struct owners **owners)
+{
+    if (!*owners)
+        return;
+    owners_forget(*owners);
+    free(*owners);
+    *owners = NULL;
+}
+
+bool owners_want(struct owners *owners, const struct object_id *id)
+{
+    if (owners->count >= WANTED_MAX || object_table_get(&owners->by_id, id))
+        return false;
+    struct search *search = mem_alloc(sizeof *search);
+    search->finding.id = *id;
+    owners->searches = mem_resize(owners->searches, owners->count + 1, sizeof(void *));
+    owners->searches[owners->count++] = search;
+    object_table_set(&owners->by_id, id, search);
+    return true;
+}
+
+bool owners_settled(const struct owners *owners)
+{
+    for (size_t i = 0; i < owners->count; i++)
+        if (!owners->searches[i]->finding.done || !owners->searches[i]->finding.traced)
+            return false;
+    return true;
+}
+
+const struct finding *owners_find(const struct owners *owners, const struct object_id *id)
+{
+    const struct search *search = object_table_get(&owners->by_id, id);
+    return search ? &search->finding : NULL;
+}
+
+void owners_renew(struct owners *owners, const struct object_id *id)
+{
+    struct search *search = object_table_get(&owners->by_id, id);
+    if (!search || !search->owner || search->owner->state == ASKED)
+        return;
+    search->renew = true;
+    if (search->mine) { /* the worker's own, newer words count until then */
+        location_clear(&search->finding.location);
+        text_copy(search->finding.location_why, sizeof search->finding.location_why,
+                  "it is being asked for");
+    }
+}
+
+static void conclude(struct search *search, const char *owner_why, const char *location_why)
+{
+    struct finding *finding = &search->finding;
+    finding->done = true;
+    text_copy(finding->owner_why, sizeof finding->owner_why, owner_why);
+    text_copy(finding->location_why, sizeof finding->location_why, location_why);
+}
+
+static void set_owner(struct search *search, const struct candidate *candidate)
+{
+    struct finding *finding = &search->finding;
+    finding->owner = candidate->how;
+    finding->owner_pid = candidate->pid;
+    finding->owner_is_driver = candidate->is_driver;
+    text_copy(finding->owner_node, sizeof finding->owner_node, candidate->node_id);
+}
+
+void owners_give_up(struct owners *owners, const char *why)
+{
+    for (size_t i = 0; i < owners->count; i++) {
+        struct search *search = owners->searches[i];
+        if (!search->finding.done)
+            conclude(search, why, why);
+        search->finding.traced = true;
+    }
+}
+
+/* --- who can be it --- */
+
+static enum directory_answer how_is(struct owners *owners, const struct ray_worker *worker,
+                                    enum object_owner *out)
+{
+    const struct ray_node *node;
+    enum directory_answer known = directory_node(owners->directory, worker->node_id, &node);
+    *out = known == DIRECTORY_YES && !node->is_alive ? OBJECT_OWNER_NODE_DEAD
+           : worker->is_alive                        ? OBJECT_OWNER_ALIVE
+                                                     : OBJECT_OWNER_DEAD;
+    return known;
+}
+
+static char *address_of(const char *ip, uint16_t port)
+{
+    if (text_empty(ip) || !port)
+        return NULL;
+    return mem_format(strchr(ip, ':') ? "[%s]:%u" : "%s:%u", ip, (unsigned)port);
+}
+
+/* False: wait. */
+static bool add_process(struct owners *owners, struct search *search,
+                        const struct ray_worker *worker)
+{
+    struct candidate candidate = {.pid = worker->pid, .is_driver = worker->is_driver};
+    if (how_is(owners, worker, &candidate.how) == DIRECTORY_WAIT)
+        return false;
+    for (size_t i = 0; i < search->count; i++)
+        if (text_equal(search->candidates[i].worker_id, worker->worker_id))
+            return true;
+    if (search->count == CANDIDATES_MAX)
+        return true;
+    text_copy(candidate.worker_id, sizeof candidate.worker_id, worker->worker_id);
+    text_copy(candidate.node_id, sizeof candidate.node_id, worker->node_id);
+    candidate.address = address_of(worker->ip, worker->port);
+    if (!candidate.address && candidate.how == OBJECT_OWNER_ALIVE)
+        candidate.state = SILENT;
+    search->candidates[search->count++] = candidate;
+    return true;
+}
+
+static bool add_worker(struct owners *owners, struct search *search, const char *worker_id)
+{
+    const struct ray_worker *worker;
+    enum directory_answer known = directory_worker(owners->directory, worker_id, &worker);
+    if (known == DIRECTORY_YES)
+        return add_process(owners, search, worker);
+    return known != DIRECTORY_WAIT;
+}
+
+/* Adds the process that was asked for, once that is known. */
+static bool add_known(struct owners *owners, struct search *search, enum directory_answer known,
+                      const struct ray_worker *worker)
+{
+    if (known == DIRECTORY_YES)
+        return add_process(owners, search, worker);
+    return known != DIRECTORY_WAIT;
+}
+
+/* Adds the process that runs a task. */
+static bool add_runner(struct owners *owners, struct search *search, const char *task_id)
+{
+    const struct ray_worker *driver = NULL;
+    const struct ray_task *task;
+    if (object_origin_is_driver(task_id)) {
+        const char *job = task_id + 2 * (ID_TASK_BYTES - ID_JOB_BYTES);
+        enum directory_answer known = directory_driver(owners->directory, job, &driver);
+        return add_known(owners, search, known, driver);
+    }
+    enum directory_answer known = directory_task(owners->directory, task_id, &task);
+    if (known != DIRECTORY_YES)
+        return known != DIRECTORY_WAIT;
+    return !*task->worker_id || add_worker(owners, search, task->worker_id);
+}
+
+/* Adds the process that has submitted a task. */
+static bool add_submitter(struct owners *owners, struct search *search, const char *task_id)
+{
+    const struct ray_task *task;
+    enum directory_answer known = directory_task(owners->directory, task_id, &task);
+    if (known != DIRECTORY_YES)
+        return known != DIRECTORY_WAIT;
+    return !*task->parent_task_id || add_runner(owners, search, task->parent_task_id);
+}
+
+/* False: wait. Nothing is added twice, so that it can be called again. */
+static bool gather(struct owners *owners, struct search *search)
+{
+    struct object_origin origin;
+    const struct ray_worker *worker = NULL;
+    object_origin_read(&search->finding.id, &origin);
+    if (search->mine)
+        return add_worker(owners, search, owners->worker_id);
+    if (!origin.put)
+        return add_submitter(owners, search, origin.task_id);
+    if (origin.kind == ORIGIN_DRIVER)
+        return add_runner(owners, search, origin.task_id);
+    if (*origin.actor_id) {
+        enum directory_answer known =
+            directory_actor_process(owners->directory, origin.actor_id, &worker);
+        return add_known(owners, search, known, worker);
+    }
+    const char *hinted = directory_hinted(owners->directory, origin.task_id);
+    return !hinted || add_runner(owners, search, hinted);
+}
+
+/* The last resort for what a task has put: whoever ran that task, alive or not. False: wait. */
+static bool guess(struct owners *owners, struct search *search)
+{
+    struct object_origin origin;
+    const struct ray_task *task;
+    object_origin_read(&search->finding.id, &origin);
+    if (search->guessed || origin.kind != ORIGIN_PUT)
+        return true;
+    enum directory_answer known = directory_guess_task(owners->directory, origin.task_id, &task);
+    if (known == DIRECTORY_WAIT)
+        return false;
+    if (known == DIRECTORY_YES && *task->worker_id && !add_worker(owners, search, task->worker_id))
+        return false;
+    search->guessed = true;
+    return true;
+}
+
+/* --- asking them --- */
+
+/* A location that is told is taken over. */
+static void take(struct owners *owners, const struct question *question,
+                 struct ray_object_location *location, const struct err *err)
+{
+    struct search *search = object_table_get(&owners->by_id, &location->id);
+    for (size_t i = 0; search && i < search->count; i++) {
+        struct candidate *candidate = &search->candidates[i];
+        if (candidate->state != ASKED || !text_equal(candidate->worker_id, question->worker_id))
+            continue;
+        candidate->state = location->known ? TELLS : err ? SILENT : DENIES;
+        if (!location->known || (search->finding.done && search->owner != candidate))
+            continue;
+        set_owner(search, candidate);
+        search->owner = candidate;
+        location_clear(&search->finding.location);
+        search->finding.location = *location;
+        search->finding.done = true;
+        *location = (struct ray_object_location){0};
+        return;
+    }
+}
+
+static void on_locations(void *arg, const struct err *err, struct ray_object_location *locations,
+                         size_t count)
+{
+    struct question *question = arg, **at;
+    struct owners *owners = question->owners;
+    for (size_t i = 0; i < question->count; i++) {
+        struct ray_object_location none = {.id = question->ids[i]};
+        bool told = !err && i < count;
+        take(owners, question, told ? &locations[i] : &none, err);
+    }
+    ray_object_locations_free(locations, count);
+    for (at = &owners->questions; *at != question; at = &(*at)->next)
+        continue;
+    *at = question->next;
+    question_free(question);
+    owners->changed(owners->arg);
+}
+
+static void enqueue(struct owners *owners, const struct search *search, struct candidate *candidate)
+{
+    struct question *question = owners->building;
+    while (question &&
+           (question->count == IDS_MAX || !text_equal(question->worker_id, candidate->worker_id)))
+        question = question->next;
+    if (!question) {
+        question = mem_alloc(sizeof *question);
+        question->owners = owners;
+        question->address = mem_string(candidate->address);
+        question->ids = mem_array(IDS_MAX, sizeof *question->ids);
+        text_copy(question->worker_id, sizeof question->worker_id, candidate->worker_id);
+        question->next = owners->building;
+        owners->building = question;
+    }
+    question->ids[question->count++] = search->finding.id;
+    candidate->state = ASKED;
+}
+
+static void send_questions(struct owners *owners)
+{
+    while (owners->building) {
+        struct question *question = owners->building;
+        owners->building = question->next;
+        question->next = owners->questions;
+        owners->questions = question;
+        object_client_locations(owners->client, question->address, question->worker_id,
+                                question->ids, question->count, on_locations, question);
+    }
+}
+
+/* --- when none of them is it --- */
+
+/* Notes the process that says it owns something that is looked for. */
+static void read_process(struct owners *owners, const struct ray_worker_objects *process)
+{
+    const struct ray_worker *worker;
+    if (directory_worker(owners->directory, process->worker_id, &worker) != DIRECTORY_YES)
+        return;
+    for (size_t i = 0; i < process->ref_count; i++) {
+        const struct ray_object_ref *ref = &process->refs[i];
+        struct search *search =
+            ref->status != RAY_TASK_NIL ? object_table_get(&owners->by_id, &ref->id) : NULL;
+        if (search && !search->finding.done && search->gathered)
+            add_process(owners, search, worker);
+    }
+}
+
+static void on_node(void *arg, const struct err *err, struct ray_node_objects *node)
+{
+    struct owners *owners = arg;
+    owners->raylets--;
+    for (size_t i = 0; !err && i < node->worker_count; i++)
+        read_process(owners, &node->workers[i]);
+    if (node)
+        ray_node_objects_clear(node);
+    owners->changed(owners->arg);
+}
+
+/* False: wait. */
+static bool ask_raylets(struct owners *owners)
+{
+    const struct ray_node *nodes;
+    size_t count;
+    if (owners->raylets_asked)
+        return owners->raylets == 0;
+    enum directory_answer known = directory_nodes(owners->directory, &nodes, &count);
+    if (known == DIRECTORY_WAIT)
+        return false;
+    owners->raylets_asked = true;
+    for (size_t i = 0; known == DIRECTORY_YES && i < count && owners->raylets < RAYLETS_MAX; i++) {
+        char *address = nodes[i].is_alive ? address_of(nodes[i].ip, nodes[i].manager_port) : NULL;
+        if (!address)
+            continue;
+        owners->raylets++;
+        object_client_node(owners->client, address, true, on_node, owners);
+        free(address);
+    }
+    return owners->raylets == 0;
+}
+
+/* --- going on --- */
+
+static void blame_silent(struct owners *owners, struct search *search,
+                         const struct candidate *silent)
+{
+    char why[160];
+    snprintf(why, sizeof why, "pid %lld@%s does not answer", (long long)silent->pid,
+             directory_node_name(owners->directory, silent->node_id));
+    if (search->mine)
+        set_owner(search, silent);
+    conclude(search, why, why);
+}
+
+/* All candidates were heard, and none says that it owns it: who cannot speak any more is it. */
+static void blame_dead(struct search *search, const struct candidate *dead, size_t count)
+{
+    set_owner(search, dead);
+    if (count > 1)
+        search->finding.owner_pid = 0; /* one of them */
+    conclude(search, "it died, and several processes may have been it",
+             dead->how == OBJECT_OWNER_DEAD ? "the owner died" : "the owner's node died");
+}
+
+/* The worker knows that it owns it, but has let go of it since. */
+static void blame_itself(struct search *search)
+{
+    set_owner(search, &search->candidates[0]);
+    conclude(search, "", "the worker has let go of it");
+}
+
+/* Whether there is, or may be, somebody else to ask. */
+static bool look_further(struct owners *owners, struct search *search)
+{
+    size_t before = search->count;
+    if (!guess(owners, search))
+        return true;
+    return search->count > before;
+}
+
+/* Asks whom it can, and concludes when there is nobody left to ask. */
+static void go_on(struct owners *owners, struct search *search)
+{
+    const struct candidate *dead = NULL, *silent = NULL;
+    size_t waiting = 0, deads = 0;
+    for (size_t i = 0; i < search->count; i++) {
+        struct candidate *candidate = &search->candidates[i];
+        if (candidate->how != OBJECT_OWNER_ALIVE) {
+            deads++;
+            dead = candidate;
+        } else if (candidate->state == TO_ASK) {
+            enqueue(owners, search, candidate);
+        }
+        waiting += candidate->state == ASKED;
+        if (candidate->state == SILENT)
+            silent = candidate;
+    }
+    if (waiting)
+        return;
+    if (silent)
+        blame_silent(owners, search, silent);
+    else if (dead)
+        blame_dead(search, dead, deads);
+    else if (search->mine && search->count)
+        blame_itself(search);
+    else if (ask_raylets(owners) && !look_further(owners, search))
+        conclude(search, "no process that could be asked says that it owns it",
+                 "its owner is not known");
+}
+
+/* Asks for what `created by` says. */
+static void trace(struct owners *owners, struct search *search)
+{
+    struct object_origin origin;
+    const struct ray_task *task;
+    const struct ray_actor *actor;
+    enum directory_answer known = DIRECTORY_NO;
+    object_origin_read(&search->finding.id, &origin);
+    const char *hinted = directory_hinted(owners->directory, origin.task_id);
+    if (origin.kind == ORIGIN_TASK || origin.kind == ORIGIN_HANDLE)
+        known = directory_task(owners->directory, origin.task_id, &task);
+    else if (hinted)
+        known = directory_task(owners->directory, hinted, &task);
+    else if (origin.kind == ORIGIN_ACTOR)
+        known = directory_actor(owners->directory, origin.actor_id, &actor);
+    search->finding.traced = known != DIRECTORY_WAIT;
+}
+
+void owners_advance(struct owners *owners, bool (*is_mine)(void *arg, const struct object_id *id),
+                    void *arg)
+{
+    for (size_t i = 0; i < owners->count; i++) {
+        struct search *search = owners->searches[i];
+        if (!search->finding.traced)
+            trace(owners, search);
+        if (search->renew)
+            enqueue(owners, search, search->owner);
+        search->renew = false;
+        if (!search->gathered && !search->finding.done) {
+            search->mine = is_mine(arg, &search->finding.id);
+            search->gathered = gather(owners, search);
+        }
+        for (size_t known = SIZE_MAX;
+             search->gathered && !search->finding.done && known != search->count;) {
+            known = search->count;
+            go_on(owners, search); /* which may find somebody more to ask */
+        }
+    }
+    send_questions(owners);
+}

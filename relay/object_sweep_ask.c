@@ -1,0 +1,245 @@
+/* Taking a sweep: nodes and actors from the GCS, then all raylets at once. */
+#include "relay/object_sweep.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "proto/object_client.h"
+#include "relay/sweeper.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* One raylet's. */
+struct question {
+    struct ask *ask;
+    size_t node;
+    struct ray_node_objects answer;
+};
+
+struct ask {
+    struct asking asking;
+    struct question *questions; /* one for each node of the sweep */
+    size_t question_count;
+    struct ray_actor *actors;
+    size_t actor_count;
+};
+
+static void clear(struct asking *asking)
+{
+    struct ask *ask = (struct ask *)asking;
+    for (size_t i = 0; i < ask->question_count; i++)
+        ray_node_objects_clear(&ask->questions[i].answer);
+    free(ask->questions);
+    ray_actors_free(ask->actors, ask->actor_count);
+}
+
+/* --- when all are answered --- */
+
+static int compare_actors(const void *left, const void *right)
+{
+    const struct ray_actor *a = left, *b = right;
+    return strcmp(a->actor_id, b->actor_id);
+}
+
+static const struct ray_actor *find_actor(const struct ask *ask, const char *actor_id)
+{
+    struct ray_actor wanted;
+    if (!*actor_id || !ask->actor_count)
+        return NULL;
+    text_copy(wanted.actor_id, sizeof wanted.actor_id, actor_id);
+    return bsearch(&wanted, ask->actors, ask->actor_count, sizeof *ask->actors, compare_actors);
+}
+
+static void add_process(struct ask *ask, size_t node, struct ray_worker_objects *worker)
+{
+    struct object_sweep *sweep = ask->asking.sweep;
+    struct object_process *process = &sweep->processes[sweep->process_count++];
+    const struct ray_actor *actor = find_actor(ask, worker->actor_id);
+    process->node = node;
+    process->worker = mem_alloc(sizeof *process->worker);
+    *process->worker = *worker;
+    *worker = (struct ray_worker_objects){0};
+    process->actor_class = mem_string(actor && actor->class_name ? actor->class_name : "");
+    process->actor_name = mem_string(actor && actor->name ? actor->name : "");
+}
+
+static void conclude(struct ask *ask)
+{
+    struct object_sweep *sweep = ask->asking.sweep;
+    size_t count = 0;
+    for (size_t i = 0; i < sweep->node_count; i++)
+        count += ask->questions[i].answer.worker_count;
+    sweep->processes = mem_array(count, sizeof *sweep->processes);
+    if (ask->actor_count)
+        qsort(ask->actors, ask->actor_count, sizeof *ask->actors, compare_actors);
+    for (size_t i = 0; i < sweep->node_count; i++) {
+        struct ray_node_objects *answer = &ask->questions[i].answer;
+        sweep->nodes[i].store = answer->store;
+        for (size_t k = 0; k < answer->worker_count; k++)
+            add_process(ask, i, &answer->workers[k]);
+    }
+    object_sweep_join(sweep);
+}
+
+/* Instead of asking_answered(). A cluster none of whose raylets answers was not asked. */
+static void answered(struct ask *ask)
+{
+    struct object_sweep *sweep = ask->asking.sweep;
+    if (ask->asking.outstanding > 1) {
+        ask->asking.outstanding--;
+        return;
+    }
+    if (sweep->unanswered < sweep->node_count || !sweep->node_count)
+        conclude(ask);
+    else if (!ask->asking.err.code)
+        err_set(&ask->asking.err, ERR_UNREACHABLE, "no node of the cluster answers");
+    asking_answered(&ask->asking);
+}
+
+/* --- raylets --- */
+
+static void on_raylet(void *arg, const struct err *err, struct ray_node_objects *answer)
+{
+    struct question *question = arg;
+    struct ask *ask = question->ask;
+    struct object_sweep *sweep = ask->asking.sweep;
+    struct object_node *node = &sweep->nodes[question->node];
+    char line[sizeof err->what + sizeof err->why];
+    if (err) {
+        err_line(err, line, sizeof line);
+        log_info("node %s does not tell of its objects: %s", node->name, line);
+        free(node->problem);
+        node->problem = mem_string(line);
+        /* All of them failing is an error; this one will do. */
+        if (++sweep->unanswered == sweep->node_count)
+            asking_fail(&ask->asking, err);
+    } else {
+        question->answer = *answer;
+        node->asked = true;
+    }
+    answered(ask);
+}
+
+static void ask_raylet(struct ask *ask, size_t index, const struct ray_node *node)
+{
+    struct question *question = &ask->questions[index];
+    *question = (struct question){.ask = ask, .node = index};
+    char *address = mem_format(strchr(node->ip ? node->ip : "", ':') ? "[%s]:%u" : "%s:%u",
+                               node->ip ? node->ip : "", (unsigned)node->manager_port);
+    ask->asking.outstanding++;
+    object_client_node(source_objects(sweeper_source(ask->asking.sweeper)), address, true,
+                       on_raylet, question);
+    free(address);
+}
+
+/* --- nodes --- */
+
+static int compare_nodes(const void *left, const void *right)
+{
+    const struct ray_node *a = left, *b = right;
+    if (a->is_alive != b->is_alive)
+        return a->is_alive ? -1 : 1;
+    if (a->is_head != b->is_head)
+        return a->is_head ? -1 : 1;
+    int order = strcmp(a->ip ? a->ip : "", b->ip ? b->ip : "");
+    return order ? order : strcmp(a->node_id, b->node_id);
+}
+
+/* Several nodes on one machine have its name: their ip tells them apart. */
+static const char *node_name(const struct ray_node *nodes, size_t alive,
+                             const struct ray_node *node)
+{
+    size_t same = 0;
+    for (size_t i = 0; i < alive; i++)
+        same += text_equal(nodes[i].hostname, node->hostname);
+    return same > 1 || text_empty(node->hostname) ? node->ip : node->hostname;
+}
+
+static void on_nodes(void *arg, const struct err *err, struct ray_node *nodes, size_t count)
+{
+    struct ask *ask = arg;
+    struct object_sweep *sweep = ask->asking.sweep;
+    size_t alive = 0;
+    if (err) {
+        asking_fail(&ask->asking, err);
+        answered(ask);
+        return;
+    }
+    if (count)
+        qsort(nodes, count, sizeof *nodes, compare_nodes);
+    while (alive < count && nodes[alive].is_alive)
+        alive++;
+    sweep->nodes = mem_array(alive, sizeof *sweep->nodes);
+    ask->questions = mem_array(alive, sizeof *ask->questions);
+    sweep->node_count = ask->question_count = alive;
+    for (size_t i = 0; i < alive; i++) {
+        struct object_node *node = &sweep->nodes[i];
+        const char *name = node_name(nodes, alive, &nodes[i]);
+        text_copy(node->node_id, sizeof node->node_id, nodes[i].node_id);
+        node->ip = mem_string(nodes[i].ip ? nodes[i].ip : "");
+        node->name = mem_string(name ? name : "");
+        node->problem = mem_string("");
+        ask_raylet(ask, i, &nodes[i]);
+    }
+    ray_nodes_free(nodes, count);
+    answered(ask);
+}
+
+static void on_actors(void *arg, const struct err *err, struct ray_actor *actors, size_t count)
+{
+    struct ask *ask = arg;
+    if (err) {
+        log_info("the actors' classes are not known: %s", err->what);
+    } else {
+        ask->actors = actors;
+        ask->actor_count = count;
+    }
+    answered(ask);
+}
+
+/* The object client learns it on the way; who does not say it is asked all the same. */
+static void on_version(void *arg, const struct err *err, struct ray_version version,
+                       const char *ray_version, const char *python_version)
+{
+    struct ask *ask = arg;
+    (void)version, (void)ray_version, (void)python_version;
+    if (err)
+        log_info("the cluster does not say its version: %s", err->what);
+    source_nodes(sweeper_source(ask->asking.sweeper), on_nodes, ask);
+}
+
+/* --- the public side --- */
+
+static void refuse_dashboard(struct asking *asking, const struct address *address)
+{
+    err_set(&asking->err, ERR_USAGE, "a dashboard does not tell of objects");
+    err_why(&asking->err, "%s (from %s) is a dashboard's address", address->text, address->source);
+    err_hint(&asking->err, "give the address of the cluster's GCS: --address HOST:6379");
+}
+
+void object_sweep_ask(struct cluster *cluster, object_sweep_fn fn, void *arg)
+{
+    struct ask *ask = asking_create(cluster_sweeper(cluster), sizeof *ask, fn, arg);
+    struct source *source = cluster_source(cluster);
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    ask->asking.clear = clear;
+    ask->asking.own_sweep = true;
+    ask->asking.sweep = mem_alloc(sizeof *ask->asking.sweep);
+    ask->asking.sweep->taken_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    if (!source_objects(source)) {
+        refuse_dashboard(&ask->asking, cluster_address(cluster));
+        asking_asked(&ask->asking);
+        return;
+    }
+    ask->asking.outstanding = 2;
+    source_version(source, on_version, ask);
+    source_actors(source, on_actors, ask);
+}
+
+void object_sweep_cancel(struct cluster *cluster, const void *arg)
+{
+    sweeper_cancel(cluster_sweeper(cluster), arg);
+}

@@ -1,0 +1,44 @@
+/* What a session adds to what its client sees: Ray's own words on the objects that the variables
+ * refer to (relay/objects.h). Responses with references wait for them, at most
+ * SESSION_OBJECTS_PATIENCE_MS, and what comes later is announced by `invalidated`; a reference has
+ * children that say all that is known of it; each frame has one more scope, the object store.
+ *
+ * The client still gets exactly one response to each request, in whatever order. A session that
+ * asked for no variables has nothing of this; nor has one without a cluster. */
+#ifndef RAYDBG_RELAY_SESSION_OBJECTS_H
+#define RAYDBG_RELAY_SESSION_OBJECTS_H
+
+#include "dap/envelope.h"
+#include "dap/seqmap.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { SESSION_OBJECTS_PATIENCE_MS = 50 };
+
+struct session;
+struct session_objects;
+
+/* False: the request is for debuggee as it is. True: it was forwarded or answered. Its refusals
+ * have been looked at. */
+bool session_objects_request(struct session *session, const char *json, size_t len,
+                             const struct envelope *envelope);
+/* `raydbg/objects`: a handler of the session's. */
+void session_objects_on_list(struct session *session, const char *json,
+                             const struct envelope *envelope);
+/* False: the response is for the client as it is. */
+bool session_objects_response(struct session *session, const struct pending *pending,
+                              const char *json, size_t len, const struct envelope *envelope);
+/* Whether a response of `total` bytes is to come whole, because it may be annotated. */
+bool session_objects_collects(const struct session *session, const struct pending *pending,
+                              size_t total);
+
+/* Sends what waits, with what is known: something is about to be sent that must not come first, or
+ * nothing more will be known. */
+void session_objects_flush(struct session *session);
+/* The same, and the hub is not listened to any more: the session leaves it. */
+void session_objects_leave(struct session *session);
+/* What waits is dropped. */
+void session_objects_destroy(struct session *session);
+
+#endif

@@ -1,0 +1,223 @@
+#include "relay/session_objects_known.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a person opens in one stop is far below; and a name list is for a row's left column. */
+enum { ROWS_LIMIT = 16384, NAMES_LIMIT = 4096, NAMES_LENGTH = 96 };
+
+static struct id_key reference_key(int64_t reference)
+{
+    struct id_key key = {{0}};
+    memcpy(key.bytes, &reference, sizeof reference);
+    return key;
+}
+
+static struct id_key object_key(const struct object_id *id)
+{
+    struct id_key key = {{0}};
+    memcpy(key.bytes, id->bytes, sizeof id->bytes);
+    return key;
+}
+
+static char *names_of(uint64_t value)
+{
+    return (char *)(uintptr_t)value;
+}
+
+static void forget_names(struct known *known)
+{
+    const struct id_slot *slot;
+    size_t cursor = 0;
+    while ((slot = id_map_next(&known->by_object, &cursor)))
+        free(names_of(slot->value));
+    id_map_clear(&known->by_object);
+}
+
+void known_clear(struct known *known)
+{
+    forget_names(known);
+    for (size_t i = 0; i < known->count; i++)
+        free(known->rows[i].evaluate_name);
+    free(known->rows);
+    id_map_clear(&known->by_reference);
+    id_map_clear(&known->numbers);
+    free(known->numbered);
+    *known = (struct known){0};
+}
+
+/* --- references --- */
+
+struct known_row *known_find(const struct known *known, int64_t reference)
+{
+    struct id_key key = reference_key(reference);
+    const uint64_t *index = id_map_get(&known->by_reference, &key);
+    return index ? &known->rows[*index] : NULL;
+}
+
+/* The row of a reference, a new one if need be; NULL if there are too many. */
+static struct known_row *get_row(struct known *known, int64_t reference)
+{
+    struct known_row *row = known_find(known, reference);
+    struct id_key key = reference_key(reference);
+    if (row || !id_map_set(&known->by_reference, &key, known->count, ROWS_LIMIT))
+        return row;
+    if ((known->count & (known->count - 1)) == 0)
+        known->rows =
+            mem_resize(known->rows, known->count ? known->count * 2 : 1, sizeof *known->rows);
+    row = &known->rows[known->count++];
+    *row = (struct known_row){0};
+    return row;
+}
+
+void known_inherit(struct known *known, const char *json, size_t len, int64_t frame)
+{
+    static const char member[] = "\"variablesReference\":";
+    const char *at = json, *end = json + len;
+    /* Not parsed: in a string the quote before the colon would be escaped. */
+    while ((at = memmem(at, (size_t)(end - at), member, sizeof member - 1))) {
+        int64_t reference = 0;
+        at += sizeof member - 1;
+        while (at < end && *at == ' ')
+            at++;
+        for (; at < end && *at >= '0' && *at <= '9' && reference < INT32_MAX; at++)
+            reference = reference * 10 + (*at - '0');
+        struct known_row *row = reference ? get_row(known, reference) : NULL;
+        if (row)
+            row->frame = frame;
+    }
+}
+
+/* --- numbers --- */
+
+size_t known_number(struct known *known, const struct object_id *id)
+{
+    struct id_key key = object_key(id);
+    const uint64_t *number = id_map_get(&known->numbers, &key);
+    size_t count = known->numbers.count;
+    if (number)
+        return *number;
+    if (!id_map_set(&known->numbers, &key, count + 1, KNOWN_NUMBERS))
+        return 0;
+    if ((count & (count - 1)) == 0)
+        known->numbered =
+            mem_resize(known->numbered, count ? count * 2 : 1, sizeof *known->numbered);
+    known->numbered[count] = *id;
+    return count + 1;
+}
+
+const struct object_id *known_numbered(const struct known *known, size_t number)
+{
+    return number && number <= known->numbers.count ? &known->numbered[number - 1] : NULL;
+}
+
+/* --- names --- */
+
+static bool has_name(const char *names, const char *name)
+{
+    size_t len = strlen(name);
+    for (const char *at = names; (at = strstr(at, name)); at += len)
+        if ((at == names || at[-1] == ' ') && (at[len] == '\0' || at[len] == ','))
+            return true;
+    return false;
+}
+
+/* A variable that holds the object, or, `within`, a container with it: of those is spoken while no
+ * variable is known. */
+static char *join_names(const char *old, const char *name, bool within)
+{
+    bool old_within = old && text_starts(old, "in ");
+    if (!old || (old_within && !within))
+        return mem_format("%s%s", within ? "in " : "", name);
+    if (within != old_within || has_name(old, name) || strlen(old) + strlen(name) > NAMES_LENGTH)
+        return NULL;
+    return mem_format("%s, %s", old, name);
+}
+
+static void note_name(struct known *known, const struct object_id *id, const char *name,
+                      bool within)
+{
+    struct id_key key = object_key(id);
+    uint64_t *value = id_map_get(&known->by_object, &key);
+    char *old = value ? names_of(*value) : NULL;
+    char *names = *name ? join_names(old, name, within) : NULL;
+    if (!names)
+        return;
+    if (id_map_set(&known->by_object, &key, (uint64_t)(uintptr_t)names, NAMES_LIMIT))
+        free(old);
+    else
+        free(names);
+}
+
+const char *known_names(const struct known *known, const struct object_id *id)
+{
+    struct id_key key = object_key(id);
+    const uint64_t *value = id_map_get(&known->by_object, &key);
+    return value ? names_of(*value) : NULL;
+}
+
+/* --- rows --- */
+
+void known_note(struct known *known, const struct annotate_seen *seen, int64_t frame)
+{
+    if (seen->kind == ANNOTATE_REF)
+        note_name(known, &seen->id, *seen->evaluate_name ? seen->evaluate_name : seen->name,
+                  !seen->reference);
+    if (!seen->reference || (seen->kind != ANNOTATE_REF && seen->kind != ANNOTATE_ARRAY))
+        return;
+    struct known_row *row = get_row(known, seen->reference);
+    if (!row)
+        return;
+    row->frame = frame;
+    row->is_ref = seen->kind == ANNOTATE_REF;
+    row->id = seen->id;
+    if (seen->kind != ANNOTATE_ARRAY || text_equal(row->evaluate_name, seen->evaluate_name))
+        return;
+    row->is_array = true;
+    free(row->evaluate_name);
+    row->evaluate_name = mem_string(seen->evaluate_name);
+}
+
+const struct known_row *known_view(const struct known *known, int64_t frame,
+                                   const char *evaluate_name)
+{
+    for (size_t i = 0; i < known->count; i++) {
+        const struct known_row *row = &known->rows[i];
+        if (row->view == VIEW_OF && row->frame == frame &&
+            text_equal(row->evaluate_name, evaluate_name))
+            return row;
+    }
+    return NULL;
+}
+
+void known_set_view(struct known *known, int64_t reference, const struct object_id *id)
+{
+    struct known_row *row = known_find(known, reference);
+    if (!row || !row->is_array)
+        return;
+    known->views -= row->view == VIEW_OF;
+    known->views += id != NULL;
+    row->view = id ? VIEW_OF : VIEW_OF_NOTHING;
+    if (id)
+        row->view_of = *id;
+}
+
+void known_forget_view(struct known *known, int64_t reference)
+{
+    struct known_row *row = known_find(known, reference);
+    if (!row)
+        return;
+    known->views -= row->view == VIEW_OF;
+    row->view = VIEW_NOT_ASKED;
+}
+
+void known_changed(struct known *known)
+{
+    forget_names(known);
+    for (size_t i = 0; i < known->count; i++)
+        known->rows[i].view = VIEW_NOT_ASKED;
+    known->views = 0;
+}

@@ -1,0 +1,102 @@
+/* What a session answers of itself: the rows of the object store, and raydbg/objects. */
+#include "relay/session_objects_state.h"
+
+#include "base/text.h"
+#include "dap/message.h"
+#include "relay/session_objects_list.h"
+#include "relay/session_state.h"
+
+#include <stdlib.h>
+
+static void on_shown(void *arg, const struct object_id *id)
+{
+    render_object(arg, id);
+}
+
+/* --- variables --- */
+
+static bool row_below(struct render *render, size_t number, struct buf *rows)
+{
+    const struct object_id *found = known_numbered(&render->it->known, number);
+    if (!found)
+        return false;
+    struct object_id id = *found;
+    render_object(render, &id);
+    if (render->tell)
+        session_objects_told(render, TOLD_ALL_OF_OBJECT, &id, NULL);
+    rows_describe(&render->rows, &id, rows);
+    return true;
+}
+
+static void scope_rows(struct render *render, const struct row_page *page, struct buf *rows)
+{
+    if (!objects_store(render->objects))
+        render->wants |= WANTS_STORE;
+    if (render->tell || (render->sending && render->wants))
+        session_objects_told(render, TOLD_STORE, NULL, NULL);
+    rows_of_scope(&render->rows, page, on_shown, render, rows);
+}
+
+/* False: there is no such row (any more). */
+static bool make_variables(struct render *render, const struct held *held, struct buf *body)
+{
+    struct envelope envelope;
+    const char *problem;
+    size_t number;
+    bool found = true;
+    buf_add_string(body, "{\"variables\":[");
+    if (envelope_read(&envelope, held->json, held->len, &problem) != 0 ||
+        !own_read(held->asked.reference, objects_generation(render->objects), &number)) {
+        found = false;
+    } else if (number) {
+        found = row_below(render, number, body);
+    } else {
+        struct row_page page = row_page_read(held->json, envelope.arguments);
+        scope_rows(render, &page, body);
+    }
+    buf_add_string(body, "]}");
+    return found;
+}
+
+/* --- both --- */
+
+static bool make(struct render *render, const struct held *held, struct buf *body)
+{
+    struct envelope envelope;
+    const char *problem;
+    if (held->kind == HELD_VARIABLES)
+        return make_variables(render, held, body);
+    if (envelope_read(&envelope, held->json, held->len, &problem) != 0)
+        return false;
+    struct object_list list = object_list_read(held->json, envelope.arguments);
+    object_list_write(&list, &render->rows, on_shown, render, body);
+    return true;
+}
+
+void session_objects_answer(struct session_objects *it, const struct held *held)
+{
+    struct objects *objects = session_objects_of(it->session);
+    struct client *client = &it->session->client;
+    struct buf body = {0};
+    if (!objects) {
+        client_refuse(client, held->asked.seq, held->command, "the session has ended", false);
+        return;
+    }
+    struct render render = session_objects_render(it, objects, 0);
+    bool pending = facts_pending(objects);
+    render.sending = it->flushing || !pending;
+    render.tell = it->flushing && pending;
+    bool found = make(&render, held, &body);
+    pending = facts_pending(objects) || (objects_worker(objects) && render.wants);
+    if (found && pending && !it->flushing) {
+        struct held waits = *held;
+        waits.wants = render.wants;
+        session_objects_hold(it, &waits);
+    } else if (found) {
+        client_respond(client, held->asked.seq, held->command, body.data);
+    } else {
+        client_refuse(client, held->asked.seq, held->command,
+                      "this row is of an earlier stop of the worker", false);
+    }
+    buf_free(&body);
+}

@@ -1,0 +1,108 @@
+/* The inside of session_objects.h, for the files that make it up: session_objects.c (requests and
+ * responses), session_objects_wait.c (what waits, and what was told), session_objects_own.c (what
+ * the session answers itself), session_objects_view.c (arrays that are views of the store). */
+#ifndef RAYDBG_RELAY_SESSION_OBJECTS_STATE_H
+#define RAYDBG_RELAY_SESSION_OBJECTS_STATE_H
+
+#include "relay/id_map.h"
+#include "relay/objects.h"
+#include "relay/session_objects.h"
+#include "relay/session_objects_known.h"
+#include "relay/session_objects_rows.h"
+
+/* What a request said that its response does not repeat. */
+struct asked {
+    struct asked *next;
+    int64_t seq;       /* the client's */
+    int64_t reference; /* variablesReference, or 0 */
+    int64_t frame;     /* that it is about, or 0 */
+    bool clipboard;
+};
+
+/* A message that waits for facts. */
+struct held {
+    struct held *next;
+    enum held_kind {
+        HELD_RESPONSE,  /* debuggee's, to be passed on */
+        HELD_VARIABLES, /* a request, for a row of the session's own */
+        HELD_LIST,      /* a request, raydbg/objects */
+    } kind;
+    char command[DAP_NAME_MAX];
+    char *json;
+    size_t len;
+    struct asked asked;
+    unsigned wants; /* what objects_settled() says nothing about: WANTS_… */
+};
+enum {
+    WANTS_ACTORS = 1, /* known when anything more is known, or not in this stop */
+    WANTS_STORE = 2,
+};
+
+struct session_objects {
+    struct session *session;
+    int64_t generation; /* of what `known` and `told` have */
+    bool listening;
+    struct known known;
+    struct id_map told; /* what was sent before all was known, by hash */
+    struct asked *asked;
+    struct held *held; /* oldest first */
+    size_t held_bytes;
+    struct timer *patience; /* ends the waiting */
+    struct timer *quiet;    /* lets facts come together before they are announced */
+    struct view_ask *view_asks;
+    bool flushing;     /* nothing is to be held again */
+    bool knows_actors; /* all that will be known of them in this stop */
+    bool view_late;    /* a response was sent before it was known that it shows a view */
+};
+
+/* What is made for one message. */
+struct render {
+    struct session_objects *it;
+    struct objects *objects;
+    struct row_source rows;
+    int64_t frame;
+    size_t interest; /* references and handles in it */
+    size_t wanted;
+    unsigned wants;
+    bool sending; /* it is made to be sent, not to see whether it has to wait */
+    bool tell;    /* that, and more may become known */
+};
+
+/* session_objects.c */
+/* What the session's debuggee has; NULL: there is no cluster, or no debuggee. */
+struct objects *session_objects_of(const struct session *session);
+struct render session_objects_render(struct session_objects *it, struct objects *objects,
+                                     int64_t frame);
+/* An object in the message: more is wanted of it, and what is said of it is noted. */
+void render_object(struct render *render, const struct object_id *id);
+/* Appends the response with all that is known. False: there is nothing to change. */
+bool session_objects_edit(struct render *render, const struct held *held, struct buf *out);
+void session_objects_pass(struct session_objects *it, const struct held *held);
+
+/* session_objects_wait.c */
+/* More may become known without anything being asked again. */
+bool facts_pending(const struct objects *objects);
+/* Keeps a copy. */
+void session_objects_hold(struct session_objects *it, const struct held *held);
+/* Sends those that need not wait any more. */
+void session_objects_release(struct session_objects *it);
+void session_objects_listen(struct session_objects *it, struct objects *objects);
+/* What the client has been told of a thing that may become known better. */
+enum told_kind { TOLD_OBJECT, TOLD_ACTOR, TOLD_ALL_OF_OBJECT, TOLD_STORE };
+void session_objects_told(struct render *render, enum told_kind kind, const struct object_id *id,
+                          const char *actor_id);
+/* Something that was sent may look different now. */
+void session_objects_announce(struct session_objects *it, struct objects *objects);
+
+/* session_objects_own.c */
+void session_objects_answer(struct session_objects *it, const struct held *held);
+
+/* session_objects_view.c */
+/* Before or while the children of an array are asked for: which object's memory it shows. */
+void session_objects_ask_view(struct session_objects *it, struct objects *objects,
+                              int64_t reference);
+/* Whose answers nobody waits for any more. */
+void session_objects_drop_views(struct session_objects *it);
+bool session_objects_view_pending(const struct session_objects *it, int64_t reference);
+
+#endif

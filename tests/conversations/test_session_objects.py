@@ -1,0 +1,596 @@
+"""What a DAP client sees of Ray's objects: annotated values, the rows below them, the object store, and what waits."""
+
+import json
+import threading
+import time
+
+import pytest
+from dap_client import frame, parse
+from fake_ray import ACTOR, PID, FakeRay, object_id
+
+LOCALS, GLOBALS = 6, 7
+OWN = 0x40000000
+PATIENCE = 0.05
+NINE = ["size", "nodes", "owner", "call site", "reference", "kinds", "copies", "spilled", "created by"]
+READ_ONLY = {"kind": "virtual", "attributes": ["readOnly"]}
+
+
+def row(name, value, kind, reference=0, evaluate=True):
+    return {"name": name, "value": value, "type": kind, "variablesReference": reference,
+            **({"evaluateName": name} if evaluate else {})}
+
+
+def ref_row(name, which, reference=11):
+    return row(name, f"ObjectRef({which})", "ObjectRef", reference)
+
+
+@pytest.fixture
+def ray(adapter):
+    with FakeRay(adapter.port) as fake:
+        yield fake
+
+
+class Worker:
+    """The adapter's variables: rows by reference; each is answered with what is there."""
+
+    def __init__(self, adapter, ray):
+        self.adapter, self.ray = adapter, ray
+        self.big = ray.add_ref(8_000_000, call_site="app.py:main:12")
+        self.small = ray.add_ref(500)
+        self.rows = {LOCALS: [row("x", "3", "int"), ref_row("big", self.big)],
+                     11: [row("special variables", "", "", 15, evaluate=False)]}
+        adapter.on["variables"] = self.variables
+
+    def variables(self, connection, request):
+        connection.respond(request, {"variables": self.rows.get(request["arguments"]["variablesReference"], [])})
+
+
+@pytest.fixture
+def worker(adapter, ray):
+    return Worker(adapter, ray)
+
+
+@pytest.fixture
+def attach(ray, start_relay):
+    """attach(initialize={…}, **attach arguments): a client that has seen its stop."""
+    def start(initialize=None, wait=True, **arguments):
+        client = start_relay(None, "--address", ray.address)
+        client.initialize(**(initialize or {}))
+        client.attach({"request": "attach", **arguments}, timeout=20)
+        client.stopped()
+        if wait:
+            ray.wait_asked("GetCoreWorkerStats")
+        return client
+    return start
+
+
+def known(client, reference=LOCALS):
+    """The rows of a reference by name, once all is known of them."""
+    deadline = time.monotonic() + 10
+    while True:
+        rows = client.children(reference)
+        if any("·" in r["value"] or r["name"] == "size" for r in rows.values()) or time.monotonic() > deadline:
+            return rows
+
+
+def timed(client, command, arguments):
+    start = time.monotonic()
+    body = client.ok(command, arguments)
+    return body, time.monotonic() - start
+
+
+def store(client, **page):
+    scope = client.ok("scopes", {"frameId": 3})["scopes"][-1]
+    assert scope["name"] == "Object store"
+    return client.ok("variables", {"variablesReference": scope["variablesReference"], **page})["variables"]
+
+
+# --- what is shown ---
+
+def test_a_reference_says_its_size_and_owner(worker, attach):
+    client = attach()
+    big = known(client)["big"]
+    assert big["value"] == f"8.0 MB · pid {PID}@node-1 · ObjectRef({worker.big})"
+    assert (big["evaluateName"], big["type"], big["variablesReference"]) == ("big", "ObjectRef", 11)
+    assert "readOnly" in big["presentationHint"]["attributes"]
+    client.disconnect()
+
+
+def test_other_rows_keep_their_bytes(worker, attach, adapter):
+    raw = b'{"seq":%d,"type":"response","request_seq":%d,"success":true,"command":"variables","body":{"variables":' \
+          b'[{"name":"n","value":"\\ud800 ObjectRef(zz)","type":"str","big":9007199254740993,"variablesReference":0}]}}'
+    client = attach()
+    known(client)
+    adapter.on["variables"] = lambda c, request: c.send_body(raw % (900, request["seq"]))
+    client.ok("variables", {"variablesReference": 12})
+    body = client.transcript[-1].raw
+    assert body.partition(b'"body"')[2] == raw.partition(b'"body"')[2]
+    client.disconnect()
+
+
+def test_below_a_reference_are_nine_rows_and_then_debugpys_own(worker, attach):
+    client = attach()
+    known(client)
+    for page in ({}, {"start": 1, "count": 2}, {"filter": "named"}):
+        rows = client.ok("variables", {"variablesReference": 11, **page})["variables"]
+        assert [r["name"] for r in rows] == [*NINE, "special variables"]
+        assert all(r["variablesReference"] == 0 and r["presentationHint"] == READ_ONLY for r in rows[:9])
+    values = {r["name"]: r["value"] for r in rows}
+    assert values["call site"] == "app.py:main:12" and values["owner"].startswith(f"pid {PID}@node-1")
+    assert values["size"].startswith("8.0 MB") and values["nodes"] == "node-1" and values["copies"] == "1"
+    client.disconnect()
+
+
+def test_a_reference_without_children_of_debugpys_has_nine(worker, attach):
+    worker.rows[11] = []
+    client = attach()
+    known(client)
+    assert list(client.children(11)) == NINE
+    client.disconnect()
+
+
+def test_references_found_by_evaluating_have_children_too(worker, attach, adapter):
+    adapter.on["evaluate"] = lambda c, request: c.respond(request, {
+        "result": f"ObjectRef({worker.small})", "type": "ObjectRef", "variablesReference": 21})
+    worker.rows[21] = []
+    client = attach()
+    known(client)
+    for context in ("watch", "hover", "repl"):
+        result = client.evaluate("make()", 3, context)
+        assert result == f"500 B · pid {PID}@node-1 · ObjectRef({worker.small})"
+    assert client.evaluate("make()", 3, "clipboard") == f"ObjectRef({worker.small})"
+    assert list(client.children(21)) == NINE
+    client.disconnect()
+
+
+def test_handles_and_containers(worker, attach):
+    worker.rows[LOCALS] += [row("h", f"Actor(Counter, {ACTOR.hex()})", "ActorHandle", 13),
+                            row("refs", f"[ObjectRef({worker.big}), ObjectRef({worker.small})]", "list", 12)]
+    client = attach()
+    known(client)
+    rows = client.children(LOCALS)
+    assert rows["h"]["value"].startswith('Counter "keeper" · pid 77@node-1 · ')
+    assert rows["refs"]["value"].startswith("2 refs, 8.0 MB · [")
+    client.disconnect()
+
+
+def test_off_gives_debugpys_bytes(worker, attach, adapter):
+    client = attach(objectStore={"annotate": "off", "scope": False})
+    time.sleep(0.2)
+    for reference in (LOCALS, 11):
+        assert client.ok("variables", {"variablesReference": reference}) == {"variables": worker.rows[reference]}
+    assert len(client.ok("scopes", {"frameId": 3})["scopes"]) == 2
+    client.ok("setVariable", {"variablesReference": LOCALS, "name": "x", "value": "8.0 MB · 5"})
+    assert adapter.requests("setVariable")[-1]["arguments"]["value"] == "8.0 MB · 5"
+    assert "objectStore" not in adapter.requests("attach")[0]["arguments"]
+    client.disconnect()
+
+
+def test_units_and_fields(worker, attach):
+    client = attach(objectStore={"unit": "KB", "fields": ["size"]})
+    assert known(client)["big"]["value"] == f"8000 KB · ObjectRef({worker.big})"
+    client.disconnect()
+
+
+@pytest.mark.parametrize("wrong, member", [
+    ([], "objectStore"), ({"annotate": True}, "objectStore.annotate"), ({"unit": "TB"}, "objectStore.unit"),
+    ({"fields": ["size", "color"]}, "objectStore.fields"), ({"fields": "size"}, "objectStore.fields"),
+    ({"scope": 1}, "objectStore.scope")])
+def test_wrong_options_are_named(ray, start_relay, wrong, member):
+    client = start_relay(None, "--address", ray.address)
+    client.initialize()
+    answer = client.request("attach", {"request": "attach", "objectStore": wrong})
+    assert not answer["success"] and f'"{member}" must be' in answer["message"]
+
+
+def test_an_annotation_is_taken_away_from_what_is_sent(worker, attach, adapter):
+    adapter.on["setExpression"] = lambda c, request: c.respond(request, {"value": "1"})
+    client = attach()
+    value = known(client)["big"]["value"]
+    client.ok("setVariable", {"variablesReference": LOCALS, "name": "x", "value": value})
+    client.ok("setExpression", {"expression": "x", "value": value, "frameId": 3})
+    client.ok("evaluate", {"expression": value, "frameId": 3})
+    plain = f"ObjectRef({worker.big})"
+    assert adapter.requests("setVariable")[-1]["arguments"] == {"variablesReference": LOCALS, "name": "x", "value": plain}
+    assert adapter.requests("setExpression")[-1]["arguments"]["value"] == plain
+    assert adapter.requests("evaluate")[-1]["arguments"]["expression"] == plain
+    client.disconnect()
+
+
+# --- waiting ---
+
+def test_nothing_is_late_when_the_worker_is_quick(worker, attach):
+    client = attach()
+    known(client)
+    for _ in range(5):
+        assert timed(client, "variables", {"variablesReference": LOCALS})[1] < PATIENCE
+    client.assert_no_event("invalidated", 0.3)
+    client.disconnect()
+
+
+def test_a_response_waits_50_ms_and_is_corrected_once(worker, attach, ray):
+    ray.delay["GetCoreWorkerStats"] = 0.6
+    client = attach(wait=False)
+    first = client.send("variables", {"variablesReference": LOCALS})
+    second = client.send("variables", {"variablesReference": LOCALS})
+    start = time.monotonic()
+    assert client.ok("threads")["threads"], "others pass"
+    passed = time.monotonic() - start
+    rows = [client.check(client.response(seq))["variables"] for seq in (first, second)]
+    waited = time.monotonic() - start
+    assert passed < PATIENCE - 0.01 and PATIENCE - 0.02 < waited < 0.35, (passed, waited)
+    assert [r[1]["value"] for r in rows] == [f"ObjectRef({worker.big})"] * 2
+    assert client.wait_event("invalidated")["body"] == {"areas": ["variables"]}
+    assert known(client)["big"]["value"].startswith("8.0 MB")
+    client.assert_no_event("invalidated", 0.3)
+    client.disconnect()
+
+
+def test_without_support_there_is_no_invalidated(worker, attach, ray):
+    ray.delay["GetCoreWorkerStats"] = 0.3
+    client = attach({"supportsInvalidatedEvent": False}, wait=False)
+    assert "·" not in client.children(LOCALS)["big"]["value"]
+    client.assert_no_event("invalidated", 0.6)
+    assert "·" in known(client)["big"]["value"]
+    client.disconnect()
+
+
+def test_what_would_look_the_same_is_not_announced(worker, attach, ray):
+    ray.delay["GetCoreWorkerStats"] = 0.3
+    worker.rows[LOCALS] = [row("x", "3", "int")]
+    client = attach(wait=False)
+    assert timed(client, "variables", {"variablesReference": LOCALS})[1] < PATIENCE
+    client.assert_no_event("invalidated", 0.6)
+    client.disconnect()
+
+
+def test_a_worker_that_never_answers(worker, attach, ray):
+    ray.silent.add("GetCoreWorkerStats")
+    client = attach(wait=False)
+    for _ in range(5):
+        body, took = timed(client, "variables", {"variablesReference": LOCALS})
+        assert took < PATIENCE + 0.1 and body["variables"] == [
+            {**r, **({"presentationHint": {"attributes": ["readOnly"]}} if r["name"] == "big" else {})}
+            for r in worker.rows[LOCALS]]
+    client.disconnect()
+    client.close()
+
+
+def test_once_it_has_failed_nothing_waits(worker, attach, ray):
+    ray.silent.add("GetCoreWorkerStats")
+    client = attach(wait=False)
+    time.sleep(2.5)
+    assert timed(client, "variables", {"variablesReference": LOCALS})[1] < PATIENCE
+    rows = store(client)
+    assert [r["name"] for r in rows] == ["references"] and "no answer from" in rows[0]["value"]
+    assert client.children(11)["size"]["value"].startswith("unknown: ")
+    client.disconnect()
+
+
+@pytest.mark.parametrize("command, event", [("continue", "continued"), ("next", "continued")])
+def test_going_on_sends_what_waits_first(worker, attach, ray, command, event):
+    ray.silent.add("GetCoreWorkerStats")
+    client = attach(wait=False)
+    waiting = client.send("variables", {"variablesReference": LOCALS})
+    time.sleep(0.01)
+    client.ok(command, {"threadId": 1})
+    client.wait_event(event)
+    client.check(client.response(waiting))
+    order = [m.message.get("command") or m.message["event"] for m in client.transcript if m.way == "<"]
+    assert order.index("variables") < order.index(command) and order.index("variables") < order.index(event)
+    client.disconnect()
+
+
+@pytest.mark.parametrize("end", ["disconnect", "terminate", "fin", "rst"])
+def test_at_the_end_each_request_has_one_response(worker, attach, adapter, ray, end):
+    ray.silent.add("GetCoreWorkerStats")
+    client = attach(wait=False)
+    scope = client.ok("scopes", {"frameId": 3})["scopes"][-1]["variablesReference"]
+    waiting = [client.send("variables", {"variablesReference": n}) for n in (LOCALS, scope, LOCALS)]
+    waiting.append(client.send("raydbg/objects"))
+    client.ok("threads")
+    if end in ("fin", "rst"):
+        adapter.connections[0].die(end)
+    else:
+        client.ok(end)
+    for seq in waiting:
+        client.response(seq, timeout=5)
+    client.wait_event("terminated")
+    if end != "disconnect":
+        client.disconnect()
+    client.close()  # asserts one response to each
+
+
+def test_a_client_that_goes_while_responses_wait(worker, attach, ray):
+    ray.silent.add("GetCoreWorkerStats")
+    client = attach(wait=False)
+    client.strict = False
+    client.send("variables", {"variablesReference": LOCALS})
+    client.ok("threads")
+    client.transport.close_write()
+    client.process.wait(10)
+    client.close(check=False)
+
+
+# --- the scope ---
+
+def test_the_object_store_is_one_more_scope(worker, attach):
+    client = attach()
+    known(client)
+    scopes = client.ok("scopes", {"frameId": 3})["scopes"]
+    assert [s["name"] for s in scopes] == ["Locals", "Globals", "Object store"]
+    assert scopes[2] == {"name": "Object store", "variablesReference": scopes[2]["variablesReference"], "expensive": True,
+                         "namedVariables": 4, "indexedVariables": 2}
+    assert OWN <= scopes[2]["variablesReference"] < 1 << 31
+    rows = store(client)
+    assert [r["name"] for r in rows] == ["store used", "store capacity", "store spilled", "references", "big",
+                                         f"{worker.small[:8]}…{worker.small[-8:]}"]
+    assert [r["value"] for r in rows[:4]] == ["96 MB in 7 objects", "2.0 GB", "5.0 MB in 3 objects so far", "2 refs, 8.0 MB"]
+    assert rows[4]["value"] == f"8.0 MB · pid {PID}@node-1 · ObjectRef({worker.big})"
+    assert list(client.children(rows[5]["variablesReference"])) == NINE
+    assert client.children(rows[5]["variablesReference"])["size"]["value"].startswith("500 B")
+    client.disconnect()
+
+
+def test_the_names_that_hold_a_reference(worker, attach):
+    worker.rows[LOCALS] += [ref_row("again", worker.big, 16),
+                            row("refs", f"[ObjectRef({worker.small})]", "list", 12)]
+    client = attach()
+    known(client)
+    assert [r["name"] for r in store(client, filter="indexed")] == ["big, again", "in refs"]
+    worker.rows[12] = [{**ref_row("0", worker.small, 17), "evaluateName": "refs[0]"}]
+    client.children(12)
+    assert [r["name"] for r in store(client, filter="indexed")] == ["big, again", "refs[0]"]
+    client.disconnect()
+
+
+def test_paging(worker, attach, ray):
+    for n in range(100):
+        ray.add_ref(1000 * (n + 1))
+    client = attach()
+    known(client)
+    everything = store(client)
+    assert len(everything) == 4 + 102
+    sizes = [r["value"].split(" · ")[0] for r in everything[4:]]
+    assert sizes[0] == "8.0 MB" and sizes[1] == "100 KB" and sizes[-1] == "500 B"
+    for page, expected in [({"filter": "named"}, everything[:4]), ({"filter": "indexed"}, everything[4:]),
+                           ({"filter": "indexed", "start": 10, "count": 5}, everything[14:19]),
+                           ({"filter": "named", "start": 1, "count": 2}, everything[1:3]),
+                           ({"start": 2, "count": 4}, everything[2:6]), ({"start": 105}, everything[105:]),
+                           ({"filter": "indexed", "start": 1000, "count": 100}, []),
+                           ({"start": 5, "count": 0}, everything[5:])]:
+        assert store(client, **page) == expected, page
+    client.disconnect()
+
+
+def test_asking_is_one_row_and_announced(worker, attach, ray):
+    ray.delay["GetCoreWorkerStats"] = 0.4
+    client = attach(wait=False)
+    rows = store(client)
+    assert len(rows) == 1 and rows[0]["value"].startswith("asking")
+    client.wait_event("invalidated")
+    assert len(store(client)) == 6
+    client.disconnect()
+
+
+def test_rows_of_an_earlier_stop(worker, attach):
+    client = attach()
+    known(client)
+    rows = store(client)
+    client.step("next", 1)
+    answer = client.request("variables", {"variablesReference": rows[4]["variablesReference"]})
+    assert not answer["success"] and "earlier stop" in answer["message"]
+    known(client)
+    assert store(client)[4]["variablesReference"] != rows[4]["variablesReference"]
+    client.disconnect()
+
+
+def test_own_rows_cannot_be_set_and_never_reach_debugpy(worker, attach, adapter):
+    client = attach()
+    known(client)
+    store(client)
+    answer = client.request("setVariable", {"variablesReference": OWN, "name": "big", "value": "1"})
+    assert not answer["success"]
+    assert not adapter.requests("setVariable")
+    assert all(r["arguments"]["variablesReference"] < OWN for r in adapter.requests("variables"))
+    client.disconnect()
+
+
+def test_without_a_cluster_there_is_nothing_more(adapter, relay):
+    relay.start()
+    assert len(relay.ok("scopes", {"frameId": 3})["scopes"]) == 2
+    assert not relay.request("raydbg/objects")["success"]
+    relay.disconnect()
+
+
+# --- raydbg/objects ---
+
+def test_the_references_as_data(worker, attach, ray):
+    ray.refs[1].call_site = "a.py:f:1"
+    ray.refs[1].pinned_in_memory = True
+    client = attach()
+    known(client)
+    store(client)
+    body = client.ok("raydbg/objects")
+    assert (body["state"], body["total"], body["bytes"], body["start"]) == ("known", 2, 8_000_500, 0)
+    assert body["store"]["used"] == 96_000_000 and body["worker"]["pid"] == PID
+    big, small = body["references"]
+    assert (big["objectId"], big["size"], big["owner"], big["callSite"], big["variables"]) == (
+        worker.big, 8_000_000, f"pid {PID}@node-1", "app.py:main:12", "big")
+    assert list(big["properties"]) == NINE
+    assert small["pinnedInMemory"] and small["localReferences"] == 1 and small["taskStatus"] == "FINISHED"
+    by_site = client.ok("raydbg/objects", {"sort": "callSite"})["references"]
+    assert [r["objectId"] for r in by_site] == [worker.small, worker.big]
+    page = client.ok("raydbg/objects", {"start": 1, "count": 1})
+    assert [r["objectId"] for r in page["references"]] == [worker.small] and page["total"] == 2
+    client.disconnect()
+
+
+def test_an_observer_may_ask(worker, run_relay, ray):
+    relay = run_relay(adapter=None, address=ray.address)
+    driver = relay.join(name="driver")
+    driver.stopped()
+    observer = relay.join(name="observer", role="observer")
+    observer.stopped()
+    assert known(observer)["big"]["value"].startswith("8.0 MB")
+    assert observer.ok("raydbg/objects")["total"] == 2
+    assert len(store(observer)) == 6
+    driver.disconnect()
+
+
+# --- many, and other numbers ---
+
+def test_ten_thousand_references(worker, attach, ray):
+    refs = [ray.add_ref(1000) for _ in range(10_000)]
+    worker.rows[LOCALS] = [ref_row(f"r{n}", which, 100 + n) for n, which in enumerate(refs[:500])]
+    client = attach()
+    assert known(client)["r7"]["value"].startswith("1.0 KB")
+    assert len(store(client, filter="indexed", start=9000, count=100)) == 100
+    assert len(store(client)) == 4 + 10_002
+    client.disconnect()
+
+
+def test_the_numbers_of_older_rays(worker, attach, ray):
+    ray.old_numbers = True
+    client = attach()
+    assert known(client)["big"]["value"].startswith("8.0 MB")
+    client.disconnect()
+
+
+def test_a_reference_that_the_worker_does_not_list(worker, attach):
+    worker.rows[LOCALS].append(ref_row("other", object_id(77).hex(), 12))
+    client = attach()
+    rows = known(client)
+    assert rows["big"]["value"].startswith("8.0 MB")
+    assert rows["other"]["value"].endswith(f"ObjectRef({object_id(77).hex()})")
+    client.disconnect()
+
+
+# --- large messages ---
+
+def test_a_large_response_is_annotated_and_a_huge_one_is_not(worker, attach):
+    client = attach()
+    known(client)
+    padding = row("pad", "x" * 400_000, "str")
+    worker.rows[LOCALS].append(padding)
+    rows = client.children(LOCALS)
+    assert rows["big"]["value"].startswith("8.0 MB") and rows["pad"] == padding
+    client.disconnect()
+
+
+def test_what_is_said_while_a_message_passes_in_parts(worker, run_relay, adapter, ray):
+    """The relay's own answers do not come into the middle of it."""
+    relay = run_relay(adapter=None, address=ray.address)
+    client = relay.join()
+    client.stopped()
+    known(client)
+    go_on = threading.Event()
+
+    def source(connection, request):
+        body = frame(json.dumps({"seq": 900, "type": "response", "request_seq": request["seq"], "success": True,
+                                 "command": "source", "body": {"content": "x" * 900_000}}).encode())
+        connection.send_raw(body[:500_000])
+        go_on.wait(10)
+        connection.send_raw(body[500_000:])
+
+    adapter.on["source"] = source
+    large = client.send("source", {"sourceReference": 1})
+    time.sleep(0.3)
+    own = client.send("raydbg/objects")
+    refused = client.send("readMemory", {})
+    time.sleep(0.3)
+    go_on.set()
+    assert len(client.check(client.response(large))["content"]) == 900_000
+    assert client.check(client.response(own))["total"] == 2
+    assert not client.response(refused)["success"]
+    client.disconnect()
+
+
+# --- views ---
+
+@pytest.fixture
+def views(worker, adapter):
+    """An array that shows the memory of `small`; what was evaluated for it."""
+    worker.rows[LOCALS].append(row("arr", "array([0., 0.])", "ndarray", 31))
+    worker.rows[31] = [row("dtype", "float64", "str", evaluate=False)]
+    worker.answer, worker.asked, worker.pause = worker.small, [], 0
+
+    def evaluate(connection, request):
+        if "frameId" in request["arguments"]:
+            worker.asked.append(request["arguments"])
+            time.sleep(worker.pause)
+        connection.respond(request, {"result": f"'{worker.answer}'", "type": "str", "variablesReference": 0})
+
+    adapter.on["evaluate"] = evaluate
+    return worker
+
+
+def test_an_array_says_whose_memory_it_shows(views, attach):
+    client = attach()
+    client.ok("scopes", {"frameId": 3})
+    assert known(client)["arr"]["value"] == "array([0., 0.])"
+    rows = client.ok("variables", {"variablesReference": 31})["variables"]
+    assert [r["name"] for r in rows] == ["view of", "dtype"]
+    assert rows[0]["value"] == f"500 B · pid {PID}@node-1 · ObjectRef({views.small})"
+    assert list(client.children(rows[0]["variablesReference"])) == NINE
+    assert client.children(LOCALS)["arr"]["value"] == f"view of ObjectRef({views.small}) · array([0., 0.])"
+    assert len(views.asked) == 1 and views.asked[0]["frameId"] == 3 and "(arr," in views.asked[0]["expression"]
+    compile(views.asked[0]["expression"], "view", "eval")
+    client.disconnect()
+
+
+@pytest.mark.parametrize("name", ["f(x)", "a + b", "a[f()]", "", "x if y else z"])
+def test_only_plain_paths_are_evaluated(views, attach, name):
+    views.rows[LOCALS][-1]["evaluateName"] = name
+    client = attach()
+    client.ok("scopes", {"frameId": 3})
+    known(client)
+    assert list(client.children(31)) == ["dtype"]
+    assert not views.asked
+    client.disconnect()
+
+
+def test_an_array_of_no_object(views, attach):
+    views.answer = ""
+    client = attach()
+    client.ok("scopes", {"frameId": 3})
+    known(client)
+    for _ in range(2):
+        assert list(client.children(31)) == ["dtype"]
+    assert len(views.asked) == 1
+    client.disconnect()
+
+
+def test_a_worker_with_many_references_is_not_searched(views, attach, ray):
+    for _ in range(1000):
+        ray.add_ref()
+    client = attach()
+    client.ok("scopes", {"frameId": 3})
+    known(client)
+    assert list(client.children(31)) == ["dtype"]
+    assert not views.asked
+    client.disconnect()
+
+
+def test_a_late_view_is_announced(views, attach):
+    views.pause = 0.3
+    client = attach()
+    client.ok("scopes", {"frameId": 3})
+    known(client)
+    body, took = timed(client, "variables", {"variablesReference": 31})
+    assert [r["name"] for r in body["variables"]] == ["dtype"] and took < 0.25
+    client.wait_event("invalidated")
+    assert list(client.children(31)) == ["view of", "dtype"]
+    client.disconnect()
+
+
+def test_a_session_that_ends_while_a_view_is_asked(views, attach):
+    views.pause = 1
+    client = attach()
+    client.ok("scopes", {"frameId": 3})
+    known(client)
+    waiting = client.send("variables", {"variablesReference": 31})
+    time.sleep(0.02)
+    client.disconnect()
+    client.response(waiting)
+    client.close()

@@ -1,0 +1,229 @@
+"""A scripted Ray cluster of one paused worker on a free port of 127.0.0.1: GCS, raylet and core worker in one server.
+
+    with FakeAdapter() as adapter, FakeRay(adapter.port) as ray:
+        ref = ray.add_ref(size=8_000_000)
+        ray.delay["GetCoreWorkerStats"] = 0.2           # answers late
+        ray.silent.add("GetNodeStats")                  # answers never
+        ray.old_numbers = True                          # CoreWorkerStats as of Ray <= 2.49
+
+The messages are those of the Ray that is installed.
+"""
+
+import json
+import os
+import threading
+import time
+from collections import Counter
+from concurrent import futures
+from types import SimpleNamespace
+
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+
+import grpc  # noqa: E402
+from ray.core.generated import (  # noqa: E402
+    common_pb2, core_worker_pb2, gcs_pb2, gcs_service_pb2, node_manager_pb2)
+
+TASK = bytes.fromhex("c8ef45ccd0112571ffffffffffffffffffffffff01000000")
+ACTOR = bytes.fromhex("0123456789abcdef0123456701000000")
+JOB = bytes.fromhex("01000000")
+NODE = bytes.fromhex("aa" * 28)
+WORKER = bytes.fromhex("bb" * 28)
+PID = 5842
+FINISHED = 11
+# CoreWorkerStats of Ray <= 2.49: the same fields under other numbers.
+OLD_NUMBERS = {3: 7, 4: 8, 5: 9, 12: 16, 13: 18, 14: 19, 15: 20, 16: 21, 17: 22, 18: 23, 19: 24, 20: 25, 21: 26, 22: 27}
+
+
+def object_id(number, task=TASK):
+    return task + number.to_bytes(4, "little")
+
+
+def _varint(value):
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes(out) + bytes([value])
+
+
+def _read_varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return value, at
+
+
+def renumber(stats):
+    """The bytes of a CoreWorkerStats in the numbers of Ray <= 2.49."""
+    data, out, at = stats.SerializeToString(), bytearray(), 0
+    while at < len(data):
+        tag, start = _read_varint(data, at)
+        end = start
+        if tag & 7 == 0:
+            _, end = _read_varint(data, start)
+        elif tag & 7 == 2:
+            length, end = _read_varint(data, start)
+            end += length
+        else:
+            end += 8 if tag & 7 == 1 else 4
+        out += _varint(OLD_NUMBERS.get(tag >> 3, tag >> 3) << 3 | tag & 7) + data[start:end]
+        at = end
+    return bytes(out)
+
+
+class FakeRay:
+    """Serves until it is closed. What may be changed at any time: `refs`, `store`, `delay` (seconds, by method),
+    `silent` (methods that do not answer until the end), `old_numbers`, `version`. GetCoreWorkerStats is the question
+    for references; that for running tasks is apart."""
+
+    def __init__(self, debugger_port, version="2.60.0"):
+        self.debugger_port = debugger_port
+        self.version = version
+        self.old_numbers = False
+        self.refs = []
+        self.locations = {}
+        self.store = {"object_store_bytes_used": 96_000_000, "object_store_bytes_avail": 2_000_000_000,
+                      "spilled_bytes_total": 5_000_000, "spilled_objects_total": 3, "num_local_objects": 7}
+        self.delay = {}
+        self.silent = set()
+        self.asked = Counter()
+        self._changed = threading.Condition()
+        self._end = threading.Event()
+        self._server = grpc.server(futures.ThreadPoolExecutor(32))
+        self._server.add_generic_rpc_handlers([_Handler(self)])
+        self.port = self._server.add_insecure_port("127.0.0.1:0")
+        self._server.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        self._end.set()
+        self._server.stop(0).wait(5)
+
+    @property
+    def address(self):
+        return f"127.0.0.1:{self.port}"
+
+    def add_ref(self, size=1000, owned=True, number=None, **fields):
+        """One more reference of the worker's; gives its id in hex. `owned`: by this worker, in its node's store."""
+        which = object_id(number or len(self.refs) + 1)
+        self.refs.append(common_pb2.ObjectRefInfo(**{
+            "object_id": which, "object_size": size, "local_ref_count": 1, "call_site": "",
+            "task_status": FINISHED if owned else 0, **fields}))
+        self.locations[which] = SimpleNamespace(size=size, nodes=[NODE])
+        return which.hex()
+
+    def wait_asked(self, method, count=1, timeout=10):
+        with self._changed:
+            if not self._changed.wait_for(lambda: self.asked[method] >= count, timeout):
+                raise AssertionError(f"{method} was asked {self.asked[method]} times: {self.asked}")
+
+    # --- what it answers: a message, or bytes ---
+
+    def call(self, method, request):
+        name = method
+        if method == "GetCoreWorkerStats" and not \
+                core_worker_pb2.GetCoreWorkerStatsRequest.FromString(request).include_memory_info:
+            name = "GetCoreWorkerStats of its tasks"
+        with self._changed:
+            self.asked[name] += 1
+            self._changed.notify_all()
+        if name in self.silent:
+            self._end.wait()
+        time.sleep(self.delay.get(name, 0))
+        answer = getattr(self, method)(request)
+        return answer if isinstance(answer, bytes) else answer.SerializeToString()
+
+    def _address(self):
+        return common_pb2.Address(node_id=NODE, ip_address="127.0.0.1", port=self.port, worker_id=WORKER)
+
+    def InternalKVGet(self, data):
+        request = gcs_service_pb2.InternalKVGetRequest.FromString(data)
+        reply = gcs_service_pb2.InternalKVGetReply()
+        if request.key == b"CLUSTER_METADATA":
+            reply.value = json.dumps({"ray_version": self.version, "python_version": "3.11.2"}).encode()
+        else:
+            reply.status.code = 21  # not found
+        return reply
+
+    def InternalKVKeys(self, _):
+        return gcs_service_pb2.InternalKVKeysReply()
+
+    def GetAllWorkerInfo(self, _):
+        return gcs_service_pb2.GetAllWorkerInfoReply(worker_table_data=[gcs_pb2.WorkerTableData(
+            is_alive=True, worker_address=self._address(), pid=PID, debugger_port=self.debugger_port,
+            num_paused_threads=1)])
+
+    def GetAllNodeInfo(self, _):
+        return gcs_service_pb2.GetAllNodeInfoReply(node_info_list=[gcs_pb2.GcsNodeInfo(
+            node_id=NODE, node_manager_address="127.0.0.1", node_manager_port=self.port,
+            node_manager_hostname="node-1", state=0)])
+
+    def GetAllActorInfo(self, _):
+        return gcs_service_pb2.GetAllActorInfoReply(actor_table_data=[gcs_pb2.ActorTableData(
+            actor_id=ACTOR, job_id=JOB, state=2, address=self._address(), name="keeper", class_name="Counter", pid=77,
+            node_id=NODE)])
+
+    def GetAllJobInfo(self, _):
+        return gcs_service_pb2.GetAllJobInfoReply()
+
+    def GetTaskEvents(self, _):
+        task = gcs_pb2.TaskEvents(task_id=TASK, job_id=JOB)
+        task.task_info.name = task.task_info.func_or_class_name = "work"
+        task.task_info.task_id = TASK
+        task.task_info.job_id = JOB
+        task.state_updates.node_id = NODE
+        task.state_updates.worker_id = WORKER
+        task.state_updates.worker_pid = PID
+        task.state_updates.state_ts_ns[8] = time.time_ns()
+        return gcs_service_pb2.GetTaskEventsReply(events_by_task=[task])
+
+    def GetCoreWorkerStats(self, data):
+        request = core_worker_pb2.GetCoreWorkerStatsRequest.FromString(data)
+        stats = common_pb2.CoreWorkerStats(ip_address="127.0.0.1", port=self.port, job_id=JOB, worker_id=WORKER, pid=PID,
+                                           objects_total=len(self.refs), num_owned_objects=len(self.refs))
+        if request.include_memory_info:
+            stats.object_refs.extend(self.refs)
+        reply = core_worker_pb2.GetCoreWorkerStatsReply(running_task_ids=[TASK])
+        if not self.old_numbers:
+            reply.core_worker_stats.CopyFrom(stats)
+            return reply
+        old = renumber(stats)
+        return b"\x0a" + _varint(len(old)) + old + reply.SerializeToString()
+
+    def GetNodeStats(self, _):
+        reply = node_manager_pb2.GetNodeStatsReply(num_workers=1)
+        for name, value in self.store.items():
+            setattr(reply.store_stats, name, value)
+        return reply
+
+    def GetObjectLocationsOwner(self, data):
+        request = core_worker_pb2.GetObjectLocationsOwnerRequest.FromString(data)
+        reply = core_worker_pb2.GetObjectLocationsOwnerReply()
+        for which in request.object_ids:
+            place = self.locations.get(bytes(which))
+            info = reply.object_location_infos.add()
+            if place is None:
+                info.ref_removed = True
+            else:
+                info.object_size = place.size
+                info.node_ids.extend(place.nodes)
+        return reply
+
+
+class _Handler(grpc.GenericRpcHandler):
+    def __init__(self, ray):
+        self.ray = ray
+
+    def service(self, details):
+        method = details.method.rpartition("/")[2]
+        if not hasattr(FakeRay, method):
+            return None
+        return grpc.unary_unary_rpc_method_handler(lambda request, _: self.ray.call(method, request))

@@ -1,0 +1,88 @@
+/* A bounded map from ids to numbers. */
+#include "cmocka_prelude.h"
+
+#include "relay/id_map.h"
+
+#include <string.h>
+
+static struct id_key key_of(uint64_t number)
+{
+    struct id_key key = {{0}};
+    memcpy(key.bytes, &number, sizeof number);
+    key.bytes[ID_MAP_KEY - 1] = (uint8_t)(number % 3);
+    return key;
+}
+
+static void test_what_is_set_is_there(void **state)
+{
+    (void)state;
+    enum { COUNT = 5000 };
+    struct id_map map = {0};
+    for (uint64_t i = 0; i < COUNT; i++) {
+        struct id_key key = key_of(i);
+        assert_null(id_map_get(&map, &key));
+        assert_true(id_map_set(&map, &key, i * 7, COUNT));
+    }
+    assert_int_equal(map.count, COUNT);
+    for (uint64_t i = 0; i < COUNT; i++) {
+        struct id_key key = key_of(i);
+        assert_non_null(id_map_get(&map, &key));
+        assert_int_equal(*id_map_get(&map, &key), i * 7);
+    }
+    id_map_clear(&map);
+    assert_int_equal(map.count, 0);
+}
+
+static void test_the_last_byte_counts(void **state)
+{
+    (void)state;
+    struct id_map map = {0};
+    struct id_key one = {{0}}, other = {{0}};
+    other.bytes[ID_MAP_KEY - 1] = 1;
+    assert_true(id_map_set(&map, &one, 1, 10));
+    assert_null(id_map_get(&map, &other));
+    id_map_clear(&map);
+}
+
+static void test_it_is_bounded(void **state)
+{
+    (void)state;
+    struct id_map map = {0};
+    struct id_key first = key_of(0), second = key_of(1), third = key_of(2);
+    assert_true(id_map_set(&map, &first, 1, 2));
+    assert_true(id_map_set(&map, &second, 2, 2));
+    assert_false(id_map_set(&map, &third, 3, 2));
+    assert_null(id_map_get(&map, &third));
+    assert_true(id_map_set(&map, &second, 4, 2));
+    assert_int_equal(*id_map_get(&map, &second), 4);
+    id_map_clear(&map);
+}
+
+static void test_steps_through_all(void **state)
+{
+    (void)state;
+    struct id_map map = {0};
+    const struct id_slot *slot;
+    size_t cursor = 0;
+    uint64_t sum = 0;
+    assert_null(id_map_next(&map, &cursor));
+    for (uint64_t i = 0; i < 100; i++) {
+        struct id_key key = key_of(i);
+        id_map_set(&map, &key, i, 100);
+    }
+    for (cursor = 0; (slot = id_map_next(&map, &cursor));)
+        sum += slot->value;
+    assert_int_equal(sum, 4950);
+    id_map_clear(&map);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_is_set_is_there),
+        cmocka_unit_test(test_the_last_byte_counts),
+        cmocka_unit_test(test_it_is_bounded),
+        cmocka_unit_test(test_steps_through_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
