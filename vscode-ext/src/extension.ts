@@ -1,20 +1,25 @@
 /** Wires the parts; nothing else. */
 import * as vscode from 'vscode';
-import {Clusters} from './cluster';
-import {AdapterFactory, ConfigurationProvider} from './configuration';
+import {Clusters} from './clusters';
 import {registerCommands} from './commands';
+import {AdapterFactory, ConfigurationProvider} from './configuration';
+import {errorsGoTo} from './errors';
 import {Feeds} from './feeds';
-import {PausesView} from './pausesView';
+import {Mappings} from './mappings';
+import {PausesView} from './pauses-view';
 import {Status} from './status';
 
 export function activate(context: vscode.ExtensionContext): void {
   const log = vscode.window.createOutputChannel('Ray Debug', {log: true});
+  errorsGoTo(log);
   const clusters = new Clusters(context.secrets);
   const feeds = new Feeds(clusters, context, log);
   const view = new PausesView(() => feeds.all);
   const status = new Status();
-  const provider = new ConfigurationProvider(feeds, clusters, feeds.onDidChange, context.workspaceState, log);
+  const mappings = new Mappings(context.workspaceState, log);
+  const provider = new ConfigurationProvider(feeds, clusters, mappings);
   const factory = new AdapterFactory(async () => (await feeds.program()).path, provider);
+  const dynamic = vscode.DebugConfigurationProviderTriggerKind.Dynamic;
   context.subscriptions.push(
     log, clusters, feeds, view, status,
     feeds.onDidChange(() => {
@@ -22,8 +27,8 @@ export function activate(context: vscode.ExtensionContext): void {
       status.update(feeds.pauses);
     }),
     vscode.debug.registerDebugConfigurationProvider('raydbg', provider),
-    vscode.debug.registerDebugConfigurationProvider('raydbg', provider, vscode.DebugConfigurationProviderTriggerKind.Dynamic),
+    vscode.debug.registerDebugConfigurationProvider('raydbg', provider, dynamic),
     vscode.debug.registerDebugAdapterDescriptorFactory('raydbg', factory),
-    ...registerCommands({clusters, feeds, view, provider, log}),
+    ...registerCommands({clusters, feeds, view, mappings, log}),
   );
 }

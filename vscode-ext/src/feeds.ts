@@ -1,8 +1,9 @@
 /** The feeds of all clusters, and the program that gives them. */
 import * as vscode from 'vscode';
-import {Clusters} from './cluster';
-import {Choice, Pauses} from './configuration';
-import {Feed} from './feed';
+import {Clusters} from './clusters';
+import {Fix, commandFix, showError} from './errors';
+import {Feed, FeedState} from './feed';
+import {Choice, Pauses} from './pick';
 import {Program, ProgramError, findProgram} from './program';
 
 export class Feeds implements Pauses, vscode.Disposable {
@@ -11,18 +12,21 @@ export class Feeds implements Pauses, vscode.Disposable {
   /** Something about some pause or some feed changed. */
   readonly onDidChange = this.changed.event;
   private found: Promise<Program> | undefined;
-  private readonly listeners: vscode.Disposable[] = [];
+  private readonly listeners: vscode.Disposable[];
+  /** What each cluster was said to be, so that it is said once. */
+  private readonly told = new Map<string, FeedState>();
 
   constructor(private readonly clusters: Clusters, private readonly context: vscode.ExtensionContext,
               private readonly log: vscode.LogOutputChannel) {
-    this.listeners.push(
+    this.listeners = [
       clusters.onDidChange(() => void this.restart()),
       vscode.workspace.onDidGrantWorkspaceTrust(() => void this.restart()),
       vscode.workspace.onDidChangeConfiguration((event) => {
         if (!event.affectsConfiguration('raydbg.path')) return;
         this.found = undefined;
         void this.restart();
-      }));
+      }),
+    ];
     void this.restart();
   }
 
@@ -33,8 +37,8 @@ export class Feeds implements Pauses, vscode.Disposable {
   /** Found once; after a failure looked for again. */
   async program(): Promise<Program> {
     const setting = vscode.workspace.getConfiguration('raydbg').get('path', '');
-    const wanted = (this.context.extension.packageJSON as {version: string}).version;
-    this.found ??= findProgram(setting, this.context.extensionPath, wanted);
+    const {version} = this.context.extension.packageJSON as {version: string};
+    this.found ??= findProgram(setting, this.context.extensionPath, version);
     try {
       return await this.found;
     } catch (error) {
@@ -51,11 +55,18 @@ export class Feeds implements Pauses, vscode.Disposable {
     }
     try {
       const program = await this.program();
+      this.log.info(`raydbg ${program.version} at ${program.path}`);
       this.stop();
       this.all = this.clusters.all.map((cluster) => new Feed(cluster, program, this.log));
-      for (const feed of this.all) feed.onDidChange(() => this.changed.fire());
+      for (const feed of this.all) {
+        feed.onDidChange(() => {
+          this.tell(feed);
+          this.changed.fire();
+        });
+      }
     } catch (error) {
-      await this.tell(error);
+      const text = error instanceof ProgramError ? error.message : String(error);
+      void showError(`Ray Debug cannot run raydbg: ${text}`, commandFix('Set Path...', 'workbench.action.openSettings', 'raydbg.path'));
     }
     this.changed.fire();
   }
@@ -71,11 +82,24 @@ export class Feeds implements Pauses, vscode.Disposable {
     this.all = [];
   }
 
-  private async tell(error: unknown): Promise<void> {
-    const text = error instanceof ProgramError ? error.message : String(error);
-    this.log.error(text);
-    const answer = await vscode.window.showErrorMessage(`Ray Debug cannot run raydbg: ${text}`, 'Set Path...', 'Show Log');
-    if (answer === 'Set Path...') await vscode.commands.executeCommand('workbench.action.openSettings', 'raydbg.path');
-    if (answer === 'Show Log') this.log.show();
+  /** A cluster that the user has named is spoken of; that there is none on this machine is no error. */
+  private tell(feed: Feed): void {
+    const {cluster, state} = feed;
+    const before = this.told.get(cluster.name);
+    if (state === 'starting' || state === before) return;
+    this.told.set(cluster.name, state);
+    const silent = state === 'live' || (!cluster.added && state !== 'denied' && state !== 'away');
+    if (silent) return;
+    void showError(`${cluster.name}: ${feed.problem}`, ...this.fixes(feed));
+  }
+
+  private fixes(feed: Feed): Fix[] {
+    const {cluster, state} = feed;
+    const token = commandFix('Set Relay Token...', 'raydbg.setToken', {data: {kind: 'cluster', feed}});
+    const retry: Fix = {label: 'Retry', run: () => feed.restart()};
+    if (/certificate|fingerprint/.test(feed.problem))
+      return [commandFix('Trust Certificate...', 'raydbg.trustCertificate', {data: {kind: 'cluster', feed}}), retry];
+    if (state === 'denied') return [token];
+    return cluster.added ? [retry, commandFix('Edit Clusters', 'workbench.action.openSettings', 'raydbg.clusters')] : [retry];
   }
 }

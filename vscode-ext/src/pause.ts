@@ -69,7 +69,10 @@ export function pauseDescription(pause: Pause, now: number): string {
   return [pause.state, age(pause.since, now), where, pause.node_ip].filter(Boolean).join(' · ');
 }
 
-export type GroupBy = 'function' | 'job' | 'node' | 'state' | 'none';
+export const groupings = {
+  function: 'Function or actor class', job: 'Job', node: 'Node', state: 'State', none: 'Not at all',
+} as const;
+export type GroupBy = keyof typeof groupings;
 
 export interface PauseGroup {
   key: string;
@@ -77,11 +80,12 @@ export interface PauseGroup {
   pauses: Pause[];
 }
 
-const groupKeys: Record<Exclude<GroupBy, 'none'>, (pause: Pause) => string> = {
+const labels: Record<GroupBy, (pause: Pause) => string> = {
   function: (pause) => pause.actor_class ?? pause.task_name ?? 'unknown',
   job: (pause) => `job ${pause.job_id ?? '?'}`,
   node: (pause) => pause.node_ip ?? 'unknown node',
   state: (pause) => pause.state,
+  none: () => '',
 };
 
 /** All words of the filter are somewhere in what the row shows or in its ids. */
@@ -92,38 +96,27 @@ export function matches(pause: Pause, filter: string): boolean {
 }
 
 /** Groups in the order of their labels, each with its pauses from the oldest to the newest. */
-export function groupPauses(pauses: Iterable<Pause>, by: GroupBy, filter: string): PauseGroup[] {
+export function groupPauses(pauses: Iterable<Pause>, by: GroupBy): PauseGroup[] {
   const groups = new Map<string, PauseGroup>();
   for (const pause of pauses) {
-    if (filter && !matches(pause, filter)) continue;
-    const label = by === 'none' ? '' : groupKeys[by](pause);
-    const job = by === 'function' ? pause.job_id ?? '' : '';
-    const key = `${job}/${label}`;
-    const group = groups.get(key) ?? {key, label, pauses: []};
+    const label = labels[by](pause);
+    const group = groups.get(label) ?? {key: label, label, pauses: []};
     group.pauses.push(pause);
-    groups.set(key, group);
+    groups.set(label, group);
   }
   for (const group of groups.values())
     group.pauses.sort((a, b) => (a.since ?? '9').localeCompare(b.since ?? '9') || pauseKey(a).localeCompare(pauseKey(b)));
-  return [...groups.values()].sort((a, b) => a.label.localeCompare(b.label) || a.key.localeCompare(b.key));
+  return [...groups.values()].sort((a, b) => a.label.localeCompare(b.label));
 }
 
 /** What is paused in one cluster, from the feed's lines. */
 export class PauseSet {
   readonly pauses = new Map<string, Pause>();
 
-  /** The key of what changed. */
-  apply(change: Change): string {
+  apply(change: Change): void {
     const key = pauseKey(change.pause);
     if (change.event === 'removed') this.pauses.delete(key);
     else this.pauses.set(key, change.pause);
-    return key;
-  }
-
-  get waiting(): number {
-    let count = 0;
-    for (const pause of this.pauses.values()) count += pause.state === 'waiting' || pause.state === 'held' ? 1 : 0;
-    return count;
   }
 }
 

@@ -19,6 +19,7 @@ export interface Result {
 export class ProgramError extends Error {
   constructor(message: string, readonly code: number | null = null) {
     super(message);
+    this.name = 'ProgramError';
   }
 }
 
@@ -52,19 +53,18 @@ export async function findProgram(setting: string, extensionPath: string, wanted
   const result = await run(found, ['version'], {});
   const version = /(\d+\.\d+)\.\d+\S*/.exec(result.stdout);
   if (result.code !== 0 || !version)
-    throw new ProgramError(`${found} does not run: ${result.stderr.trim() || `exit code ${result.code}`}`, result.code);
+    throw new ProgramError(`${found} does not run: ${result.stderr.trim() || `exit code ${result.code ?? 'none'}`}`, result.code);
   if (version[1] !== wanted.split('.').slice(0, 2).join('.'))
     throw new ProgramError(`${found} is raydbg ${version[0]}; this extension needs ${wanted}`);
   return {path: found, version: version[0]};
 }
 
-/** `env` is added to the extension host's; undefined takes a variable away. */
-export function start(file: string, args: readonly string[],
-                      env: Record<string, string | undefined>): ChildProcessWithoutNullStreams {
+/** `env` is added to the extension host's. */
+export function start(file: string, args: readonly string[], env: Record<string, string>): ChildProcessWithoutNullStreams {
   return spawn(file, args, {env: {...process.env, ...env}, stdio: 'pipe'});
 }
 
-export function run(file: string, args: readonly string[], env: Record<string, string | undefined>,
+export function run(file: string, args: readonly string[], env: Record<string, string>,
                     signal?: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
     const child = start(file, args, env);

@@ -1,13 +1,6 @@
 /** The clusters of the views: the local one, and those of the setting `raydbg.clusters`. */
 import * as vscode from 'vscode';
-
-export interface ClusterSetting {
-  name: string;
-  address?: string;
-  relay?: string;
-  fingerprint?: string;
-  ca?: string;
-}
+import {ClusterSetting} from './addresses';
 
 /** The one that is found on this machine has no address of its own. */
 export const LOCAL = 'this machine';
@@ -31,7 +24,7 @@ export class Cluster {
   }
 
   /** The token goes by the environment: never by an argument, a setting or a log. */
-  async environment(): Promise<Record<string, string | undefined>> {
+  async environment(): Promise<Record<string, string>> {
     const token = await this.secrets.get(this.secretKey);
     return token ? {RAYDBG_TOKEN: token} : {};
   }
@@ -94,7 +87,7 @@ export class Clusters implements vscode.Disposable {
   }
 
   private read(): void {
-    const local = vscode.workspace.getConfiguration('raydbg').get('local', true);
+    const local = vscode.workspace.getConfiguration('raydbg').get<boolean>('local', true);
     this.list = [
       ...(local ? [new Cluster({name: LOCAL}, false, this.secrets)] : []),
       ...this.settings().map((setting) => new Cluster(setting, true, this.secrets)),

@@ -13,10 +13,15 @@ export function packageRoot(file: string): string | undefined {
 }
 
 export interface Guess {
-  /** Every folder of the workspace that has the file, best first; more than one is ambiguous. */
+  /** One for each folder of the workspace that has the file; more than one is ambiguous. */
   candidates: PathMapping[];
   /** False: the file is here under the very name it has there. */
   needed: boolean;
+}
+
+/** The file's name here; `file` begins with the mapping's remoteRoot. */
+export function toLocal(file: string, mapping: PathMapping): string {
+  return `${mapping.localRoot}/${file.slice(mapping.remoteRoot.length).replace(/^\//, '')}`;
 }
 
 /**
