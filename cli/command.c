@@ -21,8 +21,12 @@ static const struct command commands[] = {
      cmd_relay_synopsis, cmd_relay_details},
     {"hold", cmd_hold, "have the relay attach to a paused task and keep it", cmd_hold_synopsis,
      cmd_hold_details},
+    {"continue", cmd_continue, "let a stopped task run on, with the relay still attached",
+     cmd_continue_synopsis, cmd_continue_details},
     {"release", cmd_release, "let tasks go on that the relay holds", cmd_release_synopsis,
      cmd_release_details},
+    {"sessions", cmd_sessions, "show who is attached to what through the relay",
+     cmd_sessions_synopsis, cmd_sessions_details},
     {"help", cmd_help, "show this, or the help of one command", "help [COMMAND]", ""},
     {"version", cmd_version, "show the version", "version", ""},
 };
