@@ -6,7 +6,8 @@ import type {Parts, Target} from './commands';
 import {Feed} from './feed';
 import {showError} from './errors';
 
-async function feedOf(parts: Parts, target: Target): Promise<Feed | undefined> {
+/** The row's, the only one, or the one that the user picks. */
+export async function feedOf(parts: Parts, target: Target): Promise<Feed | undefined> {
   if (target) return target.data.feed;
   if (parts.feeds.all.length <= 1) return parts.feeds.all[0];
   const items = parts.feeds.all.map((feed) => ({label: feed.cluster.name, feed}));

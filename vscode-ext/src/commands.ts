@@ -1,20 +1,29 @@
 /** The commands of the palette and of the rows of paused tasks. */
 import * as vscode from 'vscode';
-import {addCluster, removeCluster, setToken, startRelay, trustCertificate} from './cluster-commands';
+import {addCluster, feedOf, removeCluster, setToken, startRelay, trustCertificate} from './cluster-commands';
 import {Clusters} from './clusters';
 import {attachConfiguration} from './configuration';
 import {commandFix, showError} from './errors';
 import {Feeds} from './feeds';
 import {Mappings} from './mappings';
-import {GroupBy, groupings, pauseTask, pauseTitle} from './pause';
+import {groupings, pauseTask, pauseTitle} from './pause';
+import {objectGroupings} from './objects';
+import {ObjectNode, ObjectsView} from './objects-view';
 import {PauseNode, PausesView} from './pauses-view';
 import {Choice, pickTasks} from './pick';
 import {Exit, errorText, run} from './program';
+import {Roles} from './roles';
+import {SessionNode, SessionsView} from './sessions-view';
+import {TreemapPanel} from './treemap-panel';
 
 export interface Parts {
+  context: vscode.ExtensionContext;
   clusters: Clusters;
   feeds: Feeds;
   view: PausesView;
+  objects: ObjectsView;
+  sessions: SessionsView;
+  roles: Roles;
   mappings: Mappings;
   log: vscode.LogOutputChannel;
 }
@@ -57,10 +66,24 @@ async function filter(parts: Parts): Promise<void> {
   if (text !== undefined) parts.view.filter = text.trim();
 }
 
-async function groupBy(): Promise<void> {
-  const items = Object.entries(groupings).map(([value, label]) => ({label, value: value as GroupBy}));
-  const picked = await vscode.window.showQuickPick(items, {title: 'Group paused tasks by'});
-  if (picked) await vscode.workspace.getConfiguration('raydbg').update('groupBy', picked.value, vscode.ConfigurationTarget.Global);
+/** Lets the user choose a setting's value. */
+async function choose(setting: string, values: Record<string, string>, title: string): Promise<void> {
+  const configuration = vscode.workspace.getConfiguration('raydbg');
+  const now = configuration.get<string>(setting);
+  const items = Object.entries(values).map(([value, label]) => ({label, value, ...(value === now ? {description: 'now'} : {})}));
+  const picked = await vscode.window.showQuickPick(items, {title});
+  if (picked) await configuration.update(setting, picked.value, vscode.ConfigurationTarget.Global);
+}
+
+async function treemap(parts: Parts): Promise<void> {
+  const feed = await feedOf(parts, undefined);
+  if (feed) TreemapPanel.open(parts.context, parts.feeds, feed, (file, line) => parts.mappings.open(file, line));
+}
+
+function refresh(parts: Parts): void {
+  for (const feed of parts.feeds.all) feed.restart();
+  parts.objects.refresh();
+  parts.sessions.refresh();
 }
 
 async function pickTask(parts: Parts): Promise<string | undefined> {
@@ -81,13 +104,19 @@ const handlers: Record<string, Handler> = {
   hold: (parts, target) => act(parts, target, 'hold'),
   openSource,
   copyId: (_, target) => target?.data.kind === 'pause' && vscode.env.clipboard.writeText(pauseTask(target.data.pause)),
-  filter, groupBy, pickTask, addCluster, removeCluster, setToken, startRelay, trustCertificate,
-  refresh: (parts) => parts.feeds.all.forEach((feed) => feed.restart()),
+  groupBy: () => choose('groupBy', groupings, 'Group paused tasks by'),
+  groupObjectsBy: () => choose('objects.groupBy', objectGroupings, 'Group references by'),
+  filter, pickTask, treemap, refresh, addCluster, removeCluster, setToken, startRelay, trustCertificate,
   showLog: (parts) => parts.log.show(),
   walkthrough: () => vscode.commands.executeCommand('workbench.action.openWalkthrough', 'raydbg.raydbg#start'),
 };
 
 export function registerCommands(parts: Parts): vscode.Disposable[] {
-  return Object.entries(handlers).map(([name, handler]) =>
-    vscode.commands.registerCommand(`raydbg.${name}`, (target?: Target) => handler(parts, target)));
+  const {registerCommand} = vscode.commands;
+  return [
+    ...Object.entries(handlers).map(([name, handler]) => registerCommand(`raydbg.${name}`, (target?: Target) => handler(parts, target))),
+    registerCommand('raydbg.revealCallSite', ({data: {site}}: {data: ObjectNode}) => site && parts.mappings.open(site.file, site.line)),
+    registerCommand('raydbg.takeOver', (target?: {data: SessionNode}) => parts.roles.takeOver(target)),
+    registerCommand('raydbg.observeSession', (target?: {data: SessionNode}) => parts.roles.observe(target)),
+  ];
 }
