@@ -75,6 +75,9 @@ export class AdapterFactory implements vscode.DebugAdapterDescriptorFactory {
 
   async createDebugAdapterDescriptor(session: vscode.DebugSession): Promise<vscode.DebugAdapterDescriptor> {
     const {configuration} = session;
+    // A view that is made when the first stop comes leaves the locals closed.
+    if (vscode.workspace.getConfiguration('debug').get('openDebug') !== 'neverOpen')
+      await vscode.commands.executeCommand('workbench.view.debug');
     const cluster = this.provider.cluster(configuration);
     const {relay, tokenFile} = configuration as {relay?: string; tokenFile?: string};
     const args = ['dap', ...(cluster?.args ?? []), ...(relay ? ['--relay', relay] : []),

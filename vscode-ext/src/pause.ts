@@ -17,11 +17,13 @@ export interface Pause {
   ambiguous: boolean;
   candidates: string[];
   location: {file: string; line: number} | null;
-  since: string | null;
+  /** Seconds since 1970. */
+  since: number | null;
   reason: string | null;
+  /** Of a relay; null if none holds it. */
   clients: number | null;
   driver: string | null;
-  held_since: string | null;
+  held_since: number | null;
 }
 
 /** One line of the feed. */
@@ -46,11 +48,10 @@ export function pauseTitle(pause: Pause): string {
   return pause.actor_name ? `${name} (${pause.actor_name})` : name;
 }
 
-/** "12s", "4m", "3h", "2d"; "" if it is not known since when. */
-export function age(since: string | null, now: number): string {
-  if (!since) return '';
-  const seconds = Math.max(0, Math.floor((now - Date.parse(since)) / 1000));
-  if (Number.isNaN(seconds)) return '';
+/** `now` in milliseconds. "12s", "4m", "3h", "2d"; "" if it is not known since when. */
+export function age(since: number | null, now: number): string {
+  if (since === null) return '';
+  const seconds = Math.max(0, Math.floor(now / 1000 - since));
   if (seconds < 60) return `${seconds}s`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)}m`;
   if (seconds < 86400) return `${Math.floor(seconds / 3600)}h`;
@@ -63,10 +64,15 @@ export function place(pause: Pause): string {
   return `${pause.location.file.replace(/^.*[\\/]/, '')}:${pause.location.line}`;
 }
 
+/** "attached" is also what a relay holds for somebody. */
+export function stateText(pause: Pause): string {
+  return pause.state === 'held' && pause.clients ? 'attached' : pause.state;
+}
+
 /** The telling part first: a row has some 30 characters. */
 export function pauseDescription(pause: Pause, now: number): string {
   const where = place(pause) || (pause.reason ?? '');
-  return [pause.state, age(pause.since, now), where, pause.node_ip].filter(Boolean).join(' · ');
+  return [stateText(pause), age(pause.since, now), where, pause.node_ip].filter(Boolean).join(' · ');
 }
 
 export const groupings = {
@@ -84,7 +90,7 @@ const labels: Record<GroupBy, (pause: Pause) => string> = {
   function: (pause) => pause.actor_class ?? pause.task_name ?? 'unknown',
   job: (pause) => `job ${pause.job_id ?? '?'}`,
   node: (pause) => pause.node_ip ?? 'unknown node',
-  state: (pause) => pause.state,
+  state: stateText,
   none: () => '',
 };
 
@@ -105,7 +111,7 @@ export function groupPauses(pauses: Iterable<Pause>, by: GroupBy): PauseGroup[] 
     groups.set(label, group);
   }
   for (const group of groups.values())
-    group.pauses.sort((a, b) => (a.since ?? '9').localeCompare(b.since ?? '9') || pauseKey(a).localeCompare(pauseKey(b)));
+    group.pauses.sort((a, b) => (a.since ?? Infinity) - (b.since ?? Infinity) || pauseKey(a).localeCompare(pauseKey(b)));
   return [...groups.values()].sort((a, b) => a.label.localeCompare(b.label));
 }
 

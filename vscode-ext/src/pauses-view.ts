@@ -125,7 +125,7 @@ function pauseRows(feed: Feed, pauses: Pause[], settings: Settings): PauseRow[] 
 }
 
 function isOld(pause: Pause, {warnAfter, now}: {warnAfter: number; now: number}): boolean {
-  return warnAfter > 0 && pause.since !== null && now - Date.parse(pause.since) > warnAfter * 1000;
+  return warnAfter > 0 && pause.since !== null && now / 1000 - pause.since > warnAfter;
 }
 
 function draw(item: PauseRow): vscode.TreeItem {
@@ -158,9 +158,9 @@ function pauseItem(node: PauseRow, pause: Pause): vscode.TreeItem {
   const old = isOld(pause, {warnAfter: vscode.workspace.getConfiguration('raydbg').get('pauseWarning', 600), now});
   item.description = pauseDescription(pause, now);
   item.tooltip = tooltip(pause, now, old);
-  item.iconPath = new vscode.ThemeIcon(old ? 'warning' : icons[pause.state],
+  item.iconPath = new vscode.ThemeIcon(old ? 'warning' : icons[pause.clients ? 'attached' : pause.state],
     new vscode.ThemeColor(old ? 'list.warningForeground' : 'debugIcon.pauseForeground'));
-  item.contextValue = ['pause', pause.clients === null ? '' : 'relay', pause.state, pause.location ? 'located' : '']
+  item.contextValue = ['pause', pause.state, pause.location ? 'located' : '']
     .filter(Boolean).join(' ');
   item.accessibilityInformation = {label: `${pauseTitle(pause)}, ${pauseDescription(pause, now)}`};
   if (pause.location) item.command = {command: 'raydbg.openSource', title: 'Open Source Line', arguments: [node]};

@@ -23,17 +23,15 @@ export class Poller {
     else if (this.active) void this.run();
   }
 
-  private stopped(): boolean {
-    return !this.active;
-  }
-
   private async run(): Promise<void> {
     const start = Date.now();
     this.running = true;
     this.again = false;
     await this.ask().finally(() => (this.running = false));
-    if (this.stopped()) return; // while it was asking
-    const wait = this.again ? 0 : Math.max(this.interval(), 4 * (Date.now() - start));
-    this.timer = setTimeout(() => void this.run(), wait);
+    this.next(Date.now() - start);
+  }
+
+  private next(took: number): void {
+    if (this.active) this.timer = setTimeout(() => void this.run(), this.again ? 0 : Math.max(this.interval(), 4 * took));
   }
 }

@@ -19,7 +19,7 @@ export function parseSessions(text: string): Session[] {
 }
 
 export function sessionDescription(session: Session, now: number): string {
-  const since = age(new Date(session.since * 1000).toISOString(), now);
+  const since = age(session.since, now);
   return [session.role ?? 'not attached', session.client, session.peer, since].filter(Boolean).join(' · ');
 }
 

@@ -16,6 +16,7 @@ function required(name: string): string {
 
 /** Where the tests may write, the .vsix, the raydbg in it, and the Python of the cluster. */
 export const scratch = required('RAYDBG_TEST_DIRECTORY');
+export const artifacts = required('RAYDBG_TEST_ARTIFACTS');
 export const vsix = required('RAYDBG_TEST_VSIX');
 export const raydbg = required('RAYDBG_TEST_BINARY');
 const python = required('RAYDBG_TEST_PYTHON');
@@ -152,10 +153,12 @@ const settings = {
 export class CodeServer {
   readonly address: string;
   private readonly program: Program;
+  private readonly directory: string;
 
-  private constructor(address: string, program: Program) {
+  private constructor(address: string, program: Program, directory: string) {
     this.address = address;
     this.program = program;
+    this.directory = directory;
   }
 
   static async start(name: string, more: Record<string, unknown> = {}, env: Record<string, string> = {}): Promise<CodeServer> {
@@ -164,21 +167,25 @@ export class CodeServer {
     const entry = path.join(modules, 'code-server/out/node/entry.js');
     const places = ['--user-data-dir', path.join(directory, 'data'), '--extensions-dir', path.join(directory, 'extensions')];
     const home = {HOME: path.join(directory, 'home'), XDG_CONFIG_HOME: path.join(directory, 'home/.config')};
-    fs.mkdirSync(path.join(directory, 'data/User'), {recursive: true});
     fs.mkdirSync(home.HOME, {recursive: true});
-    fs.writeFileSync(path.join(directory, 'data/User/settings.json'), JSON.stringify({...settings, ...more}));
+    for (const kind of ['User', 'Machine']) { // those that belong to a machine are read from its own file only
+      fs.mkdirSync(path.join(directory, 'data', kind), {recursive: true});
+      fs.writeFileSync(path.join(directory, 'data', kind, 'settings.json'), JSON.stringify({...settings, ...more}));
+    }
     const installed = spawnSync(node, [entry, ...places, '--install-extension', vsix, '--force'],
       {encoding: 'utf8', timeout: 60_000, env: {...process.env, ...home}});
     if (installed.status !== 0) throw new Error(`the .vsix does not install:\n${installed.stdout}${installed.stderr}`);
     const port = await freePort();
     const program = new Program('code-server', [node, entry, ...places, '--auth', 'none', '--bind-addr', `127.0.0.1:${port}`,
       '--disable-telemetry', '--disable-update-check', '--disable-workspace-trust'], {...home, ...env});
-    const server = new CodeServer(`http://127.0.0.1:${port}`, program);
+    const server = new CodeServer(`http://127.0.0.1:${port}`, program, directory);
     await until(() => fetch(`${server.address}/healthz`).then((answer) => answer.ok, () => false), 'code-server answers', 30_000);
     return server;
   }
 
+  /** Ends it; what it has logged is kept. */
   async stop(): Promise<void> {
     await this.program.stop();
+    fs.cpSync(path.join(this.directory, 'data/logs'), path.join(artifacts, 'logs', path.basename(this.directory)), {recursive: true});
   }
 }

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
+import {test} from 'node:test';
 import {type Browser, type Locator, type Page, chromium} from 'playwright-core';
-import {root, scratch} from './processes.ts';
+import {artifacts, scratch} from './processes.ts';
 
-const artifacts = process.env['RAYDBG_TEST_ARTIFACTS'] ?? path.join(root, 'artifacts/vscode');
-const slow = 30_000;
+const slow = 20_000;
 
 export async function browse(): Promise<Browser> {
   return chromium.launch({
@@ -47,7 +47,7 @@ export class Workbench {
     await this.page.screenshot({path: path.join(artifacts, `${this.name}-${number}-${what}.png`)});
   }
 
-  /** A test whose window is kept as a picture if it fails. */
+  /** A step of a test, whose window is kept as a picture if it fails. */
   async during(run: () => Promise<void>): Promise<void> {
     try {
       await run();
@@ -137,8 +137,16 @@ export class Workbench {
     await this.page.locator(`.debug-toolbar .action-label[aria-label^="${action}"]`).first().click();
   }
 
+  /** A row of the Variables pane: a variable by its name, or a scope by its title. */
   variable(name: string): Locator {
-    return this.page.locator('.debug-variables .monaco-list-row', {has: this.page.locator(`.name:text-is("${name}"), .name:text-is("${name} =")`)}).first();
+    const plain = name.replace(/[^\w ]/g, '\\$&');
+    return this.page.locator('.debug-variables .monaco-list-row', {hasText: new RegExp(`^\\s*${plain}\\s*(=|$)`)}).first();
+  }
+
+  async expandVariable(name: string): Promise<void> {
+    const row = this.variable(name);
+    await row.waitFor();
+    if ((await row.getAttribute('aria-expanded')) === 'false') await row.locator('.monaco-tl-twistie').click();
   }
 
   /** The value of a variable, once it matches. */
@@ -161,18 +169,40 @@ export class Workbench {
     await this.page.locator('.repl-input-wrapper .monaco-editor').first().click();
     await this.page.keyboard.type(expression);
     await this.page.keyboard.press('Enter');
-    const result = this.page.locator('.repl-tree .monaco-list-row .evaluation-result, .repl-tree .monaco-list-row .output.expression').last();
-    await result.waitFor();
-    return result.innerText();
+    // The expression, then its result below it.
+    const rows = this.page.locator('.repl-tree .monaco-list-row');
+    let texts: string[] = [];
+    for (let tries = 0; tries < 200; tries++) {
+      texts = await rows.allInnerTexts();
+      const at = texts.map((text) => text.trim()).lastIndexOf(expression);
+      if (at >= 0 && texts[at + 1]) return (texts[at + 1] ?? '').trim();
+      await this.page.waitForTimeout(100);
+    }
+    throw new Error(`no result of ${expression} among\n${texts.join('\n')}`);
   }
 
   /** Clicks into the gutter beside the line with this text. */
-  async toggleBreakpoint(text: string): Promise<void> {
+  async toggleBreakpoint(text: string, set = true): Promise<void> {
     const line = this.page.locator('.monaco-editor .view-line', {hasText: text}).first();
     const box = await line.boundingBox();
     const gutter = await this.page.locator('.monaco-editor .margin-view-overlays').first().boundingBox();
     assert.ok(box && gutter, `no line with ${text}`);
     await this.page.mouse.click(gutter.x + 10, box.y + box.height / 2);
-    await this.page.locator('.monaco-editor .codicon-debug-breakpoint').first().waitFor();
+    await this.page.locator('.monaco-editor .codicon-debug-breakpoint, .monaco-editor .codicon-debug-stackframe').first()
+      .waitFor();
+    await this.page.locator('.debug-breakpoints .monaco-list-row', {hasText: '.py'}).waitFor({state: set ? 'visible' : 'detached'});
   }
+}
+
+/** Tests that go on where the one before has ended: none is tried after one has failed. */
+export function steps(window: () => Workbench): (name: string, run: () => Promise<void>) => void {
+  let failed = '';
+  return (name, run) => {
+    test(name, async () => {
+      assert.ok(!failed, `not tried, as this failed: ${failed}`);
+      failed = name;
+      await window().during(run);
+      failed = '';
+    });
+  };
 }
