@@ -54,7 +54,7 @@ step('a reference says its size, and has nine properties', async () => {
   await window.value('big', /^\s*big =\s*8\.0 MB · pid \d+/);
   await window.expandVariable('big');
   for (const name of ['size', 'owner', 'call site']) await window.variable(name).waitFor();
-  const rows = await window.page.locator('.debug-variables .monaco-list-row[aria-level="3"]').allInnerTexts();
+  const rows = await window.page.locator('.debug-variables .monaco-list-row[aria-level="3"]', {hasText: '='}).allInnerTexts();
   assert.equal(rows.length, 9, rows.join('\n'));
   await window.shot('reference');
   await window.variable('big').locator('.monaco-tl-twistie').click();

@@ -81,12 +81,17 @@ export interface CallSite {
   label: string;
 }
 
-/** The user's own frame, which is the last of those that Ray has put together; undefined if none was recorded. */
+const rays = /[\\/]site-packages[\\/]ray[\\/]|[\\/]ray[\\/]_private[\\/]/;
+
+/** The first frame that is not Ray's own, as Ray puts frames together; undefined if none was recorded. */
 export function callSite(text: string): CallSite | undefined {
-  const found = /^(?:\([^)]*\)\s*)?(.+?):([^:]+):(\d+)$/.exec(text.split(' | ').at(-1)?.trim() ?? '');
-  if (!found?.[1] || !found[2]) return undefined;
-  const line = Number(found[3]);
-  return {file: found[1], line, label: `${found[1].replace(/^.*[\\/]/, '')}:${line} ${found[2]}`};
+  for (const frame of text.split(' | ')) {
+    const found = /^(?:\([^)]*\)\s*)?(.+?):([^:]+):(\d+)(?:\s*\([^)]*\))?$/.exec(frame.trim());
+    if (!found?.[1] || !found[2] || rays.test(found[1])) continue;
+    const line = Number(found[3]);
+    return {file: found[1], line, label: `${found[1].replace(/^.*[\\/]/, '')}:${line} ${found[2]}`};
+  }
+  return undefined;
 }
 
 /** How a group is called: a call site by its last frame, everything else by its key. */

@@ -16,8 +16,9 @@ test('a bar shows that there is something', () => {
   assert.equal(bar(0, 0), '▱▱▱▱▱▱▱▱');
 });
 
-test('the call site is the last frame', () => {
-  assert.deepEqual(callSite('(put object) /ray/hook.py:wrapper:9 | /home/me/train.py:square:21'),
+test('the call site is the frame that is not Ray\'s', () => {
+  assert.equal(callSite('/home/me/train.py:square:21 | /v/site-packages/ray/_private/hook.py:wrapper:9 (put object)')?.line, 21);
+  assert.deepEqual(callSite('(put object) /v/site-packages/ray/_private/hook.py:wrapper:9 | /home/me/train.py:square:21'),
     {file: '/home/me/train.py', line: 21, label: 'train.py:21 square'});
   assert.deepEqual(callSite('(task call) /home/me/train.py:<module>:3')?.label, 'train.py:3 <module>');
   for (const none of ['', 'disabled', '<unknown>', '(deserialize task arg) x']) assert.equal(callSite(none), undefined, none);
