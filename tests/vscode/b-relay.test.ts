@@ -101,9 +101,12 @@ step('attach again: it stands where it was left', async () => {
 step('two tasks at once', async () => {
   await window.show('Ray Debug');
   await window.rowAction(pauses, /^Trainer\.step/, 'Attach');
-  await window.stoppedAt('breakpoint()');
+  // VS Code leaves the focus where it is while another session is stopped.
   for (const name of ['square', 'Trainer.step (bob)'])
-    await window.page.locator('.debug-call-stack .monaco-list-row', {hasText: name}).first().waitFor();
+    await window.page.locator('.debug-call-stack .monaco-list-row', {hasText: name}).filter({hasText: /Paused/i}).waitFor();
+  await window.stoppedAt('total += value * factor');
+  await window.page.locator('.debug-call-stack .monaco-list-row', {hasText: 'Trainer.step'}).click();
+  await window.stoppedAt('breakpoint()');
   await window.value('loss', /0\.62/);
   await window.shot('two');
   await window.tool('Disconnect');
@@ -112,6 +115,7 @@ step('two tasks at once', async () => {
 });
 
 step('continue: the task ends, and leaves the view', async () => {
+  await window.page.locator('.debug-call-stack .monaco-list-row', {hasText: 'scaled'}).click();
   await window.stoppedAt('total += value * factor');
   await window.tool('Continue');
   await program.says(/^RESULT square /m);

@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import {Feed} from './feed';
 import {Feeds} from './feeds';
 import {CallSite, Memory, ObjectGroupBy, Reference, ReferenceGroup, StoreNode, bar, bytesText, callSite, groupLabel,
-  objectGroupings, parseMemory, plural, processText} from './objects';
+  objectGroupings, parseMemory, plural, portion, processText} from './objects';
 import {Poller} from './poller';
 import {errorText, run} from './program';
 import {Row, row} from './rows';
@@ -94,7 +94,7 @@ function nodesRow(id: string, memory: Memory): ObjectRow {
 function nodeRow(id: string, node: StoreNode): ObjectRow {
   const {used, capacity, spilled_bytes, objects} = node.store;
   const spilled = spilled_bytes ? ` · spilled ${bytesText(spilled_bytes)}` : '';
-  const facts = `${bytesText(used)} of ${bytesText(capacity)}`;
+  const facts = portion(used, capacity);
   return make(id, {
     label: node.ip, description: node.problem ?? `${bar(used, capacity)} ${facts}${spilled}`,
     tooltip: node.problem ?? `${node.ip}: ${facts} used, ${bytesText(capacity - used)} available, ${bytesText(spilled_bytes)} spilled, ${plural(objects, 'object')}`,

@@ -68,8 +68,16 @@ export function bytesText(bytes: number | null): string {
   return `${unit && number < 9.95 ? number.toFixed(1) : Math.round(number)} ${units[unit] ?? ''}`;
 }
 
-/** "▰▰▰▱▱▱▱▱" */
-export function bar(part: number, whole: number, width = 8): string {
+/** "20 of 200 MB" */
+export function portion(part: number, whole: number): string {
+  const text = bytesText(whole);
+  const [, unit = ''] = text.split(' ');
+  const scaled = part / 1000 ** Math.max(['B', 'KB', 'MB', 'GB', 'TB', 'PB'].indexOf(unit), 0);
+  return `${scaled > 0 && scaled < 9.95 ? scaled.toFixed(1) : Math.round(scaled)} of ${text}`;
+}
+
+/** "▰▰▱▱▱" */
+export function bar(part: number, whole: number, width = 5): string {
   const full = whole > 0 ? Math.min(width, Math.max(part > 0 ? 1 : 0, Math.round((part / whole) * width))) : 0;
   return '▰'.repeat(full) + '▱'.repeat(width - full);
 }
@@ -98,7 +106,7 @@ export function callSite(text: string): CallSite | undefined {
 export function groupLabel(key: string, by: ObjectGroupBy): string {
   if (by !== 'call-site') return key;
   if (key === 'disabled') return 'call sites were not recorded';
-  return callSite(key)?.label ?? key;
+  return callSite(key)?.label ?? key.replace(/^\(([^)]*)\) (\S+)$/, '$2 ($1)');
 }
 
 export function processText(process: ObjectProcess | undefined): string {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {bar, bytesText, callSite, groupLabel, parseMemory, processText} from '../src/objects';
+import {bar, bytesText, callSite, groupLabel, parseMemory, portion, processText} from '../src/objects';
 
 test('sizes are decimal, with two digits', () => {
   const texts = [0, 100, 999, 1000, 9949, 9950, 8_000_128, 12_000_000, 999_499_999, 999_500_000, 3.1e15].map(bytesText);
@@ -8,12 +8,18 @@ test('sizes are decimal, with two digits', () => {
   assert.equal(bytesText(null), '? B');
 });
 
+test('how much of it', () => {
+  assert.equal(portion(20_000_000, 200_000_000), '20 of 200 MB');
+  assert.equal(portion(0, 4_000_000_000), '0 of 4.0 GB');
+  assert.equal(portion(40_000_000, 4_000_000_000), '0.0 of 4.0 GB');
+});
+
 test('a bar shows that there is something', () => {
-  assert.equal(bar(0, 100), '▱▱▱▱▱▱▱▱');
-  assert.equal(bar(1, 1000), '▰▱▱▱▱▱▱▱');
-  assert.equal(bar(50, 100), '▰▰▰▰▱▱▱▱');
-  assert.equal(bar(300, 100), '▰▰▰▰▰▰▰▰');
-  assert.equal(bar(0, 0), '▱▱▱▱▱▱▱▱');
+  assert.equal(bar(0, 100), '▱▱▱▱▱');
+  assert.equal(bar(1, 1000), '▰▱▱▱▱');
+  assert.equal(bar(40, 100), '▰▰▱▱▱');
+  assert.equal(bar(300, 100), '▰▰▰▰▰');
+  assert.equal(bar(0, 0), '▱▱▱▱▱');
 });
 
 test('the call site is the frame that is not Ray\'s', () => {
@@ -23,6 +29,7 @@ test('the call site is the frame that is not Ray\'s', () => {
   assert.deepEqual(callSite('(task call) /home/me/train.py:<module>:3')?.label, 'train.py:3 <module>');
   for (const none of ['', 'disabled', '<unknown>', '(deserialize task arg) x']) assert.equal(callSite(none), undefined, none);
   assert.equal(groupLabel('disabled', 'call-site'), 'call sites were not recorded');
+  assert.equal(groupLabel('(deserialize task arg) train.step', 'call-site'), 'train.step (deserialize task arg)');
   assert.equal(groupLabel('10.0.0.7 (n1)', 'node'), '10.0.0.7 (n1)');
 });
 
