@@ -119,9 +119,10 @@ step('continue: the task ends, and leaves the view', async () => {
   await window.stoppedAt('total += value * factor');
   await window.tool('Continue');
   await program.says(/^RESULT square /m);
-  await window.ended();
   await window.show('Ray Debug');
   await window.row(pauses, /^square/).waitFor({state: 'detached'});
+  await window.tool('Disconnect'); // the worker lives, and so does its session
+  await window.ended();
   await window.shot('gone');
 });
 

@@ -50,8 +50,9 @@ step('no token, a wrong one, the right one', async () => {
   await window.shot('no-token');
   await window.toast(/lab: .*token/).locator('.monaco-button', {hasText: 'Set Relay Token'}).click();
   await enterToken('0'.repeat(64));
-  await window.toast(/lab: .*token/).waitFor();
-  await window.toast(/lab: .*token/).locator('.monaco-button', {hasText: 'Set Relay Token'}).click();
+  await window.toast(/lab: the token is wrong/).waitFor();
+  await window.shot('wrong-token');
+  await window.toast(/lab: the token is wrong/).locator('.monaco-button', {hasText: 'Set Relay Token'}).click();
   await enterToken(relay.token);
   await window.row(pauses, /^square/).waitFor();
   await window.shot('right-token');

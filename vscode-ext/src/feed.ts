@@ -34,7 +34,7 @@ export class Feed implements vscode.Disposable {
   /** Now, not when it would be its turn: a token was set, a relay was started. */
   restart(): void {
     this.delay = 0;
-    this.state = 'starting';
+    this.tell('starting', '');
     if (this.child) this.child.kill('SIGTERM');
     else void this.run();
   }

@@ -86,9 +86,9 @@ export class Feeds implements Pauses, vscode.Disposable {
   private tell(feed: Feed): void {
     const {cluster, state} = feed;
     const before = this.told.get(cluster.name);
-    if (state === 'starting' || state === before) return;
-    this.told.set(cluster.name, state);
-    const silent = state === 'live' || (!cluster.added && state !== 'denied' && state !== 'away');
+    if (state === before) return;
+    this.told.set(cluster.name, state); // the user's own retry is told of again
+    const silent = state === 'live' || state === 'starting' || (!cluster.added && state !== 'denied' && state !== 'away');
     if (silent) return;
     void showError(`${cluster.name}: ${feed.problem}`, ...this.fixes(feed));
   }

@@ -116,8 +116,8 @@ function groupRow(id: string, memory: Memory, group: ReferenceGroup, by: ObjectG
   const more = group.rows.length - shown.length;
   const rest = more > 0 ? [make(`${id}/more`, {label: `${more} more`, description: '', tooltip: '', icon: 'ellipsis', open: undefined})] : [];
   return make(id, {
-    label: groupLabel(group.key, by), tooltip: `${group.key}\n${bytesText(group.bytes)} in ${plural(group.objects, 'object')}`,
-    description: `${bytesText(group.bytes)} · ${plural(group.references, 'ref')}`, icon: 'symbol-array', open: false,
+    label: bytesText(group.bytes), description: `${groupLabel(group.key, by)} · ${plural(group.references, 'ref')}`,
+    tooltip: `${group.key}\n${bytesText(group.bytes)} in ${plural(group.objects, 'object')}`, icon: 'symbol-array', open: false,
     site: by === 'call-site' ? callSite(group.key) : undefined,
   }, [...shown, ...rest]);
 }

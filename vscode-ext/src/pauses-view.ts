@@ -87,7 +87,7 @@ export class PausesView implements vscode.Disposable {
     }
     view.badge = count ? {value: count, tooltip: `${count} paused`} : undefined;
     const problem = feeds.length === 1 ? feeds[0]?.problem : undefined;
-    const message = [this.wanted && `Filter: ${this.wanted}`, count || feeds[0]?.cluster.added ? problem : ''].filter(Boolean).join('\n');
+    const message = [this.wanted && `Filter: ${this.wanted}`, count ? problem : ''].filter(Boolean).join('\n');
     (view as {message: string | undefined}).message = message || undefined;
   }
 }
