@@ -58,28 +58,29 @@ step('no token, a wrong one, the right one', async () => {
   await window.shot('right-token');
 });
 
-step('a relay that is killed and started again: the session ends, the task stands where it was', async () => {
-  await window.rowAction(pauses, /^square/, 'Attach');
+step('a relay that is killed and started again: the session goes on', async () => {
+  await window.rowAction(pauses, /^square.* · /s, 'Attach');
   await window.stoppedAt('breakpoint()');
   await window.tool('Step Over');
   await window.stoppedAt('z = y + int(arr.sum())');
   await relay.kill();
-  await window.ended();
-  await window.show('Ray Debug');
   await window.toast(/lab: /).waitFor();
   await window.shot('relay-killed');
   await relay.start();
-  await window.row(pauses, /^square.*held · .*train\.py:23/s).waitFor();
-  await window.rowAction(pauses, /^square/, 'Attach');
-  await window.stoppedAt('z = y + int(arr.sum())');
+  await window.show('Ray Debug');
+  await window.row(pauses, /^square.*attached · .*train\.py:23/s).waitFor();
+  await window.show('Run and Debug');
+  await window.value('y', /144/);
+  await window.tool('Step Over');
+  await window.stoppedAt('total = scaled(');
   await window.shot('relay-again');
 });
 
 step('a second window observes, and takes over', async () => {
-  other = await Workbench.open(browser, server.address, workspace, 'observer');
+  other = await window.another(server.address, workspace, 'observer');
   await other.show('Ray Debug');
-  await other.menu(pauses, /^square/, 'Attach as Observer');
-  await other.stoppedAt('z = y + int(arr.sum())');
+  await other.menu(pauses, /^square.* · /s, 'Attach as Observer');
+  await other.stoppedAt('total = scaled(');
   await other.page.locator('.statusbar-item', {hasText: 'observing'}).waitFor();
   await other.show('Ray Debug');
   await other.expandPane('Sessions');
@@ -91,18 +92,16 @@ step('a second window observes, and takes over', async () => {
   await window.page.locator('.statusbar-item', {hasText: 'observing'}).waitFor();
   await other.shot('drives');
   await other.tool('Step Over');
-  await other.stoppedAt('total = scaled(');
-  await window.stoppedAt('total = scaled(');
+  await other.stoppedAt('return total, big');
+  await window.stoppedAt('return total, big');
   await window.shot('follows');
-  await other.close();
-  other = undefined;
 });
 
 step('a task that dies while it is stopped: said, and gone from the view', async () => {
   await window.tool('Disconnect');
   await window.ended();
   await window.show('Ray Debug');
-  await window.rowAction(pauses, /^doomed/, 'Attach');
+  await window.rowAction(pauses, /^doomed.* · /s, 'Attach');
   await window.stoppedAt('breakpoint()');
   const pid = list('--relay', relay.address).find((row) => row.task_name === 'doomed')?.pid;
   assert.ok(pid);

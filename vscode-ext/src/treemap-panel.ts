@@ -31,7 +31,6 @@ export class TreemapPanel {
       enableScripts: true,
       localResourceRoots: [vscode.Uri.joinPath(context.extensionUri, 'dist'), vscode.Uri.joinPath(context.extensionUri, 'media')],
     });
-    panel.iconPath = vscode.Uri.joinPath(context.extensionUri, 'media/view.svg');
     new TreemapPanel(panel, context, feeds, feed, openSite);
   }
 

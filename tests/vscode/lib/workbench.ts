@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import {test} from 'node:test';
-import {type Browser, type Locator, type Page, chromium} from 'playwright-core';
+import {type Browser, type BrowserContext, type Locator, type Page, chromium} from 'playwright-core';
 import {artifacts, scratch} from './processes.ts';
 
 const slow = 20_000;
@@ -28,7 +28,15 @@ export class Workbench {
 
   /** `name` begins the names of its screenshots. */
   static async open(browser: Browser, address: string, folder: string, name: string): Promise<Workbench> {
-    const context = await browser.newContext({viewport: {width: 1400, height: 900}});
+    return Workbench.within(await browser.newContext({viewport: {width: 1400, height: 900}}), address, folder, name);
+  }
+
+  /** A further window of the same browser, which has the same secrets. */
+  async another(address: string, folder: string, name: string): Promise<Workbench> {
+    return Workbench.within(this.page.context(), address, folder, name);
+  }
+
+  private static async within(context: BrowserContext, address: string, folder: string, name: string): Promise<Workbench> {
     const page = await context.newPage();
     page.setDefaultTimeout(slow);
     await page.goto(`${address}/?folder=${encodeURIComponent(folder)}`);
@@ -37,7 +45,7 @@ export class Workbench {
   }
 
   async close(): Promise<void> {
-    await this.page.context().close();
+    await this.page.close();
   }
 
   /** Keeps a picture of the window as it is. */
