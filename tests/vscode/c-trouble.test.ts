@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import {after, before} from 'node:test';
 import type {Browser} from 'playwright-core';
-import {CodeServer, type Program, Relay, driver, list, makeWorkspace, paused, until} from './lib/processes.ts';
+import {CodeServer, type Program, Relay, driver, list, makeWorkspace, paused} from './lib/processes.ts';
 import {Workbench, browse, steps} from './lib/workbench.ts';
 
 const pauses = 'Paused Tasks';
@@ -107,7 +107,9 @@ step('a task that dies while it is stopped: said, and gone from the view', async
   assert.ok(pid);
   process.kill(pid, 'SIGKILL');
   await window.ended();
+  await window.page.locator('.repl-tree .monaco-list-row', {hasText: `worker pid ${pid} on 127.0.0.1 died`}).waitFor();
   await window.shot('died');
   await window.show('Ray Debug');
-  await until(async () => (await window.rows(pauses)).some((text) => text.startsWith('square')), 'the other task is there');
+  await window.row(pauses, /^doomed/).waitFor({state: 'detached'});
+  await window.row(pauses, /^square.* · /s).waitFor();
 });

@@ -39,7 +39,7 @@ class Trainer:
         return loss
 
 
-@ray.remote
+@ray.remote(max_retries=0)
 def doomed():
     patience = "none"
     breakpoint()
