@@ -27,6 +27,8 @@ static const struct command commands[] = {
      cmd_release_details},
     {"sessions", cmd_sessions, "show who is attached to what through the relay",
      cmd_sessions_synopsis, cmd_sessions_details},
+    {"doctor", cmd_doctor, "check what debugging needs, and say what to do", cmd_doctor_synopsis,
+     cmd_doctor_details},
     {"help", cmd_help, "show this, or the help of one command", "help [COMMAND]", ""},
     {"version", cmd_version, "show the version", "version", ""},
 };

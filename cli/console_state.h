@@ -164,6 +164,11 @@ int value_evaluate(struct console *console, const char *expression, const char *
 /* The same, for the result alone (the caller frees) and with a time limit; NULL on failure. */
 char *value_text(struct console *console, const char *expression);
 
+/* The reference of a scope of the selected frame's. */
+int value_scope(struct console *console, const char *name, int64_t *reference, struct err *err);
+/* Prints the rows of a `variables` response, a line each; gives their number. */
+size_t values_print(struct console *console, struct json list);
+
 /* --- console_displays.c --- */
 
 void displays_show(struct console *console);

@@ -198,25 +198,33 @@ static void read_variables(struct json list, struct variables *out)
     }
 }
 
-/* The variables of the selected frame's scope, or of its first one. */
-static int load_scope(struct console *console, const char *name, struct variables *out,
-                      struct err *err)
+int value_scope(struct console *console, const char *name, int64_t *reference, struct err *err)
 {
     char arguments[64];
     struct reply reply;
     struct json scope;
     size_t cursor = 0;
-    int64_t reference = 0;
-    *out = (struct variables){0};
+    *reference = 0;
     snprintf(arguments, sizeof arguments, "{\"frameId\":%" PRId64 "}", stack_selected(console)->id);
     if (debuggee_request(console->debuggee, "scopes", arguments, &reply, err) != 0)
         return -1;
-    while (!reference && json_each(json_get(reply.body, "scopes"), &cursor, &scope))
+    while (!*reference && json_each(json_get(reply.body, "scopes"), &cursor, &scope))
         if (json_string_is(scope, "name", name))
-            reference = json_integer(scope, "variablesReference", 0);
+            *reference = json_integer(scope, "variablesReference", 0);
     reply_clear(&reply);
-    if (!reference)
-        return err_set(err, ERR_FAILED, "this frame has no %s", name);
+    return *reference ? 0 : err_set(err, ERR_FAILED, "this frame has no %s", name);
+}
+
+/* The variables of a scope of the selected frame's. */
+static int load_scope(struct console *console, const char *name, struct variables *out,
+                      struct err *err)
+{
+    char arguments[64];
+    struct reply reply;
+    int64_t reference;
+    *out = (struct variables){0};
+    if (value_scope(console, name, &reference, err) != 0)
+        return -1;
     snprintf(arguments, sizeof arguments, "{\"variablesReference\":%" PRId64 "}", reference);
     if (debuggee_request(console->debuggee, "variables", arguments, &reply, err) != 0)
         return -1;
@@ -252,8 +260,8 @@ static bool print_variable(struct console *console, const struct variable *varia
     return cut;
 }
 
-static void print_variables(struct console *console, const struct variables *variables,
-                            const char *none)
+/* Gives whether a value was cut. */
+static bool print_rows(struct console *console, const struct variables *variables)
 {
     enum { WIDEST = 24 };
     int width = 0;
@@ -265,11 +273,28 @@ static void print_variables(struct console *console, const struct variables *var
     }
     for (size_t i = 0; i < variables->count; i++)
         cut = print_variable(console, &variables->items[i], width) || cut;
+    return cut;
+}
+
+static void print_variables(struct console *console, const struct variables *variables,
+                            const char *none)
+{
+    bool cut = print_rows(console, variables);
     if (!variables->count)
         console_note(console, "%s", none);
     else if (cut)
         console_note(console, "p NAME shows all of a value that ends in %s",
                      view_ellipsis(&console->style));
+}
+
+size_t values_print(struct console *console, struct json list)
+{
+    struct variables variables = {0};
+    read_variables(list, &variables);
+    size_t count = variables.count;
+    print_rows(console, &variables);
+    variables_clear(&variables);
+    return count;
 }
 
 int verb_locals(struct console *console, char *argument)

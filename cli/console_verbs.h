@@ -62,6 +62,9 @@ int verb_args(struct console *console, char *argument);
 int verb_locals(struct console *console, char *argument);
 int verb_globals(struct console *console, char *argument);
 
+/* console_objects.c */
+int verb_objects(struct console *console, char *argument);
+
 /* console_displays.c */
 int verb_display(struct console *console, char *argument);
 int verb_undisplay(struct console *console, char *argument);

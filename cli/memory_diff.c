@@ -19,17 +19,22 @@ static struct memory_counts counts_of(const struct object_group *group)
     return (struct memory_counts){group->bytes, group->objects, group->row_count};
 }
 
+struct keyed {
+    const char *key;
+    struct memory_counts counts;
+};
+
 static int compare_keys(const void *a, const void *b)
 {
-    const struct object_group *const *one = a, *const *two = b;
-    return strcmp((*one)->key, (*two)->key);
+    const struct keyed *one = a, *two = b;
+    return strcmp(one->key, two->key);
 }
 
-static const struct object_group **by_key(const struct object_report *report)
+static struct keyed *by_key(const struct object_report *report)
 {
-    const struct object_group **sorted = mem_array(report->group_count + 1, sizeof *sorted);
+    struct keyed *sorted = mem_array(report->group_count + 1, sizeof *sorted);
     for (size_t i = 0; i < report->group_count; i++)
-        sorted[i] = &report->groups[i];
+        sorted[i] = (struct keyed){report->groups[i].key, counts_of(&report->groups[i])};
     if (report->group_count)
         qsort(sorted, report->group_count, sizeof *sorted, compare_keys);
     return sorted;
@@ -40,13 +45,8 @@ static bool same_counts(struct memory_counts a, struct memory_counts b)
     return a.bytes == b.bytes && a.objects == b.objects && a.refs == b.refs;
 }
 
-static void add_change(struct memory_diff *diff, const struct object_group *before,
-                       const struct object_group *after)
+static void add_change(struct memory_diff *diff, struct memory_change change)
 {
-    const struct memory_counts none = {0};
-    struct memory_change change = {.key = before ? before->key : after->key,
-                                   .before = before ? counts_of(before) : none,
-                                   .after = after ? counts_of(after) : none};
     if (same_counts(change.before, change.after))
         diff->same++;
     else
@@ -77,14 +77,17 @@ static int most_growth_first(const void *a, const void *b)
 static void join(struct memory_diff *diff)
 {
     const struct object_report *before = diff->reports[0], *after = diff->reports[1];
-    const struct object_group **old = by_key(before), **new = by_key(after);
+    const struct memory_counts none = {0};
+    struct keyed *old = by_key(before), *new = by_key(after);
     size_t i = 0, k = 0;
     diff->changes = mem_array(before->group_count + after->group_count + 1, sizeof *diff->changes);
     while (i < before->group_count || k < after->group_count) {
         int order = i == before->group_count  ? 1
                     : k == after->group_count ? -1
-                                              : strcmp(old[i]->key, new[k]->key);
-        add_change(diff, order <= 0 ? old[i] : NULL, order >= 0 ? new[k] : NULL);
+                                              : strcmp(old[i].key, new[k].key);
+        add_change(diff, (struct memory_change){.key = order <= 0 ? old[i].key : new[k].key,
+                                                .before = order <= 0 ? old[i].counts : none,
+                                                .after = order >= 0 ? new[k].counts : none});
         i += order <= 0;
         k += order >= 0;
     }

@@ -26,6 +26,16 @@ static void add_clean(struct buf *out, struct buf *text)
 
 /* --- for people --- */
 
+static const char *state_of(const struct memory_full *full, size_t index)
+{
+    const struct object_node *node = &full->sweep->nodes[index];
+    struct object_node without = *node;
+    if (!memory_is_full(node))
+        return "is not full";
+    without.store.used -= memory_evictable(full, index);
+    return memory_is_full(&without) ? "is full" : "is full, for the most part of what can go";
+}
+
 static void print_node(const struct memory_full *full, size_t index,
                        const struct memory_style *style, struct buf *out)
 {
@@ -41,8 +51,7 @@ static void print_node(const struct memory_full *full, size_t index,
         return;
     }
     buf_printf(out, " %s: %s primary copies, which stay until nobody refers to them",
-               memory_is_full(node) ? "is full" : "is not full",
-               memory_size(store->primary_copies_bytes, style->units, size));
+               state_of(full, index), memory_size(store->primary_copies_bytes, style->units, size));
     if (full->viewed[index])
         buf_printf(out, "; %s other copies that values in use are views of",
                    memory_size(full->viewed[index], style->units, size));

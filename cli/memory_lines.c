@@ -72,25 +72,23 @@ bool memory_may_be_inlined(const struct object_row *row)
 }
 
 /* The owner knows where it made it; a borrower only where it got it. */
-static const char *call_site_of(const struct object_row *rows, size_t count)
+static const char *call_site_of(const struct object_row *rows, size_t count, bool by_owner)
 {
-    const char *site = "";
-    for (size_t i = 0; i < count; i++) {
-        if (!memory_site_known(rows[i].ref->call_site))
-            continue;
-        if ((int64_t)rows[i].process == rows[i].owner)
+    for (size_t i = 0; i < count; i++)
+        if (memory_site_known(rows[i].ref->call_site) &&
+            (!by_owner || (int64_t)rows[i].process == rows[i].owner))
             return rows[i].ref->call_site;
-        if (!*site)
-            site = rows[i].ref->call_site;
-    }
-    return site;
+    return "";
 }
 
 bool memory_has_call_sites(const struct object_sweep *sweep)
 {
-    for (size_t i = 0; i < sweep->row_count; i++)
-        if (memory_site_known(sweep->rows[i].ref->call_site))
+    const char *name;
+    for (size_t i = 0; i < sweep->row_count; i++) {
+        const char *site = sweep->rows[i].ref->call_site;
+        if (memory_site_known(site) && !memory_site_of_argument(site, &name))
             return true;
+    }
     return false;
 }
 
@@ -247,11 +245,12 @@ static void add_object(struct index *index, const struct object_sweep *sweep,
                        const struct object_row *rows, size_t count, const bool *wanted,
                        struct hold *holds, size_t *hold_count)
 {
-    const char *site = call_site_of(rows, count), *task = "";
+    const char *site = call_site_of(rows, count, true), *task = "";
     int64_t size = rows->size;
     if (!*site) {
         const struct ray_task *made = object_sweep_task(sweep, &rows->ref->id);
         task = made && made->name ? made->name : "";
+        site = *task ? "" : call_site_of(rows, count, false);
     }
     size_t at = find_line(index, rows->owner, site, task);
     struct memory_line *line = &index->lines->lines[at];

@@ -60,10 +60,10 @@ void memory_lines_clear(struct memory_lines *lines);
 bool memory_was_put(const struct object_id *id);
 /* Task results below this size stay in their owner's memory (Ray's max_direct_call_object_size);
  * what was put is always in a store. */
-#define MEMORY_INLINE_BYTES (100 * 1024)
+#define MEMORY_INLINE_BYTES 102400
 bool memory_may_be_inlined(const struct object_row *row);
 
-/* Whether any reference of the sweep has its call site. */
+/* Whether Ray records call sites: arguments have one in any case, which does not count. */
 bool memory_has_call_sites(const struct object_sweep *sweep);
 
 #endif

@@ -58,11 +58,11 @@ static const struct object_row **pick(const struct object_report *report, size_t
                                       size_t *count)
 {
     size_t some = report->rows < limit ? report->rows : limit, kept = 0;
-    const struct object_row **rows = mem_array(some + 1, sizeof *rows);
+    const struct object_row **rows = mem_array(some + 1, sizeof(void *));
     for (size_t i = 0; i < some; i++)
         rows[i] = report->all[i];
     if (some)
-        qsort(rows, some, sizeof *rows, by_place);
+        qsort(rows, some, sizeof(void *), by_place);
     for (size_t i = 0; i < some; i++)
         if (!kept || memcmp(&rows[i]->ref->id, &rows[kept - 1]->ref->id, same) != 0)
             rows[kept++] = rows[i];
@@ -115,7 +115,7 @@ static bool is_pending(const struct object_sweep *sweep, const struct ray_task *
         return false;
     first = object_sweep_rows_of(sweep, &id, &count);
     for (size_t i = first; i < first + count; i++) {
-        int status = sweep->rows[i].ref->status;
+        uint8_t status = (uint8_t)sweep->rows[i].ref->status;
         if (status != RAY_TASK_NIL && status != RAY_TASK_FINISHED && status != RAY_TASK_FAILED)
             return true;
     }
@@ -235,6 +235,8 @@ int memory_look_file(const char *path, struct object_sweep **out, struct err *er
         err_hint(err, "--diff takes what --format json has printed, or a time such as 10s");
     } else {
         *out = object_sweep_read(text.data ? text.data : "", text.len, err);
+        if (!*out)
+            err_hint(err, "%s has to be what --format json has printed", path);
     }
     if (file)
         fclose(file);

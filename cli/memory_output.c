@@ -316,7 +316,7 @@ static void add_less_in_stores(const struct object_sweep *sweep, const struct ra
         between = "; ";
     }
     if (sum->spilled_bytes > 0) {
-        buf_printf(out, "%s%s were spilled to disk", between,
+        buf_printf(out, "%s%s were spilled to disk so far", between,
                    memory_size(sum->spilled_bytes, style->units, size));
         between = "; ";
     }
@@ -325,15 +325,17 @@ static void add_less_in_stores(const struct object_sweep *sweep, const struct ra
                    s(sweep->unanswered));
         between = "; ";
     }
-    buf_printf(out, "%s%s.\n", between,
-               *between ? "others were lost" : "objects were lost, or released a moment ago");
+    if (reasons->inlined_bytes + sum->spilled_bytes < less)
+        buf_printf(out, "%s%s", between,
+                   *between ? "others were lost" : "objects were lost, or released a moment ago");
+    buf_add_string(out, ".\n");
 }
 
 /* Object headers and the moment between two answers are no difference. */
 static bool about_same(int64_t a, int64_t b)
 {
     int64_t most = a > b ? a : b, apart = a > b ? a - b : b - a;
-    return apart <= 64 * 1024 || (double)apart <= 0.005 * (double)most;
+    return apart <= 65536 || (double)apart <= 0.005 * (double)most;
 }
 
 void memory_print_totals(const struct object_report *report, const struct object_sweep *sweep,

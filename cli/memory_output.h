@@ -41,11 +41,11 @@ void memory_print_stats(const struct object_sweep *sweep, const struct memory_st
 /* The first `limit` lines, and what the rest is. */
 void memory_print_lines(const struct memory_lines *lines, const struct object_sweep *sweep,
                         const struct memory_style *style, size_t limit, struct buf *out);
-/* The first groups, each with its first rows, and what the rest is. `locations`: they were asked
- * for. */
+/* The first groups, which are `by` something, each with its first rows, and what the rest is.
+ * `locations`: they were asked for. */
 void memory_print_groups(const struct object_report *report, const struct object_sweep *sweep,
-                         const struct memory_style *style, size_t groups, size_t rows,
-                         bool locations, struct buf *out);
+                         const struct memory_style *style, enum object_group_by by, size_t groups,
+                         size_t rows, bool locations, struct buf *out);
 /* What the references sum up to, what the raylets say, and why it is not the same. `whole`: the
  * report has all rows, so that both can be compared. */
 void memory_print_totals(const struct object_report *report, const struct object_sweep *sweep,

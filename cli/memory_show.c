@@ -96,8 +96,9 @@ static void print_table(struct show *show, const struct object_sweep *sweep,
     const struct memory_request *request = show->request;
     memory_print_stores(sweep, &show->style, &show->out);
     if (request->grouped || request->locations) {
-        memory_print_groups(report, sweep, &show->style, limit(show, GROUPS_SHOWN),
-                            limit(show, ROWS_SHOWN), request->locations, &show->out);
+        memory_print_groups(report, sweep, &show->style, request->query.group_by,
+                            limit(show, GROUPS_SHOWN), limit(show, ROWS_SHOWN), request->locations,
+                            &show->out);
     } else if (report->rows) {
         struct memory_lines lines;
         memory_lines_make(&lines, sweep, report, request->query.sort_by);

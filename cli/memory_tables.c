@@ -259,6 +259,7 @@ struct choice {
     struct table_column columns[ROW_COLUMNS];
     size_t index[ROW_COLUMNS]; /* into row_columns */
     size_t count;
+    enum object_group_by by;
 };
 
 static void choose_columns(struct choice *out, const struct object_sweep *sweep,
@@ -294,11 +295,23 @@ static void add_kinds(const struct object_group *group, const struct memory_styl
     }
 }
 
-static void add_group_line(const struct object_group *group, const struct memory_style *style,
-                           struct buf *out)
+/* Printable; the caller frees. */
+static char *group_title(const struct object_group *group, enum object_group_by by)
+{
+    struct buf site = {0};
+    if (by == OBJECT_BY_CALL_SITE)
+        memory_site_name(group->key, &site);
+    char *title = site.len ? text_printable(site.data, site.len, "")
+                           : text_printable(group->key, strlen(group->key), "");
+    buf_free(&site);
+    return title;
+}
+
+static void add_group_line(const struct object_group *group, enum object_group_by by,
+                           const struct memory_style *style, struct buf *out)
 {
     char size[MEMORY_SIZE_TEXT];
-    char *key = text_printable(group->key, strlen(group->key), "");
+    char *key = group_title(group, by);
     buf_printf(out, "%s%s%s  %s in %zu object%s, %zu reference%s", style->colour ? "\033[1m" : "",
                *key ? key : "unknown", style->colour ? "\033[0m" : "",
                memory_size(group->bytes, style->units, size), group->objects, s(group->objects),
@@ -313,7 +326,7 @@ static void add_group(const struct object_group *group, const struct object_swee
                       struct buf *out)
 {
     size_t shown = group->row_count < limit ? group->row_count : limit;
-    add_group_line(group, style, out);
+    add_group_line(group, choice->by, style, out);
     if (!shown)
         return;
     struct table *table = table_create(choice->columns, choice->count);
@@ -333,12 +346,13 @@ static void add_group(const struct object_group *group, const struct object_swee
 }
 
 void memory_print_groups(const struct object_report *report, const struct object_sweep *sweep,
-                         const struct memory_style *style, size_t groups, size_t rows,
-                         bool locations, struct buf *out)
+                         const struct memory_style *style, enum object_group_by by, size_t groups,
+                         size_t rows, bool locations, struct buf *out)
 {
     struct choice choice;
     size_t shown = report->group_count < groups ? report->group_count : groups, most = 0;
     choose_columns(&choice, sweep, style, locations);
+    choice.by = by;
     for (size_t i = 0; i < report->group_count; i++) {
         if (i < shown)
             add_group(&report->groups[i], sweep, style, &choice, rows, out);

@@ -34,7 +34,7 @@ static void draw_counter(struct top_page *page, const char *what, const char *si
 {
     char text[64];
     snprintf(text, sizeof text, "  %s %8s%s", what, size, per);
-    if (page->lines[page->next].width + (int)strlen(text) <= page->columns)
+    if ((int)strlen(text) <= top_page_room(page))
         top_page_add(page, TOP_PLAIN, "%s", text);
 }
 
@@ -210,7 +210,7 @@ static enum top_attr cell_reference(const struct line *line, struct buf *out)
 
 static enum top_attr cell_status(const struct line *line, struct buf *out)
 {
-    int status = line->row->ref->status;
+    int status = (unsigned char)line->row->ref->status; /* never negative */
     buf_add_string(out, status == RAY_TASK_NIL ? "" : ray_task_status_name(status));
     return status == RAY_TASK_FAILED ? TOP_WARNING : TOP_DIM;
 }

@@ -73,9 +73,7 @@ static void add_cut(struct top_page *page, enum top_attr attr, const char *text,
                     bool right, bool filled)
 {
     int room, used, whole;
-    if (page->next >= page->height)
-        return;
-    room = page->columns - page->lines[page->next].width;
+    room = top_page_room(page);
     if (width > room)
         width = room;
     if (width <= 0)
@@ -100,14 +98,14 @@ static void add_cut(struct top_page *page, enum top_attr attr, const char *text,
 
 void top_page_add(struct top_page *page, enum top_attr attr, const char *format, ...)
 {
-    va_list args, again;
+    va_list args;
     va_start(args, format);
-    va_copy(again, args);
     int len = vsnprintf(NULL, 0, format, args);
     va_end(args);
     char *text = mem_alloc((size_t)len + 1);
-    vsnprintf(text, (size_t)len + 1, format, again);
-    va_end(again);
+    va_start(args, format);
+    vsnprintf(text, (size_t)len + 1, format, args);
+    va_end(args);
     add_cut(page, attr, text, page->columns, false, false);
     free(text);
 }
@@ -118,10 +116,9 @@ void top_page_cell(struct top_page *page, enum top_attr attr, int width, bool ri
     add_cut(page, attr, text, width, right, true);
 }
 
-void top_page_tab(struct top_page *page, int column)
+int top_page_room(const struct top_page *page)
 {
-    if (page->next < page->height)
-        add_cut(page, TOP_PLAIN, "", column - page->lines[page->next].width, false, true);
+    return page->next < page->height ? page->columns - page->lines[page->next].width : 0;
 }
 
 void top_page_fill(struct top_page *page, enum top_attr attr, bool whole)

@@ -48,8 +48,8 @@ void top_page_add(struct top_page *page, enum top_attr attr, const char *format,
 /* `text` in exactly `width` columns: cut with an ellipsis, or filled up. */
 void top_page_cell(struct top_page *page, enum top_attr attr, int width, bool right,
                    const char *text);
-/* Blanks up to `column`. */
-void top_page_tab(struct top_page *page, int column);
+/* Columns left in the current line; 0 past the last one. */
+int top_page_room(const struct top_page *page);
 /* Fills the rest of the line in that attribute, and all of the line so far if `whole`. */
 void top_page_fill(struct top_page *page, enum top_attr attr, bool whole);
 /* On to the next line; past the last one nothing is added any more. */

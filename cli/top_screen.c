@@ -173,9 +173,18 @@ static void take_back(struct top_screen *screen)
     screen->ops->on_resize(screen->arg);
 }
 
+/* Where there is no other screen to go back to, the shell writes into the last line. */
+static void leave(void)
+{
+    move(LINES - 1, 0);
+    clrtoeol();
+    refresh();
+    endwin();
+}
+
 static void suspend(struct top_screen *screen)
 {
-    endwin();
+    leave();
     fcntl(STDIN_FILENO, F_SETFL, screen->input_flags);
     top_signals_suspend(screen->signals);
     refresh();
@@ -228,7 +237,7 @@ void top_screen_close(struct top_screen **screen)
     *screen = NULL;
     watch_stop(&it->input);
     if (it->curses) {
-        endwin();
+        leave();
         delscreen(it->curses);
     }
     fcntl(STDIN_FILENO, F_SETFL, it->input_flags);

@@ -39,7 +39,7 @@ static void narrow(struct top_view *view, const struct object_group *group)
     size_t count = group ? group->row_count : 0;
     struct object_row *rows = mem_array(count + 1, sizeof *rows);
     if (count)
-        qsort(group->rows, count, sizeof *group->rows, by_place);
+        qsort(group->rows, count, sizeof(void *), by_place);
     for (size_t i = 0; i < count; i++)
         rows[i] = *group->rows[i];
     object_report_free(&view->report);

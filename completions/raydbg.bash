@@ -9,14 +9,29 @@ _raydbg() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words=
 	local relay='--relay --no-relay --relay-token-file --relay-ca --relay-fingerprint --relay-cert --relay-key'
 	case $before in
-	--format | -f) words='table json yaml' ;;
+	--format | -f)
+		words='table json yaml'
+		[ "${COMP_WORDS[1]}" != memory ] || words+=' csv'
+		[ "${COMP_WORDS[1]}" != doctor ] || words='text json'
+		;;
+	--diff)
+		mapfile -t COMPREPLY < <(compgen -W '10s 60s 10m' -- "$word"; compgen -f -- "$word")
+		return
+		;;
 	--sort) words='node age name state job pid' ;;
+	--group-by | -g) words='node call-site owner task actor job' ;;
+	--sort-by | -s) words='size refs pid age' ;;
+	--units | -u) words='auto B KB MB GB' ;;
 	--hold) words='on-attach on-pause never' ;;
 	--token) words='none' ;;
 	--state) words='waiting attached held idle' ;;
 	*)
 		case ${COMP_WORDS[1]} in
+		doctor) words="--address --format --help $relay" ;;
 		list) words="--address --all --job --node --actor --state --sort --watch --format --help $relay" ;;
+		memory)
+			words="--address --diff --filter --format --group-by --locations --num-entries --sort-by --stats-only --task --top --units --why-full --help $relay"
+			;;
 		attach)
 			words="--address --command --connect --echo --kill --let-go --map --no-tune --observe --quiet --strict --take-over --help $relay"
 			[[ $word == -* ]] || words=$(_raydbg_tasks)
@@ -37,7 +52,7 @@ _raydbg() {
 		esac
 		;;
 	esac
-	[ "$COMP_CWORD" -gt 1 ] || words='list attach dap relay hold continue release sessions help version'
+	[ "$COMP_CWORD" -gt 1 ] || words='list memory attach dap relay hold continue release sessions doctor help version'
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
 }
 

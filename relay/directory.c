@@ -340,14 +340,14 @@ static struct hint *add_hint(struct directory *directory, const char *task_id, b
 
 void directory_hint(struct directory *directory, const char *task_id)
 {
-    if (strlen(task_id) == 2 * ID_TASK_BYTES && !find_hint(directory, task_id))
+    if (strlen(task_id) == (size_t)2 * ID_TASK_BYTES && !find_hint(directory, task_id))
         add_hint(directory, task_id, true);
 }
 
 const char *directory_hinted(const struct directory *directory, const char *task_id)
 {
     const struct hint *hint =
-        strlen(task_id) == 2 * ID_TASK_BYTES ? find_hint(directory, task_id) : NULL;
+        strlen(task_id) == (size_t)2 * ID_TASK_BYTES ? find_hint(directory, task_id) : NULL;
     return hint && hint->found ? hint->task_id : NULL;
 }
 
@@ -377,7 +377,7 @@ static enum directory_answer guess(struct directory *directory, struct hint *hin
 enum directory_answer directory_guess_task(struct directory *directory, const char *task_id,
                                            const struct ray_task **out)
 {
-    if (strlen(task_id) != 2 * ID_TASK_BYTES)
+    if (strlen(task_id) != (size_t)2 * ID_TASK_BYTES)
         return DIRECTORY_NO;
     struct hint *hint = find_hint(directory, task_id);
     if (hint && hint->found)
@@ -412,6 +412,13 @@ const char *directory_node_name(const struct directory *directory, const char *n
         shared |= &directory->nodes[i] != node && directory->nodes[i].is_alive &&
                   text_equal(directory->nodes[i].hostname, node->hostname);
     return shared && !text_empty(node->ip) ? node->ip : node->hostname;
+}
+
+char *directory_address(const char *ip, uint16_t port)
+{
+    if (text_empty(ip) || !port)
+        return NULL;
+    return mem_format(strchr(ip, ':') ? "[%s]:%u" : "%s:%u", ip, (unsigned)port);
 }
 
 const char *directory_problem(const struct directory *directory)

@@ -58,6 +58,8 @@ const char *directory_node_name(const struct directory *directory, const char *n
 const struct ray_task *directory_known_task(const struct directory *directory, const char *task_id);
 const struct ray_actor *directory_known_actor(const struct directory *directory,
                                               const char *actor_id);
+/* "IP:PORT" of a process's or a raylet's gRPC server, the caller's to free; NULL if it has none. */
+char *directory_address(const char *ip, uint16_t port);
 /* Why the last question that failed did; "" if none has. */
 const char *directory_problem(const struct directory *directory);
 

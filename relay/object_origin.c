@@ -47,6 +47,6 @@ void object_origin_read(const struct object_id *id, struct object_origin *out)
 
 bool object_origin_is_driver(const char *task_id)
 {
-    size_t ones = 2 * (ID_TASK_BYTES - ID_JOB_BYTES);
-    return strlen(task_id) == 2 * ID_TASK_BYTES && strspn(task_id, "f") >= ones;
+    const size_t ones = (size_t)2 * (ID_TASK_BYTES - ID_JOB_BYTES);
+    return strlen(task_id) == (size_t)2 * ID_TASK_BYTES && strspn(task_id, "f") >= ones;
 }

@@ -1,9 +1,8 @@
-#include "relay/object_owners.h"
+#include "relay/object_owners_state.h"
 
 #include "base/mem.h"
 #include "base/text.h"
 #include "relay/object_origin.h"
-#include "relay/object_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,54 +11,6 @@
 /* Limits of what is asked for within one stop, so that a container of thousands of references costs
  * its cluster little: objects, ids in one question, raylets when nothing else helps. */
 enum { WANTED_MAX = 2000, IDS_MAX = 500, RAYLETS_MAX = 16 };
-
-/* A process that may own an object. */
-struct candidate {
-    char worker_id[ID_TEXT(ID_UNIQUE_BYTES)];
-    char node_id[ID_TEXT(ID_UNIQUE_BYTES)];
-    char *address; /* of a live one */
-    int64_t pid;
-    bool is_driver;
-    enum object_owner how;
-    enum { TO_ASK, ASKED, TELLS, DENIES, SILENT } state;
-};
-
-enum { CANDIDATES_MAX = 3 }; /* by its id, one that the raylets name, by a guess */
-
-struct search {
-    struct finding finding;
-    bool gathered; /* the candidates are known */
-    bool mine;
-    bool guessed;
-    struct candidate candidates[CANDIDATES_MAX];
-    size_t count;
-    struct candidate *owner; /* who has told; NULL: nobody has */
-    bool renew;              /* ask it again */
-};
-
-/* One question about several objects to one process. */
-struct question {
-    struct question *next;
-    struct owners *owners;
-    char worker_id[ID_TEXT(ID_UNIQUE_BYTES)];
-    char *address;
-    struct object_id *ids;
-    size_t count;
-};
-
-struct owners {
-    struct object_client *client;
-    struct directory *directory;
-    char worker_id[ID_TEXT(ID_UNIQUE_BYTES)];
-    loop_fn changed;
-    void *arg;
-    struct search **searches;
-    size_t count;
-    struct object_table by_id;
-    struct question *building, *questions; /* to be sent; in flight */
-    size_t raylets;                        /* that have yet to answer */
-    bool raylets_asked;
-};
 
 struct owners *owners_create(struct object_client *client, struct directory *directory,
                              const char *worker_id, loop_fn changed, void *arg)
@@ -134,6 +85,11 @@ bool owners_want(struct owners *owners, const struct object_id *id)
     return true;
 }
 
+const struct finding *owners_at(const struct owners *owners, size_t index)
+{
+    return index < owners->count ? &owners->searches[index]->finding : NULL;
+}
+
 bool owners_settled(const struct owners *owners)
 {
     for (size_t i = 0; i < owners->count; i++)
@@ -186,129 +142,6 @@ void owners_give_up(struct owners *owners, const char *why)
             conclude(search, why, why);
         search->finding.traced = true;
     }
-}
-
-/* --- who can be it --- */
-
-static enum directory_answer how_is(struct owners *owners, const struct ray_worker *worker,
-                                    enum object_owner *out)
-{
-    const struct ray_node *node;
-    enum directory_answer known = directory_node(owners->directory, worker->node_id, &node);
-    *out = known == DIRECTORY_YES && !node->is_alive ? OBJECT_OWNER_NODE_DEAD
-           : worker->is_alive                        ? OBJECT_OWNER_ALIVE
-                                                     : OBJECT_OWNER_DEAD;
-    return known;
-}
-
-static char *address_of(const char *ip, uint16_t port)
-{
-    if (text_empty(ip) || !port)
-        return NULL;
-    return mem_format(strchr(ip, ':') ? "[%s]:%u" : "%s:%u", ip, (unsigned)port);
-}
-
-/* False: wait. */
-static bool add_process(struct owners *owners, struct search *search,
-                        const struct ray_worker *worker)
-{
-    struct candidate candidate = {.pid = worker->pid, .is_driver = worker->is_driver};
-    if (how_is(owners, worker, &candidate.how) == DIRECTORY_WAIT)
-        return false;
-    for (size_t i = 0; i < search->count; i++)
-        if (text_equal(search->candidates[i].worker_id, worker->worker_id))
-            return true;
-    if (search->count == CANDIDATES_MAX)
-        return true;
-    text_copy(candidate.worker_id, sizeof candidate.worker_id, worker->worker_id);
-    text_copy(candidate.node_id, sizeof candidate.node_id, worker->node_id);
-    candidate.address = address_of(worker->ip, worker->port);
-    if (!candidate.address && candidate.how == OBJECT_OWNER_ALIVE)
-        candidate.state = SILENT;
-    search->candidates[search->count++] = candidate;
-    return true;
-}
-
-static bool add_worker(struct owners *owners, struct search *search, const char *worker_id)
-{
-    const struct ray_worker *worker;
-    enum directory_answer known = directory_worker(owners->directory, worker_id, &worker);
-    if (known == DIRECTORY_YES)
-        return add_process(owners, search, worker);
-    return known != DIRECTORY_WAIT;
-}
-
-/* Adds the process that was asked for, once that is known. */
-static bool add_known(struct owners *owners, struct search *search, enum directory_answer known,
-                      const struct ray_worker *worker)
-{
-    if (known == DIRECTORY_YES)
-        return add_process(owners, search, worker);
-    return known != DIRECTORY_WAIT;
-}
-
-/* Adds the process that runs a task. */
-static bool add_runner(struct owners *owners, struct search *search, const char *task_id)
-{
-    const struct ray_worker *driver = NULL;
-    const struct ray_task *task;
-    if (object_origin_is_driver(task_id)) {
-        const char *job = task_id + 2 * (ID_TASK_BYTES - ID_JOB_BYTES);
-        enum directory_answer known = directory_driver(owners->directory, job, &driver);
-        return add_known(owners, search, known, driver);
-    }
-    enum directory_answer known = directory_task(owners->directory, task_id, &task);
-    if (known != DIRECTORY_YES)
-        return known != DIRECTORY_WAIT;
-    return !*task->worker_id || add_worker(owners, search, task->worker_id);
-}
-
-/* Adds the process that has submitted a task. */
-static bool add_submitter(struct owners *owners, struct search *search, const char *task_id)
-{
-    const struct ray_task *task;
-    enum directory_answer known = directory_task(owners->directory, task_id, &task);
-    if (known != DIRECTORY_YES)
-        return known != DIRECTORY_WAIT;
-    return !*task->parent_task_id || add_runner(owners, search, task->parent_task_id);
-}
-
-/* False: wait. Nothing is added twice, so that it can be called again. */
-static bool gather(struct owners *owners, struct search *search)
-{
-    struct object_origin origin;
-    const struct ray_worker *worker = NULL;
-    object_origin_read(&search->finding.id, &origin);
-    if (search->mine)
-        return add_worker(owners, search, owners->worker_id);
-    if (!origin.put)
-        return add_submitter(owners, search, origin.task_id);
-    if (origin.kind == ORIGIN_DRIVER)
-        return add_runner(owners, search, origin.task_id);
-    if (*origin.actor_id) {
-        enum directory_answer known =
-            directory_actor_process(owners->directory, origin.actor_id, &worker);
-        return add_known(owners, search, known, worker);
-    }
-    const char *hinted = directory_hinted(owners->directory, origin.task_id);
-    return !hinted || add_runner(owners, search, hinted);
-}
-
-/* The last resort for what a task has put: whoever ran that task, alive or not. False: wait. */
-static bool guess(struct owners *owners, struct search *search)
-{
-    struct object_origin origin;
-    const struct ray_task *task;
-    object_origin_read(&search->finding.id, &origin);
-    if (search->guessed || origin.kind != ORIGIN_PUT)
-        return true;
-    enum directory_answer known = directory_guess_task(owners->directory, origin.task_id, &task);
-    if (known == DIRECTORY_WAIT)
-        return false;
-    if (known == DIRECTORY_YES && *task->worker_id && !add_worker(owners, search, task->worker_id))
-        return false;
-    search->guessed = true;
-    return true;
 }
 
 /* --- asking them --- */
@@ -397,7 +230,7 @@ static void read_process(struct owners *owners, const struct ray_worker_objects 
         struct search *search =
             ref->status != RAY_TASK_NIL ? object_table_get(&owners->by_id, &ref->id) : NULL;
         if (search && !search->finding.done && search->gathered)
-            add_process(owners, search, worker);
+            owners_add_process(owners, search, worker);
     }
 }
 
@@ -424,7 +257,8 @@ static bool ask_raylets(struct owners *owners)
         return false;
     owners->raylets_asked = true;
     for (size_t i = 0; known == DIRECTORY_YES && i < count && owners->raylets < RAYLETS_MAX; i++) {
-        char *address = nodes[i].is_alive ? address_of(nodes[i].ip, nodes[i].manager_port) : NULL;
+        char *address =
+            nodes[i].is_alive ? directory_address(nodes[i].ip, nodes[i].manager_port) : NULL;
         if (!address)
             continue;
         owners->raylets++;
@@ -468,7 +302,7 @@ static void blame_itself(struct search *search)
 static bool look_further(struct owners *owners, struct search *search)
 {
     size_t before = search->count;
-    if (!guess(owners, search))
+    if (!owners_guess(owners, search))
         return true;
     return search->count > before;
 }
@@ -533,7 +367,7 @@ void owners_advance(struct owners *owners, bool (*is_mine)(void *arg, const stru
         search->renew = false;
         if (!search->gathered && !search->finding.done) {
             search->mine = is_mine(arg, &search->finding.id);
-            search->gathered = gather(owners, search);
+            search->gathered = owners_gather(owners, search);
         }
         for (size_t known = SIZE_MAX;
              search->gathered && !search->finding.done && known != search->count;) {

@@ -25,8 +25,9 @@ struct object_node {
     char node_id[ID_TEXT(ID_UNIQUE_BYTES)];
     char *ip;
     char *name; /* its host name, or ip where several nodes of the cluster share one */
-    bool asked; /* false: the raylet did not answer; `problem` says why */
-    char *problem;
+    bool asked; /* false: the raylet did not answer; `problem` says why, and `store` is not known.
+                   Those of its processes that answered by themselves are there all the same */
+    char *problem; /* "" if there is none */
     struct ray_store_stats store;
 };
 

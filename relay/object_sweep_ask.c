@@ -1,4 +1,7 @@
-/* Taking a sweep: nodes and actors from the GCS, then all raylets at once. */
+/* Taking a sweep: nodes and actors from the GCS, then all raylets at once.
+ *
+ * A raylet asks its workers and waits for all of them: one that is stopped (by a signal, by gdb)
+ * keeps it from answering. Its workers are asked one by one then. */
 #include "relay/object_sweep.h"
 
 #include "base/log.h"
@@ -7,21 +10,35 @@
 #include "proto/object_client.h"
 #include "relay/sweeper.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+enum { RAYLET_PATIENCE_MS = 3000 };
 
 /* One raylet's. */
 struct question {
     struct ask *ask;
     size_t node;
+    bool waits;     /* for the raylet */
+    size_t pending; /* of its workers, which were asked instead */
+    size_t asked, told;
     struct ray_node_objects answer;
+};
+
+/* One worker's. */
+struct worker_question {
+    struct question *node;
 };
 
 struct ask {
     struct asking asking;
     struct question *questions; /* one for each node of the sweep */
     size_t question_count;
+    struct worker_question *worker_questions;
+    struct timer *patience;
+    struct err failure; /* a raylet's; what is said if nobody tells anything */
     struct ray_actor *actors;
     size_t actor_count;
 };
@@ -32,6 +49,8 @@ static void clear(struct asking *asking)
     for (size_t i = 0; i < ask->question_count; i++)
         ray_node_objects_clear(&ask->questions[i].answer);
     free(ask->questions);
+    free(ask->worker_questions);
+    timer_cancel(&ask->patience);
     ray_actors_free(ask->actors, ask->actor_count);
 }
 
@@ -65,7 +84,7 @@ static void add_process(struct ask *ask, size_t node, struct ray_worker_objects 
     process->actor_name = mem_string(actor && actor->name ? actor->name : "");
 }
 
-static void conclude(struct ask *ask)
+static void join(struct ask *ask)
 {
     struct object_sweep *sweep = ask->asking.sweep;
     size_t count = 0;
@@ -83,55 +102,157 @@ static void conclude(struct ask *ask)
     object_sweep_join(sweep);
 }
 
-/* Instead of asking_answered(). A cluster none of whose raylets answers was not asked. */
-static void answered(struct ask *ask)
+static void conclude(struct asking *asking)
 {
-    struct object_sweep *sweep = ask->asking.sweep;
-    if (ask->asking.outstanding > 1) {
-        ask->asking.outstanding--;
-        return;
-    }
-    if (sweep->unanswered < sweep->node_count || !sweep->node_count)
-        conclude(ask);
-    else if (!ask->asking.err.code)
-        err_set(&ask->asking.err, ERR_UNREACHABLE, "no node of the cluster answers");
-    asking_answered(&ask->asking);
+    struct ask *ask = (struct ask *)asking;
+    bool told = !asking->sweep->node_count;
+    for (size_t i = 0; i < ask->question_count; i++)
+        told |= asking->sweep->nodes[i].asked || ask->questions[i].told;
+    if (told)
+        join(ask);
+    else
+        asking_fail(asking, &ask->failure);
 }
 
 /* --- raylets --- */
+
+static void note_problem(struct question *question, const char *problem)
+{
+    struct object_sweep *sweep = question->ask->asking.sweep;
+    struct object_node *node = &sweep->nodes[question->node];
+    log_info("node %s does not tell of its objects: %s", node->name, problem);
+    free(node->problem);
+    node->problem = mem_string(problem);
+    sweep->unanswered++;
+    question->waits = false;
+}
 
 static void on_raylet(void *arg, const struct err *err, struct ray_node_objects *answer)
 {
     struct question *question = arg;
     struct ask *ask = question->ask;
-    struct object_sweep *sweep = ask->asking.sweep;
-    struct object_node *node = &sweep->nodes[question->node];
     char line[sizeof err->what + sizeof err->why];
     if (err) {
         err_line(err, line, sizeof line);
-        log_info("node %s does not tell of its objects: %s", node->name, line);
-        free(node->problem);
-        node->problem = mem_string(line);
-        /* All of them failing is an error; this one will do. */
-        if (++sweep->unanswered == sweep->node_count)
-            asking_fail(&ask->asking, err);
+        ask->failure = *err;
+        note_problem(question, line);
     } else {
+        ray_node_objects_clear(&question->answer);
         question->answer = *answer;
-        node->asked = true;
+        question->waits = false;
+        ask->asking.sweep->nodes[question->node].asked = true;
     }
-    answered(ask);
+    asking_answered(&ask->asking);
 }
 
 static void ask_raylet(struct ask *ask, size_t index, const struct ray_node *node)
 {
     struct question *question = &ask->questions[index];
-    *question = (struct question){.ask = ask, .node = index};
+    *question = (struct question){.ask = ask, .node = index, .waits = true};
     char *address = mem_format(strchr(node->ip ? node->ip : "", ':') ? "[%s]:%u" : "%s:%u",
                                node->ip ? node->ip : "", (unsigned)node->manager_port);
     ask->asking.outstanding++;
     object_client_node(source_objects(sweeper_source(ask->asking.sweeper)), address, true,
                        on_raylet, question);
     free(address);
+}
+
+/* --- workers, where a raylet does not answer --- */
+
+/* The raylet is not waited for any more. */
+static void give_up(struct question *question)
+{
+    struct ask *ask = question->ask;
+    char text[128];
+    if (!question->waits)
+        return;
+    object_client_forget(source_objects(sweeper_source(ask->asking.sweeper)), question);
+    snprintf(text, sizeof text, "its raylet does not answer; %zu of its %zu processes do",
+             question->told, question->asked);
+    err_set(&ask->failure, ERR_UNREACHABLE, "node %s: %s",
+            ask->asking.sweep->nodes[question->node].name, text);
+    note_problem(question, text);
+    asking_answered(&ask->asking);
+}
+
+static void on_worker(void *arg, const struct err *err, struct ray_worker_objects *worker)
+{
+    struct question *question = ((struct worker_question *)arg)->node;
+    struct ray_node_objects *answer = &question->answer;
+    struct ask *ask = question->ask;
+    if (err) {
+        log_info("a worker does not tell of its objects: %s", err->what);
+    } else if (ask->asking.sweep->nodes[question->node].asked) {
+        ray_worker_objects_clear(worker); /* the raylet has told it meanwhile */
+    } else {
+        answer->workers =
+            mem_resize(answer->workers, answer->worker_count + 1, sizeof *answer->workers);
+        answer->workers[answer->worker_count++] = *worker;
+        question->told++;
+    }
+    if (--question->pending == 0)
+        give_up(question);
+    asking_answered(&ask->asking);
+}
+
+static struct question *waiting_for(struct ask *ask, const char *node_id)
+{
+    for (size_t i = 0; i < ask->question_count; i++)
+        if (ask->questions[i].waits && text_equal(ask->asking.sweep->nodes[i].node_id, node_id))
+            return &ask->questions[i];
+    return NULL;
+}
+
+static void ask_worker(struct question *question, const struct ray_worker *worker,
+                       struct worker_question *slot)
+{
+    struct asking *asking = &question->ask->asking;
+    char *address = mem_format(strchr(worker->ip, ':') ? "[%s]:%u" : "%s:%u", worker->ip,
+                               (unsigned)worker->port);
+    slot->node = question;
+    question->asked++;
+    question->pending++;
+    asking->outstanding++;
+    object_client_worker(source_quick_objects(sweeper_source(asking->sweeper)), address,
+                         worker->worker_id, on_worker, slot);
+    free(address);
+}
+
+static void on_workers(void *arg, const struct err *err, struct ray_worker *workers, size_t count)
+{
+    struct ask *ask = arg;
+    if (err) {
+        log_info("the workers are not known: %s", err->what);
+        asking_answered(&ask->asking);
+        return;
+    }
+    ask->worker_questions = mem_array(count, sizeof *ask->worker_questions);
+    for (size_t i = 0; i < count; i++) {
+        struct question *question =
+            workers[i].is_alive && workers[i].port && !text_empty(workers[i].ip)
+                ? waiting_for(ask, workers[i].node_id)
+                : NULL;
+        if (question)
+            ask_worker(question, &workers[i], &ask->worker_questions[i]);
+    }
+    ray_workers_free(workers, count);
+    for (size_t i = 0; i < ask->question_count; i++)
+        if (!ask->questions[i].pending)
+            give_up(&ask->questions[i]);
+    asking_answered(&ask->asking);
+}
+
+static void on_patience(void *arg)
+{
+    struct ask *ask = arg;
+    bool waits = false;
+    ask->patience = NULL;
+    for (size_t i = 0; i < ask->question_count; i++)
+        waits |= ask->questions[i].waits;
+    if (!waits)
+        return;
+    ask->asking.outstanding++;
+    source_workers(sweeper_source(ask->asking.sweeper), on_workers, ask);
 }
 
 /* --- nodes --- */
@@ -164,7 +285,7 @@ static void on_nodes(void *arg, const struct err *err, struct ray_node *nodes, s
     size_t alive = 0;
     if (err) {
         asking_fail(&ask->asking, err);
-        answered(ask);
+        asking_answered(&ask->asking);
         return;
     }
     if (count)
@@ -183,8 +304,10 @@ static void on_nodes(void *arg, const struct err *err, struct ray_node *nodes, s
         node->problem = mem_string("");
         ask_raylet(ask, i, &nodes[i]);
     }
+    ask->patience =
+        timer_start(sweeper_loop(ask->asking.sweeper), RAYLET_PATIENCE_MS, on_patience, ask);
     ray_nodes_free(nodes, count);
-    answered(ask);
+    asking_answered(&ask->asking);
 }
 
 static void on_actors(void *arg, const struct err *err, struct ray_actor *actors, size_t count)
@@ -196,7 +319,7 @@ static void on_actors(void *arg, const struct err *err, struct ray_actor *actors
         ask->actors = actors;
         ask->actor_count = count;
     }
-    answered(ask);
+    asking_answered(&ask->asking);
 }
 
 /* The object client learns it on the way; who does not say it is asked all the same. */
@@ -225,6 +348,7 @@ void object_sweep_ask(struct cluster *cluster, object_sweep_fn fn, void *arg)
     struct source *source = cluster_source(cluster);
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
+    ask->asking.conclude = conclude;
     ask->asking.clear = clear;
     ask->asking.own_sweep = true;
     ask->asking.sweep = mem_alloc(sizeof *ask->asking.sweep);

@@ -80,8 +80,10 @@ static int compare_locations(const void *left, const void *right)
 }
 
 /* Moves what was found into the sweep, which has none of it. */
-static void add_locations(struct object_sweep *sweep, struct locate *locate)
+static void conclude(struct asking *asking)
 {
+    struct locate *locate = (struct locate *)asking;
+    struct object_sweep *sweep = asking->sweep;
     size_t count = sweep->location_count + locate->found_count;
     if (!locate->found_count)
         return;
@@ -93,13 +95,6 @@ static void add_locations(struct object_sweep *sweep, struct locate *locate)
     free(locate->found);
     locate->found = NULL;
     locate->found_count = 0;
-}
-
-static void locate_answered(struct locate *locate)
-{
-    if (locate->asking.outstanding == 1 && locate->asking.sweep)
-        add_locations(locate->asking.sweep, locate);
-    asking_answered(&locate->asking);
 }
 
 static void on_locations(void *arg, const struct err *err, struct ray_object_location *locations,
@@ -117,7 +112,7 @@ static void on_locations(void *arg, const struct err *err, struct ray_object_loc
     }
     if (!err)
         free(locations);
-    locate_answered(locate);
+    asking_answered(&locate->asking);
 }
 
 static void ask_owner(struct locate *locate, const struct wanted *wanted, size_t count)
@@ -144,6 +139,7 @@ void object_sweep_locate(struct cluster *cluster, struct object_sweep *sweep,
     struct locate *locate = asking_create(cluster_sweeper(cluster), sizeof *locate, fn, arg);
     size_t chosen = 0;
     struct wanted *wanted = NULL;
+    locate->asking.conclude = conclude;
     locate->asking.clear = clear_locate;
     locate->asking.sweep = sweep;
     if (source_objects(cluster_source(cluster)))

@@ -62,8 +62,10 @@ static void add_id(struct naming *naming, const char *task_id)
 
 /* --- answers --- */
 
-static void add_tasks(struct object_sweep *sweep, struct naming *naming)
+static void conclude(struct asking *asking)
 {
+    struct naming *naming = (struct naming *)asking;
+    struct object_sweep *sweep = asking->sweep;
     size_t count = sweep->task_count + naming->found_count;
     if (!naming->found_count)
         return;
@@ -89,13 +91,6 @@ static void ask_tasks(struct naming *naming)
     }
 }
 
-static void answered(struct naming *naming)
-{
-    if (naming->asking.outstanding == 1 && naming->asking.sweep)
-        add_tasks(naming->asking.sweep, naming);
-    asking_answered(&naming->asking);
-}
-
 /* A GCS that does not answer one is not asked for more. */
 static void on_task(void *arg, const struct err *err, struct ray_task *tasks, size_t count)
 {
@@ -111,7 +106,7 @@ static void on_task(void *arg, const struct err *err, struct ray_task *tasks, si
     if (!err)
         ray_tasks_free(tasks, count);
     ask_tasks(naming);
-    answered(naming);
+    asking_answered(&naming->asking);
 }
 
 static void on_running(void *arg, const struct err *err, struct ray_worker_stats *stats)
@@ -127,7 +122,7 @@ static void on_running(void *arg, const struct err *err, struct ray_worker_stats
         ray_worker_stats_clear(stats);
     free(stats);
     ask_tasks(naming);
-    answered(naming);
+    asking_answered(&naming->asking);
 }
 
 static void on_version(void *arg, const struct err *err, struct ray_version version,
@@ -218,6 +213,7 @@ void object_sweep_name_tasks(struct cluster *cluster, struct object_sweep *sweep
                              void *arg)
 {
     struct naming *naming = asking_create(cluster_sweeper(cluster), sizeof *naming, fn, arg);
+    naming->asking.conclude = conclude;
     naming->asking.clear = clear;
     naming->asking.sweep = sweep;
     if (!source_objects(cluster_source(cluster))) {

@@ -1,14 +1,9 @@
-#include "relay/objects.h"
+#include "relay/objects_state.h"
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "proto/object_client.h"
-#include "relay/directory.h"
-#include "relay/object_origin.h"
-#include "relay/object_owners.h"
-#include "relay/object_properties.h"
-#include "relay/object_table.h"
 #include "relay/source.h"
 
 #include <stdlib.h>
@@ -17,54 +12,16 @@
 /* How long the worker may take to answer, in all; how old its node's counters may become before a
  * new stop asks for them again: every process of the node has a part in that answer. */
 enum { PATIENCE_MS = 2000, STORE_MS = 1000, LATER_MS = 100 };
+/* After a run of so long, what was said before it is not shown again. */
+enum { STEP_MS = 1000 };
 /* How old a word on what is not made yet becomes before it is asked for again, if it is wanted. */
 enum { PENDING_MS = 1000 };
-/* Different causes of failure that are told in the log. */
-enum { CAUSES = 8 };
 
-struct listener {
-    struct listener *next;
-    objects_fn fn; /* NULL: gone, while others are told */
-    void *arg;
-};
-
-struct objects {
-    struct loop *loop;
-    struct cluster *cluster;
-    struct source *source;
-    struct object_client *client; /* NULL: the cluster has none of this */
-    struct directory *directory;
-    struct owners *owners;
-    char worker_id[ID_TEXT(ID_UNIQUE_BYTES)];
-    char node_id[ID_TEXT(ID_UNIQUE_BYTES)]; /* once it is known */
-    char *address;                          /* of the worker; the same */
-    int64_t generation;
-    enum objects_state state;
-    char problem[512];
-    bool calling;   /* the worker is asked: at most one such call is in flight */
-    int64_t called; /* in which generation */
-    bool refresh;   /* what it was waiting for may have come */
-    int64_t answered_us;
-    bool again; /* there is more than the last answer said */
-    struct ray_worker_objects worker;
-    bool known; /* `worker` is an answer of this generation */
-    struct object_table refs;
-    const struct ray_object_ref **sorted;
-    struct ray_store_stats store;
-    bool store_known, store_calling;
-    bool store_stale; /* it is of an earlier stop */
-    int64_t store_us; /* when it was last asked for */
-    struct timer *store_due;
-    struct timer *patience;
-    struct timer *soon; /* looks what can be done, and tells */
-    struct timer *later;
-    bool news, urgent; /* to be told; now */
-    struct listener *listeners;
-    bool telling;
-    char *causes[CAUSES];
-};
+/* A worker that did not answer is asked again after so long, and then twice as long. */
+enum { RETRY_MS = 1000, RETRY_MAX_MS = 8000 };
 
 static void look(struct objects *objects);
+static void call_worker(struct objects *objects);
 
 /* --- listeners --- */
 
@@ -149,15 +106,32 @@ static void on_more(void *arg)
 
 /* --- failure --- */
 
-static void log_once(struct objects *objects, const char *why)
+static void log_once(struct objects *objects, const char *what, const char *why)
 {
     size_t at = 0;
-    while (at < CAUSES && objects->causes[at] && !text_equal(objects->causes[at], why))
+    while (at < OBJECTS_CAUSES && objects->causes[at] && !text_equal(objects->causes[at], why))
         at++;
-    if (at == CAUSES || objects->causes[at])
+    if (at == OBJECTS_CAUSES || objects->causes[at])
         return;
     objects->causes[at] = mem_string(why);
-    log_warn("what worker %.8s refers to is not known: %s", objects->worker_id, why);
+    log_warn("what worker %.8s %s is not known: %s", objects->worker_id, what, why);
+}
+
+static void on_retry(void *arg)
+{
+    struct objects *objects = arg;
+    objects->retry = NULL;
+    if (objects->state == OBJECTS_FAILED)
+        call_worker(objects);
+}
+
+static void retry_later(struct objects *objects)
+{
+    if (objects->retry || !objects->client)
+        return;
+    objects->retry = timer_start(objects->loop, objects->retry_ms, on_retry, objects);
+    if (objects->retry_ms < RETRY_MAX_MS)
+        objects->retry_ms *= 2;
 }
 
 static void fail(struct objects *objects, const char *why)
@@ -166,8 +140,9 @@ static void fail(struct objects *objects, const char *why)
     objects->state = OBJECTS_FAILED;
     objects->urgent = true;
     text_copy(objects->problem, sizeof objects->problem, why);
-    log_once(objects, why);
+    log_once(objects, "refers to", why);
     owners_give_up(objects->owners, why);
+    retry_later(objects);
     look_soon(objects, true);
 }
 
@@ -198,6 +173,9 @@ static void keep_refs(struct objects *objects, struct ray_worker_objects *worker
     for (size_t i = 0; i < worker->ref_count; i++)
         object_table_set(&objects->refs, &worker->refs[i].id, &worker->refs[i]);
     timer_cancel(&objects->patience);
+    timer_cancel(&objects->retry);
+    if (objects->state == OBJECTS_FAILED)
+        owners_forget(objects->owners); /* what was given up may be wanted again */
     objects->state = OBJECTS_KNOWN;
     objects->answered_us = loop_now_us();
     objects->urgent = true;
@@ -237,12 +215,11 @@ static bool find_worker(struct objects *objects)
     case DIRECTORY_YES:
         break;
     }
-    if (text_empty(worker->ip) || !worker->port) {
+    objects->address = directory_address(worker->ip, worker->port);
+    if (!objects->address) {
         fail(objects, "the cluster does not say where the worker listens");
         return false;
     }
-    objects->address = mem_format(strchr(worker->ip, ':') ? "[%s]:%u" : "%s:%u", worker->ip,
-                                  (unsigned)worker->port);
     text_copy(objects->node_id, sizeof objects->node_id, worker->node_id);
     return true;
 }
@@ -280,7 +257,7 @@ static void on_store(void *arg, const struct err *err, struct ray_node_objects *
     objects->store_calling = objects->store_stale = false;
     objects->store_known = !err;
     if (err) {
-        log_once(objects, err->what);
+        log_once(objects, "has of its node's store", err->what);
     } else {
         objects->store = node->store;
         ray_node_objects_clear(node);
@@ -312,8 +289,7 @@ static void call_store(struct objects *objects)
     objects->store_calling = true;
     objects->store_known = false;
     objects->store_us = loop_now_us();
-    char *address = mem_format(strchr(node->ip, ':') ? "[%s]:%u" : "%s:%u", node->ip,
-                               (unsigned)node->manager_port);
+    char *address = directory_address(node->ip, node->manager_port);
     object_client_node(objects->client, address, false, on_store, objects);
     free(address);
 }
@@ -347,21 +323,36 @@ void objects_ask(struct objects *objects)
         fail(objects, "the dashboard does not tell it: give the GCS's address");
         return;
     }
+    if (loop_now_us() - objects->forgotten_us > (int64_t)STEP_MS * 1000)
+        object_notes_clear(&objects->earlier);
     objects->state = OBJECTS_ASKING;
+    objects->retry_ms = RETRY_MS;
     objects->patience = timer_start(objects->loop, PATIENCE_MS, on_impatience, objects);
     look(objects);
+}
+
+static void keep_notes(struct objects *objects)
+{
+    const struct finding *finding;
+    struct object_note note;
+    for (size_t i = 0; (finding = owners_at(objects->owners, i)); i++)
+        if (finding->done && objects_note(objects, &finding->id, &note))
+            object_notes_keep(&objects->earlier, &finding->id, &note);
+    objects->forgotten_us = loop_now_us();
 }
 
 void objects_forget(struct objects *objects)
 {
     if (objects->state == OBJECTS_NONE)
         return;
+    keep_notes(objects);
     objects->generation++;
     objects->state = OBJECTS_NONE;
     objects->problem[0] = '\0';
     objects->again = objects->refresh = objects->news = objects->urgent = false;
     objects->store_stale = true;
     timer_cancel(&objects->patience);
+    timer_cancel(&objects->retry);
     timer_cancel(&objects->store_due);
     drop_refs(objects);
     owners_forget(objects->owners);
@@ -372,7 +363,7 @@ void objects_forget(struct objects *objects)
 static void refresh(struct objects *objects, const struct object_id *id)
 {
     struct object_note note;
-    if (objects->calling || loop_now_us() - objects->answered_us < PENDING_MS * 1000 ||
+    if (objects->calling || loop_now_us() - objects->answered_us < (int64_t)PENDING_MS * 1000 ||
         !objects_note(objects, id, &note) || note.state != OBJECT_STATE_PENDING)
         return;
     objects->refresh = true;
@@ -421,206 +412,20 @@ void objects_destroy(struct objects **objects)
     if (it->client)
         object_client_forget(it->client, it);
     timer_cancel(&it->patience);
+    timer_cancel(&it->retry);
     timer_cancel(&it->store_due);
     timer_cancel(&it->soon);
     timer_cancel(&it->later);
     drop_refs(it);
+    object_notes_clear(&it->earlier);
     owners_destroy(&it->owners);
     directory_destroy(&it->directory);
     for (struct listener *next; it->listeners; it->listeners = next) {
         next = it->listeners->next;
         free(it->listeners);
     }
-    for (size_t i = 0; i < CAUSES; i++)
+    for (size_t i = 0; i < OBJECTS_CAUSES; i++)
         free(it->causes[i]);
     free(it->address);
     free(it);
-}
-
-/* --- what is known --- */
-
-int64_t objects_generation(const struct objects *objects)
-{
-    return objects->generation;
-}
-
-enum objects_state objects_state(const struct objects *objects)
-{
-    return objects->state;
-}
-
-const char *objects_problem(const struct objects *objects)
-{
-    return objects->problem;
-}
-
-bool objects_settled(const struct objects *objects)
-{
-    return objects->state != OBJECTS_ASKING && !objects->again && owners_settled(objects->owners);
-}
-
-const struct ray_worker_objects *objects_worker(const struct objects *objects)
-{
-    return objects->known ? &objects->worker : NULL;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    const struct ray_object_ref *one = *(const struct ray_object_ref *const *)a;
-    const struct ray_object_ref *other = *(const struct ray_object_ref *const *)b;
-    if (one->size != other->size)
-        return one->size < other->size ? 1 : -1;
-    return memcmp(one->id.bytes, other->id.bytes, ID_OBJECT_BYTES);
-}
-
-const struct ray_object_ref *const *objects_sorted(struct objects *objects, size_t *count)
-{
-    *count = objects->known ? objects->worker.ref_count : 0;
-    if (!objects->sorted && *count) {
-        objects->sorted = mem_array(*count, sizeof *objects->sorted);
-        for (size_t i = 0; i < *count; i++)
-            objects->sorted[i] = &objects->worker.refs[i];
-        qsort(objects->sorted, *count, sizeof *objects->sorted, by_size);
-    }
-    return objects->sorted;
-}
-
-const struct ray_object_ref *objects_ref(const struct objects *objects, const struct object_id *id)
-{
-    return objects->known ? object_table_get(&objects->refs, id) : NULL;
-}
-
-const struct ray_store_stats *objects_store(const struct objects *objects)
-{
-    return objects->store_known && objects->state != OBJECTS_NONE ? &objects->store : NULL;
-}
-
-const char *objects_node_name(const struct objects *objects, const char *node_id)
-{
-    return directory_node_name(objects->directory, node_id);
-}
-
-/* --- one object --- */
-
-static const char *node_name(void *arg, const char *node_id)
-{
-    return objects_node_name(arg, node_id);
-}
-
-static const char *why_no_ref(const struct objects *objects)
-{
-    switch (objects->state) {
-    case OBJECTS_NONE:
-        return "the worker runs";
-    case OBJECTS_FAILED:
-        return objects->problem;
-    case OBJECTS_KNOWN:
-        if (!objects->again)
-            return "the worker does not list it";
-        break;
-    case OBJECTS_ASKING:
-        break;
-    }
-    return "the worker has not answered yet";
-}
-
-/* Why what is looked for is not known; `end` is why it never will be. */
-static const char *why_unknown(const struct objects *objects, const struct finding *finding,
-                               bool done, const char *end)
-{
-    if (objects->state == OBJECTS_NONE || objects->state == OBJECTS_FAILED)
-        return why_no_ref(objects);
-    if (!finding)
-        return "it was not asked for";
-    return done ? end : "it is being asked for";
-}
-
-static void add_finding(const struct objects *objects, const struct finding *finding,
-                        struct object_facts *out)
-{
-    bool done = finding && finding->done;
-    if (done) {
-        out->owner = finding->owner;
-        out->owner_pid = finding->owner_pid;
-        out->owner_node = objects_node_name(objects, finding->owner_node);
-        out->owner_is_driver = finding->owner_is_driver;
-    }
-    out->owner_why = why_unknown(objects, finding, done, done ? finding->owner_why : "");
-    out->location_why = why_unknown(objects, finding, done, done ? finding->location_why : "");
-    if (done && finding->location.known)
-        out->location = &finding->location;
-}
-
-static void add_creator(const struct objects *objects, const struct finding *finding,
-                        struct object_facts *out)
-{
-    struct object_origin origin;
-    object_origin_read(&out->id, &origin);
-    const char *hinted = directory_hinted(objects->directory, origin.task_id);
-    out->task = directory_known_task(objects->directory, hinted ? hinted : origin.task_id);
-    if (origin.kind == ORIGIN_ACTOR)
-        out->actor = directory_known_actor(objects->directory, origin.actor_id);
-    out->task_why = why_unknown(objects, finding, finding && finding->traced,
-                                "Ray has no event of the task that made it");
-}
-
-/* All that is known of an object. */
-static void collect(const struct objects *objects, const struct object_id *id,
-                    struct object_facts *out)
-{
-    const struct finding *finding = owners_find(objects->owners, id);
-    *out = (struct object_facts){
-        .id = *id,
-        .ref = objects_ref(objects, id),
-        .ref_why = why_no_ref(objects),
-        .node_name = node_name,
-        .arg = (void *)(uintptr_t)objects,
-    };
-    add_finding(objects, finding, out);
-    add_creator(objects, finding, out);
-    out->mine = out->ref && out->ref->status != RAY_TASK_NIL;
-    if (out->mine && out->owner == OBJECT_OWNER_UNKNOWN) {
-        out->owner = OBJECT_OWNER_ALIVE;
-        out->owner_pid = objects->worker.pid;
-        out->owner_node = objects_node_name(objects, objects->node_id);
-        out->owner_is_driver = objects->worker.type == RAY_DRIVER;
-    }
-}
-
-bool objects_note(const struct objects *objects, const struct object_id *id,
-                  struct object_note *out)
-{
-    struct object_facts facts;
-    *out = (struct object_note){.size = -1};
-    if (!objects->known)
-        return false;
-    collect(objects, id, &facts);
-    return object_facts_note(&facts, out);
-}
-
-void objects_describe(const struct objects *objects, const struct object_id *id,
-                      const struct annotate_options *options,
-                      struct object_property out[OBJECT_PROPERTIES])
-{
-    struct object_facts facts;
-    collect(objects, id, &facts);
-    object_facts_describe(&facts, options, out);
-}
-
-bool objects_actor(struct objects *objects, const char *actor_id, struct actor_note *out)
-{
-    const struct ray_actor *actor;
-    *out = (struct actor_note){0};
-    if (!objects->client || objects->state == OBJECTS_NONE)
-        return false;
-    enum directory_answer known = directory_actor(objects->directory, actor_id, &actor);
-    if (known != DIRECTORY_YES)
-        return false;
-    const char *node = objects_node_name(objects, actor->node_id);
-    text_copy(out->class_name, sizeof out->class_name, actor->class_name ? actor->class_name : "");
-    text_copy(out->name, sizeof out->name, actor->name ? actor->name : "");
-    text_copy(out->node, sizeof out->node, *actor->node_id ? node : "");
-    text_copy(out->state, sizeof out->state, actor->state ? actor->state : "");
-    out->pid = actor->pid;
-    return true;
 }

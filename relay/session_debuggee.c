@@ -196,7 +196,7 @@ static void on_event(void *arg, const char *json, size_t len, const struct envel
         return;
     struct buf cleaned = {0};
     if (text_equal(envelope->name, "continued") || text_equal(envelope->name, "stopped"))
-        session_objects_flush(session); /* it is about what was before */
+        session_objects_go_on(session); /* what waits is about what was before */
     if (text_equal(envelope->name, "stopped") && exceptions_clean(json, len, envelope, &cleaned))
         client_pass_edited(&session->client, &cleaned, 0);
     else

@@ -36,7 +36,9 @@ bool session_objects_collects(const struct session *session, const struct pendin
 /* Sends what waits, with what is known: something is about to be sent that must not come first, or
  * nothing more will be known. */
 void session_objects_flush(struct session *session);
-/* The same, and the hub is not listened to any more: the session leaves it. */
+/* The same, and what was learned of a stop that is over is forgotten: thousands may be idle. */
+void session_objects_go_on(struct session *session);
+/* The same as a flush, and the hub is not listened to any more: the session leaves it. */
 void session_objects_leave(struct session *session);
 /* What waits is dropped. */
 void session_objects_destroy(struct session *session);

@@ -167,23 +167,30 @@ void rows_store(const struct row_source *source, struct buf *out)
         add_named(source, row, out);
 }
 
-/* Objects of one task differ in the last digits only, those of different tasks in the first. */
-static void short_id(const struct object_id *id, char out[24])
+/* What a reference is called: by the variables that hold it, or that hold a container with it, or
+ * by its id. Objects of one task differ in the last digits only, those of different tasks in the
+ * first. */
+static void add_name(const struct row_source *source, const struct object_id *id, struct buf *out)
 {
     char hex[ID_TEXT(ID_OBJECT_BYTES)];
+    const char *names = known_names(source->known, id), *tail = hex + sizeof hex - 9;
     object_id_hex(id, hex);
-    snprintf(out, 24, "%.8s…%s", hex, hex + strlen(hex) - 8);
+    if (!names)
+        buf_printf(out, "%.8s…%s", hex, tail);
+    else if (text_starts(names, "in "))
+        buf_printf(out, "%s …%s", names, tail);
+    else
+        buf_add_string(out, names);
 }
 
 static void add_reference(const struct row_source *source, const struct ray_object_ref *ref,
                           struct buf *out)
 {
-    struct buf value = {0};
-    char id[24];
-    const char *names = known_names(source->known, &ref->id);
-    short_id(&ref->id, id);
+    struct buf name = {0}, value = {0};
+    add_name(source, &ref->id, &name);
     row_object_text(source, &ref->id, &value);
-    row_add(out, names ? names : id, value.data, "ObjectRef", row_reference(source, &ref->id));
+    row_add(out, name.data, value.data, "ObjectRef", row_reference(source, &ref->id));
+    buf_free(&name);
     buf_free(&value);
 }
 

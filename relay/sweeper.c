@@ -61,6 +61,11 @@ struct source *sweeper_source(const struct sweeper *sweeper)
     return sweeper->source;
 }
 
+struct loop *sweeper_loop(const struct sweeper *sweeper)
+{
+    return sweeper->loop;
+}
+
 /* --- questions --- */
 
 void *asking_create(struct sweeper *sweeper, size_t size, object_sweep_fn fn, void *arg)
@@ -76,6 +81,8 @@ void asking_answered(struct asking *asking)
 {
     if (--asking->outstanding > 0)
         return;
+    if (asking->conclude && asking->sweep)
+        asking->conclude(asking);
     struct asking **at = &asking->sweeper->askings;
     while (*at != asking)
         at = &(*at)->next;
@@ -83,8 +90,8 @@ void asking_answered(struct asking *asking)
     object_sweep_fn fn = asking->fn;
     void *arg = asking->arg;
     struct err err = asking->err;
-    struct object_sweep *sweep = asking->sweep;
-    if (fn && (!err.code || !asking->own_sweep))
+    struct object_sweep *sweep = err.code && asking->own_sweep ? NULL : asking->sweep;
+    if (fn && sweep)
         asking->sweep = NULL; /* the callee's */
     asking_free(asking);
     if (fn)

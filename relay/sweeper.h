@@ -14,6 +14,7 @@ struct sweeper *sweeper_create(struct loop *loop, struct source *source);
 /* After the source, which drops its callbacks. */
 void sweeper_destroy(struct sweeper **sweeper);
 struct source *sweeper_source(const struct sweeper *sweeper);
+struct loop *sweeper_loop(const struct sweeper *sweeper);
 
 /* --- one question: the first member of what asks it --- */
 
@@ -27,6 +28,8 @@ struct asking {
     object_sweep_fn fn;         /* NULL once it is cancelled */
     void *arg;
     struct timer *timer;
+    /* All are answered: puts what they said into the sweep, which is there. Or NULL. */
+    void (*conclude)(struct asking *asking);
     void (*clear)(struct asking *asking); /* frees what the asker has beside the sweep; or NULL */
 };
 

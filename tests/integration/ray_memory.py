@@ -30,11 +30,12 @@ def parse(text):
     rows = []
     behind = 5 if "| Attempt " in text else 4
     for line in text.splitlines():
-        cells = [cell.strip() for cell in line.split(" | ")]
-        if len(cells) < 4 + behind or not re.fullmatch("[0-9a-f]{56}", cells[-1]):
+        cells = line.split(" | ")
+        if len(cells) < 4 + behind or not re.fullmatch("[0-9a-f]{56}", cells[-1].strip()):
             continue
-        (ip, pid, kind), (status, *attempt, size, reference, ref) = cells[:3], cells[-behind:]
-        site = " | ".join(cells[3:-behind])
+        ip, pid, kind = (cell.strip() for cell in cells[:3])
+        status, *attempt, size, reference, ref = (cell.strip() for cell in cells[-behind:])
+        site = " | ".join(cells[3:-behind]).rstrip()
         rows.append(Row(ref, ip, int(pid), kind, reference, -1 if size == "?" else int(float(size.removesuffix(" B"))),
                         "" if site == "disabled" else site, "" if status == "-" else status, int(*attempt or [1])))
     return sorted(rows)
@@ -91,15 +92,13 @@ def start(cluster, *arguments, paused=True):
 @contextlib.contextmanager
 def mute(cluster, port):
     """Nothing that is sent from this TCP port arrives: whoever connects to it waits for ever."""
-    rules = [f"add pref 5 ipproto tcp sport {port} blackhole", "add pref 20 lookup local", "del pref 0"]
-    undo = ["add pref 0 lookup local", "del pref 20", "del pref 5"]
-    for rule in rules:
-        cluster.run(["ip", "rule", *rule.split()], check=True)
+    def rules(*changes):
+        cluster.run(["sh", "-ec", "; ".join(f"ip rule {change}" for change in changes)], check=True)
+    rules(f"add pref 5 ipproto tcp sport {port} blackhole", "add pref 20 lookup local", "del pref 0")
     try:
         yield
     finally:
-        for rule in undo:
-            cluster.run(["ip", "rule", *rule.split()], check=True)
+        rules("add pref 0 lookup local", "del pref 20", "del pref 5")
 
 
 def wait_dead(cluster, pid):

@@ -6,6 +6,7 @@ import json
 import re
 import signal
 import time
+from collections import Counter
 from contextlib import ExitStack
 from types import SimpleNamespace
 
@@ -34,14 +35,14 @@ def sweep(cluster, *arguments, **options):
 
 
 def rows_of(swept):
-    """The rows of the JSON as `ray memory` has them."""
+    """The rows of the JSON as `ray memory` has them; what a row does not say is as it mostly is."""
     sites, rows = swept["call_sites"], []
     for row in swept["rows"]:
-        process = swept["processes"][row["process"]]
+        process, site = swept["processes"][row["process"]], row.get("call_site")
+        size = row.get("size_here", row.get("size"))
         rows.append(Row(row["object_ref"], process["ip"], process["pid"], process["type"].capitalize(),
-                        row["reference_type"], -1 if row["size_here"] is None else row["size_here"],
-                        "" if row["call_site"] is None else sites[row["call_site"]], row["task_status"] or "",
-                        row["attempt"]))
+                        row["reference_type"], -1 if size is None else size, "" if site is None else sites[site],
+                        row.get("task_status") or "", row.get("attempt", 1)))
     return sorted(rows)
 
 
@@ -64,6 +65,17 @@ def stats_of(swept):
             round(100 * total["primary_copies_bytes"] / total["capacity"], 2),
             total["spilled_bytes"] >> 20, total["spilled_objects"],
             total["restored_bytes"] >> 20, total["restored_objects"])
+
+
+TERMINAL = ("import pty, sys; shell = ['sh', '-c', 'stty cols 100 rows 50; exec \"$@\"', 'sh']; "
+            "sys.exit(pty.spawn([*shell, *sys.argv[1:]]) >> 8)")
+
+
+def on_a_terminal(cluster, *arguments):
+    """What raydbg prints on a terminal of 100 columns, without colours."""
+    done = cluster.python("-c", TERMINAL, *cluster.raydbg_argv(*arguments), env={"RAY_ADDRESS": cluster.head()})
+    assert done.returncode == 0, done.stdout
+    return re.sub(r"\x1b\[[\d;]*m", "", done.stdout)
 
 
 # --- a cluster in which much is held: nothing here changes it ---
@@ -95,7 +107,8 @@ class TestHeld:
                 ("big", known.pid, "LOCAL_REFERENCE"), ("captured", known.pid, "CAPTURED_IN_OBJECT"),
                 ("viewed", known.pid, "PINNED_IN_MEMORY"), ("shared", known.pid, "USED_BY_PENDING_TASK"),
                 ("closed", known.pid, "LOCAL_REFERENCE"), ("kept", known.keeper_pid, "LOCAL_REFERENCE"),
-                ("borrowed", known.driver_pid, "USED_BY_PENDING_TASK"), ("shared", known.reader_pid, "LOCAL_REFERENCE")):
+                ("borrowed", known.driver_pid, "USED_BY_PENDING_TASK"),
+                ("shared", known.reader_pid, "LOCAL_REFERENCE")):
             assert row_of(swept, getattr(known, name), pid)["reference_type"] == reference, name
         for name, status in (("pending", "SUBMITTED_TO_WORKER"), ("nowhere", "PENDING_NODE_ASSIGNMENT")):
             assert row_of(swept, getattr(known, name), known.pid)["task_status"] == status
@@ -156,21 +169,20 @@ class TestHeld:
         assert sizes == sorted(sizes, reverse=True)
         assert memory(held.cluster, "--group-by", by)
 
-    @pytest.mark.parametrize("by", SORTS)
-    def test_sorting(self, held, by):
-        swept = sweep(held.cluster, "--sort-by", by)
-        assert rows_of(swept) == rows_of(sweep(held.cluster))
-        pids = [swept["processes"][row["process"]]["pid"] for row in swept["rows"]]
-        sizes = [row["size"] or 0 for row in swept["rows"]]
-        if by == "size":
-            assert sizes == sorted(sizes, reverse=True)
-        if by == "pid":
-            assert pids == sorted(pids)
-        if by == "refs":
-            counts = [sum(r["object_ref"] == row["object_ref"] for r in swept["rows"]) for row in swept["rows"]]
-            assert counts == sorted(counts, reverse=True) and counts[0] > 1
-        if by == "age":
-            assert sizes != sorted(sizes, reverse=True)
+    def test_sorting(self, held):
+        order = {by: list(csv.DictReader(io.StringIO(memory(held.cluster, "--format", "csv", "--sort-by", by))))
+                 for by in SORTS}
+        rows = {by: sorted((row["object_ref"], row["pid"]) for row in found) for by, found in order.items()}
+        assert all(found == rows["size"] for found in rows.values())
+        sizes = [int(row["size"] or 0) for row in order["size"]]
+        assert sizes == sorted(sizes, reverse=True)
+        pids = [int(row["pid"]) for row in order["pid"]]
+        assert pids == sorted(pids)
+        held_by = Counter(row["object_ref"] for row in order["refs"])
+        counts = [held_by[row["object_ref"]] for row in order["refs"]]
+        assert counts == sorted(counts, reverse=True) and counts[0] > 1
+        in_order = {by: [(row["object_ref"], row["pid"]) for row in found] for by, found in order.items()}
+        assert in_order["age"] not in (in_order["size"], in_order["pid"])
 
     @pytest.mark.parametrize("units", UNITS)
     def test_units(self, held, units):
@@ -193,8 +205,11 @@ class TestHeld:
         assert all(line["size"] == "" or int(line["size"]) >= 0 for line in table)
 
     def test_the_table_is_for_people(self, held):
+        text = on_a_terminal(held.cluster, "memory")
+        table = text[text.index("SIZE"):text.index("the stores hold")].splitlines()[:-1]
+        assert len(table) > 10 and max(map(len, table)) <= 100, text
+        assert f"objects.py:{line_of(OBJECTS_PY, 'refs-put')}" in text, "the program's own line, not Ray's"
         text = memory(held.cluster)
-        assert max(map(len, text.splitlines())) <= 100, text
         assert "8.0 MB" in text and "object store" in text and f"{len(sweep(held.cluster)['rows'])} reference" in text
         few = memory(held.cluster, "--group-by", "node", "--num-entries", "1")
         assert "more" in few and len(few) < len(memory(held.cluster, "--group-by", "node", "--num-entries", "100"))
@@ -205,7 +220,7 @@ class TestHeld:
         assert {held.known.big, held.known.borrowed, *held.known.list("refs")} <= ids
         assert held.known.kept not in ids, "neither made nor held by it"
         done = held.cluster.raydbg("memory", "--task", "nosuch")
-        assert done.returncode in (0, 3) and "nosuch" in done.stdout + done.stderr
+        assert done.returncode == 0 and "--task" in done.stderr, done.stderr
 
     def test_where_copies_are(self, held):
         text = memory(held.cluster, "--group-by", "node", "--num-entries", "100", "--format", "csv")
@@ -230,9 +245,12 @@ class TestHeld:
         raylet = held.cluster.raylet_pid(2)
         held.cluster.kill(raylet, signal.SIGSTOP)
         try:
+            started = time.monotonic()
             done = held.cluster.raydbg("memory", "--format", "json", timeout=60)
+            took = time.monotonic() - started
         finally:
             held.cluster.kill(raylet, signal.SIGCONT)
+        print(f"raydbg memory with a raylet that does not answer: {took:.1f} s")
         assert done.returncode == 0 and SECOND in done.stderr, done.stderr
         nodes = {node["ip"]: node for node in json.loads(done.stdout)["nodes"]}
         assert nodes[FIRST]["asked"] and not nodes[SECOND]["asked"] and nodes[SECOND]["problem"]
@@ -250,14 +268,17 @@ def test_growth_since_a_file(objects_cluster, tmp_path):
     assert start_grow.wait() == 0
     text = memory(cluster, "--diff", before)
     line = line_of(OBJECTS_PY, "leak-put")
-    assert re.search(rf"objects\.py:(grow:)?{line}", text) and "+5.0 MB" in text, text
+    [grown] = [row for row in text.splitlines() if f"objects.py:{line}" in row]
+    assert "+5.0 MB" in grown, text
     assert f"{line_of(OBJECTS_PY, 'drip-put')}" not in text
 
 
 def test_growth_over_a_time(objects_cluster):
-    start(objects_cluster, "drip", "200", "20", paused=False)
+    known = start(objects_cluster, "drip", "200", "20", paused=False)
+    assert known.dripper_pid
     text = memory(objects_cluster, "--diff", "1s", timeout=60)
-    assert re.search(rf"objects\.py:(drip:)?{line_of(OBJECTS_PY, 'drip-put')}", text) and "+" in text, text
+    [grown] = [row for row in text.splitlines() if f"objects.py:{line_of(OBJECTS_PY, 'drip-put')}" in row]
+    assert re.search(r"\+\d", grown), text
 
 
 def test_a_wrong_file_to_compare_with(objects_cluster):
@@ -274,7 +295,8 @@ def test_why_a_store_is_full(objects_cluster):
     first = text.index(str(line_of(OBJECTS_PY, "hoard-put")))
     assert first < text.index(str(line_of(OBJECTS_PY, "hoard-value"))), text
     assert re.search(rf"objects\.py:(fill:)?{line_of(OBJECTS_PY, 'hoard-put')}", text), text
-    assert known.hoarder_pid in text and "pinned" in text and "hoarder" in text.lower()
+    assert f"Hoarder (hoarder) pid {known.hoarder_pid}@{FIRST}" in text and "PINNED_IN_MEMORY" in text, text
+    assert re.search(rf"^  {FIRST} is full", text, re.M) and re.search(rf"^  {SECOND} is not full", text, re.M), text
     assert re.search(r"48(\.\d)? MB", text) and re.search(r"24(\.\d)? MB", text), text
 
 
@@ -294,17 +316,14 @@ def test_spilled_and_lost_objects(objects_cluster):
 
 
 def test_the_owner_died(objects_cluster):
-    objects_cluster.start_node(3)
     known = start(objects_cluster, "witness")
-    objects_cluster.kill(objects_cluster.raylet_pid(3), signal.SIGTERM)
     objects_cluster.kill(known.owner_pid)
     wait_dead(objects_cluster, known.owner_pid)
     rays, ours = at_the_same_moment(objects_cluster, lambda: rows_of(sweep(objects_cluster)))
     assert ours == rays
     swept = sweep(objects_cluster)
-    assert row_of(swept, known.orphan, known.pid)["owner"] is None
+    assert row_of(swept, known.orphan, known.pid).get("owner") is None
     assert swept["processes"][row_of(swept, known.lost, known.pid)["owner"]]["pid"] == int(known.pid)
-    assert {node["ip"] for node in swept["nodes"]} == {FIRST, SECOND}, "a dead node is none"
 
 
 def test_ten_thousand_rows(objects_cluster):

@@ -91,7 +91,7 @@ def test_continue_stays_attached_and_sessions_say_who_is(cluster, relay):
         assert (session["role"], session["client"], session["task_name"]) == ("driver", "tests", "twice")
         assert re.search(r"^ +twice +driver +tests +127\.0\.0\.1:\d+ +\d+s$", raydbg("sessions"), re.M)
         client.disconnect()
-    assert "twice runs on" in raydbg("continue", "twice")
+    assert re.fullmatch(r"twice \(\w{6}\) on \S+ pid \d+ runs on\n", raydbg("continue", "twice"))
     # Still attached, it stops at the next breakpoint().
     wait_for(lambda: f"pauses.py:{line_of(PAUSES, 'twice-second')}" in raydbg("list"), 10, "the second line")
     assert '"state": "held"' in raydbg("continue", "twice", "--format", "json")

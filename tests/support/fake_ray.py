@@ -187,8 +187,9 @@ class FakeRay:
 
     def GetCoreWorkerStats(self, data):
         request = core_worker_pb2.GetCoreWorkerStatsRequest.FromString(data)
-        stats = common_pb2.CoreWorkerStats(ip_address="127.0.0.1", port=self.port, job_id=JOB, worker_id=WORKER, pid=PID,
-                                           objects_total=len(self.refs), num_owned_objects=len(self.refs))
+        stats = common_pb2.CoreWorkerStats(
+            ip_address="127.0.0.1", port=self.port, job_id=JOB, worker_id=WORKER, pid=PID,
+            objects_total=len(self.refs), num_owned_objects=sum(ref.task_status != 0 for ref in self.refs))
         if request.include_memory_info:
             stats.object_refs.extend(self.refs)
         reply = core_worker_pb2.GetCoreWorkerStatsReply(running_task_ids=[TASK])

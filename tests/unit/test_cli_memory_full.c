@@ -47,6 +47,28 @@ static void a_full_store_is_told(void **state)
     assert_false(memory_is_full(&node));
 }
 
+/* As after spilling: the primary copies are on disk, the bytes still in memory. */
+static void a_store_full_of_what_can_go(void **state)
+{
+    (void)state;
+    struct object_sweep *sweep = sample_sweep(1);
+    sweep->nodes[0].store = (struct ray_store_stats){
+        .used = 8 * MEGA, .available = 8 * MEGA, .primary_copies_bytes = MEGA};
+    object_sweep_join(sweep);
+    struct object_report *report = run(sweep);
+    struct memory_full full;
+    struct buf out = {0};
+    memory_full_make(&full, sweep, report);
+    assert_int_equal(memory_evictable(&full, 0), 7 * MEGA);
+    memory_full_print(&full, &wide, 9, &out);
+    assert_non_null(strstr(out.data, "node-1 (10.0.0.1) is full, for the most part of what can go: "
+                                     "1.0 MB primary copies"));
+    memory_full_clear(&full);
+    buf_free(&out);
+    object_report_free(&report);
+    object_sweep_free(&sweep);
+}
+
 static void it_says_who_and_until_when(void **state)
 {
     (void)state;
@@ -254,9 +276,13 @@ static void growth_for_programs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_full_store_is_told),      cmocka_unit_test(it_says_who_and_until_when),
-        cmocka_unit_test(a_store_with_room_is_told), cmocka_unit_test(nobody_answered),
-        cmocka_unit_test(why_full_as_json),          cmocka_unit_test(most_growth_comes_first),
+        cmocka_unit_test(a_full_store_is_told),
+        cmocka_unit_test(a_store_full_of_what_can_go),
+        cmocka_unit_test(it_says_who_and_until_when),
+        cmocka_unit_test(a_store_with_room_is_told),
+        cmocka_unit_test(nobody_answered),
+        cmocka_unit_test(why_full_as_json),
+        cmocka_unit_test(most_growth_comes_first),
         cmocka_unit_test(growth_for_programs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

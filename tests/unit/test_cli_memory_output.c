@@ -129,7 +129,7 @@ static void without_a_terminal_ids_are_whole(void **state)
     struct object_sweep *sweep = memory_sample();
     struct object_report *report = run(sweep, OBJECT_BY_NODE);
     struct buf out = {0};
-    memory_print_groups(report, sweep, &whole, 9, 9, false, &out);
+    memory_print_groups(report, sweep, &whole, OBJECT_BY_NODE, 9, 9, false, &out);
     assert_non_null(strstr(out.data, "  " TASK_ID("e5") "01e1f505\n"));
     buf_free(&out);
     object_report_free(&report);
@@ -147,7 +147,7 @@ static void no_line_is_wider_than_the_terminal(void **state)
     for (char *line = strtok(out.data, "\n"); line; line = strtok(NULL, "\n"))
         assert_in_range(terminal_width(line), 1, 100);
     buf_free(&out);
-    memory_print_groups(report, sweep, &narrow, 10, 10, true, &out);
+    memory_print_groups(report, sweep, &narrow, OBJECT_BY_NODE, 10, 10, true, &out);
     for (char *line = strtok(out.data, "\n"); line; line = strtok(NULL, "\n"))
         if (line[0] == ' ')
             assert_in_range(terminal_width(line), 1, 100);
@@ -162,7 +162,7 @@ static void groups_have_their_rows(void **state)
     struct object_sweep *sweep = memory_sample();
     struct object_report *report = run(sweep, OBJECT_BY_NODE);
     struct buf out = {0};
-    memory_print_groups(report, sweep, &wide, 1, 2, false, &out);
+    memory_print_groups(report, sweep, &wide, OBJECT_BY_NODE, 1, 2, false, &out);
     check(&out,
           "10.0.0.2 (node-2)  7.0 MB in 3 objects, 3 references: 2 LOCAL_REFERENCE (5.0 MB), "
           "1 PINNED_IN_MEMORY (2.0 MB)\n"
@@ -175,6 +175,19 @@ static void groups_have_their_rows(void **state)
           "  1 more reference\n"
           "1 more group\n"
           "--num-entries 4 shows all\n");
+    object_report_free(&report);
+    object_sweep_free(&sweep);
+}
+
+static void call_sites_of_groups_are_short(void **state)
+{
+    (void)state;
+    struct object_sweep *sweep = memory_sample();
+    struct object_report *report = run(sweep, OBJECT_BY_CALL_SITE);
+    struct buf out = {0};
+    memory_print_groups(report, sweep, &wide, OBJECT_BY_CALL_SITE, 1, 0, false, &out);
+    assert_true(text_starts(out.data, "train.py:12 ray.put in main  6.0 MB in 3 objects, "));
+    buf_free(&out);
     object_report_free(&report);
     object_sweep_free(&sweep);
 }
@@ -251,7 +264,7 @@ static void totals_say_why_they_differ(void **state)
     check_totals(sweep,
                  "11.0 MB in 6 objects, 7 references; the stores hold 6.0 MB in 3 objects\n"
                  "The references name 5.0 MB more than the stores hold: 4.0 MB were spilled to "
-                 "disk; 1 node did not answer; others were lost.\n");
+                 "disk so far; 1 node did not answer; others were lost.\n");
 }
 
 static void what_keeps_an_object(void **state)
@@ -298,7 +311,7 @@ static void names_are_fit_for_a_terminal(void **state)
     object_report_free(&report);
     report = run(sweep, OBJECT_BY_NODE);
     memory_print_stores(sweep, &wide, &out);
-    memory_print_groups(report, sweep, &wide, 9, 9, true, &out);
+    memory_print_groups(report, sweep, &wide, OBJECT_BY_NODE, 9, 9, true, &out);
     memory_lines_make(&lines, sweep, report, OBJECT_SORT_SIZE);
     memory_print_lines(&lines, sweep, &wide, 9, &out);
     assert_null(strchr(out.data, '\033'));
@@ -324,6 +337,11 @@ static void without_call_sites_tasks_tell(void **state)
     sweep->tasks[0].name = mem_string("make");
     object_sweep_join(sweep);
     assert_false(memory_has_call_sites(sweep));
+    driver->refs[0].call_site = "(deserialize task arg) app.use";
+    assert_false(memory_has_call_sites(sweep));
+    driver->refs[0].call_site = "app.py:f:1";
+    assert_true(memory_has_call_sites(sweep));
+    driver->refs[0].call_site = "";
     struct object_report *report = run(sweep, OBJECT_BY_NOTHING);
     struct memory_lines lines;
     struct buf out = {0};
@@ -333,6 +351,30 @@ static void without_call_sites_tasks_tell(void **state)
           "     SIZE  OBJECTS  REFS  OWNER          CALL SITE     NO VARIABLE  HELD BY\n"
           "  50.0 kB       50    50  driver pid 70  -             -            50 x variable\n"
           "  50.0 kB       50    50  driver pid 70  made by make  -            50 x variable\n");
+    memory_lines_clear(&lines);
+    object_report_free(&report);
+    object_sweep_free(&sweep);
+}
+
+/* A borrower only knows where it got the object, and may come first. */
+static void the_owner_says_where_it_was_made(void **state)
+{
+    (void)state;
+    struct object_sweep *sweep = sample_sweep(1);
+    struct ray_worker_objects *borrower = sample_process(sweep, 0, 70, RAY_WORKER);
+    struct ray_worker_objects *owner = sample_process(sweep, 0, 60, RAY_WORKER);
+    sample_ref(borrower, sample_id("a1", PUT), 10, RAY_TASK_NIL)->call_site =
+        "(deserialize task arg) app.use";
+    sample_ref(owner, sample_id("a1", PUT), 10, RAY_TASK_FINISHED)->call_site =
+        "(put object)  | /app/a.py:make:3";
+    object_sweep_join(sweep);
+    struct object_report *report = run(sweep, OBJECT_BY_NOTHING);
+    struct memory_lines lines;
+    memory_lines_make(&lines, sweep, report, OBJECT_SORT_SIZE);
+    assert_int_equal(lines.count, 1);
+    assert_string_equal(lines.lines[0].call_site, "(put object)  | /app/a.py:make:3");
+    assert_int_equal(lines.lines[0].refs, 2);
+    assert_int_equal(lines.lines[0].bytes, 10);
     memory_lines_clear(&lines);
     object_report_free(&report);
     object_sweep_free(&sweep);
@@ -351,12 +393,14 @@ int main(void)
         cmocka_unit_test(without_a_terminal_ids_are_whole),
         cmocka_unit_test(no_line_is_wider_than_the_terminal),
         cmocka_unit_test(groups_have_their_rows),
+        cmocka_unit_test(call_sites_of_groups_are_short),
         cmocka_unit_test(where_objects_are),
         cmocka_unit_test(totals_that_agree_need_no_reason),
         cmocka_unit_test(totals_say_why_they_differ),
         cmocka_unit_test(what_keeps_an_object),
         cmocka_unit_test(names_are_fit_for_a_terminal),
         cmocka_unit_test(without_call_sites_tasks_tell),
+        cmocka_unit_test(the_owner_says_where_it_was_made),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -343,7 +343,7 @@ static void what_the_owner_says_of_copies(void **state)
     (void)state;
     struct live live = start(sample(MIB, 0));
     struct object_sweep detail = {0};
-    char node[1][ID_TEXT(ID_UNIQUE_BYTES)];
+    char node[2][ID_TEXT(ID_UNIQUE_BYTES)];
     struct ray_object_location location = {.id = live.now.a, .known = true, .node_ids = node};
     location.spilled_url = "";
     text_copy(node[0], sizeof node[0], live.now.sweep->nodes[1].node_id);
@@ -356,6 +356,9 @@ static void what_the_owner_says_of_copies(void **state)
     detail.location_count = location.node_count = 1;
     live.model.detail = &detail;
     shows(&live, "copies          node-2");
+    text_copy(node[1], sizeof node[1], live.now.sweep->nodes[0].node_id);
+    location.node_count = 2;
+    shows(&live, "copies          node-1, node-2");
     location.node_count = 0;
     location.spilled_url = "file:///tmp/spill/1";
     shows(&live, "copies          spilled to file:///tmp/spill/1");
@@ -611,20 +614,28 @@ static void help_scrolls_on_a_small_screen(void **state)
     end(&live);
 }
 
-/* Whatever the size: no line is wider than the terminal, and the chosen line shows. */
+/* Whatever the size. */
+static void no_line_is_too_wide(struct live *live)
+{
+    for (int columns = 1; columns <= 200; columns += 7) {
+        for (int height = 1; height <= 40; height += 3) {
+            top_model_resize(&live->model, columns, height);
+            draw(live);
+            for (int i = 0; i < height; i++)
+                assert_true(live->page.lines[i].width <= columns);
+        }
+    }
+}
+
 static void every_size_of_terminal(void **state)
 {
     (void)state;
-    struct live live = start(sample(MIB, 40));
+    struct live live = start((struct sample){.sweep = sample_sweep(1)});
+    no_line_is_too_wide(&live);
+    end(&live);
+    live = start(sample(MIB, 40));
     press(&live, TOP_KEY_DOWN);
-    for (int columns = 1; columns <= 200; columns += 7) {
-        for (int height = 1; height <= 40; height += 3) {
-            top_model_resize(&live.model, columns, height);
-            draw(&live);
-            for (int i = 0; i < height; i++)
-                assert_true(live.page.lines[i].width <= columns);
-        }
-    }
+    no_line_is_too_wide(&live);
     top_model_resize(&live.model, 40, 24);
     shows(&live, "SIZE");
     shows(&live, "REFS");

@@ -41,18 +41,29 @@ export async function setToken(parts: Parts, target: Target): Promise<void> {
   feed.restart();
 }
 
-/** As a task: its terminal shows what it says, and ends it. */
+/** Runs `raydbg NAME ...` as a task: its terminal shows what it says, and ends it. */
+async function runTask(parts: Parts, name: string, args: string[], env: Record<string, string>, reveal: vscode.TaskRevealKind): Promise<void> {
+  const program = await parts.feeds.program();
+  const execution = new vscode.ProcessExecution(program.path, [name, ...args], {env});
+  const task = new vscode.Task({type: 'raydbg'}, vscode.TaskScope.Workspace, name, 'raydbg', execution);
+  task.isBackground = reveal === vscode.TaskRevealKind.Silent;
+  task.presentationOptions = {reveal, panel: vscode.TaskPanelKind.Dedicated};
+  await vscode.tasks.executeTask(task);
+}
+
 export async function startRelay(parts: Parts, target: Target): Promise<void> {
   const feed = await feedOf(parts, target);
   if (!feed) return;
-  const program = await parts.feeds.program();
   const {address} = feed.cluster.setting;
-  const execution = new vscode.ProcessExecution(program.path, ['relay', ...(address ? ['--address', address] : [])]);
-  const task = new vscode.Task({type: 'raydbg'}, vscode.TaskScope.Workspace, 'relay', 'raydbg', execution);
-  task.isBackground = true;
-  task.presentationOptions = {reveal: vscode.TaskRevealKind.Silent, panel: vscode.TaskPanelKind.Dedicated};
-  await vscode.tasks.executeTask(task);
+  await runTask(parts, 'relay', address ? ['--address', address] : [], {}, vscode.TaskRevealKind.Silent);
   setTimeout(() => feed.restart(), 1500); // by then it listens, and is found
+}
+
+export async function doctor(parts: Parts, target: Target): Promise<void> {
+  const feed = await feedOf(parts, target);
+  if (!feed) return;
+  const {args} = feed.cluster;
+  await runTask(parts, 'doctor', args, await feed.cluster.environment(), vscode.TaskRevealKind.Always);
 }
 
 /** Shows the fingerprint of what answers there, and pins it. */

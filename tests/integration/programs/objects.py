@@ -1,6 +1,6 @@
 """A Ray driver whose references are known, in a cluster of two nodes (127.0.0.1; 127.0.0.2 has the resource b).
 
-    objects.py hold|spill|witness|many COUNT|hoard|leaker|grow COUNT
+    objects.py hold|spill|witness [third]|many COUNT|hoard|leaker|grow COUNT|drip COUNT MILLISECONDS
 
 Each mode prints lines `RESULT name value`, then READY, and stays until it is ended; `hold`, `spill`, `witness` and
 `many` pause a task first. A value is an object's id in hex, a pid, or what the mode's comment says. Lines that tests
@@ -157,10 +157,10 @@ def on_third(size):
 
 
 @ray.remote(resources=SECOND)
-def witness(path, lent, pid):
-    """`lost` is on the third node, which will be killed; the owner of `orphan` is."""
+def witness(path, lent, pid, third):
+    """The owner of `orphan` will be killed; so will the third node, if there is one, that has `lost`."""
     orphan = lent[0]
-    lost = on_third.remote(4 * MB)
+    lost = on_third.remote(4 * MB) if third else produce.remote(4 * MB)
     ray.wait([lost], fetch_local=False)  # else it is copied here
     say(path, pid=os.getpid(), lost=lost, orphan=orphan, owner_pid=pid)
     breakpoint()
@@ -204,9 +204,10 @@ class Leaker:
             self.kept.append(ray.put(array_of(MB)))  # line: leak-put
         return len(self.kept)
 
-    def drip(self, count, seconds):
+    def drip(self, path, count, seconds):
+        say(path, dripper_pid=os.getpid())
         for _ in range(count):
-            self.kept.append(ray.put(array_of(256 << 10)))  # line: drip-put
+            self.kept.append(ray.put(array_of(250_000)))  # line: drip-put
             time.sleep(seconds)
         return len(self.kept)
 
@@ -226,10 +227,10 @@ def run_spill(path):
     return spill.remote(path), None
 
 
-def run_witness(path):
+def run_witness(path, third=""):
     mortal = Mortal.remote()
     lent, pid = ray.get(mortal.give.remote())
-    return witness.remote(path, lent, pid), mortal
+    return witness.remote(path, lent, pid, third), mortal
 
 
 def run_many(path, count):
@@ -256,7 +257,7 @@ def run_grow(path, count):
 
 def run_drip(path, count, milliseconds):
     actor = Leaker.options(name="dripper").remote()
-    return actor.drip.remote(int(count), int(milliseconds) / 1000), actor
+    return actor.drip.remote(path, int(count), int(milliseconds) / 1000), actor
 
 
 MODES = {"hold": run_hold, "spill": run_spill, "witness": run_witness, "many": run_many, "hoard": run_hoard,
