@@ -71,3 +71,9 @@ step('the treemap: by call site and by owner, with the keyboard', async () => {
   await window.page.keyboard.press('Enter');
   await window.page.locator('.statusbar-item', {hasText: 'Ln 21,'}).waitFor();
 });
+
+step('the doctor, in a terminal', async () => {
+  await window.command('Ray Debug: Doctor');
+  await window.page.locator('.terminal .xterm-rows', {hasText: /debugger-ports/}).waitFor();
+  await window.shot('doctor');
+});

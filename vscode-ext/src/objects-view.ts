@@ -59,7 +59,7 @@ export class ObjectsView implements vscode.Disposable {
 
   private async ask(): Promise<void> {
     const by = vscode.workspace.getConfiguration('raydbg').get<ObjectGroupBy>('objects.groupBy', 'call-site');
-    const live = this.feeds.all.filter((feed) => feed.state === 'live');
+    const live = this.feeds.all.filter((feed) => feed.state === 'live' || feed.state === 'away');
     const parts = await Promise.all(live.map((feed) => this.part(feed, by)));
     this.rows.show(parts.length === 1 ? parts[0]?.children ?? [] : parts);
     await vscode.commands.executeCommand('setContext', 'raydbg.objects.state', parts.length ? 'some' : 'none');

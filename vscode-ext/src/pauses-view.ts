@@ -15,8 +15,8 @@ const icons: Record<Pause['state'], string> = {
   waiting: 'debug-pause', held: 'lock', attached: 'debug-alt', idle: 'circle-outline',
 };
 
-/** Changes within this time are one update of the view. */
-const coalesce = 100;
+/** Changes within this time are one update: VS Code draws only after 200 ms without one. */
+const coalesce = 300;
 /** How often the ages are looked at. */
 const tick = 5000;
 
