@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
 import type {Browser} from 'playwright-core';
-import {CodeServer, type Program, driver, makeWorkspace, paused} from './lib/processes.ts';
+import {CodeServer, type Program, closeAll, driver, makeWorkspace, paused} from './lib/processes.ts';
 import {Workbench, browse} from './lib/workbench.ts';
 
 let browser: Browser;
@@ -17,12 +17,7 @@ before(async () => {
   window = await Workbench.open(browser, server.address, workspace, 'first');
 });
 
-after(async () => {
-  await window?.close();
-  await browser?.close();
-  await server?.stop();
-  await program?.stop('SIGKILL');
-});
+after(() => closeAll(() => window?.close(), () => browser?.close(), () => server?.stop(), () => program?.stop('SIGKILL')));
 
 test('F5 in a folder without launch.json: pick a task, stopped at its line with sizes, within 10 s', () => window.during(async () => {
   await window.openFile('train.py');

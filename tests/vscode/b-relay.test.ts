@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import {after, before} from 'node:test';
 import type {Browser} from 'playwright-core';
-import {CodeServer, type Program, Relay, driver, list, makeWorkspace, paused, until} from './lib/processes.ts';
+import {CodeServer, type Program, Relay, closeAll, driver, list, makeWorkspace, paused, until} from './lib/processes.ts';
 import {Workbench, browse, steps} from './lib/workbench.ts';
 
 const pauses = 'Paused Tasks';
@@ -27,13 +27,7 @@ before(async () => {
   window = await Workbench.open(browser, server.address, workspace, 'relay');
 });
 
-after(async () => {
-  await window?.close();
-  await browser?.close();
-  await server?.stop();
-  await program?.stop('SIGKILL');
-  await relay?.stop();
-});
+after(() => closeAll(() => window?.close(), () => browser?.close(), () => server?.stop(), () => program?.stop('SIGKILL'), () => relay?.stop()));
 
 step('the view lists what is paused, and counts it', async () => {
   await window.show('Ray Debug');

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import {after, before} from 'node:test';
 import type {Browser} from 'playwright-core';
-import {CodeServer, type Program, Relay, driver, list, makeWorkspace, paused} from './lib/processes.ts';
+import {CodeServer, type Program, Relay, closeAll, driver, list, makeWorkspace, paused} from './lib/processes.ts';
 import {Workbench, browse, steps} from './lib/workbench.ts';
 
 const pauses = 'Paused Tasks';
@@ -29,14 +29,7 @@ before(async () => {
   window = await Workbench.open(browser, server.address, workspace, 'trouble');
 });
 
-after(async () => {
-  await other?.close();
-  await window?.close();
-  await browser?.close();
-  await server?.stop();
-  await program?.stop('SIGKILL');
-  await relay?.stop();
-});
+after(() => closeAll(() => other?.close(), () => window?.close(), () => browser?.close(), () => server?.stop(), () => program?.stop('SIGKILL'), () => relay?.stop()));
 
 async function enterToken(token: string): Promise<void> {
   const input = window.page.locator('.quick-input-widget input[type=password]');

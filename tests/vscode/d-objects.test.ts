@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import {after, before} from 'node:test';
 import type {Browser} from 'playwright-core';
-import {CodeServer, type Program, driver, makeWorkspace, paused} from './lib/processes.ts';
+import {CodeServer, type Program, closeAll, driver, makeWorkspace, paused} from './lib/processes.ts';
 import {Workbench, browse, steps} from './lib/workbench.ts';
 
 const objects = 'Object Store';
@@ -21,12 +21,7 @@ before(async () => {
   window = await Workbench.open(browser, server.address, workspace, 'objects');
 });
 
-after(async () => {
-  await window?.close();
-  await browser?.close();
-  await server?.stop();
-  await program?.stop('SIGKILL');
-});
+after(() => closeAll(() => window?.close(), () => browser?.close(), () => server?.stop(), () => program?.stop('SIGKILL')));
 
 step('nodes with their stores, and references by call site, largest first', async () => {
   await window.show('Ray Debug');

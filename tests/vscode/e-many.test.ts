@@ -7,7 +7,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import {after, before} from 'node:test';
 import type {Browser} from 'playwright-core';
-import {CodeServer, makeWorkspace, raydbg, scratch, until} from './lib/processes.ts';
+import {CodeServer, closeAll, makeWorkspace, raydbg, scratch, until} from './lib/processes.ts';
 import {Workbench, browse, steps} from './lib/workbench.ts';
 
 const pauses = 'Paused Tasks';
@@ -46,11 +46,7 @@ before(async () => {
   window = await Workbench.open(browser, server.address, makeWorkspace('many'), 'many');
 });
 
-after(async () => {
-  await window?.close();
-  await browser?.close();
-  await server?.stop();
-});
+after(() => closeAll(() => window?.close(), () => browser?.close(), () => server?.stop()));
 
 step('200 pauses that change 20 times a second: the view follows', async () => {
   await window.show('Ray Debug');

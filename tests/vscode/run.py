@@ -35,7 +35,7 @@ def main(vsix, binary, names):
         env = {"RAYDBG_TEST_DIRECTORY": scratch, "RAYDBG_TEST_VSIX": Path(vsix).resolve(), "RAYDBG_TEST_ARTIFACTS": artifacts,
                "RAYDBG_TEST_BINARY": Path(binary).resolve(), "RAYDBG_TEST_PYTHON": cluster.venv / "bin/python",
                "NODE_NO_WARNINGS": "1"}
-        process = cluster.popen([node, "--test", "--test-concurrency=1", "--test-reporter=spec", *files], env=env,
+        process = cluster.popen([node, "--test", "--test-force-exit", "--test-concurrency=1", "--test-reporter=spec", *files], env=env,
                                 cwd=HERE, stdin=subprocess.DEVNULL, stdout=None)
         try:
             return process.wait(TIMEOUT)

@@ -31,8 +31,17 @@ export async function until<T>(find: () => T | Promise<T>, what: string, timeout
   }
 }
 
+/** Does all of it, whatever fails, so that nothing is left that runs; then fails if anything did. */
+export async function closeAll(...closing: (() => Promise<void> | undefined)[]): Promise<void> {
+  const problems: unknown[] = [];
+  const all = [...closing, ...[...Program.started].map((program) => () => program.stop('SIGKILL'))]; // also what no variable got
+  for (const close of all) await Promise.resolve().then(close).catch((problem: unknown) => problems.push(problem));
+  if (problems.length) throw new AggregateError(problems, problems.map(String).join('; '));
+}
+
 /** A child process and what it says; it is ended with its whole group. */
 export class Program {
+  static readonly started = new Set<Program>();
   output = '';
   readonly child: ChildProcess;
   private readonly name: string;
@@ -40,6 +49,7 @@ export class Program {
   constructor(name: string, argv: readonly string[], env: Record<string, string> = {}, cwd = scratch) {
     this.name = name;
     this.child = spawn(argv[0] ?? '', argv.slice(1), {env: {...process.env, ...env}, cwd, detached: true, stdio: ['ignore', 'pipe', 'pipe']});
+    Program.started.add(this);
     for (const stream of [this.child.stdout, this.child.stderr]) stream?.setEncoding('utf8').on('data', (text: string) => (this.output += text));
   }
 
@@ -146,7 +156,7 @@ const settings = {
   'workbench.startupEditor': 'none', 'chat.disableAIFeatures': true, 'workbench.secondarySideBar.defaultVisibility': 'hidden',
   'telemetry.telemetryLevel': 'off', 'extensions.autoUpdate': 'off', 'extensions.autoCheckUpdates': false,
   'workbench.enableExperiments': false, 'update.mode': 'none', 'git.enabled': false, 'extensions.ignoreRecommendations': true,
-  'remote.autoForwardPorts': false, 'workbench.tips.enabled': false, 'window.commandCenter': false,
+  'remote.autoForwardPorts': false, 'workbench.tips.enabled': false, 'terminal.integrated.gpuAcceleration': 'off', 'window.commandCenter': false,
 };
 
 /** A VS Code of its own, with the packaged extension installed. */
@@ -186,6 +196,7 @@ export class CodeServer {
   /** Ends it; what it has logged is kept. */
   async stop(): Promise<void> {
     await this.program.stop();
-    fs.cpSync(path.join(this.directory, 'data/logs'), path.join(artifacts, 'logs', path.basename(this.directory)), {recursive: true});
+    const logs = path.join(this.directory, 'data/logs');
+    if (fs.existsSync(logs)) fs.cpSync(logs, path.join(artifacts, 'logs', path.basename(this.directory)), {recursive: true});
   }
 }
