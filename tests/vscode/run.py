@@ -32,7 +32,8 @@ def main(vsix, binary, names):
     with Cluster(SPEC, Path(binary)) as cluster:
         scratch = cluster.directory / "vscode"
         scratch.mkdir()
-        env = {"RAYDBG_TEST_DIRECTORY": scratch, "RAYDBG_TEST_VSIX": Path(vsix).resolve(), "RAYDBG_TEST_ARTIFACTS": artifacts,
+        env = {"RAYDBG_TEST_DIRECTORY": scratch, "RAYDBG_TEST_VSIX": Path(vsix).resolve(),
+               "RAYDBG_TEST_ARTIFACTS": artifacts,
                "RAYDBG_TEST_BINARY": Path(binary).resolve(), "RAYDBG_TEST_PYTHON": cluster.venv / "bin/python",
                "NODE_NO_WARNINGS": "1"}
         process = cluster.popen([node, "--test", "--test-force-exit", "--test-concurrency=1", "--test-reporter=spec", *files], env=env,
