@@ -1,10 +1,11 @@
-/* `raydbg release` and `raydbg hold`: one POST to the relay for each task. */
+/* `raydbg release`, `raydbg continue` and `raydbg hold`: one POST to the relay for each task. */
 #include "cli/command.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/options.h"
+#include "cli/relay_ask.h"
 #include "cli/relay_options.h"
 #include "cli/relay_pauses.h"
 #include "relay/pause_json.h"
@@ -35,7 +36,16 @@ const char cmd_hold_details[] =
     "exit codes: 0 done, 1 the relay could not, 2 wrong usage, 3 no such task or several,\n"
     "            4 not allowed, 5 no relay, or it cannot be reached\n";
 
-enum { DEADLINE_MS = 30000 };
+const char cmd_continue_synopsis[] = "continue TASK... [--relay R] [--format F]";
+const char cmd_continue_details[] =
+    "Lets stopped tasks run on; the relay stays attached, and so do its clients: the next\n"
+    "breakpoint() or exception holds them again.\n"
+    "TASK is what raydbg attach takes: a task id or its beginning, a name, PID@NODE.\n"
+    "\n"
+    "  --format F              table (default: a line each), json\n"
+    "  --address ADDRESS       the cluster whose relay is meant\n" RELAY_OPTION_HELP "\n"
+    "exit codes: 0 done, 1 the relay could not, 2 wrong usage, 3 no such task or several,\n"
+    "            4 not allowed, 5 no relay, or it cannot be reached\n";
 
 /* What one command does, and how it says so. */
 struct deed {
@@ -44,6 +54,7 @@ struct deed {
 };
 
 static const struct deed release = {"release", "goes on"};
+static const struct deed resume = {"continue", "runs on"};
 static const struct deed hold = {"hold", "is held"};
 
 struct call {
@@ -54,34 +65,7 @@ struct call {
     struct buf out; /* of JSON: the pauses so far */
 };
 
-/* --- one request --- */
-
-struct answer {
-    const struct relay_address *relay;
-    struct err err;
-    struct buf body;
-    bool done;
-};
-
-static void on_reply(void *arg, const struct http_reply *reply)
-{
-    struct answer *answer = arg;
-    answer->done = true;
-    if (relay_address_reply(answer->relay, reply, &answer->err) == 0)
-        buf_add(&answer->body, reply->body, reply->len);
-}
-
-/* The body is the caller's to free. */
-static int ask(const struct call *call, const char *method, const char *path, struct buf *body,
-               struct err *err)
-{
-    struct answer answer = {.relay = call->relay};
-    relay_address_request(call->relay, call->loop, method, path, DEADLINE_MS, on_reply, &answer);
-    loop_run_until(call->loop, &answer.done, -1);
-    *body = answer.body;
-    *err = answer.err;
-    return answer.err.code ? -1 : 0;
-}
+/* --- one task --- */
 
 /* RFC 3986: all but the unreserved. */
 static void add_encoded(struct buf *out, const char *text)
@@ -115,7 +99,7 @@ static int act(struct call *call, const char *task)
     buf_add_string(&path, "/v1/pauses/");
     add_encoded(&path, task);
     buf_printf(&path, "/%s", call->deed->name);
-    int failed = ask(call, "POST", path.data, &body, &err);
+    int failed = relay_ask(call->loop, call->relay, "POST", path.data, &body, &err);
     if (!failed)
         failed = relay_pause_parse(&pause, body.data ? body.data : "", body.len, &err);
     int code = failed ? command_fail(&err) : ERR_NONE;
@@ -144,7 +128,7 @@ static int act_on_held(struct call *call)
     struct err err;
     int code = ERR_NONE;
     size_t held = 0;
-    if (ask(call, "GET", "/v1/pauses", &body, &err) != 0 ||
+    if (relay_ask(call->loop, call->relay, "GET", "/v1/pauses", &body, &err) != 0 ||
         relay_pauses_parse(&said, body.data ? body.data : "", body.len, &err) != 0)
         code = command_fail(&err);
     for (size_t i = 0; i < said.pauses.count; i++) {
@@ -181,15 +165,6 @@ static int act_on_all(struct call *call, int count, char **tasks)
 
 /* --- the commands --- */
 
-static int no_relay(void)
-{
-    struct err err;
-    err_set(&err, ERR_UNREACHABLE, "there is no relay");
-    err_why(&err, "none runs on this machine, and the cluster knows none that can be reached");
-    err_hint(&err, "raydbg relay starts one; --relay says where it is");
-    return command_fail(&err);
-}
-
 static int run(const struct deed *deed, bool may_all, int argc, char **argv)
 {
     const char *address = NULL, *format = "table";
@@ -217,7 +192,7 @@ static int run(const struct deed *deed, bool may_all, int argc, char **argv)
     if (relay_choose(&choice, &wish, address, false, &err) != 0) {
         code = command_fail(&err);
     } else if (choice.found == RELAY_NONE) {
-        code = no_relay();
+        code = relay_is_missing();
     } else {
         call.loop = choice.loop;
         call.relay = &choice.relay;
@@ -230,6 +205,11 @@ static int run(const struct deed *deed, bool may_all, int argc, char **argv)
 int cmd_release(int argc, char **argv)
 {
     return run(&release, true, argc, argv);
+}
+
+int cmd_continue(int argc, char **argv)
+{
+    return run(&resume, false, argc, argv);
 }
 
 int cmd_hold(int argc, char **argv)

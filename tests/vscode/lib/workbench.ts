@@ -1,0 +1,216 @@
+/** One window of VS Code, by what a user sees and clicks. */
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import {test} from 'node:test';
+import {type Browser, type BrowserContext, type Locator, type Page, chromium} from 'playwright-core';
+import {artifacts, scratch} from './processes.ts';
+
+const slow = 20_000;
+
+export async function browse(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: '/usr/bin/chromium', headless: true, env: {...process.env, HOME: scratch} as Record<string, string>,
+    args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+      '--disable-component-update', '--disable-sync'],
+  });
+}
+
+export class Workbench {
+  readonly page: Page;
+  private readonly name: string;
+  private shots = 0;
+
+  private constructor(page: Page, name: string) {
+    this.page = page;
+    this.name = name;
+  }
+
+  /** `name` begins the names of its screenshots. */
+  static async open(browser: Browser, address: string, folder: string, name: string): Promise<Workbench> {
+    return Workbench.within(await browser.newContext({viewport: {width: 1400, height: 900}}), address, folder, name);
+  }
+
+  /** A further window of the same browser, which has the same secrets. */
+  async another(address: string, folder: string, name: string): Promise<Workbench> {
+    return Workbench.within(this.page.context(), address, folder, name);
+  }
+
+  private static async within(context: BrowserContext, address: string, folder: string, name: string): Promise<Workbench> {
+    const page = await context.newPage();
+    page.setDefaultTimeout(slow);
+    await page.goto(`${address}/?folder=${encodeURIComponent(folder)}`);
+    await page.locator('.monaco-workbench .part.activitybar .action-item').first().waitFor();
+    return new Workbench(page, name);
+  }
+
+  async close(): Promise<void> {
+    await this.page.close();
+  }
+
+  /** Keeps a picture of the window as it is. */
+  async shot(what: string): Promise<void> {
+    fs.mkdirSync(artifacts, {recursive: true});
+    const number = String(++this.shots).padStart(2, '0');
+    await this.page.screenshot({path: path.join(artifacts, `${this.name}-${number}-${what}.png`)});
+  }
+
+  /** A step of a test, whose window is kept as a picture if it fails. */
+  async during(run: () => Promise<void>): Promise<void> {
+    try {
+      await run();
+    } catch (error) {
+      await this.shot('FAILED').catch(() => undefined);
+      throw error;
+    }
+  }
+
+  // --- parts ---
+
+  async show(view: 'Ray Debug' | 'Run and Debug' | 'Explorer'): Promise<void> {
+    const item = this.page.locator(`.activitybar .action-item:has(.action-label[aria-label^="${view}"])`);
+    await item.waitFor();
+    if (!(await item.evaluate((element) => element.classList.contains('checked')))) await item.click();
+  }
+
+  pane(title: string): Locator {
+    return this.page.locator('.pane', {has: this.page.locator(`.pane-header[aria-label^="${title}"]`)});
+  }
+
+  async expandPane(title: string, open = true): Promise<void> {
+    const header = this.pane(title).locator('.pane-header');
+    await header.waitFor();
+    const expanded = (await header.getAttribute('aria-expanded')) === 'true';
+    if (expanded !== open) await header.locator('.title, h3').first().click();
+  }
+
+  row(title: string, text: string | RegExp): Locator {
+    return this.pane(title).locator('.monaco-list-row', {hasText: text}).first();
+  }
+
+  async rows(title: string): Promise<string[]> {
+    const texts = await this.pane(title).locator('.monaco-list-row').allInnerTexts();
+    return texts.map((text) => text.replaceAll('\n', ' '));
+  }
+
+  /** Clicks a button of a row, which shows when the mouse is over it. */
+  async rowAction(title: string, text: string | RegExp, action: string): Promise<void> {
+    const row = this.row(title, text);
+    await row.hover();
+    await row.locator(`.action-label[aria-label^="${action}"]`).click();
+  }
+
+  async menu(title: string, text: string | RegExp, entry: string): Promise<void> {
+    await this.row(title, text).click({button: 'right'});
+    await this.page.locator('.monaco-menu .action-item', {hasText: entry}).first().click();
+  }
+
+  async command(title: string): Promise<void> {
+    await this.page.keyboard.press('F1');
+    const input = this.page.locator('.quick-input-widget input').first();
+    await input.fill(`>${title}`);
+    await this.page.locator('.quick-input-list .monaco-list-row', {hasText: title}).first().click();
+  }
+
+  toast(text: string | RegExp): Locator {
+    return this.page.locator('.notification-toast', {hasText: text});
+  }
+
+  async openFile(name: string): Promise<void> {
+    await this.page.keyboard.press('Control+p');
+    await this.page.locator('.quick-input-widget input').first().fill(name);
+    await this.page.locator('.quick-input-list .monaco-list-row', {hasText: name}).first().click();
+    await this.page.locator('.monaco-editor .view-line').first().waitFor();
+  }
+
+  // --- debugging ---
+
+  /** Waits until the editor's yellow line is the one with this text. */
+  async stoppedAt(text: string): Promise<void> {
+    const line = this.page.locator('.monaco-editor .debug-top-stack-frame-line').first();
+    await line.waitFor({state: 'attached'});
+    await this.page.waitForFunction((wanted) => {
+      const mark = document.querySelector('.monaco-editor .debug-top-stack-frame-line');
+      const top = mark?.getBoundingClientRect().top ?? -1;
+      return [...document.querySelectorAll('.monaco-editor .view-line')].some((shown) =>
+        Math.abs(shown.getBoundingClientRect().top - top) < 4 && (shown.textContent ?? '').replaceAll('\u00a0', ' ').includes(wanted));
+    }, text);
+  }
+
+  async ended(): Promise<void> {
+    await this.page.locator('.debug-toolbar').waitFor({state: 'hidden'});
+  }
+
+  async tool(action: string): Promise<void> {
+    await this.page.locator(`.debug-toolbar .action-label[aria-label^="${action}"]`).first().click();
+  }
+
+  /** A row of the Variables pane: a variable by its name, or a scope by its title. */
+  variable(name: string): Locator {
+    const plain = name.replace(/[^\w ]/g, '\\$&');
+    return this.page.locator('.debug-variables .monaco-list-row', {hasText: new RegExp(`^\\s*${plain}\\s*(=|$)`)}).first();
+  }
+
+  async expandVariable(name: string): Promise<void> {
+    const row = this.variable(name);
+    await row.waitFor();
+    if ((await row.getAttribute('aria-expanded')) === 'false') await row.locator('.monaco-tl-twistie').click();
+  }
+
+  /** The value of a variable, once it matches. */
+  async value(name: string, wanted: RegExp): Promise<string> {
+    const row = this.variable(name);
+    await row.waitFor();
+    let text = '';
+    const end = Date.now() + slow;
+    do {
+      text = await row.innerText();
+      if (wanted.test(text)) return text;
+      await this.page.waitForTimeout(100);
+    } while (Date.now() < end);
+    assert.match(text, wanted);
+    return text;
+  }
+
+  async evaluate(expression: string): Promise<string> {
+    await this.command('Debug Console: Focus on Debug Console View');
+    await this.page.locator('.repl-input-wrapper .monaco-editor').first().click();
+    await this.page.keyboard.type(expression);
+    await this.page.keyboard.press('Enter');
+    // The expression, then its result below it.
+    const rows = this.page.locator('.repl-tree .monaco-list-row');
+    let texts: string[] = [];
+    for (let tries = 0; tries < 200; tries++) {
+      texts = await rows.allInnerTexts();
+      const at = texts.map((text) => text.trim()).lastIndexOf(expression);
+      if (at >= 0 && texts[at + 1]) return (texts[at + 1] ?? '').trim();
+      await this.page.waitForTimeout(100);
+    }
+    throw new Error(`no result of ${expression} among\n${texts.join('\n')}`);
+  }
+
+  /** Clicks into the gutter beside the line with this text. */
+  async toggleBreakpoint(text: string, set = true): Promise<void> {
+    const line = this.page.locator('.monaco-editor .view-line', {hasText: text}).first();
+    const box = await line.boundingBox();
+    const gutter = await this.page.locator('.monaco-editor .margin-view-overlays').first().boundingBox();
+    assert.ok(box && gutter, `no line with ${text}`);
+    await this.page.mouse.click(gutter.x + 10, box.y + box.height / 2);
+    await this.page.locator('.monaco-editor .codicon-debug-breakpoint, .monaco-editor .codicon-debug-stackframe').first()
+      .waitFor();
+    await this.page.locator('.debug-breakpoints .monaco-list-row', {hasText: '.py'}).waitFor({state: set ? 'visible' : 'detached'});
+  }
+}
+
+/** Tests that go on where the one before has ended: none is tried after one has failed. */
+export function steps(window: () => Workbench): (name: string, run: () => Promise<void>) => void {
+  let failed = '';
+  return (name, run) => {
+    test(name, async () => {
+      assert.ok(!failed, `not tried, as this failed: ${failed}`);
+      failed = name;
+      await window().during(run);
+      failed = '';
+    });
+  };
+}

@@ -1,0 +1,72 @@
+"""The program that the tests debug: a task, an actor on the second node, and a task that runs on."""
+
+import sys
+import time
+
+import numpy as np
+import ray
+
+
+def scaled(values, factor):
+    total = 0.0
+    for value in values:
+        total += value * factor
+    return total
+
+
+@ray.remote
+def square(x):
+    y = x * x
+    arr = np.arange(100_000)
+    big = ray.put(np.zeros(1_000_000))
+    breakpoint()
+    z = y + int(arr.sum())
+    total = scaled([1.0, 2.0, 3.0], z)
+    return total, big
+
+
+@ray.remote(resources={"b": 1})
+class Trainer:
+    def __init__(self, rank, shards):
+        self.rank = rank
+        self.shards = shards
+        self.losses = []
+
+    def step(self, rate):
+        loss = 0.6931 * (1 - rate)
+        self.losses.append(loss)
+        breakpoint()
+        return loss
+
+
+@ray.remote(max_retries=0)
+def doomed():
+    patience = "none"
+    breakpoint()
+    return patience
+
+
+def trainer():
+    shards = [ray.put(np.ones(500_000)) for _ in range(3)]
+    actor = Trainer.options(name="bob").remote(rank=3, shards=shards)
+    return actor.step.remote(0.1), actor
+
+
+CALLS = {"square": lambda: (square.remote(12), None), "trainer": trainer, "doomed": lambda: (doomed.remote(), None)}
+
+
+def main(names):
+    ray.init(_node_ip_address="127.0.0.1", log_to_driver=False)
+    calls = {name: CALLS[name]() for name in names}
+    print("READY", flush=True)
+    for name, (call, _) in calls.items():
+        try:
+            print("RESULT", name, str(ray.get(call))[:60], flush=True)
+        except ray.exceptions.RayError as error:
+            print("ERROR", name, type(error).__name__, flush=True)
+    print("DONE", flush=True)
+    time.sleep(3600)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

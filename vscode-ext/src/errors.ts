@@ -1,0 +1,26 @@
+/** Errors that the user sees: what happened, and the button that fixes it. */
+import * as vscode from 'vscode';
+
+export interface Fix {
+  label: string;
+  run: () => unknown;
+}
+
+let log: vscode.LogOutputChannel | undefined;
+
+export function errorsGoTo(channel: vscode.LogOutputChannel): void {
+  log = channel;
+}
+
+/** "Show Log" is always the last button. Resolves when the message is gone. */
+export async function showError(text: string, ...fixes: Fix[]): Promise<void> {
+  log?.error(text);
+  const all = [...fixes, {label: 'Show Log', run: () => log?.show()}];
+  const answer = await vscode.window.showErrorMessage(text, ...all.map((fix) => fix.label));
+  await all.find((fix) => fix.label === answer)?.run();
+}
+
+/** A button that runs one of the extension's commands. */
+export function commandFix(label: string, command: string, ...args: unknown[]): Fix {
+  return {label, run: () => vscode.commands.executeCommand(command, ...args)};
+}

@@ -1,0 +1,98 @@
+/** Runs the raydbg program. The only place that starts processes. */
+import {ChildProcessWithoutNullStreams, spawn} from 'node:child_process';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+
+export interface Program {
+  path: string;
+  /** What the program itself says: "0.1.0". */
+  version: string;
+}
+
+/** What a command printed. `code` is null if it was ended by a signal. */
+export interface Result {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+export class ProgramError extends Error {
+  constructor(message: string, readonly code: number | null = null) {
+    super(message);
+    this.name = 'ProgramError';
+  }
+}
+
+/** raydbg's exit codes: see `raydbg help`. */
+export const Exit = {ok: 0, failed: 1, usage: 2, notFound: 3, denied: 4, unreachable: 5} as const;
+
+/** The candidates in the order in which they are tried. */
+export function candidates(setting: string, extensionPath: string, searchPath: string): string[] {
+  if (setting) return [setting];
+  const name = process.platform === 'win32' ? 'raydbg.exe' : 'raydbg';
+  const bundled = path.join(extensionPath, 'bin', `${process.platform}-${process.arch}`, name);
+  const found = searchPath.split(path.delimiter).filter(Boolean).map((directory) => path.join(directory, name));
+  return [bundled, ...found];
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    fs.accessSync(file, fs.constants.X_OK);
+    return fs.statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** Finds the program and asks its version. */
+export async function findProgram(setting: string, extensionPath: string, wanted: string): Promise<Program> {
+  const found = candidates(setting, extensionPath, process.env['PATH'] ?? '').find(isExecutable);
+  if (!found)
+    throw new ProgramError(setting ? `raydbg.path names no program: ${setting}`
+      : `this build of the extension brings no raydbg for ${process.platform}-${process.arch}, and there is none on PATH`);
+  const result = await run(found, ['version'], {});
+  const version = /(\d+\.\d+)\.\d+\S*/.exec(result.stdout);
+  if (result.code !== 0 || !version)
+    throw new ProgramError(`${found} does not run: ${result.stderr.trim() || `exit code ${result.code ?? 'none'}`}`, result.code);
+  if (version[1] !== wanted.split('.').slice(0, 2).join('.'))
+    throw new ProgramError(`${found} is raydbg ${version[0]}; this extension needs ${wanted}`);
+  return {path: found, version: version[0]};
+}
+
+/** `env` is added to the extension host's. */
+export function start(file: string, args: readonly string[], env: Record<string, string>): ChildProcessWithoutNullStreams {
+  return spawn(file, args, {env: {...process.env, ...env}, stdio: 'pipe'});
+}
+
+export function run(file: string, args: readonly string[], env: Record<string, string>,
+                    signal?: AbortSignal): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const child = start(file, args, env);
+    const stdout: Buffer[] = [];
+    const stderr: Buffer[] = [];
+    child.stdin.end();
+    child.stdout.on('data', (bytes: Buffer) => stdout.push(bytes));
+    child.stderr.on('data', (bytes: Buffer) => stderr.push(bytes));
+    child.on('error', (error) => reject(new ProgramError(`${file} does not start: ${error.message}`)));
+    child.on('close', (code) => resolve({code, stdout: Buffer.concat(stdout).toString(), stderr: Buffer.concat(stderr).toString()}));
+    signal?.addEventListener('abort', () => child.kill('SIGTERM'), {once: true});
+  });
+}
+
+/** Cuts a stream into lines; a line that is not ended yet waits. */
+export class Lines {
+  private rest = '';
+
+  push(text: string): string[] {
+    const lines = (this.rest + text).split('\n');
+    this.rest = lines.pop() ?? '';
+    return lines;
+  }
+}
+
+/** "raydbg: what\n  why\n  hint" as one sentence for a message box. */
+export function errorText(stderr: string): string {
+  const lines = stderr.split('\n').map((line) => line.trim()).filter(Boolean);
+  const first = lines.findIndex((line) => line.startsWith('raydbg: '));
+  return lines.slice(Math.max(first, 0)).map((line) => line.replace(/^raydbg: /, '')).join(' — ');
+}

@@ -1,0 +1,47 @@
+/** The status bar's count, and one notification when the first task pauses. */
+import * as vscode from 'vscode';
+import {pauseKey, pauseTitle, place} from './pause';
+import {Choice} from './pick';
+
+export class Status implements vscode.Disposable {
+  private readonly item = vscode.window.createStatusBarItem('raydbg.pauses', vscode.StatusBarAlignment.Left, 10);
+  private told = false;
+
+  constructor() {
+    this.item.name = 'Ray Debug';
+    this.item.command = 'raydbg.pauses.focus';
+  }
+
+  update(pauses: readonly Choice[]): void {
+    this.item.text = `$(debug-pause) ${pauses.length} paused`;
+    this.item.tooltip = pauses.slice(0, 20).map(({pause}) => `${pauseTitle(pause)} ${place(pause)}`).join('\n');
+    if (pauses.length) this.item.show();
+    else this.item.hide();
+    // A pause shows before its name does; it is told with its name.
+    const first = pauses.find(({pause}) => pause.task_name !== null);
+    if (!pauses.length) this.told = false;
+    else if (first && !this.told) {
+      this.told = true;
+      if (vscode.workspace.getConfiguration('raydbg').get<boolean>('notifyOnFirstPause', true)) void notify(first);
+    }
+  }
+
+  dispose(): void {
+    this.item.dispose();
+  }
+}
+
+async function notify(choice: Choice): Promise<void> {
+  const {pause, feed} = choice;
+  const where = place(pause);
+  const answer = await vscode.window.showInformationMessage(
+    `Ray task ${pauseTitle(pause)} is paused${where ? ` at ${where}` : ''} on ${pause.node_ip ?? 'a node'}.`,
+    'Attach', 'Show All', "Don't Show Again");
+  if (answer === 'Attach') {
+    const current = feed.set.pauses.get(pauseKey(pause));
+    await vscode.commands.executeCommand('raydbg.attach', current && {data: {kind: 'pause', feed, pause: current}});
+  }
+  if (answer === 'Show All') await vscode.commands.executeCommand('raydbg.pauses.focus');
+  if (answer === "Don't Show Again")
+    await vscode.workspace.getConfiguration('raydbg').update('notifyOnFirstPause', false, vscode.ConfigurationTarget.Global);
+}

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import {PauseSet, age, groupPauses, matches, parseChange, pauseDescription, pauseTask, pauseTitle, place} from '../src/pause';
+import {pause} from './sample';
+
+const since = 1767225600.25;
+const start = since * 1000;
+
+test('ages', () => {
+  const texts = [0, 59, 60, 3599, 3600, 86399, 86400].map((seconds) => age(since, start + seconds * 1000));
+  assert.deepEqual(texts, ['0s', '59s', '1m', '59m', '1h', '23h', '1d']);
+  assert.equal(age(null, start), '');
+  assert.equal(age(since + 5, start), '0s', 'clocks differ');
+});
+
+test('what a row says', () => {
+  const held = pause({state: 'held', location: {file: '/a/b/train.py', line: 41}, actor_name: 'bob', task_name: 'Trainer.step'});
+  assert.equal(pauseTitle(held), 'Trainer.step (bob)');
+  assert.equal(place(held), 'train.py:41');
+  assert.equal(pauseDescription(held, start + 240_000), 'held · 4m · train.py:41 · 10.0.0.7');
+  assert.match(pauseDescription({...held, clients: 1}, start), /^attached · /);
+  assert.match(pauseDescription({...held, clients: 0}, start), /^held · /);
+  assert.equal(pauseTitle(pause({task_name: null})), 'pid 5935');
+  assert.equal(pauseTitle(pause({task_name: null, actor_class: 'Trainer'})), 'Trainer');
+});
+
+test('a task is named by its id, unless several calls could be it', () => {
+  assert.equal(pauseTask(pause()), pause().task_id);
+  assert.equal(pauseTask(pause({ambiguous: true})), '5935@10.0.0.7');
+  assert.equal(pauseTask(pause({task_id: null})), '5935@10.0.0.7');
+});
+
+test('groups', () => {
+  const all = [pause({worker_id: 'a', since: since + 9}), pause({worker_id: 'b', since: since + 1}),
+    pause({worker_id: 'c', actor_class: 'Actor', node_ip: '10.0.0.9', state: 'held'}), pause({worker_id: 'd', since: null})];
+  const groups = (by: Parameters<typeof groupPauses>[1]): string[] =>
+    groupPauses(all, by).map((group) => `${group.label}: ${group.pauses.map((one) => one.worker_id).join('')}`);
+  assert.deepEqual(groups('function'), ['Actor: c', 'square: bad']);
+  assert.deepEqual(groups('node'), ['10.0.0.7: bad', '10.0.0.9: c']);
+  assert.deepEqual(groups('state'), ['held: c', 'waiting: bad']);
+  assert.deepEqual(groups('none'), [': cbad']);
+});
+
+test('a filter finds all its words', () => {
+  assert.ok(matches(pause(), 'SQUARE 10.0.0.7'));
+  assert.ok(matches(pause({location: {file: '/x/train.py', line: 1}}), 'train.py'));
+  assert.ok(!matches(pause(), 'square 10.0.0.9'));
+});
+
+test('the feed', () => {
+  const set = new PauseSet();
+  const feed = (event: string, facts = {}): void => {
+    const change = parseChange(JSON.stringify({event, pause: pause(facts)}));
+    assert.ok(change);
+    set.apply(change);
+  };
+  feed('added');
+  feed('added', {worker_id: 'w2', endpoint: '10.0.0.7:2'});
+  feed('changed', {state: 'held'});
+  assert.deepEqual([...set.pauses.values()].map((one) => one.state), ['held', 'waiting']);
+  feed('removed');
+  assert.deepEqual([...set.pauses.keys()], ['w2']);
+  for (const line of ['', '{', '{}', '{"event":"added"}', '{"event":"other","pause":{"endpoint":"x"}}'])
+    assert.equal(parseChange(line), undefined, line);
+});
