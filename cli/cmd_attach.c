@@ -7,6 +7,7 @@
 #include "cli/relay_options.h"
 #include "cli/terminal.h"
 #include "relay/address.h"
+#include "relay/reach.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -296,15 +297,9 @@ static int find_pause(const struct request *request, const struct origin *origin
     if (index < 0)
         return code;
     pause_copy(pause, &list->items[index]);
-    if (pause->debugger == PAUSE_PDB) {
-        char title[256];
-        struct err err;
-        pause_title(pause, title, sizeof title);
-        err_set(&err, ERR_FAILED, "%s waits in Ray's legacy pdb debugger", title);
-        err_why(&err, "the legacy pdb debugger is not supported yet");
-        err_hint(&err, "it can be opened with `ray debug`");
+    struct err err;
+    if (reach_check(pause, &err) != 0)
         return command_fail(&err);
-    }
     return ERR_NONE;
 }
 

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "relay/reach.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -240,12 +241,19 @@ size_t hubs_take_over(struct hubs *hubs)
     return hubs_count(hubs);
 }
 
+/* Ray's pdb calls every node "localhost". */
+static bool is_same_node(const struct pause *a, const struct pause *b)
+{
+    return a->debugger == PAUSE_DEBUGPY || text_equal(a->worker_id, b->worker_id);
+}
+
 static struct entry *find(const struct hubs *hubs, const struct pause *pause)
 {
     for (struct entry *entry = hubs->first; entry; entry = entry->next) {
         const struct pause *held = hub_pause(entry->hub);
         if (!hub_is_over(entry->hub) && held->port == pause->port &&
-            text_equal(held->host, pause->host) && pause->debugger == PAUSE_DEBUGPY)
+            text_equal(held->host, pause->host) && held->debugger == pause->debugger &&
+            is_same_node(held, pause))
             return entry;
     }
     return NULL;
@@ -270,6 +278,7 @@ struct hub *hubs_hold_pause(struct hubs *hubs, const struct pause *pause)
     struct target_options target = {
         .initialize = initialize_arguments_own,
         .attach = attach_arguments_own,
+        .pdb = pause->debugger == PAUSE_PDB,
         .tune = hubs->options.tune,
     };
     if (!entry) {
@@ -427,9 +436,10 @@ void hubs_update(struct hubs *hubs, const struct pause_list *cluster)
     for (size_t i = 0; i < cluster->count; i++) {
         const struct pause *pause = &cluster->items[i];
         struct hub *hub = hubs_find(hubs, pause);
+        struct err err;
         if (hub)
             hub_update_pause(hub, pause);
-        else if (pause->state == PAUSE_WAITING && pause->debugger == PAUSE_DEBUGPY &&
+        else if (pause->state == PAUSE_WAITING && reach_check(pause, &err) == 0 &&
                  !hubs_failure(hubs, pause) &&
                  (take_wanted(hubs, pause) || hubs->options.hold == HUB_ON_PAUSE))
             hubs_hold_pause(hubs, pause);

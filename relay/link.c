@@ -7,9 +7,11 @@
 #include "dap/message.h"
 #include "dap/splice.h"
 #include "relay/metrics.h"
+#include "relay/pdb_install.h"
 #include "relay/stream.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* debugpy's largest answers are some 100 MB of text; more than this is no debugger. */
 enum { MAX_BODY = 256 * 1024 * 1024 };
@@ -26,10 +28,24 @@ struct ask {
 /* Where the rest of a large message goes. */
 enum large { LARGE_NONE, LARGE_OWNER, LARGE_NOBODY };
 
+enum { INSTALL_MS = 10000, REFUSED_MS = 2000, AGAIN_MS = 50 };
+
+/* A pdb, until it is a debug adapter. */
+struct door {
+    struct pdb_install install;
+    char *host;
+    uint16_t port;
+    int64_t timeout_ms;
+    int64_t until_us; /* how long a refused connection is tried again */
+    struct timer *timer;
+    bool open; /* connected: the next that comes is pdb's */
+};
+
 /* There are thousands of these, most of them idle: no buffer is kept between messages. */
 struct link {
     struct stream *stream;
     struct loop *loop;
+    struct door *door; /* NULL: the peer speaks DAP */
     struct frame frame;
     struct seqmap *pending;
     struct ask *asks;
@@ -128,8 +144,23 @@ static void on_message(struct link *link, const char *json, size_t len)
         refuse_reverse(link, &envelope);
 }
 
+static void door_free(struct door **door)
+{
+    if (!*door)
+        return;
+    timer_cancel(&(*door)->timer);
+    pdb_install_clear(&(*door)->install);
+    free((*door)->host);
+    free(*door);
+    *door = NULL;
+}
+
+/* A pdb that has no agent yet, if it got none it knows, ends its task when the connection closes. */
 static void link_free(struct link *link)
 {
+    if (link->door && link->door->open && !link->closed)
+        stream_write(link->stream, "", 0, PDB_INSTALL_GOODBYE, strlen(PDB_INSTALL_GOODBYE));
+    door_free(&link->door);
     for (struct ask *ask = link->asks; ask;) {
         struct ask *next = ask->next;
         timer_cancel(&ask->timer);
@@ -172,10 +203,82 @@ static void link_close(struct link *link, const char *why)
     leave(link);
 }
 
+/* --- Ray's pdb --- */
+
+static const struct stream_ops stream_ops;
+
+static void refuse_pdb(struct link *link, const char *problem)
+{
+    char *why = mem_format("Ray's pdb did not become a debug adapter: %s; the task goes on", problem);
+    stream_write(link->stream, "", 0, PDB_INSTALL_GOODBYE, strlen(PDB_INSTALL_GOODBYE));
+    door_free(&link->door);
+    link_close(link, why);
+    free(why);
+}
+
+static void on_install_timeout(void *arg)
+{
+    struct link *link = arg;
+    link->door->timer = NULL;
+    refuse_pdb(link, "no answer");
+}
+
+static void install(struct link *link)
+{
+    char *statement = pdb_install_statement(&link->door->install);
+    link->door->open = true;
+    link->door->timer = timer_start(link->loop, INSTALL_MS, on_install_timeout, link);
+    stream_write(link->stream, "", 0, statement, strlen(statement));
+    free(statement);
+}
+
+/* The number of bytes that were pdb's. */
+static size_t read_pdb(struct link *link, const char *bytes, size_t len)
+{
+    size_t used;
+    char problem[sizeof link->door->install.problem];
+    switch (pdb_install_feed(&link->door->install, bytes, len, &used)) {
+    case PDB_INSTALL_MORE:
+        break;
+    case PDB_INSTALL_DONE:
+        door_free(&link->door);
+        link->ops->on_open(link->arg);
+        break;
+    case PDB_INSTALL_FAILED:
+        memcpy(problem, pdb_install_problem(&link->door->install), sizeof problem);
+        refuse_pdb(link, problem);
+        break;
+    }
+    return used;
+}
+
+static void connect_pdb(void *arg)
+{
+    struct link *link = arg;
+    struct door *door = link->door;
+    door->timer = NULL;
+    stream_destroy(&link->stream);
+    link->stream =
+        stream_connect(link->loop, door->host, door->port, door->timeout_ms, true, &stream_ops, link);
+}
+
+/* True if it is tried again. */
+static bool try_again(struct link *link, const char *why)
+{
+    struct door *door = link->door;
+    if (!door || door->open || !why || !strstr(why, "refused") || loop_now_us() > door->until_us)
+        return false;
+    door->timer = timer_start(link->loop, AGAIN_MS, connect_pdb, link);
+    return true;
+}
+
 static void on_stream_open(void *arg)
 {
     struct link *link = arg;
-    link->ops->on_open(link->arg);
+    if (link->door)
+        install(link);
+    else
+        link->ops->on_open(link->arg);
 }
 
 /* --- what the stream gives --- */
@@ -265,17 +368,24 @@ static void read_bytes(struct link *link, const char *bytes, size_t len)
 static void on_stream_bytes(void *arg, const char *bytes, size_t len)
 {
     struct link *link = arg;
-    if (link->closed)
-        return;
-    if (link->stopped || link->rest.len)
+    link->busy++;
+    size_t used = link->door ? read_pdb(link, bytes, len) : 0;
+    bytes += used;
+    len -= used;
+    if (len == 0 || link->closed || link->doomed)
+        ;
+    else if (link->stopped || link->rest.len)
         buf_add(&link->rest, bytes, len);
     else
         read_bytes(link, bytes, len);
+    leave(link);
 }
 
 static void on_stream_close(void *arg, const char *why)
 {
     struct link *link = arg;
+    if (try_again(link, why))
+        return;
     if (!why)
         why = "the debugger closed the connection";
     if (link->rest.len)
@@ -343,6 +453,21 @@ struct link *link_open(struct loop *loop, const char *host, uint16_t port, int64
 {
     struct link *link = link_create(loop, 1, ops, arg);
     link->stream = stream_connect(loop, host, port, timeout_ms, quickack, &stream_ops, link);
+    return link;
+}
+
+struct link *link_open_pdb(struct loop *loop, const char *host, uint16_t port, int64_t timeout_ms,
+                           const struct link_ops *ops, void *arg)
+{
+    struct link *link = link_create(loop, 1, ops, arg);
+    struct door *door = mem_alloc(sizeof *door);
+    *door = (struct door){.host = mem_string(host),
+                          .port = port,
+                          .timeout_ms = timeout_ms,
+                          .until_us = loop_now_us() + (int64_t)REFUSED_MS * 1000};
+    pdb_install_init(&door->install);
+    link->door = door;
+    connect_pdb(link);
     return link;
 }
 

@@ -1,5 +1,6 @@
 """The trace functions of the one thread that is debugged: where to stop, and no more tracing than that needs."""
 
+import dis
 import os
 import sys
 import threading
@@ -53,7 +54,6 @@ def task_frame(frame):
 
 
 def last_operation(frame):
-    import dis
     code, at = frame.f_code.co_code, frame.f_lasti
     return dis.opname[code[at]] if 0 <= at < len(code) else ""
 
@@ -129,11 +129,28 @@ class Tracer:
 
     def is_foreign(self):
         """A forked child has the trace functions, but not the thread that talks to the relay."""
-        return self.off or threading.get_ident() != self.thread or os.getpid() != self.pid
+        return self.off or sys.is_finalizing() or threading.get_ident() != self.thread or os.getpid() != self.pid
+
+    def contain(self, frame):
+        """A fault of the agent's own: what it raised would be raised in the task."""
+        self.off = True
+        frame.f_trace = None
+        sys.settrace(None)
 
     def on_call(self, frame, event, value):
-        if event != "call":
-            return None
+        try:
+            return self.choose(frame) if event == "call" else None
+        except Exception:
+            self.contain(frame)
+
+    def on_event(self, frame, event, value):
+        try:
+            self.look(frame, event, value)
+        except Exception:
+            self.contain(frame)
+
+    def choose(self, frame):
+        """Who traces a frame that begins."""
         if self.is_foreign():
             sys.settrace(None)
             return None
@@ -149,7 +166,7 @@ class Tracer:
             return self.on_event
         return None
 
-    def on_event(self, frame, event, value):
+    def look(self, frame, event, value):
         if self.is_foreign():
             frame.f_trace = None
             sys.settrace(None)

@@ -22,8 +22,8 @@ DEBUGGEES = HERE / "debuggees.py"
 
 
 def agent_parts():
-    """In the order in which CMakeLists.txt has them."""
-    text = (ROOT / "CMakeLists.txt").read_text()
+    """In the order in which the build has them."""
+    text = (ROOT / "cmake/pdb-agent.cmake").read_text()
     names = re.search(r"set\(PDB_AGENT_PARTS ([\w\s]+)\)", text).group(1).split()
     assert {f"{name}.py" for name in names} == {path.name for path in AGENT.glob("*.py")}
     return [AGENT / f"{name}.py" for name in names]
