@@ -11,8 +11,9 @@ from dap_client import DapClient
 PAUSES = PROGRAMS / "pauses.py"
 LEGACY = (("RAY_DEBUG", "legacy"),)
 
-# Rays before 2.39 use pdb unless told otherwise.
-DEFAULT = {"py3.11-ray2.60.0": Spec(env=LEGACY), "py3.11-ray2.9.3": Spec(python="3.11", ray="2.9.3", debugpy="1.8.0")}
+# Rays before 2.39 use pdb unless told otherwise; RAY_PDB is their word for post mortem.
+OLD = Spec(python="3.11", ray="2.9.3", debugpy="1.8.0", env=(("RAY_PDB", "1"),))
+DEFAULT = {"py3.11-ray2.60.0": Spec(env=LEGACY), "py3.11-ray2.9.3": OLD}
 ENDS = {"py3.9-ray2.51.2": Spec(python="3.9", env=LEGACY), "py3.13-ray2.60.0": Spec(python="3.13", env=LEGACY)}
 
 
@@ -144,7 +145,7 @@ def test_disconnect_lets_the_task_run(legacy):
     rows = wait_waiting(legacy, 2)
     for row in rows:
         with legacy.raydbg_dap() as client:
-            attach(client, row["task_id"])
+            attach(client, row["task_name"])
             client.disconnect()
     assert driver.result("square") == "9"
     assert driver.result("on_b") == "5@127.0.0.2"
@@ -155,7 +156,7 @@ def test_an_actor(legacy):
     driver = legacy.driver("pauses.py", "actor", "square")
     wait_waiting(legacy, 2)
     with legacy.raydbg_dap() as client:
-        attach(client, "bob")
+        attach(client, "Trainer.step")
         assert client.evaluate("self.steps") == "0"
         client.resume(1)
         assert driver.result("actor") == "1.5"
@@ -232,4 +233,87 @@ def test_a_client_that_is_killed_harms_nothing(newest, when, soak):
             client.send("continue", {"threadId": 1})
         process.send_signal(signal.SIGKILL)
         client.close(check=False)
+        assert driver.result("walk") == "232"
+
+
+# --- a relay ---
+
+def relay_of(cluster, run_relay, *arguments):
+    return run_relay(cluster, *arguments)
+
+
+def pause_of(relay, name):
+    return next((p for p in relay.pauses() if p["task_name"] == name), None)
+
+
+def test_two_clients_and_a_late_one(newest, run_relay):
+    driver = newest.driver("pauses.py", "walk")
+    wait_waiting(newest)
+    relay = run_relay(newest)
+    first = relay.join(name="first", task="walk", breakpoints={PAUSES: [line_of(PAUSES, "walk-second-call")]})
+    first.stopped(timeout=30)
+    go_to(first, "walk", "walk-call")
+    second = relay.join("websocket", "second", task="walk")
+    second.stopped()
+    assert_at(second, "walk", "walk-call")
+    assert not second.request("next", {"threadId": 1})["success"]
+    first.resume(1)
+    for client in first, second:
+        client.stopped(reason="breakpoint")
+        assert_at(client, "walk", "walk-second-call")
+    first.transport.reset()
+    late = relay.join(name="late", task="walk", takeOver=True)
+    late.stopped()
+    assert_at(late, "walk", "walk-second-call")
+    row = wait_for(lambda: (p := pause_of(relay, "walk")) and p["held"] and p["location"] and p, 20, "it is held")
+    assert row["debugger"] == "pdb" and row["location"]["line"] == line_of(PAUSES, "walk-second-call")
+    late.resume(1)
+    assert driver.result("walk") == "232"
+    for client in second, late:
+        client.wait_event("terminated")
+        client.disconnect()
+    wait_for(lambda: not pause_of(relay, "walk"), 20, "it is listed no more")
+
+
+def test_a_relay_holds_each_pause_and_releases_it(newest, run_relay):
+    driver = newest.driver("pauses.py", "square", "on_b")
+    relay = run_relay(newest, "--hold", "on-pause")
+    for name in "square", "on_b":
+        row = wait_for(lambda: (p := pause_of(relay, name)) and p["held"] and p, 60, f"{name} is held")
+        assert row["debugger"] == "pdb"
+        assert not driver.results()
+        assert relay.http("POST", f"/v1/pauses/{row['id']}/release").status == 200
+        driver.result(name)
+
+
+def test_killed_relays_lose_no_pause(newest, run_relay, soak):
+    driver = newest.driver("pauses.py", "walk")
+    wait_waiting(newest)
+    relay = run_relay(newest)
+    relay.join(task="walk").stopped(timeout=30)
+    for number in range(20 if soak else 3):
+        relay.kill9()
+        relay.restart()
+        assert [p["task_name"] for p in relay.pauses() if p["held"]] == ["walk"]
+        client = relay.join(name=f"client {number}", task="walk")
+        client.stopped(timeout=30)
+        assert client.evaluate("number", client.stack(1)[0]["id"]) == "7"
+    client.disconnect(onDisconnect="continue")
+    assert driver.result("walk") == "232"
+
+
+@pytest.mark.parametrize("when", ["stopped", "running", "traced"])
+def test_relays_that_die_with_their_keeper_harm_nothing(newest, run_relay, when, soak):
+    for _ in range(20 if soak else 2):
+        driver = newest.driver("pauses.py", "walk")
+        wait_waiting(newest)
+        relay = run_relay(newest)
+        condition = {"line": line_of(PAUSES, "helper-add"), "condition": "i == 99"}
+        client = relay.join(task="walk", breakpoints={PAUSES: [condition]} if when == "traced" else {})
+        client.stopped(timeout=30)
+        if when != "stopped":
+            client.send("continue", {"threadId": 1})
+        for pid in relay.kept_pids():
+            newest.kill(pid)
+        relay.kill9()
         assert driver.result("walk") == "232"
