@@ -155,7 +155,8 @@ static void door_free(struct door **door)
     *door = NULL;
 }
 
-/* A pdb that has no agent yet, if it got none it knows, ends its task when the connection closes. */
+/* A pdb that has no agent yet, if it got none it knows, ends its task when the connection closes.
+ */
 static void link_free(struct link *link)
 {
     if (link->door && link->door->open && !link->closed)
@@ -209,7 +210,8 @@ static const struct stream_ops stream_ops;
 
 static void refuse_pdb(struct link *link, const char *problem)
 {
-    char *why = mem_format("Ray's pdb did not become a debug adapter: %s; the task goes on", problem);
+    char *why =
+        mem_format("Ray's pdb did not become a debug adapter: %s; the task goes on", problem);
     stream_write(link->stream, "", 0, PDB_INSTALL_GOODBYE, strlen(PDB_INSTALL_GOODBYE));
     door_free(&link->door);
     link_close(link, why);
@@ -258,8 +260,8 @@ static void connect_pdb(void *arg)
     struct door *door = link->door;
     door->timer = NULL;
     stream_destroy(&link->stream);
-    link->stream =
-        stream_connect(link->loop, door->host, door->port, door->timeout_ms, true, &stream_ops, link);
+    link->stream = stream_connect(link->loop, door->host, door->port, door->timeout_ms, true,
+                                  &stream_ops, link);
 }
 
 /* True if it is tried again. */

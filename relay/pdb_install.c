@@ -38,10 +38,9 @@ char *pdb_install_statement(const struct pdb_install *install)
 /* Of what was said, all that cannot be a marker's start goes. */
 static void trim(struct pdb_install *install)
 {
-    const char *start = install->said.len ? memchr(install->said.data, START, install->said.len)
-                                          : NULL;
-    buf_consume(&install->said,
-                start ? (size_t)(start - install->said.data) : install->said.len);
+    const char *start =
+        install->said.len ? memchr(install->said.data, START, install->said.len) : NULL;
+    buf_consume(&install->said, start ? (size_t)(start - install->said.data) : install->said.len);
 }
 
 static bool is_marker(const struct pdb_install *install)

@@ -1,5 +1,5 @@
-/* The way into Ray's legacy pdb: one statement that makes a DAP adapter of it (docs/pdb.md), and the
- * marker that says so, in whatever else pdb says. Pure, but for the token. */
+/* The way into Ray's legacy pdb: one statement that makes a DAP adapter of it (docs/pdb.md), and
+ * the marker that says so, in whatever else pdb says. Pure, but for the token. */
 #ifndef RAYDBG_RELAY_PDB_INSTALL_H
 #define RAYDBG_RELAY_PDB_INSTALL_H
 

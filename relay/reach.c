@@ -38,8 +38,9 @@ static bool listens_in(const char *path, uint16_t port)
     bool found = false;
     FILE *file = fopen(path, "re");
     while (file && !found && fgets(line, sizeof line, file))
-        found = sscanf(line, " %*u: %63[0-9A-F]:%x %*[0-9A-F]:%*x %x", local, &number, &state) == 3 &&
-                state == 0x0A && number == port;
+        found =
+            sscanf(line, " %*u: %63[0-9A-F]:%x %*[0-9A-F]:%*x %x", local, &number, &state) == 3 &&
+            state == 0x0A && number == port;
     if (file)
         fclose(file);
     return found;
@@ -62,9 +63,10 @@ int reach_check(const struct pause *pause, struct err *err)
     if (pause->node_ip ? is_here(pause->node_ip) : is_listened_to(pause->port))
         return 0;
     pause_title(pause, title, sizeof title);
-    err_set(err, ERR_UNREACHABLE, "%s waits in Ray's pdb, which listens on its own node's localhost only",
-            title);
+    err_set(err, ERR_UNREACHABLE,
+            "%s waits in Ray's pdb, which listens on its own node's localhost only", title);
     err_why(err, "Ray was started without --ray-debugger-external");
-    return err_hint(err, "run raydbg, or a raydbg relay, on that node; --ray-debugger-external would "
-                         "open such ports to the network, with no password");
+    return err_hint(err,
+                    "run raydbg, or a raydbg relay, on that node; --ray-debugger-external would "
+                    "open such ports to the network, with no password");
 }

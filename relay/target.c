@@ -359,10 +359,9 @@ struct target *target_open(const struct target_options *options, const struct ta
 {
     struct target *target = create(options, ops, arg);
     if (options->pdb) /* it listens on IPv4, whatever the name says first */
-        target->link = link_open_pdb(options->loop,
-                                     text_equal(options->host, "localhost") ? "127.0.0.1"
-                                                                            : options->host,
-                                     options->port, CONNECT_MS, &link_ops, target);
+        target->link = link_open_pdb(
+            options->loop, text_equal(options->host, "localhost") ? "127.0.0.1" : options->host,
+            options->port, CONNECT_MS, &link_ops, target);
     else
         target->link = link_open(options->loop, options->host, options->port, CONNECT_MS,
                                  options->tune, &link_ops, target);

@@ -1,5 +1,6 @@
-/* One debuggee: a worker's debugpy, or its pdb made a debug adapter; attached, set right (relay/inject.h), and known: which threads
- * are stopped, what must not be sent to it. Everything runs on the loop's thread.
+/* One debuggee: a worker's debugpy, or its pdb made a debug adapter; attached, set right
+ * (relay/inject.h), and known: which threads are stopped, what must not be sent to it. Everything
+ * runs on the loop's thread.
  *
  *   connecting ──▶ attaching ──▶ ready ──▶ running ──▶ leaving ──▶ gone
  *        └──────────────┴──────────┴──────────┴──────────────────────▲

@@ -156,8 +156,9 @@ static void pdb_on_another_localhost_is_refused(void **state)
     item.host = "localhost";
     assert_int_equal(choose(&item, 1, NULL, &pause, &err), -1);
     assert_int_equal(err.code, ERR_UNREACHABLE);
-    assert_string_equal(err.what, "square (c1c1c1) on 10.0.0.7 pid 1 waits in Ray's pdb, which listens "
-                                  "on its own node's localhost only");
+    assert_string_equal(err.what,
+                        "square (c1c1c1) on 10.0.0.7 pid 1 waits in Ray's pdb, which listens "
+                        "on its own node's localhost only");
     assert_non_null(strstr(err.hint, "relay"));
     item.host = "10.0.0.7"; /* --ray-debugger-external */
     assert_int_equal(choose(&item, 1, NULL, &pause, &err), 0);
