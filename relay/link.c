@@ -7,11 +7,10 @@
 #include "dap/message.h"
 #include "dap/splice.h"
 #include "relay/metrics.h"
-#include "relay/pdb_install.h"
+#include "relay/pdb_door.h"
 #include "relay/stream.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* debugpy's largest answers are some 100 MB of text; more than this is no debugger. */
 enum { MAX_BODY = 256 * 1024 * 1024 };
@@ -28,30 +27,18 @@ struct ask {
 /* Where the rest of a large message goes. */
 enum large { LARGE_NONE, LARGE_OWNER, LARGE_NOBODY };
 
-enum { INSTALL_MS = 10000, REFUSED_MS = 2000, AGAIN_MS = 50 };
-
-/* A pdb, until it is a debug adapter. */
-struct door {
-    struct pdb_install install;
-    char *host;
-    uint16_t port;
-    int64_t timeout_ms;
-    int64_t until_us; /* how long a refused connection is tried again */
-    struct timer *timer;
-    bool open; /* connected: the next that comes is pdb's */
-};
-
 /* There are thousands of these, most of them idle: no buffer is kept between messages. */
 struct link {
     struct stream *stream;
     struct loop *loop;
-    struct door *door; /* NULL: the peer speaks DAP */
+    struct pdb_door *door; /* NULL: the peer speaks DAP */
     struct frame frame;
     struct seqmap *pending;
     struct ask *asks;
     const struct link_ops *ops;
     void *arg;
     int64_t first_seq;
+    int64_t timeout_ms; /* on a connection to Ray's pdb */
     enum large large;
     struct buf rest;      /* was read, and waits until reading is enabled */
     struct timer *resume; /* delivers it */
@@ -144,24 +131,9 @@ static void on_message(struct link *link, const char *json, size_t len)
         refuse_reverse(link, &envelope);
 }
 
-static void door_free(struct door **door)
-{
-    if (!*door)
-        return;
-    timer_cancel(&(*door)->timer);
-    pdb_install_clear(&(*door)->install);
-    free((*door)->host);
-    free(*door);
-    *door = NULL;
-}
-
-/* A pdb that has no agent yet, if it got none it knows, ends its task when the connection closes.
- */
 static void link_free(struct link *link)
 {
-    if (link->door && link->door->open && !link->closed)
-        stream_write(link->stream, "", 0, PDB_INSTALL_GOODBYE, strlen(PDB_INSTALL_GOODBYE));
-    door_free(&link->door);
+    pdb_door_destroy(&link->door);
     for (struct ask *ask = link->asks; ask;) {
         struct ask *next = ask->next;
         timer_cancel(&ask->timer);
@@ -208,77 +180,46 @@ static void link_close(struct link *link, const char *why)
 
 static const struct stream_ops stream_ops;
 
-static void refuse_pdb(struct link *link, const char *problem)
-{
-    char *why =
-        mem_format("Ray's pdb did not become a debug adapter: %s; the task goes on", problem);
-    stream_write(link->stream, "", 0, PDB_INSTALL_GOODBYE, strlen(PDB_INSTALL_GOODBYE));
-    door_free(&link->door);
-    link_close(link, why);
-    free(why);
-}
-
-static void on_install_timeout(void *arg)
+static void connect_pdb(void *arg, const char *host, uint16_t port)
 {
     struct link *link = arg;
-    link->door->timer = NULL;
-    refuse_pdb(link, "no answer");
-}
-
-static void install(struct link *link)
-{
-    char *statement = pdb_install_statement(&link->door->install);
-    link->door->open = true;
-    link->door->timer = timer_start(link->loop, INSTALL_MS, on_install_timeout, link);
-    stream_write(link->stream, "", 0, statement, strlen(statement));
-    free(statement);
-}
-
-/* The number of bytes that were pdb's. */
-static size_t read_pdb(struct link *link, const char *bytes, size_t len)
-{
-    size_t used;
-    char problem[sizeof link->door->install.problem];
-    switch (pdb_install_feed(&link->door->install, bytes, len, &used)) {
-    case PDB_INSTALL_MORE:
-        break;
-    case PDB_INSTALL_DONE:
-        door_free(&link->door);
-        link->ops->on_open(link->arg);
-        break;
-    case PDB_INSTALL_FAILED:
-        memcpy(problem, pdb_install_problem(&link->door->install), sizeof problem);
-        refuse_pdb(link, problem);
-        break;
-    }
-    return used;
-}
-
-static void connect_pdb(void *arg)
-{
-    struct link *link = arg;
-    struct door *door = link->door;
-    door->timer = NULL;
     stream_destroy(&link->stream);
-    link->stream = stream_connect(link->loop, door->host, door->port, door->timeout_ms, true,
-                                  &stream_ops, link);
+    link->stream =
+        stream_connect(link->loop, host, port, link->timeout_ms, true, &stream_ops, link);
 }
 
-/* True if it is tried again. */
-static bool try_again(struct link *link, const char *why)
+static void send_pdb(void *arg, const char *bytes, size_t len)
 {
-    struct door *door = link->door;
-    if (!door || door->open || !why || !strstr(why, "refused") || loop_now_us() > door->until_us)
-        return false;
-    door->timer = timer_start(link->loop, AGAIN_MS, connect_pdb, link);
-    return true;
+    struct link *link = arg;
+    stream_write(link->stream, "", 0, bytes, len);
 }
+
+static void on_adapter(void *arg)
+{
+    struct link *link = arg;
+    pdb_door_destroy(&link->door);
+    if (link->stopped)
+        stream_read_enable(link->stream, false);
+    link->ops->on_open(link->arg);
+}
+
+static void on_refused(void *arg, const char *why)
+{
+    link_close(arg, why);
+}
+
+static const struct pdb_door_ops door_ops = {
+    .reconnect = connect_pdb,
+    .send = send_pdb,
+    .on_adapter = on_adapter,
+    .on_refused = on_refused,
+};
 
 static void on_stream_open(void *arg)
 {
     struct link *link = arg;
     if (link->door)
-        install(link);
+        pdb_door_connected(link->door);
     else
         link->ops->on_open(link->arg);
 }
@@ -371,7 +312,7 @@ static void on_stream_bytes(void *arg, const char *bytes, size_t len)
 {
     struct link *link = arg;
     link->busy++;
-    size_t used = link->door ? read_pdb(link, bytes, len) : 0;
+    size_t used = link->door ? pdb_door_read(link->door, bytes, len) : 0;
     bytes += used;
     len -= used;
     if (len == 0 || link->closed || link->doomed)
@@ -386,7 +327,7 @@ static void on_stream_bytes(void *arg, const char *bytes, size_t len)
 static void on_stream_close(void *arg, const char *why)
 {
     struct link *link = arg;
-    if (try_again(link, why))
+    if (link->door && pdb_door_closed(link->door, why))
         return;
     if (!why)
         why = "the debugger closed the connection";
@@ -420,7 +361,7 @@ void link_read_enable(struct link *link, bool enable)
     timer_cancel(&link->resume);
     if (enable && link->rest.len)
         link->resume = timer_start(link->loop, 0, on_resume, link);
-    else
+    else if (!link->door) /* what pdb says first is not a client's */
         stream_read_enable(link->stream, enable);
 }
 
@@ -462,14 +403,9 @@ struct link *link_open_pdb(struct loop *loop, const char *host, uint16_t port, i
                            const struct link_ops *ops, void *arg)
 {
     struct link *link = link_create(loop, 1, ops, arg);
-    struct door *door = mem_alloc(sizeof *door);
-    *door = (struct door){.host = mem_string(host),
-                          .port = port,
-                          .timeout_ms = timeout_ms,
-                          .until_us = loop_now_us() + (int64_t)REFUSED_MS * 1000};
-    pdb_install_init(&door->install);
-    link->door = door;
-    connect_pdb(link);
+    link->timeout_ms = timeout_ms;
+    link->door = pdb_door_create(loop, host, port, &door_ops, link);
+    connect_pdb(link, host, port);
     return link;
 }
 
