@@ -49,6 +49,7 @@ struct request {
     const char *task;
     const char *address;
     const char *connect;
+    const char *prompt;
     struct relay_wish wish;
     bool tune, kill, strict, quiet, echo, observe, take_over, let_go;
     const char **commands;
@@ -395,6 +396,7 @@ static int run(struct request *request)
         .command_count = request->command_count,
         .maps = request->maps,
         .map_count = request->map_count,
+        .prompt = request->prompt,
         .strict = request->strict,
         .echo = request->echo,
         .quiet = request->quiet,
@@ -424,4 +426,12 @@ int cmd_attach(int argc, char **argv)
         code = run(&request);
     free_request(&request);
     return code;
+}
+
+int attach_one(const char *task, const char *address, const struct relay_wish *wish,
+               const char *prompt)
+{
+    struct request request = {
+        .task = task, .address = address, .wish = *wish, .prompt = prompt, .tune = true};
+    return run(&request);
 }

@@ -396,7 +396,8 @@ static void open_console(struct console *console, const struct console_options *
     if (commands)
         console->input = input_commands(options->commands, options->command_count);
     else if (console->interactive)
-        console->input = input_terminal(console->loop, "(raydbg) ", &input_ops, console);
+        console->input = input_terminal(
+            console->loop, options->prompt ? options->prompt : "(raydbg) ", &input_ops, console);
     if (!console->input)
         console->input = input_lines(console->loop, STDIN_FILENO, &input_ops, console);
 }

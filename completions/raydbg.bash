@@ -49,7 +49,7 @@ _raydbg() {
 		esac
 		;;
 	esac
-	[ "$COMP_CWORD" -gt 1 ] || words='list memory attach dap relay hold release help version'
+	[ "$COMP_CWORD" -gt 1 ] || words='list memory attach debug dap relay hold release help version'
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
 }
 

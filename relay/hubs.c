@@ -8,9 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { TICK_MS = 1000, WARN_MS = 60000, RETRY_MS = 10000, WANTED_MS = 600000 };
+enum { TICK_MS = 1000, WARN_MS = 60000, RETRY_MS = 10000, WANTED_MS = 600000, NAMED_MS = 5000 };
 
 /* What is remembered of a debuggee for a while: that attaching to it of the relay's own accord
  * failed (not at once again), or that it was lost to a cut network (again, when it waits). */
@@ -431,6 +432,15 @@ void hubs_list(const struct hubs *hubs, const struct pause_list *cluster, struct
     }
 }
 
+/* A pdb is listed no more once it is attached to: what is not known of it by then stays so. */
+static bool is_to_be_named(const struct pause *pause)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    int64_t age_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 - pause->since_ms;
+    return pause->debugger == PAUSE_PDB && pause->name_pending && age_ms >= 0 && age_ms < NAMED_MS;
+}
+
 void hubs_update(struct hubs *hubs, const struct pause_list *cluster)
 {
     for (size_t i = 0; i < cluster->count; i++) {
@@ -439,8 +449,8 @@ void hubs_update(struct hubs *hubs, const struct pause_list *cluster)
         struct err err;
         if (hub)
             hub_update_pause(hub, pause);
-        else if (pause->state == PAUSE_WAITING && reach_check(pause, &err) == 0 &&
-                 !hubs_failure(hubs, pause) &&
+        else if (pause->state == PAUSE_WAITING && !is_to_be_named(pause) &&
+                 reach_check(pause, &err) == 0 && !hubs_failure(hubs, pause) &&
                  (take_wanted(hubs, pause) || hubs->options.hold == HUB_ON_PAUSE))
             hubs_hold_pause(hubs, pause);
     }

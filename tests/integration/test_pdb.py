@@ -316,3 +316,17 @@ def test_relays_that_die_with_their_keeper_harm_nothing(newest, run_relay, when,
             os.kill(pid, signal.SIGKILL)
         relay.kill9()
         assert driver.result("walk") == "232"
+
+
+# --- raydbg debug ---
+
+def test_debug_is_as_ray_debug(legacy):
+    driver = legacy.driver("pauses.py", "walk")
+    wait_waiting(legacy)
+    done = legacy.raydbg("debug", input="7\n\n0\np number\nc\n", timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("Active breakpoints:") >= 3
+    assert "index" in done.stdout and "ray::walk" in done.stdout and "pauses.py:" in done.stdout
+    assert done.stdout.count("Enter breakpoint index or press enter to refresh: ") >= 3
+    assert "there is no breakpoint 7" in done.stderr and "\n7\n" in done.stdout
+    assert driver.result("walk") == "232"
