@@ -34,6 +34,7 @@ _raydbg() {
 			words="--address --command --connect --echo --kill --let-go --map --no-tune --observe --quiet --strict --take-over --help $relay"
 			[[ $word == -* ]] || words=$(_raydbg_tasks)
 			;;
+		debug) words="--address --verbose --help $relay" ;;
 		dap)
 			words="--address --connect --kill --no-tune --help $relay"
 			[[ $word == -* ]] || words=$(_raydbg_tasks)
