@@ -188,20 +188,22 @@ class Adapter:
         ray.cancel(), leaves from here into the task."""
         if self.ended or self.stop is not None:
             return
+        before = sys.gettrace()
         sys.settrace(None)
-        with self.turn:
-            self.stop, self.going, self.mode = stop, False, None
-            self.tell_stop()
         try:
+            with self.turn:
+                self.stop, self.going, self.mode = stop, False, None
+                self.tell_stop()
             while not self.going:
                 message = self.inbox.get()
                 if message is None or self.ended:
                     break
                 self.answer(message)
         finally:
-            self.resume(stop)
+            self.resume(stop, before)
 
-    def resume(self, stop):
+    def resume(self, stop, before):
+        """`before` traced the thread until it stopped: it goes on if it is somebody else's."""
         with self.turn:
             self.stop, self.told = None, False
             self.references.clear()
@@ -217,7 +219,7 @@ class Adapter:
             stop.places = stop.frames = None
             if self.ended:
                 self.tracer.plan(stop.frame, None)
-            self.tracer.start()
+            self.tracer.start(before)
 
     def tell_stop(self):
         if not self.configured or self.stop is None or self.told:

@@ -107,10 +107,12 @@ class Tracer:
                 self.set_frame(one)
         self.active = True
 
-    def start(self):
+    def start(self, before):
         """The last that the agent does in the thread: whatever it called now would be traced, too."""
         if self.active:
             sys.settrace(self.on_call)
+        elif getattr(before, "__self__", None) is not self:
+            sys.settrace(before)
 
     def end(self):
         """From the thread itself: nothing is traced any more."""

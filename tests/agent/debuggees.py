@@ -178,3 +178,26 @@ def threads():
     thread.start()
     thread.join()
     return results
+
+
+def interrupted():
+    try:
+        breakpoint()
+        seconds = 5
+        time.sleep(seconds)
+        time.sleep(seconds)
+    except KeyboardInterrupt:
+        return "interrupted"
+
+
+def traced():
+    seen = []
+
+    def trace(frame, event, value):
+        seen.append(frame.f_code.co_name)
+    breakpoint()
+    sys.settrace(trace)
+    breakpoint()  # line: traced-second
+    helper(1, 2)
+    sys.settrace(None)
+    return "helper" in seen

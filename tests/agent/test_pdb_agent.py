@@ -1,5 +1,6 @@
 """The agent in Ray's own rpdb.py, on real Pythons, over a real socket."""
 
+import signal
 import socket
 import struct
 import time
@@ -82,6 +83,28 @@ def test_a_breakpoint_reached_by_stepping(attach):
     assert client.go()["reason"] in ("step", "breakpoint")
     client.disconnect()
     assert client.debuggee.finish() == DONE["twice"]
+
+
+@pytest.mark.parametrize("steps", [0, 1])
+def test_an_interrupt_goes_to_the_task(attach, steps):
+    """As ray.cancel() sends it, at the first stop and at a later one."""
+    client = attach("interrupted")
+    for _ in range(steps):
+        client.go()
+    client.debuggee.process.send_signal(signal.SIGINT)
+    client.wait_event("continued")
+    client.wait_event("terminated")
+    client.disconnect()
+    assert client.debuggee.finish() == "RESULT 'interrupted'"
+
+
+def test_a_trace_function_of_the_programs_own_goes_on(attach):
+    client = attach("traced")
+    client.resume(1)
+    client.stopped(reason="breakpoint")
+    client.at("traced", "traced-second")
+    client.disconnect()
+    assert client.debuggee.finish() == "RESULT True"
 
 
 # --- breakpoints ---
