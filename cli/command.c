@@ -25,6 +25,8 @@ static const struct command commands[] = {
      cmd_hold_details},
     {"release", cmd_release, "let tasks go on that the relay holds", cmd_release_synopsis,
      cmd_release_details},
+    {"doctor", cmd_doctor, "check what debugging needs, and say what to do", cmd_doctor_synopsis,
+     cmd_doctor_details},
     {"help", cmd_help, "show this, or the help of one command", "help [COMMAND]", ""},
     {"version", cmd_version, "show the version", "version", ""},
 };

@@ -32,6 +32,7 @@ int cmd_dap(int argc, char **argv);
 int cmd_relay(int argc, char **argv);
 int cmd_release(int argc, char **argv);
 int cmd_hold(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
@@ -49,5 +50,6 @@ extern const char cmd_dap_synopsis[], cmd_dap_details[];
 extern const char cmd_relay_synopsis[], cmd_relay_details[];
 extern const char cmd_release_synopsis[], cmd_release_details[];
 extern const char cmd_hold_synopsis[], cmd_hold_details[];
+extern const char cmd_doctor_synopsis[], cmd_doctor_details[];
 
 #endif

@@ -65,11 +65,6 @@ const char *memory_source_name(const struct memory_source *source)
     return source->cluster ? cluster_address(source->cluster)->text : source->relay_name;
 }
 
-const char *memory_source_relay(const struct memory_source *source)
-{
-    return source->relay_name;
-}
-
 struct origin *memory_source_origin(struct memory_source *source)
 {
     if (!source->origin)

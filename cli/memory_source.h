@@ -34,7 +34,5 @@ struct origin *memory_source_origin(struct memory_source *source);
 
 /* Who is asked, for messages: the cluster's address, or the relay's. */
 const char *memory_source_name(const struct memory_source *source);
-/* "127.0.0.1:4713"; NULL: the cluster itself. */
-const char *memory_source_relay(const struct memory_source *source);
 
 #endif

@@ -107,7 +107,7 @@ static void add_empty(const struct origin *origin, const struct list_request *re
                    others == 1 ? "" : "s");
     else
         buf_add_string(out, "A breakpoint() that does not show up here: is debugpy installed on "
-                            "the workers, and RAY_DEBUG unset or 1?\n");
+                            "the workers, and RAY_DEBUG unset or 1?  raydbg doctor\n");
 }
 
 static void add_table(const struct origin *origin, const struct list_request *request,

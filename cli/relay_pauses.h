@@ -13,7 +13,7 @@ struct relay_pauses {
     struct pause_list pauses;
 };
 
-/* What is missing or of another type is unknown. -1 if it is no such answer. */
+/* As pause_json_read(): -1 if it is no such answer. */
 int relay_pauses_parse(struct relay_pauses *out, const char *json, size_t len, struct err *err);
 void relay_pauses_clear(struct relay_pauses *pauses);
 

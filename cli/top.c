@@ -3,10 +3,9 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/origin.h"
 #include "cli/terminal.h"
+#include "cli/top_back.h"
 #include "cli/top_draw.h"
-#include "cli/top_job.h"
 #include "cli/top_screen.h"
 
 #include <stdio.h>
@@ -29,8 +28,8 @@ struct detail {
 };
 
 struct top {
-    struct loop *loop;
-    struct memory_source *source;
+    struct loop *loop; /* the screen's */
+    struct top_back *back;
     struct top_screen *screen;
     struct top_model model;
     enum asking asking;
@@ -43,8 +42,9 @@ struct top {
     struct top_look *now, *first, *viewed;
     struct top_view *view, *first_view;
     struct top_wanted first_wanted; /* of first_view */
-    struct top_worker *worker;
-    bool view_wanted;                     /* a job waits for the one under way */
+    bool making;                    /* a view is being made */
+    bool view_wanted;               /* and another one is wanted after that */
+    struct pause_list pauses;
     struct detail *detail, *asked_detail; /* shown, and under way */
     struct err err;                       /* of the first look */
 };
@@ -70,7 +70,7 @@ static void start_job(struct top *top)
 {
     if (!top->now)
         return;
-    top->view_wanted = top_worker_busy(top->worker);
+    top->view_wanted = top->making;
     if (top->view_wanted)
         return;
     struct top_job *job = mem_alloc(sizeof *job);
@@ -79,7 +79,8 @@ static void start_job(struct top *top)
     if (top->now != top->first &&
         (!top->first_view || !top_wanted_equal(&job->wanted, &top->first_wanted)))
         job->first = top_look_use(top->first);
-    top_worker_start(top->worker, job);
+    top->making = true;
+    top_back_make_view(top->back, job);
 }
 
 static void take_views(struct top *top, struct top_job *job)
@@ -103,9 +104,10 @@ static void take_views(struct top *top, struct top_job *job)
     top_look_drop(&old_look);
 }
 
-static void on_job(void *arg, struct top_job *job)
+static void on_view(void *arg, struct top_job *job)
 {
     struct top *top = arg;
+    top->making = false;
     struct top_wanted wanted;
     top_model_wanted(&top->model, &wanted);
     bool fits = top_wanted_equal(&wanted, &job->wanted);
@@ -165,10 +167,12 @@ static void end_asking(struct top *top)
         plan(top);
 }
 
-static void on_pauses(void *arg, const struct err *err)
+static void on_pauses(void *arg, const struct err *err, struct pause_list *pauses)
 {
     struct top *top = arg;
-    top->model.pauses = origin_pauses(memory_source_origin(top->source));
+    pause_list_clear(&top->pauses);
+    top->pauses = *pauses;
+    top->model.pauses = &top->pauses;
     if (err)
         err_line(err, top->model.problem, sizeof top->model.problem);
     end_asking(top);
@@ -187,15 +191,14 @@ static void detail_free(struct detail **detail)
     free(it);
 }
 
-static void on_detail(void *arg, const struct err *err, struct object_sweep *sweep)
+static void on_detail(void *arg)
 {
     struct top *top = arg;
     const struct top_frame *frame = top_model_frame(&top->model);
-    (void)err;
     detail_free(&top->detail);
     top->detail = top->asked_detail;
     top->asked_detail = NULL;
-    top->model.detail = sweep;
+    top->model.detail = &top->detail->sweep;
     if (frame->kind != TOP_LIST &&
         memcmp(&frame->object, &top->detail->row->ref->id, sizeof frame->object) == 0)
         top->model.detail_asked = true;
@@ -228,7 +231,7 @@ static void ask_detail(struct top *top)
         return;
     if (frame->kind == TOP_OWNER) {
         begin(top, ASKING_PAUSES);
-        origin_refresh(memory_source_origin(top->source), on_pauses, top);
+        top_back_ask_pauses(top->back);
         return;
     }
     size_t first = object_sweep_rows_of(top->now->sweep, &frame->object, &count);
@@ -236,8 +239,7 @@ static void ask_detail(struct top *top)
         return;
     begin(top, ASKING_DETAIL);
     struct detail *detail = top->asked_detail = detail_create(top->now, first, count);
-    memory_source_detail(top->source, &detail->sweep, &detail->row, 1, MEMORY_NAMES_AND_LOCATIONS,
-                         on_detail, top);
+    top_back_ask_detail(top->back, &detail->sweep, &detail->row);
 }
 
 static void end_look(struct top *top)
@@ -261,11 +263,9 @@ static void take_sweep(struct top *top, struct object_sweep *sweep)
     end_look(top);
 }
 
-static void on_names(void *arg, const struct err *err, struct object_sweep *sweep)
+static void on_names(void *arg, struct object_sweep *sweep)
 {
-    struct top *top = arg;
-    (void)err;
-    take_sweep(top, sweep);
+    take_sweep(arg, sweep);
 }
 
 static int by_size(const void *a, const void *b)
@@ -285,8 +285,7 @@ static void ask_names(struct top *top, struct object_sweep *sweep)
             top->rows[count++] = &sweep->rows[i];
     qsort(top->rows, count, sizeof(void *), by_size);
     begin(top, ASKING_NAMES);
-    memory_source_detail(top->source, sweep, top->rows, count < TASKS_ASKED ? count : TASKS_ASKED,
-                         MEMORY_NAMES, on_names, top);
+    top_back_ask_names(top->back, sweep, top->rows, count < TASKS_ASKED ? count : TASKS_ASKED);
 }
 
 static void on_sweep(void *arg, const struct err *err, struct object_sweep *sweep)
@@ -317,7 +316,7 @@ static void ask_sweep(struct top *top)
         return;
     top->asked_us = loop_now_us();
     begin(top, ASKING_SWEEP);
-    memory_source_ask(top->source, on_sweep, top);
+    top_back_ask_sweep(top->back);
 }
 
 /* --- the user --- */
@@ -357,9 +356,6 @@ static void on_end(void *arg)
 
 static void clear(struct top *top)
 {
-    timer_cancel(&top->timer);
-    timer_cancel(&top->ticker);
-    top_worker_destroy(&top->worker);
     detail_free(&top->detail);
     detail_free(&top->asked_detail);
     top_view_free(&top->view);
@@ -368,30 +364,54 @@ static void clear(struct top *top)
     top_look_drop(&top->now);
     top_look_drop(&top->first);
     top_look_drop(&top->viewed);
+    pause_list_clear(&top->pauses);
     top_model_clear(&top->model);
     free(top->rows);
+}
+
+static void start(struct top *top, struct memory_source *source, const struct object_query *first,
+                  enum memory_units units)
+{
+    top_model_init(&top->model, first);
+    top->model.units = units;
+    top->model.utf8 = terminal_utf8();
+    top->model.source = memory_source_name(source);
+    on_resize(top);
+    on_tick(top);
+    ask_sweep(top);
+}
+
+/* With a screen; until it is closed nothing is said on stderr. */
+static int run(struct top *top, struct loop *loop, struct memory_source *source,
+               const struct object_query *first, enum memory_units units)
+{
+    static const struct top_back_ops ops = {on_sweep, on_names, on_detail, on_pauses, on_view};
+    top->back = top_back_start(top->loop, loop, source, &ops, top, &top->err);
+    if (top->back) {
+        start(top, source, first, units);
+        loop_run(top->loop);
+        top_back_stop(top->back);
+    }
+    timer_cancel(&top->timer);
+    timer_cancel(&top->ticker);
+    top_screen_close(&top->screen);
+    return top->err.code ? command_fail(&top->err) : ERR_NONE;
 }
 
 int memory_top(struct loop *loop, struct memory_source *source, const struct object_query *first,
                enum memory_units units)
 {
     static const struct top_screen_ops ops = {on_key, on_resize, on_end};
-    struct top top = {.loop = loop, .source = source};
+    struct top top = {0};
     struct err err;
-    top.screen = top_screen_open(loop, &ops, &top, &err);
-    if (!top.screen)
+    int code;
+    top.loop = loop_create(false, &err);
+    if (!top.loop)
         return command_fail(&err);
-    top_model_init(&top.model, first);
-    top.model.units = units;
-    top.model.utf8 = terminal_utf8();
-    top.model.source = memory_source_name(source);
-    top.worker = top_worker_create(loop, on_job, &top);
-    on_resize(&top);
-    on_tick(&top);
-    ask_sweep(&top);
-    loop_run(loop);
-    top_screen_close(&top.screen);
-    int code = top.err.code ? command_fail(&top.err) : ERR_NONE;
+    top.screen = top_screen_open(top.loop, &ops, &top, &err);
+    code = top.screen ? run(&top, loop, source, first, units) : command_fail(&err);
+    loop_destroy(&top.loop); /* runs what was posted to it */
+    top_back_free(&top.back);
     clear(&top);
     return code;
 }

@@ -106,6 +106,24 @@ static char *process_text(const struct object_sweep *sweep, int32_t index)
     return text;
 }
 
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The owner tells them in any order, another one each time. */
+static void add_copies(const struct object_sweep *sweep, const struct ray_object_location *location,
+                       struct buf *out)
+{
+    const char **names = mem_array(location->node_count + 1, sizeof(char *));
+    for (size_t i = 0; i < location->node_count; i++)
+        names[i] = node_name(sweep, location->node_ids[i]);
+    qsort(names, location->node_count, sizeof(char *), compare_names);
+    for (size_t i = 0; i < location->node_count; i++)
+        buf_printf(out, "%s%s", i ? ", " : "", names[i]);
+    free(names);
+}
+
 static char *locations_text(const struct top_model *model, const struct object_id *id)
 {
     const struct ray_object_location *location =
@@ -115,8 +133,7 @@ static char *locations_text(const struct top_model *model, const struct object_i
         return mem_string("asking its owner");
     if (!location || !location->known)
         return mem_string("unknown: its owner did not tell");
-    for (size_t i = 0; i < location->node_count; i++)
-        buf_printf(&out, "%s%s", i ? ", " : "", node_name(model->sweep, location->node_ids[i]));
+    add_copies(model->sweep, location, &out);
     if (!text_empty(location->spilled_url))
         buf_printf(&out, "%sspilled to %s%s%s", out.len ? "; " : "", location->spilled_url,
                    location->spilled_node_id[0] ? " of " : "",
@@ -146,8 +163,8 @@ static char *creator_text(const struct top_model *model, const struct object_id 
     }
     if (!task)
         return mem_format("task %s", task_id);
-    return mem_format("%s (task %s, pid %lld)", text_empty(task->name) ? "?" : task->name, task_id,
-                      (long long)task->pid);
+    return mem_format("%s (task %s, pid %lld)", text_empty(task->name) ? "?" : task->name,
+                      task->task_id, (long long)task->pid);
 }
 
 static void holder_title(struct facts *facts)

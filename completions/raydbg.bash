@@ -12,6 +12,7 @@ _raydbg() {
 	--format | -f)
 		words='table json yaml'
 		[ "${COMP_WORDS[1]}" != memory ] || words+=' csv'
+		[ "${COMP_WORDS[1]}" != doctor ] || words='text json'
 		;;
 	--diff)
 		mapfile -t COMPREPLY < <(compgen -W '10s 60s 10m' -- "$word"; compgen -f -- "$word")
@@ -26,6 +27,7 @@ _raydbg() {
 	--state) words='waiting attached held idle' ;;
 	*)
 		case ${COMP_WORDS[1]} in
+		doctor) words="--address --format --help $relay" ;;
 		list) words="--address --all --job --node --actor --state --sort --watch --format --help $relay" ;;
 		memory)
 			words="--address --diff --filter --format --group-by --locations --num-entries --sort-by --stats-only --task --top --units --why-full --help $relay"
@@ -50,7 +52,7 @@ _raydbg() {
 		esac
 		;;
 	esac
-	[ "$COMP_CWORD" -gt 1 ] || words='list memory attach debug dap relay hold release help version'
+	[ "$COMP_CWORD" -gt 1 ] || words='list memory attach debug dap relay hold release doctor help version'
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
 }
 

@@ -13,10 +13,11 @@ complete -c raydbg -n __fish_use_subcommand -a dap -d 'speak DAP on stdin and st
 complete -c raydbg -n __fish_use_subcommand -a relay -d 'hold pauses behind one port, for many clients'
 complete -c raydbg -n __fish_use_subcommand -a hold -d 'have the relay keep a paused task'
 complete -c raydbg -n __fish_use_subcommand -a release -d 'let tasks go on that the relay holds'
+complete -c raydbg -n __fish_use_subcommand -a doctor -d 'check what debugging needs, and say what to do'
 complete -c raydbg -n __fish_use_subcommand -a help -d 'show the help'
 complete -c raydbg -n __fish_use_subcommand -a version -d 'show the version'
 complete -c raydbg -n '__fish_seen_subcommand_from attach dap hold release' -a '(__raydbg_tasks)'
-complete -c raydbg -n '__fish_seen_subcommand_from list memory attach debug dap hold release' -l address -x -d 'the cluster'
+complete -c raydbg -n '__fish_seen_subcommand_from list memory attach debug dap hold release doctor' -l address -x -d 'the cluster'
 complete -c raydbg -n '__fish_seen_subcommand_from attach dap' -l connect -x -d 'a debugpy adapter, HOST:PORT'
 complete -c raydbg -n '__fish_seen_subcommand_from attach dap' -l no-tune -d 'leave the worker alone'
 complete -c raydbg -n '__fish_seen_subcommand_from attach dap' -l kill -d 'end the worker at the end'
@@ -30,10 +31,10 @@ complete -c raydbg -n '__fish_seen_subcommand_from list' -l format -xa 'table js
 complete -c raydbg -n '__fish_seen_subcommand_from list' -l sort -xa 'node age name state job pid'
 complete -c raydbg -n '__fish_seen_subcommand_from list' -l state -xa 'waiting attached held idle'
 complete -c raydbg -n '__fish_seen_subcommand_from list' -l job -l node -l actor -x
-complete -c raydbg -n '__fish_seen_subcommand_from list memory attach debug dap hold release' -l relay -x -d 'where the relay is'
-complete -c raydbg -n '__fish_seen_subcommand_from list memory attach debug dap hold release' -l no-relay -d 'go without a relay'
-complete -c raydbg -n '__fish_seen_subcommand_from list memory attach debug dap hold release' -l relay-fingerprint -x -d 'the certificate to trust'
-complete -c raydbg -n '__fish_seen_subcommand_from list memory attach debug dap hold release' -l relay-token-file -l relay-ca -l relay-cert -l relay-key -r
+complete -c raydbg -n '__fish_seen_subcommand_from list memory attach debug dap hold release doctor' -l relay -x -d 'where the relay is'
+complete -c raydbg -n '__fish_seen_subcommand_from list memory attach debug dap hold release doctor' -l no-relay -d 'go without a relay'
+complete -c raydbg -n '__fish_seen_subcommand_from list memory attach debug dap hold release doctor' -l relay-fingerprint -x -d 'the certificate to trust'
+complete -c raydbg -n '__fish_seen_subcommand_from list memory attach debug dap hold release doctor' -l relay-token-file -l relay-ca -l relay-cert -l relay-key -r
 complete -c raydbg -n '__fish_seen_subcommand_from attach' -l observe -d 'look only'
 complete -c raydbg -n '__fish_seen_subcommand_from attach' -l take-over -d 'drive'
 complete -c raydbg -n '__fish_seen_subcommand_from attach' -l let-go -d 'let the task go on at the end'
@@ -76,3 +77,4 @@ complete -c raydbg -n '__fish_seen_subcommand_from memory' -l locations -d 'ask 
 complete -c raydbg -n '__fish_seen_subcommand_from memory' -l stats-only -d 'the counters'
 complete -c raydbg -n '__fish_seen_subcommand_from memory' -l why-full -d 'who fills the stores'
 complete -c raydbg -n '__fish_seen_subcommand_from memory' -l top -d 'live'
+complete -c raydbg -n '__fish_seen_subcommand_from doctor' -l format -xa 'text json'

@@ -16,14 +16,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 static const char prefix[] = "SHA256:";
 
-enum { DIGITS = 64, SERIAL_BITS = 127, CLOCK_SKEW_S = 300, DAY_S = 86400, WARN_DAYS = 14 };
+enum { SERIAL_BITS = 127, CLOCK_SKEW_S = 300, DAY_S = 86400, WARN_DAYS = 14 };
 
 /* OpenSSL's reason, or the system's if it has none. */
 static const char *reason(void)
@@ -98,30 +97,6 @@ int certificate_fingerprint(const char *path, char out[CERTIFICATE_FINGERPRINT_S
     OPENSSL_free(der);
     X509_free(cert);
     return len > 0 ? 0 : -1;
-}
-
-static bool digits_of(const char *text, char out[DIGITS + 1])
-{
-    static const char hex[] = "0123456789abcdef";
-    size_t count = 0;
-    if (strncasecmp(text, prefix, sizeof prefix - 1) == 0)
-        text += sizeof prefix - 1;
-    for (; *text; text++) {
-        const char *digit = *text == ':' ? NULL : strchr(hex, *text | 0x20);
-        if (*text == ':')
-            continue;
-        if (!digit || count == DIGITS)
-            return false;
-        out[count++] = *digit;
-    }
-    out[count] = '\0';
-    return count == DIGITS;
-}
-
-bool certificate_fingerprint_equal(const char *a, const char *b)
-{
-    char left[DIGITS + 1], right[DIGITS + 1];
-    return a && b && digits_of(a, left) && digits_of(b, right) && strcmp(left, right) == 0;
 }
 
 static int expiry_of(const X509 *cert, int64_t *seconds)

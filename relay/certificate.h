@@ -24,9 +24,6 @@ int certificate_fingerprint(const char *path, char out[CERTIFICATE_FINGERPRINT_S
 /* Of a certificate in DER form. */
 void certificate_fingerprint_der(const void *der, size_t len,
                                  char out[CERTIFICATE_FINGERPRINT_SIZE]);
-/* Colons between the digits and upper case make no difference, as in openssl's form; neither does a
- * missing "SHA256:". False for two that are no fingerprints. */
-bool certificate_fingerprint_equal(const char *a, const char *b);
 /* When the first certificate in the file ends to be valid, in seconds since 1970 (UTC). */
 int certificate_expiry(const char *path, int64_t *seconds, struct err *err);
 

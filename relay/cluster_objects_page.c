@@ -224,8 +224,8 @@ static void write_row(const struct object_sweep *sweep, const struct object_row 
     put_name(out, "taskStatus",
              ref->status == RAY_TASK_NIL ? NULL : ray_task_status_name(ref->status));
     buf_printf(out,
-               ",\"localReferences\":%" PRId64 ",\"usesByTasks\":%" PRId64
-               ",\"containedIn\":%" PRIu32 ",\"pinned\":%s",
+               ",\"localReferences\":%" PRId64 ",\"submittedTasks\":%" PRId64
+               ",\"containedIn\":%" PRIu32 ",\"pinnedInMemory\":%s",
                ref->local, ref->submitted, ref->contained_in, ref->pinned ? "true" : "false");
     put_name(out, "taskId", task ? task->task_id : NULL);
     put_name(out, "taskName", task ? task->name : NULL);

@@ -44,9 +44,7 @@ static void write_processes(const struct object_sweep *sweep, struct buf *out)
 /* Rows are many: they are written where there is room for them already. */
 static char *put(char *at, const char *text)
 {
-    size_t len = strlen(text);
-    memcpy(at, text, len);
-    return at + len;
+    return stpcpy(at, text);
 }
 
 static char *put_number(char *at, const char *name, int64_t number)
@@ -66,14 +64,14 @@ static char *put_rare(char *at, const char *name, int64_t number, int64_t usual)
 }
 
 /* The longest names and eleven numbers of 20 digits; what most rows need. */
-enum { ROW_ROOM = 640, ROW_USUAL = 224 };
+enum { ROW_ROOM = 640, ROW_USUAL = 224, HEX = ID_TEXT(ID_OBJECT_BYTES) - 1 };
 
 static char *write_row(const struct object_row *row, int64_t call_site, char *at)
 {
     const struct ray_object_ref *ref = row->ref;
     at = put(at, "{\"object_ref\":\"");
     object_id_hex(&ref->id, at);
-    at += 2 * ID_OBJECT_BYTES;
+    at += HEX;
     at = put_number(at, "\",\"process\":", row->process);
     at = put_count(at, ",\"owner\":", row->owner);
     at = put_count(at, ",\"size\":", row->size);

@@ -187,7 +187,7 @@ static int read_nodes_with(struct reading *reading, struct span array,
             mem_resize(location->node_ids, location->node_count + 1, sizeof *location->node_ids);
         char *id = location->node_ids[location->node_count++];
         char *text = scan_string(reading->text, value);
-        bool good = text && strlen(text) == 2 * ID_UNIQUE_BYTES;
+        bool good = text && strlen(text) == sizeof *location->node_ids - 1;
         text_copy(id, sizeof *location->node_ids, good ? text : "");
         free(text);
         if (!good)
@@ -208,8 +208,8 @@ static int read_location(struct reading *reading, struct span object, size_t ind
         !scan_find(reading->text, object, "nodes", &nodes))
         return wrong(reading->err, "\"object_ref\" or \"nodes\" is missing");
     char *hex = scan_string(reading->text, id);
-    bool good = hex && object_id_parse(hex, strlen(hex), &location->id) &&
-                strlen(hex) == 2 * ID_OBJECT_BYTES;
+    bool good = hex && strlen(hex) == sizeof((struct row_json *)NULL)->object_ref - 1 &&
+                object_id_parse(hex, strlen(hex), &location->id);
     free(hex);
     if (!good || (index && memcmp(location[-1].id.bytes, location->id.bytes, ID_OBJECT_BYTES) >= 0))
         return wrong(reading->err, "\"object_ref\" is no id, or not in order");

@@ -85,6 +85,11 @@ bool owners_want(struct owners *owners, const struct object_id *id)
     return true;
 }
 
+const struct finding *owners_at(const struct owners *owners, size_t index)
+{
+    return index < owners->count ? &owners->searches[index]->finding : NULL;
+}
+
 bool owners_settled(const struct owners *owners)
 {
     for (size_t i = 0; i < owners->count; i++)

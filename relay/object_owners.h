@@ -45,6 +45,8 @@ void owners_give_up(struct owners *owners, const char *why);
 /* Nothing is wanted any more. */
 void owners_forget(struct owners *owners);
 bool owners_settled(const struct owners *owners);
+/* The findings in the order in which they were wanted; NULL past the last. */
+const struct finding *owners_at(const struct owners *owners, size_t index);
 const struct finding *owners_find(const struct owners *owners, const struct object_id *id);
 
 #endif

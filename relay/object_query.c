@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "relay/radix.h"
 #include "relay/text_keys.h"
 
 #include <inttypes.h>
@@ -355,19 +356,34 @@ static void count_rows(struct object_report *report, const struct run *run)
     free(seen);
 }
 
-static int compare_picked(const void *left, const void *right)
+/* Larger numbers first. */
+static uint64_t descending(int64_t number)
 {
-    const struct picked *a = left, *b = right;
-    if (a->key != b->key)
-        return a->key > b->key ? -1 : 1;
-    if (a->size != b->size)
-        return a->size > b->size ? -1 : 1;
-    return (a->row > b->row) - (a->row < b->row); /* by id, then process */
+    return ~((uint64_t)number ^ UINT64_C(1) << 63);
+}
+
+/* By key, then size, then id and process, by which they come. */
+static void sort_rows(struct run *run)
+{
+    struct radix_item *order = mem_array(run->count, sizeof *order);
+    struct picked *sorted = mem_array(run->count, sizeof *sorted);
+    for (size_t i = 0; i < run->count; i++)
+        order[i] = (struct radix_item){descending(run->picked[i].size), (uint32_t)i};
+    radix_sort(order, run->count);
+    for (size_t i = 0; i < run->count; i++)
+        order[i].key = descending(run->picked[order[i].index].key);
+    if (run->query->sort_by != OBJECT_SORT_SIZE)
+        radix_sort(order, run->count);
+    for (size_t i = 0; i < run->count; i++)
+        sorted[i] = run->picked[order[i].index];
+    free(order);
+    free(run->picked);
+    run->picked = sorted;
 }
 
 static void hand_out(struct object_report *report, const struct run *run)
 {
-    const struct object_row **at = report->all = mem_array(run->count, sizeof *report->all);
+    const struct object_row **at = report->all = mem_array(run->count, sizeof(void *));
     for (size_t i = 0; i < report->group_count; i++) {
         report->groups[i].rows = at;
         at += report->groups[i].row_count;
@@ -435,7 +451,7 @@ static struct object_report *make_report(struct run *run)
     for (size_t i = 0; i < report->group_count; i++)
         report->groups[i].key = run->keys.texts[i];
     count_rows(report, run);
-    qsort(run->picked, run->count, sizeof *run->picked, compare_picked);
+    sort_rows(run);
     hand_out(report, run);
     rank_groups(report, run);
     return report;

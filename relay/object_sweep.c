@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "relay/radix.h"
 
 #include <endian.h>
 #include <stdlib.h>
@@ -92,6 +93,26 @@ static int compare_entries(const void *left, const void *right)
     return order ? order : (a->process > b->process) - (a->process < b->process);
 }
 
+/* They come by process, and what has the same id stays so. */
+static void sort_entries(struct entries *entries)
+{
+    struct radix_item *order = mem_array(entries->count, sizeof *order);
+    struct entry *sorted = mem_array(entries->count, sizeof *sorted);
+    for (size_t i = 0; i < entries->count; i++)
+        order[i] = (struct radix_item){entries->items[i].index, (uint32_t)i};
+    radix_sort(order, entries->count);
+    for (size_t word = 3; word-- > 0;) {
+        for (size_t i = 0; i < entries->count; i++)
+            order[i].key = entries->items[order[i].index].words[word];
+        radix_sort(order, entries->count);
+    }
+    for (size_t i = 0; i < entries->count; i++)
+        sorted[i] = entries->items[order[i].index];
+    free(order);
+    free(entries->items);
+    entries->items = sorted;
+}
+
 static struct entries collect(const struct object_sweep *sweep)
 {
     struct entries entries = {0};
@@ -108,7 +129,7 @@ static struct entries collect(const struct object_sweep *sweep)
             entry->ref = &worker->refs[k];
         }
     }
-    qsort(entries.items, entries.count, sizeof *entries.items, compare_entries);
+    sort_entries(&entries);
     return entries;
 }
 

@@ -12,10 +12,16 @@
 /* How long the worker may take to answer, in all; how old its node's counters may become before a
  * new stop asks for them again: every process of the node has a part in that answer. */
 enum { PATIENCE_MS = 2000, STORE_MS = 1000, LATER_MS = 100 };
+/* After a run of so long, what was said before it is not shown again. */
+enum { STEP_MS = 1000 };
 /* How old a word on what is not made yet becomes before it is asked for again, if it is wanted. */
 enum { PENDING_MS = 1000 };
 
+/* A worker that did not answer is asked again after so long, and then twice as long. */
+enum { RETRY_MS = 1000, RETRY_MAX_MS = 8000 };
+
 static void look(struct objects *objects);
+static void call_worker(struct objects *objects);
 
 /* --- listeners --- */
 
@@ -100,7 +106,7 @@ static void on_more(void *arg)
 
 /* --- failure --- */
 
-static void log_once(struct objects *objects, const char *why)
+static void log_once(struct objects *objects, const char *what, const char *why)
 {
     size_t at = 0;
     while (at < OBJECTS_CAUSES && objects->causes[at] && !text_equal(objects->causes[at], why))
@@ -108,7 +114,24 @@ static void log_once(struct objects *objects, const char *why)
     if (at == OBJECTS_CAUSES || objects->causes[at])
         return;
     objects->causes[at] = mem_string(why);
-    log_warn("what worker %.8s refers to is not known: %s", objects->worker_id, why);
+    log_warn("what worker %.8s %s is not known: %s", objects->worker_id, what, why);
+}
+
+static void on_retry(void *arg)
+{
+    struct objects *objects = arg;
+    objects->retry = NULL;
+    if (objects->state == OBJECTS_FAILED)
+        call_worker(objects);
+}
+
+static void retry_later(struct objects *objects)
+{
+    if (objects->retry || !objects->client)
+        return;
+    objects->retry = timer_start(objects->loop, objects->retry_ms, on_retry, objects);
+    if (objects->retry_ms < RETRY_MAX_MS)
+        objects->retry_ms *= 2;
 }
 
 static void fail(struct objects *objects, const char *why)
@@ -117,8 +140,9 @@ static void fail(struct objects *objects, const char *why)
     objects->state = OBJECTS_FAILED;
     objects->urgent = true;
     text_copy(objects->problem, sizeof objects->problem, why);
-    log_once(objects, why);
+    log_once(objects, "refers to", why);
     owners_give_up(objects->owners, why);
+    retry_later(objects);
     look_soon(objects, true);
 }
 
@@ -149,6 +173,9 @@ static void keep_refs(struct objects *objects, struct ray_worker_objects *worker
     for (size_t i = 0; i < worker->ref_count; i++)
         object_table_set(&objects->refs, &worker->refs[i].id, &worker->refs[i]);
     timer_cancel(&objects->patience);
+    timer_cancel(&objects->retry);
+    if (objects->state == OBJECTS_FAILED)
+        owners_forget(objects->owners); /* what was given up may be wanted again */
     objects->state = OBJECTS_KNOWN;
     objects->answered_us = loop_now_us();
     objects->urgent = true;
@@ -230,7 +257,7 @@ static void on_store(void *arg, const struct err *err, struct ray_node_objects *
     objects->store_calling = objects->store_stale = false;
     objects->store_known = !err;
     if (err) {
-        log_once(objects, err->what);
+        log_once(objects, "has of its node's store", err->what);
     } else {
         objects->store = node->store;
         ray_node_objects_clear(node);
@@ -296,21 +323,36 @@ void objects_ask(struct objects *objects)
         fail(objects, "the dashboard does not tell it: give the GCS's address");
         return;
     }
+    if (loop_now_us() - objects->forgotten_us > (int64_t)STEP_MS * 1000)
+        object_notes_clear(&objects->earlier);
     objects->state = OBJECTS_ASKING;
+    objects->retry_ms = RETRY_MS;
     objects->patience = timer_start(objects->loop, PATIENCE_MS, on_impatience, objects);
     look(objects);
+}
+
+static void keep_notes(struct objects *objects)
+{
+    const struct finding *finding;
+    struct object_note note;
+    for (size_t i = 0; (finding = owners_at(objects->owners, i)); i++)
+        if (finding->done && objects_note(objects, &finding->id, &note))
+            object_notes_keep(&objects->earlier, &finding->id, &note);
+    objects->forgotten_us = loop_now_us();
 }
 
 void objects_forget(struct objects *objects)
 {
     if (objects->state == OBJECTS_NONE)
         return;
+    keep_notes(objects);
     objects->generation++;
     objects->state = OBJECTS_NONE;
     objects->problem[0] = '\0';
     objects->again = objects->refresh = objects->news = objects->urgent = false;
     objects->store_stale = true;
     timer_cancel(&objects->patience);
+    timer_cancel(&objects->retry);
     timer_cancel(&objects->store_due);
     drop_refs(objects);
     owners_forget(objects->owners);
@@ -370,10 +412,12 @@ void objects_destroy(struct objects **objects)
     if (it->client)
         object_client_forget(it->client, it);
     timer_cancel(&it->patience);
+    timer_cancel(&it->retry);
     timer_cancel(&it->store_due);
     timer_cancel(&it->soon);
     timer_cancel(&it->later);
     drop_refs(it);
+    object_notes_clear(&it->earlier);
     owners_destroy(&it->owners);
     directory_destroy(&it->directory);
     for (struct listener *next; it->listeners; it->listeners = next) {

@@ -29,7 +29,7 @@ enum objects_state {
     OBJECTS_NONE, /* not asked */
     OBJECTS_ASKING,
     OBJECTS_KNOWN,
-    OBJECTS_FAILED, /* objects_problem() says why; it was logged once */
+    OBJECTS_FAILED, /* objects_problem() says why; it was logged once, and is tried again */
 };
 enum objects_state objects_state(const struct objects *objects);
 const char *objects_problem(const struct objects *objects);
@@ -59,9 +59,12 @@ const struct ray_store_stats *objects_store(const struct objects *objects);
 /* "node-1" or an ip: how the worker's node is called. */
 const char *objects_node_name(const struct objects *objects, const char *node_id);
 
-/* For annotate_source. */
+/* For annotate_source. Right after a step it is what was true before it, until that is known
+ * anew: listeners are told. */
 bool objects_note(const struct objects *objects, const struct object_id *id,
                   struct object_note *out);
+/* Whether objects_note() has something to say, or nothing for good: nobody has to wait. */
+bool objects_can_tell(const struct objects *objects, const struct object_id *id);
 /* Asks for the cluster's actors, once a stop, when one is wanted that is not known: false then, and
  * listeners are told later. */
 bool objects_actor(struct objects *objects, const char *actor_id, struct actor_note *out);

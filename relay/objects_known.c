@@ -157,13 +157,30 @@ static void collect(const struct objects *objects, const struct object_id *id,
     }
 }
 
+/* What was said at the stop before, while it is not known anew. */
+static const struct object_note *earlier(const struct objects *objects, const struct object_id *id)
+{
+    const struct finding *finding = owners_find(objects->owners, id);
+    if (objects->state != OBJECTS_ASKING &&
+        (objects->state != OBJECTS_KNOWN || (finding && finding->done)))
+        return NULL;
+    return object_notes_get(&objects->earlier, id);
+}
+
+bool objects_can_tell(const struct objects *objects, const struct object_id *id)
+{
+    const struct finding *finding = owners_find(objects->owners, id);
+    return (objects->known && finding && finding->done) || earlier(objects, id);
+}
+
 bool objects_note(const struct objects *objects, const struct object_id *id,
                   struct object_note *out)
 {
+    const struct object_note *before = earlier(objects, id);
     struct object_facts facts;
-    *out = (struct object_note){.size = -1};
-    if (!objects->known)
-        return false;
+    *out = before ? *before : (struct object_note){.size = -1};
+    if (before || !objects->known)
+        return before;
     collect(objects, id, &facts);
     return object_facts_note(&facts, out);
 }

@@ -4,6 +4,7 @@
 #define RAYDBG_RELAY_OBJECTS_STATE_H
 
 #include "relay/directory.h"
+#include "relay/object_notes.h"
 #include "relay/object_owners.h"
 #include "relay/object_table.h"
 #include "relay/objects.h"
@@ -39,13 +40,17 @@ struct objects {
     bool known; /* `worker` is an answer of this generation */
     struct object_table refs;
     const struct ray_object_ref **sorted;
+    struct object_notes earlier; /* of the stop before */
+    int64_t forgotten_us;
     struct ray_store_stats store;
     bool store_known, store_calling;
     bool store_stale; /* it is of an earlier stop */
     int64_t store_us; /* when it was last asked for */
     struct timer *store_due;
     struct timer *patience;
-    struct timer *soon; /* looks what can be done, and tells */
+    struct timer *retry; /* after a failure */
+    int64_t retry_ms;    /* when the next one is due */
+    struct timer *soon;  /* looks what can be done, and tells */
     struct timer *later;
     bool news, urgent; /* to be told; now */
     struct listener *listeners;

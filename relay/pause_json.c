@@ -201,10 +201,19 @@ static char *get_text(const char *json, struct span object, const char *name)
     return scan_find(json, object, name, &value) ? scan_string(json, value) : NULL;
 }
 
+/* Hex digits that fill `out`, and a NUL; what is none is unknown. */
+static void take_id(const char *text, char *out, size_t size)
+{
+    uint8_t bytes[ID_UNIQUE_BYTES];
+    *out = '\0';
+    if (text && text_unhex(text, bytes, size / 2))
+        text_hex(bytes, size / 2, out);
+}
+
 static void get_id(const char *json, struct span object, const char *name, char *out, size_t size)
 {
     char *text = get_text(json, object, name);
-    text_copy(out, size, text ? text : "");
+    take_id(text, out, size);
     free(text);
 }
 
@@ -276,7 +285,7 @@ static void get_candidates(struct pause *out, const char *json, struct span obje
         char *id = scan_string(json, element);
         out->candidates =
             mem_resize(out->candidates, out->candidate_count + 1, sizeof *out->candidates);
-        text_copy(out->candidates[out->candidate_count++], sizeof *out->candidates, id ? id : "");
+        take_id(id, out->candidates[out->candidate_count++], sizeof *out->candidates);
         free(id);
     }
 }

@@ -187,7 +187,7 @@ static bool read_file(struct registration_entry *out, const char *path)
     return len > 0 && registration_parse(out, text, (size_t)len);
 }
 
-static bool lives(const struct registration_entry *entry)
+bool registration_lives(const struct registration_entry *entry)
 {
     char host[256] = "";
     gethostname(host, sizeof host - 1); /* a home may be shared */
@@ -228,7 +228,7 @@ static char *choose_path(const struct registration_entry *own)
     char *path = auth_state_path("relay.json");
     if (!path || !read_file(&other, path))
         return path;
-    bool taken = lives(&other) && other.pid != own->pid;
+    bool taken = registration_lives(&other) && other.pid != own->pid;
     registration_entry_clear(&other);
     if (!taken)
         return path;
@@ -262,7 +262,8 @@ bool registration_find_local(struct registration_entry *out, const char *cluster
         free(path);
         if (!there)
             continue;
-        bool fits = lives(&entry) && (!cluster || text_equal(cluster, entry.cluster)) &&
+        bool fits = registration_lives(&entry) &&
+                    (!cluster || text_equal(cluster, entry.cluster)) &&
                     (!found || entry.started_ms > out->started_ms);
         if (fits && found)
             registration_entry_clear(out);

@@ -63,6 +63,8 @@ bool registration_parse(struct registration_entry *out, const char *json, size_t
  * else have clients show their token to an address of its choice. */
 bool registration_proves(const struct registration_entry *entry, const char *token);
 void registration_entry_clear(struct registration_entry *entry);
+/* Whether its relay runs on this machine; false for one of another machine. */
+bool registration_lives(const struct registration_entry *entry);
 
 /* The newest entry of the state directory whose relay lives, for the cluster of that address (NULL:
  * any); false if there is none. Only files of this user that nobody else can write count. */

@@ -196,7 +196,7 @@ static void get_metrics(struct relay *relay, struct http_call *call)
         if (session_pause(at->session))
             metrics_add(
                 session_drives(at->session) ? METRIC_SESSIONS_DRIVER : METRIC_SESSIONS_OBSERVER, 1);
-    metrics_set(METRIC_KEEPER_UP, relay->options.keeper != NULL);
+    metrics_set(METRIC_KEEPER_UP, relay->options.keeper && keeper_lives(relay->options.keeper));
     metrics_render(&text);
     http_call_answer(call, 200, "text/plain; version=0.0.4; charset=utf-8", text.data, text.len);
     buf_free(&text);

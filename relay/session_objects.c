@@ -65,9 +65,9 @@ struct render session_objects_render(struct session_objects *it, struct objects 
 
 void render_object(struct render *render, const struct object_id *id)
 {
-    render->interest++;
     if (render->wanted++ < WANTED_LIMIT)
         objects_want(render->objects, id);
+    render->missing += !objects_can_tell(render->objects, id);
     if (render->tell)
         session_objects_told(render, TOLD_OBJECT, id, NULL);
 }
@@ -105,6 +105,7 @@ static void add_children(struct render *render, const struct held *held, struct 
     if (row->is_ref) {
         struct object_id id = row->id;
         render_object(render, &id);
+        render->missing++; /* all that is known of it, and as of now */
         if (render->tell)
             session_objects_told(render, TOLD_ALL_OF_OBJECT, &id, NULL);
         rows_describe(&render->rows, &id, rows);
@@ -207,7 +208,7 @@ void session_objects_pass(struct session_objects *it, const struct held *held)
     if (objects) {
         render = session_objects_render(it, objects, held->asked.frame);
         render.sending = true;
-        render.tell = facts_pending(objects);
+        render.tell = facts_may_come(objects);
     }
     if (objects && session_objects_edit(&render, held, &edited))
         client_pass_edited(&it->session->client, &edited, held->asked.seq);
@@ -261,9 +262,13 @@ static bool on_values(struct render *render, struct held *held)
     struct buf edited = {0};
     bool changed = session_objects_edit(render, held, &edited);
     held->wants = it->knows_actors ? 0 : render->wants;
-    if ((render->interest && facts_pending(render->objects)) || held->wants ||
+    bool pending = facts_pending(render->objects);
+    if ((render->missing && pending) || held->wants ||
         session_objects_view_pending(it, held->asked.reference)) {
         session_objects_hold(it, held);
+        changed = true;
+    } else if (render->wanted && facts_may_come(render->objects)) {
+        session_objects_pass(it, held);
         changed = true;
     } else if (changed) {
         client_pass_edited(&it->session->client, &edited, held->asked.seq);

@@ -123,13 +123,14 @@ static void add_reference(const struct row_source *source, const struct ray_obje
     object_id_task(&ref->id, task);
     if (!objects_note(source->objects, &ref->id, &note))
         note = (struct object_note){.state = OBJECT_STATE_UNKNOWN, .size = -1};
-    buf_printf(out, "{\"objectId\":\"%s\",\"taskId\":\"%s\"", hex, task);
+    buf_printf(out, "{\"objectRef\":\"%s\",\"taskId\":\"%s\"", hex, task);
     add_number(out, "size", note.size >= 0 ? note.size : ref->size);
     add_text(out, "state", state_name(note.state));
     add_text(out, "status", note.status);
     add_text(out, "owner", note.owner);
     add_text(out, "callSite", ref->call_site);
-    add_text(out, "taskStatus", ray_task_status_name(ref->status));
+    add_text(out, "taskStatus",
+             ref->status == RAY_TASK_NIL ? "" : ray_task_status_name(ref->status));
     add_number(out, "attempt", ref->attempt);
     add_number(out, "localReferences", ref->local);
     add_number(out, "submittedTasks", ref->submitted);

@@ -85,7 +85,7 @@ void session_objects_answer(struct session_objects *it, const struct held *held)
     struct render render = session_objects_render(it, objects, 0);
     bool pending = facts_pending(objects);
     render.sending = it->flushing || !pending;
-    render.tell = it->flushing && pending;
+    render.tell = (it->flushing && pending) || objects_state(objects) == OBJECTS_FAILED;
     bool found = make(&render, held, &body);
     pending = facts_pending(objects) || (objects_worker(objects) && render.wants);
     if (found && pending && !it->flushing) {

@@ -61,7 +61,7 @@ struct render {
     struct objects *objects;
     struct row_source rows;
     int64_t frame;
-    size_t interest; /* references and handles in it */
+    size_t missing; /* references of which nothing can be said yet */
     size_t wanted;
     unsigned wants;
     bool sending; /* it is made to be sent, not to see whether it has to wait */
@@ -82,6 +82,8 @@ void session_objects_pass(struct session_objects *it, const struct held *held);
 /* session_objects_wait.c */
 /* More may become known without anything being asked again. */
 bool facts_pending(const struct objects *objects);
+/* The same, or the worker did not answer and will be asked again: nobody waits for that. */
+bool facts_may_come(const struct objects *objects);
 /* Keeps a copy. */
 void session_objects_hold(struct session_objects *it, const struct held *held);
 /* Sends those that need not wait any more. */

@@ -20,6 +20,11 @@ bool facts_pending(const struct objects *objects)
            (objects_state(objects) == OBJECTS_KNOWN && !objects_settled(objects));
 }
 
+bool facts_may_come(const struct objects *objects)
+{
+    return facts_pending(objects) || objects_state(objects) == OBJECTS_FAILED;
+}
+
 /* --- waiting --- */
 
 static void held_free(struct held *held)

@@ -9,7 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from agent_session import Debuggee, Session  # noqa: E402
+from agent_session import ROOT, Debuggee, Session  # noqa: E402
 
 SOME = ("3.9", "3.11", "3.13")
 ALL = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
@@ -25,10 +25,10 @@ def pytest_generate_tests(metafunc):
 
 
 def find_python(version):
-    """pyenv's, or the system's; a missing one fails the run."""
+    """pyenv's, one that tools/setup has made an environment of, or the system's; a missing one fails the run."""
     root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
-    found = sorted(root.glob(f"versions/{version}.*/bin/python{version}"))
-    path = found[-1] if found else f"python{version}"
+    found = [*root.glob(f"versions/{version}.*/bin/python{version}"), *ROOT.glob(f".venvs/py{version}-*/bin/python")]
+    path = found[0] if found else f"python{version}"
     subprocess.run([path, "-c", ""], check=True, timeout=30)
     return path
 

@@ -418,14 +418,14 @@ def test_the_references_as_data(worker, attach, ray):
     assert (body["state"], body["total"], body["bytes"], body["start"]) == ("known", 2, 8_000_500, 0)
     assert body["store"]["used"] == 96_000_000 and body["worker"]["pid"] == PID
     big, small = body["references"]
-    assert (big["objectId"], big["size"], big["owner"], big["callSite"], big["variables"]) == (
+    assert (big["objectRef"], big["size"], big["owner"], big["callSite"], big["variables"]) == (
         worker.big, 8_000_000, f"pid {PID}@node-1", "app.py:main:12", "big")
     assert list(big["properties"]) == NINE
     assert small["pinnedInMemory"] and small["localReferences"] == 1 and small["taskStatus"] == "FINISHED"
     by_site = client.ok("raydbg/objects", {"sort": "callSite"})["references"]
-    assert [r["objectId"] for r in by_site] == [worker.small, worker.big]
+    assert [r["objectRef"] for r in by_site] == [worker.small, worker.big]
     page = client.ok("raydbg/objects", {"start": 1, "count": 1})
-    assert [r["objectId"] for r in page["references"]] == [worker.small] and page["total"] == 2
+    assert [r["objectRef"] for r in page["references"]] == [worker.small] and page["total"] == 2
     client.disconnect()
 
 

@@ -92,15 +92,13 @@ def start(cluster, *arguments, paused=True):
 @contextlib.contextmanager
 def mute(cluster, port):
     """Nothing that is sent from this TCP port arrives: whoever connects to it waits for ever."""
-    rules = [f"add pref 5 ipproto tcp sport {port} blackhole", "add pref 20 lookup local", "del pref 0"]
-    undo = ["add pref 0 lookup local", "del pref 20", "del pref 5"]
-    for rule in rules:
-        cluster.run(["ip", "rule", *rule.split()], check=True)
+    def rules(*changes):
+        cluster.run(["sh", "-ec", "; ".join(f"ip rule {change}" for change in changes)], check=True)
+    rules(f"add pref 5 ipproto tcp sport {port} blackhole", "add pref 20 lookup local", "del pref 0")
     try:
         yield
     finally:
-        for rule in undo:
-            cluster.run(["ip", "rule", *rule.split()], check=True)
+        rules("add pref 0 lookup local", "del pref 20", "del pref 5")
 
 
 def wait_dead(cluster, pid):

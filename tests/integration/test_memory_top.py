@@ -160,7 +160,7 @@ def test_from_a_node_to_an_owner(objects_cluster, hold, top):
     one.wait(rf"^ object +{hold.result('big')}$")
     one.wait(rf"^ owner +pid {pid} on 127\.0\.0\.2, Worker$")
     one.wait(r"^ copies +127\.0\.0\.2$")
-    one.wait(rf"^ created by +ray\.put in pid {pid} on 127\.0\.0\.2$")
+    one.wait(rf"^ created by +hold \(task \w{{48}}, pid {pid}\)$")
     one.wait(r"^ referred to by +1 process$")
     one.type("s")
     one.wait(rf"^ process +pid {pid}, Worker$")

@@ -343,7 +343,7 @@ static void what_the_owner_says_of_copies(void **state)
     (void)state;
     struct live live = start(sample(MIB, 0));
     struct object_sweep detail = {0};
-    char node[1][ID_TEXT(ID_UNIQUE_BYTES)];
+    char node[2][ID_TEXT(ID_UNIQUE_BYTES)];
     struct ray_object_location location = {.id = live.now.a, .known = true, .node_ids = node};
     location.spilled_url = "";
     text_copy(node[0], sizeof node[0], live.now.sweep->nodes[1].node_id);
@@ -356,6 +356,9 @@ static void what_the_owner_says_of_copies(void **state)
     detail.location_count = location.node_count = 1;
     live.model.detail = &detail;
     shows(&live, "copies          node-2");
+    text_copy(node[1], sizeof node[1], live.now.sweep->nodes[0].node_id);
+    location.node_count = 2;
+    shows(&live, "copies          node-1, node-2");
     location.node_count = 0;
     location.spilled_url = "file:///tmp/spill/1";
     shows(&live, "copies          spilled to file:///tmp/spill/1");

@@ -245,6 +245,77 @@ static void a_failure_is_a_reason_in_each_row(void **state)
     assert_int_equal(told, before);
 }
 
+/* A step: what is ready was so before it, and nobody waits for that to be confirmed. */
+static void what_was_ready_before_a_step_is_told_at_once(void **state)
+{
+    (void)state;
+    const char *ready = RETURNED(TASK_OF("2000000000000002"));
+    const char *pending = RETURNED(TASK_OF("3000000000000003"));
+    const struct object_id one = id(ready), other = id(pending);
+    struct ray_object_ref refs[] = {
+        {.id = one, .size = 5000, .status = RAY_TASK_FINISHED},
+        {.id = other, .size = -1, .status = 5},
+    };
+    struct object_note note;
+    ask_with(refs, COUNT(refs));
+    assert_int_equal(note_of(ready).size, 5000);
+    assert_int_equal(note_of(pending).state, OBJECT_STATE_PENDING);
+    objects_forget(objects);
+    assert_false(objects_can_tell(objects, &one)); /* it runs */
+    refs[0].size = 6000;
+    objects_ask(objects);
+    objects_want(objects, &one);
+    assert_true(objects_can_tell(objects, &one));
+    assert_true(objects_note(objects, &one, &note));
+    assert_int_equal(note.size, 5000);
+    assert_false(objects_can_tell(objects, &other));
+    assert_false(objects_note(objects, &other, &note));
+    assert_int_equal(note_of(ready).size, 6000);
+    assert_true(objects_can_tell(objects, &one));
+}
+
+static void a_failure_does_not_repeat_what_was(void **state)
+{
+    (void)state;
+    const char *ready = RETURNED(TASK_OF("2000000000000002"));
+    const struct object_id one = id(ready);
+    const struct ray_object_ref refs[] = {{.id = one, .size = 5000, .status = RAY_TASK_FINISHED}};
+    struct object_note note;
+    ask_with(refs, 1);
+    note_of(ready);
+    objects_forget(objects);
+    err_set(&world.fails, ERR_FAILED, "no");
+    objects_ask(objects);
+    run_until(OBJECTS_FAILED);
+    assert_false(objects_note(objects, &one, &note));
+}
+
+static void ask_failing(const struct object_id *wanted)
+{
+    objects_ask(objects);
+    objects_want(objects, wanted);
+    run_until(OBJECTS_FAILED);
+}
+
+static void a_worker_that_failed_is_asked_again(void **state)
+{
+    (void)state;
+    const char *ready = RETURNED(TASK_OF("2000000000000002"));
+    const struct object_id one = id(ready);
+    const struct ray_object_ref refs[] = {{.id = one, .size = 5000, .status = RAY_TASK_FINISHED}};
+    err_set(&world.fails, ERR_FAILED, "no");
+    ask_failing(&one);
+    world.fails = (struct err){0};
+    world.refs = refs;
+    world.ref_count = 1;
+    size_t before = told;
+    run_until(OBJECTS_KNOWN);
+    assert_true(told > before);
+    assert_int_equal(note_of(ready).size, 5000);
+    assert_int_equal(world.asked[WORKER], 2);
+    assert_int_equal(world.asked[LOCATIONS], 1); /* what was given up is wanted again */
+}
+
 static void a_dashboard_knows_nothing(void **state)
 {
     (void)state;
@@ -561,6 +632,9 @@ int main(void)
         WITH(quick_steps_do_not_pile_up),
         WITH(a_silent_worker_is_not_waited_for),
         WITH(a_failure_is_a_reason_in_each_row),
+        WITH(what_was_ready_before_a_step_is_told_at_once),
+        WITH(a_failure_does_not_repeat_what_was),
+        WITH(a_worker_that_failed_is_asked_again),
         WITH(a_dashboard_knows_nothing),
         WITH(a_worker_that_is_not_listed_fails),
         WITH(what_is_newer_than_the_answer_is_asked_for_again),

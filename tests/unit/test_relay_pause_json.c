@@ -189,19 +189,22 @@ static void odd_candidates(void **state)
     assert_string_equal(pause.candidates[0], "");
     assert_string_equal(pause.candidates[1], TASK_ID("c1"));
     assert_string_equal(pause.candidates[2], "");
-    assert_string_equal(pause.candidates[3], TASK_ID("c2")); /* cut */
+    assert_string_equal(pause.candidates[3], ""); /* too long */
     assert_string_equal(pause.candidates[4], "");
     pause_clear(&pause);
 }
 
-static void long_ids_are_cut(void **state)
+static void what_is_no_id_is_unknown(void **state)
 {
     (void)state;
     struct pause pause;
-    read_good(&pause, "{" NEEDED ",\"job_id\":\"0a0000000000\",\"worker_id\":\"" UNIQUE_ID("a1")
-                          UNIQUE_ID("a1") "\"}");
-    assert_string_equal(pause.job_id, "0a000000");
-    assert_string_equal(pause.worker_id, UNIQUE_ID("a1"));
+    read_good(&pause,
+              "{" NEEDED ",\"job_id\":\"0a0000000000\",\"worker_id\":\"" UNIQUE_ID("a1")
+                  UNIQUE_ID("a1") "\",\"actor_id\":\"\\\"}],\",\"task_id\":\"" TASK_ID("c1") "\"}");
+    assert_string_equal(pause.job_id, "");
+    assert_string_equal(pause.worker_id, "");
+    assert_string_equal(pause.actor_id, "");
+    assert_string_equal(pause.task_id, TASK_ID("c1"));
     pause_clear(&pause);
 }
 
@@ -416,7 +419,7 @@ int main(void)
         cmocka_unit_test(unknown_members_are_skipped),
         cmocka_unit_test(wrong_types_are_unknown),
         cmocka_unit_test(odd_candidates),
-        cmocka_unit_test(long_ids_are_cut),
+        cmocka_unit_test(what_is_no_id_is_unknown),
         cmocka_unit_test(what_is_no_pause),
         cmocka_unit_test(a_refused_one_is_cleared),
         cmocka_unit_test(hosts_that_do_not_fit),

@@ -1,0 +1,35 @@
+#include "relay/object_notes.h"
+
+#include "base/mem.h"
+
+#include <stdlib.h>
+
+enum { NOTES_MAX = 4096 };
+
+void object_notes_keep(struct object_notes *notes, const struct object_id *id,
+                       const struct object_note *note)
+{
+    struct object_note *kept = object_table_get(&notes->table, id);
+    if (note->state != OBJECT_STATE_READY)
+        return;
+    if (!kept) {
+        if (notes->table.count >= NOTES_MAX)
+            object_notes_clear(notes);
+        kept = mem_alloc(sizeof *kept);
+        object_table_set(&notes->table, id, kept);
+    }
+    *kept = *note;
+}
+
+const struct object_note *object_notes_get(const struct object_notes *notes,
+                                           const struct object_id *id)
+{
+    return object_table_get(&notes->table, id);
+}
+
+void object_notes_clear(struct object_notes *notes)
+{
+    for (size_t i = 0; i < notes->table.room; i++)
+        free(notes->table.entries[i].value);
+    object_table_clear(&notes->table);
+}
