@@ -1,6 +1,7 @@
 """Tests of the agent that is put into Ray's legacy pdb: on each Python that Ray has, or had, and without Ray."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ ALL = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
 
 
 def pytest_addoption(parser):
+    parser.addoption("--ends", action="store_true", help="as without: they are always among them")
     parser.addoption("--matrix", action="store_true", help="on Python 3.8 to 3.13")
 
 
@@ -25,12 +27,16 @@ def pytest_generate_tests(metafunc):
 
 
 def find_python(version):
-    """pyenv's, one that tools/setup has made an environment of, or the system's; a missing one fails the run."""
+    """pyenv's, an environment's, the system's, or one that tools/setup makes an environment of."""
     root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
     found = [*root.glob(f"versions/{version}.*/bin/python{version}"), *ROOT.glob(f".venvs/py{version}-*/bin/python")]
-    path = found[0] if found else f"python{version}"
-    subprocess.run([path, "-c", ""], check=True, timeout=30)
-    return path
+    if found:
+        return found[0]
+    if shutil.which(f"python{version}"):
+        return f"python{version}"
+    done = subprocess.run([ROOT / "tools/setup", "--python", version], stdout=subprocess.PIPE, text=True, timeout=900,
+                          check=True)
+    return Path(done.stdout.split()[-1]) / "bin/python"
 
 
 @pytest.fixture
