@@ -229,7 +229,7 @@ def test_a_caught_exception_is_none(attach):
     client.wait_event("terminated")
     assert len(client.events("stopped")) == 1
     client.disconnect()
-    assert client.debuggee.finish() == "RESULT True"
+    assert client.debuggee.finish() == "RESULT None"
 
 
 def test_post_mortem(attach):
