@@ -22,7 +22,7 @@ WAYS = {"gcs": ADDRESS, "dashboard": DASHBOARD}
 FIELDS = ("task_id task_name actor_id actor_class actor_name job_id node_id node_ip pid worker_id debugger endpoint "
           "state paused_threads ambiguous candidates location since since_source reason clients driver held_since").split()
 # Exit codes.
-USAGE, NOT_FOUND, DENIED, UNREACHABLE, FAILED = 2, 3, 4, 5, 1
+USAGE, NOT_FOUND, DENIED, UNREACHABLE = 2, 3, 4, 5
 
 
 def listing(cluster, *arguments, **options):
@@ -407,9 +407,7 @@ def test_pauses_in_pdb(cluster_factory):
     assert (rows["Trainer.step"]["actor_class"], rows["Trainer.step"]["actor_name"]) == ("Trainer", "bob")
     assert f"pauses.py:{rows['square']['location']['line']}" in cluster.raydbg("list").stdout
 
-    done = cluster.raydbg("attach", "square", input="where\n")
-    refused(done, FAILED, "pdb")
-    # Being asked has not ended it, and neither has being listed.
+    # Being listed has not ended it.
     assert names(listing(cluster)) == ["Trainer.step", "square"]
 
     cluster.kill(rows["square"]["pid"])
