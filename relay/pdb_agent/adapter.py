@@ -216,7 +216,7 @@ class Adapter:
                 message = self.inbox.get()
                 if message is not None:
                     self.answer(message)
-            stop.places = stop.frames = None
+            stop.places = stop.frames = stop.error = None  # they keep what the task's locals hold
             if self.ended:
                 self.tracer.plan(stop.frame, None)
             self.tracer.start(before)
@@ -236,6 +236,8 @@ class Adapter:
 
     def look_at_task(self):
         """While the thread runs: a task that has ended ends the session; the worker may get another at once."""
+        if self.stop is None:
+            self.shown = None  # its traceback holds frames, and post mortem would have come by now
         task = self.task
         if task is None:
             return

@@ -139,10 +139,11 @@ def is_actor():
         return False
 
 
-def give_back(owner, hooks, adapter):
+def give_back(handle, hooks, adapter):
+    """Without pdb itself, which holds the frames that it stopped in."""
     hooks.remove(adapter)
     try:
-        owner.handle.close()
+        handle.close()
     except (OSError, ValueError):
         pass
 
@@ -150,9 +151,10 @@ def give_back(owner, hooks, adapter):
 def install(token):
     owner, frame = find_pdb()
     stop = stop_of(owner)
-    connection = owner.handle.connection
+    handle = owner.handle
+    connection = handle.connection
     tune(connection)
-    adapter = Adapter(connection, lambda: give_back(owner, hooks, adapter))
+    adapter = Adapter(connection, lambda: give_back(handle, hooks, adapter))
     adapter.is_actor = is_actor()
     hooks = Hooks.add(sys.modules[type(owner).__module__], adapter)
     elsewhere = Elsewhere(frame.f_locals.get("save_stdout"))
@@ -168,7 +170,7 @@ def install(token):
 
     owner.postcmd = lambda stop, line: True  # ends the command loop
     owner.forget = take_over
-    owner.handle.write, owner.handle.writelines = elsewhere.write, elsewhere.writelines
+    handle.write, handle.writelines = elsewhere.write, elsewhere.writelines
     try:
         connection.sendall(b"\x02" + token.encode() + b"\x03")
     except OSError:

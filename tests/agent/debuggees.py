@@ -201,3 +201,32 @@ def traced():
     helper(1, 2)
     sys.settrace(None)
     return "helper" in seen
+
+
+class Held:
+    alive = 0
+
+    def __init__(self):
+        Held.alive += 1
+
+    def __del__(self):
+        Held.alive -= 1
+
+
+def holds():
+    """What a function held that failed is gone a moment later, though it was looked at."""
+    try:
+        holder()
+    except ValueError:
+        pass
+    breakpoint()
+    end = time.time() + 5
+    while Held.alive and time.time() < end:
+        time.sleep(0.01)
+    return Held.alive
+
+
+def holder():
+    held = Held()
+    breakpoint()
+    raise ValueError(repr(held))

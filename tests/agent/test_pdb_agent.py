@@ -325,6 +325,18 @@ def test_globals_and_references_of_an_earlier_stop(attach):
     assert client.debuggee.finish() == DONE["twice"]
 
 
+def test_nothing_is_kept_alive(attach):
+    client = attach("holds")
+    frame = client.top()["id"]
+    assert client.locals(frame)["held"]["type"] == "Held" and client.evaluate("held", frame)
+    client.resume(1)
+    client.stopped(reason="breakpoint")
+    client.resume(1)
+    client.wait_event("terminated")
+    client.disconnect()
+    assert client.debuggee.finish() == "RESULT 0"
+
+
 # --- evaluation ---
 
 def test_expressions_and_statements(attach):

@@ -22,7 +22,7 @@ WAYS = {"gcs": ADDRESS, "dashboard": DASHBOARD}
 FIELDS = ("task_id task_name actor_id actor_class actor_name job_id node_id node_ip pid worker_id debugger endpoint "
           "state paused_threads ambiguous candidates location since since_source reason clients driver held_since").split()
 # Exit codes.
-USAGE, NOT_FOUND, DENIED, UNREACHABLE = 2, 3, 4, 5
+USAGE, NOT_FOUND, DENIED, UNREACHABLE, FAILED = 2, 3, 4, 5, 1
 
 
 def listing(cluster, *arguments, **options):
