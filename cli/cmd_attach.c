@@ -7,6 +7,7 @@
 #include "cli/relay_options.h"
 #include "cli/terminal.h"
 #include "relay/address.h"
+#include "relay/reach.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +49,7 @@ struct request {
     const char *task;
     const char *address;
     const char *connect;
+    const char *prompt;
     struct relay_wish wish;
     bool tune, kill, strict, quiet, echo, observe, take_over, let_go;
     const char **commands;
@@ -296,15 +298,9 @@ static int find_pause(const struct request *request, const struct origin *origin
     if (index < 0)
         return code;
     pause_copy(pause, &list->items[index]);
-    if (pause->debugger == PAUSE_PDB) {
-        char title[256];
-        struct err err;
-        pause_title(pause, title, sizeof title);
-        err_set(&err, ERR_FAILED, "%s waits in Ray's legacy pdb debugger", title);
-        err_why(&err, "the legacy pdb debugger is not supported yet");
-        err_hint(&err, "it can be opened with `ray debug`");
+    struct err err;
+    if (reach_check(pause, &err) != 0)
         return command_fail(&err);
-    }
     return ERR_NONE;
 }
 
@@ -400,6 +396,7 @@ static int run(struct request *request)
         .command_count = request->command_count,
         .maps = request->maps,
         .map_count = request->map_count,
+        .prompt = request->prompt,
         .strict = request->strict,
         .echo = request->echo,
         .quiet = request->quiet,
@@ -429,4 +426,12 @@ int cmd_attach(int argc, char **argv)
         code = run(&request);
     free_request(&request);
     return code;
+}
+
+int attach_one(const char *task, const char *address, const struct relay_wish *wish,
+               const char *prompt)
+{
+    struct request request = {
+        .task = task, .address = address, .wish = *wish, .prompt = prompt, .tune = true};
+    return run(&request);
 }

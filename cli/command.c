@@ -15,6 +15,8 @@ static const struct command commands[] = {
      cmd_memory_synopsis, cmd_memory_details},
     {"attach", cmd_attach, "debug a paused task in this terminal", cmd_attach_synopsis,
      cmd_attach_details},
+    {"debug", cmd_debug, "pick a paused task from a list, as `ray debug` does", cmd_debug_synopsis,
+     cmd_debug_details},
     {"dap", cmd_dap, "speak the Debug Adapter Protocol on stdin and stdout, for editors",
      cmd_dap_synopsis, cmd_dap_details},
     {"relay", cmd_relay, "hold the cluster's pauses behind one port, for many clients",

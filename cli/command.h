@@ -27,6 +27,7 @@ int command_help(const char *name, bool whole);
 int cmd_list(int argc, char **argv);
 int cmd_memory(int argc, char **argv);
 int cmd_attach(int argc, char **argv);
+int cmd_debug(int argc, char **argv);
 int cmd_dap(int argc, char **argv);
 int cmd_relay(int argc, char **argv);
 int cmd_release(int argc, char **argv);
@@ -37,10 +38,16 @@ int cmd_doctor(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
+/* cmd_attach.c: `raydbg attach TASK` with another prompt. */
+struct relay_wish;
+int attach_one(const char *task, const char *address, const struct relay_wish *wish,
+               const char *prompt);
+
 /* Their texts live beside their code. */
 extern const char cmd_list_synopsis[], cmd_list_details[];
 extern const char cmd_memory_synopsis[], cmd_memory_details[];
 extern const char cmd_attach_synopsis[], cmd_attach_details[];
+extern const char cmd_debug_synopsis[], cmd_debug_details[];
 extern const char cmd_dap_synopsis[], cmd_dap_details[];
 extern const char cmd_relay_synopsis[], cmd_relay_details[];
 extern const char cmd_release_synopsis[], cmd_release_details[];

@@ -140,9 +140,12 @@ static void on_output(void *arg, const char *category, const char *text)
         return;
     if (ours && strstr(text, "INTENDED")) /* Ray's word: nobody would call it a death */
         console->fate_intended = true;
+    bool task_over = ours && text_equal(without_name(text), "the task has ended\n"); /* pdb's */
+    if (task_over)
+        console->fate_intended = true;
     if (console->fate_intended && strstr(text, "job has finished"))
         console->job_over = true; /* said when the console ends */
-    else if (console->fate_intended && strstr(text, "it was idle"))
+    else if (task_over || (console->fate_intended && strstr(text, "it was idle")))
         console->worker_over = true; /* the same: its task was over before */
     else if (text_equal(category, "stdout"))
         on_stdout(console, text);
@@ -393,7 +396,8 @@ static void open_console(struct console *console, const struct console_options *
     if (commands)
         console->input = input_commands(options->commands, options->command_count);
     else if (console->interactive)
-        console->input = input_terminal(console->loop, "(raydbg) ", &input_ops, console);
+        console->input = input_terminal(
+            console->loop, options->prompt ? options->prompt : "(raydbg) ", &input_ops, console);
     if (!console->input)
         console->input = input_lines(console->loop, STDIN_FILENO, &input_ops, console);
 }

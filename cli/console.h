@@ -27,9 +27,10 @@ struct console_options {
     size_t command_count;
     const struct path_map *maps;
     size_t map_count;
-    bool strict; /* the first command that fails ends it */
-    bool echo;   /* print each command before it runs, as if it was typed */
-    bool quiet;  /* no header, none of the task's output */
+    const char *prompt; /* NULL: "(raydbg) " */
+    bool strict;        /* the first command that fails ends it */
+    bool echo;          /* print each command before it runs, as if it was typed */
+    bool quiet;         /* no header, none of the task's output */
 };
 
 /* Attaches, runs commands until they or the task end, leaves. Returns the exit code; what went

@@ -275,10 +275,10 @@ static void judge_ray_debug(const struct doctor_facts *facts, struct doctor_repo
         err_why(words, "tasks that fail wait, too (RAY_DEBUG_POST_MORTEM)");
     if (!on && !value)
         err_why(words, "before Ray 2.39 breakpoint() then waits in the legacy pdb debugger, which "
-                       "raydbg cannot attach to yet");
+                       "knows one thread and no pause");
     else if (text_equal(value, "legacy"))
-        err_why(words, "breakpoint() then waits in the legacy pdb debugger, which raydbg cannot "
-                       "attach to yet");
+        err_why(words, "breakpoint() then waits in the legacy pdb debugger, which knows one thread "
+                       "and no pause");
     else if (!on)
         err_why(words, "Ray understands 1 and legacy");
     if (!on)
@@ -323,8 +323,8 @@ static void judge_pdb(const struct doctor_facts *facts, struct doctor_report *re
         err_set(words, ERR_NONE, "%zu task%s wait%s in Ray's legacy pdb debugger",
                 cluster->pdbs_waiting, cluster->pdbs_waiting == 1 ? "" : "s",
                 cluster->pdbs_waiting == 1 ? "s" : "");
-        err_why(words, "raydbg cannot attach to it yet; `ray debug` can");
-        err_hint(words, "start the driver with RAY_DEBUG=1, not legacy, to use raydbg");
+        err_why(words, "raydbg attaches to them, but that debugger knows one thread and no pause");
+        err_hint(words, "start the driver with RAY_DEBUG=1, not legacy, to have debugpy");
     } else if (cluster->pdbs_stale) {
         err_set(doctor_report_add(report, "legacy-pdb", DOCTOR_OK), ERR_NONE,
                 "%zu entr%s of workers that are gone: harmless", cluster->pdbs_stale,

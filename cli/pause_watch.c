@@ -51,17 +51,15 @@ static void add_cluster(const struct origin *origin, struct buf *out)
         buf_printf(out, " (Ray %s)", facts->ray_version);
 }
 
-/* The command for the first row that can be attached to. */
+/* The command for the first row. */
 static void add_attach_hint(const struct pause_list *all, const struct pause_list *shown,
                             struct buf *out)
 {
     char id[ID_TEXT(ID_UNIQUE_BYTES)];
-    size_t first = 0, index = 0;
-    while (first < shown->count && shown->items[first].debugger != PAUSE_DEBUGPY)
-        first++;
-    if (first == shown->count)
+    size_t index = 0;
+    if (shown->count == 0)
         return;
-    while (index < all->count && !pause_same(&all->items[index], &shown->items[first]))
+    while (index < all->count && !pause_same(&all->items[index], &shown->items[0]))
         index++;
     pause_short_id(all, index, id);
     buf_printf(out, "attach: raydbg attach %s\n", id);

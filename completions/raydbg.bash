@@ -36,6 +36,7 @@ _raydbg() {
 			words="--address --command --connect --echo --kill --let-go --map --no-tune --observe --quiet --strict --take-over --help $relay"
 			[[ $word == -* ]] || words=$(_raydbg_tasks)
 			;;
+		debug) words="--address --verbose --help $relay" ;;
 		dap)
 			words="--address --connect --kill --no-tune --help $relay"
 			[[ $word == -* ]] || words=$(_raydbg_tasks)
@@ -52,7 +53,7 @@ _raydbg() {
 		esac
 		;;
 	esac
-	[ "$COMP_CWORD" -gt 1 ] || words='list memory attach dap relay hold continue release sessions doctor help version'
+	[ "$COMP_CWORD" -gt 1 ] || words='list memory attach debug dap relay hold continue release sessions doctor help version'
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
 }
 

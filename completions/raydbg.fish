@@ -8,6 +8,7 @@ complete -c raydbg -f
 complete -c raydbg -n __fish_use_subcommand -a list -d 'show every paused task of the cluster'
 complete -c raydbg -n __fish_use_subcommand -a memory -d 'show what fills the object stores'
 complete -c raydbg -n __fish_use_subcommand -a attach -d 'debug a paused task in this terminal'
+complete -c raydbg -n __fish_use_subcommand -a debug -d 'pick a paused task from a list'
 complete -c raydbg -n __fish_use_subcommand -a dap -d 'speak DAP on stdin and stdout'
 complete -c raydbg -n __fish_use_subcommand -a relay -d 'hold pauses behind one port, for many clients'
 complete -c raydbg -n __fish_use_subcommand -a hold -d 'have the relay keep a paused task'
@@ -18,7 +19,7 @@ complete -c raydbg -n __fish_use_subcommand -a doctor -d 'check what debugging n
 complete -c raydbg -n __fish_use_subcommand -a help -d 'show the help'
 complete -c raydbg -n __fish_use_subcommand -a version -d 'show the version'
 complete -c raydbg -n '__fish_seen_subcommand_from attach dap hold continue release' -a '(__raydbg_tasks)'
-complete -c raydbg -n '__fish_seen_subcommand_from list memory attach dap hold continue release sessions doctor' -l address -x -d 'the cluster'
+complete -c raydbg -n '__fish_seen_subcommand_from list memory attach debug dap hold continue release sessions doctor' -l address -x -d 'the cluster'
 complete -c raydbg -n '__fish_seen_subcommand_from attach dap' -l connect -x -d 'a debugpy adapter, HOST:PORT'
 complete -c raydbg -n '__fish_seen_subcommand_from attach dap' -l no-tune -d 'leave the worker alone'
 complete -c raydbg -n '__fish_seen_subcommand_from attach dap' -l kill -d 'end the worker at the end'
@@ -32,10 +33,10 @@ complete -c raydbg -n '__fish_seen_subcommand_from list' -l format -xa 'table js
 complete -c raydbg -n '__fish_seen_subcommand_from list' -l sort -xa 'node age name state job pid'
 complete -c raydbg -n '__fish_seen_subcommand_from list' -l state -xa 'waiting attached held idle'
 complete -c raydbg -n '__fish_seen_subcommand_from list' -l job -l node -l actor -x
-complete -c raydbg -n '__fish_seen_subcommand_from list memory attach dap hold continue release sessions doctor' -l relay -x -d 'where the relay is'
-complete -c raydbg -n '__fish_seen_subcommand_from list memory attach dap hold continue release sessions doctor' -l no-relay -d 'go without a relay'
-complete -c raydbg -n '__fish_seen_subcommand_from list memory attach dap hold continue release sessions doctor' -l relay-fingerprint -x -d 'the certificate to trust'
-complete -c raydbg -n '__fish_seen_subcommand_from list memory attach dap hold continue release sessions doctor' -l relay-token-file -l relay-ca -l relay-cert -l relay-key -r
+complete -c raydbg -n '__fish_seen_subcommand_from list memory attach debug dap hold continue release sessions doctor' -l relay -x -d 'where the relay is'
+complete -c raydbg -n '__fish_seen_subcommand_from list memory attach debug dap hold continue release sessions doctor' -l no-relay -d 'go without a relay'
+complete -c raydbg -n '__fish_seen_subcommand_from list memory attach debug dap hold continue release sessions doctor' -l relay-fingerprint -x -d 'the certificate to trust'
+complete -c raydbg -n '__fish_seen_subcommand_from list memory attach debug dap hold continue release sessions doctor' -l relay-token-file -l relay-ca -l relay-cert -l relay-key -r
 complete -c raydbg -n '__fish_seen_subcommand_from attach' -l observe -d 'look only'
 complete -c raydbg -n '__fish_seen_subcommand_from attach' -l take-over -d 'drive'
 complete -c raydbg -n '__fish_seen_subcommand_from attach' -l let-go -d 'let the task go on at the end'

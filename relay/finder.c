@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "relay/reach.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -118,18 +119,6 @@ static int none_waits(const struct pause_list *list, const struct address *addre
     return err_hint(err, "name one by its id, or as PID@NODE");
 }
 
-static int usable(const struct pause *pause, struct err *err)
-{
-    if (pause->debugger == PAUSE_DEBUGPY)
-        return 0;
-    char title[256];
-    pause_title(pause, title, sizeof title);
-    err_set(err, ERR_FAILED, "%s waits in Ray's legacy pdb debugger", title);
-    err_why(err, "raydbg cannot attach to that one yet");
-    return err_hint(err, "ray debug opens it; without RAY_DEBUG=legacy the task would wait in "
-                         "debugpy");
-}
-
 int finder_choose(const struct pause_list *list, const char *task, const struct address *address,
                   const struct pause **out, struct err *err)
 {
@@ -150,7 +139,7 @@ int finder_choose(const struct pause_list *list, const char *task, const struct 
     else if (count > 1)
         rc = several_found(list, task, indices, count, err);
     else
-        rc = usable(&list->items[indices[0]], err);
+        rc = reach_check(&list->items[indices[0]], err);
     if (rc == 0)
         *out = &list->items[indices[0]];
     free(indices);

@@ -221,7 +221,7 @@ static void on_target_event(void *arg, const char *json, size_t len,
     struct hub *hub = arg;
     if (text_equal(envelope->name, "terminated")) {
         if (!hub->releasing)
-            hub_lose(hub, NULL);
+            hub_lose(hub, hub->pause.debugger == PAUSE_PDB ? "the task has ended" : NULL);
         return;
     }
     note_stops(hub, json, len, envelope);

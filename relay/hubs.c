@@ -3,13 +3,15 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "relay/reach.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { TICK_MS = 1000, WARN_MS = 60000, RETRY_MS = 10000, WANTED_MS = 600000 };
+enum { TICK_MS = 1000, WARN_MS = 60000, RETRY_MS = 10000, WANTED_MS = 600000, NAMED_MS = 5000 };
 
 /* What is remembered of a debuggee for a while: that attaching to it of the relay's own accord
  * failed (not at once again), or that it was lost to a cut network (again, when it waits). */
@@ -240,12 +242,19 @@ size_t hubs_take_over(struct hubs *hubs)
     return hubs_count(hubs);
 }
 
+/* Ray's pdb calls every node "localhost". */
+static bool is_same_node(const struct pause *a, const struct pause *b)
+{
+    return a->debugger == PAUSE_DEBUGPY || text_equal(a->worker_id, b->worker_id);
+}
+
 static struct entry *find(const struct hubs *hubs, const struct pause *pause)
 {
     for (struct entry *entry = hubs->first; entry; entry = entry->next) {
         const struct pause *held = hub_pause(entry->hub);
         if (!hub_is_over(entry->hub) && held->port == pause->port &&
-            text_equal(held->host, pause->host) && pause->debugger == PAUSE_DEBUGPY)
+            text_equal(held->host, pause->host) && held->debugger == pause->debugger &&
+            is_same_node(held, pause))
             return entry;
     }
     return NULL;
@@ -270,6 +279,7 @@ struct hub *hubs_hold_pause(struct hubs *hubs, const struct pause *pause)
     struct target_options target = {
         .initialize = initialize_arguments_own,
         .attach = attach_arguments_own,
+        .pdb = pause->debugger == PAUSE_PDB,
         .tune = hubs->options.tune,
     };
     if (!entry) {
@@ -422,15 +432,25 @@ void hubs_list(const struct hubs *hubs, const struct pause_list *cluster, struct
     }
 }
 
+/* A pdb is listed no more once it is attached to: what is not known of it by then stays so. */
+static bool is_to_be_named(const struct pause *pause)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    int64_t age_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 - pause->since_ms;
+    return pause->debugger == PAUSE_PDB && pause->name_pending && age_ms >= 0 && age_ms < NAMED_MS;
+}
+
 void hubs_update(struct hubs *hubs, const struct pause_list *cluster)
 {
     for (size_t i = 0; i < cluster->count; i++) {
         const struct pause *pause = &cluster->items[i];
         struct hub *hub = hubs_find(hubs, pause);
+        struct err err;
         if (hub)
             hub_update_pause(hub, pause);
-        else if (pause->state == PAUSE_WAITING && pause->debugger == PAUSE_DEBUGPY &&
-                 !hubs_failure(hubs, pause) &&
+        else if (pause->state == PAUSE_WAITING && !is_to_be_named(pause) &&
+                 reach_check(pause, &err) == 0 && !hubs_failure(hubs, pause) &&
                  (take_wanted(hubs, pause) || hubs->options.hold == HUB_ON_PAUSE))
             hubs_hold_pause(hubs, pause);
     }

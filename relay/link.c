@@ -7,6 +7,7 @@
 #include "dap/message.h"
 #include "dap/splice.h"
 #include "relay/metrics.h"
+#include "relay/pdb_door.h"
 #include "relay/stream.h"
 
 #include <stdlib.h>
@@ -30,12 +31,14 @@ enum large { LARGE_NONE, LARGE_OWNER, LARGE_NOBODY };
 struct link {
     struct stream *stream;
     struct loop *loop;
+    struct pdb_door *door; /* NULL: the peer speaks DAP */
     struct frame frame;
     struct seqmap *pending;
     struct ask *asks;
     const struct link_ops *ops;
     void *arg;
     int64_t first_seq;
+    int64_t timeout_ms; /* on a connection to Ray's pdb */
     enum large large;
     struct buf rest;      /* was read, and waits until reading is enabled */
     struct timer *resume; /* delivers it */
@@ -130,6 +133,7 @@ static void on_message(struct link *link, const char *json, size_t len)
 
 static void link_free(struct link *link)
 {
+    pdb_door_destroy(&link->door);
     for (struct ask *ask = link->asks; ask;) {
         struct ask *next = ask->next;
         timer_cancel(&ask->timer);
@@ -172,10 +176,52 @@ static void link_close(struct link *link, const char *why)
     leave(link);
 }
 
+/* --- Ray's pdb --- */
+
+static const struct stream_ops stream_ops;
+
+static void connect_pdb(void *arg, const char *host, uint16_t port)
+{
+    struct link *link = arg;
+    stream_destroy(&link->stream);
+    link->stream =
+        stream_connect(link->loop, host, port, link->timeout_ms, true, &stream_ops, link);
+}
+
+static void send_pdb(void *arg, const char *bytes, size_t len)
+{
+    struct link *link = arg;
+    stream_write(link->stream, "", 0, bytes, len);
+}
+
+static void on_adapter(void *arg)
+{
+    struct link *link = arg;
+    pdb_door_destroy(&link->door);
+    if (link->stopped)
+        stream_read_enable(link->stream, false);
+    link->ops->on_open(link->arg);
+}
+
+static void on_refused(void *arg, const char *why)
+{
+    link_close(arg, why);
+}
+
+static const struct pdb_door_ops door_ops = {
+    .reconnect = connect_pdb,
+    .send = send_pdb,
+    .on_adapter = on_adapter,
+    .on_refused = on_refused,
+};
+
 static void on_stream_open(void *arg)
 {
     struct link *link = arg;
-    link->ops->on_open(link->arg);
+    if (link->door)
+        pdb_door_connected(link->door);
+    else
+        link->ops->on_open(link->arg);
 }
 
 /* --- what the stream gives --- */
@@ -265,17 +311,24 @@ static void read_bytes(struct link *link, const char *bytes, size_t len)
 static void on_stream_bytes(void *arg, const char *bytes, size_t len)
 {
     struct link *link = arg;
-    if (link->closed)
-        return;
-    if (link->stopped || link->rest.len)
+    link->busy++;
+    size_t used = link->door ? pdb_door_read(link->door, bytes, len) : 0;
+    bytes += used;
+    len -= used;
+    if (len == 0 || link->closed || link->doomed)
+        ;
+    else if (link->stopped || link->rest.len)
         buf_add(&link->rest, bytes, len);
     else
         read_bytes(link, bytes, len);
+    leave(link);
 }
 
 static void on_stream_close(void *arg, const char *why)
 {
     struct link *link = arg;
+    if (link->door && pdb_door_closed(link->door, why))
+        return;
     if (!why)
         why = "the debugger closed the connection";
     if (link->rest.len)
@@ -308,7 +361,7 @@ void link_read_enable(struct link *link, bool enable)
     timer_cancel(&link->resume);
     if (enable && link->rest.len)
         link->resume = timer_start(link->loop, 0, on_resume, link);
-    else
+    else if (!link->door) /* what pdb says first is not a client's */
         stream_read_enable(link->stream, enable);
 }
 
@@ -343,6 +396,16 @@ struct link *link_open(struct loop *loop, const char *host, uint16_t port, int64
 {
     struct link *link = link_create(loop, 1, ops, arg);
     link->stream = stream_connect(loop, host, port, timeout_ms, quickack, &stream_ops, link);
+    return link;
+}
+
+struct link *link_open_pdb(struct loop *loop, const char *host, uint16_t port, int64_t timeout_ms,
+                           const struct link_ops *ops, void *arg)
+{
+    struct link *link = link_create(loop, 1, ops, arg);
+    link->timeout_ms = timeout_ms;
+    link->door = pdb_door_create(loop, host, port, &door_ops, link);
+    connect_pdb(link, host, port);
     return link;
 }
 

@@ -39,6 +39,11 @@ struct link_ops {
 /* A callback must not destroy the link but through link_destroy(), which may be called from any. */
 struct link *link_open(struct loop *loop, const char *host, uint16_t port, int64_t timeout_ms,
                        bool quickack, const struct link_ops *ops, void *arg);
+/* The same for Ray's legacy pdb, which becomes a debug adapter first (relay/pdb_install.h). A port
+ * that refuses is tried again for a while: Ray tells it before it listens. A pdb that does not
+ * become one is let go: its task runs on. */
+struct link *link_open_pdb(struct loop *loop, const char *host, uint16_t port, int64_t timeout_ms,
+                           const struct link_ops *ops, void *arg);
 /* Goes on with an earlier relay's connection, the connected socket `fd`, which is the link's from
  * here on. Requests get seqs from `first_seq` on, which must be above all that the earlier relay
  * has used: answers to its requests are dropped. So is the rest of a message that it has read in

@@ -7,6 +7,7 @@
 #include "relay/finder.h"
 #include "relay/metrics.h"
 #include "relay/pause_json.h"
+#include "relay/reach.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -264,9 +265,9 @@ static void ask_held(void *arg)
 
 static void do_hold(struct relay *relay, struct http_call *call, const struct pause *pause)
 {
-    if (pause->debugger != PAUSE_DEBUGPY) {
-        relay_refuse(call, 409, "it waits in Ray's legacy pdb debugger, which cannot be held yet",
-                     "");
+    struct err err;
+    if (!hubs_find(relay->hubs, pause) && reach_check(pause, &err) != 0) {
+        relay_answer_error(call, 409, &err);
         return;
     }
     hubs_hold_pause(relay->hubs, pause);

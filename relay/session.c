@@ -55,6 +55,11 @@ static void on_exception_filters(struct session *session, const char *json,
 {
     struct buf edited = {0};
     struct envelope again;
+    if (session->pause.debugger == PAUSE_PDB) { /* its post mortem needs none */
+        hub_forward(&session->place, (struct client_seq){envelope->seq}, json,
+                    envelope->whole.at + envelope->whole.len, envelope);
+        return;
+    }
     const char *problem =
         filters_add_uncaught(json, envelope->whole.at + envelope->whole.len, envelope, &edited);
     if (problem || envelope_read(&again, edited.data, edited.len, &problem) != 0) {

@@ -58,6 +58,7 @@ static void join(struct session *session)
     struct target_options target = {
         .initialize = initialize,
         .attach = session->attach.upstream,
+        .pdb = session->pause.debugger == PAUSE_PDB,
         .tune = session->options.tune && !session->attach.no_tune,
         .sub_process = session->attach.sub_process,
     };

@@ -35,7 +35,7 @@ struct target {
     struct thread_set stopped;
     struct thread_set stepping; /* threads that a client let step, until they stop */
     struct timer *timer;        /* the limit on the handshake, or on leaving */
-    bool tune, sub_process;
+    bool pdb, tune, sub_process;
 };
 
 /* The allowed moves: a row a state, in the order of the picture in target.h. */
@@ -114,6 +114,17 @@ static void forget_words(struct target *target)
     target->initialize = target->attach = NULL;
 }
 
+static void become_ready(struct target *target)
+{
+    timer_cancel(&target->timer);
+    move(target, TARGET_READY);
+    char *capabilities = target->capabilities;
+    target->capabilities = NULL;
+    forget_words(target);
+    target->ops->on_ready(target->arg, capabilities, target->capabilities_len);
+    free(capabilities);
+}
+
 static void on_injected(void *arg, const char *json, size_t len, const struct envelope *envelope)
 {
     struct target *target = arg;
@@ -129,13 +140,7 @@ static void on_injected(void *arg, const char *json, size_t len, const struct en
                  target->port);
     log_info("%s:%d: injected: %s", target->host, target->port, applied ? applied : "-");
     free(applied);
-    timer_cancel(&target->timer);
-    move(target, TARGET_READY);
-    char *capabilities = target->capabilities;
-    target->capabilities = NULL;
-    forget_words(target);
-    target->ops->on_ready(target->arg, capabilities, target->capabilities_len);
-    free(capabilities);
+    become_ready(target);
 }
 
 static void inject(struct target *target)
@@ -244,7 +249,9 @@ static void on_link_event(void *arg, const char *json, size_t len, const struct 
 {
     struct target *target = arg;
     if (text_equal(envelope->name, "initialized")) {
-        if (target->state == TARGET_ATTACHING)
+        if (target->state == TARGET_ATTACHING && target->pdb)
+            become_ready(target);
+        else if (target->state == TARGET_ATTACHING)
             inject(target);
         return;
     }
@@ -340,6 +347,7 @@ static struct target *create(const struct target_options *options, const struct 
         .port = options->port,
         .initialize = mem_string(options->initialize),
         .attach = mem_string(options->attach),
+        .pdb = options->pdb,
         .tune = options->tune,
         .sub_process = options->sub_process,
     };
@@ -350,8 +358,13 @@ struct target *target_open(const struct target_options *options, const struct ta
                            void *arg)
 {
     struct target *target = create(options, ops, arg);
-    target->link = link_open(options->loop, options->host, options->port, CONNECT_MS, options->tune,
-                             &link_ops, target);
+    if (options->pdb) /* it listens on IPv4, whatever the name says first */
+        target->link = link_open_pdb(
+            options->loop, text_equal(options->host, "localhost") ? "127.0.0.1" : options->host,
+            options->port, CONNECT_MS, &link_ops, target);
+    else
+        target->link = link_open(options->loop, options->host, options->port, CONNECT_MS,
+                                 options->tune, &link_ops, target);
     return target;
 }
 
@@ -454,7 +467,7 @@ void target_ask(struct target *target, const char *command, const char *argument
 void target_run(struct target *target, bool filters_set)
 {
     /* Without `uncaught` a post-mortem pause does not stop at all (debugpy-facts 0.3). */
-    if (!filters_set)
+    if (!filters_set && !target->pdb)
         link_ask(target->link, "setExceptionBreakpoints", "{\"filters\":[\"uncaught\"]}", 0, NULL,
                  NULL);
     link_ask(target->link, "configurationDone", NULL, 0, NULL, NULL);

@@ -1,5 +1,6 @@
-/* One debuggee: a worker's debugpy, attached, set right (relay/inject.h), and known: which threads
- * are stopped, what must not be sent to it. Everything runs on the loop's thread.
+/* One debuggee: a worker's debugpy, or its pdb made a debug adapter; attached, set right
+ * (relay/inject.h), and known: which threads are stopped, what must not be sent to it. Everything
+ * runs on the loop's thread.
  *
  *   connecting ──▶ attaching ──▶ ready ──▶ running ──▶ leaving ──▶ gone
  *        └──────────────┴──────────┴──────────┴──────────────────────▲
@@ -34,6 +35,7 @@ struct target_options {
     uint16_t port;
     const char *initialize; /* JSON object: the client's arguments for `initialize` */
     const char *attach;     /* JSON object: debugpy's arguments for `attach` */
+    bool pdb;               /* not debugpy: Ray's legacy pdb (docs/pdb.md) */
     bool tune;
     bool sub_process; /* let debugpy debug child processes too */
 };

@@ -230,6 +230,18 @@ static bool pdb_is_stale(const struct view *view, const struct ray_pdb *pdb)
     return (job && job->is_dead) || (pdb->worker_id[0] && (!worker || !worker->is_alive));
 }
 
+/* "ray::square()", as a worker's process calls itself, is "square". */
+static char *task_of_process(const char *title)
+{
+    const char *name = title ? title : "";
+    if (text_starts(name, "ray::"))
+        name += strlen("ray::");
+    size_t len = strlen(name);
+    if (text_ends(name, "()"))
+        len -= 2;
+    return len ? mem_string_n(name, len) : NULL;
+}
+
 static void pause_of_pdb(const struct view *view, const struct ray_pdb *pdb, struct pause *pause)
 {
     char host[256] = "";
@@ -254,7 +266,7 @@ static void pause_of_pdb(const struct view *view, const struct ray_pdb *pdb, str
     else if (pdb->task_id[0])
         pause->name_pending = true;
     else /* Ray <= 2.34 tells no more than how the process calls itself */
-        pause->task_name = known_text(pdb->proctitle);
+        pause->task_name = task_of_process(pdb->proctitle);
     if (!text_split_host_port(pdb->address ? pdb->address : "", host, sizeof host, &pause->port))
         text_copy(host, sizeof host, "localhost");
     pause->host = mem_string(host);

@@ -407,9 +407,7 @@ def test_pauses_in_pdb(cluster_factory):
     assert (rows["Trainer.step"]["actor_class"], rows["Trainer.step"]["actor_name"]) == ("Trainer", "bob")
     assert f"pauses.py:{rows['square']['location']['line']}" in cluster.raydbg("list").stdout
 
-    done = cluster.raydbg("attach", "square", input="where\n")
-    refused(done, FAILED, "pdb")
-    # Being asked has not ended it, and neither has being listed.
+    # Being listed has not ended it.
     assert names(listing(cluster)) == ["Trainer.step", "square"]
 
     cluster.kill(rows["square"]["pid"])

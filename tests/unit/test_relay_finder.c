@@ -146,18 +146,25 @@ static void long_lists_are_cut(void **state)
                                  "and 4 more");
 }
 
-static void pdb_is_refused(void **state)
+static void pdb_on_another_localhost_is_refused(void **state)
 {
     const struct pause *pause;
     struct err err;
     struct pause item = samples[0];
     (void)state;
     item.debugger = PAUSE_PDB;
+    item.host = "localhost";
     assert_int_equal(choose(&item, 1, NULL, &pause, &err), -1);
-    assert_int_equal(err.code, ERR_FAILED);
+    assert_int_equal(err.code, ERR_UNREACHABLE);
     assert_string_equal(err.what,
-                        "square (c1c1c1) on 10.0.0.7 pid 1 waits in Ray's legacy pdb debugger");
-    assert_non_null(strstr(err.hint, "ray debug"));
+                        "square (c1c1c1) on 10.0.0.7 pid 1 waits in Ray's pdb, which listens "
+                        "on its own node's localhost only");
+    assert_non_null(strstr(err.hint, "relay"));
+    item.host = "10.0.0.7"; /* --ray-debugger-external */
+    assert_int_equal(choose(&item, 1, NULL, &pause, &err), 0);
+    item.host = "localhost";
+    item.node_ip = "127.0.0.1";
+    assert_int_equal(choose(&item, 1, NULL, &pause, &err), 0);
 }
 
 /* Anybody can name a task. */
@@ -185,7 +192,7 @@ int main(void)
         cmocka_unit_test(several_and_no_name),
         cmocka_unit_test(none_waits),
         cmocka_unit_test(long_lists_are_cut),
-        cmocka_unit_test(pdb_is_refused),
+        cmocka_unit_test(pdb_on_another_localhost_is_refused),
         cmocka_unit_test(names_are_made_printable),
     };
     return cmocka_run_group_tests_name("finder", tests, NULL, NULL);

@@ -397,7 +397,7 @@ static void pdb_entry_without_ids(void **state)
     view_pauses(&view, &list);
     assert_int_equal(list.count, 1);
     assert_string_equal(list.items[0].task_id, "");
-    assert_string_equal(list.items[0].task_name, "ray::square()");
+    assert_string_equal(list.items[0].task_name, "square");
     assert_int_equal(list.items[0].pid, 0);
     assert_null(list.items[0].node_ip);
     pause_list_clear(&list);

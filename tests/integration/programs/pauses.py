@@ -173,10 +173,10 @@ STARTS = {
 
 def report(name, call):
     try:
-        print("RESULT", name, ray.get(call), flush=True)
+        print(f"RESULT {name} {ray.get(call)}", flush=True)
     except Exception as error:
         cause = getattr(error, "cause", None) or error
-        print("ERROR", name, f"{type(cause).__name__}: {str(cause).splitlines()[0]}", flush=True)
+        print(f"ERROR {name} {type(cause).__name__}: {str(cause).splitlines()[0]}", flush=True)
 
 
 def main(wanted):
