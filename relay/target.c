@@ -21,7 +21,7 @@ enum {
     INJECT_MS = 3000,
     LEAVE_MS = 3000,
     ANSWERS_MS = 20, /* between looks whether everything is answered */
-    AGAIN_MS = 400,
+    AGAIN_MS = 500,
     AGAIN_MAX = 3,
 };
 
@@ -112,6 +112,9 @@ static bool try_again(struct target *target)
         return false;
     target->tries++;
     timer_cancel(&target->timer);
+    /* It ends well before the next one is accepted: that would disturb the adapter. */
+    link_ask(target->link, "disconnect", "{\"restart\":false,\"terminateDebuggee\":false}", 0, NULL,
+             NULL);
     target->again = timer_start(target->loop, AGAIN_MS, on_again, target);
     return true;
 }
@@ -334,7 +337,7 @@ static void on_link_close(void *arg, const char *why)
 {
     struct target *target = arg;
     enum target_state state = target->state;
-    if (state == TARGET_GONE)
+    if (state == TARGET_GONE || (state == TARGET_ATTACHING && target->again))
         return;
     thread_set_resume_all(&target->stopped);
     if (state == TARGET_CONNECTING || state == TARGET_ATTACHING) {
