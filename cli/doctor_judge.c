@@ -137,7 +137,10 @@ static void add_unreached(const struct doctor_ports *ports, struct buf *out)
                    (unsigned)port->port);
         if (port->pid)
             buf_printf(out, " (pid %" PRId64 ")", port->pid);
-        buf_printf(out, ": %s", port->why ? port->why : "no answer in time");
+        buf_printf(out, ": %s",
+                   port->why                     ? port->why
+                   : port->answer == DOCTOR_DEAF ? "it accepts nobody any more"
+                                                 : "no answer in time");
     }
     if (bad > named)
         buf_printf(out, "; and %zu more", bad - named);
@@ -302,6 +305,22 @@ static void judge_open(const struct doctor_facts *facts, struct doctor_report *r
                     "(pip install debugpy), and RAY_DEBUG unset or 1 there?");
 }
 
+/* debugpy's adapter goes deaf, for good, when a connection is closed while it is greeted. */
+static void judge_deaf(const struct doctor_facts *facts, struct doctor_report *report)
+{
+    const struct doctor_ports *ports = &facts->cluster.debuggers;
+    size_t deaf = count_answer(ports, DOCTOR_DEAF);
+    struct err *words = doctor_report_add(report, "debugger-ports", DOCTOR_PROBLEM);
+    struct buf why = {0};
+    add_unreached(ports, &why);
+    err_set(words, ERR_NONE, "%zu debugger%s accept%s nobody any more", deaf, deaf == 1 ? "" : "s",
+            deaf == 1 ? "s" : "");
+    err_why(words, "%s", why.data);
+    err_hint(words, "a client or a port scanner hung up while it was greeted; nothing revives it: "
+                    "cancel or kill that task, and run it again");
+    buf_free(&why);
+}
+
 static void judge_ports(const struct doctor_facts *facts, struct doctor_report *report)
 {
     static const struct reach ports = {
@@ -312,7 +331,10 @@ static void judge_ports(const struct doctor_facts *facts, struct doctor_report *
         .relayed = "the relay reaches them: attach goes through it",
         .cure = "the workers listen on their nodes: run raydbg relay on one, and use --relay here",
     };
-    judge_reach(facts, &facts->cluster.debuggers, &ports, report);
+    if (count_answer(&facts->cluster.debuggers, DOCTOR_DEAF))
+        judge_deaf(facts, report);
+    else
+        judge_reach(facts, &facts->cluster.debuggers, &ports, report);
 }
 
 static void judge_pdb(const struct doctor_facts *facts, struct doctor_report *report)

@@ -152,6 +152,16 @@ static void test_a_cluster_that_is_well(void **state)
     doctor_report_clear(&report);
 }
 
+static void test_a_debugger_that_is_deaf(void **state)
+{
+    (void)state;
+    struct doctor_facts facts = well();
+    facts.cluster.debuggers.items[0].answer = DOCTOR_DEAF;
+    struct doctor_report report = judged(&facts);
+    assert_check(&report, "debugger-ports", DOCTOR_PROBLEM, "1 debugger accepts nobody any more");
+    doctor_report_clear(&report);
+}
+
 static void test_ports_that_are_blocked(void **state)
 {
     (void)state;
@@ -464,6 +474,7 @@ int main(void)
         cmocka_unit_test(test_a_report_is_text_and_json),
         cmocka_unit_test(test_an_exit_code_follows_from_the_worst),
         cmocka_unit_test(test_a_cluster_that_is_well),
+        cmocka_unit_test(test_a_debugger_that_is_deaf),
         cmocka_unit_test(test_ports_that_are_blocked),
         cmocka_unit_test(test_many_blocked_ports_are_counted),
         cmocka_unit_test(test_no_way_to_the_cluster),
