@@ -274,6 +274,74 @@ static void what_was_ready_before_a_step_is_told_at_once(void **state)
     assert_true(objects_can_tell(objects, &one));
 }
 
+/* A stop right after one in which `wanted` was told, and `wanted` is looked at once more. */
+static void step_and_want(const struct object_id *wanted)
+{
+    objects_forget(objects);
+    objects_ask(objects);
+    objects_want(objects, wanted);
+    run_for(30);
+    assert_true(objects_can_tell(objects, wanted));
+}
+
+static void whether_it_still_holds_is_asked_at_leisure(void **state)
+{
+    (void)state;
+    const char *ready = RETURNED(TASK_OF("2000000000000002"));
+    const struct object_id one = id(ready);
+    const struct ray_object_ref refs[] = {{.id = one, .size = 5000, .status = RAY_TASK_FINISHED}};
+    ask_with(refs, 1);
+    note_of(ready);
+    assert_int_equal(world.asked[LOCATIONS], 1);
+    step_and_want(&one);
+    assert_int_equal(objects_state(objects), OBJECTS_KNOWN);
+    assert_false(objects_settled(objects));
+    assert_int_equal(world.asked[LOCATIONS], 1);
+    run_until(OBJECTS_KNOWN);
+    assert_int_equal(world.asked[LOCATIONS], 2);
+    step_and_want(&one);
+    assert_int_equal(world.asked[LOCATIONS], 2);
+    objects_hurry(objects);
+    run_for(30);
+    assert_int_equal(world.asked[LOCATIONS], 3);
+    assert_true(objects_settled(objects));
+}
+
+static void something_new_is_asked_for_at_once(void **state)
+{
+    (void)state;
+    const char *ready = RETURNED(TASK_OF("2000000000000002"));
+    const struct object_id one = id(ready), other = id(RETURNED(TASK_OF("3000000000000003")));
+    const struct ray_object_ref refs[] = {
+        {.id = one, .size = 5000, .status = RAY_TASK_FINISHED},
+        {.id = other, .size = 6000, .status = RAY_TASK_FINISHED},
+    };
+    ask_with(refs, COUNT(refs));
+    note_of(ready);
+    step_and_want(&one);
+    assert_false(objects_settled(objects));
+    objects_want(objects, &other);
+    run_for(30);
+    assert_true(objects_settled(objects));
+}
+
+static void quick_steps_do_not_put_it_off_for_ever(void **state)
+{
+    (void)state;
+    const char *ready = RETURNED(TASK_OF("2000000000000002"));
+    const struct object_id one = id(ready);
+    const struct ray_object_ref refs[] = {{.id = one, .size = 5000, .status = RAY_TASK_FINISHED}};
+    ask_with(refs, 1);
+    note_of(ready);
+    size_t before = world.asked[LOCATIONS];
+    for (int64_t end = loop_now_us() + 900000; loop_now_us() < end;)
+        step_and_want(&one);
+    assert_int_equal(world.asked[LOCATIONS], before);
+    for (int64_t end = loop_now_us() + 300000; loop_now_us() < end;)
+        step_and_want(&one);
+    assert_in_range(world.asked[LOCATIONS], before + 1, before + 2);
+}
+
 static void a_failure_does_not_repeat_what_was(void **state)
 {
     (void)state;
@@ -633,6 +701,9 @@ int main(void)
         WITH(a_silent_worker_is_not_waited_for),
         WITH(a_failure_is_a_reason_in_each_row),
         WITH(what_was_ready_before_a_step_is_told_at_once),
+        WITH(whether_it_still_holds_is_asked_at_leisure),
+        WITH(something_new_is_asked_for_at_once),
+        WITH(quick_steps_do_not_put_it_off_for_ever),
         WITH(a_failure_does_not_repeat_what_was),
         WITH(a_worker_that_failed_is_asked_again),
         WITH(a_dashboard_knows_nothing),
