@@ -260,7 +260,7 @@ def test_what_was_waited_for_in_vain_is_not_waited_for_again(worker, attach, ray
     ray.delay["GetCoreWorkerStats"] = 1
     client = attach(wait=False)
     assert timed(client, "variables", {"variablesReference": LOCALS})[1] > PATIENCE - 0.02
-    assert timed(client, "variables", {"variablesReference": LOCALS})[1] < PATIENCE - 0.02
+    assert timed(client, "variables", {"variablesReference": LOCALS})[1] < PATIENCE
     client.wait_event("invalidated")
     assert known(client)["big"]["value"].startswith("8.0 MB")
     client.disconnect()
@@ -269,12 +269,18 @@ def test_what_was_waited_for_in_vain_is_not_waited_for_again(worker, attach, ray
 def test_after_a_step_what_was_told_is_confirmed_when_the_client_is_quiet(worker, attach, ray):
     client = attach()
     before = known(client)["big"]["value"]
-    asked = ray.asked["GetObjectLocationsOwner"]
-    client.step("next", 1)
-    for _ in range(3):
-        assert client.children(LOCALS)["big"]["value"] == before
-    assert ray.asked["GetObjectLocationsOwner"] == asked
-    ray.wait_asked("GetObjectLocationsOwner", asked + 1)
+    took = 1
+    while took > 0.08:  # a machine that is so busy puts nothing to the test
+        asked = ray.asked["GetObjectLocationsOwner"]
+        client.step("next", 1)
+        start = time.monotonic()
+        for _ in range(3):
+            assert client.children(LOCALS)["big"]["value"] == before
+        time.sleep(0.03)
+        asked_meanwhile = ray.asked["GetObjectLocationsOwner"] - asked
+        took = time.monotonic() - start
+        ray.wait_asked("GetObjectLocationsOwner", asked + 1)
+    assert not asked_meanwhile
     client.assert_no_event("invalidated", 0.2)
     client.disconnect()
 

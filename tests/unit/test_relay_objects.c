@@ -274,14 +274,24 @@ static void what_was_ready_before_a_step_is_told_at_once(void **state)
     assert_true(objects_can_tell(objects, &one));
 }
 
-/* A stop right after one in which `wanted` was told, and `wanted` is looked at once more. */
-static void step_and_want(const struct object_id *wanted)
+/* A stop right after one in which `wanted` was told, and `wanted` is looked at once more; the
+ * number of questions for locations within some 20 ms. A machine that is too busy for that tries
+ * again. */
+static size_t step_and_want(const struct object_id *wanted)
 {
-    objects_forget(objects);
-    objects_ask(objects);
-    objects_want(objects, wanted);
-    run_for(30);
-    assert_true(objects_can_tell(objects, wanted));
+    for (int tries = 0; tries < 50; tries++) {
+        size_t before = world.asked[LOCATIONS];
+        int64_t start = loop_now_us();
+        objects_forget(objects);
+        objects_ask(objects);
+        objects_want(objects, wanted);
+        run_for(20);
+        assert_true(objects_can_tell(objects, wanted));
+        if (objects_state(objects) == OBJECTS_KNOWN && loop_now_us() - start < 80000)
+            return world.asked[LOCATIONS] - before;
+        run_until(OBJECTS_KNOWN);
+    }
+    return SIZE_MAX;
 }
 
 static void whether_it_still_holds_is_asked_at_leisure(void **state)
@@ -292,18 +302,15 @@ static void whether_it_still_holds_is_asked_at_leisure(void **state)
     const struct ray_object_ref refs[] = {{.id = one, .size = 5000, .status = RAY_TASK_FINISHED}};
     ask_with(refs, 1);
     note_of(ready);
-    assert_int_equal(world.asked[LOCATIONS], 1);
-    step_and_want(&one);
-    assert_int_equal(objects_state(objects), OBJECTS_KNOWN);
+    assert_int_equal(step_and_want(&one), 0);
     assert_false(objects_settled(objects));
-    assert_int_equal(world.asked[LOCATIONS], 1);
+    size_t before = world.asked[LOCATIONS];
     run_until(OBJECTS_KNOWN);
-    assert_int_equal(world.asked[LOCATIONS], 2);
-    step_and_want(&one);
-    assert_int_equal(world.asked[LOCATIONS], 2);
+    assert_int_equal(world.asked[LOCATIONS], before + 1);
+    assert_int_equal(step_and_want(&one), 0);
     objects_hurry(objects);
-    run_for(30);
-    assert_int_equal(world.asked[LOCATIONS], 3);
+    run_for(20);
+    assert_int_equal(world.asked[LOCATIONS], before + 2);
     assert_true(objects_settled(objects));
 }
 
@@ -321,7 +328,7 @@ static void something_new_is_asked_for_at_once(void **state)
     step_and_want(&one);
     assert_false(objects_settled(objects));
     objects_want(objects, &other);
-    run_for(30);
+    run_for(20);
     assert_true(objects_settled(objects));
 }
 
@@ -333,13 +340,10 @@ static void quick_steps_do_not_put_it_off_for_ever(void **state)
     const struct ray_object_ref refs[] = {{.id = one, .size = 5000, .status = RAY_TASK_FINISHED}};
     ask_with(refs, 1);
     note_of(ready);
-    size_t before = world.asked[LOCATIONS];
-    for (int64_t end = loop_now_us() + 900000; loop_now_us() < end;)
-        step_and_want(&one);
-    assert_int_equal(world.asked[LOCATIONS], before);
-    for (int64_t end = loop_now_us() + 300000; loop_now_us() < end;)
-        step_and_want(&one);
-    assert_in_range(world.asked[LOCATIONS], before + 1, before + 2);
+    size_t asked = 0;
+    for (int64_t end = loop_now_us() + 1300000; loop_now_us() < end;)
+        asked += step_and_want(&one);
+    assert_in_range(asked, 1, 5);
 }
 
 static void a_failure_does_not_repeat_what_was(void **state)
