@@ -1,6 +1,7 @@
 /* Messages that wait for facts, and what is told when facts come late. */
 #include "relay/session_objects_state.h"
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "relay/session_state.h"
@@ -133,14 +134,6 @@ void session_objects_release(struct session_objects *it)
 
 /* --- what was told --- */
 
-static uint64_t hash_text(const struct buf *text)
-{
-    uint64_t hash = 0xcbf29ce484222325U;
-    for (size_t i = 0; i < text->len; i++)
-        hash = (hash ^ (uint8_t)text->data[i]) * 0x100000001b3U;
-    return hash;
-}
-
 /* What the client sees of a thing. */
 static void see_actor(const struct render *render, const uint8_t id[ID_ACTOR_BYTES],
                       struct buf *out)
@@ -173,7 +166,7 @@ static uint64_t see(const struct render *render, const struct id_key *key)
             rows_store(&render->rows, &text);
         break;
     }
-    uint64_t hash = hash_text(&text);
+    uint64_t hash = hash_bytes(text.data, text.len, 0);
     buf_free(&text);
     return hash;
 }
