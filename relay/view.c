@@ -140,6 +140,7 @@ static void fill_node(const struct view *view, struct pause *pause, const char *
 static void fill_task(struct pause *pause, const struct ray_task *task)
 {
     pause->task_name = known_text(task->name);
+    text_copy(pause->parent_task_id, sizeof pause->parent_task_id, task->parent_task_id);
     if (!pause->actor_id[0])
         text_copy(pause->actor_id, sizeof pause->actor_id, task->actor_id);
     if (!pause->job_id[0])
@@ -256,6 +257,7 @@ static void pause_of_pdb(const struct view *view, const struct ray_pdb *pdb, str
         .line = pdb->line,
         .since_ms = pdb->since_ms,
     };
+    text_copy(pause->breakpoint, sizeof pause->breakpoint, pdb->uuid);
     text_copy(pause->task_id, sizeof pause->task_id, pdb->task_id);
     text_copy(pause->actor_id, sizeof pause->actor_id, pdb->actor_id);
     text_copy(pause->job_id, sizeof pause->job_id, pdb->job_id);
