@@ -359,7 +359,26 @@ void hub_forward(struct member *member, struct client_seq client, const char *js
 
 bool hub_has_stopped(const struct member *member)
 {
-    return target_has_stopped(member->hub->target);
+    return member->hub && target_has_stopped(member->hub->target);
+}
+
+const struct stop *hub_last_stop(const struct member *member)
+{
+    return stops_last(&member->hub->stops);
+}
+
+void hub_each_set(struct member *member, breakpoints_fn fn, void *arg)
+{
+    if (hub_drives(member))
+        breakpoints_arm(member->hub->sets, member, fn, arg);
+}
+
+void hub_set_quietly(struct member *member, const char *json, const struct envelope *envelope)
+{
+    bool drives = hub_drives(member);
+    breakpoints_note(member->hub->sets, member, drives, json, envelope);
+    if (drives)
+        breakpoints_arm(member->hub->sets, member, hub_send_set, member->hub);
 }
 
 bool hub_take_pending(struct member *member, struct pending *out)
