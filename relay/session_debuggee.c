@@ -63,6 +63,7 @@ static void on_lost(void *arg, const char *why)
     if (session->lost)
         return;
     session->lost = true;
+    session->died = why == NULL;
     session_objects_flush(session);
     if (session->attach_seq) {
         struct err err;

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "dap/message.h"
 #include "dap/splice.h"
+#include "relay/filters.h"
 #include "relay/session_follow_state.h"
 
 #include <stdint.h>
@@ -16,6 +17,7 @@ enum {
     AGAIN_MS = 150,
     SILENCE_MS = 2000, /* nothing is waited for longer without a word */
     DEFER_MS = 4000,   /* how long a stop of the caller's waits for a callee that may turn up */
+    RETRY_MS = 30000,  /* how long Ray may take to run a task again */
     LINGER_MS = 10000, /* how long one is waited for when the caller is gone */
 };
 
@@ -256,6 +258,15 @@ static void search(void *arg)
 void follow_search(struct follow *follow, int64_t in_ms)
 {
     follow->timer = timer_start(follow->session->options.loop, in_ms, search, follow);
+}
+
+void follow_retry(struct follow *follow)
+{
+    follow->state = FOLLOW_SEARCHING;
+    follow->since_us = loop_now_us();
+    follow->until_us = follow->since_us + (int64_t)RETRY_MS * 1000;
+    follow->said = false;
+    follow_search(follow, AGAIN_MS);
 }
 
 static void stop_searching(struct follow *follow)
@@ -503,6 +514,22 @@ static bool is_callers(const char *command)
     return false;
 }
 
+/* A breakpoint holds in the caller, too. */
+static void set_in_caller(struct session *session, const char *json, size_t len,
+                          const struct envelope *envelope)
+{
+    struct buf edited = {0};
+    struct envelope again;
+    const char *problem;
+    bool filters = text_equal(envelope->name, "setExceptionBreakpoints");
+    if (!filters || session->pause.debugger == PAUSE_PDB)
+        hub_set_quietly(&session->place, json, envelope);
+    else if (!filters_add_uncaught(json, len, envelope, &edited) &&
+             envelope_read(&again, edited.data, edited.len, &problem) == 0)
+        hub_set_quietly(&session->place, edited.data, &again);
+    buf_free(&edited);
+}
+
 bool session_follow_request(struct session *session, const char *json, size_t len,
                             const struct envelope *envelope)
 {
@@ -513,7 +540,7 @@ bool session_follow_request(struct session *session, const char *json, size_t le
     if (find_integer(json, envelope->arguments, "threadId", &thread) && thread < follow->base)
         return false;
     if (breakpoints_is_set(envelope->name) && session_attached(session))
-        hub_set_quietly(&session->place, json, envelope);
+        set_in_caller(session, json, len, envelope);
     follow_pass_request(follow, json, len, envelope);
     return true;
 }

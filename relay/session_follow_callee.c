@@ -45,8 +45,12 @@ static void come_back(void *arg)
 {
     struct follow *follow = arg;
     follow->timer = NULL;
+    bool died = follow->inner && follow->inner->died && follow->way == REMOTE_CALL_INTO;
     follow_drop_callee(follow);
-    follow_end(follow);
+    if (died)
+        follow_retry(follow);
+    else
+        follow_end(follow);
 }
 
 static void fail(struct follow *follow, const char *why)

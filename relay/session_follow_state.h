@@ -51,6 +51,8 @@ struct follow {
 
 /* session_follow.c */
 void follow_search(struct follow *follow, int64_t in_ms);
+/* The callee's worker has died: Ray runs the task again, with the same note. */
+void follow_retry(struct follow *follow);
 /* Back to the caller: what is deferred is told, and the end of a session whose caller is gone. */
 void follow_end(struct follow *follow);
 

@@ -41,6 +41,7 @@ struct session {
     bool ended;
     bool broken; /* the client's stream was nonsense */
     bool lost;   /* the debuggee is gone unasked; `why_lost` says why once it is known */
+    bool died;   /* nobody said why it is gone: the worker is */
     bool halted; /* session_flow(false) */
     struct fate *fate;
     char *why_lost;
