@@ -65,7 +65,7 @@ bool remote_call_task(const char *result, char task_id[ID_TEXT(ID_TASK_BYTES)])
 {
     uint8_t binary[ID_TASK_BYTES];
     char digits[ID_TEXT(ID_TASK_BYTES)] = "";
-    if (result && *result == '\'')
+    if (result && *result == '\'' && strlen(result) == sizeof digits + 1)
         text_copy(digits, sizeof digits, result + 1);
     if (!text_unhex(digits, binary, sizeof binary))
         return false;
