@@ -74,7 +74,8 @@ static bool shift_thread(const char *json, size_t len, struct span object, int64
     if (!object.len || !scan_find(json, object, "threadId", &at) ||
         !scan_integer(json, at, &thread))
         return false;
-    char *text = mem_format("%lld", (long long)(thread + add));
+    thread += add;
+    char *text = mem_format("%lld", (long long)thread);
     struct edit edit = {at, text, strlen(text)};
     splice_apply(json, len, &edit, 1, out);
     free(text);
@@ -98,6 +99,16 @@ static void note_thread_of(struct follow *follow, const char *json, const struct
     if (event->body.len && scan_find(json, event->body, "threadId", &at) &&
         scan_integer(json, at, &thread))
         note_thread(follow, thread);
+}
+
+static void tell_threads(struct follow *follow, const char *reason)
+{
+    for (size_t i = 0; i < follow->thread_count; i++) {
+        int64_t thread = follow->threads[i] + follow->base;
+        char *body = mem_format("{\"reason\":\"%s\",\"threadId\":%lld}", reason, (long long)thread);
+        client_event(&follow->session->client, "thread", body);
+        free(body);
+    }
 }
 
 void follow_pass_request(struct follow *follow, const char *json, size_t len,
@@ -140,7 +151,8 @@ static void pass_threads(struct follow *follow, const char *json, const struct e
             if (!scan_find(json, element, "id", &at) || !scan_integer(json, at, &id))
                 continue;
             note_thread(follow, id);
-            buf_printf(&body, "{\"id\":%lld,\"name\":", (long long)(id + follow->base));
+            id += follow->base;
+            buf_printf(&body, "{\"id\":%lld,\"name\":", (long long)id);
             if (scan_find(json, element, "name", &at))
                 buf_add(&body, json + at.at, at.len);
             else
@@ -177,12 +189,7 @@ static void arrive(struct follow *follow)
     free(text);
     if (arrival && envelope_read(&envelope, arrival, strlen(arrival), &problem) == 0) {
         note_thread_of(follow, arrival, &envelope);
-        for (size_t i = 0; i < follow->thread_count; i++) {
-            char *body = mem_format("{\"reason\":\"started\",\"threadId\":%lld}",
-                                    (long long)(follow->threads[i] + follow->base));
-            client_event(&session->client, "thread", body);
-            free(body);
-        }
+        tell_threads(follow, "started");
         pass_event(follow, arrival, strlen(arrival), &envelope);
     }
     free(arrival);
@@ -392,12 +399,8 @@ void follow_enter(struct follow *follow, const struct pause *pause)
 void follow_drop_callee(struct follow *follow)
 {
     timer_cancel(&follow->timer);
-    for (size_t i = 0; follow->state == FOLLOW_INSIDE && i < follow->thread_count; i++) {
-        char *body = mem_format("{\"reason\":\"exited\",\"threadId\":%lld}",
-                                (long long)(follow->threads[i] + follow->base));
-        client_event(&follow->session->client, "thread", body);
-        free(body);
-    }
+    if (follow->state == FOLLOW_INSIDE)
+        tell_threads(follow, "exited");
     follow->thread_count = 0;
     free(follow->arrival);
     follow->arrival = NULL;
