@@ -166,6 +166,29 @@ static const char breakpoint_hook[] =
     "ray_debugpy._override_breakpoint_hooks = take_hooks\n"
     "take_hooks()\n";
 
+/* ray.get() opens a pdb when a result says that somebody steps out of the task that made it
+ * (relay/remote_call.h). Here the thread stops in debugpy, which is attached already, where the
+ * program called ray.get(): as the outermost of Ray's own frames returns. */
+static const char get_hook[] =
+    "import sys\n"
+    "rpdb = sys.modules['ray.util.rpdb']\n"
+    "original = rpdb._connect_ray_pdb\n"
+    "def is_ray(frame):\n"
+    "    return str(frame.f_globals.get('__name__')).startswith('ray.')\n"
+    "class Returned:\n"
+    "    def set_trace(self, frame=None):\n"
+    "        import pydevd\n"
+    "        inner, frame = sys._getframe(), sys._getframe(1)\n"
+    "        while is_ray(frame) and frame.f_back is not None:\n"
+    "            inner, frame = frame, frame.f_back\n"
+    "        pydevd.settrace(stop_at_frame=inner)\n"
+    "def connect(*arguments, **named):\n"
+    "    debugpy = sys.modules.get('debugpy')\n"
+    "    if debugpy is not None and debugpy.is_client_connected():\n"
+    "        return Returned()\n"
+    "    return original(*arguments, **named)\n"
+    "rpdb._connect_ray_pdb = connect\n";
+
 /* Ray's _debugpy_excepthook() calls stop_on_unhandled_exception() outside of any tracing callback.
  * With sys.monitoring the thread is still traced, and stops in debugpy's own use of contextlib
  * instead. pydevd's own trigger_exception_handler() (1.8.22) suspends the tracing just so. */
@@ -234,6 +257,14 @@ static const struct injection table[] = {
      "breakpoint() stops in the user's frame, at its own line",
      "ray/util/debugpy.py: _override_breakpoint_hooks, _debugpy_breakpoint",
      breakpoint_hook,
+     {3, 0},
+     {4, 0},
+     INJECT_ALWAYS,
+     true},
+    {"get",
+     "a step out of a remote task stops in ray.get()",
+     "ray/_private/worker.py: get",
+     get_hook,
      {3, 0},
      {4, 0},
      INJECT_ALWAYS,
