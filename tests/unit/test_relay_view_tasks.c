@@ -70,7 +70,7 @@ static void note_mention(void *arg, const char *task_id)
 {
     struct mentions *mentions = arg;
     strncat(mentions->text, task_id, 2);
-    strcat(mentions->text, " ");
+    strncat(mentions->text, " ", 1);
 }
 
 static void each_mention_of_a_task(void **state)
