@@ -19,7 +19,7 @@ before(async () => {
 
 after(() => closeAll(() => window?.close(), () => browser?.close(), () => server?.stop(), () => program?.stop('SIGKILL')));
 
-test('F5 in a folder without launch.json: pick a task, stopped at its line with sizes, within 10 s', () => window.during(async () => {
+test('F5 in a folder without launch.json: pick a task, stopped at its line with sizes, within 10 s', () => Workbench.during(async () => {
   await window.openFile('train.py');
   const start = Date.now();
   await window.page.keyboard.press('F5');

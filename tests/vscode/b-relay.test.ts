@@ -13,7 +13,7 @@ let relay: Relay;
 let window: Workbench;
 let workspace: string;
 
-const step = steps(() => window);
+const step = steps();
 
 before(async () => {
   workspace = makeWorkspace('relay');

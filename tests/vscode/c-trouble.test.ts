@@ -14,7 +14,7 @@ let window: Workbench;
 let other: Workbench | undefined;
 let workspace: string;
 
-const step = steps(() => window);
+const step = steps();
 
 before(async () => {
   workspace = makeWorkspace('trouble');

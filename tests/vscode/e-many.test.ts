@@ -16,7 +16,7 @@ let browser: Browser;
 let server: CodeServer;
 let window: Workbench;
 
-const step = steps(() => window);
+const step = steps();
 
 /** Ten functions with 20 tasks each; every 50 ms one of them is held or let go. */
 const script = `#!${process.execPath}

@@ -17,6 +17,7 @@ export async function browse(): Promise<Browser> {
 }
 
 export class Workbench {
+  private static readonly windows = new Set<Workbench>();
   readonly page: Page;
   private readonly name: string;
   private shots = 0;
@@ -31,6 +32,11 @@ export class Workbench {
     return Workbench.within(await browser.newContext({viewport: {width: 1400, height: 900}}), address, folder, name);
   }
 
+  /** A window of its own, smaller and twice as fine: what a picture for a page is taken of. */
+  static async openFine(browser: Browser, address: string, folder: string, name: string): Promise<Workbench> {
+    return Workbench.within(await browser.newContext({viewport: {width: 1200, height: 580}, deviceScaleFactor: 2}), address, folder, name);
+  }
+
   /** A further window of the same browser, which has the same secrets. */
   async another(address: string, folder: string, name: string): Promise<Workbench> {
     return Workbench.within(this.page.context(), address, folder, name);
@@ -41,10 +47,13 @@ export class Workbench {
     page.setDefaultTimeout(slow);
     await page.goto(`${address}/?folder=${encodeURIComponent(folder)}`);
     await page.locator('.monaco-workbench .part.activitybar .action-item').first().waitFor();
-    return new Workbench(page, name);
+    const window = new Workbench(page, name);
+    Workbench.windows.add(window);
+    return window;
   }
 
   async close(): Promise<void> {
+    Workbench.windows.delete(this);
     await this.page.close();
   }
 
@@ -55,12 +64,12 @@ export class Workbench {
     await this.page.screenshot({path: path.join(artifacts, `${this.name}-${number}-${what}.png`)});
   }
 
-  /** A step of a test, whose window is kept as a picture if it fails. */
-  async during(run: () => Promise<void>): Promise<void> {
+  /** A step of a test: if it fails, a picture of each window is kept. */
+  static async during(run: () => Promise<void>): Promise<void> {
     try {
       await run();
     } catch (error) {
-      await this.shot('FAILED').catch(() => undefined);
+      for (const window of Workbench.windows) await window.shot('FAILED').catch(() => undefined);
       throw error;
     }
   }
@@ -110,6 +119,27 @@ export class Workbench {
     const input = this.page.locator('.quick-input-widget input').first();
     await input.fill(`>${title}`);
     await this.page.locator('.quick-input-list .monaco-list-row', {hasText: title}).first().click();
+  }
+
+  async moveView(title: string, where: string): Promise<void> {
+    await this.command('View: Move View');
+    for (const choice of [title, where])
+      await this.page.locator('.quick-input-list .monaco-list-row', {hasText: choice}).first().click();
+  }
+
+  /** Moves the border beside a side bar, or above a pane of the left one. */
+  async drag(border: 'left' | 'right' | {above: string}, by: number): Promise<void> {
+    const upright = typeof border === 'string';
+    const part = upright ? this.page.locator(border === 'left' ? '.part.sidebar' : '.part.auxiliarybar') : this.pane(border.above);
+    const box = await part.boundingBox();
+    assert.ok(box);
+    const x = border === 'left' ? box.x + box.width : border === 'right' ? box.x - 2 : box.x + box.width / 2;
+    const y = upright ? 300 : box.y;
+    await this.page.mouse.move(x, y);
+    await this.page.waitForTimeout(400); // a border takes hold of the mouse after a while
+    await this.page.mouse.down();
+    for (const part of [0.5, 1]) await this.page.mouse.move(x + (upright ? by * part : 0), y + (upright ? 0 : by * part));
+    await this.page.mouse.up();
   }
 
   toast(text: string | RegExp): Locator {
@@ -203,13 +233,13 @@ export class Workbench {
 }
 
 /** Tests that go on where the one before has ended: none is tried after one has failed. */
-export function steps(window: () => Workbench): (name: string, run: () => Promise<void>) => void {
+export function steps(): (name: string, run: () => Promise<void>) => void {
   let failed = '';
   return (name, run) => {
     test(name, async () => {
       assert.ok(!failed, `not tried, as this failed: ${failed}`);
       failed = name;
-      await window().during(run);
+      await Workbench.during(run);
       failed = '';
     });
   };
