@@ -1,8 +1,9 @@
 /** The object store's view and treemap, without a relay; and all of it in one picture. */
 import assert from 'node:assert/strict';
+import path from 'node:path';
 import {after, before} from 'node:test';
 import type {Browser} from 'playwright-core';
-import {CodeServer, type Program, Relay, closeAll, driver, makeWorkspace, paused} from './lib/processes.ts';
+import {CodeServer, type Program, closeAll, scratch, driver, makeWorkspace, paused} from './lib/processes.ts';
 import {Workbench, browse, steps} from './lib/workbench.ts';
 
 const objects = 'Object Store';
@@ -12,7 +13,6 @@ let server: CodeServer;
 let program: Program;
 let window: Workbench;
 let fine: Workbench | undefined;
-let relay: Relay;
 let workspace: string;
 
 const step = steps();
@@ -22,15 +22,14 @@ const settings = {'raydbg.notifyOnFirstPause': false, 'workbench.colorTheme': 'D
 
 before(async () => {
   workspace = makeWorkspace('demo');
-  relay = new Relay('objects-relay', 4715);
-  process.env['XDG_STATE_HOME'] = relay.state;
+  process.env['XDG_STATE_HOME'] = path.join(scratch, 'objects-state');
   [server, browser, program] = await Promise.all([CodeServer.start('objects-server', settings), browse(),
     driver(workspace, 'square', 'trainer')]);
   await paused('square', 'Trainer.step');
   window = await Workbench.open(browser, server.address, workspace, 'objects');
 });
 
-after(() => closeAll(() => fine?.close(), () => window?.close(), () => browser?.close(), () => server?.stop(), () => program?.stop('SIGKILL'), () => relay?.stop()));
+after(() => closeAll(() => fine?.close(), () => window?.close(), () => browser?.close(), () => server?.stop(), () => program?.stop('SIGKILL')));
 
 step('nodes with their stores, and references by call site, largest first', async () => {
   await window.show('Ray Debug');
@@ -82,8 +81,14 @@ step('the doctor, in a terminal', async () => {
   await window.shot('doctor');
 });
 
+step('a relay is started', async () => {
+  await window.command('Ray Debug: Start Relay');
+  await window.expandPane('Sessions');
+  await window.welcome('Sessions').filter({hasText: 'Nobody is attached.'}).waitFor();
+  await window.shot('relay');
+});
+
 step('the picture of the README: both nodes, the stopped line, what a reference holds', async () => {
-  await relay.start();
   fine = await Workbench.openFine(browser, server.address, workspace, 'picture');
   await fine.show('Ray Debug');
   await fine.expandPane(objects);

@@ -39,14 +39,26 @@ else {
 }
 `;
 
+const settings: Record<string, unknown> = {'raydbg.notifyOnFirstPause': false, 'security.workspace.trust.startupPrompt': 'never'};
+
 before(async () => {
   const program = path.join(scratch, 'many-raydbg');
   fs.writeFileSync(program, script, {mode: 0o755});
-  [server, browser] = await Promise.all([CodeServer.start('many-server', {'raydbg.path': program, 'raydbg.notifyOnFirstPause': false}), browse()]);
+  settings['raydbg.path'] = program;
+  [server, browser] = await Promise.all([CodeServer.start('many-server', settings, {}, false), browse()]);
   window = await Workbench.open(browser, server.address, makeWorkspace('many'), 'many');
 });
 
 after(() => closeAll(() => window?.close(), () => browser?.close(), () => server?.stop()));
+
+step('a folder that is not trusted: the view says so, and has the button', async () => {
+  await window.show('Ray Debug');
+  const said = window.welcome(pauses);
+  await said.filter({hasText: 'off in an untrusted workspace'}).waitFor();
+  await window.shot('untrusted');
+  await said.locator('.monaco-button', {hasText: 'Manage Workspace Trust'}).click();
+  await window.page.locator('.workspace-trust-editor .monaco-button', {hasText: /^Trust$/}).click();
+});
 
 step('200 pauses that change 20 times a second: the view follows', async () => {
   await window.show('Ray Debug');
@@ -82,4 +94,14 @@ step('200 pauses: a group opens within 200 ms while they change', async () => {
   console.log(`a group of 20 among 200 opens in ${times.map((time) => Math.round(time)).join(', ')} ms`);
   assert.ok((times[1] ?? Infinity) <= 200, `${times.join(', ')} ms`);
   await window.shot('open');
+});
+
+step('a raydbg of another version is named, with the setting that chooses one', async () => {
+  const other = path.join(scratch, 'other-raydbg');
+  fs.writeFileSync(other, '#!/bin/sh\necho raydbg 0.0.9\n', {mode: 0o755});
+  server.set({...settings, 'raydbg.path': other});
+  await window.toast(/other-raydbg is raydbg 0\.0\.9; this extension needs \d/).waitFor();
+  await window.shot('version');
+  await window.toast(/other-raydbg/).locator('.monaco-button', {hasText: 'Set Path'}).click();
+  await window.page.locator('.settings-editor .setting-item', {hasText: 'program to run'}).first().waitFor();
 });

@@ -123,8 +123,8 @@ export class Workbench {
 
   async moveView(title: string, where: string): Promise<void> {
     await this.command('View: Move View');
-    for (const choice of [title, where])
-      await this.page.locator('.quick-input-list .monaco-list-row', {hasText: choice}).first().click();
+    await this.pick(title);
+    await this.pick(where);
   }
 
   /** Moves the border beside a side bar, or above a pane of the left one. */
@@ -140,6 +140,28 @@ export class Workbench {
     await this.page.mouse.down();
     for (const part of [0.5, 1]) await this.page.mouse.move(x + (upright ? by * part : 0), y + (upright ? 0 : by * part));
     await this.page.mouse.up();
+  }
+
+  /** Fills in the box that asks, and confirms. */
+  async answer(text: string, prompt: string | RegExp): Promise<void> {
+    const widget = this.page.locator('.quick-input-widget', {hasText: prompt});
+    await widget.locator('input.input').first().fill(text);
+    await this.page.keyboard.press('Enter');
+  }
+
+  async pick(...labels: string[]): Promise<void> {
+    for (const label of labels)
+      await this.page.locator('.quick-input-list .monaco-list-row', {hasText: label}).locator('.monaco-highlighted-label').first().click();
+  }
+
+  /** What a view says instead of rows. */
+  welcome(title: string): Locator {
+    return this.pane(title).locator('.welcome-view-content');
+  }
+
+  /** A session's row in the call stack that stands somewhere. */
+  pausedSession(name: string): Locator {
+    return this.page.locator('.debug-call-stack .monaco-list-row', {hasText: name}).filter({hasText: /Paused/i});
   }
 
   toast(text: string | RegExp): Locator {
