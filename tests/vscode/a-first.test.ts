@@ -42,7 +42,7 @@ step('F5 again: several chosen are a session each, and go on when they are left'
   await window.tool('Disconnect');
   await window.ended();
   await program.says(/^RESULT square /m);
-  await window.page.locator('.monaco-editor .view-line').first().click();
+  await window.openFile('train.py');
   await window.page.keyboard.press('F5');
   await window.pick('Trainer.step', 'doomed');
   await window.page.keyboard.press('Enter');

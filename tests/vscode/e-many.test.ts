@@ -27,8 +27,9 @@ else {
     task_id: n.toString(16).padStart(48, '0'), task_name: 'work_' + n % 10, actor_id: null, actor_class: null, actor_name: null,
     job_id: '01000000', node_id: null, node_ip: '10.0.0.' + n % 8, pid: 1000 + n, worker_id: 'w' + n, debugger: 'debugpy',
     endpoint: '10.0.0.1:' + (2000 + n), state: 'waiting', paused_threads: 1, ambiguous: false, candidates: [], location: null,
-    since: Date.now() / 1000, reason: null, clients: null, driver: null, held_since: null}));
+    since: Date.now() / 1000, since_source: 'task_start', reason: null, clients: null, driver: null, held_since: null}));
   const say = (event, pause) => process.stdout.write(JSON.stringify({event, pause}) + '\\n');
+  process.stdout.write('{"event":"live"}\\n');
   for (const pause of all) say('added', pause);
   let turn = 0;
   setInterval(() => {
@@ -101,6 +102,7 @@ step('a raydbg of another version is named, with the setting that chooses one', 
   fs.writeFileSync(other, '#!/bin/sh\necho raydbg 0.0.9\n', {mode: 0o755});
   server.set({...settings, 'raydbg.path': other});
   await window.toast(/other-raydbg is raydbg 0\.0\.9; this extension needs \d/).waitFor();
+  await window.welcome(pauses).filter({hasText: 'does not run'}).waitFor();
   await window.shot('version');
   await window.toast(/other-raydbg/).locator('.monaco-button', {hasText: 'Set Path'}).click();
   await window.page.locator('.settings-editor .setting-item', {hasText: 'program to run'}).first().waitFor();

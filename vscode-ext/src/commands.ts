@@ -81,6 +81,7 @@ async function treemap(parts: Parts): Promise<void> {
 }
 
 function refresh(parts: Parts): void {
+  if (parts.feeds.broken) void parts.feeds.restart();
   for (const feed of parts.feeds.all) feed.restart();
   parts.objects.refresh();
   parts.sessions.refresh();

@@ -219,10 +219,7 @@ export class CodeServer {
     }
   }
 
-  /** Ends it; what it has logged is kept. */
   async stop(): Promise<void> {
     await this.program.stop();
-    const logs = path.join(this.directory, 'data/logs');
-    if (fs.existsSync(logs)) fs.cpSync(logs, path.join(artifacts, 'logs', path.basename(this.directory)), {recursive: true});
   }
 }

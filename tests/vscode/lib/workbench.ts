@@ -76,7 +76,8 @@ export class Workbench {
 
   // --- parts ---
 
-  async show(view: 'Ray Debug' | 'Run and Debug' | 'Explorer'): Promise<void> {
+  async show(view: 'Ray Debug' | 'Run and Debug'): Promise<void> {
+    await this.page.bringToFront(); // a page behind another one draws once a second
     const item = this.page.locator(`.activitybar .action-item:has(.action-label[aria-label^="${view}"])`);
     await item.waitFor();
     if (!(await item.evaluate((element) => element.classList.contains('checked')))) await item.click();
