@@ -1,8 +1,10 @@
 /** With a relay: from the view to a line and back, and the pause outlives every session. */
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
 import {after, before} from 'node:test';
 import type {Browser} from 'playwright-core';
-import {CodeServer, type Program, Relay, closeAll, driver, makeWorkspace, paused, until} from './lib/processes.ts';
+import {CodeServer, type Program, Relay, closeAll, driver, makeWorkspace, paused, scratch, until} from './lib/processes.ts';
 import {Workbench, browse, steps} from './lib/workbench.ts';
 
 const pauses = 'Paused Tasks';
@@ -15,13 +17,31 @@ let workspace: string;
 
 const step = steps();
 
+/** A directory with a kubectl that has no Kubernetes: it forwards from this machine to this machine. */
+function standIn(): string {
+  const directory = path.join(scratch, 'bin');
+  fs.mkdirSync(directory, {recursive: true});
+  fs.writeFileSync(path.join(directory, 'kubectl'), `#!${process.execPath}
+const net = require('node:net');
+const [here, there] = process.argv.at(-1).split(':').map(Number);
+console.log('forwards here');
+net.createServer((client) => {
+  const server = net.connect(there, '127.0.0.1');
+  client.pipe(server).pipe(client);
+  for (const socket of [client, server]) socket.on('error', () => socket.destroy());
+}).listen(here, '127.0.0.1');
+`, {mode: 0o755});
+  return directory;
+}
+
 before(async () => {
   workspace = makeWorkspace('relay');
   relay = new Relay('relay-state', 4713);
   process.env['XDG_STATE_HOME'] = relay.state; // who runs raydbg here has the token
   await relay.start();
   [server, browser, program] = await Promise.all([
-    CodeServer.start('relay-server', {'raydbg.notifyOnFirstPause': false}),
+    CodeServer.start('relay-server', {'raydbg.notifyOnFirstPause': false,
+      'terminal.integrated.env.linux': {PATH: `${standIn()}:${process.env['PATH'] ?? ''}`}}),
     browse(), driver(workspace, 'square', 'trainer')]);
   await paused('square', 'Trainer.step');
   window = await Workbench.open(browser, server.address, workspace, 'relay');
@@ -145,4 +165,14 @@ step('the row of a held task: open its line, continue it', async () => {
   await program.says(/^RESULT trainer /m);
   await window.row(pauses, /^Trainer\.step/).waitFor({state: 'detached'});
   await window.shot('empty');
+});
+
+step('a relay\'s port is brought here, and is a cluster', async () => {
+  await window.command('Ray Debug: Forward a Relay\'s Port...');
+  await window.pick('kubectl');
+  await window.answer('svc/ray-head -n ray', 'Where does the relay run?');
+  await window.page.locator('.terminal .xterm-rows', {hasText: 'forwards here'}).waitFor();
+  await window.row(pauses, /^svc\/ray-head -n ray\s*0 paused/).waitFor();
+  await window.row(pauses, /^this machine\s*0 paused/).waitFor();
+  await window.shot('forwarded');
 });

@@ -35,6 +35,7 @@ else {
   setInterval(() => {
     const pause = all[turn++ % all.length];
     pause.state = pause.state === 'held' ? 'waiting' : 'held';
+    pause.reason = pause.state === 'held' ? 'breakpoint' : null;
     say('changed', pause);
   }, 50);
 }
@@ -59,6 +60,7 @@ step('a folder that is not trusted: the view says so, and has the button', async
   await window.shot('untrusted');
   await said.locator('.monaco-button', {hasText: 'Manage Workspace Trust'}).click();
   await window.page.locator('.workspace-trust-editor .monaco-button', {hasText: /^Trust$/}).click();
+  await window.page.keyboard.press('Escape');
 });
 
 step('200 pauses that change 20 times a second: the view follows', async () => {
@@ -95,6 +97,12 @@ step('200 pauses: a group opens within 200 ms while they change', async () => {
   console.log(`a group of 20 among 200 opens in ${times.map((time) => Math.round(time)).join(', ')} ms`);
   assert.ok((times[1] ?? Infinity) <= 200, `${times.join(', ')} ms`);
   await window.shot('open');
+});
+
+step('pauses that near a time-out are warned of, all at once', async () => {
+  server.set({...settings, 'raydbg.pauseLimit': 10});
+  await window.toast(/work_\d and 199 more: paused for \d+s/).waitFor();
+  await window.shot('limit');
 });
 
 step('a raydbg of another version is named, with the setting that chooses one', async () => {

@@ -11,6 +11,7 @@ import {PausesView} from './pauses-view';
 import {Roles} from './roles';
 import {SessionsView} from './sessions-view';
 import {Status} from './status';
+import {ForwardTasks} from './tasks';
 import {Watchdog} from './watchdog';
 
 export function activate(context: vscode.ExtensionContext): void {
@@ -36,6 +37,7 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.debug.registerDebugConfigurationProvider('raydbg', provider),
     vscode.debug.registerDebugConfigurationProvider('raydbg', provider, dynamic),
     vscode.debug.registerDebugAdapterDescriptorFactory('raydbg', factory),
+    vscode.tasks.registerTaskProvider('raydbg', new ForwardTasks()),
     ...registerCommands({context, clusters, feeds, view, objects, sessions, roles, mappings, log}),
   );
 }

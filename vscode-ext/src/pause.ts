@@ -131,16 +131,16 @@ export function groupPauses(pauses: Iterable<Pause>, by: GroupBy): PauseGroup[] 
 /** What is paused in one cluster, from the feed's lines. */
 export class PauseSet {
   readonly pauses = new Map<string, Pause>();
-  private readonly stood = new Map<string, number>();
+  /** Also of pauses that are not known at the moment, as the feed begins anew. */
+  private readonly stood = new Map<string, {task: string | null; since: number}>();
 
   /** `now` in milliseconds. */
   apply({event, pause}: Change, now: number): void {
     const key = pauseKey(pause);
-    const before = this.pauses.get(key);
     if (event === 'removed') this.pauses.delete(key);
     else this.pauses.set(key, pause);
     if (event === 'removed' || !stands(pause)) this.stood.delete(key);
-    else if (!this.stood.has(key) || before?.task_id !== pause.task_id) this.stood.set(key, now / 1000);
+    else if (this.stood.get(key)?.task !== pause.task_id) this.stood.set(key, {task: pause.task_id, since: now / 1000});
   }
 
   clear(): void {
@@ -149,7 +149,7 @@ export class PauseSet {
 
   /** Seconds since 1970: it has been standing at least since then; undefined: it does not, as far as is known. */
   standsSince(pause: Pause): number | undefined {
-    const seen = this.stood.get(pauseKey(pause));
+    const seen = this.stood.get(pauseKey(pause))?.since;
     return seen !== undefined && pause.since_source === 'breakpoint' && pause.since !== null ? pause.since : seen;
   }
 }

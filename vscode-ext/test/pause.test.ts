@@ -80,6 +80,8 @@ test('since when a pause stands', () => {
   };
   assert.equal(at(100, {}), since + 100, 'the task may have run for long before');
   assert.equal(at(200, {state: 'held', reason: 'breakpoint'}), since + 100);
+  set.clear();
+  assert.equal(at(250, {}), since + 100, 'the feed began anew');
   assert.equal(at(300, {state: 'held', reason: null}), undefined, 'it runs');
   assert.equal(at(400, {state: 'held', reason: 'step'}), since + 400);
   assert.equal(at(500, {task_id: 'another'}), since + 500);
