@@ -17,21 +17,22 @@ let workspace: string;
 
 const step = steps();
 
-/** A directory with a kubectl that has no Kubernetes: it forwards from this machine to this machine. */
-function standIn(): string {
-  const directory = path.join(scratch, 'bin');
+/** A kubectl that has no Kubernetes: it forwards from this machine to this machine. VS Code takes PATH from a login shell. */
+function standIn(): void {
+  const home = path.join(scratch, 'relay-server/home');
+  const directory = path.join(home, 'bin');
   fs.mkdirSync(directory, {recursive: true});
+  fs.writeFileSync(path.join(home, '.profile'), `PATH=${directory}:$PATH\n`);
   fs.writeFileSync(path.join(directory, 'kubectl'), `#!${process.execPath}
 const net = require('node:net');
 const [here, there] = process.argv.at(-1).split(':').map(Number);
-console.log('forwards here');
+
 net.createServer((client) => {
   const server = net.connect(there, '127.0.0.1');
   client.pipe(server).pipe(client);
   for (const socket of [client, server]) socket.on('error', () => socket.destroy());
 }).listen(here, '127.0.0.1');
 `, {mode: 0o755});
-  return directory;
 }
 
 before(async () => {
@@ -39,9 +40,9 @@ before(async () => {
   relay = new Relay('relay-state', 4713);
   process.env['XDG_STATE_HOME'] = relay.state; // who runs raydbg here has the token
   await relay.start();
+  standIn();
   [server, browser, program] = await Promise.all([
-    CodeServer.start('relay-server', {'raydbg.notifyOnFirstPause': false,
-      'terminal.integrated.env.linux': {PATH: `${standIn()}:${process.env['PATH'] ?? ''}`}}),
+    CodeServer.start('relay-server', {'raydbg.notifyOnFirstPause': false}, {SHELL: '/bin/bash'}),
     browse(), driver(workspace, 'square', 'trainer')]);
   await paused('square', 'Trainer.step');
   window = await Workbench.open(browser, server.address, workspace, 'relay');
@@ -171,7 +172,6 @@ step('a relay\'s port is brought here, and is a cluster', async () => {
   await window.command('Ray Debug: Forward a Relay\'s Port...');
   await window.pick('kubectl');
   await window.answer('svc/ray-head -n ray', 'Where does the relay run?');
-  await window.page.locator('.terminal .xterm-rows', {hasText: 'forwards here'}).waitFor();
   await window.row(pauses, /^svc\/ray-head -n ray\s*0 paused/).waitFor();
   await window.row(pauses, /^this machine\s*0 paused/).waitFor();
   await window.shot('forwarded');

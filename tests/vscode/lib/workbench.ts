@@ -112,7 +112,11 @@ export class Workbench {
 
   async menu(title: string, text: string | RegExp, entry: string): Promise<void> {
     await this.row(title, text).click({button: 'right'});
-    await this.page.locator('.monaco-menu .action-item', {hasText: entry}).first().click();
+    const item = this.page.locator('.monaco-menu .action-item', {hasText: entry}).first();
+    await item.waitFor();
+    await this.page.waitForTimeout(300); // VS Code takes no click on a menu that has just opened
+    await item.click();
+    await item.waitFor({state: 'hidden'});
   }
 
   async command(title: string): Promise<void> {
