@@ -15,6 +15,7 @@ enum {
     SILENCE_MS = 2000, /* nothing is waited for longer without a word */
     DEFER_MS = 4000,   /* how long a stop of the caller's waits for a callee that may turn up */
     RETRY_MS = 30000,  /* how long Ray may take to run a task again */
+    NAME_MS = 1500,    /* a worker tells the name of its task once a second */
     LINGER_MS = 10000, /* how long one is waited for when the caller is gone */
 };
 
@@ -101,6 +102,7 @@ static void on_noted(void *arg, const char *json, size_t len, const struct envel
     client_respond(&session->client, follow->seq, follow->command, NULL);
     follow->seq = 0;
     follow->since_us = loop_now_us();
+    follow->found_us = 0;
     follow->until_us = 0;
     follow->said = follow->caller_gone = false;
     follow->state = FOLLOW_SEARCHING;
@@ -201,6 +203,16 @@ static bool find_pause(const struct follow *follow, struct pause *out)
     return found;
 }
 
+/* A client shows the callee's name for as long as it is followed. */
+static bool awaits_name(struct follow *follow, const struct pause *pause, int64_t now)
+{
+    if (pause->task_name || !pause->task_id[0])
+        return false;
+    if (!follow->found_us)
+        follow->found_us = now;
+    return now - follow->found_us < (int64_t)NAME_MS * 1000;
+}
+
 static void on_refreshed(void *arg, const struct err *err)
 {
     struct follow *follow = arg;
@@ -209,7 +221,10 @@ static void on_refreshed(void *arg, const struct err *err)
     if (follow->state != FOLLOW_SEARCHING)
         return;
     if (!err && find_pause(follow, &pause)) {
-        follow_enter(follow, &pause);
+        if (awaits_name(follow, &pause, now))
+            follow_search(follow, AGAIN_MS);
+        else
+            follow_enter(follow, &pause);
         pause_clear(&pause);
         return;
     }
@@ -244,6 +259,7 @@ void follow_retry(struct follow *follow)
 {
     follow->state = FOLLOW_SEARCHING;
     follow->since_us = loop_now_us();
+    follow->found_us = 0;
     follow->until_us = follow->since_us + (int64_t)RETRY_MS * 1000;
     follow->said = false;
     follow_search(follow, AGAIN_MS);

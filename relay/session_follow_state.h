@@ -34,6 +34,7 @@ struct follow {
     int64_t thread;      /* the caller's */
     struct timer *timer; /* of the search, or of what must not be done from within a callback */
     int64_t since_us;    /* that it searches */
+    int64_t found_us;    /* that the callee is known, but for its name; or 0 */
     int64_t until_us;    /* when the search ends; 0: it does not */
     bool said;           /* that it takes a while */
     bool caller_gone;
