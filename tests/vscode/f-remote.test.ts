@@ -9,7 +9,7 @@ let server: CodeServer;
 let program: Program;
 let window: Workbench;
 
-const step = steps(() => window);
+const step = steps();
 
 before(async () => {
   const workspace = makeWorkspace('remote');
