@@ -192,21 +192,6 @@ def test_object_references_are_annotated(newest):
         client.disconnect()
 
 
-def test_an_answer_takes_less_than_a_millisecond(newest):
-    newest.driver("pauses.py", "walk")
-    wait_waiting(newest)
-    with newest.raydbg_dap() as client:
-        attach(client, "walk")
-        taken = []
-        for _ in range(300):
-            began = time.perf_counter()
-            client.stack(1)
-            taken.append(time.perf_counter() - began)
-        print(f"stackTrace p50 {sorted(taken)[150] * 1e3:.3f} ms")
-        assert sorted(taken)[150] < 0.01  # 44 ms of plain pdb; sanitizers and a busy machine are given room
-        client.disconnect()
-
-
 # --- console ---
 
 def test_the_console(legacy):
