@@ -72,5 +72,7 @@ for (const {debugger: name, task, stops, back} of CALLERS) {
     await window.shot(`back, ${name}`);
     await window.tool('Disconnect');
     await window.ended();
+    await window.show('Ray Debug');
+    await window.row('Paused Tasks', new RegExp(`^${task}`)).waitFor({state: 'hidden'}); // it goes on, to its end
   });
 }
