@@ -40,7 +40,7 @@ static void usage(void)
 
 struct options {
     const char *connect;
-    int64_t sessions, depth, threads;
+    int64_t sessions, busy, depth, threads;
     double seconds, warm, idle, patience;
     enum canned body;
     bool rewritten;
@@ -100,6 +100,7 @@ static bool read_value(struct options *options, const char *name, const char *va
         int64_t most;
         int64_t *out;
     } integers[] = {{"--sessions", 100000, &options->sessions},
+                    {"--busy", 100000, &options->busy},
                     {"--depth", CLIENT_DEPTH_MOST, &options->depth},
                     {"--threads", 10000, &options->threads}};
     const struct {
@@ -146,6 +147,8 @@ static void read_options(struct options *options, int argc, char **argv)
     }
     if (!options->connect)
         usage();
+    if (!options->busy || options->busy > options->sessions)
+        options->busy = options->sessions;
 }
 
 /* --- the run --- */
@@ -192,7 +195,7 @@ static void attach_all(struct run *run)
 static void ask_all(struct run *run)
 {
     run->load.asks = true;
-    for (unsigned i = 0; i < run->started; i++)
+    for (unsigned i = 0; i < run->options->busy; i++)
         client_fill(run->clients[i]);
 }
 
