@@ -59,11 +59,12 @@ static void add_cpu(int pid, const char *thread, visit_fn unused, void *arg)
 
 static void add_memory(int pid, struct proc_use *use)
 {
+    size_t shared = 0;
     const struct {
         const char *name;
         size_t *to;
     } fields[] = {{"RssAnon:", &use->own},
-                  {"RssShmem:", &use->own},
+                  {"RssShmem:", &shared},
                   {"VmRSS:", &use->resident},
                   {"VmHWM:", &use->peak}};
     char path[PATH_SIZE], line[PATH_SIZE];
@@ -75,6 +76,10 @@ static void add_memory(int pid, struct proc_use *use)
                 *fields[i].to += strtoul(line + strlen(fields[i].name), NULL, 10) * 1024;
     if (file)
         fclose(file);
+    if (shared > use->shared) {
+        use->own += shared - use->shared;
+        use->shared = shared;
+    }
 }
 
 static void add_use(int pid, void *arg)

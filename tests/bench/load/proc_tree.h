@@ -9,6 +9,7 @@ struct proc_use {
     uint64_t cpu_ns; /* of the threads that live */
     size_t own; /* resident bytes, anonymous and shared memory; programs' files are not a process's
                    own */
+    size_t shared;   /* the most of one process: the others map the same */
     size_t resident; /* all */
     size_t peak;     /* of `resident`, since the last reset or the start */
     unsigned processes;

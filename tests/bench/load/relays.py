@@ -41,9 +41,9 @@ listen bench
 """
 
 
-def programs():
-    """Where the compiled programs are: beside the released raydbg."""
-    return release_path().parent / "tests/bench/load"
+def programs(raydbg=None):
+    """Where the compiled programs are: beside the raydbg that was built with them, by default the released one."""
+    return (raydbg or release_path()).parent / "tests/bench/load"
 
 
 def run(*argv):
