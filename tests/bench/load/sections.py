@@ -1,10 +1,13 @@
 """What tools/bench measures, a section each: a function of the settings that gives tables and raw numbers."""
 
+import json
 import os
 import resource
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import report
 from measure import load, rounds
@@ -88,12 +91,12 @@ def names_of(peers):
     return [peer.partition("=")[0] for peer in peers]
 
 
-def many(settings, sessions, run, what, key, title, columns, without=()):
+def many(settings, sessions, run, what, key, title, columns, most, without=()):
     """Many sessions: on the one adapter through each relay, and on a target each through raydbg full."""
     result = Result()
     with Relays(settings.peers) as relays, ManyTargets(sessions) as full:
         rows = [row for row in relays.rows.values() if row.name not in ("raydbg full", *without)]
-        samples = rounds(min(settings.repetitions, 5), [*rows, full], run, what)
+        samples = rounds(min(settings.repetitions, most), [*rows, full], run, what)
         result.add(key, title, columns, samples)
     return result
 
@@ -103,7 +106,7 @@ def busy(settings):
     sessions = settings.sessions(1000)
     return many(settings, sessions,
                 lambda row: load(row, "--sessions", sessions, "--seconds", max(1, settings.seconds)),
-                f"{sessions} busy sessions", "busy", f"{sessions:,} busy sessions, 200 B bodies", report.MANY)
+                f"{sessions} busy sessions", "busy", f"{sessions:,} busy sessions, 200 B bodies", report.MANY, 5)
 
 
 def idle(settings):
@@ -113,28 +116,37 @@ def idle(settings):
     return many(settings, sessions,
                 lambda row: load(row, "--sessions", sessions, "--busy", 1, "--idle", watched, "--seconds", 0.5),
                 f"{sessions} idle sessions", "idle",
-                f"{sessions:,} idle sessions, then one of them busy with 200 B bodies", report.QUIET, ("direct", "socat"))
+                f"{sessions:,} idle sessions, then one of them busy with 200 B bodies", report.QUIET, 3,
+                ("direct", "socat"))
 
 
 def script(name, *arguments):
-    """An existing benchmark on a real Ray: its lines."""
+    """A benchmark on a real Ray, as it stands beside this: its lines."""
     argv = [sys.executable, str(ROOT / "tests/bench" / name), *map(str, arguments)]
     print(f"bench: tests/bench/{name} {' '.join(map(str, arguments))}", file=sys.stderr, flush=True)
     done = subprocess.run(argv, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
     if done.returncode:
         raise SystemExit(f"bench: tests/bench/{name} failed with {done.returncode}")
-    title = " ".join([f"tests/bench/{name}", *map(str, arguments)])
+    title = " ".join([f"tests/bench/{name}", *(str(word) for word in arguments if "/" not in str(word) and word != "--json")])
     return Result(["\n  ".join([title, *done.stdout.splitlines()])], {title: done.stdout.splitlines()})
+
+
+def steps(*arguments):
+    """tests/bench/step: its lines, and its numbers by mode."""
+    with tempfile.NamedTemporaryFile(prefix="raydbg-bench-", suffix=".json") as file:
+        result = script("step", *arguments, "--json", file.name)
+        result.samples = json.loads(Path(file.name).read_text())
+    return result
 
 
 def step(settings):
     """next, stackTrace, scopes, variables on a real debugpy"""
-    return script("step", "--rounds", 5 if settings.quick else 60)
+    return steps("--rounds", 5 if settings.quick else 60)
 
 
 def delay(settings):
-    """the same with 100 ms of delay between editor and relay"""
-    return script("step", "--delay", 100, "--rounds", 3 if settings.quick else 15)
+    """the same from an editor that is 100 ms away, there and back"""
+    return steps("--delay", 100, "--rounds", 3 if settings.quick else 15)
 
 
 def pdb(settings):

@@ -38,10 +38,21 @@ def idle(section):
         yield f"{row}, CPU idle", median(samples, row, "idle_cpu_percent"), 1, "% of a core", "1 %", "<="
 
 
+def step(section):
+    for row in "raydbg dap", "raydbg relay":
+        yield f"{row}, a real step", 1 / section[row]["of_direct"], 25, "times as fast as direct", "25 times", ">="
+        yield f"{row}, a real step", section[row]["of_tuned"], 1.25, "x tuned direct", "1.25 x tuned direct", "<="
+
+
+def delay(section):
+    yield ("raydbg dap, a real step from 100 ms away", section["raydbg dap"]["round_trips"], 1.3, "round trips",
+           "1.3 round trips", "<=")
+
+
 CHECKS = {"small": [small],
           "bulk": [rate("1M", "MB/s of 1 MB bodies", row, 1) for row in (PLAIN, FULL)],
           "annotated": [rate("refs1M", "MB/s of 1 MB, annotated", FULL, 0.6)],
-          "large": [large], "idle": [idle],
+          "large": [large], "idle": [idle], "step": [step], "delay": [delay],
           "busy": [rate("busy", "messages/s of 1,000 busy sessions", row, 0.8, "messages_per_s") for row in (PLAIN, FULL)]}
 
 
