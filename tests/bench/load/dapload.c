@@ -302,9 +302,9 @@ int main(int argc, char **argv)
     attach_all(&run);
     measured.attach_s = (double)(latency_now() - began) / NS;
     serve_for(&run, 0.2);
-    measured.attached = use_of(&run);
     if (options.idle > 0)
         measure_idle(&run, &measured);
+    measured.attached = use_of(&run);
     if (options.seconds > 0)
         measure_load(&run, &measured);
     print_result(&run, &measured);
