@@ -79,7 +79,8 @@ def test_sessions_of_many_targets(started, tmp_path, sessions, depth, body):
     attach.write_text("".join('{"connect": "%s"}\n' % address
                               for address in started("fakeadapter", "--ports", str(sessions))))
     with RelayProcess("--token", "none", "--allow-connect") as relay:
-        assert_sound("%s:%d" % relay.address, "--attach", attach, "--sessions", sessions, "--depth", depth, "--body", body)
+        assert_sound("%s:%d" % relay.address, "--attach", attach, "--sessions", sessions, "--depth", depth, "--body",
+                     body)
 
 
 def test_annotated_bodies(started, tmp_path):

@@ -20,9 +20,10 @@ from targets import verdicts  # noqa: E402
 
 def output_of(*argv):
     try:
-        return subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT).stdout.strip()
+        done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT)
     except OSError:
         return ""
+    return done.stdout.strip()
 
 
 def machine():
@@ -30,9 +31,9 @@ def machine():
     models = [line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
               if line.startswith("model name")]
     socat = [line for line in output_of("socat", "-V").splitlines() if "version" in line]
-    return {"time": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), "cpu": models[0] if models else platform.machine(),
-            "cores": os.cpu_count(), "kernel": platform.release(), "load": round(os.getloadavg()[0], 1),
-            "commit": output_of("git", "describe", "--always", "--dirty"),
+    return {"time": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+            "cpu": models[0] if models else platform.machine(), "cores": os.cpu_count(), "kernel": platform.release(),
+            "load": round(os.getloadavg()[0], 1), "commit": output_of("git", "describe", "--always", "--dirty"),
             "haproxy": output_of("haproxy", "-v").partition("\n")[0], "socat": socat[0] if socat else ""}
 
 
@@ -41,10 +42,11 @@ def parse():
     parser = argparse.ArgumentParser(
         prog="tools/bench", formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Measures raydbg and every alternative, interleaved in one run: medians, and the best in brackets.",
-        epilog=f"sections:\n{names}\n\nstep, delay, pdb, list and memory start a Ray cluster in namespaces of their own.\n"
+        epilog=f"sections:\n{names}\n\n"
+               "step, delay, pdb, list and memory start a Ray cluster in namespaces of their own.\n"
                "docs/benchmarks.md keeps the latest results. Exit code 1: a relay has lost or changed something.")
     parser.add_argument("sections", nargs="*", metavar="SECTION", help="only these (all)")
-    parser.add_argument("--quick", action="store_true", help="a look in two minutes: short runs, a tenth of the sessions")
+    parser.add_argument("--quick", action="store_true", help="a look: short runs, a tenth of the sessions")
     parser.add_argument("--repetitions", type=int, help="rounds (9; quick: 2)")
     parser.add_argument("--peer", action="append", default=[], metavar="NAME='CMD {listen} {target}'",
                         help="one more relay: a command that listens on one address and dials the other")

@@ -296,7 +296,7 @@ int main(int argc, char **argv)
                                .depth = (unsigned)options.depth,
                                .threads = (unsigned)options.threads,
                                .rewritten = options.rewritten}};
-    run.clients = mem_array((size_t)options.sessions, sizeof *run.clients);
+    run.clients = mem_array((size_t)options.sessions, sizeof(struct client *));
     measured.before = use_of(&run);
     uint64_t began = latency_now();
     attach_all(&run);

@@ -15,14 +15,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-void endpoint_die(const char *format, ...)
+void die(const char *format, ...)
 {
     va_list args;
-    va_start(args, format);
     fprintf(stderr, "%s: ", program_invocation_short_name);
+    va_start(args, format);
     vfprintf(stderr, format, args);
-    fputc('\n', stderr);
     va_end(args);
+    fputc('\n', stderr);
     exit(2);
 }
 

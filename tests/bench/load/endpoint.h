@@ -22,7 +22,7 @@ void endpoint_prepare(void);
 void epoll_watch(int epoll, int fd, uint32_t events, void *data);
 void epoll_change(int epoll, int fd, uint32_t events, void *data);
 
-#define die(...) endpoint_die(__VA_ARGS__)
-void endpoint_die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+/* Ends the program with one line on stderr. */
+void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
 #endif

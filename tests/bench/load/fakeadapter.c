@@ -74,16 +74,16 @@ static void on_configuration_done(struct peer *peer, const struct message *reque
 
 static void on_scopes(struct peer *peer, const struct message *request)
 {
-    char body[1024] = "{\"scopes\": [";
-    for (unsigned kind = 0; kind < CANNED_KINDS; kind++) {
-        size_t used = strlen(body);
-        snprintf(body + used, sizeof body - used,
-                 "%s{\"name\": \"%s\", \"variablesReference\": %u, \"expensive\": false, "
-                 "\"source\": {}}",
-                 kind ? ", " : "", canned_name((enum canned)kind), CANNED_FIRST_REFERENCE + kind);
-    }
-    strcat(body, "]}");
-    answer(peer, request->seq, "scopes", body);
+    struct buf body = {0};
+    buf_add_string(&body, "{\"scopes\": [");
+    for (unsigned kind = 0; kind < CANNED_KINDS; kind++)
+        buf_printf(&body,
+                   "%s{\"name\": \"%s\", \"variablesReference\": %u, \"expensive\": false, "
+                   "\"source\": {}}",
+                   kind ? ", " : "", canned_name((enum canned)kind), CANNED_FIRST_REFERENCE + kind);
+    buf_add_string(&body, "]}");
+    answer(peer, request->seq, "scopes", body.data);
+    buf_free(&body);
 }
 
 static void on_variables(struct peer *peer, const struct message *request)

@@ -43,7 +43,8 @@ static void flip(struct buf *message, const struct buf *last, struct buf *out)
 {
     (void)last;
     size_t front = (size_t)(find(message, BODY) - message->data) + sizeof BODY + CANNED_TAG;
-    message->data[front + (message->len - front) * 2 / 3] ^= 1;
+    size_t at = front + (message->len - front) * 2 / 3;
+    message->data[at] = (char)((unsigned char)message->data[at] ^ 1u);
     emit(message->data, message->len, out);
 }
 
@@ -61,7 +62,7 @@ static void misnumber(struct buf *message, const struct buf *last, struct buf *o
 {
     (void)last;
     char *digit = find(message, REQUEST_SEQ) + sizeof REQUEST_SEQ - 1;
-    *digit = *digit == '9' ? '8' : (char)(*digit + 1);
+    *digit = *digit == '1' ? '2' : '1';
     emit(message->data, message->len, out);
 }
 

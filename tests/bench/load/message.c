@@ -10,7 +10,8 @@ struct reader {
 
 static void skip_space(struct reader *in)
 {
-    while (in->at < in->end && memchr(" \t\r\n", *in->at, 4))
+    while (in->at < in->end &&
+           (*in->at == ' ' || *in->at == '\t' || *in->at == '\r' || *in->at == '\n'))
         in->at++;
 }
 

@@ -127,7 +127,8 @@ def script(name, *arguments):
     done = subprocess.run(argv, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
     if done.returncode:
         raise SystemExit(f"bench: tests/bench/{name} failed with {done.returncode}")
-    title = " ".join([f"tests/bench/{name}", *(str(word) for word in arguments if "/" not in str(word) and word != "--json")])
+    words = [str(word) for word in arguments if "/" not in str(word) and word != "--json"]
+    title = " ".join([f"tests/bench/{name}", *words])
     return Result(["\n  ".join([title, *done.stdout.splitlines()])], {title: done.stdout.splitlines()})
 
 
