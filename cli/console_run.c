@@ -52,7 +52,7 @@ enum wait_end run_wait(struct console *console, int64_t timeout_ms)
             return WAIT_ENDED;
         if (wants_out(console))
             return WAIT_LEFT;
-        if (watcher_finished(&console->watcher))
+        if (console->call_over || watcher_finished(&console->watcher))
             return WAIT_FINISHED;
         if (timeout_ms >= 0 && waited >= timeout_ms)
             return WAIT_TIMEOUT;
@@ -91,6 +91,7 @@ void run_announce(struct console *console)
 
 static void take_stop(struct console *console, int64_t wanted)
 {
+    console->call_over = false;
     if (wanted)
         await_thread(console, wanted);
     const struct debuggee_thread *thread = debuggee_thread(console->debuggee, wanted);
@@ -141,6 +142,7 @@ static enum wait_end await_next_call(struct console *console)
     console_note(console, "%s has ended; waiting for the actor's next stop, ^C leaves",
                  console->title);
     watcher_rest(&console->watcher);
+    console->call_over = false;
     free(console->shown_place); /* another call is another place */
     console->shown_place = NULL;
     enum wait_end end;

@@ -10,6 +10,7 @@ import threading
 
 THREAD_ID = 1
 POLL_MS = 250  # how late the end of the task may be noticed
+CALL_OVER = "raydbg: the actor's call has ended\n"  # cli/console.c reads it
 LIMITS = {"repl": REPL_LIMIT, "clipboard": CLIPBOARD_LIMIT}
 
 CAPABILITIES = {
@@ -206,7 +207,7 @@ class Adapter:
     def enter(self, frame):
         """From a trace function, for a call: the first stop is at the function's first line."""
         with self.turn:
-            self.task = None if self.is_actor else task_frame(frame)
+            self.task = task_frame(frame)
             self.tracer.plan(frame, "next")
             self.tracer.line = 0
             self.tracer.start(None)
@@ -219,7 +220,7 @@ class Adapter:
             mode = self.mode if stop.steps else None
             if not self.going and not self.ended:
                 self.event("continued", {"threadId": THREAD_ID, "allThreadsContinued": True})
-            self.task = None if self.ended or self.is_actor else task_frame(stop.frame)
+            self.task = None if self.ended else task_frame(stop.frame)
             self.tracer.plan(stop.frame, mode)
             while not self.inbox.empty():
                 message = self.inbox.get()
@@ -244,7 +245,10 @@ class Adapter:
         self.event("stopped", body)
 
     def look_at_task(self):
-        """While the thread runs: a task that has ended ends the session; the worker may get another at once."""
+        """While the thread runs: a task that has ended ends the session; the worker may get another at once.
+
+        An actor's session goes on with its next call.
+        """
         if self.stop is None:
             self.shown = None  # its traceback holds frames, and post mortem would have come by now
         task = self.task
@@ -256,7 +260,10 @@ class Adapter:
         with self.turn:
             if self.stop is None and self.task is task:
                 self.task = None
-                self.event("terminated")
+                if self.is_actor:
+                    self.event("output", {"category": "console", "output": CALL_OVER})
+                else:
+                    self.event("terminated")
 
     def stopped(self):
         if self.stop is None:
