@@ -204,7 +204,7 @@ static void print_header(struct console *console, const char *how)
             len -= 2;
         buf_printf(&out, "%sjob %.*s", dot, (int)len, pause->job_id);
     }
-    if (pause) {
+    if (pause && pause->pid) { /* Ray <= 2.34 does not tell a pdb's */
         buf_printf(&out, "%s", dot);
         view_one_line(&out, &console->style, pause->node_ip ? pause->node_ip : "?", 60);
         buf_printf(&out, " pid %" PRId64, pause->pid);
@@ -292,6 +292,8 @@ int run_show_stop(struct console *console, int64_t id)
         snprintf(note, sizeof note, "breakpoint %d", number);
     else if (text_equal(reason, "pause"))
         text_copy(note, sizeof note, "paused");
+    else if (text_equal(reason, "step") && text_equal(text, "returns")) /* pdb's agent */
+        text_copy(note, sizeof note, "returns");
     else if (other)
         snprintf(note, sizeof note, "thread %" PRId64, id);
     print_header(console, console->post_mortem                 ? "post mortem"
