@@ -15,7 +15,7 @@ sys.path[:0] = [str(HERE)]
 from measure import Failed  # noqa: E402
 from relays import ROOT  # noqa: E402
 from sections import SECTIONS, Settings  # noqa: E402
-from targets import verdicts  # noqa: E402
+from targets import line, verdicts  # noqa: E402
 
 
 def output_of(*argv):
@@ -79,10 +79,9 @@ def main():
             print("", "\n\n".join(result.tables), sep="\n", flush=True)
     said["targets"] = verdicts(said["sections"])
     if talk:
-        print("\ntargets")
+        print("\ntargets: the best round of each, and the median")
         for target in said["targets"]:
-            print("  {mark:5} {what}: {measured} (target: {target})".format(
-                mark="holds" if target["holds"] else "MISS", **{k: target[k] for k in ("what", "measured", "target")}))
+            print(" ", line(target))
     if options.json:
         Path(options.json).write_text(json.dumps(said, indent=1) + "\n")
     if not talk:
