@@ -3,8 +3,8 @@
 import time
 
 import pytest
-from fake_ray import PID
-from object_session import LOCALS, NINE, PATIENCE, known, row, store, timed
+from fake_ray import PID, TASK
+from object_session import LOCALS, NINE, PATIENCE, known, ref_row, row, store, timed
 
 # --- waiting ---
 
@@ -170,6 +170,54 @@ def test_a_client_that_goes_while_responses_wait(worker, attach, ray):
     client.transport.close_write()
     client.process.wait(10)
     client.close(check=False)
+
+
+# --- tasks that are reported late ---
+
+MAKER = bytes.fromhex("5f" * 8) + TASK[8:]
+
+
+def made_late(client):
+    """The rows below the reference that MAKER has made, once all is known of it."""
+    deadline = time.monotonic() + 10
+    while True:
+        rows = client.children(12)
+        if "being asked" not in "".join(r["value"] for r in rows.values()) or time.monotonic() > deadline:
+            return rows
+
+
+@pytest.fixture
+def late(worker, ray):
+    """A reference of which only the event of MAKER, which Ray does not have yet, would tell the owner."""
+    worker.rows[LOCALS].append(ref_row("late", ray.add_ref(700, owned=False, task=MAKER), 12))
+    worker.rows[12] = [row("special variables", "", "", 15, evaluate=False)]
+
+
+def test_a_task_that_is_reported_late_is_asked_for_again(late, attach, ray):
+    client = attach()
+    known(client)
+    rows = made_late(client)
+    assert rows["created by"]["value"] == "unknown: Ray has no event of the task that made it"
+    assert rows["owner"]["value"].startswith("unknown: ")
+    ray.tasks[MAKER] = "maker"
+    assert client.wait_event("invalidated")["body"] == {"areas": ["variables"]}
+    rows = made_late(client)
+    assert rows["created by"]["value"].startswith("maker ")
+    assert f"pid {PID}" in rows["owner"]["value"] and rows["copies"]["value"] == "1"
+    client.assert_no_event("invalidated", 0.3)
+    client.disconnect()
+
+
+def test_a_task_that_is_never_reported_is_asked_for_twice_in_a_stop(late, attach, ray):
+    client = attach()
+    known(client)
+    made_late(client)
+    once = ray.asked["GetTaskEvents"]
+    ray.wait_asked("GetTaskEvents", once + 1)
+    client.assert_no_event("invalidated", 1.5)
+    made_late(client)
+    assert ray.asked["GetTaskEvents"] == once + 1
+    client.disconnect()
 
 
 # --- views ---
