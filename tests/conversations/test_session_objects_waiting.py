@@ -239,6 +239,17 @@ def views(worker, adapter):
     return worker
 
 
+@pytest.fixture
+def look(attach):
+    """look(): a client that has seen the rows of the frame."""
+    def start():
+        client = attach()
+        client.ok("scopes", {"frameId": 3})
+        known(client)
+        return client
+    return start
+
+
 def test_an_array_says_whose_memory_it_shows(views, attach):
     client = attach()
     client.ok("scopes", {"frameId": 3})
@@ -254,43 +265,35 @@ def test_an_array_says_whose_memory_it_shows(views, attach):
 
 
 @pytest.mark.parametrize("name", ["f(x)", "a + b", "a[f()]", "", "x if y else z"])
-def test_only_plain_paths_are_evaluated(views, attach, name):
+def test_only_plain_paths_are_evaluated(views, look, name):
     views.rows[LOCALS][-1]["evaluateName"] = name
-    client = attach()
-    client.ok("scopes", {"frameId": 3})
-    known(client)
+    client = look()
     assert list(client.children(31)) == ["dtype"]
     assert not views.asked
     client.disconnect()
 
 
-def test_an_array_of_no_object(views, attach):
+def test_an_array_of_no_object(views, look):
     views.answer = ""
-    client = attach()
-    client.ok("scopes", {"frameId": 3})
-    known(client)
+    client = look()
     for _ in range(2):
         assert list(client.children(31)) == ["dtype"]
     assert len(views.asked) == 1
     client.disconnect()
 
 
-def test_a_worker_with_many_references_is_not_searched(views, attach, ray):
+def test_a_worker_with_many_references_is_not_searched(views, look, ray):
     for _ in range(1000):
         ray.add_ref()
-    client = attach()
-    client.ok("scopes", {"frameId": 3})
-    known(client)
+    client = look()
     assert list(client.children(31)) == ["dtype"]
     assert not views.asked
     client.disconnect()
 
 
-def test_a_late_view_is_announced(views, attach):
+def test_a_late_view_is_announced(views, look):
     views.pause = 0.3
-    client = attach()
-    client.ok("scopes", {"frameId": 3})
-    known(client)
+    client = look()
     body, took = timed(client, "variables", {"variablesReference": 31})
     assert [r["name"] for r in body["variables"]] == ["dtype"] and took < 0.25
     client.wait_event("invalidated")
@@ -298,11 +301,9 @@ def test_a_late_view_is_announced(views, attach):
     client.disconnect()
 
 
-def test_a_session_that_ends_while_a_view_is_asked(views, attach):
+def test_a_session_that_ends_while_a_view_is_asked(views, look):
     views.pause = 1
-    client = attach()
-    client.ok("scopes", {"frameId": 3})
-    known(client)
+    client = look()
     waiting = client.send("variables", {"variablesReference": 31})
     time.sleep(0.02)
     client.disconnect()

@@ -155,14 +155,21 @@ static size_t step_and_want(const struct object_id *wanted)
     return SIZE_MAX;
 }
 
+/* The first stop, at which the worker's one reference is told; its id. */
+static struct object_id stop_at_one(void)
+{
+    static struct ray_object_ref ref = {.size = 5000, .status = RAY_TASK_FINISHED};
+    const char *ready = RETURNED(TASK_OF("2000000000000002"));
+    ref.id = id(ready);
+    ask_with(&ref, 1);
+    note_of(ready);
+    return ref.id;
+}
+
 static void whether_it_still_holds_is_asked_at_leisure(void **state)
 {
     (void)state;
-    const char *ready = RETURNED(TASK_OF("2000000000000002"));
-    const struct object_id one = id(ready);
-    const struct ray_object_ref refs[] = {{.id = one, .size = 5000, .status = RAY_TASK_FINISHED}};
-    ask_with(refs, 1);
-    note_of(ready);
+    const struct object_id one = stop_at_one();
     assert_int_equal(step_and_want(&one), 0);
     assert_false(objects_settled(objects));
     size_t before = world.asked[LOCATIONS];
@@ -196,11 +203,7 @@ static void something_new_is_asked_for_at_once(void **state)
 static void quick_steps_do_not_put_it_off_for_ever(void **state)
 {
     (void)state;
-    const char *ready = RETURNED(TASK_OF("2000000000000002"));
-    const struct object_id one = id(ready);
-    const struct ray_object_ref refs[] = {{.id = one, .size = 5000, .status = RAY_TASK_FINISHED}};
-    ask_with(refs, 1);
-    note_of(ready);
+    const struct object_id one = stop_at_one();
     int64_t end = loop_now_us() + 60000000;
     int64_t known = loop_now_us(), step = 0, proved = 0;
     for (size_t asked = 0; !asked && loop_now_us() < end;) {
