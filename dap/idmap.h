@@ -1,0 +1,56 @@
+/* The ids of many debuggees as those of one session: threads, frames, variables, … are numbered by
+ * each debuggee for itself, and DAP wants them unique within 1 … 2^31-1. Pure. */
+#ifndef RAYDBG_DAP_IDMAP_H
+#define RAYDBG_DAP_IDMAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Each kind is a number space of its own. */
+enum id_kind {
+    ID_THREAD,
+    ID_FRAME,
+    ID_VARIABLES,
+    ID_SOURCE,
+    ID_BREAKPOINT,
+    ID_TARGET, /* of goto and step-in */
+    ID_MODULE, /* numbers only; a module's id that is a string is left alone */
+    ID_LOCATION,
+    ID_KIND_COUNT,
+};
+
+struct idmap;
+
+/* Empty, it has no memory beyond its own struct. */
+struct idmap *idmap_create(void);
+void idmap_destroy(struct idmap **map);
+
+/* The session's id for `foreign`, an id of the debuggee in `slot` (0, 1, …): the one it has, or a
+ * new one. Slot 0's are the debuggee's own while they are below ID_FIRST_MAPPED, so that a session
+ * of one debuggee is the identity; all others are numbered from there on, upwards, and a number is
+ * not used again before 2^31 has been reached: a client that asks with an id of an old stop is told
+ * so, instead of being shown another task's.
+ * `thread` is the debuggee's thread whose stop the id lives in, 0 if it lives as long as the
+ * debuggee. 0 (DAP's "nothing") stays 0; so does what is no positive number below 2^31. */
+#define ID_FIRST_MAPPED (1 << 24)
+int64_t idmap_out(struct idmap *map, uint32_t slot, enum id_kind kind, int64_t foreign,
+                  int64_t thread);
+
+struct idmap_entry {
+    uint32_t slot;
+    int64_t foreign;
+    int64_t thread;
+};
+
+/* False if the session has no such id (any more). */
+bool idmap_in(const struct idmap *map, enum id_kind kind, int64_t id, struct idmap_entry *out);
+
+/* The thread goes on: the ids of its stop are free. */
+void idmap_end_stop(struct idmap *map, uint32_t slot, int64_t thread);
+/* The debuggee is gone, with all its ids; the slot may be used anew, by another. */
+void idmap_drop(struct idmap *map, uint32_t slot);
+
+size_t idmap_count(const struct idmap *map);
+
+#endif
