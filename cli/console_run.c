@@ -353,6 +353,24 @@ int verb_return(struct console *console, char *argument)
     return step(console, "stepOut");
 }
 
+int verb_remote(struct console *console, char *argument)
+{
+    (void)argument;
+    if (resume(console, "raydbg/stepIntoRemote") != 0 && !debuggee_ended(console->debuggee))
+        return -1;
+    run_until_stop(console, 0);
+    return 0;
+}
+
+int verb_get(struct console *console, char *argument)
+{
+    (void)argument;
+    if (resume(console, "raydbg/stepOutToGet") != 0 && !debuggee_ended(console->debuggee))
+        return -1;
+    run_until_stop(console, 0);
+    return 0;
+}
+
 int verb_continue(struct console *console, char *argument)
 {
     (void)argument;

@@ -37,6 +37,8 @@ int verb_step(struct console *console, char *argument);
 int verb_return(struct console *console, char *argument);
 int verb_until(struct console *console, char *argument);
 int verb_continue(struct console *console, char *argument);
+int verb_remote(struct console *console, char *argument);
+int verb_get(struct console *console, char *argument);
 int verb_detach(struct console *console, char *argument);
 int verb_quit(struct console *console, char *argument);
 

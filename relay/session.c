@@ -6,7 +6,9 @@
 #include "base/text.h"
 #include "dap/rules.h"
 #include "relay/filters.h"
+#include "relay/intern.h"
 #include "relay/session_cluster_objects.h"
+#include "relay/session_follow.h"
 #include "relay/session_objects.h"
 #include "relay/session_state.h"
 
@@ -109,6 +111,7 @@ static void say_goodbye(struct session *session, enum hub_leave how)
 
 static void leave(struct session *session, enum hub_leave how)
 {
+    session_follow_leave(session, how);
     if (session_attached(session)) {
         say_goodbye(session, how);
         session->leaving = true;
@@ -206,6 +209,10 @@ static const struct handler {
     {"disconnect", false, on_disconnect},
     {"terminate", false, on_terminate},
     {"cancel", false, on_cancel},
+    {"stepIn", true, session_follow_on_step_in},
+    {"stepInTargets", true, session_follow_on_targets},
+    {"raydbg/stepIntoRemote", true, session_follow_on_into},
+    {"raydbg/stepOutToGet", true, session_follow_on_back},
     {"raydbg/takeOver", true, on_take_over},
     {"raydbg/release", true, on_release},
     {"raydbg/objects", true, session_objects_on_list},
@@ -271,9 +278,17 @@ static void refuse_set(struct session *session, const char *json, const struct e
 /* What an audit log wants to know of; without what was evaluated or set. */
 static void note_act(struct session *session, const char *command, const char *refusal)
 {
-    static const char *const acts[] = {"evaluate", "setVariable", "setExpression",
-                                       "continue", "next",        "stepIn",
-                                       "stepOut",  "pause",       "goto"};
+    static const char *const acts[] = {"evaluate",
+                                       "setVariable",
+                                       "setExpression",
+                                       "continue",
+                                       "next",
+                                       "stepIn",
+                                       "stepOut",
+                                       "pause",
+                                       "goto",
+                                       "raydbg/stepIntoRemote",
+                                       "raydbg/stepOutToGet"};
     for (size_t i = 0; i < sizeof acts / sizeof *acts; i++)
         if (text_equal(command, acts[i]))
             session_act(session, refusal ? "refused" : command, refusal ? command : "");
@@ -282,8 +297,16 @@ static void note_act(struct session *session, const char *command, const char *r
 /* What waits for facts on a stop goes before they are no facts any more. */
 static bool ends_stop(const char *command)
 {
-    static const char *const commands[] = {"continue", "next",       "stepIn",    "stepOut",
-                                           "goto",     "disconnect", "terminate", "raydbg/release"};
+    static const char *const commands[] = {"continue",
+                                           "next",
+                                           "stepIn",
+                                           "stepOut",
+                                           "goto",
+                                           "disconnect",
+                                           "terminate",
+                                           "raydbg/release",
+                                           "raydbg/stepIntoRemote",
+                                           "raydbg/stepOutToGet"};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (text_equal(command, commands[i]))
             return true;
@@ -304,6 +327,8 @@ static void on_request(struct session *session, const char *json, size_t len,
                       "the first request must be 'initialize'", false);
         return;
     }
+    if (session_follow_request(session, json, len, envelope))
+        return;
     if (ends_stop(envelope->name))
         session_objects_flush(session);
     const char *why = refusal(session, json, envelope, handler);
@@ -411,6 +436,7 @@ void session_destroy(struct session **session)
     *session = NULL;
     fate_cancel(&it->fate);
     session_flow(it, true);
+    session_follow_destroy(it);
     session_objects_destroy(it);
     session_cluster_objects_destroy(it);
     hub_abandon(&it->place);
@@ -419,6 +445,8 @@ void session_destroy(struct session **session)
     attach_arguments_clear(&it->attach);
     pause_clear(&it->pause);
     client_free(&it->client);
+    intern_drop(&it->initialize_words);
+    intern_drop(&it->attach_words);
     free(it->initialize);
     free(it->client_name);
     free(it->why_lost);
