@@ -28,9 +28,9 @@ bool asks_answer(struct asks *asks, const char *json, const struct envelope *res
     struct ask ask = **at;
     free(*at);
     *at = ask.next;
-    char *why = response->success         ? NULL
-                : !response->message.len  ? mem_string("")
-                                          : scan_string(json, response->message);
+    char *why = response->success        ? NULL
+                : !response->message.len ? mem_string("")
+                                         : scan_string(json, response->message);
     ask.fn(ask.arg, response->success, response->success || why ? why : "");
     free(why);
     return true;
