@@ -8,6 +8,7 @@ import pytest
 from dap_client import DapError
 from fake_gang import FakeGang
 from relay_process import wait_until
+from relay_under_test import RelayUnderTest
 
 MANY = {"tasks": "*", "mode": "sessions"}
 NOTE = "no session was started"
@@ -331,3 +332,42 @@ def test_many_parents_come_and_go(relay, gang):
                 child.client.close()
             editor.client.disconnect()
     wait_until(lambda: len(relay.sessions()) <= 8, 10, lambda: relay.sessions())
+
+
+class Bridges:
+    """What an editor whose adapter is `raydbg dap` starts for each session; `relay` is where it goes."""
+
+    def __init__(self, relay):
+        self.relay, self.token, self.started = relay, relay.token, []
+
+    def client(self, kind, name):
+        host, port = self.relay.address
+        self.started.append(RelayUnderTest(None, "--relay", f"{host}:{port}",
+                                           env={"XDG_STATE_HOME": str(self.relay.state / "s")}))
+        return self.started[-1]
+
+    def attach_arguments(self, kind, **arguments):
+        return {"request": "attach", **arguments}
+
+
+@pytest.fixture
+def bridges(relay):
+    them = Bridges(relay)
+    yield them
+    for client in them.started:
+        if client.process.returncode is None:
+            client.close()
+
+
+def test_over_raydbg_dap(relay, gang, bridges):
+    """Each session is a process of its own. A relay that is killed takes the parent with it, and no child."""
+    editor = Editor(bridges).attach()
+    children = editor.wait_children(3)
+    relay.kill9()
+    editor.client.wait_event("terminated")
+    relay.restart()
+    for child in children:
+        child.client.wait_event("output", lambda body: "the relay is back" in body["output"], 30)
+        assert child.client.locals(child.client.stack(1)[0]["id"])["x"]["value"] == "3"
+        assert len(of(gang, child).adapter.connections) == 1
+        child.client.disconnect()
