@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "dap/rules.h"
 #include "relay/filters.h"
+#include "relay/parent.h"
 #include "relay/session_cluster_objects.h"
 #include "relay/session_objects.h"
 #include "relay/session_state.h"
@@ -19,6 +20,7 @@ void session_end(struct session *session)
         return;
     session->ended = true;
     fate_cancel(&session->fate);
+    parent_child_over(session);
     session->ops->on_end(session->arg);
 }
 
@@ -109,6 +111,8 @@ static void say_goodbye(struct session *session, enum hub_leave how)
 
 static void leave(struct session *session, enum hub_leave how)
 {
+    if (session->parent)
+        parent_leave(session->parent);
     if (session_attached(session)) {
         say_goodbye(session, how);
         session->leaving = true;
@@ -156,6 +160,8 @@ static void on_terminate(struct session *session, const char *json, const struct
 {
     (void)json;
     client_respond(&session->client, envelope->seq, "terminate", NULL);
+    if (session->parent)
+        parent_leave(session->parent);
     if (session_attached(session))
         leave(session, forced_leave(session));
     else
@@ -304,6 +310,8 @@ static void on_request(struct session *session, const char *json, size_t len,
                       "the first request must be 'initialize'", false);
         return;
     }
+    if (session->parent && parent_request(session->parent, json, envelope))
+        return;
     if (ends_stop(envelope->name))
         session_objects_flush(session);
     const char *why = refusal(session, json, envelope, handler);
@@ -351,7 +359,7 @@ void session_receive(struct session *session, const char *json, size_t len)
             client_refuse(&session->client, envelope.seq, envelope.name, problem, false);
     } else if (envelope.kind == DAP_REQUEST) {
         on_request(session, json, len, &envelope);
-    } else {
+    } else if (envelope.kind == DAP_EVENT || !asks_answer(&session->asks, json, &envelope)) {
         log_info("a %s from the client was dropped: nothing was asked",
                  envelope.kind == DAP_EVENT ? "event" : "response");
     }
@@ -372,6 +380,16 @@ void session_client_gone(struct session *session)
     session->client.gone = true;
     if (!session->ended)
         leave(session, default_leave(session));
+}
+
+void session_dismiss(struct session *session, const char *why)
+{
+    if (session->ended || session->leaving)
+        return;
+    char *text = mem_format("raydbg: %s\n", why);
+    client_say(&session->client, "console", text);
+    free(text);
+    leave(session, HUB_LEAVE);
 }
 
 bool session_is_broken(const struct session *session)
@@ -410,6 +428,9 @@ void session_destroy(struct session **session)
         return;
     *session = NULL;
     fate_cancel(&it->fate);
+    parent_child_over(it);
+    parent_destroy(&it->parent);
+    asks_drop(&it->asks, NULL);
     session_flow(it, true);
     session_objects_destroy(it);
     session_cluster_objects_destroy(it);

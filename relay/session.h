@@ -8,6 +8,7 @@
 #include "relay/cluster.h"
 #include "relay/hubs.h"
 #include "relay/loop.h"
+#include "relay/tickets.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,6 +35,7 @@ struct session_options {
     enum auth_role role;     /* what the transport has verified; NONE: `attach` brings the token */
     const char *peer;        /* where from, for messages and the audit log */
     bool allow_connect;      /* `connect` in an attach is no way around the cluster */
+    struct tickets *tickets; /* of all its sessions; NULL: none starts others */
 };
 
 struct session_ops {
@@ -66,6 +68,10 @@ void session_broken(struct session *session, const char *problem);
 /* The client is gone without a word; the pause is held if it is a relay's, else the task goes on,
  * as it does with debugpy itself. on_end() runs when the debuggee's side is done, too. */
 void session_client_gone(struct session *session);
+
+/* Ends it from the relay's side: the client is told why (a sentence's part) and that it is over,
+ * the pause is held if its hub holds. The client's `disconnect` is still answered. */
+void session_dismiss(struct session *session, const char *why);
 
 /* True once session_broken() has run, also from session_receive() for what is no DAP message. */
 bool session_is_broken(const struct session *session);
