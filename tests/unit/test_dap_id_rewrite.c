@@ -22,24 +22,14 @@ static char *expand(const char *text)
 
 static char *message(enum dap_kind kind, const char *name, const char *body)
 {
+    static const char request[] = "{\"seq\": 7, \"type\": \"request\", \"command\": \"",
+                      response[] = "{\"seq\": 7, \"type\": \"response\", \"request_seq\": 3, "
+                                   "\"success\": true, \"command\": \"",
+                      event[] = "{\"seq\": 7, \"type\": \"event\", \"event\": \"";
     static const char *const heads[] = {
-        [DAP_REQUEST] =
-            "{\"seq\": 7, \"type\": \"request\", \"command\": \"%s\", \"arguments\": %s}",
-        [DAP_RESPONSE] =
-            "{\"seq\": 7, \"type\": \"response\", \"request_seq\": 3, \"success\": true, "
-            "\"command\": \"%s\", \"body\": %s}",
-        [DAP_EVENT] = "{\"seq\": 7, \"type\": \"event\", \"event\": \"%s\", \"body\": %s}",
-    };
-    struct buf out = {0};
-    const char *head = heads[kind], *at = strstr(head, "%s");
-    buf_add(&out, head, (size_t)(at - head));
-    buf_add_string(&out, name);
-    head = at + 2;
-    at = strstr(head, "%s");
-    buf_add(&out, head, (size_t)(at - head));
-    buf_add_string(&out, body);
-    buf_add_string(&out, at + 2);
-    return buf_take(&out);
+        [DAP_REQUEST] = request, [DAP_RESPONSE] = response, [DAP_EVENT] = event};
+    return mem_format("%s%s\", \"%s\": %s}", heads[kind], name,
+                      kind == DAP_REQUEST ? "arguments" : "body", body);
 }
 
 static struct envelope read_envelope(const char *json)
