@@ -221,7 +221,7 @@ static void table_remove(const struct idmap *map, struct table *table, uint32_t 
 static struct page **page_of(const struct space *space, uint32_t id)
 {
     size_t page = (id - ID_FIRST_MAPPED) >> PAGE_BITS;
-    return page < space->room ? &space->pages[page] : NULL;
+    return id >= ID_FIRST_MAPPED && page < space->room ? &space->pages[page] : NULL;
 }
 
 static uint32_t space_find(const struct space *space, uint32_t id)
@@ -342,14 +342,37 @@ bool idmap_in(const struct idmap *map, enum id_kind kind, int64_t id, struct idm
     return true;
 }
 
+/* Takes the row from the session's ids; aliases and slot 0's own are not among them. */
+static void unlist(struct idmap *map, uint32_t index)
+{
+    const struct row *row = &map->rows[index];
+    struct space *space = &map->spaces[kind_of(row)];
+    if (space_find(space, row->id) == index)
+        space_clear(space, row->id);
+}
+
+int64_t idmap_number(struct idmap *map, enum id_kind kind)
+{
+    return space_next(&map->spaces[kind]);
+}
+
+void idmap_alias(struct idmap *map, uint32_t slot, enum id_kind kind, int64_t foreign, int64_t id)
+{
+    if (!is_id(foreign) || !is_id(id))
+        return;
+    idmap_out(map, slot, kind, foreign, 0);
+    uint32_t index = table_find(map, slot, kind, (uint32_t)foreign);
+    unlist(map, index);
+    map->rows[index].id = (uint32_t)id;
+}
+
 /* Frees the row, which the table has no more. */
 static void forget(struct idmap *map, uint32_t index)
 {
     const struct row *row = &map->rows[index];
     uint32_t kind = kind_of(row);
     if (kind != KIND_STOP) {
-        if (row->id >= ID_FIRST_MAPPED)
-            space_clear(&map->spaces[kind], row->id);
+        unlist(map, index);
         map->count--;
     }
     row_remove(map, index);

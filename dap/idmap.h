@@ -53,6 +53,12 @@ struct idmap_entry {
 /* False if the session has no such id (any more). */
 bool idmap_in(const struct idmap *map, enum id_kind kind, int64_t id, struct idmap_entry *out);
 
+/* For what the session numbers itself, such as a breakpoint that all debuggees have: a number of
+ * this kind that nobody else gets, and the debuggee's id that it is from now on said for. Several
+ * debuggees' ids may be the same one; to idmap_in() it is unknown. */
+int64_t idmap_number(struct idmap *map, enum id_kind kind);
+void idmap_alias(struct idmap *map, uint32_t slot, enum id_kind kind, int64_t foreign, int64_t id);
+
 /* The thread goes on: the ids of its stop are free. */
 void idmap_end_stop(struct idmap *map, uint32_t slot, int64_t thread);
 /* The debuggee is gone, with all its ids; the slot may be used anew, by another. */

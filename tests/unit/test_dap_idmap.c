@@ -154,6 +154,29 @@ static void test_numbers_start_again_at_2_31(void **state)
     idmap_destroy(&map);
 }
 
+static void test_many_ids_of_one_name(void **state)
+{
+    (void)state;
+    struct idmap *map = idmap_create();
+    int64_t before = idmap_out(map, 1, ID_BREAKPOINT, 1, 0), id = idmap_number(map, ID_BREAKPOINT);
+    assert_true(id > before);
+    for (uint32_t slot = 0; slot < 3; slot++)
+        idmap_alias(map, slot, ID_BREAKPOINT, 1, id);
+    for (uint32_t slot = 0; slot < 3; slot++)
+        assert_int_equal(idmap_out(map, slot, ID_BREAKPOINT, 1, 0), id);
+    assert_true(idmap_out(map, 1, ID_BREAKPOINT, 2, 0) > id);
+    assert_int_equal(idmap_out(map, 1, ID_FRAME, 1, 0), ID_FIRST_MAPPED);
+    expect_unknown(map, ID_BREAKPOINT, id);
+    expect_unknown(map, ID_BREAKPOINT, before);
+    idmap_alias(map, 2, ID_BREAKPOINT, 0, id); /* nothing stays nothing */
+    assert_int_equal(idmap_out(map, 2, ID_BREAKPOINT, 0, 0), 0);
+    for (uint32_t slot = 0; slot < 3; slot++)
+        idmap_drop(map, slot);
+    assert_int_equal(idmap_count(map), 0);
+    assert_true(idmap_out(map, 1, ID_BREAKPOINT, 1, 0) > id + 1);
+    idmap_destroy(&map);
+}
+
 /* --- a model beside the map --- */
 
 enum { SLOTS = 5, THREADS = 3, FOREIGN = 60, STEPS = 60000 };
@@ -320,6 +343,7 @@ int main(void)
         cmocka_unit_test(test_a_stop_ends_with_its_ids),
         cmocka_unit_test(test_a_slot_is_used_again),
         cmocka_unit_test(test_numbers_start_again_at_2_31),
+        cmocka_unit_test(test_many_ids_of_one_name),
         cmocka_unit_test(test_like_the_model),
         cmocka_unit_test(test_a_thousand_debuggees),
         cmocka_unit_test(test_a_long_session_takes_no_more),
