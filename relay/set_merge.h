@@ -54,7 +54,8 @@ void set_merge_gone(struct set_merge *set, uint32_t slot);
 
 /* Appends the body of the response to the client, as it stands now. */
 void set_merge_body(struct set_merge *set, struct buf *out);
-/* NULL, or why the client's request failed: everybody who answered has failed. */
+/* NULL, or why the client's request failed: everybody who answered has failed. Worth asking when
+ * all have answered. */
 const char *set_merge_failure(const struct set_merge *set);
 /* Appends the body of a `breakpoint` event for one entry that is not any more as the client was
  * told last; false, and nothing appended, if there is none, or set_merge_body() was not called yet.
