@@ -254,12 +254,12 @@ static bool on_idle(void *arg)
 
 static int run_command(struct console *console, const struct command_line *line)
 {
-    const struct verb *verb = line->verb;
+    const struct console_verb *verb = line->verb;
     bool stopped = console->thread != 0;
     if ((!verb || verb->flags & VERB_STOPPED) && !stopped)
         return console_error(console, "%s runs: continue waits for it to stop", console->title);
     if (!verb)
-        return verb_python(console, line->argument);
+        return console_verb_python(console, line->argument);
     if (*line->argument && !(verb->flags & VERB_ARGUMENT))
         return console_error(console, "%s takes no argument", verb->name);
     return verb->run(console, line->argument);

@@ -335,25 +335,25 @@ static int step(struct console *console, const char *command)
     return 0;
 }
 
-int verb_next(struct console *console, char *argument)
+int console_verb_next(struct console *console, char *argument)
 {
     (void)argument;
     return step(console, "next");
 }
 
-int verb_step(struct console *console, char *argument)
+int console_verb_step(struct console *console, char *argument)
 {
     (void)argument;
     return step(console, "stepIn");
 }
 
-int verb_return(struct console *console, char *argument)
+int console_verb_return(struct console *console, char *argument)
 {
     (void)argument;
     return step(console, "stepOut");
 }
 
-int verb_continue(struct console *console, char *argument)
+int console_verb_continue(struct console *console, char *argument)
 {
     (void)argument;
     if (console->thread && resume(console, "continue") != 0 && !debuggee_ended(console->debuggee))
@@ -396,7 +396,7 @@ static bool until_arrived(struct console *console, const char *place, int64_t li
     return arrived;
 }
 
-int verb_until(struct console *console, char *argument)
+int console_verb_until(struct console *console, char *argument)
 {
     if (*argument)
         return until_line(console, argument);
@@ -425,14 +425,14 @@ static int leave(struct console *console)
     return 0;
 }
 
-int verb_detach(struct console *console, char *argument)
+int console_verb_detach(struct console *console, char *argument)
 {
     (void)argument;
     console->kill = false;
     return leave(console);
 }
 
-int verb_quit(struct console *console, char *argument)
+int console_verb_quit(struct console *console, char *argument)
 {
     (void)argument;
     return leave(console);

@@ -90,7 +90,7 @@ void thread_announce(struct console *console, int64_t id)
     free(place);
 }
 
-int verb_threads(struct console *console, char *argument)
+int console_verb_threads(struct console *console, char *argument)
 {
     (void)argument;
     const struct debuggee_thread *threads;
@@ -121,11 +121,11 @@ int verb_threads(struct console *console, char *argument)
     return 0;
 }
 
-int verb_thread(struct console *console, char *argument)
+int console_verb_thread(struct console *console, char *argument)
 {
     int64_t id;
     if (!*argument)
-        return verb_threads(console, argument);
+        return console_verb_threads(console, argument);
     if (!text_to_int(argument, INT64_MIN, INT64_MAX, &id))
         return console_error(console, "thread: '%s' is no number (threads lists them)", argument);
     const struct debuggee_thread *thread = debuggee_thread(console->debuggee, id);
@@ -136,7 +136,7 @@ int verb_thread(struct console *console, char *argument)
     return run_show_stop(console, id);
 }
 
-int verb_exceptioninfo(struct console *console, char *argument)
+int console_verb_exceptioninfo(struct console *console, char *argument)
 {
     (void)argument;
     char arguments[64];
