@@ -17,6 +17,8 @@ static const char *read_number(const char *text, double *out)
     if (!isdigit((unsigned char)*at) && *at != '.' && !text_starts(at, "nan") &&
         !text_starts(at, "inf"))
         return NULL;
+    if (text_starts(at, "infinity"))
+        return NULL;
     if (at[0] == '0' && tolower((unsigned char)at[1]) == 'x')
         return NULL;
     char *end;

@@ -229,6 +229,14 @@ static size_t columns(const char *text)
     return count;
 }
 
+static bool has(const struct crowd_set *set, size_t member)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (set->items[i] == member)
+            return true;
+    return false;
+}
+
 static void add_frame(const struct frame *frame, const char *lead, struct buf *out)
 {
     const char *slash = frame->path ? strrchr(frame->path, '/') : NULL;
@@ -243,15 +251,26 @@ static void add_frame(const struct frame *frame, const char *lead, struct buf *o
     free(text);
 }
 
-static void add_crowd(const struct stack_tree *tree, const struct node *node, bool named,
-                      struct buf *out)
+/* Whose stacks end here, on the line of the run's last frame. */
+static void add_ending(const struct stack_tree *tree, const struct node *node, struct buf *out)
 {
+    struct crowd_set here = {0};
+    for (size_t i = 0; i < node->who.count; i++) {
+        bool goes_on = false;
+        for (const struct node *child = node->children; child; child = child->next)
+            goes_on = goes_on || has(&child->who, node->who.items[i]);
+        if (!goes_on)
+            crowd_set_add(&here, node->who.items[i]);
+    }
     buf_printf(out, "%5zu", node->who.count);
-    if (named) {
+    if (here.count) {
         buf_add_string(out, "  ");
-        crowd_text(&tree->crowd, &node->who, NAMES, out);
+        if (node->children)
+            buf_printf(out, "%zu here: ", here.count);
+        crowd_text(&tree->crowd, &here, NAMES, out);
     }
     buf_add_string(out, "\n");
+    crowd_set_clear(&here);
 }
 
 /* `lead` is what stands before the first frame of the run, `rest` before all that follows. */
@@ -265,7 +284,7 @@ static void add_run(const struct stack_tree *tree, struct node *node, const char
             break;
         buf_printf(out, "%5zu\n", node->who.count);
     }
-    add_crowd(tree, node, !node->children || node->ends > 0, out);
+    add_ending(tree, node, out);
     for (struct node *child = node->children; child; child = child->next) {
         char *first = mem_format("%s%s", rest, child->next ? "├─ " : "└─ ");
         char *later = mem_format("%s%s", rest, child->next ? "│  " : "   ");

@@ -55,7 +55,7 @@ const struct verb_row verb_rows[VERB_ROWS] = {
 
 const struct verb_row *verb_row_find(const char *name)
 {
-    for (size_t i = 0; i < VERB_ROWS; i++)
+    for (size_t i = 0; name && i < VERB_ROWS; i++)
         if (text_equal(name, verb_rows[i].name) || text_equal(name, verb_rows[i].alias))
             return &verb_rows[i];
     return NULL;
