@@ -104,7 +104,7 @@ static bool is_python(const struct console_verb *verb, const char *rest)
     /* "p -x" and "until +3" are the verb's, "n - x" and "a or b" can only be Python's. */
     return !(verb->flags & VERB_EXPRESSION) && is_operator(argument) &&
            !(verb->flags & VERB_DOT && text_equal(argument, ".")) &&
-           !(verb->flags & VERB_OPTIONS && text_starts(argument, "--"));
+           !(verb->flags & VERB_DASHES && text_starts(argument, "--"));
 }
 
 void command_line_read(struct command_line *line, const char *text)

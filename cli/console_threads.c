@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/console_parse.h"
+#include "dap/message.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,8 +43,7 @@ static void free_rows(struct row *rows, size_t count)
     free(rows);
 }
 
-/* Where a thread is, by its newest frame; NULL if it cannot be asked. */
-static char *thread_place(struct console *console, int64_t id)
+char *thread_place(struct console *console, int64_t id)
 {
     char arguments[128];
     struct reply reply;
@@ -84,10 +84,37 @@ void thread_announce(struct console *console, int64_t id)
     const char *raw = known->name ? known->name : "?";
     char *name = text_printable(raw, strlen(raw), "");
     char *place = thread_place(console, id);
-    console_note(console, "thread %" PRId64 " (%s) stopped%s%s", id, name, place ? " at " : "",
-                 place ? place : "");
+    if (console->options->many)
+        console_note(console, "%s stopped%s%s", name, place ? " at " : "", place ? place : "");
+    else
+        console_note(console, "thread %" PRId64 " (%s) stopped%s%s", id, name, place ? " at " : "",
+                     place ? place : "");
     free(name);
     free(place);
+}
+
+static void print_row(struct console *console, const struct row *row, int width, const char *place)
+{
+    const char *mark = row->id == console->thread ? view_arrow(&console->style)
+                       : console->style.utf8      ? " "
+                                                  : "  ";
+    int used = (int)view_characters(row->name, strlen(row->name));
+    console_print(console, "  %s %3" PRId64 "  %s%*s  %s%s%s\n", mark, row->id, row->name,
+                  width - used, "", row->stopped ? "stopped" : "running", place ? " at " : "",
+                  place ? place : "");
+}
+
+static void print_row_json(struct console *console, struct buf *out, const struct row *row,
+                           const char *place)
+{
+    buf_printf(out, "%s{\"id\":%" PRId64 ",\"name\":", out->len ? ",\n " : "[", row->id);
+    message_quote(out, row->name);
+    buf_printf(out, ",\"state\":\"%s\",\"place\":", row->stopped ? "stopped" : "running");
+    if (place)
+        message_quote(out, place);
+    else
+        buf_add_string(out, "null");
+    buf_printf(out, ",\"selected\":%s}", row->id == console->thread ? "true" : "false");
 }
 
 int console_verb_threads(struct console *console, char *argument)
@@ -96,6 +123,7 @@ int console_verb_threads(struct console *console, char *argument)
     const struct debuggee_thread *threads;
     size_t count;
     struct err err;
+    struct buf json = {0};
     if (debuggee_threads(console->debuggee, &threads, &count, &err) != 0)
         return console_fail(console, &err);
     struct row *rows = copy_rows(threads, count);
@@ -105,17 +133,16 @@ int console_verb_threads(struct console *console, char *argument)
         width = wide > width ? wide : width;
     }
     for (size_t i = 0; i < count; i++) {
-        bool selected = rows[i].id == console->thread;
         char *place = rows[i].stopped ? thread_place(console, rows[i].id) : NULL;
-        int used = (int)view_characters(rows[i].name, strlen(rows[i].name));
-        console_print(console, "  %s %3" PRId64 "  %s%*s  %s%s%s\n",
-                      selected              ? view_arrow(&console->style)
-                      : console->style.utf8 ? " "
-                                            : "  ",
-                      rows[i].id, rows[i].name, width - used, "",
-                      rows[i].stopped ? "stopped" : "running", place ? " at " : "",
-                      place ? place : "");
+        if (console->options->json)
+            print_row_json(console, &json, &rows[i], place);
+        else
+            print_row(console, &rows[i], width, place);
         free(place);
+    }
+    if (console->options->json) {
+        buf_add_string(&json, count ? "]\n" : "[]\n");
+        console_write(console, &json);
     }
     free_rows(rows, count);
     return 0;
@@ -126,6 +153,8 @@ int console_verb_thread(struct console *console, char *argument)
     int64_t id;
     if (!*argument)
         return console_verb_threads(console, argument);
+    if (console->options->many && !text_to_int(argument, INT64_MIN, INT64_MAX, &id))
+        return many_select(console, argument);
     if (!text_to_int(argument, INT64_MIN, INT64_MAX, &id))
         return console_error(console, "thread: '%s' is no number (threads lists them)", argument);
     const struct debuggee_thread *thread = debuggee_thread(console->debuggee, id);

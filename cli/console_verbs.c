@@ -16,7 +16,7 @@ enum {
 
 /* In the order of the help. */
 static const struct console_verb verbs[] = {
-    {"where", "w bt", console_verb_where, STOP | ARG | VERB_OPTIONS, "[--all]",
+    {"where", "w bt", console_verb_where, STOP | ARG | VERB_DASHES, "[--all]",
      "show the stack, the newest frame last", "--all shows the frames of Ray's own machinery too."},
     {"up", "u", console_verb_up, STEP | ARG, "[N]", "select an older frame", NULL},
     {"down", "d", console_verb_down, STEP | ARG, "[N]", "select a newer frame", NULL},
@@ -27,7 +27,7 @@ static const struct console_verb verbs[] = {
     {"args", "a", console_verb_args, STOP, "", "show the arguments of the current function", NULL},
     {"locals", "", console_verb_locals, STOP, "", "show the local variables", NULL},
     {"globals", "", console_verb_globals, STOP, "", "show the global variables", NULL},
-    {"p", "", console_verb_print, EXPR | VERB_PARENTHESIS | VERB_OPTIONS, "[--all] EXPR",
+    {"p", "", console_verb_print, EXPR | VERB_PARENTHESIS | VERB_DASHES, "[--all] EXPR",
      "show a value", "It is cut at 2000 characters; --all shows all of it."},
     {"pp", "", console_verb_pretty, EXPR | VERB_PARENTHESIS, "EXPR", "show a value, pretty-printed",
      NULL},

@@ -13,7 +13,7 @@ enum verb_flag {
     VERB_PARENTHESIS = 8, /* "p(x)" is the verb too */
     VERB_ARGUMENT = 16,   /* may have one; others refuse it */
     VERB_DOT = 32,        /* its argument may be "." */
-    VERB_OPTIONS = 64,    /* its argument may begin with "--" */
+    VERB_DASHES = 64,     /* its argument may begin with "--" */
 };
 
 struct console_verb {

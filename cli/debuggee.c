@@ -31,6 +31,8 @@ struct debuggee {
     struct waiting *waiting;
     struct debuggee_thread *threads; /* in the order of their last stop */
     size_t thread_count;
+    bool many;
+    bool all_stopped; /* those, too, that the next `threads` response names first */
     bool initialized;
     bool ended;
     struct err end; /* why; code 0: in order */
@@ -95,6 +97,13 @@ static void set_all_running(struct debuggee *debuggee)
         set_running(&debuggee->threads[i]);
 }
 
+static void set_all_stopped(struct debuggee *debuggee)
+{
+    debuggee->all_stopped = true;
+    for (size_t i = 0; i < debuggee->thread_count; i++)
+        debuggee->threads[i].stopped = true;
+}
+
 /* --- events --- */
 
 static void on_stopped(struct debuggee *debuggee, struct json body)
@@ -109,15 +118,17 @@ static void on_stopped(struct debuggee *debuggee, struct json body)
     thread->reason = json_string(body, "reason");
     thread->description = json_string(body, "description");
     thread->text = json_string(body, "text");
+    if (debuggee->many && json_boolean(body, "allThreadsStopped", false))
+        set_all_stopped(debuggee);
 }
 
 static void on_continued(struct debuggee *debuggee, struct json body)
 {
-    struct debuggee_thread *thread = find_thread(debuggee, json_integer(body, "threadId", -1));
+    int64_t id = json_integer(body, "threadId", -1);
     if (json_boolean(body, "allThreadsContinued", false))
         set_all_running(debuggee);
-    else if (thread)
-        set_running(thread);
+    else if (find_thread(debuggee, id) || debuggee->all_stopped)
+        set_running(need_thread(debuggee, id));
 }
 
 static void on_thread(struct debuggee *debuggee, struct json body)
@@ -335,7 +346,7 @@ int debuggee_resume(struct debuggee *debuggee, const char *command, int64_t thre
     /* Before the response: the next `stopped` may come with it, and must not be undone after. A
      * step lets one thread run (relay/attach_arguments: steppingResumesAllThreads), `continue` all.
      */
-    if (text_equal(command, "continue"))
+    if (text_equal(command, "continue") && !debuggee->many)
         set_all_running(debuggee);
     else
         set_running(it);
@@ -423,14 +434,25 @@ int debuggee_threads(struct debuggee *debuggee, const struct debuggee_thread **t
     size_t cursor = 0;
     struct json list = json_get(reply.body, "threads"), element;
     while (json_each(list, &cursor, &element)) {
-        struct debuggee_thread *thread = need_thread(debuggee, json_integer(element, "id", -1));
+        int64_t id = json_integer(element, "id", -1);
+        bool fresh = !find_thread(debuggee, id);
+        struct debuggee_thread *thread = need_thread(debuggee, id);
+        if (fresh)
+            thread->stopped = debuggee->all_stopped;
         free(thread->name);
         thread->name = json_string(element, "name");
     }
     reply_clear(&reply);
+    debuggee->all_stopped = false;
     *threads = debuggee->threads;
     *count = debuggee->thread_count;
     return 0;
+}
+
+const struct debuggee_thread *debuggee_known(const struct debuggee *debuggee, size_t *count)
+{
+    *count = debuggee->thread_count;
+    return debuggee->threads;
 }
 
 bool debuggee_ended(const struct debuggee *debuggee)
@@ -456,6 +478,11 @@ struct debuggee *debuggee_create(const struct session_options *options,
     debuggee->arg = arg;
     debuggee->adapter = adapter_create(options, relay, &adapter_ops, debuggee);
     return debuggee;
+}
+
+void debuggee_expect_many(struct debuggee *debuggee)
+{
+    debuggee->many = true;
 }
 
 void debuggee_leave(struct debuggee *debuggee, bool kill)
