@@ -79,9 +79,10 @@ bool session_is_broken(const struct session *session);
 /* The client cannot take more for now, or can again. */
 void session_flow(struct session *session, bool enable);
 
-/* For lists: what it is attached to (NULL: nothing), whether it drives, who it says it is ("" if
- * it has not). */
+/* For lists: what it is attached to (NULL: nothing; of many, what the client looks at), how many
+ * there are, whether it drives, who it says it is ("" if it has not). */
 const struct pause *session_pause(const struct session *session);
+size_t session_count(const struct session *session);
 bool session_drives(const struct session *session);
 const char *session_client_name(const struct session *session);
 

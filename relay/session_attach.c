@@ -1,4 +1,5 @@
 /* A session's way from `initialize` to `configurationDone`. */
+#include "relay/multi.h"
 #include "relay/parent.h"
 #include "relay/session_cluster_objects.h"
 #include "relay/session_state.h"
@@ -188,10 +189,18 @@ static void on_ticket(struct session *session)
         on_found(session, &err, NULL);
 }
 
+static bool is_about_many(const struct session *session)
+{
+    return attach_arguments_many(&session->attach) && !session->options.pause &&
+           !session->options.connect;
+}
+
 void session_on_attach(struct session *session, const char *json, const struct envelope *envelope)
 {
     struct err err;
-    if (session->place.hub || session->attach_seq || session->parent) {
+    if (session->multi && multi_is_over(session->multi))
+        multi_destroy(&session->multi);
+    if (session->place.hub || session->attach_seq || session->parent || session->multi) {
         client_refuse(&session->client, envelope->seq, "attach", "the session is already attached",
                       false);
         return;
@@ -203,6 +212,8 @@ void session_on_attach(struct session *session, const char *json, const struct e
         session_fail_attach(session, &err);
         return;
     }
+    if (!session->options.pause && !session->options.connect)
+        attach_arguments_default_task(&session->attach, session->options.task);
     if (!authenticate(session))
         return;
     if (check_arguments(session, &err) != 0) {
@@ -213,6 +224,8 @@ void session_on_attach(struct session *session, const char *json, const struct e
     session_cluster_objects_drop(session, "the session attaches");
     if (starts_children(session))
         session->parent = parent_open(session, json, envelope);
+    else if (is_about_many(session))
+        session->multi = multi_open(session);
     else if (session->birth)
         on_ticket(session);
     else

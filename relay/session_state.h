@@ -12,6 +12,7 @@
 #include "relay/finder.h"
 #include "relay/session.h"
 
+struct multi;
 struct parent;
 struct birth;
 
@@ -45,6 +46,7 @@ struct session {
     bool takes_invalidated;                  /* the client's supportsInvalidatedEvent */
     bool starts_sessions;                    /* its supportsStartDebuggingRequest */
     struct asks asks;                        /* what the client was asked */
+    struct multi *multi;                     /* it has many debuggees, or NULL */
     struct parent *parent;                   /* it starts others and has no debuggee, or NULL */
     struct birth *birth;                     /* with the parent that started it, or NULL */
     struct session_objects *objects;         /* NULL until the client looks at variables */
@@ -55,6 +57,8 @@ struct session {
 void session_end(struct session *session);
 void session_send_terminated(struct session *session);
 void session_fail_attach(struct session *session, const struct err *err);
+/* The multi has left all its debuggees. */
+void session_left(struct session *session);
 bool session_attached(const struct session *session);
 void session_act(struct session *session, const char *action, const char *detail);
 
