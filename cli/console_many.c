@@ -58,8 +58,11 @@ void many_prompt(struct console *console)
 {
     char text[LABEL + 64];
     size_t total, stopped = count_stopped(console, &total);
+    const struct debuggee_thread *it = debuggee_thread(console->debuggee, console->thread);
     if (console->options->prompt)
         return;
+    if (it && !it->name)
+        many_name(console, console->thread);
     snprintf(text, sizeof text, "%s (%zu/%zu)> ",
              console->thread ? console->label
              : total         ? "all run"
@@ -76,10 +79,12 @@ static int64_t any_stopped(const struct console *console)
 {
     size_t count;
     const struct debuggee_thread *threads = debuggee_known(console->debuggee, &count);
-    int64_t id = 0;
+    int64_t id = 0, number = 0;
     for (size_t i = 0; i < count; i++)
-        if (threads[i].stopped && (!id || threads[i].id < id))
+        if (threads[i].stopped && (!number || threads[i].number < number)) {
             id = threads[i].id;
+            number = threads[i].number;
+        }
     return id;
 }
 
@@ -297,11 +302,12 @@ void many_greet(struct console *console)
         buf_add_string(&out, "\n");
         console_write(console, &out);
     }
-    int64_t first = any_stopped(console);
+    const struct debuggee_thread *first = debuggee_next_stop(console->debuggee);
+    int64_t id = first ? first->id : any_stopped(console);
     while (debuggee_next_stop(console->debuggee)) /* they are in the line above */
         continue;
-    if (first)
-        run_show_stop(console, first);
+    if (id)
+        run_show_stop(console, id);
 }
 
 /* --- verbs --- */

@@ -31,6 +31,7 @@ struct debuggee {
     struct waiting *waiting;
     struct debuggee_thread *threads; /* in the order of their last stop */
     size_t thread_count;
+    int64_t last_number;
     bool many;
     bool all_stopped; /* those, too, that the next `threads` response names first */
     bool initialized;
@@ -65,7 +66,7 @@ static struct debuggee_thread *need_thread(struct debuggee *debuggee, int64_t id
     debuggee->threads = mem_resize(debuggee->threads, count, sizeof *debuggee->threads);
     debuggee->thread_count = count;
     thread = &debuggee->threads[count - 1];
-    *thread = (struct debuggee_thread){.id = id};
+    *thread = (struct debuggee_thread){.id = id, .number = ++debuggee->last_number};
     return thread;
 }
 
@@ -106,14 +107,21 @@ static void set_all_stopped(struct debuggee *debuggee)
 
 /* --- events --- */
 
+/* To the end of the list: the latest stop. */
+static struct debuggee_thread *move_last(struct debuggee *debuggee, struct debuggee_thread *thread)
+{
+    struct debuggee_thread moved = *thread;
+    size_t after = debuggee->thread_count - (size_t)(thread - debuggee->threads) - 1;
+    memmove(thread, thread + 1, after * sizeof *thread);
+    thread[after] = moved;
+    return &thread[after];
+}
+
 static void on_stopped(struct debuggee *debuggee, struct json body)
 {
-    int64_t id = json_integer(body, "threadId", -1);
-    struct debuggee_thread *known = find_thread(debuggee, id);
-    char *name = known ? mem_string(known->name) : NULL;
-    remove_thread(debuggee, id); /* and to the end of the list: the latest stop */
-    struct debuggee_thread *thread = need_thread(debuggee, id);
-    thread->name = name;
+    struct debuggee_thread *thread =
+        move_last(debuggee, need_thread(debuggee, json_integer(body, "threadId", -1)));
+    set_running(thread);
     thread->stopped = thread->fresh = true;
     thread->reason = json_string(body, "reason");
     thread->description = json_string(body, "description");
@@ -134,10 +142,13 @@ static void on_continued(struct debuggee *debuggee, struct json body)
 static void on_thread(struct debuggee *debuggee, struct json body)
 {
     int64_t id = json_integer(body, "threadId", -1);
-    if (json_string_is(body, "reason", "exited"))
+    if (json_string_is(body, "reason", "exited")) {
         remove_thread(debuggee, id);
-    else
-        need_thread(debuggee, id);
+        return;
+    }
+    struct debuggee_thread *thread = need_thread(debuggee, id);
+    free(thread->name); /* one that starts again has another */
+    thread->name = NULL;
 }
 
 static void on_terminated(struct debuggee *debuggee, struct json body)

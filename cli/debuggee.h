@@ -23,6 +23,7 @@ void reply_clear(struct reply *reply);
 
 struct debuggee_thread {
     int64_t id;
+    int64_t number; /* 1, 2, … in the order in which they became known */
     char *name;
     bool stopped;
     bool fresh; /* stopped since debuggee_next_stop() gave it last */
