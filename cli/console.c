@@ -429,7 +429,7 @@ static char *title_of(const struct console_options *options)
     char many[200];
     if (options->many) {
         pause_filter_describe(options->many, many, sizeof many);
-        return text_equal(many, "*") ? mem_string("all tasks") : mem_string(many);
+        return text_equal(many, "*") ? mem_string(MANY_ALL) : mem_string(many);
     }
     const char *name = pause ? pause->task_name ? pause->task_name : pause->actor_class : NULL;
     if (name)

@@ -48,7 +48,7 @@ static bool is_keyword(const char *word)
 static bool goes_on(const char *rest)
 {
     size_t sign = strspn(rest, "+-*/%&|^@<>=!");
-    return *rest && (strchr(".,)]}:;", *rest) || (sign && strchr(rest, '=') == rest + sign - 1));
+    return *rest && (strchr(".,)]}:;", *rest) || (sign && rest[sign - 1] == '='));
 }
 
 static enum group_line kind_of(const struct verb_row *row)
@@ -91,28 +91,73 @@ bool group_line_has_format(const char *line)
     return row && row->takes & VERB_TAKES_FORMAT && !strstr(line, "--format");
 }
 
-void group_label(const char *name, char *out, size_t size)
+/* Whether the name begins with these words, and not within one. */
+static bool begins(const char *name, const char *words, size_t len)
 {
-    char first[WORD];
-    const char *rest = next_word(name, first);
-    bool two = text_equal(first, "rank") || text_equal(first, "pid");
-    size_t len = (size_t)(rest - name);
-    if (two)
-        len += strcspn(rest, " ");
-    while (len && is_blank(name[len - 1]))
-        len--;
+    return name && strncmp(name, words, len) == 0 && (!name[len] || is_blank(name[len]));
+}
+
+/* How long the first `count` words are. */
+static size_t words_length(const char *name, size_t count)
+{
+    size_t len = 0;
+    for (size_t i = 0; i < count && name[len]; i++) {
+        len += strspn(name + len, " ");
+        len += strcspn(name + len, " ");
+    }
+    return len;
+}
+
+static size_t count_beginning(const char *const *names, size_t count, const char *words, size_t len)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++)
+        found += begins(names[i], words, len);
+    return found;
+}
+
+void group_label(const char *name, const char *const *names, size_t count, char *out, size_t size)
+{
+    size_t words = text_starts(name, "rank ") || text_starts(name, "pid ") ? 2 : 1;
+    size_t len = words_length(name, words);
+    while (name[len] && count_beginning(names, count, name, len) > 1)
+        len = words_length(name, ++words);
     if (len >= size)
         len = size - 1;
     memcpy(out, name, len);
     out[len] = '\0';
 }
 
-bool group_is_called(const char *name, const char *words)
+static bool is_within(const char *name, const char *words, size_t len)
 {
-    size_t len = strlen(words);
-    if (!len)
-        return false;
-    if (text_starts(name, "rank ") && isdigit(*words) && strspn(words, "0123456789") == len)
-        name += strlen("rank ");
-    return text_starts(name, words) && (!name[len] || is_blank(name[len]));
+    for (const char *at = name; at; at = strchr(at, ' '), at = at ? at + 1 : NULL)
+        if (begins(at, words, len))
+            return true;
+    return false;
+}
+
+enum match { BY_RANK, BY_BEGINNING, BY_WORDS, MATCH_COUNT };
+
+static bool is_match(enum match match, const char *name, const char *words, size_t len)
+{
+    switch (match) {
+    case BY_RANK:
+        return strspn(words, "0123456789") == len && text_starts(name, "rank ") &&
+               begins(name + strlen("rank "), words, len);
+    case BY_BEGINNING:
+        return begins(name, words, len);
+    default:
+        return is_within(name, words, len);
+    }
+}
+
+size_t group_find(const char *const *names, size_t count, const char *words, size_t *matches)
+{
+    size_t first = 0, len = strlen(words);
+    *matches = 0;
+    for (enum match match = BY_RANK; len && match < MATCH_COUNT && !*matches; match++)
+        for (size_t i = 0; i < count; i++)
+            if (names[i] && is_match(match, names[i], words, len) && !(*matches)++)
+                first = i;
+    return first;
 }

@@ -20,11 +20,12 @@ enum group_line group_line_kind(const char *line);
 bool group_line_has_format(const char *line);
 
 /* What tells a thread from the others, the beginning of its name: "rank 3" of "rank 3 Trainer.step
- * 10.0.0.7 pid 811", "pid 811", "bob" of "bob Trainer.step …". */
-void group_label(const char *name, char *out, size_t size);
+ * 10.0.0.7 pid 811", "pid 811", "bob"; as many words more as it takes to be no other's, for a
+ * worker may have several threads. `names` are those of all; any may be NULL. */
+void group_label(const char *name, const char *const *names, size_t count, char *out, size_t size);
 
-/* Whether a user who says `words` means the thread of this name: its label's beginning up to a
- * blank, or, of a number alone, its rank. */
-bool group_is_called(const char *name, const char *words);
+/* Which thread a user means: the only one whose name begins so, or the only one in whose name the
+ * words are; a number alone is a rank. `*matches` is how many there are; the first one's index. */
+size_t group_find(const char *const *names, size_t count, const char *words, size_t *matches);
 
 #endif

@@ -25,19 +25,44 @@ enum {
 
 /* --- which one --- */
 
+/* Of all that are known, clean; the caller frees each and the array. Those without a name are asked
+ * for. */
+static char **thread_names(struct console *console, int64_t **ids, size_t *count)
+{
+    const struct debuggee_thread *threads = debuggee_known(console->debuggee, count);
+    struct err err;
+    bool missing = false;
+    for (size_t i = 0; i < *count; i++)
+        missing = missing || !threads[i].name;
+    if (missing && debuggee_threads(console->debuggee, &threads, count, &err) != 0)
+        threads = debuggee_known(console->debuggee, count);
+    char **names = mem_array(*count + 1, sizeof *names);
+    *ids = mem_array(*count + 1, sizeof **ids);
+    for (size_t i = 0; i < *count; i++) {
+        const char *name = threads[i].name ? threads[i].name : "?";
+        names[i] = text_printable(name, strlen(name), "");
+        (*ids)[i] = threads[i].id;
+    }
+    return names;
+}
+
+static void free_names(char **names, int64_t *ids, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(names[i]);
+    free(names);
+    free(ids);
+}
+
 static void label_of(struct console *console, int64_t id, char out[LABEL])
 {
-    const struct debuggee_thread *known = debuggee_thread(console->debuggee, id);
-    size_t count;
-    struct err err;
-    if (known && !known->name) {
-        debuggee_threads(console->debuggee, &known, &count, &err);
-        known = debuggee_thread(console->debuggee, id);
-    }
-    const char *name = known && known->name ? known->name : "?";
-    char *clean = text_printable(name, strlen(name), "");
-    group_label(clean, out, LABEL);
-    free(clean);
+    int64_t *ids;
+    size_t count, at = 0;
+    char **names = thread_names(console, &ids, &count);
+    while (at < count && ids[at] != id)
+        at++;
+    group_label(at < count ? names[at] : "?", (const char *const *)names, count, out, LABEL);
+    free_names(names, ids, count);
 }
 
 static size_t count_stopped(const struct console *console, size_t *total)
@@ -264,7 +289,9 @@ static void print_places(struct console *console, struct buf *out)
             ids[stopped++] = threads[i].id;
     for (size_t i = 0; i < stopped && stopped <= PLACES_ASKED; i++) {
         char *place = thread_place(console, ids[i]);
-        count_place(&places, &count, place ? place : mem_string("?"));
+        const char *slash = place ? strrchr(place, '/') : NULL;
+        count_place(&places, &count, mem_string(slash ? slash + 1 : place ? place : "?"));
+        free(place);
     }
     if (count)
         qsort(places, count, sizeof *places, compare_places);
@@ -293,7 +320,9 @@ void many_greet(struct console *console)
     size_t stopped = count_stopped(console, &total);
     console->greeted = true;
     if (!console->options->quiet) {
-        char *text = mem_format("%zu thread%s of %s", total, total == 1 ? "" : "s", console->title);
+        bool all = text_equal(console->title, MANY_ALL);
+        char *text = mem_format("%zu thread%s%s%s", total, total == 1 ? "" : "s", all ? "" : " of ",
+                                all ? "" : console->title);
         view_tinted(&out, &console->style, TINT_BOLD, text);
         free(text);
         if (stopped < total)
@@ -314,21 +343,20 @@ void many_greet(struct console *console)
 
 int many_select(struct console *console, const char *words)
 {
-    const struct debuggee_thread *threads;
-    size_t count;
-    struct err err;
-    int64_t found = 0;
-    if (debuggee_threads(console->debuggee, &threads, &count, &err) != 0)
-        return console_fail(console, &err);
-    for (size_t i = 0; i < count && !found; i++)
-        if (threads[i].name && group_is_called(threads[i].name, words))
-            found = threads[i].id;
-    const struct debuggee_thread *thread = debuggee_thread(console->debuggee, found);
+    int64_t *ids;
+    size_t count, matches;
+    char **names = thread_names(console, &ids, &count);
+    size_t index = group_find((const char *const *)names, count, words, &matches);
+    int64_t id = matches ? ids[index] : 0;
+    free_names(names, ids, count);
+    const struct debuggee_thread *thread = debuggee_thread(console->debuggee, id);
+    if (matches > 1)
+        return console_error(console, "'%s' is %zu tasks: threads lists them", words, matches);
     if (!thread)
         return console_error(console, "there is no task '%s': threads lists them", words);
     if (!thread->stopped)
         return console_error(console, "%s is running", words);
-    return run_show_stop(console, found);
+    return run_show_stop(console, id);
 }
 
 /* The answer is text for people, or JSON that was asked for. */

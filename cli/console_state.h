@@ -168,6 +168,9 @@ char *thread_place(struct console *console, int64_t id);
 
 /* --- console_many.c --- */
 
+/* The title of all there are. */
+#define MANY_ALL "all tasks"
+
 /* Says what they are and where, and selects one. */
 void many_greet(struct console *console);
 /* Says which others have stopped, in a few words, and finds another one if the selected one has
