@@ -22,8 +22,8 @@ struct multi_thread {
     int64_t own; /* the debuggee's */
     char *name;  /* "rank 3 Trainer.step node-2 pid 811" */
     bool stopped;
-    bool told;       /* the client knows of this stop */
-    char reason[32]; /* DAP's word, of the last stop */
+    bool told;           /* the client knows of this stop */
+    char reason[32];     /* DAP's word, of the last stop */
     char *stopped_event; /* of this stop as the debuggee sent it (its own ids), or NULL */
     char *stack;         /* this stop's stackTrace response, the debuggee's own ids, or NULL */
     size_t stack_len;
@@ -45,11 +45,11 @@ struct multi_target {
     enum multi_target_state state;
     struct pause pause;
     struct session *inner;
-    int64_t seq; /* of the last request to it */
+    int64_t seq;            /* of the last request to it */
     struct seqmap *pending; /* owner: NULL for the client's requests, a multi_ask for our own */
     struct multi_thread *threads;
     size_t thread_count;
-    char *rank; /* "3", or NULL while it is not known that it has one */
+    char *rank;         /* "3", or NULL while it is not known that it has one */
     char *capabilities; /* the body that its adapter gave, or NULL */
 };
 
@@ -59,10 +59,10 @@ struct multi {
     struct idmap *ids;
     struct multi_target *targets; /* in the order they joined */
     size_t target_count;
-    bool configured;    /* the client has sent configurationDone */
-    bool introduced;    /* the population that was there has been shown */
+    bool configured; /* the client has sent configurationDone */
+    bool introduced; /* the population that was there has been shown */
     bool leaving;
-    int64_t focus;      /* the client's id of the thread that was last shown or asked about, 0: none */
+    int64_t focus; /* the client's id of the thread that was last shown or asked about, 0: none */
     struct multi_sets *sets;
     struct multi_verbs *verbs;
 };
@@ -73,7 +73,8 @@ void multi_target_ended(struct multi_target *target, const char *why); /* for th
 
 /* --- multi_target.c --- */
 
-/* An inner session's answer, with the debuggee's own ids; NULL: it is gone, or `timeout_ms` is over. */
+/* An inner session's answer, with the debuggee's own ids; NULL: it is gone, or `timeout_ms` is
+ * over. */
 typedef void (*multi_answer_fn)(void *arg, struct multi_target *target, const char *json,
                                 size_t len, const struct envelope *response);
 /* Asks one debuggee something that the client does not see. `arguments` is JSON with the debuggee's
@@ -95,19 +96,28 @@ struct multi_thread *multi_thread_by_id(const struct multi *multi, int64_t id,
  * "next", "stepIn" or "stepOut". The client is told (`continued`) unless it has asked itself. */
 void multi_resume(struct multi_target *target, struct multi_thread *thread, const char *how,
                   bool all, bool tell);
+/* Tells the client of a stop that was kept from it: multi_verbs_stopped() was true. */
+void multi_thread_tell(struct multi_target *target, struct multi_thread *thread);
 
 /* --- multi_verbs.c: groups --- */
 struct multi_verbs *multi_verbs_create(struct multi *multi);
 void multi_verbs_destroy(struct multi_verbs **verbs);
-/* A custom request (raydbg/group…, raydbg/compare, raydbg/stacks, raydbg/barrier, …), or an
- * `evaluate` whose expression begins with "/" in context repl. False if it is not one of them. */
+/* A custom request (raydbg/groups, raydbg/group, raydbg/step, raydbg/barrier, raydbg/compare,
+ * raydbg/stacks), an `evaluate` whose expression begins with "/" in context repl, or `completions`
+ * of such a text. False if it is not one of them: nothing was done then. */
 bool multi_verbs_request(struct multi_verbs *verbs, const char *json, size_t len,
                          const struct envelope *envelope);
 /* A thread has stopped: true if the client is not told, because a verb lets it go on (skip, until a
- * line) or holds it for others (barrier). */
+ * line), holds it for others (barrier), or does not know yet: then it calls multi_thread_tell()
+ * later. Lets nothing go on from within. */
 bool multi_verbs_stopped(struct multi_verbs *verbs, struct multi_target *target,
                          struct multi_thread *thread);
-/* A debuggee has joined, or is gone. */
+/* The client has asked that this thread go on (continue, a step), before it does: what the verbs
+ * wanted of it is over. */
+void multi_verbs_resumed(struct multi_verbs *verbs, const struct multi_thread *thread);
+/* A thread is no longer one of the session's: its task has ended. */
+void multi_verbs_left(struct multi_verbs *verbs, const struct multi_thread *thread);
+/* A debuggee has joined, or is gone (its threads are still there). */
 void multi_verbs_joined(struct multi_verbs *verbs, struct multi_target *target);
 void multi_verbs_gone(struct multi_verbs *verbs, struct multi_target *target);
 
@@ -125,6 +135,8 @@ void multi_sets_arm(struct multi_sets *sets, struct multi_target *target,
 /* A breakpoint added or taken away for the verbs (until a line, barriers), beside the client's. */
 int64_t multi_sets_add(struct multi_sets *sets, const char *path, int64_t line);
 void multi_sets_remove(struct multi_sets *sets, int64_t handle);
+/* Whether the client has a breakpoint of its own there. */
+bool multi_sets_has(const struct multi_sets *sets, const char *path, int64_t line);
 /* Whether the breakpoint event is the client's business; `out` gets it with the session's ids. */
 bool multi_sets_event(struct multi_sets *sets, struct multi_target *target, const char *json,
                       const struct envelope *event, struct buf *out);

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "dap/scan.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,6 +54,10 @@ struct verb_groups {
 int verb_parse(const char *line, const struct verb_groups *groups, struct verb *out,
                struct err *err);
 void verb_clear(struct verb *verb);
+/* The same for the arguments of a custom request, "raydbg/…" (docs/many.md); 0 and `*known` false
+ * if the command is none of these. */
+int verb_read(const char *command, const char *json, struct span arguments, struct verb *out,
+              bool *known, struct err *err);
 
 /* FILE:LINE. False if it is none. The caller frees `*file`. */
 bool verb_place(const char *text, char **file, int64_t *line);
