@@ -16,13 +16,18 @@ struct survey_job {
 
 enum { STACK_MS = 2000 };
 
-static void free_job(struct survey_job *job)
+static void unlink_job(struct survey_job *job)
 {
     struct survey_job **at = &job->verbs->surveys;
     while (*at && *at != job)
         at = &(*at)->next;
     if (*at)
         *at = job->next;
+}
+
+static void free_job(struct survey_job *job)
+{
+    unlink_job(job);
     look_drop(job->verbs, job);
     for (size_t i = 0; i < job->survey.place_count; i++)
         free(job->survey.places[i].file);
@@ -74,6 +79,7 @@ static void one_less(struct survey_job *job)
 {
     if (--job->open)
         return;
+    unlink_job(job); /* fn may drop what it has asked for */
     job->fn(job->arg, &job->survey);
     free_job(job);
 }
