@@ -350,3 +350,53 @@ bool scan_element(const char *text, struct span within, size_t *cursor, struct s
     *cursor = scan.at;
     return more;
 }
+
+/* --- over what was checked before --- */
+
+size_t scan_skip_space(const char *text, size_t at, size_t end)
+{
+    while (at < end && is_space(text[at]))
+        at++;
+    return at;
+}
+
+size_t scan_skip_string(const char *text, size_t at, size_t end)
+{
+    at++;
+    while (at < end) {
+        at = plain_end(text, at, end);
+        if (at < end && text[at] == '"')
+            return at + 1;
+        at += 2; /* of an escape the first byte is enough: the others are plain */
+    }
+    return end;
+}
+
+static size_t skip_container(const char *text, size_t at, size_t end)
+{
+    size_t depth = 0;
+    while (at < end) {
+        char c = text[at];
+        if (c == '"') {
+            at = scan_skip_string(text, at, end);
+            continue;
+        }
+        at++;
+        if (c == '{' || c == '[')
+            depth++;
+        else if ((c == '}' || c == ']') && --depth == 0)
+            return at;
+    }
+    return end;
+}
+
+size_t scan_skip(const char *text, size_t at, size_t end)
+{
+    if (at < end && text[at] == '"')
+        return scan_skip_string(text, at, end);
+    if (at < end && (text[at] == '{' || text[at] == '['))
+        return skip_container(text, at, end);
+    while (at < end && text[at] != ',' && text[at] != '}' && text[at] != ']' && !is_space(text[at]))
+        at++;
+    return at;
+}

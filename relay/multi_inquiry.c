@@ -12,7 +12,7 @@ struct inquiry {
     struct inquiry *next;
     struct multi_verbs *verbs;
     struct verbs_reply reply;
-    enum verb_format format;
+    enum many_verb_format format;
     struct compare *compare; /* one of the two */
     struct stack_tree *tree;
     size_t open; /* answers to come, and one more while it is being asked */
@@ -39,7 +39,7 @@ void inquiry_drop(struct multi_verbs *verbs)
         free_inquiry(verbs->inquiries);
 }
 
-static struct inquiry *begin(struct multi_verbs *verbs, const struct verb *verb,
+static struct inquiry *begin(struct multi_verbs *verbs, const struct many_verb *verb,
                              const struct verbs_reply *reply)
 {
     struct inquiry *inquiry = mem_alloc(sizeof *inquiry);
@@ -125,7 +125,7 @@ static void on_stack(void *arg, const struct look_result *result)
     one_less(inquiry);
 }
 
-void inquiry_compare(struct multi_verbs *verbs, const struct verb *verb,
+void inquiry_compare(struct multi_verbs *verbs, const struct many_verb *verb,
                      const struct verbs_reply *reply)
 {
     int64_t *ids;
@@ -145,7 +145,7 @@ void inquiry_compare(struct multi_verbs *verbs, const struct verb *verb,
     one_less(inquiry);
 }
 
-void inquiry_stacks(struct multi_verbs *verbs, const struct verb *verb,
+void inquiry_stacks(struct multi_verbs *verbs, const struct many_verb *verb,
                     const struct verbs_reply *reply)
 {
     int64_t *ids;

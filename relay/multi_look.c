@@ -56,7 +56,8 @@ static char *last_line(char *text)
     while (len && (text[len - 1] == '\n' || text[len - 1] == '\r' || text[len - 1] == ' '))
         text[--len] = '\0';
     char *newline = len ? strrchr(text, '\n') : NULL;
-    return newline ? newline + 1 : text;
+    char *line = newline ? newline + 1 : text;
+    return line ? line + strspn(line, " \t") : NULL;
 }
 
 static void on_value(void *arg, struct multi_target *target, const char *json, size_t len,
@@ -130,8 +131,8 @@ static void start(struct look *look)
     struct multi_thread *thread = multi_thread_by_id(look->verbs->multi, look->thread, &target);
     struct envelope envelope;
     const char *problem;
-    if (!thread || !thread->stopped) {
-        fail(look, thread ? "running" : "gone");
+    if (!thread || !thread->stopped || !multi_target_is_there(target)) {
+        fail(look, thread && thread->shown ? "running" : "it has ended");
         return;
     }
     if (thread->stack &&

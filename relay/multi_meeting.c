@@ -29,10 +29,13 @@ struct meeting {
 
 enum { TICK_MS = 500, STACK_MS = 2000 };
 
+static void on_tick(void *arg);
+
 static void free_meeting(struct meeting *meeting)
 {
     struct multi_verbs *verbs = meeting->verbs;
-    verbs->meeting = NULL;
+    if (verbs->meeting == meeting)
+        verbs->meeting = NULL;
     survey_drop(verbs, meeting);
     look_drop(verbs, meeting);
     stakes_pull(verbs, &meeting->stakes);
@@ -82,7 +85,9 @@ static void note_missing(const struct meeting *meeting)
         struct multi_target *target;
         const struct multi_thread *thread =
             multi_thread_by_id(meeting->verbs->multi, meeting->members[i], &target);
-        if (!thread)
+        if (!thread || !multi_target_is_there(target))
+            barrier_leave(meeting->barrier, meeting->members[i], "its worker is gone");
+        else if (!thread->shown)
             barrier_leave(meeting->barrier, meeting->members[i], "its task has ended");
         else if (!thread->stopped)
             barrier_note(meeting->barrier, meeting->members[i], "running");
@@ -91,44 +96,25 @@ static void note_missing(const struct meeting *meeting)
 
 /* --- the end --- */
 
-/* One stop for all that were held, as for a population: a client draws it in one go. What runs is
- * told to, because allThreadsStopped says otherwise. */
+/* One stop for all that were held, as for a population: a client draws it in one go. */
 static void show_held(const struct meeting *meeting)
 {
-    const struct multi *multi = meeting->verbs->multi;
-    struct client *client = &multi->session->client;
-    int64_t first = 0;
+    struct multi *multi = meeting->verbs->multi;
     for (size_t i = 0; i < meeting->member_count; i++) {
         struct multi_target *target;
         struct multi_thread *thread = multi_thread_by_id(multi, meeting->members[i], &target);
         if (!thread || !thread->stopped || !barrier_holds(meeting->barrier, thread->id))
             continue;
-        thread->told = true;
-        first = first ? first : thread->id;
-    }
-    if (!first)
+        multi_stop_show_all(multi, target, thread);
         return;
-    char *body = mem_format("{\"reason\":\"breakpoint\",\"description\":\"barrier\",\"threadId\":"
-                            "%" PRId64 ",\"allThreadsStopped\":true}",
-                            first);
-    client_event(client, "stopped", body);
-    free(body);
-    for (const struct multi_target *target = multi->targets; target; target = target->next)
-        for (size_t i = 0; i < target->thread_count; i++) {
-            const struct multi_thread *thread = &target->threads[i];
-            if (thread->stopped && thread->told)
-                continue;
-            body =
-                mem_format("{\"threadId\":%" PRId64 ",\"allThreadsContinued\":false}", thread->id);
-            client_event(client, "continued", body);
-            free(body);
-        }
+    }
 }
 
 /* `state` is for the event; `why` follows the count, in words. */
 static void end(struct meeting *meeting, const char *state, const char *why)
 {
     struct buf text = {0};
+    meeting->verbs->meeting = NULL;
     barrier_text(meeting->barrier, &text);
     buf_printf(&text, "; %s", why);
     say(meeting, text.data);
@@ -138,15 +124,13 @@ static void end(struct meeting *meeting, const char *state, const char *why)
     free_meeting(meeting);
 }
 
-/* True if the meeting is over (and freed). */
-static bool end_if_complete(struct meeting *meeting)
+/* The end is the loop's: who arrives, or leaves, is in the middle of something. */
+static void look_soon(struct meeting *meeting)
 {
-    char why[64];
     if (!barrier_complete(meeting->barrier))
-        return false;
-    snprintf(why, sizeof why, "all here after %.1f s", seconds(meeting));
-    end(meeting, "complete", why);
-    return true;
+        return;
+    timer_cancel(&meeting->tick);
+    meeting->tick = timer_start(meeting->verbs->multi->loop, 0, on_tick, meeting);
 }
 
 static void on_timeout(void *arg)
@@ -186,29 +170,39 @@ static int64_t gone_by_hand(const struct meeting *meeting)
     return 0;
 }
 
+static void tell_progress(struct meeting *meeting)
+{
+    struct buf text = {0};
+    barrier_text(meeting->barrier, &text);
+    bool news = !text_equal(text.data, meeting->said);
+    if (news) {
+        struct multi_verbs *verbs = meeting->verbs;
+        free(meeting->said);
+        meeting->said = mem_string(text.data);
+        say(meeting, text.data);
+        if (verbs->meeting == meeting)
+            send_event(meeting, "waiting");
+    }
+    buf_free(&text);
+}
+
 /* Tells what has changed, not more often than each tick. */
 static void on_tick(void *arg)
 {
     struct meeting *meeting = arg;
-    struct buf text = {0};
     meeting->tick = NULL;
     int64_t strayed = gone_by_hand(meeting);
+    note_missing(meeting);
     if (strayed) {
         meeting_resumed(meeting->verbs, strayed);
-        return;
+    } else if (barrier_complete(meeting->barrier)) {
+        char why[64];
+        snprintf(why, sizeof why, "all here after %.1f s", seconds(meeting));
+        end(meeting, "complete", why);
+    } else {
+        meeting->tick = timer_start(meeting->verbs->multi->loop, TICK_MS, on_tick, meeting);
+        tell_progress(meeting);
     }
-    note_missing(meeting);
-    if (end_if_complete(meeting))
-        return;
-    barrier_text(meeting->barrier, &text);
-    if (!text_equal(text.data, meeting->said)) {
-        say(meeting, text.data);
-        send_event(meeting, "waiting");
-        free(meeting->said);
-        meeting->said = buf_take(&text);
-    }
-    buf_free(&text);
-    meeting->tick = timer_start(meeting->verbs->multi->loop, TICK_MS, on_tick, meeting);
 }
 
 /* --- stops --- */
@@ -221,7 +215,7 @@ static void elsewhere(struct meeting *meeting, struct multi_target *target,
     barrier_note(meeting->barrier, thread->id, what);
     free(what);
     free(where);
-    multi_thread_tell(target, thread);
+    multi_stop_note(target, thread);
 }
 
 static void on_arrival(void *arg, const struct look_result *result)
@@ -234,7 +228,7 @@ static void on_arrival(void *arg, const struct look_result *result)
         return;
     if (stakes_at(&meeting->stakes, &result->top)) {
         barrier_arrive(meeting->barrier, thread->id);
-        end_if_complete(meeting);
+        look_soon(meeting);
     } else {
         elsewhere(meeting, target, thread, &result->top);
     }
@@ -257,7 +251,7 @@ void meeting_left(struct multi_verbs *verbs, int64_t thread, const char *why)
 {
     struct meeting *meeting = verbs->meeting;
     if (meeting && meeting->started && barrier_leave(meeting->barrier, thread, why))
-        end_if_complete(meeting);
+        look_soon(meeting);
 }
 
 void meeting_resumed(struct multi_verbs *verbs, int64_t id)
@@ -299,20 +293,33 @@ static bool is_next_round(const struct meeting *meeting, const struct survey *su
     return true;
 }
 
-static void start_member(struct meeting *meeting, int64_t id, bool there)
+/* Where each is before any goes on. */
+static void place_member(struct meeting *meeting, int64_t id, bool there)
 {
-    struct multi_verbs *verbs = meeting->verbs;
     struct multi_target *target;
-    struct multi_thread *thread = multi_thread_by_id(verbs->multi, id, &target);
+    const struct multi_thread *thread = multi_thread_by_id(meeting->verbs->multi, id, &target);
     if (!thread || !thread->stopped)
         return;
-    run_forget(verbs, id);
+    run_forget(meeting->verbs, id);
     if (text_equal(thread->reason, "exception"))
         barrier_leave(meeting->barrier, id, "stopped by an exception");
     else if (there)
         barrier_arrive(meeting->barrier, id);
     else
-        multi_resume(target, thread, "continue", false, true);
+        barrier_note(meeting->barrier, id, "running");
+}
+
+static void resume_missing(struct meeting *meeting)
+{
+    struct multi_verbs *verbs = meeting->verbs;
+    for (size_t i = 0; verbs->meeting == meeting && i < meeting->member_count; i++) {
+        struct multi_target *target;
+        const struct multi_thread *thread =
+            multi_thread_by_id(verbs->multi, meeting->members[i], &target);
+        if (thread && thread->stopped && thread->told &&
+            barrier_expects(meeting->barrier, thread->id))
+            multi_resume(target, thread, "continue", false, true);
+    }
 }
 
 static void expect_all(struct meeting *meeting)
@@ -328,15 +335,16 @@ static void expect_all(struct meeting *meeting)
     }
 }
 
+/* Who is where, to whoever asked. */
 static void answer(struct meeting *meeting, const struct verbs_reply *reply)
 {
     struct buf text = {0}, body = {0};
-    note_missing(meeting);
     barrier_text(meeting->barrier, &text);
     barrier_json(meeting->barrier, &body);
-    verbs_answer(meeting->verbs, reply, text.data, body.data);
     free(meeting->said);
-    meeting->said = buf_take(&text);
+    meeting->said = mem_string(text.data);
+    verbs_answer(meeting->verbs, reply, text.data, body.data);
+    buf_free(&text);
     buf_free(&body);
 }
 
@@ -357,16 +365,20 @@ static void on_survey(void *arg, const struct survey *survey)
     meeting->begun_us = loop_now_us();
     bool next_round = is_next_round(meeting, survey);
     for (size_t i = 0; i < meeting->member_count; i++)
-        start_member(meeting, meeting->members[i],
+        place_member(meeting, meeting->members[i],
                      !next_round && is_there(meeting, survey, meeting->members[i]));
-    answer(meeting, &meeting->reply);
+    note_missing(meeting);
     if (meeting->timeout_ms)
         meeting->timeout =
             timer_start(verbs->multi->loop, meeting->timeout_ms, on_timeout, meeting);
     meeting->tick = timer_start(verbs->multi->loop, TICK_MS, on_tick, meeting);
+    look_soon(meeting);
+    answer(meeting, &meeting->reply);
+    if (verbs->meeting == meeting)
+        resume_missing(meeting);
 }
 
-static void begin(struct multi_verbs *verbs, const struct verb *verb,
+static void begin(struct multi_verbs *verbs, const struct many_verb *verb,
                   const struct verbs_reply *reply)
 {
     struct err err = {0};
@@ -393,7 +405,7 @@ static void begin(struct multi_verbs *verbs, const struct verb *verb,
     survey_take(verbs, meeting->file, on_survey, meeting);
 }
 
-void meeting_verb(struct multi_verbs *verbs, const struct verb *verb,
+void meeting_verb(struct multi_verbs *verbs, const struct many_verb *verb,
                   const struct verbs_reply *reply)
 {
     struct meeting *meeting = verbs->meeting;
@@ -405,6 +417,7 @@ void meeting_verb(struct multi_verbs *verbs, const struct verb *verb,
         err_hint(&err, "/barrier FILE:LINE [GROUP] begins one");
         verbs_refuse(verbs, reply, &err);
     } else {
+        note_missing(meeting);
         answer(meeting, reply);
         if (verb->remove)
             cancel(verbs, "given up by hand");

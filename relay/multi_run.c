@@ -18,6 +18,7 @@ struct run {
     int64_t skip;
     struct stakes stakes;
     size_t plans; /* of this run */
+    bool over;    /* there are none any more */
     bool complained;
 };
 
@@ -37,6 +38,11 @@ struct judging {
     int64_t stop; /* which of the thread's */
 };
 
+/* A thread that goes on from this stop of its. */
+struct passing {
+    int64_t thread, stop;
+};
+
 enum { STACK_MS = 2000, CONDITION_MS = 5000 };
 
 static void free_run(struct run *run)
@@ -52,6 +58,48 @@ static void free_run(struct run *run)
     free(run->condition);
     free(run->file);
     free(run);
+}
+
+/* --- what is done from the loop --- */
+
+static void pass(struct multi_verbs *verbs, const struct passing *passing)
+{
+    struct multi_target *target;
+    struct multi_thread *thread = multi_thread_by_id(verbs->multi, passing->thread, &target);
+    if (thread && thread->stopped && thread->stops == passing->stop)
+        multi_resume(target, thread, "continue", false, thread->told);
+}
+
+static void on_wake(void *arg)
+{
+    struct multi_verbs *verbs = arg;
+    struct passing *passing = verbs->passing;
+    size_t count = verbs->passing_count;
+    verbs->wake = NULL;
+    verbs->passing = NULL;
+    verbs->passing_count = 0;
+    for (struct run *run = verbs->runs, *next; run; run = next) {
+        next = run->next;
+        if (run->over)
+            free_run(run);
+    }
+    for (size_t i = 0; i < count; i++)
+        pass(verbs, &passing[i]);
+    free(passing);
+}
+
+static void wake(struct multi_verbs *verbs)
+{
+    if (!verbs->wake)
+        verbs->wake = timer_start(verbs->multi->loop, 0, on_wake, verbs);
+}
+
+/* A stop that the client does not know of is over. */
+static void run_pass(struct multi_verbs *verbs, const struct multi_thread *thread)
+{
+    verbs->passing = mem_resize(verbs->passing, verbs->passing_count + 1, sizeof *verbs->passing);
+    verbs->passing[verbs->passing_count++] = (struct passing){thread->id, thread->stops};
+    wake(verbs);
 }
 
 static struct plan *find_plan(const struct multi_verbs *verbs, int64_t thread)
@@ -71,8 +119,10 @@ void run_forget(struct multi_verbs *verbs, int64_t thread)
         return;
     plan = *at;
     *at = plan->next;
-    if (--plan->run->plans == 0)
-        free_run(plan->run);
+    plan->run->plans--;
+    plan->run->over = plan->run->plans == 0;
+    if (plan->run->over)
+        wake(verbs);
     free(plan);
 }
 
@@ -95,37 +145,10 @@ void run_drop(struct multi_verbs *verbs)
         run_forget(verbs, verbs->plans->thread);
     while (verbs->runs) /* those that wait for a survey have no plans */
         free_run(verbs->runs);
-    timer_cancel(&verbs->pass);
+    timer_cancel(&verbs->wake);
     free(verbs->passing);
     verbs->passing = NULL;
     verbs->passing_count = 0;
-}
-
-/* --- letting go on --- */
-
-static void on_pass(void *arg)
-{
-    struct multi_verbs *verbs = arg;
-    int64_t *threads = verbs->passing;
-    size_t count = verbs->passing_count;
-    verbs->pass = NULL;
-    verbs->passing = NULL;
-    verbs->passing_count = 0;
-    for (size_t i = 0; i < count; i++) {
-        struct multi_target *target;
-        struct multi_thread *thread = multi_thread_by_id(verbs->multi, threads[i], &target);
-        if (thread && thread->stopped && !thread->told)
-            multi_resume(target, thread, "continue", false, false);
-    }
-    free(threads);
-}
-
-void run_pass(struct multi_verbs *verbs, int64_t thread)
-{
-    verbs->passing = mem_resize(verbs->passing, verbs->passing_count + 1, sizeof *verbs->passing);
-    verbs->passing[verbs->passing_count++] = thread;
-    if (!verbs->pass)
-        verbs->pass = timer_start(verbs->multi->loop, 0, on_pass, verbs);
 }
 
 static void add_plan(struct run *run, int64_t thread)
@@ -213,7 +236,8 @@ static void on_survey(void *arg, const struct survey *survey)
     go(run);
 }
 
-void run_step(struct multi_verbs *verbs, const struct verb *verb, const struct verbs_reply *reply)
+void run_step(struct multi_verbs *verbs, const struct many_verb *verb,
+              const struct verbs_reply *reply)
 {
     struct run *run = mem_alloc(sizeof *run);
     *run = (struct run){
@@ -260,10 +284,10 @@ static void settle(struct judging *judging, bool passes)
     struct multi_thread *thread = still_stopped(judging, &target);
     free_judging(judging);
     if (thread && passes) {
-        run_pass(verbs, thread->id);
+        run_pass(verbs, thread);
     } else if (thread) {
         run_forget(verbs, thread->id);
-        multi_thread_tell(target, thread);
+        multi_stop_note(target, thread);
     }
 }
 
@@ -329,7 +353,7 @@ bool run_stopped(struct multi_verbs *verbs, struct multi_thread *thread)
     }
     if (plan && plan->skip > 0) {
         plan->skip--;
-        run_pass(verbs, thread->id);
+        run_pass(verbs, thread);
         return true;
     }
     if (plan && plan->run->condition) {

@@ -14,7 +14,7 @@ struct survey_job {
     void *arg;
 };
 
-enum { STACK_MS = 2000 };
+enum { STACK_MS = 2000, KNOWN = 1000 };
 
 static void unlink_job(struct survey_job *job)
 {
@@ -48,19 +48,25 @@ void survey_drop(struct multi_verbs *verbs, const void *arg)
     }
 }
 
-/* Takes `path` over. */
-static void add_path(struct survey *survey, char *path)
+static void add_path(char ***paths, size_t *count, const char *path)
 {
-    for (size_t i = 0; i < survey->path_count; i++)
-        if (text_equal(survey->paths[i], path)) {
-            free(path);
+    for (size_t i = 0; i < *count; i++)
+        if (text_equal((*paths)[i], path))
             return;
-        }
-    survey->paths = mem_resize(survey->paths, survey->path_count + 1, sizeof *survey->paths);
-    survey->paths[survey->path_count++] = path;
+    *paths = mem_resize(*paths, *count + 1, sizeof **paths);
+    (*paths)[(*count)++] = mem_string(path);
 }
 
-static void add_paths(struct survey_job *job, const struct look_result *result)
+void survey_forget(struct multi_verbs *verbs)
+{
+    for (size_t i = 0; i < verbs->known.count; i++)
+        free(verbs->known.items[i]);
+    free(verbs->known.items);
+    verbs->known = (struct known_paths){0};
+}
+
+/* Files that are the user's, as far as anybody can say. */
+static void know_paths(struct multi_verbs *verbs, const struct look_result *result)
 {
     struct span frame, at;
     size_t cursor = 0;
@@ -68,17 +74,29 @@ static void add_paths(struct survey_job *job, const struct look_result *result)
         char *path = scan_path(result->json, frame, "source/path", &at)
                          ? scan_string(result->json, at)
                          : NULL;
-        if (stack_place_is(path, job->file))
-            add_path(&job->survey, path);
-        else
-            free(path);
+        if (!text_empty(path) && verbs->known.count < KNOWN &&
+            !scan_find(result->json, frame, "presentationHint", &at))
+            add_path(&verbs->known.items, &verbs->known.count, path);
+        free(path);
     }
+}
+
+static void choose_paths(struct survey_job *job)
+{
+    struct survey *survey = &job->survey;
+    const struct known_paths *known = &job->verbs->known;
+    if (*job->file == '/')
+        add_path(&survey->paths, &survey->path_count, job->file);
+    for (size_t i = 0; *job->file != '/' && i < known->count; i++)
+        if (stack_place_is(known->items[i], job->file))
+            add_path(&survey->paths, &survey->path_count, known->items[i]);
 }
 
 static void one_less(struct survey_job *job)
 {
     if (--job->open)
         return;
+    choose_paths(job);
     unlink_job(job); /* fn may drop what it has asked for */
     job->fn(job->arg, &job->survey);
     free_job(job);
@@ -91,8 +109,8 @@ static void on_stack(void *arg, const struct look_result *result)
     survey->places = mem_resize(survey->places, survey->place_count + 1, sizeof *survey->places);
     survey->places[survey->place_count++] =
         (struct survey_place){result->thread, mem_string(result->top.file), result->top.line};
-    if (result->json && *job->file != '/')
-        add_paths(job, result);
+    if (result->json)
+        know_paths(job->verbs, result);
     one_less(job);
 }
 
@@ -110,8 +128,6 @@ void survey_take(struct multi_verbs *verbs, const char *file, survey_fn fn, void
         .arg = arg,
     };
     verbs->surveys = job;
-    if (*file == '/')
-        add_path(&job->survey, mem_string(file));
     if (verbs_select(verbs, "state=stopped", &ids, &count, NULL) == 0) {
         job->open += count;
         for (size_t i = 0; i < count; i++)
@@ -123,7 +139,7 @@ void survey_take(struct multi_verbs *verbs, const char *file, survey_fn fn, void
 
 void survey_unknown(const char *file, struct err *err)
 {
-    err_set(err, ERR_NOT_FOUND, "no stopped task has %s in its stack", file);
+    err_set(err, ERR_NOT_FOUND, "no task has stopped with %s in its stack", file);
     err_hint(err, "give the whole path, as it is on the workers");
 }
 

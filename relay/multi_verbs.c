@@ -23,6 +23,7 @@ void multi_verbs_destroy(struct multi_verbs **verbs)
     inquiry_drop(it);
     run_drop(it);
     meeting_drop(it);
+    survey_forget(it);
     groups_destroy(&it->groups);
     free(it);
     *verbs = NULL;
@@ -107,8 +108,9 @@ int verbs_select(const struct multi_verbs *verbs, const char *subject, int64_t *
     if (groups_check(verbs->groups, subject, err) != 0)
         return -1;
     for (const struct multi_target *target = multi->targets; target; target = target->next)
-        for (size_t i = 0; i < target->thread_count; i++) {
-            if (!is_in(verbs, subject, ranked, target, &target->threads[i]))
+        for (size_t i = 0; target->state == MULTI_RUNNING && i < target->thread_count; i++) {
+            if (!target->threads[i].shown ||
+                !is_in(verbs, subject, ranked, target, &target->threads[i]))
                 continue;
             if (*count == room) {
                 room = room ? 2 * room : 32;
@@ -130,12 +132,12 @@ char *verbs_place(const char *file, int64_t line)
 
 /* --- help, threads, focus --- */
 
-static void on_help(struct multi_verbs *verbs, const struct verb *verb,
+static void on_help(struct multi_verbs *verbs, const struct many_verb *verb,
                     const struct verbs_reply *reply)
 {
     struct buf text = {0};
     struct err err = {0};
-    if (verb_help(verb->subject, &text)) {
+    if (many_verb_help(verb->subject, &text)) {
         if (text.len && text.data[text.len - 1] == '\n')
             text.data[--text.len] = '\0';
         verbs_answer(verbs, reply, text.data, "{}");
@@ -165,7 +167,7 @@ static void add_place(const struct multi_thread *thread, struct buf *out)
     stack_place_clear(&place);
 }
 
-static void on_threads(struct multi_verbs *verbs, const struct verb *verb,
+static void on_threads(struct multi_verbs *verbs, const struct many_verb *verb,
                        const struct verbs_reply *reply)
 {
     struct buf text = {0};
@@ -214,14 +216,15 @@ static int find_focus(const struct multi_verbs *verbs, const char *text, int64_t
     return rc;
 }
 
-/* A client shows what stops; this one stopped before, and is told once more. */
-static void on_focus(struct multi_verbs *verbs, const struct verb *verb,
+/* A client shows what stops; this one stopped before, and is told once more. The answer goes first,
+ * and the client may act on it. */
+static void on_focus(struct multi_verbs *verbs, const struct many_verb *verb,
                      const struct verbs_reply *reply)
 {
     struct multi_target *target;
     struct err err = {0};
     int64_t id = 0;
-    const struct multi_thread *thread = NULL;
+    struct multi_thread *thread = NULL;
     if (find_focus(verbs, verb->subject, &id, &err) == 0) {
         thread = multi_thread_by_id(verbs->multi, id, &target);
         if (thread && !thread->stopped)
@@ -231,13 +234,13 @@ static void on_focus(struct multi_verbs *verbs, const struct verb *verb,
         verbs_refuse(verbs, reply, &err);
         return;
     }
-    verbs_answer(verbs, reply, thread->name, "{}");
-    char *body =
-        mem_format("{\"reason\":\"%s\",\"threadId\":%" PRId64 ",\"allThreadsStopped\":false}",
-                   *thread->reason ? thread->reason : "pause", thread->id);
-    verbs->multi->focus = thread->id;
-    client_event(&verbs->multi->session->client, "stopped", body);
-    free(body);
+    char *name = mem_string(thread->name);
+    verbs->multi->focus = id;
+    verbs_answer(verbs, reply, name, "{}");
+    free(name);
+    thread = multi_thread_by_id(verbs->multi, id, &target);
+    if (thread && thread->stopped)
+        multi_stop_show(target, thread);
 }
 
 /* --- groups --- */
@@ -273,11 +276,11 @@ static void describe_group(const struct multi_verbs *verbs, const char *name, st
     free(ids);
 }
 
-static void on_groups(struct multi_verbs *verbs, const struct verb *verb,
+static void on_groups(struct multi_verbs *verbs, const struct many_verb *verb,
                       const struct verbs_reply *reply)
 {
     struct buf text = {0}, body = {0};
-    struct verb_groups names = groups_names(verbs->groups);
+    struct many_verb_groups names = groups_names(verbs->groups);
     (void)verb;
     buf_add_string(&body, "{\"groups\":[");
     describe_group(verbs, "all", &text, &body);
@@ -292,7 +295,7 @@ static void on_groups(struct multi_verbs *verbs, const struct verb *verb,
     buf_free(&body);
 }
 
-static void on_group(struct multi_verbs *verbs, const struct verb *verb,
+static void on_group(struct multi_verbs *verbs, const struct many_verb *verb,
                      const struct verbs_reply *reply)
 {
     struct buf text = {0}, body = {0};
@@ -322,10 +325,10 @@ static void on_group(struct multi_verbs *verbs, const struct verb *verb,
 
 /* --- verbs in --- */
 
-static void execute(struct multi_verbs *verbs, const struct verb *verb,
+static void execute(struct multi_verbs *verbs, const struct many_verb *verb,
                     const struct verbs_reply *reply)
 {
-    static void (*const table[])(struct multi_verbs * verbs, const struct verb *verb,
+    static void (*const table[])(struct multi_verbs * verbs, const struct many_verb *verb,
                                  const struct verbs_reply *reply) = {
         [VERB_HELP] = on_help,     [VERB_THREADS] = on_threads,      [VERB_GROUP] = on_group,
         [VERB_GROUPS] = on_groups, [VERB_STEP] = run_step,           [VERB_BARRIER] = meeting_verb,
@@ -334,14 +337,14 @@ static void execute(struct multi_verbs *verbs, const struct verb *verb,
     table[verb->kind](verbs, verb, reply);
 }
 
-static void finish_verb(struct multi_verbs *verbs, int rc, struct verb *verb, const struct err *err,
-                        const struct verbs_reply *reply)
+static void finish_verb(struct multi_verbs *verbs, int rc, struct many_verb *verb,
+                        const struct err *err, const struct verbs_reply *reply)
 {
     if (rc == 0)
         execute(verbs, verb, reply);
     else
         verbs_refuse(verbs, reply, err);
-    verb_clear(verb);
+    many_verb_clear(verb);
 }
 
 /* NULL if it is no text. */
@@ -359,10 +362,10 @@ static bool on_evaluate(struct multi_verbs *verbs, const char *json,
     const char *line = expression ? expression + strspn(expression, " \t") : "";
     bool taken = *line == '/' && text_equal(context, "repl");
     if (taken) {
-        struct verb verb;
+        struct many_verb verb;
         struct err err = {0};
-        struct verb_groups groups = groups_names(verbs->groups);
-        int rc = verb_parse(line, &groups, &verb, &err);
+        struct many_verb_groups groups = groups_names(verbs->groups);
+        int rc = many_verb_parse(line, &groups, &verb, &err);
         finish_verb(verbs, rc, &verb, &err, reply);
     }
     free(expression);
@@ -402,8 +405,8 @@ static bool on_completions(struct multi_verbs *verbs, const char *json,
         const char *blank = strrchr(text, ' ');
         completing.start = blank ? (size_t)(blank + 1 - text) : 0;
         completing.length = strlen(text) - completing.start;
-        struct verb_groups groups = groups_names(verbs->groups);
-        verb_complete(text, &groups, add_completion, &completing);
+        struct many_verb_groups groups = groups_names(verbs->groups);
+        many_verb_complete(text, &groups, add_completion, &completing);
         buf_add_string(&completing.body, completing.body.len ? "]}" : "{\"targets\":[]}");
         verbs_answer(verbs, reply, NULL, completing.body.data);
     }
@@ -416,7 +419,7 @@ bool multi_verbs_request(struct multi_verbs *verbs, const char *json, size_t len
                          const struct envelope *envelope)
 {
     struct verbs_reply reply = {.seq = envelope->seq};
-    struct verb verb;
+    struct many_verb verb;
     struct err err = {0};
     bool known;
     (void)len;
@@ -427,7 +430,7 @@ bool multi_verbs_request(struct multi_verbs *verbs, const char *json, size_t len
     }
     if (text_equal(envelope->name, "completions"))
         return on_completions(verbs, json, envelope, &reply);
-    int rc = verb_read(envelope->name, json, envelope->arguments, &verb, &known, &err);
+    int rc = many_verb_read(envelope->name, json, envelope->arguments, &verb, &known, &err);
     if (known)
         finish_verb(verbs, rc, &verb, &err, &reply);
     return known;
@@ -442,16 +445,10 @@ bool multi_verbs_stopped(struct multi_verbs *verbs, struct multi_target *target,
     return meeting_stopped(verbs, thread) || run_stopped(verbs, thread);
 }
 
-void multi_verbs_resumed(struct multi_verbs *verbs, const struct multi_thread *thread)
+void multi_verbs_resumed(struct multi_verbs *verbs, int64_t thread)
 {
-    run_forget(verbs, thread->id);
-    meeting_resumed(verbs, thread->id);
-}
-
-void multi_verbs_left(struct multi_verbs *verbs, const struct multi_thread *thread)
-{
-    run_forget(verbs, thread->id);
-    meeting_left(verbs, thread->id, "its task has ended");
+    run_forget(verbs, thread);
+    meeting_resumed(verbs, thread);
 }
 
 /* Groups are filters: who comes later is in them without more ado. */

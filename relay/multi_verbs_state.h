@@ -6,15 +6,16 @@
 
 #include "relay/crowd.h"
 #include "relay/group.h"
+#include "relay/many_verb.h"
 #include "relay/multi_state.h"
 #include "relay/stack_tree.h"
-#include "relay/verb.h"
 
 struct look;
 struct inquiry;
 struct run;
 struct plan;
 struct judging;
+struct passing;
 struct survey_job;
 struct meeting;
 
@@ -28,9 +29,13 @@ struct multi_verbs {
     struct judging *judgings; /* stops of which it is not known yet whether they pass */
     struct survey_job *surveys;
     struct meeting *meeting; /* the barrier that is under way, or NULL */
-    int64_t *passing;        /* threads that go on from the loop */
+    struct passing *passing; /* stops that are over, from the loop */
     size_t passing_count;
-    struct timer *pass;
+    struct timer *wake;
+    struct known_paths {
+        char **items;
+        size_t count;
+    } known; /* files that have been in a stack */
 };
 
 /* Who asked. A line is answered with text, a custom request with a body. */
@@ -80,9 +85,9 @@ void look_value(struct multi_verbs *verbs, int64_t thread, const char *expressio
 void look_drop(struct multi_verbs *verbs, const void *arg);
 
 /* --- multi_inquiry.c --- */
-void inquiry_compare(struct multi_verbs *verbs, const struct verb *verb,
+void inquiry_compare(struct multi_verbs *verbs, const struct many_verb *verb,
                      const struct verbs_reply *reply);
-void inquiry_stacks(struct multi_verbs *verbs, const struct verb *verb,
+void inquiry_stacks(struct multi_verbs *verbs, const struct many_verb *verb,
                     const struct verbs_reply *reply);
 void inquiry_drop(struct multi_verbs *verbs);
 
@@ -96,13 +101,15 @@ struct survey {
         int64_t line;
     } * places;
     size_t place_count;
-    char **paths; /* the files in their stacks that `file` means; itself, if it is absolute */
+    char **paths; /* the files in stacks, now or earlier, that `file` means; itself, if absolute */
     size_t path_count;
 };
 typedef void (*survey_fn)(void *arg, const struct survey *survey);
 /* fn runs once, perhaps from within; never after survey_drop() with the same `arg`. */
 void survey_take(struct multi_verbs *verbs, const char *file, survey_fn fn, void *arg);
 void survey_drop(struct multi_verbs *verbs, const void *arg);
+/* Forgets which files there are. */
+void survey_forget(struct multi_verbs *verbs);
 /* The error that `file` is in no stack. */
 void survey_unknown(const char *file, struct err *err);
 
@@ -119,15 +126,14 @@ void stakes_pull(struct multi_verbs *verbs, struct stakes *stakes);
 bool stakes_at(const struct stakes *stakes, const struct stack_place *place);
 
 /* --- multi_run.c --- */
-void run_step(struct multi_verbs *verbs, const struct verb *verb, const struct verbs_reply *reply);
+void run_step(struct multi_verbs *verbs, const struct many_verb *verb,
+              const struct verbs_reply *reply);
 /* What the thread was to do is forgotten: it does something else. */
 void run_forget(struct multi_verbs *verbs, int64_t thread);
 void run_drop(struct multi_verbs *verbs);
-/* Lets a thread go on that the client does not know to have stopped; from the loop. */
-void run_pass(struct multi_verbs *verbs, int64_t thread);
 
 /* --- multi_meeting.c --- */
-void meeting_verb(struct multi_verbs *verbs, const struct verb *verb,
+void meeting_verb(struct multi_verbs *verbs, const struct many_verb *verb,
                   const struct verbs_reply *reply);
 /* As multi_verbs_stopped(). */
 bool run_stopped(struct multi_verbs *verbs, struct multi_thread *thread);

@@ -1,6 +1,6 @@
 #include "base/mem.h"
 #include "base/text.h"
-#include "relay/verb.h"
+#include "relay/many_verb.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ enum member {
 
 static const struct request {
     const char *name;
-    enum verb_kind kind;
+    enum many_verb_kind kind;
     const char *verb;
     unsigned takes; /* bits of enum member */
     unsigned wants; /* those that must be there */
@@ -40,7 +40,7 @@ static const struct request {
     {"raydbg/stacks", VERB_STACKS, "stacks", 1 << GROUP | 1 << THREAD_IDS | 1 << FULL, 0},
 };
 
-static void add_word(struct verb *out, char *word)
+static void add_word(struct many_verb *out, char *word)
 {
     out->words = mem_resize(out->words, out->word_count + 1, sizeof *out->words);
     out->words[out->word_count++] = word;
@@ -73,7 +73,7 @@ static bool read_threads(const char *json, struct span at, char **out)
     return good;
 }
 
-static bool read_filters(const char *json, struct span at, struct verb *out)
+static bool read_filters(const char *json, struct span at, struct many_verb *out)
 {
     struct span item;
     size_t cursor = 0;
@@ -87,7 +87,7 @@ static bool read_filters(const char *json, struct span at, struct verb *out)
     return good && out->word_count;
 }
 
-static bool read_how(const char *json, struct span at, struct verb *out)
+static bool read_how(const char *json, struct span at, struct many_verb *out)
 {
     static const char *const ways[] = {"continue", "next", "stepIn", "stepOut"};
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
@@ -97,13 +97,13 @@ static bool read_how(const char *json, struct span at, struct verb *out)
 }
 
 /* "FILE:LINE", or {"path", "line"} as DAP writes places. */
-static bool read_place(const char *json, struct span at, struct verb *out)
+static bool read_place(const char *json, struct span at, struct many_verb *out)
 {
     struct span path, line;
     char *text = scan_string(json, at);
     free(out->file);
     out->file = NULL;
-    bool good = text && verb_place(text, &out->file, &out->line);
+    bool good = text && many_verb_place(text, &out->file, &out->line);
     if (!text && json[at.at] == '{' && scan_find(json, at, "path", &path) &&
         scan_find(json, at, "line", &line))
         good = read_text(json, path, &out->file) && scan_integer(json, line, &out->line) &&
@@ -112,12 +112,12 @@ static bool read_place(const char *json, struct span at, struct verb *out)
     return good;
 }
 
-static bool read_count(const char *json, struct span at, struct verb *out)
+static bool read_count(const char *json, struct span at, struct many_verb *out)
 {
     return scan_integer(json, at, &out->skip) && out->skip >= 0;
 }
 
-static bool read_seconds(const char *json, struct span at, struct verb *out)
+static bool read_seconds(const char *json, struct span at, struct many_verb *out)
 {
     char text[32];
     char *end;
@@ -132,12 +132,12 @@ static bool read_seconds(const char *json, struct span at, struct verb *out)
     return true;
 }
 
-static bool read_subject(const char *json, struct span at, struct verb *out)
+static bool read_subject(const char *json, struct span at, struct many_verb *out)
 {
     return read_text(json, at, &out->subject);
 }
 
-static bool read_thread_ids(const char *json, struct span at, struct verb *out)
+static bool read_thread_ids(const char *json, struct span at, struct many_verb *out)
 {
     char *filter = NULL;
     bool good = read_threads(json, at, &filter);
@@ -150,17 +150,17 @@ static bool read_thread_ids(const char *json, struct span at, struct verb *out)
     return good;
 }
 
-static bool read_expression(const char *json, struct span at, struct verb *out)
+static bool read_expression(const char *json, struct span at, struct many_verb *out)
 {
     return read_text(json, at, &out->expression);
 }
 
-static bool read_full(const char *json, struct span at, struct verb *out)
+static bool read_full(const char *json, struct span at, struct many_verb *out)
 {
     return scan_boolean(json, at, &out->full);
 }
 
-static bool read_remove(const char *json, struct span at, struct verb *out)
+static bool read_remove(const char *json, struct span at, struct many_verb *out)
 {
     return scan_boolean(json, at, &out->remove);
 }
@@ -168,7 +168,7 @@ static bool read_remove(const char *json, struct span at, struct verb *out)
 static const struct {
     const char *key;
     enum member member;
-    bool (*read)(const char *json, struct span at, struct verb *out);
+    bool (*read)(const char *json, struct span at, struct many_verb *out);
     const char *want;
 } members[] = {
     {"group", GROUP, read_subject, "a group's name or a filter"},
@@ -187,7 +187,7 @@ static const struct {
 };
 
 static int read_members(const struct request *request, const char *json, struct span arguments,
-                        struct verb *out, struct err *err)
+                        struct many_verb *out, struct err *err)
 {
     unsigned there = 0;
     struct span at;
@@ -206,10 +206,10 @@ static int read_members(const struct request *request, const char *json, struct 
     return 0;
 }
 
-int verb_read(const char *command, const char *json, struct span arguments, struct verb *out,
-              bool *known, struct err *err)
+int many_verb_read(const char *command, const char *json, struct span arguments,
+                   struct many_verb *out, bool *known, struct err *err)
 {
-    *out = (struct verb){0};
+    *out = (struct many_verb){0};
     *known = false;
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         if (!text_equal(command, requests[i].name))
