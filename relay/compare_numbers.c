@@ -134,8 +134,10 @@ void compare_judge(const double *values, size_t count, struct compare_numbers *n
         outliers[i] = count >= ENOUGH && odd;
         if (outliers[i] || !isfinite(values[i]))
             continue;
-        numbers->near_min = any ? fmin(numbers->near_min, values[i]) : values[i];
-        numbers->near_max = any ? fmax(numbers->near_max, values[i]) : values[i];
+        if (!any || values[i] < numbers->near_min)
+            numbers->near_min = values[i];
+        if (!any || values[i] > numbers->near_max)
+            numbers->near_max = values[i];
         any = true;
     }
     free(finite);

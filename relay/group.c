@@ -263,7 +263,7 @@ static void rename_all(struct groups *groups)
 int groups_set(struct groups *groups, const char *name, const char *const *filters, size_t count,
                struct err *err)
 {
-    if (!verb_group_name(name)) {
+    if (!many_verb_group_name(name)) {
         err_set(err, ERR_USAGE, "'%s' is no name for a group", name);
         return err_hint(err, "a word of letters and digits, no verb (/help) and not \"all\"");
     }
@@ -300,9 +300,9 @@ bool groups_remove(struct groups *groups, const char *name)
     return true;
 }
 
-struct verb_groups groups_names(const struct groups *groups)
+struct many_verb_groups groups_names(const struct groups *groups)
 {
-    return (struct verb_groups){groups->names, groups->count};
+    return (struct many_verb_groups){groups->names, groups->count};
 }
 
 const char *groups_filters(const struct groups *groups, const char *name)

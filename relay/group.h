@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "relay/verb.h"
+#include "relay/many_verb.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,7 +32,7 @@ int groups_set(struct groups *groups, const char *name, const char *const *filte
                struct err *err);
 bool groups_remove(struct groups *groups, const char *name);
 /* Valid until the next change. */
-struct verb_groups groups_names(const struct groups *groups);
+struct many_verb_groups groups_names(const struct groups *groups);
 /* The filters as they were given, separated by blanks; NULL if there is no such group. Valid until
  * the next change. */
 const char *groups_filters(const struct groups *groups, const char *name);

@@ -1,8 +1,8 @@
-#include "relay/verb_table.h"
+#include "relay/many_verb_table.h"
 
 #include "base/text.h"
 
-const struct verb_row verb_rows[VERB_ROWS] = {
+const struct many_verb_row many_verb_rows[VERB_ROWS] = {
     {"help", "h", VERB_HELP, NULL, VERB_TAKES_REST, "/help [VERB]",
      "this list, or one verb in full", NULL},
     {"threads", NULL, VERB_THREADS, NULL, VERB_TAKES_GROUP, "/threads [GROUP]",
@@ -53,11 +53,11 @@ const struct verb_row verb_rows[VERB_ROWS] = {
      "show this task: a rank, or its name's beginning", NULL},
 };
 
-const struct verb_row *verb_row_find(const char *name)
+const struct many_verb_row *many_verb_row_find(const char *name)
 {
     for (size_t i = 0; name && i < VERB_ROWS; i++)
-        if (text_equal(name, verb_rows[i].name) || text_equal(name, verb_rows[i].alias))
-            return &verb_rows[i];
+        if (text_equal(name, many_verb_rows[i].name) || text_equal(name, many_verb_rows[i].alias))
+            return &many_verb_rows[i];
     return NULL;
 }
 
@@ -70,7 +70,7 @@ static int width_of(const char *text)
     return width;
 }
 
-static void help_row(const struct verb_row *row, struct buf *out)
+static void help_row(const struct many_verb_row *row, struct buf *out)
 {
     int width = width_of(row->usage);
     if (width > 36)
@@ -79,17 +79,17 @@ static void help_row(const struct verb_row *row, struct buf *out)
         buf_printf(out, "%s%*s%s\n", row->usage, 38 - width, "", row->help);
 }
 
-bool verb_help(const char *name, struct buf *out)
+bool many_verb_help(const char *name, struct buf *out)
 {
     if (!name) {
         for (size_t i = 0; i < VERB_ROWS; i++)
-            help_row(&verb_rows[i], out);
+            help_row(&many_verb_rows[i], out);
         buf_add_string(out,
                        "GROUP is a group's name, \"all\", or a filter (/help group); without it,"
                        " all tasks.\n\"/GROUP VERB …\" works as well: /workers next\n");
         return true;
     }
-    const struct verb_row *row = verb_row_find(*name == '/' ? name + 1 : name);
+    const struct many_verb_row *row = many_verb_row_find(*name == '/' ? name + 1 : name);
     if (!row)
         return false;
     buf_printf(out, "%s\n%s", row->usage, row->help);

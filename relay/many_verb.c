@@ -1,4 +1,4 @@
-#include "relay/verb_table.h"
+#include "relay/many_verb_table.h"
 
 #include "base/mem.h"
 #include "base/text.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-bool verb_is_group(const struct verb_groups *groups, const char *name)
+bool many_verb_is_group(const struct many_verb_groups *groups, const char *name)
 {
     for (size_t i = 0; i < groups->count; i++)
         if (text_equal(groups->names[i], name))
@@ -16,11 +16,11 @@ bool verb_is_group(const struct verb_groups *groups, const char *name)
     return text_equal(name, "all");
 }
 
-bool verb_group_name(const char *name)
+bool many_verb_group_name(const char *name)
 {
     static const char more[] = "_-.";
     if (text_empty(name) || !isalpha((unsigned char)*name) || text_equal(name, "all") ||
-        verb_row_find(name))
+        many_verb_row_find(name))
         return false;
     for (; *name; name++)
         if (!isalnum((unsigned char)*name) && !strchr(more, *name))
@@ -28,7 +28,7 @@ bool verb_group_name(const char *name)
     return true;
 }
 
-bool verb_place(const char *text, char **file, int64_t *line)
+bool many_verb_place(const char *text, char **file, int64_t *line)
 {
     const char *colon = text ? strrchr(text, ':') : NULL;
     if (!colon || colon == text || !text_to_int(colon + 1, 1, INT32_MAX, line))
@@ -37,7 +37,7 @@ bool verb_place(const char *text, char **file, int64_t *line)
     return true;
 }
 
-void verb_clear(struct verb *verb)
+void many_verb_clear(struct many_verb *verb)
 {
     for (size_t i = 0; i < verb->word_count; i++)
         free(verb->words[i]);
@@ -45,7 +45,7 @@ void verb_clear(struct verb *verb)
     free(verb->subject);
     free(verb->expression);
     free(verb->file);
-    *verb = (struct verb){0};
+    *verb = (struct many_verb){0};
 }
 
 /* --- words --- */
@@ -57,7 +57,7 @@ static const char *skip_blanks(const char *at)
     return at;
 }
 
-char *verb_word(const char **at)
+char *many_verb_word(const char **at)
 {
     const char *from = skip_blanks(*at), *to = from;
     if (!*from)
@@ -83,7 +83,7 @@ static char *rest_of(const char **at)
     return len ? mem_string_n(from, len) : NULL;
 }
 
-static int usage_error(struct err *err, const struct verb_row *row, const char *what,
+static int usage_error(struct err *err, const struct many_verb_row *row, const char *what,
                        const char *word)
 {
     err_set(err, ERR_USAGE, "/%s: %s%s%s%s", row->name, what, word ? " '" : "", word ? word : "",
@@ -93,24 +93,25 @@ static int usage_error(struct err *err, const struct verb_row *row, const char *
 
 /* --- options --- */
 
-static int set_place(const struct verb_row *row, struct verb *out, const char *word,
+static int set_place(const struct many_verb_row *row, struct many_verb *out, const char *word,
                      struct err *err)
 {
     if (out->file)
         return usage_error(err, row, "a second place:", word);
-    if (!verb_place(word, &out->file, &out->line))
+    if (!many_verb_place(word, &out->file, &out->line))
         return usage_error(err, row, "FILE:LINE is wanted, not", word ? word : "");
     return 0;
 }
 
-static int set_skip(const struct verb_row *row, struct verb *out, const char *word, struct err *err)
+static int set_skip(const struct many_verb_row *row, struct many_verb *out, const char *word,
+                    struct err *err)
 {
     if (!text_to_int(word, 0, INT32_MAX, &out->skip))
         return usage_error(err, row, "--skip wants a number of stops, not", word ? word : "");
     return 0;
 }
 
-static int set_timeout(const struct verb_row *row, struct verb *out, const char *word,
+static int set_timeout(const struct many_verb_row *row, struct many_verb *out, const char *word,
                        struct err *err)
 {
     char *end = NULL;
@@ -121,26 +122,27 @@ static int set_timeout(const struct verb_row *row, struct verb *out, const char 
     return 0;
 }
 
-static int set_format(const struct verb_row *row, struct verb *out, const char *word,
+static int set_format(const struct many_verb_row *row, struct many_verb *out, const char *word,
                       struct err *err)
 {
     static const char *const names[] = {"text", "json", "csv"};
     for (size_t i = 0; i < (row->kind == VERB_STACKS ? 2U : 3U); i++)
         if (text_equal(word, names[i])) {
-            out->format = (enum verb_format)i;
+            out->format = (enum many_verb_format)i;
             return 0;
         }
     return usage_error(err, row, "there is no format", word ? word : "");
 }
 
-static int set_full(const struct verb_row *row, struct verb *out, const char *word, struct err *err)
+static int set_full(const struct many_verb_row *row, struct many_verb *out, const char *word,
+                    struct err *err)
 {
     (void)row, (void)word, (void)err;
     out->full = true;
     return 0;
 }
 
-const struct verb_option verb_options[VERB_OPTIONS] = {
+const struct many_verb_option many_verb_options[VERB_OPTIONS] = {
     {"--skip", VERB_TAKES_SKIP, true, set_skip},
     {"--until", VERB_TAKES_UNTIL, true, set_place},
     {"--timeout", VERB_TAKES_TIMEOUT, true, set_timeout},
@@ -148,25 +150,25 @@ const struct verb_option verb_options[VERB_OPTIONS] = {
     {"--full", VERB_TAKES_FULL, false, set_full},
 };
 
-static const struct verb_option *find_option(const struct verb_row *row, const char *name)
+static const struct many_verb_option *find_option(const struct many_verb_row *row, const char *name)
 {
     for (size_t i = 0; i < VERB_OPTIONS; i++)
-        if ((row->takes & verb_options[i].bit) && text_equal(name, verb_options[i].name))
-            return &verb_options[i];
+        if ((row->takes & many_verb_options[i].bit) && text_equal(name, many_verb_options[i].name))
+            return &many_verb_options[i];
     return NULL;
 }
 
-static int parse_option(const struct verb_row *row, const char *name, const char **at,
-                        struct verb *out, struct err *err)
+static int parse_option(const struct many_verb_row *row, const char *name, const char **at,
+                        struct many_verb *out, struct err *err)
 {
     if ((row->takes & VERB_TAKES_IF) && text_equal(name, "--if")) {
         out->expression = rest_of(at);
         return out->expression ? 0 : usage_error(err, row, "--if wants an expression", NULL);
     }
-    const struct verb_option *option = find_option(row, name);
+    const struct many_verb_option *option = find_option(row, name);
     if (!option)
         return usage_error(err, row, "there is no option", name);
-    char *value = option->value ? verb_word(at) : NULL;
+    char *value = option->value ? many_verb_word(at) : NULL;
     int rc = option->set(row, out, value, err);
     free(value);
     return rc;
@@ -176,12 +178,12 @@ static int parse_option(const struct verb_row *row, const char *name, const char
 
 /* A place if the verb takes one, a group, options, in any order but for the place, which is first.
  */
-static int parse_common(const struct verb_row *row, const char *at, struct verb *out,
+static int parse_common(const struct many_verb_row *row, const char *at, struct many_verb *out,
                         struct err *err)
 {
     int rc = 0;
     char *word;
-    while (rc == 0 && (word = verb_word(&at))) {
+    while (rc == 0 && (word = many_verb_word(&at))) {
         if (text_starts(word, "--")) {
             rc = parse_option(row, word, &at, out, err);
         } else if (row->kind == VERB_BARRIER && text_equal(word, "-") && !out->file) {
@@ -202,16 +204,16 @@ static int parse_common(const struct verb_row *row, const char *at, struct verb 
     return rc;
 }
 
-static int parse_group(const struct verb_row *row, const char *at, struct verb *out,
+static int parse_group(const struct many_verb_row *row, const char *at, struct many_verb *out,
                        struct err *err)
 {
     char *word;
-    out->subject = verb_word(&at);
+    out->subject = many_verb_word(&at);
     if (!out->subject)
         return usage_error(err, row, "NAME is missing", NULL);
-    if (!text_equal(out->subject, "all") && !verb_group_name(out->subject))
+    if (!text_equal(out->subject, "all") && !many_verb_group_name(out->subject))
         return usage_error(err, row, "this is no name for a group:", out->subject);
-    while ((word = verb_word(&at))) {
+    while ((word = many_verb_word(&at))) {
         out->words = mem_resize(out->words, out->word_count + 1, sizeof *out->words);
         out->words[out->word_count++] = word;
     }
@@ -257,7 +259,8 @@ static bool wants_more(const char *expression, size_t len)
 }
 
 /* Takes "--format X" off the end; *len is what is left. */
-static int cut_format(const struct verb_row *row, struct verb *out, size_t *len, struct err *err)
+static int cut_format(const struct many_verb_row *row, struct many_verb *out, size_t *len,
+                      struct err *err)
 {
     const char *text = out->expression;
     size_t value = last_word(text, *len), before = trimmed(text, value);
@@ -275,8 +278,9 @@ static int cut_format(const struct verb_row *row, struct verb *out, size_t *len,
 
 /* The expression is what is left when the option and the group are cut off the line's end: only a
  * group that there is, and only behind what can be an expression. */
-static int parse_compare(const struct verb_row *row, const char *at,
-                         const struct verb_groups *groups, struct verb *out, struct err *err)
+static int parse_compare(const struct many_verb_row *row, const char *at,
+                         const struct many_verb_groups *groups, struct many_verb *out,
+                         struct err *err)
 {
     out->expression = rest_of(&at);
     if (!out->expression)
@@ -288,7 +292,7 @@ static int parse_compare(const struct verb_row *row, const char *at,
     size_t before = trimmed(out->expression, group);
     if (group && !wants_more(out->expression, before)) {
         char *name = mem_string_n(out->expression + group, len - group);
-        if (verb_is_group(groups, name)) {
+        if (many_verb_is_group(groups, name)) {
             out->subject = mem_string(name);
             len = before;
         }
@@ -298,7 +302,8 @@ static int parse_compare(const struct verb_row *row, const char *at,
     return 0;
 }
 
-static int parse_rest(const struct verb_row *row, const char *at, struct verb *out, struct err *err)
+static int parse_rest(const struct many_verb_row *row, const char *at, struct many_verb *out,
+                      struct err *err)
 {
     out->subject = rest_of(&at);
     if (!out->subject && row->kind == VERB_FOCUS)
@@ -306,8 +311,8 @@ static int parse_rest(const struct verb_row *row, const char *at, struct verb *o
     return 0;
 }
 
-static int parse_row(const struct verb_row *row, const char *at, const struct verb_groups *groups,
-                     struct verb *out, struct err *err)
+static int parse_row(const struct many_verb_row *row, const char *at,
+                     const struct many_verb_groups *groups, struct many_verb *out, struct err *err)
 {
     out->kind = row->kind;
     out->name = row->name;
@@ -325,17 +330,17 @@ static int no_verb(struct err *err, const char *word)
 {
     err_set(err, ERR_USAGE, "there is no verb or group '/%s'", word ? word : "");
     for (size_t i = 0; word && *word && i < VERB_ROWS; i++)
-        if (strncasecmp(verb_rows[i].name, word, 2) == 0)
-            return err_hint(err, "%s", verb_rows[i].usage);
+        if (strncasecmp(many_verb_rows[i].name, word, 2) == 0)
+            return err_hint(err, "%s", many_verb_rows[i].usage);
     return err_hint(err, "/help lists them");
 }
 
 /* "/GROUP VERB …" */
-static int parse_for_group(const char *group, const char *at, const struct verb_groups *groups,
-                           struct verb *out, struct err *err)
+static int parse_for_group(const char *group, const char *at, const struct many_verb_groups *groups,
+                           struct many_verb *out, struct err *err)
 {
-    char *name = verb_word(&at);
-    const struct verb_row *row = verb_row_find(name);
+    char *name = many_verb_word(&at);
+    const struct many_verb_row *row = many_verb_row_find(name);
     int rc = -1;
     if (row && (row->takes & VERB_TAKES_GROUP)) {
         out->subject = mem_string(group);
@@ -351,17 +356,17 @@ static int parse_for_group(const char *group, const char *at, const struct verb_
     return rc;
 }
 
-int verb_parse(const char *line, const struct verb_groups *groups, struct verb *out,
-               struct err *err)
+int many_verb_parse(const char *line, const struct many_verb_groups *groups, struct many_verb *out,
+                    struct err *err)
 {
     const char *at = line + 1;
-    char *word = verb_word(&at);
-    const struct verb_row *row = verb_row_find(word);
+    char *word = many_verb_word(&at);
+    const struct many_verb_row *row = many_verb_row_find(word);
     int rc;
-    *out = (struct verb){0};
+    *out = (struct many_verb){0};
     if (row)
         rc = parse_row(row, at, groups, out, err);
-    else if (word && verb_is_group(groups, word))
+    else if (word && many_verb_is_group(groups, word))
         rc = parse_for_group(word, at, groups, out, err);
     else
         rc = no_verb(err, word);

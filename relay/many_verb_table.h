@@ -1,9 +1,9 @@
-/* The table of verbs, for the files that read lines (verb.c), explain (verb_table.c) and complete
- * them (verb_complete.c). */
-#ifndef RAYDBG_RELAY_VERB_TABLE_H
-#define RAYDBG_RELAY_VERB_TABLE_H
+/* The table of verbs, for the files that read lines (many_verb.c), explain (many_verb_table.c) and
+ * complete them (many_verb_complete.c). */
+#ifndef RAYDBG_RELAY_MANY_VERB_TABLE_H
+#define RAYDBG_RELAY_MANY_VERB_TABLE_H
 
-#include "relay/verb.h"
+#include "relay/many_verb.h"
 
 /* What a verb takes beside its group. */
 enum {
@@ -18,10 +18,10 @@ enum {
     VERB_TAKES_REST = 1 << 8, /* the rest of the line is one subject */
 };
 
-struct verb_row {
+struct many_verb_row {
     const char *name;
     const char *alias; /* or NULL */
-    enum verb_kind kind;
+    enum many_verb_kind kind;
     const char *how;
     unsigned takes;
     const char *usage;
@@ -30,24 +30,25 @@ struct verb_row {
 };
 
 enum { VERB_ROWS = 13 };
-extern const struct verb_row verb_rows[VERB_ROWS];
+extern const struct many_verb_row many_verb_rows[VERB_ROWS];
 /* By its name or its short one; NULL if there is none. */
-const struct verb_row *verb_row_find(const char *name);
+const struct many_verb_row *many_verb_row_find(const char *name);
 
-struct verb_option {
+struct many_verb_option {
     const char *name;
     unsigned bit;
     bool value; /* a word follows */
     /* `word` is NULL if nothing follows. */
-    int (*set)(const struct verb_row *row, struct verb *out, const char *word, struct err *err);
+    int (*set)(const struct many_verb_row *row, struct many_verb *out, const char *word,
+               struct err *err);
 };
 
 /* All but --if, which takes the rest of the line. */
 enum { VERB_OPTIONS = 5 };
-extern const struct verb_option verb_options[VERB_OPTIONS];
+extern const struct many_verb_option many_verb_options[VERB_OPTIONS];
 
 /* The next word, which the caller frees, or NULL at the end: up to a blank, or in double quotes. */
-char *verb_word(const char **at);
-bool verb_is_group(const struct verb_groups *groups, const char *name);
+char *many_verb_word(const char **at);
+bool many_verb_is_group(const struct many_verb_groups *groups, const char *name);
 
 #endif

@@ -1,32 +1,32 @@
 /* Lines of verbs, as they are typed. */
 #include "cmocka_prelude.h"
 
-#include "relay/verb.h"
+#include "relay/many_verb.h"
 
 #include <string.h>
 
 static const char *const names[] = {"workers", "g1"};
-static const struct verb_groups groups = {names, 2};
+static const struct many_verb_groups groups = {names, 2};
 
-static struct verb parse(const char *line)
+static struct many_verb parse(const char *line)
 {
-    struct verb verb;
+    struct many_verb verb;
     struct err err = {0};
-    if (verb_parse(line, &groups, &verb, &err) != 0)
+    if (many_verb_parse(line, &groups, &verb, &err) != 0)
         fail_msg("%s: %s", line, err.what);
     return verb;
 }
 
 static void refuse(const char *line, const char *what)
 {
-    struct verb verb;
+    struct many_verb verb;
     struct err err = {0};
-    if (verb_parse(line, &groups, &verb, &err) != -1)
+    if (many_verb_parse(line, &groups, &verb, &err) != -1)
         fail_msg("%s was taken", line);
     assert_string_equal(err.what, what);
     assert_int_equal(err.code, ERR_USAGE);
     assert_true(*err.hint);
-    verb_clear(&verb);
+    many_verb_clear(&verb);
 }
 
 static void test_steps(void **state)
@@ -44,51 +44,51 @@ static void test_steps(void **state)
         {"/workers   finish ", "stepOut", "workers"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct verb verb = parse(rows[i].line);
+        struct many_verb verb = parse(rows[i].line);
         assert_int_equal(verb.kind, VERB_STEP);
         assert_string_equal(verb.how, rows[i].how);
         if (rows[i].subject)
             assert_string_equal(verb.subject, rows[i].subject);
         else
             assert_null(verb.subject);
-        verb_clear(&verb);
+        many_verb_clear(&verb);
     }
 }
 
 static void test_continue_and_its_conditions(void **state)
 {
     (void)state;
-    struct verb verb = parse("/continue g1 --skip 10 --until /a/b.py:41 --if loss < 1 and  x");
+    struct many_verb verb = parse("/continue g1 --skip 10 --until /a/b.py:41 --if loss < 1 and  x");
     assert_string_equal(verb.subject, "g1");
     assert_int_equal(verb.skip, 10);
     assert_string_equal(verb.file, "/a/b.py");
     assert_int_equal(verb.line, 41);
     assert_string_equal(verb.expression, "loss < 1 and  x");
-    verb_clear(&verb);
+    many_verb_clear(&verb);
     verb = parse("/all until \"my files/train.py:7\"");
     assert_string_equal(verb.how, "continue");
     assert_string_equal(verb.file, "my files/train.py");
     assert_int_equal(verb.line, 7);
     assert_string_equal(verb.subject, "all");
-    verb_clear(&verb);
+    many_verb_clear(&verb);
 }
 
 static void test_barrier(void **state)
 {
     (void)state;
-    struct verb verb = parse("/barrier train.py:41 workers --timeout 1.5");
+    struct many_verb verb = parse("/barrier train.py:41 workers --timeout 1.5");
     assert_int_equal(verb.kind, VERB_BARRIER);
     assert_string_equal(verb.file, "train.py");
     assert_string_equal(verb.subject, "workers");
     assert_int_equal(verb.timeout_ms, 1500);
-    verb_clear(&verb);
+    many_verb_clear(&verb);
     verb = parse("/barrier");
     assert_null(verb.file);
     assert_false(verb.remove);
-    verb_clear(&verb);
+    many_verb_clear(&verb);
     verb = parse("/barrier -");
     assert_true(verb.remove);
-    verb_clear(&verb);
+    many_verb_clear(&verb);
 }
 
 static void test_compare_knows_where_its_expression_ends(void **state)
@@ -96,7 +96,7 @@ static void test_compare_knows_where_its_expression_ends(void **state)
     (void)state;
     static const struct {
         const char *line, *expression, *subject;
-        enum verb_format format;
+        enum many_verb_format format;
     } rows[] = {
         {"/compare loss", "loss", NULL, VERB_TEXT},
         {"/compare loss g1", "loss", "g1", VERB_TEXT},
@@ -112,37 +112,37 @@ static void test_compare_knows_where_its_expression_ends(void **state)
         {"/compare x - -format", "x - -format", NULL, VERB_TEXT},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct verb verb = parse(rows[i].line);
+        struct many_verb verb = parse(rows[i].line);
         assert_string_equal(verb.expression, rows[i].expression);
         if (rows[i].subject)
             assert_string_equal(verb.subject, rows[i].subject);
         else
             assert_null(verb.subject);
         assert_int_equal(verb.format, rows[i].format);
-        verb_clear(&verb);
+        many_verb_clear(&verb);
     }
 }
 
 static void test_groups_stacks_focus(void **state)
 {
     (void)state;
-    struct verb verb = parse("/group readers Reader.* 0-3 !7");
+    struct many_verb verb = parse("/group readers Reader.* 0-3 !7");
     assert_int_equal(verb.kind, VERB_GROUP);
     assert_string_equal(verb.subject, "readers");
     assert_int_equal(verb.word_count, 3);
     assert_string_equal(verb.words[2], "!7");
-    verb_clear(&verb);
+    many_verb_clear(&verb);
     verb = parse("/group g1 -");
     assert_true(verb.remove);
-    verb_clear(&verb);
+    many_verb_clear(&verb);
     verb = parse("/stacks 0-3 --full --format json");
     assert_true(verb.full);
     assert_int_equal(verb.format, VERB_JSON);
     assert_string_equal(verb.subject, "0-3");
-    verb_clear(&verb);
+    many_verb_clear(&verb);
     verb = parse("/focus rank 7");
     assert_string_equal(verb.subject, "rank 7");
-    verb_clear(&verb);
+    many_verb_clear(&verb);
 }
 
 static void test_errors_name_what_was_wrong(void **state)
@@ -175,7 +175,7 @@ static void test_help(void **state)
 {
     (void)state;
     struct buf out = {0};
-    assert_true(verb_help(NULL, &out));
+    assert_true(many_verb_help(NULL, &out));
     for (const char *at = out.data; *at;) {
         size_t len = strcspn(at, "\n");
         assert_true(len <= 110);
@@ -183,9 +183,9 @@ static void test_help(void **state)
     }
     assert_non_null(strstr(out.data, "/barrier FILE:LINE [GROUP] [--timeout S]"));
     buf_clear(&out, 0);
-    assert_true(verb_help("/cmp", &out));
+    assert_true(many_verb_help("/cmp", &out));
     assert_non_null(strstr(out.data, "/compare EXPR [GROUP]"));
-    assert_false(verb_help("nothing", &out));
+    assert_false(many_verb_help("nothing", &out));
     buf_free(&out);
 }
 
@@ -199,7 +199,7 @@ static void collect(void *arg, const char *word)
 static void complete(const char *line, const char *expected)
 {
     struct buf out = {0};
-    verb_complete(line, &groups, collect, &out);
+    many_verb_complete(line, &groups, collect, &out);
     assert_string_equal(out.data ? out.data : "", expected);
     buf_free(&out);
 }
