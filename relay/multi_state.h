@@ -203,6 +203,8 @@ int64_t multi_stack_user_frame(const struct multi_thread *thread);
 /* --- multi_stops.c: telling the client --- */
 /* A thread has stopped; it is told when it is due. */
 void multi_stop_note(struct multi_target *target, struct multi_thread *thread);
+/* Tells this stop at once, or once more; it takes the focus. */
+void multi_stop_show(struct multi_target *target, struct multi_thread *thread);
 /* All stops that there are, by one event; the focus goes to `thread` (NULL: to the first one). */
 void multi_stop_show_all(struct multi *multi, struct multi_target *target,
                          const struct multi_thread *thread);
@@ -219,15 +221,19 @@ struct multi_target *multi_focused(const struct multi *multi);
 /* --- multi_verbs.c: groups --- */
 struct multi_verbs *multi_verbs_create(struct multi *multi);
 void multi_verbs_destroy(struct multi_verbs **verbs);
-/* A custom request (raydbg/group…, raydbg/compare, raydbg/stacks, raydbg/barrier, …), or an
- * `evaluate` whose expression begins with "/" in context repl. False if it is not one of them. */
+/* A custom request (raydbg/groups, raydbg/group, raydbg/step, raydbg/barrier, raydbg/compare,
+ * raydbg/stacks), an `evaluate` whose expression begins with "/" in context repl, or `completions`
+ * of such a text. False if it is not one of them: nothing was done then. */
 bool multi_verbs_request(struct multi_verbs *verbs, const char *json, size_t len,
                          const struct envelope *envelope);
 /* A thread has stopped: true if the client is not told, because a verb lets it go on (skip, until a
- * line) or holds it for others (barrier; it is told later by multi_stop_note() or
- * multi_stop_show_all()). */
+ * line), holds it for others (barrier), or does not know yet; it is told later by multi_stop_note()
+ * or multi_stop_show_all(). Lets nothing go on from within, and tells the client nothing. */
 bool multi_verbs_stopped(struct multi_verbs *verbs, struct multi_target *target,
                          struct multi_thread *thread);
+/* The client has asked that this thread go on (continue, a step), before it does: what the verbs
+ * wanted of it is over. */
+void multi_verbs_resumed(struct multi_verbs *verbs, int64_t thread);
 /* A debuggee has joined, or is gone. */
 void multi_verbs_joined(struct multi_verbs *verbs, struct multi_target *target);
 void multi_verbs_gone(struct multi_verbs *verbs, struct multi_target *target);
@@ -247,6 +253,8 @@ void multi_sets_arm(struct multi_sets *sets, struct multi_target *target);
 /* A breakpoint added or taken away for the verbs (until a line, barriers), beside the client's. */
 int64_t multi_sets_add(struct multi_sets *sets, const char *path, int64_t line);
 void multi_sets_remove(struct multi_sets *sets, int64_t handle);
+/* Whether the client has a breakpoint of its own there. */
+bool multi_sets_has(const struct multi_sets *sets, const char *path, int64_t line);
 /* A debuggee's `breakpoint` event; the client is told what changes for it. */
 void multi_sets_event(struct multi_sets *sets, struct multi_target *target, const char *json,
                       const struct envelope *event);
