@@ -21,7 +21,7 @@ static bool is_word(char c)
 static void complete_verb(const char *word, size_t len, struct candidates *out)
 {
     size_t count;
-    const struct verb *verbs = verbs_all(&count);
+    const struct console_verb *verbs = console_verbs_all(&count);
     for (size_t i = 0; i < count; i++)
         if (strncmp(verbs[i].name, word, len) == 0)
             candidates_add(out, verbs[i].name);

@@ -210,6 +210,7 @@ static struct relay_client *open_client(struct relay *relay, struct conn *conn, 
         .role = role,
         .peer = client->peer,
         .allow_connect = relay->options.allow_connect,
+        .tickets = relay->tickets,
     };
     relay->clients = client;
     client->session = session_create(&options, &session_ops, client);
@@ -399,6 +400,7 @@ struct relay *relay_create(const struct relay_options *options, struct err *err)
         .cluster = options->cluster,
         .name = relay->name,
     };
+    relay->tickets = tickets_create();
     relay->hubs = hubs_create(&hubs, &hubs_ops, relay);
     relay->taken_over = hubs_take_over(relay->hubs);
     relay_watch_start(relay);
@@ -449,6 +451,7 @@ void relay_destroy(struct relay **relay)
     }
     timer_cancel(&it->sweep);
     timer_cancel(&it->announce);
+    tickets_destroy(&it->tickets);
     hubs_destroy(&it->hubs);
     timer_cancel(&it->announce);
     audit_close(&it->audit);

@@ -7,6 +7,8 @@
 #include "dap/rules.h"
 #include "relay/filters.h"
 #include "relay/intern.h"
+#include "relay/multi.h"
+#include "relay/parent.h"
 #include "relay/session_cluster_objects.h"
 #include "relay/session_follow.h"
 #include "relay/session_objects.h"
@@ -21,6 +23,7 @@ void session_end(struct session *session)
         return;
     session->ended = true;
     fate_cancel(&session->fate);
+    parent_child_over(session);
     session->ops->on_end(session->arg);
 }
 
@@ -109,9 +112,28 @@ static void say_goodbye(struct session *session, enum hub_leave how)
     free(text);
 }
 
+void session_left(struct session *session)
+{
+    bool disconnecting = session->disconnect_seq != 0;
+    struct err err;
+    err_set(&err, ERR_FAILED, "the attach was given up");
+    if (session->attach_seq)
+        session_fail_attach(session, &err);
+    session_finish_leaving(session);
+    if (disconnecting || session->client.gone)
+        session_end(session);
+}
+
 static void leave(struct session *session, enum hub_leave how)
 {
     session_follow_leave(session, how);
+    if (session->multi && !multi_is_over(session->multi)) {
+        session->leaving = true;
+        multi_leave(session->multi, how);
+        return;
+    }
+    if (session->parent)
+        parent_leave(session->parent);
     if (session_attached(session)) {
         say_goodbye(session, how);
         session->leaving = true;
@@ -159,7 +181,9 @@ static void on_terminate(struct session *session, const char *json, const struct
 {
     (void)json;
     client_respond(&session->client, envelope->seq, "terminate", NULL);
-    if (session_attached(session))
+    if (session->parent)
+        parent_leave(session->parent);
+    if (session_attached(session) || session->multi)
         leave(session, forced_leave(session));
     else
         session_send_terminated(session);
@@ -198,26 +222,37 @@ static void on_release(struct session *session, const char *json, const struct e
 
 static const struct handler {
     const char *command;
-    bool attached_only;
+    enum { ANY, ONE, ONE_ATTACHED } when; /* ONE: not in a session over many, which has its own */
     void (*handle)(struct session *session, const char *json, const struct envelope *envelope);
 } handlers[] = {
-    {"initialize", false, session_on_initialize},
-    {"attach", false, session_on_attach},
-    {"configurationDone", false, session_on_configuration_done},
-    {"setExceptionBreakpoints", true, on_exception_filters},
-    {"continue", true, on_continue},
-    {"disconnect", false, on_disconnect},
-    {"terminate", false, on_terminate},
-    {"cancel", false, on_cancel},
-    {"stepIn", true, session_follow_on_step_in},
-    {"stepInTargets", true, session_follow_on_targets},
-    {"raydbg/stepIntoRemote", true, session_follow_on_into},
-    {"raydbg/stepOutToGet", true, session_follow_on_back},
-    {"raydbg/takeOver", true, on_take_over},
-    {"raydbg/release", true, on_release},
-    {"raydbg/objects", true, session_objects_on_list},
-    {"raydbg/clusterObjects", false, session_cluster_objects_on_request},
+    {"initialize", ANY, session_on_initialize},
+    {"attach", ANY, session_on_attach},
+    {"configurationDone", ONE, session_on_configuration_done},
+    {"setExceptionBreakpoints", ONE_ATTACHED, on_exception_filters},
+    {"continue", ONE_ATTACHED, on_continue},
+    {"disconnect", ANY, on_disconnect},
+    {"terminate", ANY, on_terminate},
+    {"cancel", ANY, on_cancel},
+    {"stepIn", ONE_ATTACHED, session_follow_on_step_in},
+    {"stepInTargets", ONE_ATTACHED, session_follow_on_targets},
+    {"raydbg/stepIntoRemote", ONE_ATTACHED, session_follow_on_into},
+    {"raydbg/stepOutToGet", ONE_ATTACHED, session_follow_on_back},
+    {"raydbg/takeOver", ONE_ATTACHED, on_take_over},
+    {"raydbg/release", ONE_ATTACHED, on_release},
+    {"raydbg/objects", ONE_ATTACHED, session_objects_on_list},
+    {"raydbg/clusterObjects", ANY, session_cluster_objects_on_request},
 };
+
+static bool is_for_multi(const struct session *session, const struct handler *handler)
+{
+    return session->multi && (!handler || handler->when != ANY);
+}
+
+/* A request that only a session over many knows. */
+static bool is_many_only(const struct session *session, const char *command)
+{
+    return session->multi && text_starts(command, "raydbg/");
+}
 
 static const struct handler *find_handler(const char *command)
 {
@@ -240,13 +275,13 @@ static const char *refusal(const struct session *session, const char *json,
                            const struct envelope *envelope, const struct handler *handler)
 {
     const struct rule *rule = rules_find(RULE_FROM_CLIENT, DAP_REQUEST, envelope->name);
-    if (rule->action == RULE_REFUSE)
+    if (rule->action == RULE_REFUSE && (rule->name || !is_many_only(session, envelope->name)))
         return rule->reason;
     /* The adapter sets a member of these itself, and closes the connection if it cannot. */
     if (envelope->arguments.len && json[envelope->arguments.at] != '{' &&
         (text_equal(envelope->name, "pause") || text_equal(envelope->name, "continue")))
         return "\"arguments\" must be an object";
-    if (handler && !handler->attached_only)
+    if ((handler && handler->when != ONE_ATTACHED) || is_for_multi(session, handler))
         return NULL;
     if (!session_attached(session))
         return why_not_attached(session);
@@ -329,14 +364,19 @@ static void on_request(struct session *session, const char *json, size_t len,
     }
     if (session_follow_request(session, json, len, envelope))
         return;
+    if (session->parent && parent_request(session->parent, json, envelope))
+        return;
     if (ends_stop(envelope->name))
         session_objects_flush(session);
     const char *why = refusal(session, json, envelope, handler);
-    note_act(session, envelope->name, why);
+    if (why || !session->multi) /* which notes for each of its debuggees */
+        note_act(session, envelope->name, why);
     if (why && !rules_find(RULE_FROM_CLIENT, DAP_REQUEST, envelope->name)->name)
         refuse_unknown(session, envelope);
     else if (why)
         client_refuse(&session->client, envelope->seq, envelope->name, why, false);
+    else if (is_for_multi(session, handler))
+        multi_request(session->multi, json, len, envelope);
     else if (keeps_set(session, json, envelope))
         refuse_set(session, json, envelope);
     else if (handler)
@@ -376,7 +416,7 @@ void session_receive(struct session *session, const char *json, size_t len)
             client_refuse(&session->client, envelope.seq, envelope.name, problem, false);
     } else if (envelope.kind == DAP_REQUEST) {
         on_request(session, json, len, &envelope);
-    } else {
+    } else if (envelope.kind == DAP_EVENT || !asks_answer(&session->asks, json, &envelope)) {
         log_info("a %s from the client was dropped: nothing was asked",
                  envelope.kind == DAP_EVENT ? "event" : "response");
     }
@@ -399,6 +439,16 @@ void session_client_gone(struct session *session)
         leave(session, default_leave(session));
 }
 
+void session_dismiss(struct session *session, const char *why)
+{
+    if (session->ended || session->leaving)
+        return;
+    char *text = mem_format("raydbg: %s\n", why);
+    client_say(&session->client, "console", text);
+    free(text);
+    leave(session, HUB_LEAVE);
+}
+
 bool session_is_broken(const struct session *session)
 {
     return session->broken;
@@ -409,18 +459,27 @@ void session_flow(struct session *session, bool enable)
     if (session->halted == !enable)
         return; /* who has not stopped the debuggee must not start it: somebody else may have */
     session->halted = !enable;
+    if (session->multi)
+        multi_flow(session->multi, enable);
     if (session->place.hub && hub_drives(&session->place))
         hub_read_enable(session->place.hub, enable);
 }
 
 const struct pause *session_pause(const struct session *session)
 {
+    if (session->multi)
+        return multi_pause(session->multi);
     return session->place.hub ? hub_pause(session->place.hub) : NULL;
 }
 
 bool session_drives(const struct session *session)
 {
-    return hub_drives(&session->place);
+    return session->multi ? multi_drives(session->multi) : hub_drives(&session->place);
+}
+
+size_t session_count(const struct session *session)
+{
+    return session->multi ? multi_count(session->multi) : session->place.hub != NULL;
 }
 
 const char *session_client_name(const struct session *session)
@@ -434,7 +493,12 @@ void session_destroy(struct session **session)
     if (!it)
         return;
     *session = NULL;
+    it->client.gone = true;
     fate_cancel(&it->fate);
+    multi_destroy(&it->multi);
+    parent_child_over(it);
+    parent_destroy(&it->parent);
+    asks_drop(&it->asks, NULL);
     session_flow(it, true);
     session_follow_destroy(it);
     session_objects_destroy(it);

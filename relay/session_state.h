@@ -5,6 +5,7 @@
 #define RAYDBG_RELAY_SESSION_STATE_H
 
 #include "dap/envelope.h"
+#include "relay/asks.h"
 #include "relay/attach_arguments.h"
 #include "relay/client.h"
 #include "relay/fate.h"
@@ -12,6 +13,9 @@
 #include "relay/session.h"
 
 struct follow;
+struct multi;
+struct parent;
+struct birth;
 
 /* Every request gets exactly one response: at once, when debuggee answers, or when it is known that
  * it never will. The two that wait for something else are kept here by their seq. */
@@ -46,6 +50,11 @@ struct session {
     struct fate *fate;
     char *why_lost;
     bool takes_invalidated;                  /* the client's supportsInvalidatedEvent */
+    bool starts_sessions;                    /* its supportsStartDebuggingRequest */
+    struct asks asks;                        /* what the client was asked */
+    struct multi *multi;                     /* it has many debuggees, or NULL */
+    struct parent *parent;                   /* it starts others and has no debuggee, or NULL */
+    struct birth *birth;                     /* with the parent that started it, or NULL */
     struct session_objects *objects;         /* NULL until the client looks at variables */
     struct cluster_objects *cluster_objects; /* NULL until the client asks for them */
 };
@@ -54,6 +63,8 @@ struct session {
 void session_end(struct session *session);
 void session_send_terminated(struct session *session);
 void session_fail_attach(struct session *session, const struct err *err);
+/* The multi has left all its debuggees. */
+void session_left(struct session *session);
 bool session_attached(const struct session *session);
 void session_act(struct session *session, const char *action, const char *detail);
 
