@@ -93,6 +93,8 @@ static void help_one(struct console *console, const struct console_verb *verb)
 
 int console_verb_help(struct console *console, char *argument)
 {
+    if (*argument && console->options->many && many_knows(argument))
+        return many_help(console, argument);
     if (*argument) {
         const struct console_verb *verb = console_verb_find(argument, strlen(argument));
         if (!verb)
@@ -106,6 +108,8 @@ int console_verb_help(struct console *console, char *argument)
                  verbs[i].aliases);
         console_print(console, "  %-19s %s\n", names, verbs[i].summary);
     }
+    if (console->options->many)
+        many_help(console, "");
     console_print(console, "Anything else is Python, run in the selected frame; !TEXT is always "
                            "Python.\nVerbs may be shortened; an empty line repeats a step.\n");
     return 0;
