@@ -16,7 +16,7 @@ from ray.core.generated import common_pb2, core_worker_pb2, gcs_pb2, gcs_service
 
 
 class Worker:
-    """`waits`: whether a thread of it waits for a debugger."""
+    """`waits`: whether a thread of it waits for a debugger; `rank`: what it answers to who asks for one."""
 
     def __init__(self, number, name, adapter):
         self.number, self.name, self.adapter = number, name, adapter
@@ -25,6 +25,13 @@ class Worker:
         self.worker_id = b"\xbb" * 26 + number.to_bytes(2, "big")
         self.waits = True
         self.named = True
+        self.rank = None
+        adapter.on["evaluate"] = self.evaluate
+
+    def evaluate(self, connection, request):
+        asked = "WORLD_RANK" in request["arguments"]["expression"]
+        result = ("''" if self.rank is None else f"'{self.rank}'") if asked else f"{self.pid}"
+        connection.respond(request, {"result": result, "variablesReference": 0, "type": "str", "presentationHint": {}})
 
     @property
     def task_id(self):
@@ -41,9 +48,10 @@ class FakeGang(FakeRay):
         for name in names:
             self.add(name)
 
-    def add(self, name, adapter=None):
+    def add(self, name, rank=None, adapter=None):
         self.number += 1
         worker = Worker(self.number, name, adapter or FakeAdapter())
+        worker.rank = rank
         self.workers.append(worker)
         return worker
 
