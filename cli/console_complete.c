@@ -80,6 +80,8 @@ void complete_line(void *arg, const char *line, size_t cursor, struct candidates
     command_line_read(&command, text);
     if (blank + typed == cursor) { /* the first word: a verb, or Python */
         complete_verb(word, typed, out);
+        if (console->options->many)
+            many_complete(word, typed, out);
         if (typed)
             complete_expression(console, text + blank, typed, out);
     } else if (command.verb && text_equal(command.verb->name, "help")) {

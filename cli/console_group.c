@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "cli/console_parse.h"
-#include "relay/verb_table.h"
+#include "relay/many_verb_table.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -51,11 +51,12 @@ static bool goes_on(const char *rest)
     return *rest && (strchr(".,)]}:;", *rest) || (sign && rest[sign - 1] == '='));
 }
 
-static enum group_line kind_of(const struct verb_row *row)
+static enum group_line kind_of(const struct many_verb_row *row)
 {
-    return row->kind == VERB_STEP || row->kind == VERB_BARRIER ? GROUP_MOVE
-           : row->kind == VERB_FOCUS                           ? GROUP_FOCUS
-                                                               : GROUP_LOOK;
+    return row->kind == VERB_STEP      ? GROUP_MOVE
+           : row->kind == VERB_BARRIER ? GROUP_MEET
+           : row->kind == VERB_FOCUS   ? GROUP_FOCUS
+                                       : GROUP_LOOK;
 }
 
 enum group_line group_line_kind(const char *line)
@@ -63,10 +64,10 @@ enum group_line group_line_kind(const char *line)
     char first[WORD], second[WORD];
     const char *rest = next_word(line, first);
     const bool slash = *first == '/';
-    const struct verb_row *row = verb_row_find(slash ? first + 1 : first);
+    const struct many_verb_row *row = many_verb_row_find(slash ? first + 1 : first);
     const struct console_verb *own = console_verb_find(first, strlen(first));
     next_word(rest, second);
-    const struct verb_row *behind = verb_row_find(second);
+    const struct many_verb_row *behind = many_verb_row_find(second);
     if (slash && row)
         return kind_of(row);
     if (slash)
@@ -85,9 +86,9 @@ bool group_line_has_format(const char *line)
 {
     char first[WORD], second[WORD];
     next_word(next_word(line, first), second);
-    const struct verb_row *row = verb_row_find(*first == '/' ? first + 1 : first);
+    const struct many_verb_row *row = many_verb_row_find(*first == '/' ? first + 1 : first);
     if (!row)
-        row = verb_row_find(second);
+        row = many_verb_row_find(second);
     return row && row->takes & VERB_TAKES_FORMAT && !strstr(line, "--format");
 }
 

@@ -9,6 +9,7 @@ enum group_line {
     GROUP_NONE, /* the console's own, or Python */
     GROUP_LOOK, /* for the session: "compare loss", "stacks workers", "group g1 Trainer.*" */
     GROUP_MOVE, /* the same, and tasks run for it: "all next", "g1 continue", "continue --skip 9" */
+    GROUP_MEET, /* the same, and its answer comes when they have stopped: "barrier train.py:41" */
     GROUP_FOCUS, /* it chooses a task: "focus rank 7" */
 };
 

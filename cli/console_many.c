@@ -6,6 +6,7 @@
 #include "cli/console_group.h"
 #include "cli/console_parse.h"
 #include "dap/message.h"
+#include "relay/many_verb_table.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -388,10 +389,25 @@ static int ask_session(struct console *console, const char *line)
     return 0;
 }
 
-/* What a verb has let go stops again, most often: the selected one first, then the others. */
-static void settle(struct console *console, size_t stopped)
+/* Until what has been let go with the selected one has stopped, too: nothing new to the user. */
+static void await_others(struct console *console, size_t stopped)
 {
-    size_t total;
+    int64_t until = loop_now_us() / 1000 + GRACE_MS;
+    size_t total, now;
+    while (!console->leaving && !debuggee_ended(console->debuggee) &&
+           count_stopped(console, &total) < stopped && loop_now_us() / 1000 < until)
+        loop_run_once(console->loop, TURN_MS);
+    while (debuggee_next_stop(console->debuggee))
+        continue;
+    now = count_stopped(console, &total);
+    if (now < stopped && !console->leaving)
+        console_note(console, "%zu of %zu tasks run", total - now, total);
+    find_another(console);
+}
+
+/* What a verb has let go stops again, most often: the selected one first, then the others. */
+static void settle(struct console *console)
+{
     int64_t until = loop_now_us() / 1000 + SETTLE_MS, thread = console->thread;
     const struct debuggee_thread *it = debuggee_thread(console->debuggee, thread);
     for (int64_t left; it && it->stopped && (left = until - loop_now_us() / 1000) > 0;) {
@@ -405,11 +421,17 @@ static void settle(struct console *console, size_t stopped)
     console->thread = 0;
     stack_clear(console);
     many_until_stop(console, thread);
-    for (until = loop_now_us() / 1000 + GRACE_MS;
-         !console->leaving && count_stopped(console, &total) < stopped &&
-         loop_now_us() / 1000 < until && !debuggee_ended(console->debuggee);)
-        loop_run_once(console->loop, TURN_MS);
-    many_announce(console);
+}
+
+/* All have stopped that will: where they stand is shown anew. */
+static void meet(struct console *console)
+{
+    const struct debuggee_thread *it = debuggee_thread(console->debuggee, console->thread);
+    int64_t thread = console->thread;
+    if (!thread || !it || !it->stopped)
+        return;
+    stack_clear(console);
+    run_show_stop(console, thread);
 }
 
 int many_command(struct console *console, char *line)
@@ -421,7 +443,44 @@ int many_command(struct console *console, char *line)
     }
     size_t total, stopped = count_stopped(console, &total);
     int result = ask_session(console, line);
-    if (result == 0 && kind == GROUP_MOVE)
-        settle(console, stopped);
-    return result;
+    if (result != 0 || kind == GROUP_LOOK)
+        return result;
+    if (kind == GROUP_MOVE)
+        settle(console);
+    await_others(console, stopped);
+    if (kind == GROUP_MEET)
+        meet(console);
+    return 0;
+}
+
+/* --- help --- */
+
+static bool is_ours(const struct many_verb_row *row)
+{
+    const struct console_verb *own = console_verb_find(row->name, strlen(row->name));
+    return !own || !text_equal(own->name, row->name);
+}
+
+bool many_knows(const char *word)
+{
+    const struct many_verb_row *row = many_verb_row_find(*word == '/' ? word + 1 : word);
+    return row && (*word == '/' || (text_equal(row->name, word) && is_ours(row)));
+}
+
+int many_help(struct console *console, const char *word)
+{
+    struct buf out = {0};
+    if (!*word)
+        buf_add_string(&out, "Of many tasks, with the \"/\" or without where no verb above is "
+                             "called so; \"GROUP VERB\" is one:\n");
+    many_verb_help(*word ? word : NULL, &out);
+    console_write(console, &out);
+    return 0;
+}
+
+void many_complete(const char *word, size_t len, struct candidates *out)
+{
+    for (size_t i = 0; i < VERB_ROWS; i++)
+        if (is_ours(&many_verb_rows[i]) && strncmp(many_verb_rows[i].name, word, len) == 0)
+            candidates_add(out, many_verb_rows[i].name);
 }

@@ -183,6 +183,11 @@ void many_name(struct console *console, int64_t id);
 void many_until_stop(struct console *console, int64_t thread);
 /* By what it is called: "rank 7". */
 int many_select(struct console *console, const char *words);
+/* Whether it is a verb over many that is not the console's own; of "", all of them are explained.
+ */
+bool many_knows(const char *word);
+int many_help(struct console *console, const char *word);
+void many_complete(const char *word, size_t len, struct candidates *out);
 /* A line that concerns more than the selected one. */
 int many_command(struct console *console, char *line);
 
