@@ -7,6 +7,7 @@
 #include "cli/relay_options.h"
 #include "cli/terminal.h"
 #include "relay/address.h"
+#include "relay/closer.h"
 #include "relay/reach.h"
 
 #include <stdio.h>
@@ -465,6 +466,7 @@ static int run(struct request *request)
     struct relay_choice choice = {0};
     struct err err;
     int code;
+    closer_start();
     if (request->connect)
         choice.loop = loop_create(false, &err);
     if (request->connect ? !choice.loop

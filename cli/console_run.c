@@ -368,6 +368,24 @@ int console_verb_return(struct console *console, char *argument)
     return step(console, "stepOut");
 }
 
+int console_verb_remote(struct console *console, char *argument)
+{
+    (void)argument;
+    if (resume(console, "raydbg/stepIntoRemote") != 0 && !debuggee_ended(console->debuggee))
+        return -1;
+    run_until_stop(console, 0);
+    return 0;
+}
+
+int console_verb_get(struct console *console, char *argument)
+{
+    (void)argument;
+    if (resume(console, "raydbg/stepOutToGet") != 0 && !debuggee_ended(console->debuggee))
+        return -1;
+    run_until_stop(console, 0);
+    return 0;
+}
+
 int console_verb_continue(struct console *console, char *argument)
 {
     (void)argument;

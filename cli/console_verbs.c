@@ -49,6 +49,11 @@ static const struct console_verb verbs[] = {
      "Without LINE it leaves the loop that the current line ends, step by step."},
     {"continue", "c cont", console_verb_continue, 0, "", "run to the next breakpoint",
      "All threads of the worker go on: debugpy knows no other way."},
+    {"remote", "", console_verb_remote, STOP, "", "run to the first line of the next remote task",
+     "It is the next that this task submits, on whichever node; this task runs on meanwhile. An "
+     "actor's method is none: Ray cannot stop it so."},
+    {"get", "", console_verb_get, STOP, "",
+     "run until the result is taken: out to the caller's ray.get()", NULL},
     {"break", "b", console_verb_break, ARG, "[[FILE:]LINE | FUNCTION [, CONDITION]]",
      "set a breakpoint; alone: list them",
      "FILE is a path, or the end of one among the files that the task has loaded."},

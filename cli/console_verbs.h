@@ -37,6 +37,8 @@ int console_verb_step(struct console *console, char *argument);
 int console_verb_return(struct console *console, char *argument);
 int console_verb_until(struct console *console, char *argument);
 int console_verb_continue(struct console *console, char *argument);
+int console_verb_remote(struct console *console, char *argument);
+int console_verb_get(struct console *console, char *argument);
 int console_verb_detach(struct console *console, char *argument);
 int console_verb_quit(struct console *console, char *argument);
 

@@ -24,7 +24,7 @@ struct member {
     const struct members *inside;
 };
 
-/* What an object has that counts. */
+/* What an object has that counts; a text is the first one. */
 struct members {
     const struct member *rows;
     size_t count;
@@ -199,6 +199,7 @@ bool id_rewrite_applies(enum dap_kind kind, const char *name)
 
 struct pass {
     const char *text;
+    size_t len;
     size_t at;
     size_t end;
     size_t done; /* what is in front of it is in `out` */
@@ -216,6 +217,8 @@ struct pass {
 
 static void replace(struct pass *pass, struct span at, const char *with, size_t len)
 {
+    if (!pass->done) /* ids grow by a few digits; many short rows make it an eighth */
+        buf_reserve(pass->out, pass->len + pass->len / 8);
     buf_add(pass->out, pass->text + pass->done, at.at - pass->done);
     buf_add(pass->out, with, len);
     pass->done = at.at + at.len;
@@ -307,12 +310,20 @@ static const struct member *find_member(const struct members *members, const cha
         if (members->rows[i].len == key.len - 2 &&
             memcmp(name, members->rows[i].name, key.len - 2) == 0)
             return &members->rows[i];
-    if (!memchr(name, '\\', key.len - 2))
-        return NULL;
+    /* An escape of a letter has five bytes more than what it stands for. */
     for (size_t i = 0; i < members->count; i++)
-        if (scan_key_is(text, key, members->rows[i].name))
+        if (members->rows[i].len + 5 <= key.len - 2 &&
+            scan_key_is(text, key, members->rows[i].name))
             return &members->rows[i];
     return NULL;
+}
+
+static size_t skip_space(const struct pass *pass, size_t at)
+{
+    while (at < pass->end && (pass->text[at] == ' ' || pass->text[at] == '\n' ||
+                              pass->text[at] == '\r' || pass->text[at] == '\t'))
+        at++;
+    return at;
 }
 
 static struct span skip(struct pass *pass)
@@ -322,23 +333,28 @@ static struct span skip(struct pass *pass)
     return (struct span){start, pass->at - start};
 }
 
-/* Goes into the container at `at`, to its next item, or behind its end: then false. */
-static bool next_item(struct pass *pass, bool *begun)
+/* `at` is behind an item: to the next one, or behind the container's end, then false. */
+static bool next_item(struct pass *pass)
 {
-    size_t at = *begun ? scan_skip_space(pass->text, pass->at, pass->end) : pass->at;
-    bool comma = *begun && at < pass->end && pass->text[at] == ',';
-    bool go_on = comma || !*begun;
-    *begun = true;
-    pass->at = at < pass->end ? at + 1 : pass->end;
-    if (!go_on)
+    size_t at = skip_space(pass, pass->at);
+    bool more = at < pass->end && pass->text[at] == ',';
+    pass->at = at < pass->end ? at + 1 : at;
+    if (more)
+        pass->at = skip_space(pass, pass->at);
+    return more && pass->at < pass->end;
+}
+
+/* `at` is at an opening bracket: to the first item; false, and behind it, if the container is
+ * empty. */
+static bool first_item(struct pass *pass)
+{
+    pass->at = skip_space(pass, pass->at + 1);
+    if (pass->at >= pass->end)
         return false;
-    pass->at = scan_skip_space(pass->text, pass->at, pass->end);
-    if (pass->at == pass->end)
-        return false;
-    if (pass->text[pass->at] != '}' && pass->text[pass->at] != ']')
-        return true;
-    pass->at++;
-    return false;
+    char c = pass->text[pass->at];
+    if (c == '}' || c == ']')
+        pass->at++;
+    return c != '}' && c != ']';
 }
 
 static void pass_object(struct pass *pass, const struct members *members);
@@ -347,11 +363,10 @@ static void pass_object(struct pass *pass, const struct members *members);
 static void pass_value(struct pass *pass, const struct member *member, enum shape shape)
 {
     char c = pass->text[pass->at];
-    bool begun = false;
     if (shape == SHAPE_OBJECT && c == '{') {
         pass_object(pass, member->inside);
     } else if ((shape == SHAPE_IDS || shape == SHAPE_OBJECTS) && c == '[') {
-        while (next_item(pass, &begun))
+        for (bool more = first_item(pass); more; more = next_item(pass))
             pass_value(pass, member, shape == SHAPE_IDS ? SHAPE_ID : SHAPE_OBJECT);
     } else {
         struct span at = skip(pass);
@@ -365,16 +380,20 @@ static void pass_value(struct pass *pass, const struct member *member, enum shap
 /* NOLINTNEXTLINE(misc-no-recursion) */
 static void pass_object(struct pass *pass, const struct members *members)
 {
-    bool begun = false;
-    while (next_item(pass, &begun)) {
+    bool texts = members->rows[0].shape == SHAPE_TEXT;
+    for (bool more = first_item(pass); more; more = next_item(pass)) {
         size_t start = pass->at, behind = scan_skip_string(pass->text, start, pass->end);
-        const struct member *member =
-            find_member(members, pass->text, (struct span){start, behind - start});
         /* The colon, which may have white space on both sides. */
-        pass->at = scan_skip_space(pass->text, behind, pass->end) + 1;
-        pass->at = scan_skip_space(pass->text, pass->at, pass->end);
+        pass->at = skip_space(pass, behind) + 1;
+        pass->at = skip_space(pass, pass->at);
         if (pass->at >= pass->end)
             return;
+        if (pass->text[pass->at] == '"' && !texts) { /* most are texts, whatever they are called */
+            pass->at = scan_skip_string(pass->text, pass->at, pass->end);
+            continue;
+        }
+        struct span key = {start, behind - start};
+        const struct member *member = find_member(members, pass->text, key);
         if (member)
             pass_value(pass, member, member->shape);
         else
@@ -408,7 +427,7 @@ bool id_rewrite_out(struct idmap *map, uint32_t slot, int64_t thread, const char
     const struct members *members = members_of(envelope->kind, envelope->name);
     if (envelope->kind == DAP_REQUEST || !members)
         return false;
-    struct pass pass = {.text = json, .out = out, .map = map, .slot = slot};
+    struct pass pass = {.text = json, .len = len, .out = out, .map = map, .slot = slot};
     pass.thread = event_thread(json, envelope, thread);
     run(&pass, envelope->body, members);
     if (pass.done)
@@ -424,7 +443,7 @@ enum id_route id_rewrite_in(const struct idmap *map, const char *json, size_t le
     if (envelope->kind != DAP_REQUEST || !members)
         return ID_ROUTE_NONE;
     size_t before = out->len;
-    struct pass pass = {.text = json, .out = out, .from = map, .route = ID_ROUTE_NONE};
+    struct pass pass = {.text = json, .len = len, .out = out, .from = map, .route = ID_ROUTE_NONE};
     run(&pass, envelope->arguments, members);
     if (pass.route == ID_ROUTE_SLOT) {
         buf_add(out, json + pass.done, len - pass.done);

@@ -18,8 +18,8 @@ enum {
 struct row {
     uint32_t place; /* slot << KIND_BITS | kind */
     uint32_t foreign;
-    uint32_t thread; /* whose stop it lives in, or 0 */
-    uint32_t id;     /* the session's; of a stop the first row that lives in it */
+    uint32_t thread; /* whose stop it lives in, or 0; of a stop how many rows do */
+    uint32_t id;     /* the session's, 0 if it is free; of a stop the first row that lives in it */
     uint32_t next;   /* the next row of the same stop, or the next free one */
 };
 
@@ -53,6 +53,7 @@ struct idmap {
     struct table *tables;
     uint32_t table_count;
     struct space spaces[ID_KIND_COUNT];
+    uint32_t stop; /* the one that got an id last, or 0: others of the same message follow */
 };
 
 static const bool lives_in_stop[ID_KIND_COUNT] = {
@@ -125,6 +126,7 @@ static uint32_t row_add(struct idmap *map, const struct row *row)
 
 static void row_remove(struct idmap *map, uint32_t index)
 {
+    map->rows[index].id = 0;
     map->rows[index].next = map->free_row;
     map->free_row = index;
 }
@@ -151,6 +153,7 @@ static void table_put(const struct idmap *map, struct table *table, uint32_t ind
     table->count++;
 }
 
+/* Rows that are free by now are left out. */
 static void table_resize(const struct idmap *map, struct table *table, uint32_t size)
 {
     struct table old = *table;
@@ -158,17 +161,18 @@ static void table_resize(const struct idmap *map, struct table *table, uint32_t 
     table->size = size;
     table->count = 0;
     for (uint32_t i = 0; i < old.size; i++)
-        if (old.rows[i])
+        if (old.rows[i] && map->rows[old.rows[i]].id)
             table_put(map, table, old.rows[i]);
     free(old.rows);
 }
 
-static void table_shrink(const struct idmap *map, struct table *table)
+/* What the table shrinks to with `count` rows: by halves, because the next stop has about as
+ * many ids again. */
+static uint32_t smaller_size(const struct table *table, uint32_t count)
 {
-    if (!table->count)
-        table_resize(map, table, 0);
-    else if (table->size > 32 && table->count < table->size / 8)
-        table_resize(map, table, table->size / 4);
+    if (!count)
+        return 0;
+    return table->size > 32 && count < table->size / 8 ? table->size / 2 : table->size;
 }
 
 static void table_add(struct idmap *map, struct table *table, uint32_t index)
@@ -285,16 +289,31 @@ static struct table *table_of(struct idmap *map, uint32_t slot)
     return &map->tables[slot];
 }
 
+static uint32_t place(uint32_t slot, uint32_t kind)
+{
+    return slot << KIND_BITS | kind;
+}
+
+static uint32_t stop_of(struct idmap *map, uint32_t slot, uint32_t thread)
+{
+    const struct row *last = map->stop ? &map->rows[map->stop] : NULL;
+    if (last && last->foreign == thread && last->place == place(slot, KIND_STOP))
+        return map->stop;
+    map->stop = table_find(map, slot, KIND_STOP, thread);
+    if (!map->stop) {
+        map->stop = row_add(map, &(struct row){.place = place(slot, KIND_STOP), .foreign = thread});
+        table_add(map, table_of(map, slot), map->stop);
+    }
+    return map->stop;
+}
+
 /* Hangs the row on the thread's stop. */
 static void live_in_stop(struct idmap *map, uint32_t slot, uint32_t thread, uint32_t index)
 {
-    uint32_t stop = table_find(map, slot, KIND_STOP, thread);
-    if (!stop) {
-        stop = row_add(map, &(struct row){slot << KIND_BITS | KIND_STOP, thread, 0, 0, 0});
-        table_add(map, table_of(map, slot), stop);
-    }
+    uint32_t stop = stop_of(map, slot, thread);
     map->rows[index].next = map->rows[stop].id;
     map->rows[stop].id = index;
+    map->rows[stop].thread++;
 }
 
 int64_t idmap_out(struct idmap *map, uint32_t slot, enum id_kind kind, int64_t foreign,
@@ -309,7 +328,7 @@ int64_t idmap_out(struct idmap *map, uint32_t slot, enum id_kind kind, int64_t f
     bool identity = slot == 0 && !table->renumbered && own < ID_FIRST_MAPPED;
     uint32_t id = identity ? own : space_next(&map->spaces[kind]);
     uint32_t stop = is_id(thread) && lives_in_stop[kind] ? (uint32_t)thread : 0;
-    index = row_add(map, &(struct row){slot << KIND_BITS | kind, own, stop, id, 0});
+    index = row_add(map, &(struct row){place(slot, kind), own, stop, id, 0});
     table_add(map, table, index);
     if (!identity)
         space_set(&map->spaces[kind], id, index);
@@ -366,7 +385,7 @@ void idmap_alias(struct idmap *map, uint32_t slot, enum id_kind kind, int64_t fo
     map->rows[index].id = (uint32_t)id;
 }
 
-/* Frees the row, which the table has no more. */
+/* Frees the row; the table still has it. */
 static void forget(struct idmap *map, uint32_t index)
 {
     const struct row *row = &map->rows[index];
@@ -396,14 +415,21 @@ void idmap_end_stop(struct idmap *map, uint32_t slot, int64_t thread)
     if (!stop)
         return;
     struct table *table = &map->tables[slot];
+    uint32_t left = table->count - map->rows[stop].thread - 1, size = smaller_size(table, left);
+    /* Many are taken out by one sweep over the table. */
+    bool sweep = size < table->size || map->rows[stop].thread > table->size / 16;
     for (uint32_t index = map->rows[stop].id, next; index; index = next) {
         next = map->rows[index].next;
-        table_remove(map, table, index);
+        if (!sweep)
+            table_remove(map, table, index);
         forget(map, index);
     }
-    table_remove(map, table, stop);
+    if (!sweep)
+        table_remove(map, table, stop);
     forget(map, stop);
-    table_shrink(map, table);
+    if (sweep)
+        table_resize(map, table, size);
+    map->stop = 0;
     shrink_empty(map);
 }
 
@@ -417,6 +443,7 @@ void idmap_drop(struct idmap *map, uint32_t slot)
             forget(map, table->rows[i]);
     free(table->rows);
     *table = (struct table){.renumbered = true};
+    map->stop = 0;
     shrink_empty(map);
 }
 

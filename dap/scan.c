@@ -52,7 +52,7 @@ static bool expect(struct scan *scan, char c, const char *problem)
 
 #define BYTES(c) (UINT64_C(0x0101010101010101) * (uint64_t)(c))
 
-/* Nonzero if one of the word's bytes is zero. */
+/* Nonzero if one of the word's bytes is zero; the lowest bit that is set is the first one's. */
 static uint64_t has_zero(uint64_t word)
 {
     return (word - BYTES(1)) & ~word & BYTES(0x80);
@@ -64,7 +64,10 @@ static size_t plain_end(const char *text, size_t at, size_t len)
     uint64_t word;
     while (len - at >= sizeof word) {
         memcpy(&word, text + at, sizeof word);
-        if (has_zero(word ^ BYTES('"')) | has_zero(word ^ BYTES('\\')))
+        uint64_t found = has_zero(word ^ BYTES('"')) | has_zero(word ^ BYTES('\\'));
+        if (found && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+            return at + (size_t)__builtin_ctzll(found) / 8;
+        if (found)
             break;
         at += sizeof word;
     }
@@ -352,13 +355,6 @@ bool scan_element(const char *text, struct span within, size_t *cursor, struct s
 }
 
 /* --- over what was checked before --- */
-
-size_t scan_skip_space(const char *text, size_t at, size_t end)
-{
-    while (at < end && is_space(text[at]))
-        at++;
-    return at;
-}
 
 size_t scan_skip_string(const char *text, size_t at, size_t end)
 {

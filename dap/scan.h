@@ -64,8 +64,6 @@ bool scan_path(const char *text, struct span object, const char *path, struct sp
  * nothing is checked, but `end` is never passed. For a pass that must be fast. */
 size_t scan_skip(const char *text, size_t at, size_t end);
 size_t scan_skip_string(const char *text, size_t at, size_t end);
-/* To the next byte from `at` on that is no white space, or to `end`. */
-size_t scan_skip_space(const char *text, size_t at, size_t end);
 
 bool scan_key_is(const char *text, struct span key, const char *name);
 /* A JSON integer within int64; false for fractions, exponents, strings, overflow. */

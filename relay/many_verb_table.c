@@ -38,6 +38,7 @@ const struct many_verb_row many_verb_rows[VERB_ROWS] = {
      "run to a line and hold each until all are there",
      "Those that are at the line already have arrived, unless all are: then all go round once "
      "more.\n"
+     "A breakpoint() on the way passes; a breakpoint of yours, and an exception, stops.\n"
      "Without a place: who has arrived and who is missing. With -: hold nobody any more.\n"
      "--timeout S gives up after S seconds; all stay where they are. Without it, it waits.\n"
      "  /barrier train.py:57      /barrier train.py:57 workers --timeout 60\n"},

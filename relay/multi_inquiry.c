@@ -18,7 +18,7 @@ struct inquiry {
     size_t open; /* answers to come, and one more while it is being asked */
 };
 
-enum { STACK_MS = 5000, VALUE_MS = 5000 };
+enum { STACK_MS = 5000, RUNNING_MS = 1000, VALUE_MS = 5000 };
 
 static void free_inquiry(struct inquiry *inquiry)
 {
@@ -117,9 +117,9 @@ static void on_stack(void *arg, const struct look_result *result)
 {
     struct inquiry *inquiry = arg;
     struct crowd_member who;
-    find_member(inquiry->verbs, result->thread, &who);
+    bool stopped = find_member(inquiry->verbs, result->thread, &who);
     if (result->json)
-        stack_tree_add(inquiry->tree, &who, result->json, result->frames);
+        stack_tree_add(inquiry->tree, &who, !stopped, result->json, result->frames);
     else
         stack_tree_skip(inquiry->tree, &who, result->problem);
     one_less(inquiry);
@@ -145,6 +145,15 @@ void inquiry_compare(struct multi_verbs *verbs, const struct many_verb *verb,
     one_less(inquiry);
 }
 
+static void ask_stack(struct inquiry *inquiry, int64_t id)
+{
+    struct crowd_member who;
+    if (find_member(inquiry->verbs, id, &who))
+        look_stack(inquiry->verbs, id, STACK_MS, on_stack, inquiry);
+    else
+        look_running(inquiry->verbs, id, RUNNING_MS, on_stack, inquiry);
+}
+
 void inquiry_stacks(struct multi_verbs *verbs, const struct many_verb *verb,
                     const struct verbs_reply *reply)
 {
@@ -159,7 +168,7 @@ void inquiry_stacks(struct multi_verbs *verbs, const struct many_verb *verb,
     inquiry->tree = stack_tree_create(verb->full);
     inquiry->open += count;
     for (size_t i = 0; i < count; i++)
-        look_stack(verbs, ids[i], STACK_MS, on_stack, inquiry);
+        ask_stack(inquiry, ids[i]);
     free(ids);
     one_less(inquiry);
 }

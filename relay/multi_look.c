@@ -125,6 +125,82 @@ static void on_stack(void *arg, struct multi_target *target, const char *json, s
         fail(arg, "no answer in time");
 }
 
+/* --- a thread that runs --- */
+
+/* Frames as DAP has them, innermost first, in hexadecimal: a repr that needs no unescaping. The
+ * thread is found by the id that debugpy gave it. */
+static const char running_stack[] =
+    "(lambda i,n:n('json').dumps([{'id':0,'name':f.f_code.co_name,'line':l,"
+    "'source':{'path':f.f_code.co_filename},**({'presentationHint':'subtle'}"
+    " if '/site-packages/' in f.f_code.co_filename else {})}"
+    " for t in n('threading').enumerate()"
+    " if n('_pydevd_bundle.pydevd_constants',fromlist=['a']).get_thread_id(t)=="
+    "n('_pydevd_bundle._debug_adapter.pydevd_base_schema',fromlist=['a'])"
+    ".BaseSchema._dap_id_to_obj_id.get(i)"
+    " for f,l in list(n('traceback').walk_stack(n('sys')._current_frames().get(t.ident)))[:100]]"
+    ").encode().hex())(%" PRId64 ",__import__)";
+
+/* The text that '…', a repr, has the hexadecimal of; NULL if it is none. */
+static char *unhex(const char *repr)
+{
+    size_t len = repr ? strlen(repr) : 0;
+    if (len < 4 || len % 2 || *repr != '\'' || repr[len - 1] != '\'')
+        return NULL;
+    char *hex = mem_string_n(repr + 1, len - 2), *text = mem_alloc(len / 2);
+    if (!text_unhex(hex, (uint8_t *)text, len / 2 - 1)) {
+        free(text);
+        text = NULL;
+    }
+    free(hex);
+    return text;
+}
+
+static void on_running(void *arg, struct multi_target *target, const char *json, size_t len,
+                       const struct envelope *response)
+{
+    struct look *look = arg;
+    struct look_result result = {0};
+    struct span at;
+    struct scan scan;
+    char *repr = json && response->success && response->body.len &&
+                         scan_find(json, response->body, "result", &at)
+                     ? scan_string(json, at)
+                     : NULL;
+    char *text = unhex(repr);
+    (void)target, (void)len;
+    if (text)
+        scan_init(&scan, text, strlen(text));
+    if (text && scan_value(&scan, &result.frames) && result.frames.len > 2) {
+        result.json = text;
+        finish(look, &result);
+    } else {
+        fail(look, "running");
+    }
+    free(text);
+    free(repr);
+}
+
+static void start_running(struct look *look)
+{
+    struct multi_target *target;
+    const struct multi_thread *thread =
+        multi_thread_by_id(look->verbs->multi, look->thread, &target);
+    if (!thread || !multi_target_is_there(target) || target->pause.debugger == PAUSE_PDB) {
+        fail(look, "running");
+        return;
+    }
+    struct buf arguments = {0};
+    char *expression = mem_format(running_stack, thread->own);
+    buf_add_string(&arguments, "{\"context\":\"repl\",\"expression\":");
+    message_quote(&arguments, expression);
+    buf_add_string(&arguments, "}");
+    multi_ask(target, "evaluate", arguments.data, left_ms(look), on_running, look);
+    buf_free(&arguments);
+    free(expression);
+}
+
+/* --- the beginning --- */
+
 static void start(struct look *look)
 {
     struct multi_target *target;
@@ -147,8 +223,8 @@ static void start(struct look *look)
     free(arguments);
 }
 
-void look_value(struct multi_verbs *verbs, int64_t thread, const char *expression,
-                int64_t timeout_ms, look_fn fn, void *arg)
+static struct look *begin(struct multi_verbs *verbs, int64_t thread, const char *expression,
+                          int64_t timeout_ms, look_fn fn, void *arg)
 {
     struct look *look = mem_alloc(sizeof *look);
     *look = (struct look){
@@ -161,13 +237,25 @@ void look_value(struct multi_verbs *verbs, int64_t thread, const char *expressio
         .arg = arg,
     };
     verbs->looks = look;
-    start(look);
+    return look;
+}
+
+void look_value(struct multi_verbs *verbs, int64_t thread, const char *expression,
+                int64_t timeout_ms, look_fn fn, void *arg)
+{
+    start(begin(verbs, thread, expression, timeout_ms, fn, arg));
 }
 
 void look_stack(struct multi_verbs *verbs, int64_t thread, int64_t timeout_ms, look_fn fn,
                 void *arg)
 {
-    look_value(verbs, thread, NULL, timeout_ms, fn, arg);
+    start(begin(verbs, thread, NULL, timeout_ms, fn, arg));
+}
+
+void look_running(struct multi_verbs *verbs, int64_t thread, int64_t timeout_ms, look_fn fn,
+                  void *arg)
+{
+    start_running(begin(verbs, thread, NULL, timeout_ms, fn, arg));
 }
 
 void look_drop(struct multi_verbs *verbs, const void *arg)

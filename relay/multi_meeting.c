@@ -207,9 +207,22 @@ static void on_tick(void *arg)
 
 /* --- stops --- */
 
+/* A breakpoint() on the way passes: a task of Ray's that can be debugged has one. What the client
+ * has set stops, and so does all else. */
+static bool passes(const struct meeting *meeting, const struct multi_thread *thread,
+                   const struct stack_place *place)
+{
+    return text_equal(thread->reason, "breakpoint") && place->file &&
+           !multi_sets_has(meeting->verbs->multi->sets, place->file, place->line);
+}
+
 static void elsewhere(struct meeting *meeting, struct multi_target *target,
                       struct multi_thread *thread, const struct stack_place *place)
 {
+    if (passes(meeting, thread, place)) {
+        run_pass(meeting->verbs, thread);
+        return;
+    }
     char *where = place->file ? verbs_place(place->file, place->line) : NULL;
     char *what = where ? mem_format("stopped at %s", where) : mem_string("stopped");
     barrier_note(meeting->barrier, thread->id, what);

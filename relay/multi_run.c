@@ -94,8 +94,7 @@ static void wake(struct multi_verbs *verbs)
         verbs->wake = timer_start(verbs->multi->loop, 0, on_wake, verbs);
 }
 
-/* A stop that the client does not know of is over. */
-static void run_pass(struct multi_verbs *verbs, const struct multi_thread *thread)
+void run_pass(struct multi_verbs *verbs, const struct multi_thread *thread)
 {
     verbs->passing = mem_resize(verbs->passing, verbs->passing_count + 1, sizeof *verbs->passing);
     verbs->passing[verbs->passing_count++] = (struct passing){thread->id, thread->stops};

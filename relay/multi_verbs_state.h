@@ -79,6 +79,9 @@ typedef void (*look_fn)(void *arg, const struct look_result *result);
  * for all of it. */
 void look_stack(struct multi_verbs *verbs, int64_t thread, int64_t timeout_ms, look_fn fn,
                 void *arg);
+/* The same of a thread that runs: where it is just now. debugpy only. */
+void look_running(struct multi_verbs *verbs, int64_t thread, int64_t timeout_ms, look_fn fn,
+                  void *arg);
 /* Evaluates in the topmost frame that is not Ray's. */
 void look_value(struct multi_verbs *verbs, int64_t thread, const char *expression,
                 int64_t timeout_ms, look_fn fn, void *arg);
@@ -130,6 +133,8 @@ void run_step(struct multi_verbs *verbs, const struct many_verb *verb,
               const struct verbs_reply *reply);
 /* What the thread was to do is forgotten: it does something else. */
 void run_forget(struct multi_verbs *verbs, int64_t thread);
+/* A stop that the client does not know of is over; from the loop. */
+void run_pass(struct multi_verbs *verbs, const struct multi_thread *thread);
 void run_drop(struct multi_verbs *verbs);
 
 /* --- multi_meeting.c --- */

@@ -30,6 +30,7 @@ struct stack_tree {
     bool full;
     struct crowd crowd;
     struct node root;
+    struct crowd_set running; /* of those that have a stack */
     struct skipped *skipped;
     size_t skipped_count;
 };
@@ -69,6 +70,7 @@ void stack_tree_destroy(struct stack_tree **tree)
         return;
     free_nodes(it->root.children);
     crowd_set_clear(&it->root.who);
+    crowd_set_clear(&it->running);
     for (size_t i = 0; i < it->skipped_count; i++)
         free(it->skipped[i].why);
     free(it->skipped);
@@ -155,8 +157,8 @@ void stack_tree_skip(struct stack_tree *tree, const struct crowd_member *who, co
     tree->skipped[tree->skipped_count++] = (struct skipped){member, mem_string(why)};
 }
 
-bool stack_tree_add(struct stack_tree *tree, const struct crowd_member *who, const char *json,
-                    struct span frames)
+bool stack_tree_add(struct stack_tree *tree, const struct crowd_member *who, bool running,
+                    const char *json, struct span frames)
 {
     struct span *list = NULL;
     size_t count = is_array(json, frames) ? list_frames(json, frames, tree->full, &list) : 0;
@@ -169,6 +171,8 @@ bool stack_tree_add(struct stack_tree *tree, const struct crowd_member *who, con
     size_t member = crowd_add(&tree->crowd, who->thread, who->rank, who->name);
     struct node *node = &tree->root;
     crowd_set_add(&node->who, member);
+    if (running)
+        crowd_set_add(&tree->running, member);
     while (count) {
         struct frame frame = read_frame(json, list[--count]);
         node = descend(node, &frame);
@@ -302,6 +306,12 @@ void stack_tree_text(struct stack_tree *tree, struct buf *out)
     sort_children(tree, &tree->root);
     for (struct node *node = tree->root.children; node; node = node->next)
         add_run(tree, node, "  ", "  ", out);
+    if (tree->running.count) {
+        crowd_set_sort(&tree->crowd, &tree->running);
+        buf_add_string(out, "  running: ");
+        crowd_text(&tree->crowd, &tree->running, NAMES, out);
+        buf_add_string(out, "\n");
+    }
     for (size_t i = 0; i < tree->skipped_count; i++)
         buf_printf(out, "  not shown: %s (%s)\n", tree->crowd.items[tree->skipped[i].member].name,
                    tree->skipped[i].why);
@@ -357,7 +367,9 @@ void stack_tree_json(struct stack_tree *tree, struct buf *out)
         add_json_run(tree, node, out);
         buf_add_string(out, node->next ? "," : "");
     }
-    buf_add_string(out, "],\"notShown\":[");
+    buf_add_string(out, "],\"running\":");
+    crowd_json(&tree->crowd, &tree->running, out);
+    buf_add_string(out, ",\"notShown\":[");
     for (size_t i = 0; i < tree->skipped_count; i++) {
         const struct crowd_member *who = &tree->crowd.items[tree->skipped[i].member];
         buf_printf(out, "%s{\"threadId\":%" PRId64 ",\"name\":", i ? "," : "", who->thread);

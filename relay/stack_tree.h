@@ -14,10 +14,11 @@ struct stack_tree;
  * stack has no others. */
 struct stack_tree *stack_tree_create(bool full);
 void stack_tree_destroy(struct stack_tree **tree);
-/* `frames` is the array stackFrames of a stackTrace response's body, innermost first. False, and
- * the task is among those without a stack, if it is none. */
-bool stack_tree_add(struct stack_tree *tree, const struct crowd_member *who, const char *json,
-                    struct span frames);
+/* `frames` is the array stackFrames of a stackTrace response's body, innermost first; of a task
+ * that is `running` it is where it was when it was asked. False, and the task is among those
+ * without a stack, if it is none. */
+bool stack_tree_add(struct stack_tree *tree, const struct crowd_member *who, bool running,
+                    const char *json, struct span frames);
 /* One that has no stack to show, because `why` ("running"). */
 void stack_tree_skip(struct stack_tree *tree, const struct crowd_member *who, const char *why);
 

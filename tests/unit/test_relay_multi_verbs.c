@@ -238,7 +238,10 @@ static void answer_all(void)
         const char *problem;
         world.questions[0] = world.questions[--world.question_count];
         assert_string_equal(question.command, "evaluate"); /* stacks are there already */
-        assert_non_null(strstr(question.arguments, "\"frameId\":5,\"context\":\"watch\""));
+        if (question.target->threads->stopped)
+            assert_non_null(strstr(question.arguments, "\"frameId\":5,\"context\":\"watch\""));
+        else /* where it runs */
+            assert_non_null(strstr(question.arguments, "_current_frames"));
         free(question.arguments);
         if (value && *value == '!')
             buf_printf(&json,
@@ -364,10 +367,18 @@ static void test_stacks(void **state)
     set_stack(&world.threads[2], 41);
     world.threads[3].stopped = false;
     line("/stacks");
+    answer_all();
     check_out("3 tasks, 2 different stacks");
     check_out("step  train.py:30");
     check_out("rank 0, 1");
     check_out("not shown: rank 3 T.step pid 803 (running)");
+    clear();
+    /* [{"name":"wait","line":9}] */
+    world.value[3] = "'5b7b226e616d65223a2277616974222c226c696e65223a397d5d'";
+    line("/stacks");
+    answer_all();
+    check_out("4 tasks, 3 different stacks");
+    check_out("running: rank 3 T.step pid 803");
     assert_true(request("raydbg/stacks", "{\"group\":\"0-1\"}"));
     check_out("\"body\":{\"tasks\":2,\"stacks\":1,\"tree\":[");
 }
@@ -382,7 +393,11 @@ static void test_a_barrier_holds_until_the_last_comes(void **state)
         "\"result\":\"barrier train.py:41: 1 of 4, missing: rank 0 T.step pid 800 (running);");
     clear();
     stop(0, "breakpoint", 41);
-    stop(1, "breakpoint", 35); /* the user's own, on the way: told, and still waited for */
+    stop(1, "breakpoint", 34); /* a breakpoint() on the way */
+    wait_ms(20);
+    check_log("continue quietly 1;");
+    clear();
+    stop(1, "pause", 35); /* the user's own: told, and still waited for */
     check_log("tell 1;");
     check_not_out("\"event\":\"stopped\"");
     wait_ms(600);
@@ -456,6 +471,17 @@ static void test_a_barrier_is_given_up_by_hand(void **state)
     check_out("\"result\":\"barrier train.py:58: 0 of 4");
     line("/barrier -");
     check_out("given up by hand");
+}
+
+static void test_a_breakpoint_of_the_users_stops_on_the_way(void **state)
+{
+    (void)state;
+    world.own_breakpoint = true;
+    line("/barrier train.py:41");
+    clear();
+    stop(1, "breakpoint", 34);
+    wait_ms(20);
+    check_log("tell 1;");
 }
 
 static void test_others_pass_a_barriers_line(void **state)
@@ -579,6 +605,7 @@ int main(void)
         TEST(test_a_barrier_that_times_out),
         TEST(test_a_barrier_names_who_never_comes),
         TEST(test_a_barrier_is_given_up_by_hand),
+        TEST(test_a_breakpoint_of_the_users_stops_on_the_way),
         TEST(test_others_pass_a_barriers_line),
         TEST(test_a_file_that_nobody_runs),
         TEST(test_stops_that_pass),

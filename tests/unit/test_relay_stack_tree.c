@@ -11,7 +11,7 @@ static void add(struct stack_tree *tree, int64_t rank, const char *frames)
     char name[64];
     snprintf(name, sizeof name, "rank %lld", (long long)rank);
     const struct crowd_member who = {rank + 1, rank, name};
-    stack_tree_add(tree, &who, frames, (struct span){0, strlen(frames)});
+    stack_tree_add(tree, &who, rank >= 7, frames, (struct span){0, strlen(frames)});
 }
 
 #define FRAME(id, name, file, line)                                                                \
@@ -60,6 +60,7 @@ static void test_forks_and_stacks_that_end_on_the_way(void **state)
                   "  Trainer.step  train.py:57                                 7  1 here: rank 5\n"
                   "  ├─ wait  train.py:41                                      5  rank 0-4\n"
                   "  └─ allreduce  comm.py:49                                  1  rank 7\n"
+                  "  running: rank 7\n"
                   "  not shown: rank 8 runs (running)\n");
     buf_clear(&out, 0);
     stack_tree_json(tree, &out);
@@ -69,8 +70,9 @@ static void test_forks_and_stacks_that_end_on_the_way(void **state)
     assert_non_null(strstr(out.data, "\"count\":7,\"ending\":1,\"tasks\":\"rank 0-5, 7\","
                                      "\"threadIds\":[1,2,3,4,5,6,8],\"children\":[{\"frames\":[{"
                                      "\"name\":\"wait\""));
-    assert_non_null(strstr(out.data, "\"notShown\":[{\"threadId\":9,\"name\":\"rank 8 runs\","
-                                     "\"why\":\"running\"}]}"));
+    assert_non_null(strstr(out.data,
+                           "\"running\":[8],\"notShown\":[{\"threadId\":9,\"name\":\"rank 8 runs\","
+                           "\"why\":\"running\"}]}"));
     buf_free(&out);
     stack_tree_destroy(&tree);
 }
