@@ -127,7 +127,7 @@ static void on_stack(void *arg, struct multi_target *target, const char *json, s
 
 /* --- a thread that runs --- */
 
-/* Frames as DAP has them, innermost first, in hexadecimal: a repr that needs no unescaping. The
+/* Frames as DAP has them, innermost first, in hexadecimal, which no repr escapes. The
  * thread is found by the id that debugpy gave it. */
 static const char running_stack[] =
     "(lambda i,n:n('json').dumps([{'id':0,'name':f.f_code.co_name,'line':l,"
@@ -140,14 +140,16 @@ static const char running_stack[] =
     " for f,l in list(n('traceback').walk_stack(n('sys')._current_frames().get(t.ident)))[:100]]"
     ").encode().hex())(%" PRId64 ",__import__)";
 
-/* The text that '…', a repr, has the hexadecimal of; NULL if it is none. */
+/* The text that the hexadecimal means, in a string's quotes or without; NULL if it is none. */
 static char *unhex(const char *repr)
 {
+    bool quoted = repr && *repr == '\'';
     size_t len = repr ? strlen(repr) : 0;
-    if (len < 4 || len % 2 || *repr != '\'' || repr[len - 1] != '\'')
+    len -= quoted ? len > 1 ? 2 : 1 : 0;
+    if (len == 0 || len % 2)
         return NULL;
-    char *hex = mem_string_n(repr + 1, len - 2), *text = mem_alloc(len / 2);
-    if (!text_unhex(hex, (uint8_t *)text, len / 2 - 1)) {
+    char *hex = mem_string_n(repr + quoted, len), *text = mem_alloc(len / 2 + 1);
+    if (!text_unhex(hex, (uint8_t *)text, len / 2)) {
         free(text);
         text = NULL;
     }

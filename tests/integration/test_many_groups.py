@@ -93,9 +93,10 @@ def test_all_meet_at_a_barrier_and_the_missing_one_is_named(gangs):
     # A group steps on its own; the next round, over the breakpoint() on the way, is one more barrier.
     line(client, "/group few 0-1")
     assert line(client, "/few next") == "next: 2 tasks"
-    wait_for(lambda: line(client, "/threads few").count("stopped") == 2, 30, "two have stepped")
-    for rank in 0, 1:
-        assert client.stack(everybody[rank])[0]["line"] != met
+    def stepped():
+        few = line(client, "/threads few")
+        return few.count("  stopped  ") == 2 and few.count(" gangs.py:") == 2 and f" gangs.py:{met} " not in few
+    wait_for(stepped, 30, lambda: f"two have stepped: {line(client, '/threads few')}")
     assert client.stack(everybody[3])[0]["line"] == met
     line(client, f"/barrier gangs.py:{pause} --timeout 60")
     said(client, rf"barrier gangs.py:{pause}: {COUNT} of {COUNT}; all here after ", 90)

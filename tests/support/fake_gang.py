@@ -46,6 +46,7 @@ class FakeGang(FakeRay):
         super().__init__(0, **options)
         self.workers = []
         self.number = 0
+        self.job_is_dead = False
         for name in names:
             self.add(name)
 
@@ -85,6 +86,10 @@ class FakeGang(FakeRay):
     def GetAllActorInfo(self, _):
         return gcs_service_pb2.GetAllActorInfoReply()
 
+    def GetAllJobInfo(self, _):
+        return gcs_service_pb2.GetAllJobInfoReply(
+            job_info_list=[gcs_pb2.JobTableData(job_id=JOB, is_dead=self.job_is_dead)])
+
     def GetTaskEvents(self, _):
         reply = gcs_service_pb2.GetTaskEventsReply()
         for worker in (worker for worker in self.workers if worker.named):
@@ -99,7 +104,7 @@ class FakeGang(FakeRay):
     def GetCoreWorkerStats(self, data):
         request = core_worker_pb2.GetCoreWorkerStatsRequest.FromString(data)
         worker = self._of(request.intended_worker_id)
-        reply = core_worker_pb2.GetCoreWorkerStatsReply(running_task_ids=[worker.task] if worker else [])
+        reply = core_worker_pb2.GetCoreWorkerStatsReply(running_task_ids=[worker.task] if worker and worker.busy else [])
         if worker:
             reply.core_worker_stats.CopyFrom(common_pb2.CoreWorkerStats(
                 ip_address="127.0.0.1", port=self.port, job_id=JOB, worker_id=worker.worker_id, pid=worker.pid))
