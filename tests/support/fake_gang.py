@@ -16,21 +16,22 @@ from ray.core.generated import common_pb2, core_worker_pb2, gcs_pb2, gcs_service
 
 
 class Worker:
-    """`waits`: whether a thread of it waits for a debugger; `rank`: what it answers to who asks for one."""
+    """`waits`: whether a thread of it waits for a debugger; with a `rank`, it answers that to
+    who asks for one, and its pid to anything else."""
 
-    def __init__(self, number, name, adapter):
+    def __init__(self, number, name, adapter, rank):
         self.number, self.name, self.adapter = number, name, adapter
         self.pid = 5000 + number
         self.task = b"\xc8" + number.to_bytes(2, "big") + b"\x11" * 13 + b"\xff" * 4 + JOB
         self.worker_id = b"\xbb" * 26 + number.to_bytes(2, "big")
         self.waits = True
         self.named = True
-        self.rank = None
-        adapter.on["evaluate"] = self.evaluate
+        self.rank = rank
+        if rank is not None:
+            adapter.on["evaluate"] = self.evaluate
 
     def evaluate(self, connection, request):
-        asked = "WORLD_RANK" in request["arguments"]["expression"]
-        result = ("''" if self.rank is None else f"'{self.rank}'") if asked else f"{self.pid}"
+        result = f"'{self.rank}'" if "WORLD_RANK" in request["arguments"]["expression"] else f"{self.pid}"
         connection.respond(request, {"result": result, "variablesReference": 0, "type": "str", "presentationHint": {}})
 
     @property
@@ -49,10 +50,9 @@ class FakeGang(FakeRay):
         for name in names:
             self.add(name)
 
-    def add(self, name, rank=None, adapter=None):
+    def add(self, name, adapter=None, rank=None):
         self.number += 1
-        worker = Worker(self.number, name, adapter or FakeAdapter())
-        worker.rank = rank
+        worker = Worker(self.number, name, adapter or FakeAdapter(), rank)
         self.workers.append(worker)
         return worker
 
