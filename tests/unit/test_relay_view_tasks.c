@@ -2,6 +2,8 @@
 #include "cmocka_prelude.h"
 #include "view_fixture.h"
 
+#include <stdio.h>
+
 /* --- look-ups, tasks --- */
 
 static void an_empty_id_is_nobodys(void **state)
