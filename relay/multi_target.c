@@ -133,8 +133,12 @@ static void on_answer(struct multi_target *target, const struct pending *pending
 {
     int64_t thread = (int64_t)(intptr_t)pending->tag;
     multi_pass_out(target, pending->client.value, thread, json, len, response);
-    if (response->success && is_step(pending->command))
+    struct multi_thread *stepped =
+        is_step(pending->command) ? multi_thread_find(target, thread) : NULL;
+    if (stepped && response->success)
         multi_thread_runs(target, thread, false, false);
+    else if (stepped)
+        stepped->asked = false;
 }
 
 static void on_inner_response(struct multi_target *target, const char *json, size_t len,
@@ -225,6 +229,7 @@ void multi_target_attach(struct multi_target *target)
     target->state = MULTI_ATTACHING;
     target->since_us = loop_now_us();
     target->inner = session_create(&options, &inner_ops, target);
+    session_flow(target->inner, !outer->halted);
     multi_ask(target, "initialize",
               outer->initialize && *outer->initialize ? outer->initialize : NULL, 0, NULL, NULL);
     multi_ask(target, "attach", outer->attach.each, 0, on_attach_answer, NULL);
