@@ -27,6 +27,16 @@ bool multi_target_is_there(const struct multi_target *target)
 
 /* --- asking --- */
 
+/* It is in the list no more. */
+static void ask_tell(struct multi_ask *ask, const char *json, size_t len,
+                     const struct envelope *response)
+{
+    timer_cancel(&ask->timer);
+    if (ask->fn)
+        ask->fn(ask->arg, ask->target, json, len, response);
+    free(ask);
+}
+
 static void ask_finish(struct multi_ask *ask, const char *json, size_t len,
                        const struct envelope *response)
 {
@@ -34,10 +44,7 @@ static void ask_finish(struct multi_ask *ask, const char *json, size_t len,
     while (*at != ask)
         at = &(*at)->next;
     *at = ask->next;
-    timer_cancel(&ask->timer);
-    if (ask->fn)
-        ask->fn(ask->arg, ask->target, json, len, response);
-    free(ask);
+    ask_tell(ask, json, len, response);
 }
 
 static void on_late(void *arg)
@@ -269,8 +276,10 @@ void multi_target_free(struct multi_target *target)
 {
     struct pending pending;
     session_destroy(&target->inner);
-    while (target->asks)
-        ask_finish(target->asks, NULL, 0, NULL);
+    for (struct multi_ask *ask; (ask = target->asks);) {
+        target->asks = ask->next;
+        ask_tell(ask, NULL, 0, NULL);
+    }
     while (seqmap_take_oldest(target->pending, NULL, true, &pending))
         if (!pending.owner)
             client_refuse(&target->multi->session->client, pending.client.value, pending.command,

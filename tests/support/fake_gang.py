@@ -16,8 +16,8 @@ from ray.core.generated import common_pb2, core_worker_pb2, gcs_pb2, gcs_service
 
 
 class Worker:
-    """`waits`: whether a thread of it waits for a debugger; `busy`: whether it runs its task; `rank`: what it answers to
-    who asks for one."""
+    """`waits`: whether a thread of it waits for a debugger; `busy`: whether it runs its task; `rank`: what it answers
+    to who asks for one."""
 
     def __init__(self, number, name, adapter):
         self.number, self.name, self.adapter = number, name, adapter
