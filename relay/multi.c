@@ -39,24 +39,13 @@ void multi_say(struct multi *multi, const char *category, const char *format, ..
 
 /* --- joining --- */
 
-static uint32_t free_slot(const struct multi *multi)
-{
-    for (uint32_t slot = 0;; slot++) {
-        const struct multi_target *at = multi->targets;
-        while (at && at->slot != slot)
-            at = at->next;
-        if (!at)
-            return slot;
-    }
-}
-
 struct multi_target *multi_add(struct multi *multi, const struct pause *pause)
 {
     struct multi_target *target = mem_alloc(sizeof *target);
     struct multi_target **at = &multi->targets;
     *target = (struct multi_target){
         .multi = multi,
-        .slot = free_slot(multi),
+        .slot = multi->slots++,
         .first = !multi_find_looked(multi->find),
         .pending = seqmap_create(),
     };

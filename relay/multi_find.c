@@ -7,7 +7,8 @@
 
 #include <stdlib.h>
 
-/* At most a LOOK_SHARE-th of the time is spent looking at a slow cluster. */
+/* LOOK_MS, and 1 ms for each target, between looks; and at most a part in LOOK_SHARE + 1 of the
+ * time is spent looking at a slow cluster. */
 enum { LOOK_MS = 150, LOOK_SHARE = 3, SLOW_MS = 5000, UNREACHABLE_MS = 30000 };
 
 /* A pause that is let alone for a while. */
@@ -174,8 +175,10 @@ static void on_looked(void *arg, const struct err *err)
         multi_end(multi, "nothing more can pause: what this session was about is over");
         return;
     }
-    took_ms *= LOOK_SHARE;
-    look_in(find, took_ms > SLOW_MS ? SLOW_MS : took_ms > LOOK_MS ? took_ms : LOOK_MS);
+    int64_t pause_ms = LOOK_MS + (int64_t)multi->target_count;
+    if (took_ms * LOOK_SHARE > pause_ms)
+        pause_ms = took_ms * LOOK_SHARE;
+    look_in(find, pause_ms < SLOW_MS ? pause_ms : SLOW_MS);
 }
 
 static void look(void *arg)

@@ -49,7 +49,9 @@ static enum id_route find_route(struct multi *multi, const char *json, size_t le
         route->target = multi_find_slot(multi, entry.slot);
         route->thread = entry.thread;
     } else if (kind == ID_ROUTE_NONE) {
+        const struct multi_thread *focus = multi_thread_by_id(multi, multi->focus, NULL);
         route->target = multi_focused(multi);
+        route->thread = focus && focus->stopped ? focus->own : 0;
         buf_add(&route->json, json, len);
     }
     if (route->target &&
@@ -164,7 +166,6 @@ static void on_continue(struct multi *multi, const char *json, size_t len,
         return;
     }
     int64_t own = thread->own;
-    thread->asked = true;
     session_act(multi->session, "continue", "");
     multi_verbs_resumed(multi->verbs, thread->id);
     multi_continue(target, own, !single, request->seq, false);

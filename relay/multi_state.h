@@ -80,6 +80,7 @@ struct multi {
     struct loop *loop;
     struct idmap *ids;
     struct multi_target *targets; /* in the order they joined */
+    uint32_t slots;               /* given so far; none is given twice */
     size_t target_count;          /* without those that are gone */
     struct multi_find *find;
     struct multi_jobs *jobs; /* of all targets that there were */

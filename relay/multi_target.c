@@ -27,6 +27,16 @@ bool multi_target_is_there(const struct multi_target *target)
 
 /* --- asking --- */
 
+/* It is in the list no more. */
+static void ask_tell(struct multi_ask *ask, const char *json, size_t len,
+                     const struct envelope *response)
+{
+    timer_cancel(&ask->timer);
+    if (ask->fn)
+        ask->fn(ask->arg, ask->target, json, len, response);
+    free(ask);
+}
+
 static void ask_finish(struct multi_ask *ask, const char *json, size_t len,
                        const struct envelope *response)
 {
@@ -34,10 +44,7 @@ static void ask_finish(struct multi_ask *ask, const char *json, size_t len,
     while (*at != ask)
         at = &(*at)->next;
     *at = ask->next;
-    timer_cancel(&ask->timer);
-    if (ask->fn)
-        ask->fn(ask->arg, ask->target, json, len, response);
-    free(ask);
+    ask_tell(ask, json, len, response);
 }
 
 static void on_late(void *arg)
@@ -133,8 +140,12 @@ static void on_answer(struct multi_target *target, const struct pending *pending
 {
     int64_t thread = (int64_t)(intptr_t)pending->tag;
     multi_pass_out(target, pending->client.value, thread, json, len, response);
-    if (response->success && is_step(pending->command))
+    struct multi_thread *stepped =
+        is_step(pending->command) ? multi_thread_find(target, thread) : NULL;
+    if (stepped && response->success)
         multi_thread_runs(target, thread, false, false);
+    else if (stepped)
+        stepped->asked = false;
 }
 
 static void on_inner_response(struct multi_target *target, const char *json, size_t len,
@@ -225,6 +236,7 @@ void multi_target_attach(struct multi_target *target)
     target->state = MULTI_ATTACHING;
     target->since_us = loop_now_us();
     target->inner = session_create(&options, &inner_ops, target);
+    session_flow(target->inner, !outer->halted);
     multi_ask(target, "initialize",
               outer->initialize && *outer->initialize ? outer->initialize : NULL, 0, NULL, NULL);
     multi_ask(target, "attach", outer->attach.each, 0, on_attach_answer, NULL);
@@ -264,8 +276,10 @@ void multi_target_free(struct multi_target *target)
 {
     struct pending pending;
     session_destroy(&target->inner);
-    while (target->asks)
-        ask_finish(target->asks, NULL, 0, NULL);
+    for (struct multi_ask *ask; (ask = target->asks);) {
+        target->asks = ask->next;
+        ask_tell(ask, NULL, 0, NULL);
+    }
     while (seqmap_take_oldest(target->pending, NULL, true, &pending))
         if (!pending.owner)
             client_refuse(&target->multi->session->client, pending.client.value, pending.command,

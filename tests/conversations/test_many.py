@@ -17,7 +17,7 @@ PATH = "/app/app.py"
 def gang():
     with FakeGang() as fake:
         for name in ("Trainer.step", "Trainer.step", "load"):
-            fake.add(name, ManyAdapter())
+            fake.add(name, adapter=ManyAdapter())
         yield fake
 
 
@@ -120,7 +120,7 @@ def test_a_stop_that_is_over_is_nobody_s(attach, gang):
 
 
 def test_threads_of_one_worker_go_on_one_at_a_time(attach, gang):
-    worker = gang.add("Pool.work", ManyAdapter(threads=3))
+    worker = gang.add("Pool.work", adapter=ManyAdapter(threads=3))
     client = attach()
     shown(client)
     ids = {name: id for name, id in threads(client).items() if str(worker.pid) in name}
@@ -137,7 +137,7 @@ def test_threads_of_one_worker_go_on_one_at_a_time(attach, gang):
 
 
 def test_the_whole_task_goes_on_if_asked_to(attach, gang):
-    worker = gang.add("Pool.work", ManyAdapter(threads=3))
+    worker = gang.add("Pool.work", adapter=ManyAdapter(threads=3))
     client = attach()
     shown(client)
     ids = [id for name, id in threads(client).items() if str(worker.pid) in name]
@@ -150,7 +150,7 @@ def test_the_whole_task_goes_on_if_asked_to(attach, gang):
 
 def test_ranks_come_first(attach, gang):
     for number in range(3):
-        gang.add("Trainer.step", ManyAdapter(rank=number))
+        gang.add("Trainer.step", adapter=ManyAdapter(rank=number))
     client = attach()
     shown(client)
     names = sorted(threads(client))
@@ -168,7 +168,7 @@ def test_a_later_pause_joins_without_taking_the_focus(attach, gang):
     client = attach(breakpoints={PATH: [{"line": 57}]})
     first = shown(client)["threadId"]
     client.stack(first)
-    late = gang.add("Late.work", ManyAdapter())
+    late = gang.add("Late.work", adapter=ManyAdapter())
     body = client.wait_event("stopped", lambda body: not body["allThreadsStopped"])["body"]
     assert body["preserveFocusHint"] is True
     assert threads(client)[f"pid {late.pid} Late.work 127.0.0.1"] == body["threadId"]
@@ -211,7 +211,7 @@ def test_nothing_there_yet(attach, gang):
     client = attach(tasks="Late.*")
     client.wait_event("output", lambda body: "waiting for one" in body["output"])
     assert threads(client) == {}
-    gang.add("Late.work", ManyAdapter())
+    gang.add("Late.work", adapter=ManyAdapter())
     body = client.wait_event("stopped")["body"]
     assert port_of(client, body["threadId"]) == gang.workers[-1].adapter.port
 
@@ -264,7 +264,7 @@ def test_many_new_stops_are_one_event(attach, gang):
     client = attach()
     shown(client)
     for number in range(30):
-        gang.add("burst", ManyAdapter())
+        gang.add("burst", adapter=ManyAdapter())
     wait_until(lambda: len(threads(client)) == 33, 20, lambda: f"33 threads, not {len(threads(client))}")
     for thread in threads(client).values():
         client.stack(thread)
@@ -355,7 +355,7 @@ def test_breakpoints_before_any_task(attach, gang):
     client = attach(tasks="*")
     body = client.ok("setBreakpoints", {"source": {"path": PATH}, "breakpoints": [{"line": 3}]})
     assert [entry["verified"] for entry in body["breakpoints"]] == [False]
-    gang.add("late", ManyAdapter())
+    gang.add("late", adapter=ManyAdapter())
     event = client.wait_event("breakpoint")["body"]
     assert event["breakpoint"]["id"] == body["breakpoints"][0]["id"] and event["breakpoint"]["verified"]
 
@@ -402,7 +402,7 @@ def test_a_thread_id_that_is_used_again(attach, gang):
 
 
 def test_500_pauses_in_one_second(attach, gang):
-    worker = gang.add("Pool.work", ManyAdapter(threads=500, stops=[]))
+    worker = gang.add("Pool.work", adapter=ManyAdapter(threads=500, stops=[]))
     client = attach()
     shown(client)
     wait_until(lambda: len(worker.adapter.connections) == 1, 10, "it is attached")

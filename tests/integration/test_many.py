@@ -44,7 +44,8 @@ def thread_of(client, start):
 def wait_names(client, starts):
     def find():
         names = sorted(threads(client))
-        return names if len(names) == len(starts) and all(n.startswith(s) for n, s in zip(names, sorted(starts))) else None
+        right = len(names) == len(starts) and all(n.startswith(s) for n, s in zip(names, sorted(starts)))
+        return names if right else None
     return wait_for(find, 20, lambda: f"threads {starts}, not {sorted(threads(client))}")
 
 
@@ -80,10 +81,7 @@ def test_a_step_moves_one_of_many_on_two_nodes(cluster, attach):
     assert driver.wait() == 0, driver.output()
 
 
-def test_three_threads_of_an_actor_go_on_one_at_a_time(cluster, attach):
-    driver = cluster.driver("many.py", "0", "pool")
-    cluster.wait_paused(threads=3)
-    client = attach()
+def resume_one_by_one(client, driver):
     shown(client)
     wait_for(lambda: len(threads(client)) == 3, 20, lambda: f"3 threads: {threads(client)}")
     ids = {}
@@ -105,7 +103,16 @@ def test_three_threads_of_an_actor_go_on_one_at_a_time(cluster, attach):
             assert body["threadId"] == ids[0]
             assert_at(client, ids[0], "pool-after")
             assert_at(client, ids[2], "pool-breakpoint")
-    client.disconnect()
+
+
+def test_three_threads_of_an_actor_go_on_one_at_a_time(core_cluster):
+    driver = core_cluster.driver("many.py", "0", "pool")
+    core_cluster.wait_paused(threads=3)
+    with core_cluster.raydbg_dap() as client:
+        client.initialize(clientID="vscode", clientName="editor")
+        client.attach({"tasks": "*"})
+        resume_one_by_one(client, driver)
+        client.disconnect()
     assert driver.wait() == 0, driver.output()
 
 
@@ -131,7 +138,6 @@ def test_others_see_which_thread_goes_on(cluster, run_relay):
     late = relay.join(name="late", task="Pool.work", filters=())
     assert {late.stopped(timeout=20)["threadId"] for _ in range(2)} == set(stops) - {gone}
     late.assert_no_event("stopped", 0.5)
-    print([e["body"] for e in other.events("continued")])
     assert all(not e["body"].get("allThreadsContinued", True) for e in other.events("continued"))
     many.disconnect(onDisconnect="continue")
     for client in other, late:

@@ -16,8 +16,8 @@ from ray.core.generated import common_pb2, core_worker_pb2, gcs_pb2, gcs_service
 
 
 class Worker:
-    """`waits`: whether a thread of it waits for a debugger; with a `rank`, it answers that to
-    who asks for one, and its pid to anything else."""
+    """`waits`: whether a thread of it waits for a debugger; `busy`: whether it runs its task; with a `rank`, it answers
+    that to who asks for one, and its pid to anything else."""
 
     def __init__(self, number, name, adapter, rank):
         self.number, self.name, self.adapter = number, name, adapter
@@ -26,12 +26,12 @@ class Worker:
         self.worker_id = b"\xbb" * 26 + number.to_bytes(2, "big")
         self.waits = True
         self.named = True
+        self.busy = True
         self.rank = rank
-        if rank is not None:
-            adapter.on["evaluate"] = self.evaluate
 
     def evaluate(self, connection, request):
-        result = f"'{self.rank}'" if "WORLD_RANK" in request["arguments"]["expression"] else f"{self.pid}"
+        asked = "WORLD_RANK" in request["arguments"]["expression"]
+        result = ("''" if self.rank is None else f"'{self.rank}'") if asked else f"{self.pid}"
         connection.respond(request, {"result": result, "variablesReference": 0, "type": "str", "presentationHint": {}})
 
     @property
@@ -53,6 +53,8 @@ class FakeGang(FakeRay):
     def add(self, name, adapter=None, rank=None):
         self.number += 1
         worker = Worker(self.number, name, adapter or FakeAdapter(), rank)
+        if rank is not None or not adapter:
+            worker.adapter.on["evaluate"] = worker.evaluate
         self.workers.append(worker)
         return worker
 
@@ -77,7 +79,8 @@ class FakeGang(FakeRay):
     def GetAllWorkerInfo(self, _):
         reply = gcs_service_pb2.GetAllWorkerInfoReply()
         for worker in self.workers:
-            address = common_pb2.Address(node_id=NODE, ip_address="127.0.0.1", port=self.port, worker_id=worker.worker_id)
+            address = common_pb2.Address(node_id=NODE, ip_address="127.0.0.1", port=self.port,
+                                         worker_id=worker.worker_id)
             reply.worker_table_data.append(gcs_pb2.WorkerTableData(
                 is_alive=True, worker_address=address, pid=worker.pid, debugger_port=worker.adapter.port,
                 num_paused_threads=int(worker.waits and not self._attached(worker))))
@@ -104,7 +107,8 @@ class FakeGang(FakeRay):
     def GetCoreWorkerStats(self, data):
         request = core_worker_pb2.GetCoreWorkerStatsRequest.FromString(data)
         worker = self._of(request.intended_worker_id)
-        reply = core_worker_pb2.GetCoreWorkerStatsReply(running_task_ids=[worker.task] if worker and worker.busy else [])
+        running = [worker.task] if worker and worker.busy else []
+        reply = core_worker_pb2.GetCoreWorkerStatsReply(running_task_ids=running)
         if worker:
             reply.core_worker_stats.CopyFrom(common_pb2.CoreWorkerStats(
                 ip_address="127.0.0.1", port=self.port, job_id=JOB, worker_id=worker.worker_id, pid=worker.pid))

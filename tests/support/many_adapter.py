@@ -63,11 +63,11 @@ class ManyAdapter(FakeAdapter):
         result = self.values.get(expression, str(self.port))
         if "WORLD_RANK" in expression:
             result = "''" if self.rank is None else f"'{self.rank}'"
+        if resumed:
+            self.standing.discard(int(resumed[1]))
         connection.respond(request, {"result": "None" if resumed else result, "variablesReference": 0, "type": "int"})
         if resumed:
-            thread = int(resumed[1])
-            self.standing.discard(thread)
-            connection.event("continued", {"threadId": thread, "allThreadsContinued": False})
+            connection.event("continued", {"threadId": int(resumed[1]), "allThreadsContinued": False})
 
     def on_continue(self, connection, request):
         if not self.standing:
