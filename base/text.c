@@ -3,6 +3,7 @@
 #include "base/buf.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,19 +128,40 @@ size_t text_utf8(const char *p, size_t left)
     return overlong || outside ? 0 : len;
 }
 
+void text_rewrite(struct buf *out, const char *text, size_t len, const char *special,
+                  text_other_fn other, const void *arg)
+{
+    bool plain[UCHAR_MAX + 1] = {false};
+    memset(plain + ' ', true, '~' - ' ' + 1);
+    for (; *special; special++)
+        plain[(unsigned char)*special] = false;
+    for (size_t at = 0; at < len;) {
+        size_t start = at;
+        while (at < len && plain[(unsigned char)text[at]])
+            at++;
+        if (at > start)
+            buf_add(out, text + start, at - start);
+        if (at == len)
+            break;
+        size_t size = text_utf8(text + at, len - at);
+        other(out, text + at, size, arg);
+        at += size ? size : 1;
+    }
+}
+
+static void add_printable(struct buf *out, const char *at, size_t size, const void *keep)
+{
+    bool control = size == 1 && !(*at && strchr(keep, *at));
+    bool c1 = size == 2 && at[0] == '\xC2' && (unsigned char)at[1] < 0xA0;
+    if (!size || control || c1)
+        buf_add(out, "?", 1);
+    else
+        buf_add(out, at, size);
+}
+
 char *text_printable(const char *text, size_t len, const char *keep)
 {
     struct buf out = {0};
-    const unsigned char *p = (const unsigned char *)text;
-    for (size_t i = 0; i < len;) {
-        size_t step = text_utf8(text + i, len - i);
-        bool control = step == 1 && (p[i] < 0x20 || p[i] == 0x7F) && !(p[i] && strchr(keep, p[i]));
-        bool c1 = step == 2 && p[i] == 0xC2 && p[i + 1] < 0xA0;
-        if (!step || control || c1)
-            buf_add(&out, "?", 1);
-        else
-            buf_add(&out, text + i, step);
-        i += step ? step : 1;
-    }
+    text_rewrite(&out, text, len, "", add_printable, keep);
     return buf_take(&out);
 }

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct buf;
+
 bool text_equal(const char *a, const char *b); /* NULL equals only NULL */
 bool text_starts(const char *text, const char *prefix);
 bool text_ends(const char *text, const char *suffix);
@@ -27,6 +29,12 @@ bool text_split_host_port(const char *text, char *host, size_t host_size, uint16
 
 /* The length of the valid UTF-8 sequence that the `left` > 0 bytes at `p` start with, or 0. */
 size_t text_utf8(const char *p, size_t left);
+
+/* Appends `len` bytes: runs of printable ASCII without the bytes in `special` as they are, and each
+ * other character as `other` writes it. Its `size` is 0 for one byte that is not UTF-8. */
+typedef void (*text_other_fn)(struct buf *out, const char *at, size_t size, const void *arg);
+void text_rewrite(struct buf *out, const char *text, size_t len, const char *special,
+                  text_other_fn other, const void *arg);
 
 /* Copies `text` with every byte that a terminal would act on (C0, DEL, C1 in UTF-8, invalid
  * UTF-8) replaced by '?', for text that comes from a worker or a cluster. `keep` names control

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "dap/frame.h"
+#include "relay/closer.h"
 #include "relay/loop.h"
 #include "relay/session.h"
 #include "relay/stream.h"
@@ -156,6 +157,7 @@ static int serve_anywhere(struct session_options *options, const struct relay_wi
             .tune = options->tune,
             .kill = options->kill,
         };
+        closer_stop(); /* the relay's does it */
         code = dap_bridge_run(&bridge);
     } else {
         /* An `attach` may name a dashboard on https. */
@@ -196,6 +198,7 @@ int cmd_dap(int argc, char **argv)
         .tune = tune,
         .kill = kill,
     };
+    closer_start();
     if (!connect)
         return serve_anywhere(&options, &wish);
     options.loop = loop_create(true, &err);

@@ -6,6 +6,7 @@
 #include "cli/relay_options.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
+#include "relay/closer.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -216,5 +217,6 @@ int cmd_debug(int argc, char **argv)
         return ERR_NONE;
     if (operands)
         return command_usage("debug", "it takes no '%s'", argv[1]);
+    closer_start(); /* before what run() asks starts threads */
     return run(&request);
 }

@@ -1,5 +1,6 @@
 #include "cli/memory_lines.h"
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/memory_site.h"
@@ -100,17 +101,9 @@ struct index {
     size_t size;   /* a power of two, at least twice the count of lines */
 };
 
-static size_t hash_text(const char *text, size_t hash)
-{
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 1099511628211u;
-    return hash;
-}
-
 static size_t slot_of(const struct index *index, int32_t owner, const char *site, const char *task)
 {
-    size_t at = hash_text(task, hash_text(site, (size_t)owner * 31 + 14695981039346656037u));
-    for (at ^= at >> 29;; at++) {
+    for (size_t at = hash_text(task, hash_text(site, (uint64_t)owner));; at++) {
         at &= index->size - 1;
         if (!index->slots[at])
             return at;

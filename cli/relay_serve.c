@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "relay/certificate.h"
+#include "relay/closer.h"
 #include "relay/registration.h"
 #include "relay/relay.h"
 
@@ -219,6 +220,7 @@ int relay_serve(const struct relay_request *request)
     struct auth *auth = request->token ? auth_create_open() : auth_create(&options, &err);
     if (!auth)
         return command_fail(&err);
+    closer_start();
     struct keeper *keeper = NULL;
     int code =
         start_keeper(request, &keeper, &err) == 0 ? run(request, auth, keeper) : command_fail(&err);

@@ -5,12 +5,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* A byte that stands for itself in a JSON string. */
-static bool is_plain(char c)
-{
-    return c >= ' ' && c <= '~' && c != '"' && c != '\\';
-}
-
 static void add_escaped(struct buf *out, char c)
 {
     static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
@@ -21,28 +15,21 @@ static void add_escaped(struct buf *out, char c)
         buf_printf(out, "\\u%04x", (unsigned)(unsigned char)c);
 }
 
+static void add_other(struct buf *out, const char *at, size_t size, const void *arg)
+{
+    (void)arg;
+    if (size > 1 || *at == 0x7F)
+        buf_add(out, at, size);
+    else if (size == 1)
+        add_escaped(out, *at);
+    else
+        buf_add_string(out, "\xEF\xBF\xBD");
+}
+
 void message_quote(struct buf *out, const char *text)
 {
     buf_add(out, "\"", 1);
-    for (size_t left = strlen(text); left;) {
-        size_t run = 0;
-        while (run < left && is_plain(text[run]))
-            run++;
-        buf_add(out, text, run);
-        text += run;
-        left -= run;
-        if (!left)
-            break;
-        size_t len = text_utf8(text, left);
-        if (len > 1 || *text == 0x7F)
-            buf_add(out, text, len);
-        else if (len == 1)
-            add_escaped(out, *text);
-        else
-            buf_add_string(out, "\xEF\xBF\xBD");
-        text += len ? len : 1;
-        left -= len ? len : 1;
-    }
+    text_rewrite(out, text, strlen(text), "\"\\", add_other, NULL);
     buf_add(out, "\"", 1);
 }
 

@@ -50,6 +50,10 @@ static const struct rule rules[] = {
     REQUEST("raydbg/objects", RULE_ANSWER, "the relay's own: what the worker's references are"),
     REQUEST("raydbg/clusterObjects", RULE_ANSWER,
             "the relay's own: what the cluster's references are"),
+    REQUEST("raydbg/stepIntoRemote", RULE_ANSWER,
+            "the relay's own: the session goes on in the remote task"),
+    REQUEST("raydbg/stepOutToGet", RULE_ANSWER,
+            "the relay's own: the session goes on where the result is taken"),
     REQUEST("cancel", RULE_ANSWER, "wedges debugpy too, but clients send it without asking"),
 
     REQUEST("launch", RULE_REFUSE,
@@ -69,7 +73,7 @@ static const struct rule rules[] = {
 
     REQUEST("continue", RULE_OBSERVE, "threads run; wedges debugpy if none is stopped"),
     REQUEST("next", RULE_OBSERVE, "threads run"),
-    REQUEST("stepIn", RULE_OBSERVE, "threads run"),
+    REQUEST("stepIn", RULE_OBSERVE, "threads run; a target of the relay's own is another task"),
     REQUEST("stepOut", RULE_OBSERVE, "threads run"),
     REQUEST("pause", RULE_OBSERVE, "a stop will follow"),
 
@@ -90,7 +94,7 @@ static const struct rule rules[] = {
     REQUEST("setVariable", RULE_REWRITE, "an annotation in it is taken away"),
     PASSES("source"),
     PASSES("stackTrace"),
-    PASSES("stepInTargets"),
+    REQUEST("stepInTargets", RULE_REWRITE, "remote tasks are targets, too"),
     PASSES("threads"),
     REQUEST("variables", RULE_REWRITE, "rows of the relay's own are not debugpy's to expand"),
 

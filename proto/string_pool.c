@@ -1,5 +1,6 @@
 #include "proto/string_pool.h"
 
+#include "base/hash.h"
 #include "base/mem.h"
 
 #include <stdbool.h>
@@ -40,23 +41,6 @@ void ray_string_pool_free(struct ray_string_pool *pool)
     free(pool);
 }
 
-/* Eight bytes at a time: a call site has some 200 of them, and each reference has one. */
-static uint64_t hash_of(const uint8_t *bytes, size_t len)
-{
-    static const uint64_t odd = UINT64_C(0x9E3779B97F4A7C15);
-    uint64_t hash = len * odd;
-    while (len) {
-        uint64_t word = 0;
-        size_t step = len < sizeof word ? len : sizeof word;
-        memcpy(&word, bytes, step);
-        hash = (hash ^ word) * odd;
-        hash ^= hash >> 29;
-        bytes += step;
-        len -= step;
-    }
-    return hash;
-}
-
 static bool is(const struct entry *entry, const void *bytes, size_t len)
 {
     return entry->len == len && memcmp(entry->text, bytes, len) == 0;
@@ -94,7 +78,7 @@ const char *ray_string_pool_add(struct ray_string_pool *pool, const void *bytes,
         return pool->last->text;
     if (pool->count >= pool->size / 4 * 3)
         grow(pool);
-    uint64_t hash = hash_of(bytes, len);
+    uint64_t hash = hash_bytes(bytes, len, 0);
     struct entry *entry = find(pool->entries, pool->size, hash, bytes, len);
     if (!entry->text) {
         *entry = (struct entry){hash, len, mem_string_n(bytes, len)};

@@ -9,6 +9,7 @@
  * Whatever does not read as a container throughout is not taken for one. */
 #include "relay/annotate_parts.h"
 
+#include "base/hash.h"
 #include "base/mem.h"
 
 #include <stdlib.h>
@@ -93,8 +94,7 @@ static size_t slot_of(const struct annotate_refs *refs, const struct object_id *
     uint32_t index;
     memcpy(&head, id->bytes, sizeof head);
     memcpy(&index, id->bytes + ID_TASK_BYTES, sizeof index);
-    uint64_t hash = (head ^ index) * UINT64_C(0x9E3779B97F4A7C15);
-    size_t slot = (size_t)(hash >> 32) & (refs->slot_count - 1);
+    size_t slot = hash_number(head ^ index) & (refs->slot_count - 1);
     while (refs->slots[slot] && memcmp(&refs->ids[refs->slots[slot] - 1], id, sizeof *id) != 0)
         slot = (slot + 1) & (refs->slot_count - 1);
     return slot;

@@ -74,44 +74,26 @@ void annotate_size(int64_t bytes, enum annotate_unit unit, struct buf *out)
 
 /* --- text from the cluster --- */
 
-/* annotate_strip() knows an annotation by having no quote but around a name, and no '#'. */
-static bool is_clean(char c)
+static void add_unclean(struct buf *out, const char *at, size_t size, const void *arg)
 {
-    return c >= ' ' && c < 0x7F && !strchr("\"'#\\", c);
-}
-
-static void add_unclean(const char *p, size_t len, bool quoted, struct buf *out)
-{
-    bool c1 = len == 2 && p[0] == '\xC2' && (unsigned char)p[1] < 0xA0;
-    if (len > 1 && !c1) {
-        buf_add(out, p, len);
-    } else if (quoted && (*p == '"' || *p == '\\')) {
+    bool c1 = size == 2 && at[0] == '\xC2' && (unsigned char)at[1] < 0xA0;
+    bool quoted = *(const bool *)arg;
+    if (size > 1 && !c1) {
+        buf_add(out, at, size);
+    } else if (quoted && (*at == '"' || *at == '\\')) {
         buf_add(out, "\\", 1);
-        buf_add(out, p, 1);
+        buf_add(out, at, 1);
     } else {
-        bool plain = quoted && (*p == '\'' || *p == '#');
-        buf_add(out, plain ? p : "?", 1);
+        bool plain = quoted && (*at == '\'' || *at == '#');
+        buf_add(out, plain ? at : "?", 1);
     }
 }
 
-/* Of what would confuse a terminal, JSON or annotate_strip() there is a '?' instead. */
+/* Of what would confuse a terminal, JSON or annotate_strip() there is a '?' instead. That knows an
+ * annotation by having no quote but around a name, and no '#'. */
 static void add_text(const char *text, bool quoted, struct buf *out)
 {
-    size_t left = strlen(text);
-    while (left) {
-        size_t run = 0;
-        while (run < left && is_clean(text[run]))
-            run++;
-        buf_add(out, text, run);
-        text += run;
-        left -= run;
-        if (!left)
-            break;
-        size_t len = text_utf8(text, left);
-        add_unclean(text, len, quoted, out);
-        text += len ? len : 1;
-        left -= len ? len : 1;
-    }
+    text_rewrite(out, text, strlen(text), "\"'#\\", add_unclean, &quoted);
 }
 
 static void add_separator(struct buf *out)

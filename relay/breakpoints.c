@@ -291,20 +291,39 @@ void breakpoints_unarmed_body(const char *json, const struct envelope *request, 
 }
 
 /* The arguments of the request that sets what all armed owners have where `like` is. */
+static void tell_items(const struct set *like, const char *items, breakpoints_fn fn, void *arg)
+{
+    struct buf arguments = {0};
+    buf_add_string(&arguments, "{");
+    if (like->source)
+        buf_printf(&arguments, "\"source\":%s,", like->source);
+    buf_printf(&arguments, "\"%s\":[%s]}", like->kind->array, items);
+    fn(arg, like->kind->command, arguments.data);
+    buf_free(&arguments);
+}
+
 static void tell(const struct breakpoints *sets, const struct set *like, breakpoints_fn fn,
                  void *arg)
 {
     struct set nobody = {.kind = like->kind, .key = like->key};
-    struct buf arguments = {0}, items = {0};
+    struct buf items = {0};
     add_others(sets, &nobody, &items);
-    buf_add_string(&arguments, "{");
-    if (like->source)
-        buf_printf(&arguments, "\"source\":%s,", like->source);
-    buf_printf(&arguments, "\"%s\":[%s]}", like->kind->array,
-               items.len ? items.data : like->kind->none);
-    fn(arg, like->kind->command, arguments.data);
-    buf_free(&arguments);
+    tell_items(like, items.len ? items.data : like->kind->none, fn, arg);
     buf_free(&items);
+}
+
+void breakpoints_each(const struct breakpoints *sets, const void *owner, breakpoints_fn fn,
+                      void *arg)
+{
+    for (const struct set *set = sets->first; set; set = set->next) {
+        struct buf items = {0};
+        if (set->owner != owner)
+            continue;
+        for (size_t i = 0; i < set->count; i++)
+            buf_printf(&items, "%s%s", i ? "," : "", set->items[i]);
+        tell_items(set, items.len ? items.data : "", fn, arg);
+        buf_free(&items);
+    }
 }
 
 void breakpoints_arm(struct breakpoints *sets, const void *owner, breakpoints_fn fn, void *arg)

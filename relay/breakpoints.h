@@ -40,6 +40,9 @@ void breakpoints_unarmed_body(const char *json, const struct envelope *request, 
 typedef void (*breakpoints_fn)(void *arg, const char *command, const char *arguments);
 /* Arms the owner's sets and tells what to send for them. */
 void breakpoints_arm(struct breakpoints *sets, const void *owner, breakpoints_fn fn, void *arg);
+/* What to send for another debuggee to have the owner's sets, armed or not, and nobody else's. */
+void breakpoints_each(const struct breakpoints *sets, const void *owner, breakpoints_fn fn,
+                      void *arg);
 /* Forgets the owner's sets and tells what to send for those that were armed. */
 void breakpoints_drop(struct breakpoints *sets, const void *owner, breakpoints_fn fn, void *arg);
 

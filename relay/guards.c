@@ -41,9 +41,14 @@ static const struct {
     const char *(*check)(const struct thread_set *stopped, const char *json,
                          const struct envelope *request);
 } guards[] = {
-    {"next", needs_stopped_thread},          {"stepIn", needs_stopped_thread},
-    {"stepOut", needs_stopped_thread},       {"stackTrace", needs_stopped_thread},
-    {"exceptionInfo", needs_stopped_thread}, {"setBreakpoints", needs_whole_breakpoints},
+    {"next", needs_stopped_thread},
+    {"stepIn", needs_stopped_thread},
+    {"stepOut", needs_stopped_thread},
+    {"stackTrace", needs_stopped_thread},
+    {"exceptionInfo", needs_stopped_thread},
+    {"setBreakpoints", needs_whole_breakpoints},
+    {"raydbg/stepIntoRemote", needs_stopped_thread},
+    {"raydbg/stepOutToGet", needs_stopped_thread},
 };
 
 const char *guards_refusal(const struct thread_set *stopped, const char *json,

@@ -359,7 +359,38 @@ void hub_forward(struct member *member, struct client_seq client, const char *js
 
 bool hub_has_stopped(const struct member *member)
 {
-    return target_has_stopped(member->hub->target);
+    return member->hub && target_has_stopped(member->hub->target);
+}
+
+const struct stop *hub_last_stop(const struct member *member)
+{
+    return stops_last(&member->hub->stops);
+}
+
+void hub_each_set(struct member *member, breakpoints_fn fn, void *arg)
+{
+    breakpoints_each(member->hub->sets, member, fn, arg);
+}
+
+void hub_set_quietly(struct member *member, const char *json, const struct envelope *envelope)
+{
+    struct hub *hub = member->hub;
+    struct buf merged = {0};
+    struct envelope again;
+    const char *problem;
+    size_t own, len = envelope->whole.at + envelope->whole.len;
+    breakpoints_note(hub->sets, member, hub_drives(member), json, envelope);
+    if (!hub_drives(member))
+        return;
+    if (breakpoints_merge(hub->sets, member, json, len, envelope, &merged, &own) &&
+        envelope_read(&again, merged.data, merged.len, &problem) == 0) {
+        json = merged.data;
+        envelope = &again;
+    }
+    char *arguments = mem_string_n(json + envelope->arguments.at, envelope->arguments.len);
+    hub_send_set(hub, envelope->name, *arguments ? arguments : NULL);
+    free(arguments);
+    buf_free(&merged);
 }
 
 bool hub_take_pending(struct member *member, struct pending *out)

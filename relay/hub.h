@@ -139,6 +139,12 @@ void hub_ask(struct member *member, const char *command, const char *arguments, 
              link_answer_fn fn, void *arg);
 void hub_drop_asks(const struct member *member);
 bool hub_has_stopped(const struct member *member);
+/* The latest stop that still holds (borrowed until anything happens), or NULL. */
+const struct stop *hub_last_stop(const struct member *member);
+/* What to send to another debuggee for it to have the breakpoints of the member. */
+void hub_each_set(struct member *member, breakpoints_fn fn, void *arg);
+/* The debuggee gets this set request of the member's, and nobody its answer. */
+void hub_set_quietly(struct member *member, const char *json, const struct envelope *envelope);
 bool hub_take_pending(struct member *member, struct pending *out);
 
 bool hub_drives(const struct member *member);

@@ -50,8 +50,10 @@ void hub_save(struct hub *hub)
     if (!hub->keeper || hub->over || hub->releasing || !hub->ready || hub->hold == HUB_NEVER ||
         target_state(hub->target) != TARGET_RUNNING)
         return;
-    if (!hub->kept && (hub->kept = keeper_put(hub->keeper, target_fd(hub->target))))
+    if (!hub->kept && (hub->kept = keeper_put(hub->keeper, target_fd(hub->target)))) {
         metrics_add(METRIC_KEEPER_HELD, 1);
+        target_guard(hub->target, false);
+    }
     if (hub->kept)
         write_snapshot(hub);
 }
@@ -62,6 +64,7 @@ void hub_stop_saving(struct hub *hub)
     if (!hub->kept)
         return;
     metrics_add(METRIC_KEEPER_HELD, -1);
+    target_guard(hub->target, true);
     kept_drop(&hub->kept);
 }
 

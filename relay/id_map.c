@@ -1,23 +1,22 @@
 #include "relay/id_map.h"
 
+#include "base/hash.h"
 #include "base/mem.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* FNV-1a, and its high bits into the low ones, which choose the slot. */
-static size_t hash(const struct id_key *key)
+struct id_key id_key(const void *bytes, size_t len)
 {
-    uint64_t hash = 0xcbf29ce484222325U;
-    for (size_t i = 0; i < sizeof key->bytes; i++)
-        hash = (hash ^ key->bytes[i]) * 0x100000001b3U;
-    return (size_t)(hash ^ hash >> 32);
+    struct id_key key = {{0}};
+    memcpy(key.bytes, bytes, len);
+    return key;
 }
 
 /* The key's slot, or the free one where it belongs; the map is never full. */
 static struct id_slot *find(const struct id_map *map, const struct id_key *key)
 {
-    size_t at = hash(key) & (map->size - 1);
+    size_t at = hash_bytes(key, sizeof *key, 0) & (map->size - 1);
     while (map->slots[at].used && memcmp(&map->slots[at].key, key, sizeof *key) != 0)
         at = (at + 1) & (map->size - 1);
     return &map->slots[at];

@@ -26,6 +26,9 @@ struct id_map {
     size_t count;
 };
 
+/* A key of `len` bytes, up to ID_MAP_KEY. */
+struct id_key id_key(const void *bytes, size_t len);
+
 /* False, and nothing changed, if the key is new and `limit` others are there. */
 bool id_map_set(struct id_map *map, const struct id_key *key, uint64_t value, size_t limit);
 /* NULL if it is not there; valid until the map is changed. */

@@ -30,6 +30,61 @@ static const char wake[] =
     "                    (pydevd_comm.InternalSetNextStatementThread, 'do_it')):\n"
     "    setattr(owner, name, waking(getattr(owner, name)))\n";
 
+/* Where one thread's stop stops all (debugpy before stopAllThreadsOnSuspend; newer if told so),
+ * pydevd tells one stop and answers `continue` when a thread has noticed it. A thread that stops
+ * just then stops the others anew before they notice: the answer never comes; or the stop is not
+ * told, because it was asked for before the one that was; or two threads that stop at once each
+ * take the other for one of those that stop along, and neither is told. So: a thread keeps its own
+ * reason; what stops after all were let go is told; and `continue` is answered in any case,
+ * followed by the stop that is true if nobody got away. */
+static const char all_stop[] =
+    "import threading, time\n"
+    "import pydevd\n"
+    "from _pydevd_bundle import pydevd_thread_lifecycle as lifecycle\n"
+    "from _pydevd_bundle.pydevd_comm_constants import CMD_RETURN, CMD_THREAD_SUSPEND\n"
+    "from _pydevd_bundle.pydevd_constants import STATE_SUSPEND, get_thread_id\n"
+    "from _pydevd_bundle.pydevd_net_command import NetCommand\n"
+    "from _pydevd_bundle.pydevd_process_net_command_json import PyDevJsonCommandProcessor\n"
+    "behavior = pydevd.AbstractSingleNotificationBehavior\n"
+    "suspend, mark = behavior.on_thread_suspend, lifecycle.mark_thread_suspended\n"
+    "resume = PyDevJsonCommandProcessor.on_continue_request\n"
+    "def is_stopped(thread):\n"
+    "    info = getattr(thread, 'additional_info', None)\n"
+    "    return info is not None and info.pydev_state == STATE_SUSPEND\n"
+    "def has_own_stop(thread):\n"
+    "    reason = getattr(thread, 'stop_reason', None)\n"
+    "    return is_stopped(thread) and reason not in (None, CMD_THREAD_SUSPEND)\n"
+    "def on_thread_suspend(self, *args):\n"
+    "    if self._suspend_time_request <= self._last_resume_notification_time:\n"
+    "        self.increment_suspend_time()\n"
+    "    return suspend(self, *args)\n"
+    "def mark_thread_suspended(thread, stop_reason, **more):\n"
+    "    if (stop_reason == CMD_THREAD_SUSPEND and has_own_stop(thread)\n"
+    "            and pydevd.get_global_debugger().multi_threads_single_notification):\n"
+    "        return thread.additional_info\n"
+    "    return mark(thread, stop_reason, **more)\n"
+    "def on_continue_request(self, py_db, request):\n"
+    "    if not py_db.multi_threads_single_notification:\n"
+    "        return resume(self, py_db, request)\n"
+    "    single = py_db.threads_suspended_single_notification\n"
+    "    told, until = single._last_suspend_notification_time, time.monotonic() + 0.2\n"
+    "    self.api.request_resume_thread('*')\n"
+    "    while single._last_resume_notification_time < told and time.monotonic() < until:\n"
+    "        time.sleep(0.002)\n"
+    "    answer = NetCommand(CMD_RETURN, 0, dict(type='response', request_seq=request.seq,\n"
+    "                        command='continue', success=True,\n"
+    "                        body={'allThreadsContinued': True}), is_json=True)\n"
+    "    stopped = [] if single._last_resume_notification_time >= told else sorted(\n"
+    "        filter(is_stopped, threading.enumerate()), key=has_own_stop)\n"
+    "    if not stopped:\n"
+    "        return answer\n"
+    "    py_db.writer.add_command(answer)\n"
+    "    return py_db.cmd_factory.make_thread_suspend_single_notification(\n"
+    "        py_db, get_thread_id(stopped[-1]), stopped[-1], stopped[-1].stop_reason)\n"
+    "behavior.on_thread_suspend = on_thread_suspend\n"
+    "lifecycle.mark_thread_suspended = mark_thread_suspended\n"
+    "PyDevJsonCommandProcessor.on_continue_request = on_continue_request\n";
+
 /* An exception in a request's handler (`{"line": null}` in setBreakpoints does it) ends pydevd's
  * reader thread, and with it the debugging of this worker. A request without a handler is never
  * answered, nor exceptionInfo for a running thread, nor continue when nothing is stopped (while
@@ -111,6 +166,29 @@ static const char breakpoint_hook[] =
     "ray_debugpy._override_breakpoint_hooks = take_hooks\n"
     "take_hooks()\n";
 
+/* ray.get() opens a pdb when a result says that somebody steps out of the task that made it
+ * (relay/remote_call.h). Here the thread stops in debugpy, which is attached already, where the
+ * program called ray.get(): as the outermost of Ray's own frames returns. */
+static const char get_hook[] =
+    "import sys\n"
+    "rpdb = sys.modules['ray.util.rpdb']\n"
+    "original = rpdb._connect_ray_pdb\n"
+    "def is_ray(frame):\n"
+    "    return str(frame.f_globals.get('__name__')).startswith('ray.')\n"
+    "class Returned:\n"
+    "    def set_trace(self, frame=None):\n"
+    "        import pydevd\n"
+    "        inner, frame = sys._getframe(), sys._getframe(1)\n"
+    "        while is_ray(frame) and frame.f_back is not None:\n"
+    "            inner, frame = frame, frame.f_back\n"
+    "        pydevd.settrace(stop_at_frame=inner)\n"
+    "def connect(*arguments, **named):\n"
+    "    debugpy = sys.modules.get('debugpy')\n"
+    "    if debugpy is not None and debugpy.is_client_connected():\n"
+    "        return Returned()\n"
+    "    return original(*arguments, **named)\n"
+    "rpdb._connect_ray_pdb = connect\n";
+
 /* Ray's _debugpy_excepthook() calls stop_on_unhandled_exception() outside of any tracing callback.
  * With sys.monitoring the thread is still traced, and stops in debugpy's own use of contextlib
  * instead. pydevd's own trigger_exception_handler() (1.8.22) suspends the tracing just so. */
@@ -159,6 +237,14 @@ static const struct injection table[] = {
      {4, 0},
      INJECT_TUNE,
      true},
+    {"all-stop",
+     "no stop and no answer is lost where one thread's stop stops all",
+     "pydevd.py: AbstractSingleNotificationBehavior, set_suspend(); on_continue_request()",
+     all_stop,
+     {3, 0},
+     {4, 0},
+     INJECT_ALWAYS,
+     true},
     {"guard",
      "every request gets an answer",
      "pydevd_process_net_command_json.py: process_net_command_json; pydevd_comm.py: ReaderThread",
@@ -171,6 +257,14 @@ static const struct injection table[] = {
      "breakpoint() stops in the user's frame, at its own line",
      "ray/util/debugpy.py: _override_breakpoint_hooks, _debugpy_breakpoint",
      breakpoint_hook,
+     {3, 0},
+     {4, 0},
+     INJECT_ALWAYS,
+     true},
+    {"get",
+     "a step out of a remote task stops in ray.get()",
+     "ray/_private/worker.py: get",
+     get_hook,
      {3, 0},
      {4, 0},
      INJECT_ALWAYS,

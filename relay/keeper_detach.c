@@ -13,10 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Shows "raydbg-keeper PATH" in ps, in the place of the command line and the environment. */
-static void set_title(const char *path)
+/* Shows "NAME PATH" in ps, in the place of the command line and the environment. */
+static void set_title(const char *name, const char *path)
 {
-    prctl(PR_SET_NAME, "raydbg-keeper");
+    prctl(PR_SET_NAME, name);
     static char stat[2048];
     int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
     ssize_t len = fd < 0 ? -1 : read(fd, stat, sizeof stat - 1);
@@ -36,7 +36,7 @@ static void set_title(const char *path)
     environ = NULL;
     size_t room = (size_t)(end - place[0]);
     memset((char *)place[0], 0, room);
-    snprintf((char *)place[0], room, "raydbg-keeper %s", path);
+    snprintf((char *)place[0], room, "%s %s", name, path);
 }
 
 static void set_signals(void)
@@ -70,7 +70,8 @@ static void set_descriptors(int listener, int memory)
             close((int)fd);
 }
 
-_Noreturn static void become(int listener, int memory, const char *path, keeper_run_fn run)
+_Noreturn static void become(const char *name, int listener, int memory, const char *path,
+                             keeper_run_fn run)
 {
     static char own[PATH_MAX]; /* the title may overwrite the caller's */
     if (strlen(path) >= sizeof own)
@@ -78,14 +79,14 @@ _Noreturn static void become(int listener, int memory, const char *path, keeper_
     memcpy(own, path, strlen(path) + 1);
     set_signals();
     set_descriptors(listener, memory);
-    set_title(own);
+    set_title(name, own);
     if (chdir("/") != 0)
         _exit(1);
     run(own);
     _exit(0);
 }
 
-int keeper_detach(int listener, int memory, const char *path, keeper_run_fn run)
+int keeper_detach(const char *name, int listener, int memory, const char *path, keeper_run_fn run)
 {
     /* Nothing that the terminal sends may hit the child before it is on its own. */
     sigset_t all, before;
@@ -96,7 +97,7 @@ int keeper_detach(int listener, int memory, const char *path, keeper_run_fn run)
         setsid();
         pid_t grandchild = fork();
         if (grandchild == 0)
-            become(listener, memory, path, run);
+            become(name, listener, memory, path, run);
         _exit(grandchild < 0);
     }
     int why = errno;

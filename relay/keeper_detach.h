@@ -1,5 +1,5 @@
 /* Forks a process that belongs to no terminal, is nobody's child and holds nothing of its parent's
- * but two descriptors; for relay/keeper*.c alone. */
+ * but two descriptors; for relay/keeper*.c and relay/closer*.c. */
 #ifndef RAYDBG_RELAY_KEEPER_DETACH_H
 #define RAYDBG_RELAY_KEEPER_DETACH_H
 
@@ -11,7 +11,7 @@ enum { KEEPER_LISTENER_FD = 3, KEEPER_MEMORY_FD = 4, KEEPER_FIRST_FREE_FD = 5 };
  * SIGTERM is blocked and has its default effect, what a terminal sends is ignored. */
 typedef void (*keeper_run_fn)(const char *path);
 
-/* `path` is absolute; ps shows "raydbg-keeper PATH". 0, or -1 with errno set. */
-int keeper_detach(int listener, int memory, const char *path, keeper_run_fn run);
+/* `path` is absolute; ps shows "NAME PATH", `name` being static text. 0, or -1 with errno set. */
+int keeper_detach(const char *name, int listener, int memory, const char *path, keeper_run_fn run);
 
 #endif

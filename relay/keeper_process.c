@@ -479,5 +479,5 @@ static void run(const char *path)
 
 int keeper_process_start(int listener, int memory, const char *path)
 {
-    return keeper_detach(listener, memory, path, run);
+    return keeper_detach("raydbg-keeper", listener, memory, path, run);
 }

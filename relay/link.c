@@ -6,6 +6,7 @@
 #include "dap/frame.h"
 #include "dap/message.h"
 #include "dap/splice.h"
+#include "relay/closer.h"
 #include "relay/metrics.h"
 #include "relay/pdb_door.h"
 #include "relay/stream.h"
@@ -39,6 +40,9 @@ struct link {
     void *arg;
     int64_t first_seq;
     int64_t timeout_ms; /* on a connection to Ray's pdb */
+    int closer;         /* the connection's place there, or -1 */
+    size_t owed;        /* requests that the adapter has not answered, whoever still waits */
+    size_t excused;     /* see link_excuse() */
     enum large large;
     struct buf rest;      /* was read, and waits until reading is enabled */
     struct timer *resume; /* delivers it */
@@ -66,12 +70,28 @@ static void count(enum metric messages, enum metric bytes, size_t len)
     metrics_add(bytes, (int64_t)len);
 }
 
+/* After each change of what is unanswered or unsent. */
+static void note_owed(struct link *link)
+{
+    if (link->closer >= 0)
+        closer_note(link->closer, link_owed(link), stream_queued(link->stream) > 0);
+}
+
 static void send_frame(struct link *link, struct buf *json)
 {
     char header[FRAME_HEADER_ROOM];
     count(METRIC_MESSAGES_TO_WORKER_TOTAL, METRIC_BYTES_TO_WORKER_TOTAL, json->len);
+    note_owed(link); /* first: what is sent may be answered, and this process dead, at any time */
     stream_write(link->stream, header, frame_header(header, json->len), json->data, json->len);
+    note_owed(link);
     buf_free(json);
+}
+
+static void note_answered(struct link *link, const struct envelope *envelope)
+{
+    if (link->owed && envelope->request_seq >= link->first_seq)
+        link->owed--;
+    note_owed(link);
 }
 
 static void note_unasked(const struct link *link, const struct envelope *envelope)
@@ -86,6 +106,7 @@ static void on_response(struct link *link, const char *json, size_t len,
                         const struct envelope *envelope)
 {
     struct pending pending;
+    note_answered(link, envelope);
     if (!seqmap_take(link->pending, (struct upstream_seq){envelope->request_seq}, &pending)) {
         note_unasked(link, envelope);
         return;
@@ -131,8 +152,23 @@ static void on_message(struct link *link, const char *json, size_t len)
         refuse_reverse(link, &envelope);
 }
 
+/* The closer goes on reading where this process stops. */
+static void let_go(struct link *link)
+{
+    if (link->closer < 0)
+        return;
+    if (link->closed || link->ended) {
+        closer_forget(&link->closer);
+        return;
+    }
+    stream_read_enable(link->stream, false);
+    note_owed(link);
+    closer_close(&link->closer);
+}
+
 static void link_free(struct link *link)
 {
+    let_go(link);
     pdb_door_destroy(&link->door);
     for (struct ask *ask = link->asks; ask;) {
         struct ask *next = ask->next;
@@ -218,10 +254,12 @@ static const struct pdb_door_ops door_ops = {
 static void on_stream_open(void *arg)
 {
     struct link *link = arg;
-    if (link->door)
+    if (link->door) {
         pdb_door_connected(link->door);
-    else
-        link->ops->on_open(link->arg);
+        return;
+    }
+    link->closer = closer_guard(stream_fd(link->stream));
+    link->ops->on_open(link->arg);
 }
 
 /* --- what the stream gives --- */
@@ -238,6 +276,7 @@ static enum large choose_large(struct link *link, const char *head, size_t len)
         const struct pending *found =
             seqmap_find(link->pending, (struct upstream_seq){envelope.request_seq});
         if (!found) {
+            note_answered(link, &envelope);
             note_unasked(link, &envelope);
             return LARGE_NOBODY;
         }
@@ -249,8 +288,10 @@ static enum large choose_large(struct link *link, const char *head, size_t len)
     if (!link->ops->large_begin ||
         !link->ops->large_begin(link->arg, event ? NULL : &pending, head, len, total, &envelope))
         return LARGE_NONE;
-    if (!event)
+    if (!event) {
         seqmap_take(link->pending, pending.upstream, &pending);
+        note_answered(link, &envelope);
+    }
     return LARGE_OWNER;
 }
 
@@ -368,6 +409,7 @@ void link_read_enable(struct link *link, bool enable)
 static void on_stream_drain(void *arg)
 {
     struct link *link = arg;
+    note_owed(link);
     if (link->ops->on_drain)
         link->ops->on_drain(link->arg);
 }
@@ -383,7 +425,8 @@ static struct link *link_create(struct loop *loop, int64_t first_seq, const stru
                                 void *arg)
 {
     struct link *link = mem_alloc(sizeof *link);
-    *link = (struct link){.loop = loop, .ops = ops, .arg = arg, .first_seq = first_seq};
+    *link =
+        (struct link){.loop = loop, .ops = ops, .arg = arg, .first_seq = first_seq, .closer = -1};
     link->pending = seqmap_create();
     seqmap_start(link->pending, first_seq);
     frame_init(&link->frame, MAX_BODY);
@@ -436,6 +479,7 @@ void link_forward(struct link *link, void *owner, struct client_seq client, cons
     struct buf out = {0};
     buf_reserve(&out, len + FRAME_HEADER_ROOM);
     splice_seq(json, len, envelope, seq.value, 0, &out);
+    link->owed++;
     send_frame(link, &out);
 }
 
@@ -461,6 +505,7 @@ void link_ask(struct link *link, const char *command, const char *arguments, int
     struct upstream_seq seq = seqmap_add(link->pending, NULL, (struct client_seq){0}, command, ask);
     struct buf out = {0};
     message_request(&out, seq.value, command, arguments);
+    link->owed++;
     send_frame(link, &out);
 }
 
@@ -472,6 +517,29 @@ int link_fd(const struct link *link)
 size_t link_queued(const struct link *link)
 {
     return stream_queued(link->stream);
+}
+
+size_t link_owed(const struct link *link)
+{
+    return link->owed > link->excused ? link->owed - link->excused : 0;
+}
+
+void link_excuse(struct link *link, size_t count)
+{
+    link->excused = count;
+    note_owed(link);
+}
+
+void link_entrust(struct link *link)
+{
+    closer_forget(&link->closer);
+}
+
+void link_guard(struct link *link)
+{
+    if (link->closer < 0 && !link->door && link_fd(link) >= 0)
+        link->closer = closer_guard(link_fd(link));
+    note_owed(link);
 }
 
 bool link_is_open(const struct link *link)

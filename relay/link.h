@@ -50,6 +50,8 @@ struct link *link_open_pdb(struct loop *loop, const char *host, uint16_t port, i
  * part. on_open is not called. */
 struct link *link_adopt(struct loop *loop, int fd, bool quickack, int64_t first_seq,
                         const struct link_ops *ops, void *arg);
+/* A connection to debugpy that still stands is left to the closer (relay/closer.h), which ends it
+ * when that does no harm; without one it is closed at once. */
 void link_destroy(struct link **link);
 
 /* The connected socket, or -1; bytes that it has not taken yet. */
@@ -76,6 +78,15 @@ void link_ask(struct link *link, const char *command, const char *arguments, int
 
 /* False once the stream is closed or broken, also while link_ask()'s callbacks are told so. */
 bool link_is_open(const struct link *link);
+
+/* Requests that have no answer yet, but for `count` whose answer waits for something that was not
+ * asked: `attach` for configurationDone. */
+size_t link_owed(const struct link *link);
+void link_excuse(struct link *link, size_t count);
+/* Somebody else, a keeper, has a hand on the connection: the closer lets go of it; and takes it
+ * again. */
+void link_entrust(struct link *link);
+void link_guard(struct link *link);
 
 /* Takes the oldest forwarded request of `owner` without an answer; false if there is none. An
  * answer that still comes is dropped. */

@@ -120,8 +120,10 @@ static void on_step(struct multi *multi, const char *json, size_t len,
 {
     struct multi_target *target;
     struct multi_thread *thread = thread_of(multi, json, request, &target);
-    if (thread && thread->stopped)
+    if (thread && thread->stopped) {
         thread->asked = true;
+        multi_verbs_resumed(multi->verbs, thread->id);
+    }
     on_routed(multi, json, len, request);
 }
 
@@ -161,9 +163,11 @@ static void on_continue(struct multi *multi, const char *json, size_t len,
                        "{\"allThreadsContinued\":false}");
         return;
     }
+    int64_t own = thread->own;
     thread->asked = true;
     session_act(multi->session, "continue", "");
-    multi_continue(target, thread->own, !single, request->seq, false);
+    multi_verbs_resumed(multi->verbs, thread->id);
+    multi_continue(target, own, !single, request->seq, false);
 }
 
 /* --- to all --- */

@@ -209,7 +209,7 @@ void multi_sets_arm(struct multi_sets *sets, struct multi_target *target)
 
 /* --- the verbs' own --- */
 
-static struct set *find_path(struct multi_sets *sets, const char *path)
+static struct set *find_path(const struct multi_sets *sets, const char *path)
 {
     for (struct set *set = sets->first; set; set = set->next) {
         char *own = path_of(set);
@@ -269,6 +269,22 @@ void multi_sets_remove(struct multi_sets *sets, int64_t handle)
     renew(sets, extra->path);
     free(extra->path);
     free(extra);
+}
+
+bool multi_sets_has(const struct multi_sets *sets, const char *path, int64_t line)
+{
+    const struct set *set = path ? find_path(sets, path) : NULL;
+    const char *json = set ? set_merge_arguments(set->merge) : "";
+    struct span list, element, at;
+    size_t cursor = 0;
+    int64_t own;
+    if (!set || !scan_find(json, (struct span){0, strlen(json)}, "breakpoints", &list) ||
+        json[list.at] != '[')
+        return false;
+    while (scan_element(json, list, &cursor, &element))
+        if (scan_find(json, element, "line", &at) && scan_integer(json, at, &own) && own == line)
+            return true;
+    return false;
 }
 
 /* --- what changes --- */

@@ -1,5 +1,5 @@
 /* A multi's inside, for the files that make it up: multi.c (life: joining, leaving), multi_find.c
- * (looking for pauses), multi_target.c (one debuggee, as its inner session's client),
+ * (looking for pauses), multi_jobs.c, multi_target.c (one debuggee, as its inner session's client),
  * multi_events.c (what a debuggee says unasked), multi_threads.c (the threads and their stops),
  * multi_stops.c (when the client is told of them), multi_requests.c (where requests go),
  * multi_sets.c (breakpoints of all), and the groups: multi_verbs.c and what it uses.
@@ -22,6 +22,7 @@ struct multi_verbs; /* groups, barriers, what is under way */
 struct multi_sets;
 struct multi_ask;
 struct multi_find;
+struct multi_jobs;
 
 /* A thread that has stopped at least once (with allThreads: any). */
 struct multi_thread {
@@ -81,9 +82,10 @@ struct multi {
     struct multi_target *targets; /* in the order they joined */
     size_t target_count;          /* without those that are gone */
     struct multi_find *find;
-    bool initialized; /* the client was told `initialized` */
-    bool configured;  /* the client has sent configurationDone */
-    bool introduced;  /* the population that was there has been shown */
+    struct multi_jobs *jobs; /* of all targets that there were */
+    bool initialized;        /* the client was told `initialized` */
+    bool configured;         /* the client has sent configurationDone */
+    bool introduced;         /* the population that was there has been shown */
     bool leaving;
     bool over;
     bool waited_told;              /* the client knows that there is nothing but waiting */
@@ -127,6 +129,13 @@ void multi_find_stop(struct multi_find **find);
 /* It is gone, or failed: not to be joined again at once. */
 void multi_find_shun(struct multi_find *find, const struct pause *pause, int64_t ms);
 bool multi_find_looked(const struct multi_find *find); /* at least once */
+
+/* --- multi_jobs.c --- */
+struct multi_jobs *multi_jobs_create(void);
+void multi_jobs_destroy(struct multi_jobs **jobs);
+void multi_jobs_note(struct multi_jobs *jobs, const char *job_id);
+/* By what the cluster has said so far; it is asked again. */
+bool multi_jobs_are_over(const struct multi_jobs *jobs, struct cluster *cluster);
 
 /* --- multi_target.c --- */
 void multi_target_attach(struct multi_target *target);
@@ -203,6 +212,8 @@ int64_t multi_stack_user_frame(const struct multi_thread *thread);
 /* --- multi_stops.c: telling the client --- */
 /* A thread has stopped; it is told when it is due. */
 void multi_stop_note(struct multi_target *target, struct multi_thread *thread);
+/* Tells this stop at once, or once more; it takes the focus. */
+void multi_stop_show(struct multi_target *target, struct multi_thread *thread);
 /* All stops that there are, by one event; the focus goes to `thread` (NULL: to the first one). */
 void multi_stop_show_all(struct multi *multi, struct multi_target *target,
                          const struct multi_thread *thread);
@@ -219,15 +230,19 @@ struct multi_target *multi_focused(const struct multi *multi);
 /* --- multi_verbs.c: groups --- */
 struct multi_verbs *multi_verbs_create(struct multi *multi);
 void multi_verbs_destroy(struct multi_verbs **verbs);
-/* A custom request (raydbg/group…, raydbg/compare, raydbg/stacks, raydbg/barrier, …), or an
- * `evaluate` whose expression begins with "/" in context repl. False if it is not one of them. */
+/* A custom request (raydbg/groups, raydbg/group, raydbg/step, raydbg/barrier, raydbg/compare,
+ * raydbg/stacks), an `evaluate` whose expression begins with "/" in context repl, or `completions`
+ * of such a text. False if it is not one of them: nothing was done then. */
 bool multi_verbs_request(struct multi_verbs *verbs, const char *json, size_t len,
                          const struct envelope *envelope);
 /* A thread has stopped: true if the client is not told, because a verb lets it go on (skip, until a
- * line) or holds it for others (barrier; it is told later by multi_stop_note() or
- * multi_stop_show_all()). */
+ * line), holds it for others (barrier), or does not know yet; it is told later by multi_stop_note()
+ * or multi_stop_show_all(). Lets nothing go on from within, and tells the client nothing. */
 bool multi_verbs_stopped(struct multi_verbs *verbs, struct multi_target *target,
                          struct multi_thread *thread);
+/* The client has asked that this thread go on (continue, a step), before it does: what the verbs
+ * wanted of it is over. */
+void multi_verbs_resumed(struct multi_verbs *verbs, int64_t thread);
 /* A debuggee has joined, or is gone. */
 void multi_verbs_joined(struct multi_verbs *verbs, struct multi_target *target);
 void multi_verbs_gone(struct multi_verbs *verbs, struct multi_target *target);
@@ -247,6 +262,8 @@ void multi_sets_arm(struct multi_sets *sets, struct multi_target *target);
 /* A breakpoint added or taken away for the verbs (until a line, barriers), beside the client's. */
 int64_t multi_sets_add(struct multi_sets *sets, const char *path, int64_t line);
 void multi_sets_remove(struct multi_sets *sets, int64_t handle);
+/* Whether the client has a breakpoint of its own there. */
+bool multi_sets_has(const struct multi_sets *sets, const char *path, int64_t line);
 /* A debuggee's `breakpoint` event; the client is told what changes for it. */
 void multi_sets_event(struct multi_sets *sets, struct multi_target *target, const char *json,
                       const struct envelope *event);

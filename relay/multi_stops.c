@@ -72,6 +72,11 @@ static void tell_one(struct multi_target *target, struct multi_thread *thread, b
         send_stopped(target, thread, false, preserve);
 }
 
+void multi_stop_show(struct multi_target *target, struct multi_thread *thread)
+{
+    tell_one(target, thread, false);
+}
+
 /* --- many at once --- */
 
 static struct multi_thread *first_stopped(const struct multi *multi, struct multi_target **target)

@@ -13,7 +13,7 @@ void object_notes_keep(struct object_notes *notes, const struct object_id *id,
     if (note->state != OBJECT_STATE_READY)
         return;
     if (!kept) {
-        if (notes->table.count >= NOTES_MAX)
+        if (notes->table.map.count >= NOTES_MAX)
             object_notes_clear(notes);
         kept = mem_alloc(sizeof *kept);
         object_table_set(&notes->table, id, kept);
@@ -29,7 +29,8 @@ const struct object_note *object_notes_get(const struct object_notes *notes,
 
 void object_notes_clear(struct object_notes *notes)
 {
-    for (size_t i = 0; i < notes->table.room; i++)
-        free(notes->table.entries[i].value);
+    size_t cursor = 0;
+    for (void *note; (note = object_table_next(&notes->table, &cursor));)
+        free(note);
     object_table_clear(&notes->table);
 }

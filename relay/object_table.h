@@ -3,18 +3,17 @@
 #define RAYDBG_RELAY_OBJECT_TABLE_H
 
 #include "proto/object_records.h"
+#include "relay/id_map.h"
 
 struct object_table {
-    struct object_entry {
-        struct object_id id;
-        void *value; /* NULL: empty */
-    } * entries;
-    size_t room, count; /* room: a power of two, or 0 */
+    struct id_map map; /* to pointers, of which none is NULL */
 };
 
 /* `value` is not NULL. An id that is there already gets the new one. */
 void object_table_set(struct object_table *table, const struct object_id *id, void *value);
 void *object_table_get(const struct object_table *table, const struct object_id *id); /* or NULL */
+/* Steps through the values, in no order: start with *cursor = 0; NULL at the end. */
+void *object_table_next(const struct object_table *table, size_t *cursor);
 void object_table_clear(struct object_table *table);
 
 #endif

@@ -14,6 +14,10 @@
 enum { PATIENCE_MS = 2000, STORE_MS = 1000, LATER_MS = 100 };
 /* After a run of so long, what was said before it is not shown again. */
 enum { STEP_MS = 1000 };
+/* So long after a step nothing is asked for only to see whether what was said before it holds: the
+ * processes that would have to answer share their cores with the debuggee, which the client asks
+ * now. But when one quick step follows the other, it is asked for once in PROOF_MS. */
+enum { LEISURE_MS = 100, PROOF_MS = 1000 };
 /* How old a word on what is not made yet becomes before it is asked for again, if it is wanted. */
 enum { PENDING_MS = 1000 };
 
@@ -302,6 +306,14 @@ static bool is_mine(void *arg, const struct object_id *id)
     return ref && ref->status != RAY_TASK_NIL;
 }
 
+static void find_owners(struct objects *objects)
+{
+    if (!objects->known || objects->again || !objects->eager)
+        return;
+    owners_advance(objects->owners, is_mine, objects);
+    objects->eager = !objects_settled(objects);
+}
+
 /* Does what can be done by now. */
 static void look(struct objects *objects)
 {
@@ -311,8 +323,7 @@ static void look(struct objects *objects)
     if (objects->state == OBJECTS_NONE || !*objects->node_id)
         return;
     call_store(objects);
-    if (objects->known && !objects->again)
-        owners_advance(objects->owners, is_mine, objects);
+    find_owners(objects);
 }
 
 void objects_ask(struct objects *objects)
@@ -339,6 +350,8 @@ static void keep_notes(struct objects *objects)
         if (finding->done && objects_note(objects, &finding->id, &note))
             object_notes_keep(&objects->earlier, &finding->id, &note);
     objects->forgotten_us = loop_now_us();
+    if (objects->known && objects_settled(objects))
+        objects->proved_us = objects->forgotten_us;
 }
 
 void objects_forget(struct objects *objects)
@@ -354,9 +367,34 @@ void objects_forget(struct objects *objects)
     timer_cancel(&objects->patience);
     timer_cancel(&objects->retry);
     timer_cancel(&objects->store_due);
+    timer_cancel(&objects->leisure);
+    objects->eager = false;
     drop_refs(objects);
     owners_forget(objects->owners);
     directory_renew(objects->directory);
+}
+
+void objects_hurry(struct objects *objects)
+{
+    timer_cancel(&objects->leisure);
+    if (objects->state == OBJECTS_NONE)
+        return;
+    objects->eager = true;
+    look_soon(objects, false);
+}
+
+static void on_leisure(void *arg)
+{
+    struct objects *objects = arg;
+    objects->leisure = NULL;
+    objects_hurry(objects);
+}
+
+/* There is no haste: what can be said of it is hardly ever not true any more. */
+static bool has_leisure(const struct objects *objects, const struct object_id *id)
+{
+    return !objects->eager && objects_can_tell(objects, id) &&
+           loop_now_us() - objects->proved_us < (int64_t)PROOF_MS * 1000;
 }
 
 /* It may have been made meanwhile, though this worker stands still. */
@@ -368,7 +406,7 @@ static void refresh(struct objects *objects, const struct object_id *id)
         return;
     objects->refresh = true;
     owners_renew(objects->owners, id);
-    look_soon(objects, false);
+    objects_hurry(objects);
 }
 
 void objects_want(struct objects *objects, const struct object_id *id)
@@ -382,9 +420,14 @@ void objects_want(struct objects *objects, const struct object_id *id)
     /* It is newer than the worker's answer: an expression has made it. */
     if (objects->known && !objects_ref(objects, id))
         objects->again = true;
-    if (objects->state == OBJECTS_FAILED)
+    if (objects->state == OBJECTS_FAILED) {
         owners_give_up(objects->owners, objects->problem);
-    look_soon(objects, objects->state == OBJECTS_FAILED);
+        look_soon(objects, true);
+    } else if (!has_leisure(objects, id)) {
+        objects_hurry(objects);
+    } else if (!objects->leisure) {
+        objects->leisure = timer_start(objects->loop, LEISURE_MS, on_leisure, objects);
+    }
 }
 
 /* --- life --- */
@@ -416,6 +459,7 @@ void objects_destroy(struct objects **objects)
     timer_cancel(&it->store_due);
     timer_cancel(&it->soon);
     timer_cancel(&it->later);
+    timer_cancel(&it->leisure);
     drop_refs(it);
     object_notes_clear(&it->earlier);
     owners_destroy(&it->owners);

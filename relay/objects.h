@@ -40,11 +40,15 @@ typedef void (*objects_fn)(void *arg);
 void objects_listen(struct objects *objects, objects_fn fn, void *arg);
 void objects_unlisten(struct objects *objects, const void *arg);
 
-/* Wants owner, copies and creator of an object, too; asks for all that is wanted in a few calls
- * soon. An object that the worker does not list (an expression has just made it) makes it be asked
- * again, and so does one that is not made yet, every second that it is wanted. Nothing is wanted
- * while the worker runs, and no more than 2,000 objects in one stop. */
+/* Wants owner, copies and creator of an object, too; asks for all that is wanted in a few calls:
+ * soon if there is nothing to say of one of them yet (objects_can_tell), else at leisure, some
+ * 100 ms later, when the client's own questions have been answered. An object that the worker does
+ * not list (an expression has just made it) makes it be asked again, and so does one that is not
+ * made yet, every second that it is wanted. Nothing is wanted while the worker runs, and no more
+ * than 2,000 objects in one stop. */
 void objects_want(struct objects *objects, const struct object_id *id);
+/* Somebody waits for what is wanted. */
+void objects_hurry(struct objects *objects);
 /* Everything that is wanted is known, or known to be unknown. */
 bool objects_settled(const struct objects *objects);
 

@@ -52,7 +52,10 @@ struct objects {
     int64_t retry_ms;    /* when the next one is due */
     struct timer *soon;  /* looks what can be done, and tells */
     struct timer *later;
-    bool news, urgent; /* to be told; now */
+    struct timer *leisure; /* ends it: then what is wanted is asked for */
+    bool eager;            /* what is wanted is asked for now, until it is settled */
+    int64_t proved_us;     /* the end of the last stop in which all was settled */
+    bool news, urgent;     /* to be told; now */
     struct listener *listeners;
     bool telling;
     char *causes[OBJECTS_CAUSES];

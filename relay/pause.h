@@ -52,6 +52,8 @@ struct pause {
     int64_t clients;
     char *driver;
     int64_t held_ms;
+    char breakpoint[33];                         /* pdb: the uuid that Ray has for it */
+    char parent_task_id[ID_TEXT(ID_TASK_BYTES)]; /* which submitted the task */
     int64_t since_ms; /* epoch; 0 if unknown. pdb: the breakpoint; debugpy: the task's start */
 };
 

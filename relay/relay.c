@@ -6,6 +6,7 @@
 #include "relay/metrics.h"
 #include "relay/relay_state.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -418,7 +419,9 @@ static void say_farewell(struct relay *relay)
         if (!at->conn || at->dropped)
             continue;
         char title[256] = "";
-        if (pause)
+        if (session_count(at->session) > 1)
+            snprintf(title, sizeof title, "each of %zu tasks", session_count(at->session));
+        else if (pause)
             pause_title(pause, title, sizeof title);
         char *say = mem_format("raydbg: this relay ends%s%s%s\n", pause ? "; " : "", title,
                                held    ? " stays held, for the next relay to take over"

@@ -6,9 +6,11 @@
 #include "base/text.h"
 #include "dap/rules.h"
 #include "relay/filters.h"
+#include "relay/intern.h"
 #include "relay/multi.h"
 #include "relay/parent.h"
 #include "relay/session_cluster_objects.h"
+#include "relay/session_follow.h"
 #include "relay/session_objects.h"
 #include "relay/session_state.h"
 
@@ -124,6 +126,7 @@ void session_left(struct session *session)
 
 static void leave(struct session *session, enum hub_leave how)
 {
+    session_follow_leave(session, how);
     if (session->multi && !multi_is_over(session->multi)) {
         session->leaving = true;
         multi_leave(session->multi, how);
@@ -230,6 +233,10 @@ static const struct handler {
     {"disconnect", ANY, on_disconnect},
     {"terminate", ANY, on_terminate},
     {"cancel", ANY, on_cancel},
+    {"stepIn", ONE_ATTACHED, session_follow_on_step_in},
+    {"stepInTargets", ONE_ATTACHED, session_follow_on_targets},
+    {"raydbg/stepIntoRemote", ONE_ATTACHED, session_follow_on_into},
+    {"raydbg/stepOutToGet", ONE_ATTACHED, session_follow_on_back},
     {"raydbg/takeOver", ONE_ATTACHED, on_take_over},
     {"raydbg/release", ONE_ATTACHED, on_release},
     {"raydbg/objects", ONE_ATTACHED, session_objects_on_list},
@@ -306,9 +313,17 @@ static void refuse_set(struct session *session, const char *json, const struct e
 /* What an audit log wants to know of; without what was evaluated or set. */
 static void note_act(struct session *session, const char *command, const char *refusal)
 {
-    static const char *const acts[] = {"evaluate", "setVariable", "setExpression",
-                                       "continue", "next",        "stepIn",
-                                       "stepOut",  "pause",       "goto"};
+    static const char *const acts[] = {"evaluate",
+                                       "setVariable",
+                                       "setExpression",
+                                       "continue",
+                                       "next",
+                                       "stepIn",
+                                       "stepOut",
+                                       "pause",
+                                       "goto",
+                                       "raydbg/stepIntoRemote",
+                                       "raydbg/stepOutToGet"};
     for (size_t i = 0; i < sizeof acts / sizeof *acts; i++)
         if (text_equal(command, acts[i]))
             session_act(session, refusal ? "refused" : command, refusal ? command : "");
@@ -317,8 +332,16 @@ static void note_act(struct session *session, const char *command, const char *r
 /* What waits for facts on a stop goes before they are no facts any more. */
 static bool ends_stop(const char *command)
 {
-    static const char *const commands[] = {"continue", "next",       "stepIn",    "stepOut",
-                                           "goto",     "disconnect", "terminate", "raydbg/release"};
+    static const char *const commands[] = {"continue",
+                                           "next",
+                                           "stepIn",
+                                           "stepOut",
+                                           "goto",
+                                           "disconnect",
+                                           "terminate",
+                                           "raydbg/release",
+                                           "raydbg/stepIntoRemote",
+                                           "raydbg/stepOutToGet"};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (text_equal(command, commands[i]))
             return true;
@@ -339,6 +362,8 @@ static void on_request(struct session *session, const char *json, size_t len,
                       "the first request must be 'initialize'", false);
         return;
     }
+    if (session_follow_request(session, json, len, envelope))
+        return;
     if (session->parent && parent_request(session->parent, json, envelope))
         return;
     if (ends_stop(envelope->name))
@@ -475,6 +500,7 @@ void session_destroy(struct session **session)
     parent_destroy(&it->parent);
     asks_drop(&it->asks, NULL);
     session_flow(it, true);
+    session_follow_destroy(it);
     session_objects_destroy(it);
     session_cluster_objects_destroy(it);
     hub_abandon(&it->place);
@@ -483,6 +509,8 @@ void session_destroy(struct session **session)
     attach_arguments_clear(&it->attach);
     pause_clear(&it->pause);
     client_free(&it->client);
+    intern_drop(&it->initialize_words);
+    intern_drop(&it->attach_words);
     free(it->initialize);
     free(it->client_name);
     free(it->why_lost);

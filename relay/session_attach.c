@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "dap/capabilities.h"
+#include "relay/intern.h"
 #include "relay/reach.h"
 
 #include <stdlib.h>
@@ -35,6 +36,7 @@ void session_on_initialize(struct session *session, const char *json,
     }
     session->initialized = true;
     session->initialize = mem_string_n(json + envelope->arguments.at, envelope->arguments.len);
+    session->initialize_words = intern_get(session->initialize, strlen(session->initialize));
     if (envelope->arguments.len)
         read_client(session);
     client_respond(&session->client, envelope->seq, "initialize", capabilities_default());
@@ -208,6 +210,8 @@ void session_on_attach(struct session *session, const char *json, const struct e
     session->attach_seq = envelope->seq;
     session->attach_us = loop_now_us();
     attach_arguments_clear(&session->attach);
+    intern_drop(&session->attach_words);
+    session->attach_words = intern_get(json + envelope->arguments.at, envelope->arguments.len);
     if (attach_arguments_read(&session->attach, json, envelope->arguments, &err) != 0) {
         session_fail_attach(session, &err);
         return;

@@ -11,6 +11,7 @@
 #include "relay/exceptions.h"
 #include "relay/frames.h"
 #include "relay/metrics.h"
+#include "relay/session_follow.h"
 #include "relay/session_objects.h"
 
 #include <stdlib.h>
@@ -22,7 +23,8 @@ static void answer_pending(struct session *session, const char *why)
     struct pending pending;
     session_objects_leave(session);
     while (hub_take_pending(&session->place, &pending))
-        client_refuse(&session->client, pending.client.value, pending.command, why, false);
+        if (!session_follow_forgets(&pending))
+            client_refuse(&session->client, pending.client.value, pending.command, why, false);
 }
 
 void session_finish_leaving(struct session *session)
@@ -43,6 +45,8 @@ static void tell_lost(struct session *session, const char *sentence)
     answer_pending(session, sentence);
     client_say(&session->client, "important", text);
     free(text);
+    if (session_follow_lost(session, sentence))
+        return;
     session_send_terminated(session);
     if (session->client.gone)
         session_end(session);
@@ -59,6 +63,7 @@ static void on_lost(void *arg, const char *why)
     if (session->lost)
         return;
     session->lost = true;
+    session->died = why == NULL;
     session_objects_flush(session);
     if (session->attach_seq) {
         struct err err;
@@ -194,6 +199,8 @@ static void on_event(void *arg, const char *json, size_t len, const struct envel
     struct session *session = arg;
     if (is_hidden(session, json, envelope))
         return;
+    if (session_follow_event(session, json, len, envelope))
+        return;
     struct buf cleaned = {0};
     if (text_equal(envelope->name, "continued") || text_equal(envelope->name, "stopped"))
         session_objects_go_on(session); /* what waits is about what was before */
@@ -237,6 +244,8 @@ static void on_response(void *arg, const struct pending *pending, const char *js
 {
     struct session *session = arg;
     struct buf edited = {0};
+    if (session_follow_response(session, pending, json, len, envelope))
+        return;
     if (rewrite(pending, json, len, envelope, &edited))
         client_pass_edited(&session->client, &edited, pending->client.value);
     else if (!session_objects_response(session, pending, json, len, envelope))

@@ -39,7 +39,7 @@ static void renew(struct session_objects *it, struct objects *objects)
     it->generation = generation;
     known_clear(&it->known);
     id_map_clear(&it->told);
-    it->view_late = it->knows_actors = false;
+    it->view_late = it->knows_actors = it->tired = false;
 }
 
 void session_objects_go_on(struct session *session)
@@ -68,8 +68,7 @@ void render_object(struct render *render, const struct object_id *id)
     if (render->wanted++ < WANTED_LIMIT)
         objects_want(render->objects, id);
     render->missing += !objects_can_tell(render->objects, id);
-    if (render->tell)
-        session_objects_told(render, TOLD_OBJECT, id, NULL);
+    render_shows(render, TOLD_OBJECT, id, NULL);
 }
 
 static bool source_object(void *arg, const struct object_id *id, struct object_note *out)
@@ -85,8 +84,7 @@ static bool source_actor(void *arg, const char *actor_id, struct actor_note *out
     if (objects_actor(render->objects, actor_id, out))
         return true;
     render->wants |= WANTS_ACTORS;
-    if (render->sending)
-        session_objects_told(render, TOLD_ACTOR, NULL, actor_id);
+    render_shows(render, TOLD_ACTOR, NULL, actor_id);
     return false;
 }
 
@@ -106,8 +104,7 @@ static void add_children(struct render *render, const struct held *held, struct 
         struct object_id id = row->id;
         render_object(render, &id);
         render->missing++; /* all that is known of it, and as of now */
-        if (render->tell)
-            session_objects_told(render, TOLD_ALL_OF_OBJECT, &id, NULL);
+        render_shows(render, TOLD_ALL_OF_OBJECT, &id, NULL);
         rows_describe(&render->rows, &id, rows);
     } else if (row->view == VIEW_OF) {
         struct object_id id = row->view_of;
@@ -204,13 +201,13 @@ void session_objects_pass(struct session_objects *it, const struct held *held)
     struct buf edited = {0};
     struct envelope envelope;
     const char *problem;
-    struct render render;
+    bool changed = false;
     if (objects) {
-        render = session_objects_render(it, objects, held->asked.frame);
-        render.sending = true;
-        render.tell = facts_may_come(objects);
+        struct render render = session_objects_render(it, objects, held->asked.frame);
+        changed = session_objects_edit(&render, held, &edited);
+        render_end(&render, true);
     }
-    if (objects && session_objects_edit(&render, held, &edited))
+    if (changed)
         client_pass_edited(&it->session->client, &edited, held->asked.seq);
     else if (envelope_read(&envelope, held->json, held->len, &problem) == 0)
         client_pass(&it->session->client, held->json, held->len, &envelope, held->asked.seq);
@@ -262,19 +259,15 @@ static bool on_values(struct render *render, struct held *held)
     struct buf edited = {0};
     bool changed = session_objects_edit(render, held, &edited);
     held->wants = it->knows_actors ? 0 : render->wants;
-    bool pending = facts_pending(render->objects);
-    if ((render->missing && pending) || held->wants ||
-        session_objects_view_pending(it, held->asked.reference)) {
+    bool waits = (render->missing && facts_pending(render->objects) && !it->tired) || held->wants ||
+                 session_objects_view_pending(it, held->asked.reference);
+    render_end(render, !waits);
+    if (waits)
         session_objects_hold(it, held);
-        changed = true;
-    } else if (render->wanted && facts_may_come(render->objects)) {
-        session_objects_pass(it, held);
-        changed = true;
-    } else if (changed) {
+    else if (changed)
         client_pass_edited(&it->session->client, &edited, held->asked.seq);
-    }
     buf_free(&edited);
-    return changed;
+    return changed || waits;
 }
 
 bool session_objects_response(struct session *session, const struct pending *pending,

@@ -11,16 +11,12 @@ enum { ROWS_LIMIT = 16384, NAMES_LIMIT = 4096, NAMES_LENGTH = 96 };
 
 static struct id_key reference_key(int64_t reference)
 {
-    struct id_key key = {{0}};
-    memcpy(key.bytes, &reference, sizeof reference);
-    return key;
+    return id_key(&reference, sizeof reference);
 }
 
 static struct id_key object_key(const struct object_id *id)
 {
-    struct id_key key = {{0}};
-    memcpy(key.bytes, id->bytes, sizeof id->bytes);
-    return key;
+    return id_key(id->bytes, sizeof id->bytes);
 }
 
 static char *names_of(uint64_t value)

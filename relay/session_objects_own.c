@@ -22,8 +22,7 @@ static bool row_below(struct render *render, size_t number, struct buf *rows)
         return false;
     struct object_id id = *found;
     render_object(render, &id);
-    if (render->tell)
-        session_objects_told(render, TOLD_ALL_OF_OBJECT, &id, NULL);
+    render_shows(render, TOLD_ALL_OF_OBJECT, &id, NULL);
     rows_describe(&render->rows, &id, rows);
     return true;
 }
@@ -32,8 +31,7 @@ static void scope_rows(struct render *render, const struct row_page *page, struc
 {
     if (!objects_store(render->objects))
         render->wants |= WANTS_STORE;
-    if (render->tell || (render->sending && render->wants))
-        session_objects_told(render, TOLD_STORE, NULL, NULL);
+    render_shows(render, TOLD_STORE, NULL, NULL);
     rows_of_scope(&render->rows, page, on_shown, render, rows);
 }
 
@@ -83,15 +81,14 @@ void session_objects_answer(struct session_objects *it, const struct held *held)
         return;
     }
     struct render render = session_objects_render(it, objects, 0);
-    bool pending = facts_pending(objects);
-    render.sending = it->flushing || !pending;
-    render.tell = (it->flushing && pending) || objects_state(objects) == OBJECTS_FAILED;
     bool found = make(&render, held, &body);
-    pending = facts_pending(objects) || (objects_worker(objects) && render.wants);
-    if (found && pending && !it->flushing) {
-        struct held waits = *held;
-        waits.wants = render.wants;
-        session_objects_hold(it, &waits);
+    bool pending = facts_pending(objects) || (objects_worker(objects) && render.wants);
+    bool waits = found && pending && !it->flushing;
+    render_end(&render, found && !waits);
+    if (waits) {
+        struct held copy = *held;
+        copy.wants = render.wants;
+        session_objects_hold(it, &copy);
     } else if (found) {
         client_respond(client, held->asked.seq, held->command, body.data);
     } else {

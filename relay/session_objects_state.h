@@ -51,6 +51,7 @@ struct session_objects {
     struct timer *quiet;    /* lets facts come together before they are announced */
     struct view_ask *view_asks;
     bool flushing;     /* nothing is to be held again */
+    bool tired;        /* facts were waited for in vain: not again, until some come */
     bool knows_actors; /* all that will be known of them in this stop */
     bool view_late;    /* a response was sent before it was known that it shows a view */
 };
@@ -64,8 +65,8 @@ struct render {
     size_t missing; /* references of which nothing can be said yet */
     size_t wanted;
     unsigned wants;
-    bool sending; /* it is made to be sent, not to see whether it has to wait */
-    bool tell;    /* that, and more may become known */
+    struct id_key *shown; /* what it says that may become known better */
+    size_t shown_count, shown_room;
 };
 
 /* session_objects.c */
@@ -73,7 +74,9 @@ struct render {
 struct objects *session_objects_of(const struct session *session);
 struct render session_objects_render(struct session_objects *it, struct objects *objects,
                                      int64_t frame);
-/* An object in the message: more is wanted of it, and what is said of it is noted. */
+/* Ends it. If it was sent, what it shows is noted as told. */
+void render_end(struct render *render, bool sent);
+/* An object in the message: more is wanted of it, and that it is shown is noted. */
 void render_object(struct render *render, const struct object_id *id);
 /* Appends the response with all that is known. False: there is nothing to change. */
 bool session_objects_edit(struct render *render, const struct held *held, struct buf *out);
@@ -89,10 +92,10 @@ void session_objects_hold(struct session_objects *it, const struct held *held);
 /* Sends those that need not wait any more. */
 void session_objects_release(struct session_objects *it);
 void session_objects_listen(struct session_objects *it, struct objects *objects);
-/* What the client has been told of a thing that may become known better. */
+/* What a message shows of a thing that may become known better. */
 enum told_kind { TOLD_OBJECT, TOLD_ACTOR, TOLD_ALL_OF_OBJECT, TOLD_STORE };
-void session_objects_told(struct render *render, enum told_kind kind, const struct object_id *id,
-                          const char *actor_id);
+void render_shows(struct render *render, enum told_kind kind, const struct object_id *id,
+                  const char *actor_id);
 /* Something that was sent may look different now. */
 void session_objects_announce(struct session_objects *it, struct objects *objects);
 

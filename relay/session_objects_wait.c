@@ -1,6 +1,7 @@
 /* Messages that wait for facts, and what is told when facts come late. */
 #include "relay/session_objects_state.h"
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "relay/session_state.h"
@@ -71,6 +72,7 @@ static void on_patience(void *arg)
 {
     struct session_objects *it = arg;
     it->patience = NULL;
+    it->tired = true;
     session_objects_flush(it->session);
 }
 
@@ -85,6 +87,8 @@ void session_objects_hold(struct session_objects *it, const struct held *held)
         last = &(*last)->next;
     *last = copy;
     it->held_bytes += copy->len;
+    if (session_objects_of(it->session))
+        objects_hurry(session_objects_of(it->session));
     if (it->held_bytes > HELD_LIMIT)
         session_objects_flush(it->session);
     else if (!it->patience)
@@ -118,6 +122,8 @@ void session_objects_release(struct session_objects *it)
     }
     if (!it->held)
         timer_cancel(&it->patience);
+    else if (objects)
+        objects_hurry(objects); /* what it waits for may have become another thing */
     it->flushing = true;
     for (struct held *next; ready; ready = next) {
         next = ready->next;
@@ -127,14 +133,6 @@ void session_objects_release(struct session_objects *it)
 }
 
 /* --- what was told --- */
-
-static uint64_t hash_text(const struct buf *text)
-{
-    uint64_t hash = 0xcbf29ce484222325U;
-    for (size_t i = 0; i < text->len; i++)
-        hash = (hash ^ (uint8_t)text->data[i]) * 0x100000001b3U;
-    return hash;
-}
 
 /* What the client sees of a thing. */
 static void see_actor(const struct render *render, const uint8_t id[ID_ACTOR_BYTES],
@@ -168,13 +166,13 @@ static uint64_t see(const struct render *render, const struct id_key *key)
             rows_store(&render->rows, &text);
         break;
     }
-    uint64_t hash = hash_text(&text);
+    uint64_t hash = hash_bytes(text.data, text.len, 0);
     buf_free(&text);
     return hash;
 }
 
-void session_objects_told(struct render *render, enum told_kind kind, const struct object_id *id,
-                          const char *actor_id)
+void render_shows(struct render *render, enum told_kind kind, const struct object_id *id,
+                  const char *actor_id)
 {
     struct id_key key = {{0}};
     if (id)
@@ -182,7 +180,38 @@ void session_objects_told(struct render *render, enum told_kind kind, const stru
     else if (actor_id && !text_unhex(actor_id, key.bytes, ID_ACTOR_BYTES))
         return;
     key.bytes[ID_MAP_KEY - 1] = (uint8_t)kind;
-    id_map_set(&render->it->told, &key, see(render, &key), TOLD_LIMIT);
+    if (render->shown_count == render->shown_room) {
+        render->shown_room = render->shown_room ? 2 * render->shown_room : 64;
+        render->shown = mem_resize(render->shown, render->shown_room, sizeof *render->shown);
+    }
+    render->shown[render->shown_count++] = key;
+}
+
+/* Whether a thing that was sent may be known better later. */
+static bool may_change(const struct render *render, const struct id_key *key)
+{
+    switch ((enum told_kind)key->bytes[ID_MAP_KEY - 1]) {
+    case TOLD_ACTOR:
+        return true;
+    case TOLD_STORE:
+        return render->wants || facts_may_come(render->objects);
+    case TOLD_OBJECT:
+    case TOLD_ALL_OF_OBJECT:
+        break;
+    }
+    return facts_may_come(render->objects);
+}
+
+void render_end(struct render *render, bool sent)
+{
+    for (size_t i = 0; sent && i < render->shown_count; i++) {
+        const struct id_key *key = &render->shown[i];
+        if (may_change(render, key))
+            id_map_set(&render->it->told, key, see(render, key), TOLD_LIMIT);
+    }
+    free(render->shown);
+    render->shown = NULL;
+    render->shown_count = render->shown_room = 0;
 }
 
 static bool differs(const struct render *render)
@@ -237,6 +266,7 @@ static void on_facts(void *arg)
 {
     struct session_objects *it = arg;
     struct objects *objects = session_objects_of(it->session);
+    it->tired = false;
     note_actors(it);
     session_objects_release(it);
     if (objects)

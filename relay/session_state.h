@@ -12,6 +12,7 @@
 #include "relay/finder.h"
 #include "relay/session.h"
 
+struct follow;
 struct multi;
 struct parent;
 struct birth;
@@ -33,13 +34,18 @@ struct session {
     struct finder *finder;
     struct pause pause; /* what the session is about; with a host once it was found */
     struct member place;
-    struct hub *own; /* without a relay: its only client is this session */
+    const char *initialize_words, *attach_words; /* the client's arguments, interned; or NULL */
+    struct follow *follow; /* NULL until a step into a remote task (relay/session_follow.h) */
+    int64_t base;          /* of its thread ids: what its client adds to them; 0 but for a callee */
+    int64_t own_bases, *bases; /* the last that was given away: this session's, or its client's */
+    struct hub *own;           /* without a relay: its only client is this session */
     enum auth_role role;
     bool leaving;    /* somebody asked for the end */
     bool terminated; /* the client had its `terminated` event */
     bool ended;
     bool broken; /* the client's stream was nonsense */
     bool lost;   /* the debuggee is gone unasked; `why_lost` says why once it is known */
+    bool died;   /* nobody said why it is gone: the worker is */
     bool halted; /* session_flow(false) */
     struct fate *fate;
     char *why_lost;

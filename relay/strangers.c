@@ -1,5 +1,6 @@
 #include "relay/strangers.h"
 
+#include "base/hash.h"
 #include "base/mem.h"
 
 #include <stdlib.h>
@@ -13,9 +14,7 @@ struct stranger_count {
 
 static struct stranger_count **find(struct strangers *strangers, const uint8_t *address)
 {
-    uint32_t hash = 2166136261u; /* FNV-1a */
-    for (size_t i = 0; i < STRANGERS_ADDRESS_SIZE; i++)
-        hash = (hash ^ address[i]) * 16777619u;
+    uint64_t hash = hash_bytes(address, STRANGERS_ADDRESS_SIZE, 0);
     struct stranger_count **at = &strangers->buckets[hash % STRANGERS_BUCKETS];
     while (*at && memcmp((*at)->address, address, STRANGERS_ADDRESS_SIZE) != 0)
         at = &(*at)->next;

@@ -20,6 +20,9 @@ enum {
     HANDSHAKE_MS = 15000, /* attach takes 0.1-0.3 s; a worker that swaps takes longer */
     INJECT_MS = 3000,
     LEAVE_MS = 3000,
+    ANSWERS_MS = 20, /* between looks whether everything is answered */
+    AGAIN_MS = 500,
+    AGAIN_MAX = 3,
 };
 
 struct target {
@@ -35,7 +38,11 @@ struct target {
     struct thread_set stopped;
     struct thread_set stepping; /* threads that a client let step, until they stop */
     struct timer *timer;        /* the limit on the handshake, or on leaving */
+    struct timer *again;        /* attaches once more, or looks whether it can leave */
+    int tries;
     bool pdb, tune, sub_process;
+    bool greeted; /* the adapter has said something */
+    bool halted;  /* target_read_enable(…, false) */
 };
 
 /* The allowed moves: a row a state, in the order of the picture in target.h. */
@@ -45,7 +52,7 @@ static const struct {
 } states[] = {
 #define TO(state) (1U << (state))
     [TARGET_CONNECTING] = {"connecting", TO(TARGET_ATTACHING) | TO(TARGET_GONE)},
-    [TARGET_ATTACHING] = {"attaching", TO(TARGET_READY) | TO(TARGET_GONE)},
+    [TARGET_ATTACHING] = {"attaching", TO(TARGET_CONNECTING) | TO(TARGET_READY) | TO(TARGET_GONE)},
     [TARGET_READY] = {"ready", TO(TARGET_RUNNING) | TO(TARGET_LEAVING) | TO(TARGET_GONE)},
     [TARGET_RUNNING] = {"running", TO(TARGET_LEAVING) | TO(TARGET_GONE)},
     [TARGET_LEAVING] = {"leaving", TO(TARGET_GONE)},
@@ -69,6 +76,7 @@ static void fail(struct target *target, const struct err *err)
 {
     move(target, TARGET_GONE);
     timer_cancel(&target->timer);
+    timer_cancel(&target->again);
     target->ops->on_failed(target->arg, err);
 }
 
@@ -82,11 +90,44 @@ static char *failure_text(const char *json, const struct envelope *envelope)
     return NULL;
 }
 
+static void open_link(struct target *target);
+
+/* On a new connection: a session takes no second `attach`. */
+static void on_again(void *arg)
+{
+    struct target *target = arg;
+    target->again = NULL;
+    move(target, TARGET_CONNECTING);
+    free(target->capabilities);
+    target->capabilities = NULL;
+    link_destroy(&target->link);
+    open_link(target);
+}
+
+/* The client that it is debugged by may be leaving: this one itself a moment ago, or a process
+ * that was killed and that the closer lets go of. */
+static bool try_again(struct target *target)
+{
+    if (target->again || target->tries == AGAIN_MAX)
+        return false;
+    target->tries++;
+    timer_cancel(&target->timer);
+    /* It ends well before the next one is accepted: that would disturb the adapter. */
+    link_ask(target->link, "disconnect", "{\"restart\":false,\"terminateDebuggee\":false}", 0, NULL,
+             NULL);
+    target->again = timer_start(target->loop, AGAIN_MS, on_again, target);
+    return true;
+}
+
 /* The adapter's words for why it would not attach, in ours. */
 static void attach_failed(struct target *target, const char *json, const struct envelope *envelope)
 {
     char *text = failure_text(json, envelope);
     struct err err;
+    if (text && strstr(text, "already being debugged") && try_again(target)) {
+        free(text);
+        return;
+    }
     if (text && strstr(text, "already being debugged")) {
         err_set(&err, ERR_FAILED, "%s:%d is already being debugged by another client", target->host,
                 target->port);
@@ -187,8 +228,17 @@ static void on_handshake_timeout(void *arg)
     struct err err;
     err_set(&err, ERR_UNREACHABLE, "the debugger at %s:%d does not answer", target->host,
             target->port);
-    err_why(&err, "it accepted the connection and then kept silent for %d s", HANDSHAKE_MS / 1000);
-    err_hint(&err, "another client may have left it stuck; is there a debugpy on that port?");
+    if (target->greeted) {
+        err_why(&err, "it greeted, and then kept silent for %d s", HANDSHAKE_MS / 1000);
+        err_hint(&err, "a client may have asked what debugpy never answers; only a new run of the "
+                       "task can be debugged then");
+    } else {
+        err_why(&err,
+                "it accepted the connection and then kept silent for %d s: debugpy takes no client "
+                "any more once one (or a port scanner) has closed while it was greeted",
+                HANDSHAKE_MS / 1000);
+        err_hint(&err, "if it stays so, the task waits for ever: cancel or kill it, run it again");
+    }
     fail(target, &err);
 }
 
@@ -248,7 +298,9 @@ static void pass_event(struct target *target, const char *json, size_t len,
 static void on_link_event(void *arg, const char *json, size_t len, const struct envelope *envelope)
 {
     struct target *target = arg;
+    target->greeted = true;
     if (text_equal(envelope->name, "initialized")) {
+        link_excuse(target->link, 1); /* `attach` is answered after configurationDone */
         if (target->state == TARGET_ATTACHING && target->pdb)
             become_ready(target);
         else if (target->state == TARGET_ATTACHING)
@@ -285,7 +337,7 @@ static void on_link_close(void *arg, const char *why)
 {
     struct target *target = arg;
     enum target_state state = target->state;
-    if (state == TARGET_GONE)
+    if (state == TARGET_GONE || (state == TARGET_ATTACHING && target->again))
         return;
     thread_set_resume_all(&target->stopped);
     if (state == TARGET_CONNECTING || state == TARGET_ATTACHING) {
@@ -294,6 +346,7 @@ static void on_link_close(void *arg, const char *why)
     }
     move(target, TARGET_GONE);
     timer_cancel(&target->timer);
+    timer_cancel(&target->again);
     target->ops->on_gone(target->arg, why);
 }
 
@@ -354,17 +407,23 @@ static struct target *create(const struct target_options *options, const struct 
     return target;
 }
 
+static void open_link(struct target *target)
+{
+    if (target->pdb) /* it listens on IPv4, whatever the name says first */
+        target->link = link_open_pdb(
+            target->loop, text_equal(target->host, "localhost") ? "127.0.0.1" : target->host,
+            target->port, CONNECT_MS, &link_ops, target);
+    else
+        target->link = link_open(target->loop, target->host, target->port, CONNECT_MS, target->tune,
+                                 &link_ops, target);
+    link_read_enable(target->link, !target->halted);
+}
+
 struct target *target_open(const struct target_options *options, const struct target_ops *ops,
                            void *arg)
 {
     struct target *target = create(options, ops, arg);
-    if (options->pdb) /* it listens on IPv4, whatever the name says first */
-        target->link = link_open_pdb(
-            options->loop, text_equal(options->host, "localhost") ? "127.0.0.1" : options->host,
-            options->port, CONNECT_MS, &link_ops, target);
-    else
-        target->link = link_open(options->loop, options->host, options->port, CONNECT_MS,
-                                 options->tune, &link_ops, target);
+    open_link(target);
     return target;
 }
 
@@ -384,6 +443,7 @@ void target_destroy(struct target **target)
         return;
     *target = NULL;
     timer_cancel(&it->timer);
+    timer_cancel(&it->again);
     link_destroy(&it->link);
     thread_set_clear(&it->stopped);
     thread_set_clear(&it->stepping);
@@ -411,6 +471,7 @@ size_t target_queued(const struct target *target)
 
 void target_read_enable(struct target *target, bool enable)
 {
+    target->halted = !enable;
     link_read_enable(target->link, enable);
 }
 
@@ -470,6 +531,7 @@ void target_run(struct target *target, bool filters_set)
     if (!filters_set && !target->pdb)
         link_ask(target->link, "setExceptionBreakpoints", "{\"filters\":[\"uncaught\"]}", 0, NULL,
                  NULL);
+    link_excuse(target->link, 0);
     link_ask(target->link, "configurationDone", NULL, 0, NULL, NULL);
     move(target, TARGET_RUNNING);
 }
@@ -478,8 +540,22 @@ static void on_leave_timeout(void *arg)
 {
     struct target *target = arg;
     target->timer = NULL;
+    timer_cancel(&target->again);
     move(target, TARGET_GONE);
     target->ops->on_gone(target->arg, "the debugger did not say goodbye in time");
+}
+
+/* Once everything is answered: an `evaluate` that ends after the goodbye ends the adapter, and no
+ * client ever reaches the worker again. */
+static void say_goodbye(void *arg)
+{
+    struct target *target = arg;
+    target->again = NULL;
+    if (link_owed(target->link))
+        target->again = timer_start(target->loop, ANSWERS_MS, say_goodbye, target);
+    else
+        link_ask(target->link, "disconnect", "{\"restart\":false,\"terminateDebuggee\":false}", 0,
+                 NULL, NULL);
 }
 
 void target_leave(struct target *target, bool kill)
@@ -488,10 +564,19 @@ void target_leave(struct target *target, bool kill)
         return;
     move(target, TARGET_LEAVING);
     target->timer = timer_start(target->loop, LEAVE_MS, on_leave_timeout, target);
-    link_ask(target->link, "disconnect",
-             kill ? "{\"restart\":false,\"terminateDebuggee\":true}"
-                  : "{\"restart\":false,\"terminateDebuggee\":false}",
-             0, NULL, NULL);
+    if (kill)
+        link_ask(target->link, "disconnect", "{\"restart\":false,\"terminateDebuggee\":true}", 0,
+                 NULL, NULL);
+    else
+        say_goodbye(target);
+}
+
+void target_guard(struct target *target, bool guard)
+{
+    if (guard)
+        link_guard(target->link);
+    else
+        link_entrust(target->link);
 }
 
 bool target_take_pending(struct target *target, const void *owner, struct pending *out)

@@ -64,7 +64,8 @@ struct target *target_open(const struct target_options *options, const struct ta
  * on_ready is not called. `fd` is the target's from here on; `first_seq` as in link_adopt(). */
 struct target *target_adopt(const struct target_options *options, int fd, int64_t first_seq,
                             const struct target_ops *ops, void *arg);
-/* Closes the connection: if it is the last one, debugpy resumes every thread. */
+/* Closes the connection, or leaves it to the closer: if it is the last one, debugpy resumes every
+ * thread. */
 void target_destroy(struct target **target);
 
 enum target_state target_state(const struct target *target);
@@ -96,6 +97,10 @@ void target_ask(struct target *target, const char *command, const char *argument
 
 /* Says goodbye; the task goes on unless `kill`. on_gone follows, at the latest after 3 s. */
 void target_leave(struct target *target, bool kill);
+
+/* The closer's hand on the connection (relay/closer.h), which it has from the start: off while a
+ * keeper's is on it. */
+void target_guard(struct target *target, bool guard);
 
 bool target_take_pending(struct target *target, const void *owner, struct pending *out);
 

@@ -1,21 +1,14 @@
 #include "relay/text_keys.h"
 
+#include "base/hash.h"
 #include "base/mem.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static size_t hash(const char *text)
-{
-    uint64_t sum = UINT64_C(0xcbf29ce484222325);
-    for (; *text; text++)
-        sum = (sum ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
-    return (size_t)(sum ^ (sum >> 32));
-}
-
 static uint32_t *find_slot(const struct text_keys *keys, const char *text)
 {
-    size_t at = hash(text) & (keys->slot_count - 1);
+    size_t at = hash_text(text, 0) & (keys->slot_count - 1);
     while (keys->slots[at] && strcmp(keys->texts[keys->slots[at] - 1], text) != 0)
         at = (at + 1) & (keys->slot_count - 1);
     return &keys->slots[at];
@@ -57,8 +50,7 @@ uint32_t text_keys_number(struct text_keys *keys, const char *text)
 
 static struct text_address *find_address(const struct text_keys *keys, const char *text)
 {
-    uint64_t mixed = (uint64_t)(uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15);
-    size_t at = (size_t)(mixed >> 32) & (keys->address_slots - 1);
+    size_t at = hash_number((uintptr_t)text) & (keys->address_slots - 1);
     while (keys->addresses[at].text && keys->addresses[at].text != text)
         at = (at + 1) & (keys->address_slots - 1);
     return &keys->addresses[at];

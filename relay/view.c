@@ -140,6 +140,7 @@ static void fill_node(const struct view *view, struct pause *pause, const char *
 static void fill_task(struct pause *pause, const struct ray_task *task)
 {
     pause->task_name = known_text(task->name);
+    text_copy(pause->parent_task_id, sizeof pause->parent_task_id, task->parent_task_id);
     if (!pause->actor_id[0])
         text_copy(pause->actor_id, sizeof pause->actor_id, task->actor_id);
     if (!pause->job_id[0])
@@ -222,9 +223,14 @@ static void pause_of_worker(const struct view *view, size_t index, struct pause 
 }
 
 /* An entry outlives a worker that was killed, and its driver too (pdb-facts 1a): and a look at its
- * port would end the task. */
+ * port would end the task. One without an address is Ray's word that a step into a remote task has
+ * found none. */
 static bool pdb_is_stale(const struct view *view, const struct ray_pdb *pdb)
 {
+    char host[256];
+    uint16_t port;
+    if (!text_split_host_port(pdb->address ? pdb->address : "", host, sizeof host, &port))
+        return true;
     const struct ray_worker *worker = view_worker(view, pdb->worker_id);
     const struct ray_job *job = view_job(view, pdb->job_id);
     return (job && job->is_dead) || (pdb->worker_id[0] && (!worker || !worker->is_alive));
@@ -256,6 +262,7 @@ static void pause_of_pdb(const struct view *view, const struct ray_pdb *pdb, str
         .line = pdb->line,
         .since_ms = pdb->since_ms,
     };
+    text_copy(pause->breakpoint, sizeof pause->breakpoint, pdb->uuid);
     text_copy(pause->task_id, sizeof pause->task_id, pdb->task_id);
     text_copy(pause->actor_id, sizeof pause->actor_id, pdb->actor_id);
     text_copy(pause->job_id, sizeof pause->job_id, pdb->job_id);
@@ -267,8 +274,7 @@ static void pause_of_pdb(const struct view *view, const struct ray_pdb *pdb, str
         pause->name_pending = true;
     else /* Ray <= 2.34 tells no more than how the process calls itself */
         pause->task_name = task_of_process(pdb->proctitle);
-    if (!text_split_host_port(pdb->address ? pdb->address : "", host, sizeof host, &pause->port))
-        text_copy(host, sizeof host, "localhost");
+    text_split_host_port(pdb->address, host, sizeof host, &pause->port);
     pause->host = mem_string(host);
     fill_node(view, pause, worker ? worker->ip : NULL);
     fill_actor(view, pause);

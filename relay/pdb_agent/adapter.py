@@ -19,7 +19,7 @@ CAPABILITIES = {
     "supportsExceptionInfoRequest": True, "supportsDelayedStackTraceLoading": True,
     "supportsClipboardContext": True, "supportsTerminateDebuggee": True, "supportsTerminateRequest": True,
     "supportsFunctionBreakpoints": False, "supportsGotoTargetsRequest": False, "supportsModulesRequest": False,
-    "supportsStepInTargetsRequest": False, "supportsExceptionOptions": False, "supportsDebuggerProperties": False,
+    "supportsStepInTargetsRequest": True, "supportsExceptionOptions": False, "supportsDebuggerProperties": False,
     "exceptionBreakpointFilters": [{
         "filter": "uncaught", "label": "Uncaught Exceptions", "default": True,
         "description": "Break when an exception leaves the task's own code."}]}
@@ -37,6 +37,7 @@ class Stop:
         self.reason = reason
         self.error = error
         self.hit = hit
+        self.enters = False  # a function is called: its first line is to come
         self.steps = steps  # False: nothing is left to step in, and a step lets the task go on
         self.places = places_of_frame(frame) if error is None else places_of_exception(error, trace)
         self.frames = {}
@@ -201,6 +202,14 @@ class Adapter:
                 self.answer(message)
         finally:
             self.resume(stop, before)
+
+    def enter(self, frame):
+        """From a trace function, for a call: the first stop is at the function's first line."""
+        with self.turn:
+            self.task = None if self.is_actor else task_frame(frame)
+            self.tracer.plan(frame, "next")
+            self.tracer.line = 0
+            self.tracer.start(None)
 
     def resume(self, stop, before):
         """`before` traced the thread until it stopped: it goes on if it is somebody else's."""

@@ -33,10 +33,10 @@ def tune(connection):
 # --- later breakpoints of the same thread come to the same session ---
 
 class Hooks:
-    """Stands in for rpdb's set_trace and _post_mortem while any thread has an adapter."""
+    """Stands in for functions of rpdb's while any thread has an adapter."""
 
     NAME = "_raydbg"
-    REPLACED = ("set_trace", "_post_mortem")
+    REPLACED = ("set_trace", "_post_mortem", "_connect_ray_pdb")
 
     def __init__(self, module):
         self.module = module
@@ -76,10 +76,15 @@ class Hooks:
         if worker.debugger_breakpoint != b"":
             return
         # What Ray's own would do, at the same depth of the stack: its entry tells where the caller is.
-        self.module._connect_ray_pdb(
+        self.originals["_connect_ray_pdb"](
             host=None, port=None, patch_stdstreams=False, quiet=None,
             breakpoint_uuid=breakpoint_uuid.decode() if breakpoint_uuid else None,
             debugger_external=worker.ray_debugger_external).set_trace(frame=caller)
+
+    def connect_ray_pdb(self, *arguments, **named):
+        """ray.get() calls this itself, for a result that says so: somebody steps out of the task that made it."""
+        adapter = self.adapter()
+        return self.originals["_connect_ray_pdb"](*arguments, **named) if adapter is None else Returned(adapter)
 
     def post_mortem(self):
         adapter, error = self.adapter(), sys.exc_info()[1]
@@ -87,6 +92,17 @@ class Hooks:
             self.originals["_post_mortem"]()
         elif error is not None and error is not adapter.shown:
             adapter.wait(Stop(sys._getframe(1), "exception", error, error.__traceback__, steps=False))
+
+
+class Returned:
+    """What ray.get() takes for a pdb: its set_trace() stops where the program calls ray.get()."""
+
+    def __init__(self, adapter):
+        self.adapter = adapter
+
+    def set_trace(self, frame=None):
+        caller = next(filter(is_user, callers(sys._getframe(1))), frame)
+        self.adapter.wait(Stop(caller, "step"))
 
 
 # --- the first stop, which pdb has made ---
@@ -100,7 +116,9 @@ def stop_of(owner):
             return Stop(frame.f_back, "exception", error, frame.f_locals["t"], steps=False)
         if code.co_name in ("user_line", "user_return", "user_opcode", "user_call") \
                 and frame.f_locals.get("self") is owner:
-            return Stop(frame.f_locals["frame"], "breakpoint")
+            stop = Stop(frame.f_locals["frame"], "breakpoint")
+            stop.enters = code.co_name == "user_call" and is_user(stop.frame)
+            return stop
     raise RuntimeError("this pdb stopped in a way that is not known")
 
 
@@ -166,7 +184,10 @@ def install(token):
         sys.settrace(None)
         forget_traces(owner, stop.frame)
         type(owner).active_instance = None
-        adapter.wait(stop)
+        if stop.enters:
+            adapter.enter(stop.frame)
+        else:
+            adapter.wait(stop)
 
     owner.postcmd = lambda stop, line: True  # ends the command loop
     owner.forget = take_over

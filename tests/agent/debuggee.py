@@ -84,6 +84,8 @@ def load_rpdb(path):
 def main_loop(function, rpdb):
     """As in a worker: what a task does ends here."""
     try:
+        if os.environ.get("DEBUGGEE_CALLED"):  # as for a task that is stepped into
+            rpdb.set_trace(b"00")
         tell("RESULT", repr(function()))
     except Exception as error:
         if os.environ.get("RAY_DEBUG_POST_MORTEM"):
@@ -94,7 +96,8 @@ def main_loop(function, rpdb):
 def left_over(rpdb):
     """Names of what the agent has not taken away."""
     left = [name for name in vars(rpdb) if "raydbg" in name]
-    left += [name for name in ("set_trace", "_post_mortem") if getattr(rpdb, name).__module__ != "ray.util.rpdb"]
+    left += [name for name in ("set_trace", "_post_mortem", "_connect_ray_pdb")
+             if getattr(rpdb, name).__module__ != "ray.util.rpdb"]
     left += ["trace"] * bool(sys.gettrace()) + ["thread"] * any(t.name == "raydbg" for t in threading.enumerate())
     frame = sys._getframe()
     while frame:

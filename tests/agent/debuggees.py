@@ -22,6 +22,28 @@ def plain():
     return y + sum(z)  # line: plain-return
 
 
+def helper_task():
+    x = 1  # line: task-first
+    return x + 2  # line: task-second
+
+
+def get(value):
+    """ray.get(), of a result that was stepped out with."""
+    rpdb = sys.modules["ray.util.rpdb"]
+    rpdb._connect_ray_pdb(breakpoint_uuid="00").set_trace(frame=sys._getframe().f_back)
+    return value
+
+
+rays_get = type(get)(get.__code__, {"__name__": "ray._private.worker", "sys": sys})
+
+
+def gets():
+    x = 1
+    breakpoint()
+    y = rays_get(x + 1)  # line: gets-get
+    return y
+
+
 class Bad:
     def __repr__(self):
         raise RuntimeError("no repr \udc80")

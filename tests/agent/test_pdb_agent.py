@@ -46,6 +46,28 @@ def test_steps(attach):
     assert client.debuggee.finish() == DONE["plain"]
 
 
+def test_a_task_that_is_stepped_into_stops_at_its_first_line(attach):
+    client = attach("helper_task", env={"DEBUGGEE_CALLED": "1"})
+    client.at("helper_task", "task-first")
+    client.go()
+    client.at("helper_task", "task-second")
+    client.resume(client.thread)
+    client.wait_event("terminated")
+    client.disconnect()
+    assert client.debuggee.finish() == "RESULT 3"
+
+
+def test_a_result_that_is_stepped_out_with_stops_where_it_is_taken(attach):
+    client = attach("gets")
+    client.resume(client.thread)
+    client.stopped(reason="step")
+    client.at("gets", "gets-get")
+    client.resume(client.thread)
+    client.wait_event("terminated")
+    client.disconnect()
+    assert client.debuggee.finish() == "RESULT 2"
+
+
 def test_a_step_past_the_end_of_a_function_lands_in_its_caller(attach):
     client = attach("plain", breakpoints={str(DEBUGGEES): [line_of("helper-return")]})
     client.resume(1)

@@ -256,6 +256,57 @@ def test_a_worker_that_never_answers(worker, attach, ray):
     client.close()
 
 
+def test_what_was_waited_for_in_vain_is_not_waited_for_again(worker, attach, ray):
+    ray.delay["GetCoreWorkerStats"] = 1
+    client = attach(wait=False)
+    assert timed(client, "variables", {"variablesReference": LOCALS})[1] > PATIENCE - 0.02
+    assert timed(client, "variables", {"variablesReference": LOCALS})[1] < PATIENCE
+    client.wait_event("invalidated")
+    assert known(client)["big"]["value"].startswith("8.0 MB")
+    client.disconnect()
+
+
+def test_after_a_step_what_was_told_is_confirmed_when_the_client_is_quiet(worker, attach, ray):
+    client = attach()
+    before = known(client)["big"]["value"]
+    took = 1
+    while took > 0.08:  # a machine that is so busy puts nothing to the test
+        asked = ray.asked["GetObjectLocationsOwner"]
+        client.step("next", 1)
+        start = time.monotonic()
+        for _ in range(3):
+            assert client.children(LOCALS)["big"]["value"] == before
+        time.sleep(0.03)
+        asked_meanwhile = ray.asked["GetObjectLocationsOwner"] - asked
+        took = time.monotonic() - start
+        ray.wait_asked("GetObjectLocationsOwner", asked + 1)
+    assert not asked_meanwhile
+    client.assert_no_event("invalidated", 0.2)
+    client.disconnect()
+
+
+def test_what_a_step_has_changed_is_announced(worker, attach, ray):
+    client = attach()
+    known(client)
+    ray.refs[0].object_size = 9_000_000
+    client.step("next", 1)
+    assert client.children(LOCALS)["big"]["value"].startswith("8.0 MB")
+    client.wait_event("invalidated")
+    assert client.children(LOCALS)["big"]["value"].startswith("9.0 MB")
+    client.disconnect()
+
+
+def test_below_a_reference_all_is_asked_at_once(worker, attach, ray):
+    """What is said there is of this stop, and worth waiting for."""
+    client = attach()
+    known(client)
+    client.step("next", 1)
+    client.children(LOCALS)
+    rows = client.children(11)
+    assert rows["copies"]["value"] == "1", "not: it is being asked for"
+    client.disconnect()
+
+
 def test_once_it_has_failed_nothing_waits(worker, attach, ray):
     ray.silent.add("GetCoreWorkerStats")
     client = attach(wait=False)

@@ -145,6 +145,38 @@ def test_actors_of_all_kinds(core_cluster):
     assert driver.wait() == 0, driver.output()
 
 
+# Stands in for a thread whose stop comes while the others are let go: stops them anew before they notice.
+OVERTAKE = """
+import pydevd, threading
+from _pydevd_bundle import pydevd_api
+from _pydevd_bundle.pydevd_comm_constants import CMD_SET_BREAK
+from _pydevd_bundle.pydevd_thread_lifecycle import suspend_all_threads
+original, stopped = pydevd_api.resume_threads, threading.current_thread()
+def resume_threads(*args, **named):
+    pydevd_api.resume_threads = original
+    original(*args, **named)
+    suspend_all_threads(pydevd.get_global_debugger(), None)
+    stopped.stop_reason = CMD_SET_BREAK
+pydevd_api.resume_threads = resume_threads
+"""
+
+
+def test_a_continue_that_another_stop_overtakes_is_answered(core_cluster):
+    driver = core_cluster.driver("pauses.py", "square")
+    core_cluster.wait_paused()
+    with core_cluster.raydbg_dap() as client:
+        stop = attach(client, "square", {"stopAllThreadsOnSuspend": True})
+        top = client.stack(stop["threadId"])[0]
+        client.evaluate(f"exec({OVERTAKE!r}, {{}})", top["id"])
+        client.resume(stop["threadId"])
+        again = client.stopped(timeout=10)
+        assert (again["threadId"], again["reason"]) == (stop["threadId"], "breakpoint"), client.text()
+        assert client.stack(again["threadId"])[0]["line"] == top["line"]
+        client.resume(again["threadId"])
+        client.disconnect()
+    assert driver.wait() == 0, driver.output()
+
+
 def test_stepping_one_thread_leaves_the_others_where_they_are(core_cluster):
     driver = core_cluster.driver("pauses.py", "threaded")
     core_cluster.wait_paused(threads=3)

@@ -96,21 +96,46 @@ def test_three_threads_of_an_actor_go_on_one_at_a_time(cluster, attach):
         left.discard(number)
         assert driver.result(f"pool-{number}") == str(number + 100)
         for other in left:
-            top = assert_at(client, ids[other], "pool-breakpoint")
+            top = client.stack(ids[other])[0]
             assert client.evaluate("mine", top["id"]) == str(other)
         assert {name for name, _ in driver.results()} == {f"pool-{n}" for n in set(ids) - left}
-        if len(left) == 2:  # the others can be stepped as before
-            step = min(left)
-            client.ok("next", {"threadId": ids[step]})
+        if number == 1:  # the others can be stepped as before
+            client.ok("next", {"threadId": ids[0]})
             body = client.wait_event("stopped", lambda body: body["reason"] == "step", 20)["body"]
-            assert body["threadId"] == ids[step]
-            assert_at(client, ids[step], "pool-after")
-            break
-    for number in left:
-        client.ok("continue", {"threadId": ids[number]})
-        assert driver.result(f"pool-{number}") == str(number + 100)
+            assert body["threadId"] == ids[0]
+            assert_at(client, ids[0], "pool-after")
+            assert_at(client, ids[2], "pool-breakpoint")
     client.disconnect()
     assert driver.wait() == 0, driver.output()
+
+
+def test_others_see_which_thread_goes_on(cluster, run_relay):
+    driver = cluster.driver("many.py", "0", "pool")
+    cluster.wait_paused(threads=3)
+    relay = run_relay(cluster)
+    many = relay.client("tcp", "many")
+    many.initialize(clientID="vscode", clientName="editor")
+    many.attach(relay.attach_arguments("tcp", tasks="*"))
+    shown(many)
+    wait_for(lambda: len(threads(many)) == 3, 20, lambda: f"3 threads: {threads(many)}")
+    other = relay.join(name="other", task="Pool.work", filters=())
+    stops = [other.stopped(timeout=20)["threadId"] for _ in range(3)]
+    first = next(iter(threads(many).values()))
+    number = many.evaluate("mine", many.stack(first)[0]["id"])
+    gone = next(t for t in stops if other.evaluate("mine", other.stack(t)[0]["id"]) == number)
+    many.ok("continue", {"threadId": first})
+    assert driver.result(f"pool-{number}") == str(int(number) + 100)
+    other.wait_event("continued", lambda body: body["threadId"] == gone, 20)
+    for thread in set(stops) - {gone}:
+        assert other.stack(thread)[0]["line"] == line_of(MANY, "pool-breakpoint")
+    late = relay.join(name="late", task="Pool.work", filters=())
+    assert {late.stopped(timeout=20)["threadId"] for _ in range(2)} == set(stops) - {gone}
+    late.assert_no_event("stopped", 0.5)
+    print([e["body"] for e in other.events("continued")])
+    assert all(not e["body"].get("allThreadsContinued", True) for e in other.events("continued"))
+    many.disconnect(onDisconnect="continue")
+    for client in other, late:
+        client.disconnect()
 
 
 def test_a_breakpoint_set_once_hits_in_an_actor_made_later(cluster, attach, tmp_path):

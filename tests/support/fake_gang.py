@@ -16,7 +16,7 @@ from ray.core.generated import common_pb2, core_worker_pb2, gcs_pb2, gcs_service
 
 
 class Worker:
-    """`waits`: whether a thread of it waits for a debugger."""
+    """`waits`: whether a thread of it waits for a debugger; `rank`: what it answers to who asks for one."""
 
     def __init__(self, number, name, adapter):
         self.number, self.name, self.adapter = number, name, adapter
@@ -25,6 +25,13 @@ class Worker:
         self.worker_id = b"\xbb" * 26 + number.to_bytes(2, "big")
         self.waits = True
         self.named = True
+        self.rank = None
+        adapter.on["evaluate"] = self.evaluate
+
+    def evaluate(self, connection, request):
+        asked = "WORLD_RANK" in request["arguments"]["expression"]
+        result = ("''" if self.rank is None else f"'{self.rank}'") if asked else f"{self.pid}"
+        connection.respond(request, {"result": result, "variablesReference": 0, "type": "str", "presentationHint": {}})
 
     @property
     def task_id(self):
@@ -38,12 +45,14 @@ class FakeGang(FakeRay):
         super().__init__(0, **options)
         self.workers = []
         self.number = 0
+        self.job_is_dead = False
         for name in names:
             self.add(name)
 
-    def add(self, name, adapter=None):
+    def add(self, name, rank=None, adapter=None):
         self.number += 1
         worker = Worker(self.number, name, adapter or FakeAdapter())
+        worker.rank = rank
         self.workers.append(worker)
         return worker
 
@@ -77,6 +86,10 @@ class FakeGang(FakeRay):
     def GetAllActorInfo(self, _):
         return gcs_service_pb2.GetAllActorInfoReply()
 
+    def GetAllJobInfo(self, _):
+        return gcs_service_pb2.GetAllJobInfoReply(
+            job_info_list=[gcs_pb2.JobTableData(job_id=JOB, is_dead=self.job_is_dead)])
+
     def GetTaskEvents(self, _):
         reply = gcs_service_pb2.GetTaskEventsReply()
         for worker in (worker for worker in self.workers if worker.named):
@@ -91,7 +104,7 @@ class FakeGang(FakeRay):
     def GetCoreWorkerStats(self, data):
         request = core_worker_pb2.GetCoreWorkerStatsRequest.FromString(data)
         worker = self._of(request.intended_worker_id)
-        reply = core_worker_pb2.GetCoreWorkerStatsReply(running_task_ids=[worker.task] if worker else [])
+        reply = core_worker_pb2.GetCoreWorkerStatsReply(running_task_ids=[worker.task] if worker and worker.busy else [])
         if worker:
             reply.core_worker_stats.CopyFrom(common_pb2.CoreWorkerStats(
                 ip_address="127.0.0.1", port=self.port, job_id=JOB, worker_id=worker.worker_id, pid=worker.pid))

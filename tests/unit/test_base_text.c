@@ -1,5 +1,6 @@
 #include "cmocka_prelude.h"
 
+#include "base/buf.h"
 #include "base/text.h"
 
 #include <stdlib.h>
@@ -192,12 +193,46 @@ static void test_printable(void **state)
     assert_printable("\xE2\x82\xAC", 2, "", "??");
 }
 
+static void in_brackets(struct buf *out, const char *at, size_t size, const void *arg)
+{
+    buf_printf(out, "%s%zu:%.*s]", (const char *)arg, size, size ? (int)size : 1, at);
+}
+
+static void test_rewriting(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *special, *expected;
+    } cases[] = {
+        {"", "x", ""},
+        {" az~", "", " az~"},
+        {"axxb", "xy", "a[1:x][1:x]b"},
+        {"\x1F!\x7F", "", "[1:\x1F]![1:\x7F]"},
+        {"\xC2\xB7\xE2\x82\xAC", "", "[2:\xC2\xB7][3:\xE2\x82\xAC]"},
+        {"a\xFF\xC3", "", "a[0:\xFF][0:\xC3]"},
+        {"\xC3\"", "\"", "[0:\xC3][1:\"]"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buf out = {0};
+        buf_add_string(&out, "");
+        text_rewrite(&out, cases[i].text, strlen(cases[i].text), cases[i].special, in_brackets,
+                     "[");
+        assert_string_equal(out.data, cases[i].expected);
+        buf_free(&out);
+    }
+    struct buf out = {0};
+    text_rewrite(&out, "a\0b\xC2\xB7", 4, "", in_brackets, "[");
+    assert_int_equal(out.len, strlen("a[1:]b[0:\xC2]"));
+    buf_free(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_comparisons), cmocka_unit_test(test_copy),
         cmocka_unit_test(test_to_int),      cmocka_unit_test(test_hex),
         cmocka_unit_test(test_host_port),   cmocka_unit_test(test_printable),
+        cmocka_unit_test(test_rewriting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

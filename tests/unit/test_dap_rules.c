@@ -105,15 +105,14 @@ static void test_what_debugpy_handles_passes(void **state)
 static void test_what_the_session_handles(void **state)
 {
     (void)state;
-    static const char *const rewritten[] = {"initialize",        "attach",
-                                            "configurationDone", "disconnect",
-                                            "terminate",         "setExceptionBreakpoints",
-                                            "evaluate",          "setExpression",
-                                            "setVariable",       "variables"};
+    static const char *const rewritten[] = {
+        "initialize", "attach",        "configurationDone",
+        "disconnect", "terminate",     "setExceptionBreakpoints",
+        "evaluate",   "setExpression", "setVariable",
+        "variables",  "stepInTargets"};
     static const char *const observed[] = {"continue", "next", "stepIn", "stepOut", "pause"};
-    static const char *const forwarded[] = {"goto",           "source",  "modules",
-                                            "completions",    "scopes",  "stackTrace",
-                                            "setBreakpoints", "threads", "stepInTargets"};
+    static const char *const forwarded[] = {"goto",   "source",     "modules",        "completions",
+                                            "scopes", "stackTrace", "setBreakpoints", "threads"};
     for (size_t i = 0; i < sizeof rewritten / sizeof *rewritten; i++)
         assert_int_equal(request(rewritten[i]), RULE_REWRITE);
     for (size_t i = 0; i < sizeof observed / sizeof *observed; i++)
@@ -121,6 +120,8 @@ static void test_what_the_session_handles(void **state)
     for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++)
         assert_int_equal(request(forwarded[i]), RULE_FORWARD);
     assert_int_equal(request("raydbg/objects"), RULE_ANSWER);
+    assert_int_equal(request("raydbg/stepIntoRemote"), RULE_ANSWER);
+    assert_int_equal(request("raydbg/stepOutToGet"), RULE_ANSWER);
 }
 
 static void test_unknown_commands_are_refused(void **state)

@@ -86,6 +86,15 @@ static void check_told(struct breakpoints *sets, const void *owner,
     buf_free(&told);
 }
 
+static void check_each(const struct breakpoints *sets, const void *owner, const char *expected)
+{
+    struct buf told = {0};
+    buf_add_string(&told, "");
+    breakpoints_each(sets, owner, add_told, &told);
+    assert_string_equal(told.data, expected);
+    buf_free(&told);
+}
+
 static void check_clearing(const struct breakpoints *sets, const char *expected)
 {
     struct buf out = {0};
@@ -339,6 +348,18 @@ static void an_observers_sets_count_once_armed(void **state)
     drive(*state, ANN, LINES(A, "{\"line\":4}"), LINES(A, "{\"line\":4},{\"line\":2}"));
 }
 
+static void ones_own_are_told_to_another_debuggee(void **state)
+{
+    drive(*state, ANN, LINES(A, "{\"line\":1},{\"line\":2}"), NULL);
+    drive(*state, ANN, LINES(B, "{\"line\":3}"), NULL);
+    note(*state, BOB, true, LINES(A, "{\"line\":4}"));
+    note(*state, CLEO, false, FILTERS("\"raised\""));
+    check_each(*state, ANN,
+               "setBreakpoints {\"source\":" A ",\"breakpoints\":[{\"line\":1},{\"line\":2}]}\n"
+               "setBreakpoints {\"source\":" B ",\"breakpoints\":[{\"line\":3}]}\n");
+    check_each(*state, CLEO, "setExceptionBreakpoints {\"filters\":[\"raised\"]}\n");
+}
+
 static void what_an_observer_leaves_was_never_sent(void **state)
 {
     drive(*state, ANN, LINES(A, "{\"line\":1}"), NULL);
@@ -424,6 +445,7 @@ int main(void)
         SET_TEST(sources_are_told_apart),
         SET_TEST(sources_by_path),
         SET_TEST(functions_and_filters),
+        SET_TEST(ones_own_are_told_to_another_debuggee),
         SET_TEST(a_function_that_two_have),
         SET_TEST(bytes_stay),
         SET_TEST(a_missing_array),

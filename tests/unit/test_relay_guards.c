@@ -24,6 +24,9 @@ static void test_running_threads_are_left_alone(void **state)
     assert_null(check(&set, REQUEST("next", "{\"threadId\":4}")));
     assert_null(check(&set, REQUEST("exceptionInfo", "{\"threadId\":4}")));
     assert_null(check(&set, REQUEST("stackTrace", "{\"threadId\":4}")));
+    assert_null(check(&set, REQUEST("raydbg/stepIntoRemote", "{\"threadId\":4}")));
+    assert_non_null(check(&set, REQUEST("raydbg/stepIntoRemote", "{\"threadId\":5}")));
+    assert_non_null(check(&set, REQUEST("raydbg/stepOutToGet", "{}")));
     assert_non_null(check(&set, REQUEST("next", "{\"threadId\":5}")));
     assert_non_null(check(&set, REQUEST("stepIn", "{\"threadId\":null}")));
     assert_non_null(check(&set, REQUEST("stepOut", "{\"threadId\":\"4\"}")));

@@ -65,8 +65,9 @@ static void named_rows(void **state)
     const struct inject_options plain = {.tune = false}, full = {.tune = true, .sub_process = true};
     char *without = inject_expression(&plain), *with = inject_expression(&full);
     (void)state;
-    static const char *const always[] = {"'guard'", "'breakpoint'", "'postmortem'"};
-    for (size_t i = 0; i < 3; i++) {
+    static const char *const always[] = {"'all-stop'", "'guard'", "'breakpoint'", "'get'",
+                                         "'postmortem'"};
+    for (size_t i = 0; i < sizeof always / sizeof *always; i++) {
         assert_non_null(strstr(without, always[i]));
         assert_non_null(strstr(with, always[i]));
     }
@@ -141,7 +142,7 @@ static void sources_survive_their_quoting(void **state)
         assert_true(text_starts(end, "),"));
         found++;
     }
-    assert_int_equal(found, 6);
+    assert_int_equal(found, 7);
     const char *runner = strstr(expression, "{'runner':");
     assert_non_null(runner);
     assert_true(text_starts(unquote(runner + strlen("{'runner':"), source), ",'steps':[("));

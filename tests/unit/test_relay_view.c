@@ -1,107 +1,6 @@
 /* From what Ray says of workers, tasks, actors and its pdb entries to the rows of a list. */
 #include "cmocka_prelude.h"
-#include "sample_ids.h"
-
-#include "base/mem.h"
-#include "base/text.h"
-#include "relay/view.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-#define WORKER UNIQUE_ID("a1")
-#define OTHER_WORKER UNIQUE_ID("a2")
-#define NODE UNIQUE_ID("b1")
-#define OTHER_NODE UNIQUE_ID("b2")
-#define TASK TASK_ID("c1")
-#define OTHER_TASK TASK_ID("c2")
-#define THIRD_TASK TASK_ID("c3")
-#define ACTOR ACTOR_ID("d1")
-#define JOB "01000000"
-
-/* --- records --- */
-
-static struct ray_worker *add_worker(struct view *view, const char *id, const char *ip, int64_t pid)
-{
-    view->workers = mem_resize(view->workers, view->worker_count + 1, sizeof *view->workers);
-    view->running = mem_resize(view->running, view->worker_count + 1, sizeof *view->running);
-    view->running[view->worker_count] = (struct view_running){0};
-    struct ray_worker *worker = &view->workers[view->worker_count++];
-    *worker = (struct ray_worker){.pid = pid, .is_alive = true, .debugger_port = 40001};
-    worker->ip = mem_string(ip);
-    worker->paused_threads = 1;
-    text_copy(worker->worker_id, sizeof worker->worker_id, id);
-    text_copy(worker->node_id, sizeof worker->node_id, NODE);
-    return worker;
-}
-
-/* What the worker added last says of itself. */
-static struct ray_worker_stats *last_stats(struct view *view)
-{
-    struct view_running *running = &view->running[view->worker_count - 1];
-    running->known = true;
-    text_copy(running->stats.job_id, sizeof running->stats.job_id, JOB);
-    return &running->stats;
-}
-
-static void add_running(struct ray_worker_stats *stats, const char *task_id)
-{
-    size_t count = stats->running_task_id_count++;
-    stats->running_tasks++;
-    stats->running_task_ids =
-        mem_resize(stats->running_task_ids, count + 1, sizeof *stats->running_task_ids);
-    text_copy(stats->running_task_ids[count], sizeof *stats->running_task_ids, task_id);
-}
-
-static void add_task(struct view *view, const char *id, const char *name, int64_t running_ms)
-{
-    struct ray_task *task = mem_alloc(sizeof *task);
-    text_copy(task->task_id, sizeof task->task_id, id);
-    text_copy(task->job_id, sizeof task->job_id, "02000000");
-    task->name = mem_string(name);
-    task->func_or_class = mem_string(name);
-    task->running_ms = running_ms;
-    view_add_tasks(view, task, 1);
-}
-
-static void add_actor(struct view *view)
-{
-    view->actors = mem_array(1, sizeof *view->actors);
-    view->actor_count = 1;
-    text_copy(view->actors->actor_id, sizeof view->actors->actor_id, ACTOR);
-    text_copy(view->actors->job_id, sizeof view->actors->job_id, "03000000");
-    view->actors->class_name = mem_string("Trainer");
-    view->actors->name = mem_string("bob");
-}
-
-static void add_node(struct view *view)
-{
-    view->nodes = mem_array(1, sizeof *view->nodes);
-    view->node_count = 1;
-    text_copy(view->nodes->node_id, sizeof view->nodes->node_id, NODE);
-    view->nodes->ip = mem_string("10.0.0.99");
-    view->nodes->hostname = mem_string("head-node");
-}
-
-static struct ray_pdb *add_pdb(struct view *view)
-{
-    view->pdbs = mem_resize(view->pdbs, view->pdb_count + 1, sizeof *view->pdbs);
-    struct ray_pdb *pdb = &view->pdbs[view->pdb_count++];
-    *pdb = (struct ray_pdb){.line = 12, .since_ms = 1700000000000};
-    pdb->address = mem_string("localhost:39947");
-    pdb->proctitle = mem_string("ray::square()");
-    pdb->file = mem_string("/app/square.py");
-    text_copy(pdb->job_id, sizeof pdb->job_id, JOB);
-    return pdb;
-}
-
-static void add_job(struct view *view, bool is_dead)
-{
-    view->jobs = mem_array(1, sizeof *view->jobs);
-    view->job_count = 1;
-    text_copy(view->jobs->job_id, sizeof view->jobs->job_id, JOB);
-    view->jobs->is_dead = is_dead;
-}
+#include "view_fixture.h"
 
 /* --- workers --- */
 
@@ -361,7 +260,9 @@ static void pdb_entry_with_ids(void **state)
     add_worker(&view, WORKER, "10.0.0.7", 4711)->debugger_port = 0;
     add_node(&view);
     add_task(&view, TASK, "square", 1600000000000);
+    text_copy(view.tasks->parent_task_id, sizeof view.tasks->parent_task_id, OTHER_TASK);
     struct ray_pdb *pdb = add_pdb(&view);
+    text_copy(pdb->uuid, sizeof pdb->uuid, "0123456789abcdef0123456789abcdef");
     text_copy(pdb->worker_id, sizeof pdb->worker_id, WORKER);
     text_copy(pdb->node_id, sizeof pdb->node_id, NODE);
     text_copy(pdb->task_id, sizeof pdb->task_id, TASK);
@@ -373,6 +274,8 @@ static void pdb_entry_with_ids(void **state)
     assert_int_equal(pause->paused_threads, 1);
     assert_string_equal(pause->task_id, TASK);
     assert_string_equal(pause->task_name, "square");
+    assert_string_equal(pause->parent_task_id, OTHER_TASK);
+    assert_string_equal(pause->breakpoint, "0123456789abcdef0123456789abcdef");
     assert_string_equal(pause->job_id, JOB);
     assert_string_equal(pause->worker_id, WORKER);
     assert_string_equal(pause->node_ip, "10.0.0.7");
@@ -393,20 +296,13 @@ static void pdb_entry_without_ids(void **state)
     (void)state;
     struct view view = {0};
     struct pause_list list;
-    struct ray_pdb *pdb = add_pdb(&view);
+    add_pdb(&view);
     view_pauses(&view, &list);
     assert_int_equal(list.count, 1);
     assert_string_equal(list.items[0].task_id, "");
     assert_string_equal(list.items[0].task_name, "square");
     assert_int_equal(list.items[0].pid, 0);
     assert_null(list.items[0].node_ip);
-    pause_list_clear(&list);
-
-    free(pdb->address);
-    pdb->address = NULL;
-    view_pauses(&view, &list);
-    assert_string_equal(list.items[0].host, "localhost");
-    assert_int_equal(list.items[0].port, 0);
     pause_list_clear(&list);
     view_clear(&view);
 }
@@ -437,6 +333,10 @@ static void stale_pdb_entries_are_not_listed(void **state)
     assert_int_equal(count_pauses(&view), 1);
     view.workers->is_alive = false;
     assert_int_equal(count_pauses(&view), 0);
+    view.workers->is_alive = true;
+    free(pdb->address);
+    pdb->address = mem_string(""); /* {"exit_debugger": true} */
+    assert_int_equal(count_pauses(&view), 0);
     view_clear(&view);
 }
 
@@ -462,129 +362,6 @@ static void pauses_are_ordered_by_node_then_pid(void **state)
     view_clear(&view);
 }
 
-/* --- look-ups, tasks --- */
-
-static void an_empty_id_is_nobodys(void **state)
-{
-    (void)state;
-    struct view view = {0};
-    add_worker(&view, "", "10.0.0.7", 1);
-    add_worker(&view, WORKER, "10.0.0.7", 2);
-    add_actor(&view);
-    add_node(&view);
-    add_job(&view, false);
-    assert_null(view_worker(&view, ""));
-    assert_ptr_equal(view_worker(&view, WORKER), &view.workers[1]);
-    assert_null(view_worker(&view, OTHER_WORKER));
-    assert_ptr_equal(view_actor(&view, ACTOR), view.actors);
-    assert_null(view_actor(&view, ""));
-    assert_ptr_equal(view_node(&view, NODE), view.nodes);
-    assert_null(view_node(&view, OTHER_NODE));
-    assert_ptr_equal(view_job(&view, JOB), view.jobs);
-    assert_null(view_job(&view, "02000000"));
-    view_clear(&view);
-}
-
-static void a_known_task_is_replaced(void **state)
-{
-    (void)state;
-    struct view view = {0};
-    add_task(&view, TASK, "square", 0);
-    add_task(&view, OTHER_TASK, "cube", 0);
-    add_task(&view, TASK, "square", 1700000000000);
-    view_add_tasks(&view, NULL, 0);
-    assert_int_equal(view.task_count, 2);
-    assert_true(view_task(&view, TASK)->running_ms == 1700000000000);
-    assert_string_equal(view_task(&view, OTHER_TASK)->name, "cube");
-    view_clear(&view);
-}
-
-static void tasks_that_nobody_runs_are_dropped(void **state)
-{
-    (void)state;
-    struct view view = {0};
-    add_task(&view, TASK, "square", 0);
-    add_task(&view, OTHER_TASK, "cube", 0);
-    add_task(&view, THIRD_TASK, "halve", 0);
-    add_worker(&view, WORKER, "10.0.0.7", 1);
-    add_running(last_stats(&view), OTHER_TASK);
-    struct ray_pdb *pdb = add_pdb(&view);
-    text_copy(pdb->task_id, sizeof pdb->task_id, THIRD_TASK);
-    view_drop_tasks(&view);
-    assert_int_equal(view.task_count, 2);
-    assert_null(view_task(&view, TASK));
-    assert_string_equal(view_task(&view, OTHER_TASK)->name, "cube");
-    assert_string_equal(view_task(&view, THIRD_TASK)->name, "halve");
-    view.running->stats.running_task_id_count = 0;
-    pdb->task_id[0] = '\0';
-    view_drop_tasks(&view);
-    assert_int_equal(view.task_count, 0);
-    view_clear(&view);
-}
-
-struct mentions {
-    char text[400];
-};
-
-static void note_mention(void *arg, const char *task_id)
-{
-    struct mentions *mentions = arg;
-    strncat(mentions->text, task_id, 2);
-    strcat(mentions->text, " ");
-}
-
-static void each_mention_of_a_task(void **state)
-{
-    (void)state;
-    struct view view = {0};
-    struct mentions mentions = {""};
-    add_worker(&view, WORKER, "10.0.0.7", 1);
-    add_worker(&view, OTHER_WORKER, "10.0.0.7", 2);
-    struct ray_worker_stats *stats = last_stats(&view);
-    add_running(stats, TASK);
-    add_running(stats, OTHER_TASK);
-    add_pdb(&view);
-    text_copy(add_pdb(&view)->task_id, ID_TEXT(ID_TASK_BYTES), TASK);
-    view_each_task_id(&view, note_mention, &mentions);
-    assert_string_equal(mentions.text, "c1 c2 c1 ");
-    view_clear(&view);
-}
-
-/* --- fate --- */
-
-static void check_fate(const struct view *view, const char *worker_id, const char *expected)
-{
-    char *sentence = view_fate(view, worker_id);
-    if (expected)
-        assert_string_equal(sentence, expected);
-    else
-        assert_null(sentence);
-    free(sentence);
-}
-
-static void fate_of_a_worker(void **state)
-{
-    (void)state;
-    struct view view = {0};
-    struct ray_worker *worker = add_worker(&view, WORKER, "10.0.0.7", 7);
-    check_fate(&view, WORKER, NULL);
-    check_fate(&view, OTHER_WORKER, NULL);
-    check_fate(&view, "", NULL);
-    worker->is_alive = false;
-    check_fate(&view, WORKER, "worker pid 7 on 10.0.0.7 died");
-    worker->exit_type = mem_string("SYSTEM_ERROR");
-    check_fate(&view, WORKER, "worker pid 7 on 10.0.0.7 died: SYSTEM_ERROR");
-    worker->exit_detail = mem_string("it was killed");
-    check_fate(&view, WORKER, "worker pid 7 on 10.0.0.7 died: SYSTEM_ERROR: it was killed");
-    free(worker->exit_type);
-    worker->exit_type = mem_string("INTENDED_USER_EXIT");
-    free(worker->ip);
-    worker->ip = NULL;
-    check_fate(&view, WORKER,
-               "worker pid 7 on an unknown node ended: INTENDED_USER_EXIT: it was killed");
-    view_clear(&view);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -602,11 +379,6 @@ int main(void)
         cmocka_unit_test(pdb_entry_without_ids),
         cmocka_unit_test(stale_pdb_entries_are_not_listed),
         cmocka_unit_test(pauses_are_ordered_by_node_then_pid),
-        cmocka_unit_test(an_empty_id_is_nobodys),
-        cmocka_unit_test(a_known_task_is_replaced),
-        cmocka_unit_test(tasks_that_nobody_runs_are_dropped),
-        cmocka_unit_test(each_mention_of_a_task),
-        cmocka_unit_test(fate_of_a_worker),
     };
     return cmocka_run_group_tests_name("view", tests, NULL, NULL);
 }

@@ -1,0 +1,262 @@
+#include "relay/closer_process.h"
+
+#include "relay/keeper_detach.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+/* After <netinet/in.h>, for what glibc's own <netinet/tcp.h> has not: bytes received. */
+#include <linux/tcp.h>
+
+enum {
+    SETTLE_MS = 200,     /* of silence: the adapter is through with greeting */
+    GREETING_MS = 60000, /* it is deaf, or so slow that nothing helps */
+    OWED_MS = 60000,     /* of silence: what is asked is not answered any more */
+    GOODBYE_MS = 5000,
+    IDLE_MS = 100, /* the clock is looked at this often while something is being closed */
+};
+
+/* debugpy writes these bytes in no string (quotes are escaped there), so they are counted without
+ * any parsing. */
+static const char response[] = "\"type\": \"response\"";
+static const char initialized[] = "\"event\": \"initialized\"";
+
+/* A connection that is being closed. */
+struct closing {
+    int fd;
+    uint32_t owed;
+    bool torn;    /* a message has left in part: nothing can be said any more */
+    bool goodbye; /* is said */
+    uint8_t of_response, of_initialized; /* bytes that match so far */
+    int64_t since;                       /* it was given up, or said goodbye to */
+    int64_t heard;                       /* read last; 0: nothing was read here */
+};
+
+static struct {
+    const volatile uint32_t *states;
+    int *guarded; /* by place; 0: none */
+    struct closing *closings;
+    struct pollfd *polls;
+    uint32_t top; /* no place is used from here on */
+    uint32_t count;
+    bool alone; /* who guarded is done, or dead */
+} it;
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* --- what is being closed --- */
+
+static void take(uint32_t place, uint32_t state)
+{
+    int fd = it.guarded[place];
+    it.guarded[place] = 0;
+    if (!fd)
+        return;
+    if (it.count == CLOSER_PLACES) {
+        close(fd);
+        return;
+    }
+    it.closings[it.count++] = (struct closing){
+        .fd = fd,
+        .owed = state & ~CLOSER_TORN,
+        .torn = state & CLOSER_TORN,
+        .since = now_ms(),
+    };
+}
+
+/* True if `byte` completes `text`. A text begins anew only with its first byte: JSON has
+ * no `"type": "type": "response"`. */
+static bool matches(uint8_t *at, const char *text, char byte)
+{
+    if (byte != text[*at])
+        *at = 0;
+    if (byte == text[*at])
+        ++*at;
+    if (text[*at])
+        return false;
+    *at = 0;
+    return true;
+}
+
+/* False at the connection's end. */
+static bool listen_to(struct closing *closing)
+{
+    static char bytes[65536];
+    ssize_t len;
+    while ((len = recv(closing->fd, bytes, sizeof bytes, MSG_DONTWAIT)) > 0) {
+        closing->heard = now_ms();
+        for (ssize_t i = 0; i < len; i++) {
+            if (matches(&closing->of_response, response, bytes[i]) && closing->owed)
+                closing->owed--;
+            if (matches(&closing->of_initialized, initialized, bytes[i]))
+                closing->owed = 0; /* `attach` is answered after configurationDone */
+        }
+    }
+    return len < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+/* Since when nothing has come, or -1 if nothing ever has. */
+static int64_t silent_ms(const struct closing *closing, int64_t now)
+{
+    struct tcp_info info = {0};
+    socklen_t size = sizeof info;
+    if (closing->heard)
+        return now - closing->heard;
+    if (getsockopt(closing->fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
+        return INT64_MAX;
+    if (size > offsetof(struct tcp_info, tcpi_bytes_received) && info.tcpi_bytes_received == 0)
+        return -1;
+    return info.tcpi_last_data_recv;
+}
+
+static bool say_goodbye(const struct closing *closing)
+{
+    static const char body[] =
+        "{\"seq\":2147483647,\"type\":\"request\",\"command\":\"disconnect\","
+        "\"arguments\":{\"restart\":false,\"terminateDebuggee\":false}}";
+    char message[256];
+    int len =
+        snprintf(message, sizeof message, "Content-Length: %zu\r\n\r\n%s", strlen(body), body);
+    return send(closing->fd, message, (size_t)len, MSG_DONTWAIT | MSG_NOSIGNAL) == len;
+}
+
+/* True if it is to be closed now. */
+static bool advance(struct closing *closing, int64_t now)
+{
+    int64_t silent = silent_ms(closing, now);
+    if (closing->goodbye)
+        return now - closing->since >= GOODBYE_MS;
+    if (silent < 0)
+        return now - closing->since >= GREETING_MS;
+    if (closing->owed && silent < OWED_MS)
+        return false;
+    if (silent < SETTLE_MS)
+        return false;
+    if (closing->torn || closing->owed || !say_goodbye(closing))
+        return true;
+    closing->goodbye = true;
+    closing->since = now;
+    return false;
+}
+
+static void look_at_closings(void)
+{
+    int64_t now = now_ms();
+    for (uint32_t i = 0; i < it.count;) {
+        struct closing *closing = &it.closings[i];
+        if (listen_to(closing) && !advance(closing, now)) {
+            i++;
+            continue;
+        }
+        close(closing->fd);
+        *closing = it.closings[--it.count];
+    }
+}
+
+/* --- what is guarded --- */
+
+static void guard(uint32_t place, int fd)
+{
+    if (it.guarded[place])
+        close(it.guarded[place]);
+    it.guarded[place] = fd;
+    if (it.top <= place)
+        it.top = place + 1;
+}
+
+static void obey(const struct closer_message *message, int fd)
+{
+    if (message->place >= CLOSER_PLACES || (message->kind == CLOSER_GUARD) != (fd >= 0)) {
+        if (fd >= 0)
+            close(fd);
+    } else if (message->kind == CLOSER_GUARD) {
+        guard(message->place, fd);
+    } else if (message->kind == CLOSER_CLOSE) {
+        take(message->place, message->state);
+    } else if (it.guarded[message->place]) {
+        close(it.guarded[message->place]);
+        it.guarded[message->place] = 0;
+    }
+}
+
+static void be_alone(void)
+{
+    it.alone = true;
+    for (uint32_t place = 0; place < it.top; place++)
+        take(place, it.states[place]);
+}
+
+/* One packet; false if there is none. */
+static bool hear(void)
+{
+    struct closer_message message;
+    struct iovec part = {&message, sizeof message};
+    union {
+        char bytes[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control;
+    struct msghdr header = {.msg_iov = &part,
+                            .msg_iovlen = 1,
+                            .msg_control = control.bytes,
+                            .msg_controllen = sizeof control.bytes};
+    ssize_t len = recvmsg(KEEPER_LISTENER_FD, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (len < 0)
+        return errno == EINTR;
+    int fd = -1;
+    struct cmsghdr *rights = CMSG_FIRSTHDR(&header);
+    if (rights && rights->cmsg_level == SOL_SOCKET && rights->cmsg_type == SCM_RIGHTS)
+        memcpy(&fd, CMSG_DATA(rights), sizeof fd);
+    if (len == 0)
+        be_alone();
+    else if (len == (ssize_t)sizeof message)
+        obey(&message, fd);
+    return len > 0;
+}
+
+/* --- */
+
+static void *zeroes(size_t size)
+{
+    void *place = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (place == MAP_FAILED)
+        _exit(1);
+    return place;
+}
+
+static void run(const char *path)
+{
+    (void)path;
+    it.guarded = zeroes(CLOSER_PLACES * sizeof *it.guarded);
+    it.closings = zeroes(CLOSER_PLACES * sizeof *it.closings);
+    it.polls = zeroes((CLOSER_PLACES + 1) * sizeof *it.polls);
+    while (!it.alone || it.count) {
+        it.polls[0] = (struct pollfd){.fd = it.alone ? -1 : KEEPER_LISTENER_FD, .events = POLLIN};
+        for (uint32_t i = 0; i < it.count; i++)
+            it.polls[i + 1] = (struct pollfd){.fd = it.closings[i].fd, .events = POLLIN};
+        poll(it.polls, it.count + 1, it.count ? IDLE_MS : -1);
+        while (!it.alone && hear())
+            ;
+        look_at_closings();
+    }
+}
+
+int closer_process_start(int socket, const volatile uint32_t *states)
+{
+    it.states = states;
+    return keeper_detach("raydbg-closer", socket, socket, "/", run);
+}

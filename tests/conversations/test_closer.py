@@ -1,0 +1,207 @@
+"""A connection to debugpy's adapter ends only when that does the adapter no harm, whoever dies.
+
+The real adapter ends, or accepts nobody any more, if its client is gone while it greets or when it answers; the real
+one is in tests/integration/test_closer.py.
+"""
+
+import socket
+import threading
+import time
+
+import pytest
+from dap_client import DapError
+
+QUIET = 0.6  # far longer than a connection that nobody keeps takes to be seen closed
+
+
+class Gate:
+    """Holds the adapter's answer back until it is opened."""
+
+    def __init__(self, then):
+        self.then = then
+        self.reached, self.opened = threading.Event(), threading.Event()
+
+    def __call__(self, connection, *request):
+        self.reached.set()
+        self.opened.wait(30)
+        self.then(connection, *request)
+
+
+@pytest.fixture
+def gate():
+    made = []
+
+    def make(then):
+        made.append(Gate(then))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.opened.set()
+
+
+def unread(connection):
+    """What the adapter has not read; b"" if the peer has closed, None if nothing is there."""
+    try:
+        return connection.sock.recv(100_000, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return None
+
+
+def closed(connection):
+    """Whether the peer has closed, or wants to."""
+    waiting = unread(connection)
+    return waiting == b"" or b"disconnect" in (waiting or b"")
+
+
+def kill(relay):
+    relay.process.kill()
+    relay.process.wait(10)
+
+
+def hang_up(relay):
+    relay.process.stdin.close()
+    relay.process.wait(10)
+
+
+def terminate(relay):
+    relay.process.terminate()
+    relay.process.wait(10)
+
+
+def check(relay):
+    if relay.process.returncode != -9:
+        relay.check_process()
+
+
+ENDS = pytest.mark.parametrize("end", [kill, hang_up, terminate])
+
+
+@ENDS
+def test_an_attach_is_answered_before_the_connection_ends(adapter, start_relay, gate, end):
+    adapter.on["attach"] = held = gate(adapter.on["attach"])
+    relay = start_relay(adapter)
+    relay.initialize()
+    relay.send("attach", {})
+    assert held.reached.wait(10)
+    end(relay)
+    connection = adapter.connection()
+    time.sleep(QUIET)
+    assert not closed(connection) and "disconnect" not in adapter.commands()
+    held.opened.set()
+    goodbye = adapter.wait_request("disconnect")
+    assert goodbye["arguments"]["terminateDebuggee"] is False
+    assert connection.ended.wait(5)
+    check(relay)
+
+
+def test_a_greeting_is_heard_before_the_connection_ends(adapter, start_relay, gate):
+    adapter.greet = held = gate(adapter.greet)
+    relay = start_relay(adapter)
+    relay.initialize()
+    relay.send("attach", {})
+    assert held.reached.wait(10)
+    connection = adapter.connection()
+    time.sleep(0.1)  # it has sent `initialize`, which will be answered
+    kill(relay)
+    time.sleep(QUIET)
+    assert b"initialize" in (unread(connection) or b"") and not closed(connection)
+    held.opened.set()
+    adapter.wait_request("disconnect")
+    assert connection.ended.wait(5)
+    check(relay)
+
+
+@ENDS
+def test_an_evaluate_is_answered_before_the_goodbye(adapter, start_relay, gate, end):
+    relay = start_relay(adapter)
+    relay.start()
+    adapter.on["evaluate"] = held = gate(adapter.on["evaluate"])
+    relay.send("evaluate", {"expression": "slow()"})
+    assert held.reached.wait(10)
+    ended = threading.Thread(target=end, args=(relay,))
+    ended.start()
+    connection = adapter.connection()
+    time.sleep(QUIET)
+    assert not closed(connection)
+    held.opened.set()
+    adapter.wait_request("disconnect")
+    assert connection.ended.wait(5)
+    ended.join(10)
+    assert adapter.commands().count("disconnect") == 1
+    check(relay)
+
+
+def test_a_disconnect_waits_for_an_evaluate(adapter, start_relay):
+    """The real adapter answers an evaluate out of order: a goodbye that overtakes it ends the adapter."""
+    asked = []
+    relay = start_relay(adapter)
+    relay.start()
+    adapter.on["evaluate"] = lambda c, request: asked.append((c, request))
+    evaluate = relay.send("evaluate", {"expression": "slow()"})
+    adapter.wait_request("evaluate", 2)
+    disconnect = relay.send("disconnect", {})
+    time.sleep(QUIET)
+    assert "disconnect" not in adapter.commands()
+    connection, request = asked[-1]
+    connection.respond(request, {"result": "1", "variablesReference": 0})
+    adapter.wait_request("disconnect")
+    assert relay.response(disconnect)["success"]
+    relay.response(evaluate)
+    relay.close()
+
+
+def test_an_evaluate_without_end_does_not_keep_the_client(adapter, start_relay):
+    asked = []
+    relay = start_relay(adapter)
+    relay.start()
+    adapter.on["evaluate"] = lambda c, request: asked.append((c, request))
+    relay.send("evaluate", {"expression": "for_ever()"})
+    adapter.wait_request("evaluate", 2)
+    relay.request("disconnect", {}, timeout=10)
+    relay.process.stdin.close()
+    relay.process.wait(10)
+    time.sleep(QUIET)
+    connection, request = asked[-1]
+    assert not closed(connection) and "disconnect" not in adapter.commands()
+    connection.respond(request, {"result": "1", "variablesReference": 0})
+    adapter.wait_request("disconnect")
+    assert connection.ended.wait(5)
+    check(relay)
+
+
+def test_a_client_that_is_leaving_is_waited_for(adapter, relay):
+    refusals = []
+    attach = adapter.on["attach"]
+
+    def busy_once(connection, request):
+        if refusals:
+            attach(connection, request)
+        else:
+            refusals.append(connection)
+            connection.respond(request, success=False, message="'Server[pid=258] is already being debugged.'")
+
+    adapter.on["attach"] = busy_once
+    assert relay.start()["reason"] == "breakpoint"
+    first, second = adapter.connections
+    assert first is refusals[0] and first.ended.is_set() and not second.ended.is_set()
+    relay.disconnect()
+
+
+def test_another_client_that_stays_is_named(adapter, relay):
+    def busy(connection, request):
+        connection.respond(request, success=False, message="'Server[pid=258] is already being debugged.'")
+
+    adapter.on["attach"] = busy
+    relay.initialize()
+    with pytest.raises(DapError, match="already being debugged by another client"):
+        relay.attach({})
+    relay.disconnect()
+
+
+def test_a_deaf_adapter_is_told_from_a_stuck_one(adapter, relay):
+    adapter.greet = lambda c: c.ended.wait(30)
+    relay.initialize()
+    with pytest.raises(DapError, match="takes no client any more"):
+        relay.attach({}, timeout=25)
+    relay.disconnect()

@@ -1,0 +1,99 @@
+"""Whatever happens to a client, its task can be attached to again: on a real debugpy.
+
+debugpy's adapter ends (its port refuses) if its client is gone when `attach`, `evaluate` or `disconnect` is answered,
+and accepts nobody any more if a client goes while it is greeted. Each client here is tried twice afterwards, because a
+deaf adapter still serves the connection that made it so.
+"""
+
+import signal
+import subprocess
+import time
+
+import pytest
+from cluster import PROGRAMS, line_of
+from dap_client import DapClient
+
+PAUSES = PROGRAMS / "pauses.py"
+SLOW = "__import__('time').sleep(0.7)"
+
+
+def kill(client):
+    client.process.send_signal(signal.SIGKILL)
+    client.process.wait(10)
+
+
+def terminate(client):
+    client.process.send_signal(signal.SIGTERM)
+    client.process.wait(10)
+
+
+def hang_up(client):
+    client.process.stdin.close()
+    client.process.wait(10)
+
+
+def disconnect(client):
+    client.send("disconnect", {})
+    client.process.wait(10)
+
+
+ENDS = pytest.mark.parametrize("end", [kill, terminate, hang_up, disconnect])
+
+
+def dap(cluster, worker):
+    """A client of `raydbg dap` on this worker's adapter, with nothing to find first; it may end as it likes."""
+    process = cluster.raydbg_popen("dap", "--connect", f"{worker['ip']}:{worker['debugger_port']}",
+                                   stderr=subprocess.DEVNULL)
+    client = DapClient.over_process(process, name="raydbg dap", strict=False)
+    client.process = process
+    client.initialize()
+    return client
+
+
+def attached(cluster, worker):
+    client = dap(cluster, worker)
+    client.attach({"request": "attach"}, timeout=30)
+    return client
+
+
+@pytest.fixture
+def paused(cluster):
+    """The worker of a paused task."""
+    cluster.driver("pauses.py", "twice")
+    return cluster.wait_paused()[0]
+
+
+def assert_attachable(cluster, worker, marker):
+    for last in False, True:
+        client = dap(cluster, worker)
+        client.send("attach", {"request": "attach"})
+        client.wait_event("initialized", timeout=20)
+        if not last:
+            disconnect(client)
+    client.ok("configurationDone")
+    stop = client.stopped(timeout=20)
+    assert client.stack(stop["threadId"])[0]["line"] == line_of(PAUSES, marker)
+    disconnect(client)
+
+
+@ENDS
+def test_an_end_while_attaching(cluster, paused, end):
+    for delay in 0.03, 0.06, 0.09, 0.12, 0.16, 0.22:
+        client = dap(cluster, paused)
+        client.send("attach", {"request": "attach"})
+        time.sleep(delay)
+        end(client)
+        time.sleep(0.3)
+    assert_attachable(cluster, paused, "twice-first")
+
+
+@ENDS
+def test_an_end_while_an_expression_is_evaluated(cluster, paused, end):
+    """The task goes on to its second breakpoint()."""
+    client = attached(cluster, paused)
+    client.stopped(timeout=20)
+    client.send("evaluate", {"expression": SLOW, "context": "repl"})
+    time.sleep(0.2)
+    end(client)
+    cluster.wait_paused()
+    assert_attachable(cluster, paused, "twice-second")
