@@ -160,7 +160,7 @@ static void table_resize(const struct idmap *map, struct table *table, uint32_t 
     table->rows = size ? mem_array(size, sizeof *table->rows) : NULL;
     table->size = size;
     table->count = 0;
-    for (uint32_t i = 0; i < old.size; i++)
+    for (uint32_t i = 0; size && i < old.size; i++)
         if (old.rows[i] && map->rows[old.rows[i]].id)
             table_put(map, table, old.rows[i]);
     free(old.rows);
@@ -296,9 +296,10 @@ static uint32_t place(uint32_t slot, uint32_t kind)
 
 static uint32_t stop_of(struct idmap *map, uint32_t slot, uint32_t thread)
 {
-    const struct row *last = map->stop ? &map->rows[map->stop] : NULL;
-    if (last && last->foreign == thread && last->place == place(slot, KIND_STOP))
-        return map->stop;
+    uint32_t last = map->stop;
+    if (last && map->rows[last].foreign == thread &&
+        map->rows[last].place == place(slot, KIND_STOP))
+        return last;
     map->stop = table_find(map, slot, KIND_STOP, thread);
     if (!map->stop) {
         map->stop = row_add(map, &(struct row){.place = place(slot, KIND_STOP), .foreign = thread});

@@ -191,7 +191,7 @@ struct model {
 static void model_end(struct model *model, uint32_t slot, int64_t thread, bool all)
 {
     for (int kind = 0; kind < ID_KIND_COUNT; kind++) {
-        for (int foreign = 0; foreign < FOREIGN; foreign++) {
+        for (int64_t foreign = 0; foreign < FOREIGN; foreign++) {
             int64_t *id = &model->id[slot][kind][foreign];
             if (*id && (all || model->thread[slot][kind][foreign] == thread)) {
                 model->count--;
@@ -203,7 +203,8 @@ static void model_end(struct model *model, uint32_t slot, int64_t thread, bool a
 
 static void random_out(struct idmap *map, struct model *model, uint32_t slot, unsigned *seed)
 {
-    int kind = rand_r(seed) % ID_KIND_COUNT, foreign = 1 + rand_r(seed) % (FOREIGN - 1);
+    int kind = rand_r(seed) % ID_KIND_COUNT;
+    int64_t foreign = 1 + rand_r(seed) % (FOREIGN - 1);
     int64_t thread = rand_r(seed) % (THREADS + 1), *id = &model->id[slot][kind][foreign];
     int64_t given = idmap_out(map, slot, (enum id_kind)kind, foreign * 7, thread);
     if (*id) {
@@ -226,7 +227,7 @@ static void expect_model(const struct idmap *map, const struct model *model)
     assert_int_equal(idmap_count(map), model->count);
     for (uint32_t slot = 0; slot < SLOTS; slot++) {
         for (int kind = 0; kind < ID_KIND_COUNT; kind++) {
-            for (int foreign = 0; foreign < FOREIGN; foreign++) {
+            for (int64_t foreign = 0; foreign < FOREIGN; foreign++) {
                 int64_t id = model->id[slot][kind][foreign];
                 int64_t thread = model->thread[slot][kind][foreign];
                 if (id)
