@@ -362,6 +362,15 @@ int many_select(struct console *console, const char *words)
     return run_show_stop(console, id);
 }
 
+static void let_go(struct console *console, struct json ids)
+{
+    struct json element;
+    int64_t id;
+    for (size_t cursor = 0; json_each(ids, &cursor, &element);)
+        if (scan_integer(element.text, element.at, &id))
+            debuggee_let_go(console->debuggee, id);
+}
+
 /* The answer is text for people, or JSON that was asked for. */
 static int ask_session(struct console *console, const char *line)
 {
@@ -387,6 +396,7 @@ static int ask_session(struct console *console, const char *line)
         free(clean);
     }
     free(text);
+    let_go(console, json_get(reply.body, "raydbg/threadIds"));
     reply_clear(&reply);
     return 0;
 }
@@ -410,14 +420,9 @@ static void await_others(struct console *console, size_t stopped)
 /* What a verb has let go stops again, most often: the selected one first, then the others. */
 static void settle(struct console *console)
 {
-    const struct debuggee_thread *it;
-    size_t total;
-    struct err err;
     int64_t thread = console->thread;
-    /* What goes on is told behind the verb's answer, and before any other. */
-    debuggee_threads(console->debuggee, &it, &total, &err);
-    it = debuggee_thread(console->debuggee, thread);
-    if (!thread || (it && it->stopped && !it->fresh))
+    const struct debuggee_thread *it = debuggee_thread(console->debuggee, thread);
+    if (!thread || (it && it->stopped))
         return;
     console->thread = 0;
     stack_clear(console);

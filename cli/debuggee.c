@@ -378,6 +378,13 @@ int debuggee_resume(struct debuggee *debuggee, const char *command, int64_t thre
     return -1;
 }
 
+void debuggee_let_go(struct debuggee *debuggee, int64_t thread)
+{
+    struct debuggee_thread *it = find_thread(debuggee, thread);
+    if (it)
+        set_running(it);
+}
+
 static int await_initialized(struct debuggee *debuggee, struct waiting *attach, struct err *err)
 {
     while (!debuggee->initialized && !debuggee->ended && !attach->answered) {
