@@ -3,6 +3,7 @@
 #include "dap/message.h"
 #include "relay/compare.h"
 #include "relay/multi_verbs_state.h"
+#include "relay/stack_tree.h"
 
 #include <stdlib.h>
 #include <string.h>

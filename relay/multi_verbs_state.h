@@ -8,7 +8,7 @@
 #include "relay/group.h"
 #include "relay/many_verb.h"
 #include "relay/multi_state.h"
-#include "relay/stack_tree.h"
+#include "relay/stack_place.h"
 
 struct look;
 struct inquiry;

@@ -15,7 +15,7 @@
 enum { DRIVER_HIGH = 1024 * 1024, OBSERVER_HIGH = 2 * 1024 * 1024 };
 enum { PATIENCE_MS = 30000, NETWORK_MS = 3000 };
 
-int64_t relay_epoch_ms(void)
+static int64_t epoch_ms(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -198,7 +198,7 @@ static struct relay_client *open_client(struct relay *relay, struct conn *conn, 
         .conn = conn,
         .role = role,
         .number = ++relay->client_count,
-        .since_ms = relay_epoch_ms(),
+        .since_ms = epoch_ms(),
         .peer = mem_string(conn_peer(conn)),
     };
     struct session_options options = {

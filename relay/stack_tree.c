@@ -3,19 +3,14 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "dap/message.h"
+#include "relay/stack_place.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct frame {
-    char *name;
-    char *path; /* or NULL */
-    int64_t line;
-};
-
 struct node {
-    struct frame frame; /* none in the root */
+    struct stack_place frame; /* none in the root */
     struct node *children, *next;
     struct crowd_set who; /* whose stack passes here */
     size_t ends;          /* how many of them end here */
@@ -42,12 +37,6 @@ struct stack_tree *stack_tree_create(bool full)
     return tree;
 }
 
-static void clear_frame(struct frame *frame)
-{
-    free(frame->name);
-    free(frame->path);
-}
-
 /* A stack may be some 1,000 frames deep: nodes are freed in a list, not by recursion. */
 static void free_nodes(struct node *first)
 {
@@ -58,7 +47,7 @@ static void free_nodes(struct node *first)
         last->next = node->children;
         first = node->next;
         crowd_set_clear(&node->who);
-        clear_frame(&node->frame);
+        stack_place_clear(&node->frame);
         free(node);
     }
 }
@@ -81,30 +70,6 @@ void stack_tree_destroy(struct stack_tree **tree)
 
 /* --- frames --- */
 
-static bool is_subtle(const char *json, struct span frame)
-{
-    struct span at;
-    return scan_find(json, frame, "presentationHint", &at) &&
-           (scan_string_is(json, at, "subtle") || scan_string_is(json, at, "label"));
-}
-
-static struct frame read_frame(const char *json, struct span span)
-{
-    struct span at;
-    struct frame frame = {0};
-    frame.name = scan_find(json, span, "name", &at) ? scan_string(json, at) : NULL;
-    frame.path = scan_path(json, span, "source/path", &at) ? scan_string(json, at) : NULL;
-    if (scan_find(json, span, "line", &at))
-        scan_integer(json, at, &frame.line);
-    if (!frame.name)
-        frame.name = mem_string("?");
-    if (text_empty(frame.path)) {
-        free(frame.path);
-        frame.path = NULL;
-    }
-    return frame;
-}
-
 static bool is_array(const char *json, struct span frames)
 {
     return frames.len && json[frames.at] == '[';
@@ -117,7 +82,7 @@ static size_t list_frames(const char *json, struct span frames, bool full, struc
     size_t cursor = 0, count = 0, room = 0;
     *out = NULL;
     while (scan_element(json, frames, &cursor, &frame)) {
-        if (json[frame.at] != '{' || (!full && is_subtle(json, frame)))
+        if (json[frame.at] != '{' || (!full && stack_place_is_subtle(json, frame)))
             continue;
         if (count == room) {
             room = room ? 2 * room : 16;
@@ -130,19 +95,19 @@ static size_t list_frames(const char *json, struct span frames, bool full, struc
 
 /* --- the tree --- */
 
-static bool same_frame(const struct frame *a, const struct frame *b)
+static bool same_frame(const struct stack_place *a, const struct stack_place *b)
 {
-    return a->line == b->line && text_equal(a->name, b->name) && text_equal(a->path, b->path);
+    return a->line == b->line && text_equal(a->name, b->name) && text_equal(a->file, b->file);
 }
 
 /* Takes the frame over. */
-static struct node *descend(struct node *node, struct frame *frame)
+static struct node *descend(struct node *node, struct stack_place *frame)
 {
     struct node **at = &node->children;
     while (*at && !same_frame(&(*at)->frame, frame))
         at = &(*at)->next;
     if (*at) {
-        clear_frame(frame);
+        stack_place_clear(frame);
     } else {
         *at = mem_alloc(sizeof **at);
         (*at)->frame = *frame;
@@ -174,7 +139,8 @@ bool stack_tree_add(struct stack_tree *tree, const struct crowd_member *who, boo
     if (running)
         crowd_set_add(&tree->running, member);
     while (count) {
-        struct frame frame = read_frame(json, list[--count]);
+        struct stack_place frame;
+        stack_place_read(json, list[--count], &frame);
         node = descend(node, &frame);
         crowd_set_add(&node->who, member);
     }
@@ -241,10 +207,10 @@ static bool has(const struct crowd_set *set, size_t member)
     return false;
 }
 
-static void add_frame(const struct frame *frame, const char *lead, struct buf *out)
+static void add_frame(const struct stack_place *frame, const char *lead, struct buf *out)
 {
-    const char *slash = frame->path ? strrchr(frame->path, '/') : NULL;
-    const char *file = slash ? slash + 1 : frame->path;
+    const char *slash = frame->file ? strrchr(frame->file, '/') : NULL;
+    const char *file = slash ? slash + 1 : frame->file;
     char *text = file ? mem_format("%s%s  %s:%" PRId64, lead, frame->name, file, frame->line)
                       : mem_format("%s%s", lead, frame->name);
     char *clean = text_printable(text, strlen(text), "");
@@ -319,13 +285,13 @@ void stack_tree_text(struct stack_tree *tree, struct buf *out)
 
 /* --- JSON --- */
 
-static void add_json_frame(const struct frame *frame, struct buf *out)
+static void add_json_frame(const struct stack_place *frame, struct buf *out)
 {
     buf_add_string(out, "{\"name\":");
     message_quote(out, frame->name);
     buf_add_string(out, ",\"path\":");
-    if (frame->path)
-        message_quote(out, frame->path);
+    if (frame->file)
+        message_quote(out, frame->file);
     else
         buf_add_string(out, "null");
     buf_printf(out, ",\"line\":%" PRId64 "}", frame->line);
@@ -379,49 +345,4 @@ void stack_tree_json(struct stack_tree *tree, struct buf *out)
         buf_add_string(out, "}");
     }
     buf_add_string(out, "]}");
-}
-
-/* --- places --- */
-
-bool stack_place_top(const char *json, struct span frames, struct stack_place *out)
-{
-    struct span frame, chosen = {0}, at;
-    size_t cursor = 0;
-    *out = (struct stack_place){0};
-    if (!is_array(json, frames))
-        return false;
-    while (scan_element(json, frames, &cursor, &frame)) {
-        if (json[frame.at] != '{')
-            continue;
-        if (!chosen.len)
-            chosen = frame;
-        if (!is_subtle(json, frame)) {
-            chosen = frame;
-            break;
-        }
-    }
-    if (!chosen.len || !scan_find(json, chosen, "id", &at) || !scan_integer(json, at, &out->frame))
-        return false;
-    struct frame read = read_frame(json, chosen);
-    out->name = read.name;
-    out->file = read.path;
-    out->line = read.line;
-    return true;
-}
-
-void stack_place_clear(struct stack_place *place)
-{
-    free(place->name);
-    free(place->file);
-    *place = (struct stack_place){0};
-}
-
-bool stack_place_is(const char *path, const char *file)
-{
-    if (!path || text_empty(file))
-        return false;
-    while (text_starts(file, "./"))
-        file += 2;
-    size_t len = strlen(path), want = strlen(file);
-    return text_ends(path, file) && (len == want || (*file != '/' && path[len - want - 1] == '/'));
 }

@@ -26,17 +26,4 @@ void stack_tree_text(struct stack_tree *tree, struct buf *out);
 /* An object; docs/many.md has its schema. */
 void stack_tree_json(struct stack_tree *tree, struct buf *out);
 
-/* The innermost frame of `frames` that is not marked as subtle, or the innermost if all are. False
- * if there is none. `file` (the caller frees it; NULL: unknown) and `line` are where it is. */
-struct stack_place {
-    int64_t frame;
-    char *name;
-    char *file;
-    int64_t line;
-};
-bool stack_place_top(const char *json, struct span frames, struct stack_place *out);
-void stack_place_clear(struct stack_place *place);
-/* Whether `path` is what a user means by `file`: the same, or its end behind a separator. */
-bool stack_place_is(const char *path, const char *file);
-
 #endif

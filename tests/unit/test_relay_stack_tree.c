@@ -116,26 +116,6 @@ static void test_a_recursion_of_a_thousand_frames(void **state)
     stack_tree_destroy(&tree);
 }
 
-static void test_places(void **state)
-{
-    (void)state;
-    static const char json[] = "[" RAYS "," FRAME(1, "wait", "train.py", 41) "," RAYS "]";
-    struct stack_place place;
-    assert_true(stack_place_top(json, (struct span){0, sizeof json - 1}, &place));
-    assert_int_equal(place.frame, 1);
-    assert_string_equal(place.file, "/a/train.py");
-    assert_int_equal(place.line, 41);
-    stack_place_clear(&place);
-    assert_false(stack_place_top("[]", (struct span){0, 2}, &place));
-    assert_true(stack_place_is("/a/train.py", "train.py"));
-    assert_true(stack_place_is("/a/train.py", "./train.py"));
-    assert_true(stack_place_is("/a/train.py", "a/train.py"));
-    assert_true(stack_place_is("/a/train.py", "/a/train.py"));
-    assert_false(stack_place_is("/a/train.py", "rain.py"));
-    assert_false(stack_place_is("/b/a/train.py", "/a/train.py"));
-    assert_false(stack_place_is(NULL, "train.py"));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -143,7 +123,6 @@ int main(void)
         cmocka_unit_test(test_forks_and_stacks_that_end_on_the_way),
         cmocka_unit_test(test_rays_frames),
         cmocka_unit_test(test_a_recursion_of_a_thousand_frames),
-        cmocka_unit_test(test_places),
     };
     return cmocka_run_group_tests_name("stack_tree", tests, NULL, NULL);
 }
