@@ -18,21 +18,20 @@ enum {
     SILENCE_MS = 2000,
     ONE_BY_ONE = 3,     /* so many stops are told a line each, more are counted */
     QUIET_US = 1000000, /* between two such lines */
-    GRACE_MS = 1000,    /* for the others that were let go with the selected one */
-    SETTLE_MS = 150,    /* until what a verb has let go is known to run */
+    GRACE_MS = 3000,    /* for the others that were let go with the selected one */
     PLACES_ASKED = 256, /* more tasks are not asked where they are, for the first line */
     LABEL = sizeof(((struct console *)NULL)->label),
 };
 
 /* --- which one --- */
 
-/* Of all that are known, clean; the caller frees each and the array. Those without a name are asked
- * for. */
-static char **thread_names(struct console *console, int64_t **ids, size_t *count)
+/* Of all that are known, clean; the caller frees each and the array. They are asked for anew, or
+ * only if one has no name. */
+static char **thread_names(struct console *console, bool anew, int64_t **ids, size_t *count)
 {
     const struct debuggee_thread *threads = debuggee_known(console->debuggee, count);
     struct err err;
-    bool missing = false;
+    bool missing = anew;
     for (size_t i = 0; i < *count; i++)
         missing = missing || !threads[i].name;
     if (missing && debuggee_threads(console->debuggee, &threads, count, &err) != 0)
@@ -59,7 +58,7 @@ static void label_of(struct console *console, int64_t id, char out[LABEL])
 {
     int64_t *ids;
     size_t count, at = 0;
-    char **names = thread_names(console, &ids, &count);
+    char **names = thread_names(console, false, &ids, &count);
     while (at < count && ids[at] != id)
         at++;
     group_label(at < count ? names[at] : "?", (const char *const *)names, count, out, LABEL);
@@ -349,7 +348,7 @@ int many_select(struct console *console, const char *words)
 {
     int64_t *ids;
     size_t count, matches;
-    char **names = thread_names(console, &ids, &count);
+    char **names = thread_names(console, true, &ids, &count);
     size_t index = group_find((const char *const *)names, count, words, &matches);
     int64_t id = matches ? ids[index] : 0;
     free_names(names, ids, count);
@@ -361,6 +360,15 @@ int many_select(struct console *console, const char *words)
     if (!thread->stopped)
         return console_error(console, "%s is running", words);
     return run_show_stop(console, id);
+}
+
+static void let_go(struct console *console, struct json ids)
+{
+    struct json element;
+    int64_t id;
+    for (size_t cursor = 0; json_each(ids, &cursor, &element);)
+        if (scan_integer(element.text, element.at, &id))
+            debuggee_let_go(console->debuggee, id);
 }
 
 /* The answer is text for people, or JSON that was asked for. */
@@ -388,6 +396,7 @@ static int ask_session(struct console *console, const char *line)
         free(clean);
     }
     free(text);
+    let_go(console, json_get(reply.body, "raydbg/threadIds"));
     reply_clear(&reply);
     return 0;
 }
@@ -411,15 +420,9 @@ static void await_others(struct console *console, size_t stopped)
 /* What a verb has let go stops again, most often: the selected one first, then the others. */
 static void settle(struct console *console)
 {
-    int64_t until = loop_now_us() / 1000 + SETTLE_MS, thread = console->thread;
+    int64_t thread = console->thread;
     const struct debuggee_thread *it = debuggee_thread(console->debuggee, thread);
-    for (int64_t left; it && it->stopped && (left = until - loop_now_us() / 1000) > 0;) {
-        loop_run_once(console->loop, left);
-        it = debuggee_thread(console->debuggee, thread);
-        if (it && it->fresh) /* it has run, and stopped again */
-            break;
-    }
-    if (!thread)
+    if (!thread || (it && it->stopped))
         return;
     console->thread = 0;
     stack_clear(console);

@@ -90,6 +90,14 @@ static bool is_operator(const char *text)
     return false;
 }
 
+/* "/app/train.py:41" and what may follow it, not the quotient "/ x". */
+static bool is_path_and_line(const char *text)
+{
+    const char *colon = *text == '/' && !is_space(text[1]) ? strchr(text, ':') : NULL;
+    return colon && isdigit((unsigned char)colon[1]) &&
+           strcspn(text, " \t") > (size_t)(colon - text);
+}
+
 static bool is_python(const struct console_verb *verb, const char *rest)
 {
     const char *argument = rest;
@@ -101,6 +109,8 @@ static bool is_python(const struct console_verb *verb, const char *rest)
         return true;
     if (is_assignment(argument))
         return true;
+    if (verb->flags & VERB_PLACE && is_path_and_line(argument))
+        return false;
     /* "p -x" and "until +3" are the verb's, "n - x" and "a or b" can only be Python's. */
     return !(verb->flags & VERB_EXPRESSION) && is_operator(argument) &&
            !(verb->flags & VERB_DOT && text_equal(argument, ".")) &&

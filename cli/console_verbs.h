@@ -14,6 +14,7 @@ enum verb_flag {
     VERB_ARGUMENT = 16,   /* may have one; others refuse it */
     VERB_DOT = 32,        /* its argument may be "." */
     VERB_DASHES = 64,     /* its argument may begin with "--" */
+    VERB_PLACE = 128,     /* its argument may be "/a/path:LINE" */
 };
 
 struct console_verb {

@@ -152,9 +152,12 @@ static void on_thread(struct debuggee *debuggee, struct json body)
         remove_thread(debuggee, id);
         return;
     }
-    struct debuggee_thread *thread = need_thread(debuggee, id);
-    free(thread->name); /* one that starts again has another */
-    thread->name = NULL;
+    bool again = find_thread(debuggee, id) != NULL;
+    need_thread(debuggee, id);
+    for (size_t i = 0; again && i < debuggee->thread_count; i++) {
+        free(debuggee->threads[i].name); /* one that starts again: names are others now */
+        debuggee->threads[i].name = NULL;
+    }
 }
 
 static void on_terminated(struct debuggee *debuggee, struct json body)
@@ -373,6 +376,13 @@ int debuggee_resume(struct debuggee *debuggee, const char *command, int64_t thre
     if (it && !debuggee->ended)
         it->stopped = true;
     return -1;
+}
+
+void debuggee_let_go(struct debuggee *debuggee, int64_t thread)
+{
+    struct debuggee_thread *it = find_thread(debuggee, thread);
+    if (it)
+        set_running(it);
 }
 
 static int await_initialized(struct debuggee *debuggee, struct waiting *attach, struct err *err)

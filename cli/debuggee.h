@@ -67,6 +67,9 @@ int debuggee_request_within(struct debuggee *debuggee, const char *command, cons
 int debuggee_resume(struct debuggee *debuggee, const char *command, int64_t thread,
                     struct err *err);
 
+/* Another request has let it go: it is running until events say otherwise. */
+void debuggee_let_go(struct debuggee *debuggee, int64_t thread);
+
 /* What these give is valid until the loop turns again, as any request makes it. */
 
 /* A stopped thread that was not given or seen yet, oldest stop first, or NULL. */

@@ -38,7 +38,8 @@ void verbs_answer(struct multi_verbs *verbs, const struct verbs_reply *reply, co
     if (reply->line) {
         buf_add_string(&made, "{\"result\":");
         message_quote(&made, text);
-        buf_add_string(&made, ",\"variablesReference\":0}");
+        buf_printf(&made, ",\"variablesReference\":0%s%s}", body ? ",\"raydbg\":" : "",
+                   body ? body : "");
     }
     client_respond(&verbs->multi->session->client, reply->seq, reply->command,
                    reply->line ? made.data : body);

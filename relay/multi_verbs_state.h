@@ -47,7 +47,8 @@ struct verbs_reply {
 
 /* --- multi_verbs.c --- */
 
-/* `text` without a newline at its end, for a line; `body` is JSON, for a request. */
+/* `text` without a newline at its end, for a line; `body` is JSON, for a request, and a member
+ * `raydbg` of what answers a line. */
 void verbs_answer(struct multi_verbs *verbs, const struct verbs_reply *reply, const char *text,
                   const char *body);
 void verbs_refuse(struct multi_verbs *verbs, const struct verbs_reply *reply,
