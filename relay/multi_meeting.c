@@ -267,14 +267,14 @@ void meeting_left(struct multi_verbs *verbs, int64_t thread, const char *why)
         look_soon(meeting);
 }
 
-void meeting_resumed(struct multi_verbs *verbs, int64_t id)
+void meeting_resumed(struct multi_verbs *verbs, int64_t thread)
 {
     struct meeting *meeting = verbs->meeting;
     struct multi_target *target;
-    if (!meeting || !meeting->started || !barrier_holds(meeting->barrier, id))
+    if (!meeting || !meeting->started || !barrier_holds(meeting->barrier, thread))
         return;
-    const struct multi_thread *thread = multi_thread_by_id(verbs->multi, id, &target);
-    char *why = mem_format("given up: %s goes on by hand", thread ? thread->name : "one");
+    const struct multi_thread *held = multi_thread_by_id(verbs->multi, thread, &target);
+    char *why = mem_format("given up: %s goes on by hand", held ? held->name : "one");
     cancel(verbs, why);
     free(why);
 }
