@@ -19,14 +19,14 @@ bool log_set_level(const char *name)
     return false;
 }
 
-bool log_enabled(enum log_level level)
+static bool is_enabled(enum log_level level)
 {
     return level <= threshold;
 }
 
 void log_line(enum log_level level, const char *format, ...)
 {
-    if (!log_enabled(level))
+    if (!is_enabled(level))
         return;
     char text[1024];
     va_list args;

@@ -151,8 +151,11 @@ void many_announce(struct console *console)
 {
     const struct debuggee_thread *thread;
     int64_t *ids = NULL;
-    size_t count = 0;
+    size_t count = 0, total;
+    struct err err;
     find_another(console);
+    if (!debuggee_knows_all(console->debuggee))
+        debuggee_threads(console->debuggee, &thread, &total, &err);
     if (loop_now_us() < console->quiet_until_us && console->thread)
         return;
     while ((thread = debuggee_next_stop(console->debuggee))) {

@@ -168,9 +168,10 @@ int console_verb_thread(struct console *console, char *argument)
     int64_t id;
     if (!*argument)
         return console_verb_threads(console, argument);
-    if (console->options->many && !text_to_int(argument, INT64_MIN, INT64_MAX, &id))
+    bool number = text_to_int(argument, INT64_MIN, INT64_MAX, &id);
+    if (console->options->many && !(number && numbered(console, id)))
         return many_select(console, argument);
-    if (!text_to_int(argument, INT64_MIN, INT64_MAX, &id))
+    if (!number)
         return console_error(console, "thread: '%s' is no number (threads lists them)", argument);
     const struct debuggee_thread *thread = numbered(console, id);
     if (!thread)

@@ -101,8 +101,11 @@ static void set_all_running(struct debuggee *debuggee)
 static void set_all_stopped(struct debuggee *debuggee)
 {
     debuggee->all_stopped = true;
-    for (size_t i = 0; i < debuggee->thread_count; i++)
-        debuggee->threads[i].stopped = true;
+    for (size_t i = 0; i < debuggee->thread_count; i++) {
+        struct debuggee_thread *thread = &debuggee->threads[i];
+        thread->fresh = thread->fresh || !thread->stopped;
+        thread->stopped = true;
+    }
 }
 
 /* --- events --- */
@@ -121,12 +124,15 @@ static void on_stopped(struct debuggee *debuggee, struct json body)
 {
     struct debuggee_thread *thread =
         move_last(debuggee, need_thread(debuggee, json_integer(body, "threadId", -1)));
+    bool all = debuggee->many && json_boolean(body, "allThreadsStopped", false);
+    bool again = all && thread->stopped && !thread->fresh; /* it is about the others */
     set_running(thread);
-    thread->stopped = thread->fresh = true;
+    thread->stopped = true;
+    thread->fresh = !again;
     thread->reason = json_string(body, "reason");
     thread->description = json_string(body, "description");
     thread->text = json_string(body, "text");
-    if (debuggee->many && json_boolean(body, "allThreadsStopped", false))
+    if (all)
         set_all_stopped(debuggee);
 }
 
@@ -449,7 +455,7 @@ int debuggee_threads(struct debuggee *debuggee, const struct debuggee_thread **t
         bool fresh = !find_thread(debuggee, id);
         struct debuggee_thread *thread = need_thread(debuggee, id);
         if (fresh)
-            thread->stopped = debuggee->all_stopped;
+            thread->stopped = thread->fresh = debuggee->all_stopped;
         free(thread->name);
         thread->name = json_string(element, "name");
     }
@@ -458,6 +464,11 @@ int debuggee_threads(struct debuggee *debuggee, const struct debuggee_thread **t
     *threads = debuggee->threads;
     *count = debuggee->thread_count;
     return 0;
+}
+
+bool debuggee_knows_all(const struct debuggee *debuggee)
+{
+    return !debuggee->all_stopped;
 }
 
 const struct debuggee_thread *debuggee_known(const struct debuggee *debuggee, size_t *count)

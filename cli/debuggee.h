@@ -74,6 +74,8 @@ const struct debuggee_thread *debuggee_next_stop(struct debuggee *debuggee);
 void debuggee_seen(struct debuggee *debuggee, int64_t id);
 bool debuggee_has_fresh_stop(const struct debuggee *debuggee);
 const struct debuggee_thread *debuggee_thread(const struct debuggee *debuggee, int64_t id);
+/* False if there may be threads that only debuggee_threads() finds. */
+bool debuggee_knows_all(const struct debuggee *debuggee);
 /* Those that are known, as they are known; debuggee_threads() asks for them. */
 const struct debuggee_thread *debuggee_known(const struct debuggee *debuggee, size_t *count);
 /* Reads the names of all threads (a `threads` request); gives their number. */

@@ -15,6 +15,7 @@ enum doctor_answer {
     DOCTOR_PENDING, /* not answered within the time there is */
     DOCTOR_YES,     /* something listens there, and can be reached */
     DOCTOR_REFUSED, /* `why` */
+    DOCTOR_DEAF,    /* a debugger here that accepts nobody any more: connections wait for it */
 };
 
 /* A port that was tried from here: a raylet's, or that of a worker's debugpy. */

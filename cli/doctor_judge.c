@@ -10,7 +10,9 @@
 enum { NAMED = 3 }; /* how many of many are named */
 enum { AHEAD_MS = 2000 };
 
-bool doctor_relay_serves(const struct doctor_facts *facts)
+/* Whether a relay answers us and knows a cluster: what cannot be reached from here is its business
+ * then. */
+static bool relay_serves(const struct doctor_facts *facts)
 {
     const struct doctor_question *list = &facts->relay.list;
     return facts->relay.found != RELAY_NONE && list->answered && list->err.code == ERR_NONE &&
@@ -25,7 +27,7 @@ static void judge_address(const struct doctor_facts *facts, struct doctor_report
     if (cluster->address.err.code == ERR_NONE) {
         err_set(doctor_report_add(report, "cluster", DOCTOR_OK), ERR_NONE, "%s, from %s",
                 cluster->place.text, cluster->place.source);
-    } else if (doctor_relay_serves(facts)) {
+    } else if (relay_serves(facts)) {
         err_set(doctor_report_add(report, "cluster", DOCTOR_OK), ERR_NONE, "%s, as the relay says",
                 facts->relay.cluster);
     } else {
@@ -49,7 +51,7 @@ static void judge_answer(const struct doctor_facts *facts, struct doctor_report 
 {
     const struct doctor_cluster *cluster = &facts->cluster;
     const struct doctor_question *version = &cluster->version;
-    bool relayed = doctor_relay_serves(facts);
+    bool relayed = relay_serves(facts);
     if (version->answered && (!version->err.code || version->err.code == ERR_DENIED)) {
         add_took(doctor_report_add(report, "gcs", DOCTOR_OK), answerer(cluster), cluster->took_us);
         return;
@@ -137,7 +139,10 @@ static void add_unreached(const struct doctor_ports *ports, struct buf *out)
                    (unsigned)port->port);
         if (port->pid)
             buf_printf(out, " (pid %" PRId64 ")", port->pid);
-        buf_printf(out, ": %s", port->why ? port->why : "no answer in time");
+        buf_printf(out, ": %s",
+                   port->why                     ? port->why
+                   : port->answer == DOCTOR_DEAF ? "it accepts nobody any more"
+                                                 : "no answer in time");
     }
     if (bad > named)
         buf_printf(out, "; and %zu more", bad - named);
@@ -165,7 +170,7 @@ static void judge_reach(const struct doctor_facts *facts, const struct doctor_po
                 ports->left_out && reach->all_asked ? reach->all_asked : reach->all);
         return;
     }
-    bool relayed = doctor_relay_serves(facts);
+    bool relayed = relay_serves(facts);
     struct err *words =
         doctor_report_add(report, reach->check, relayed ? DOCTOR_OK : reach->without_relay);
     struct buf why = {0};
@@ -234,7 +239,7 @@ static void judge_call_sites(const struct doctor_facts *facts, struct doctor_rep
                         "RAY_record_ref_creation_sites=1");
 }
 
-void doctor_judge_cluster(const struct doctor_facts *facts, struct doctor_report *report)
+static void judge_cluster(const struct doctor_facts *facts, struct doctor_report *report)
 {
     judge_address(facts, report);
     if (facts->cluster.address.err.code)
@@ -302,6 +307,22 @@ static void judge_open(const struct doctor_facts *facts, struct doctor_report *r
                     "(pip install debugpy), and RAY_DEBUG unset or 1 there?");
 }
 
+/* debugpy's adapter goes deaf, for good, when a connection is closed while it is greeted. */
+static void judge_deaf(const struct doctor_facts *facts, struct doctor_report *report)
+{
+    const struct doctor_ports *ports = &facts->cluster.debuggers;
+    size_t deaf = count_answer(ports, DOCTOR_DEAF);
+    struct err *words = doctor_report_add(report, "debugger-ports", DOCTOR_PROBLEM);
+    struct buf why = {0};
+    add_unreached(ports, &why);
+    err_set(words, ERR_NONE, "%zu debugger%s accept%s nobody any more", deaf, deaf == 1 ? "" : "s",
+            deaf == 1 ? "s" : "");
+    err_why(words, "%s", why.data);
+    err_hint(words, "a client or a port scanner hung up while it was greeted; nothing revives it: "
+                    "cancel or kill that task, and run it again");
+    buf_free(&why);
+}
+
 static void judge_ports(const struct doctor_facts *facts, struct doctor_report *report)
 {
     static const struct reach ports = {
@@ -312,7 +333,10 @@ static void judge_ports(const struct doctor_facts *facts, struct doctor_report *
         .relayed = "the relay reaches them: attach goes through it",
         .cure = "the workers listen on their nodes: run raydbg relay on one, and use --relay here",
     };
-    judge_reach(facts, &facts->cluster.debuggers, &ports, report);
+    if (count_answer(&facts->cluster.debuggers, DOCTOR_DEAF))
+        judge_deaf(facts, report);
+    else
+        judge_reach(facts, &facts->cluster.debuggers, &ports, report);
 }
 
 static void judge_pdb(const struct doctor_facts *facts, struct doctor_report *report)
@@ -332,7 +356,7 @@ static void judge_pdb(const struct doctor_facts *facts, struct doctor_report *re
     }
 }
 
-void doctor_judge_debuggers(const struct doctor_facts *facts, struct doctor_report *report)
+static void judge_debuggers(const struct doctor_facts *facts, struct doctor_report *report)
 {
     judge_ray_debug(facts, report);
     if (!facts->cluster.workers.answered || facts->cluster.workers.err.code)
@@ -344,8 +368,8 @@ void doctor_judge_debuggers(const struct doctor_facts *facts, struct doctor_repo
 
 void doctor_judge(const struct doctor_facts *facts, struct doctor_report *report)
 {
-    doctor_judge_cluster(facts, report);
+    judge_cluster(facts, report);
     doctor_judge_relay(facts, report);
-    doctor_judge_debuggers(facts, report);
+    judge_debuggers(facts, report);
     doctor_judge_here(facts, report);
 }

@@ -8,14 +8,8 @@
 /* Adds every check that there are facts for. */
 void doctor_judge(const struct doctor_facts *facts, struct doctor_report *report);
 
-/* Its parts, in this order. */
-void doctor_judge_cluster(const struct doctor_facts *facts, struct doctor_report *report);
+/* Parts of it, each in a file of its own. */
 void doctor_judge_relay(const struct doctor_facts *facts, struct doctor_report *report);
-void doctor_judge_debuggers(const struct doctor_facts *facts, struct doctor_report *report);
 void doctor_judge_here(const struct doctor_facts *facts, struct doctor_report *report);
-
-/* Whether a relay answers us and knows a cluster: what cannot be reached from here is its business
- * then. */
-bool doctor_relay_serves(const struct doctor_facts *facts);
 
 #endif

@@ -1,4 +1,5 @@
 #include "cli/doctor_ports.h"
+#include "cli/doctor_backlog.h"
 
 #include "base/mem.h"
 #include "base/text.h"
@@ -21,8 +22,9 @@ struct doctor_knock {
     struct doctor_ports *ports;
     struct timer *timer;
     int64_t until_us;
-    size_t open; /* that are not decided */
-    int fds[];   /* -1: decided */
+    size_t open;      /* that are not decided */
+    bool waits[MOST]; /* connections do, at a debugger's, since it was knocked at */
+    int fds[];        /* -1: decided */
 };
 
 void doctor_ports_add(struct doctor_ports *ports, const char *host, uint16_t port, int64_t pid)
@@ -102,13 +104,15 @@ static int knock_at(const struct doctor_port *port)
     return good ? fd : -1;
 }
 
-/* Whether it is known now. */
-static bool listen_at(struct doctor_port *port, int fd, bool late)
+/* Whether it is known now. Whom connections wait for is watched for the whole time. */
+static bool listen_at(struct doctor_port *port, int fd, bool waits, bool late)
 {
     int error = 0;
     socklen_t len = sizeof error;
+    if (count_drops(fd) > 0 && waits && !late)
+        return false;
     if (count_drops(fd) > 0)
-        decide(port, DOCTOR_YES, 0);
+        decide(port, waits ? DOCTOR_DEAF : DOCTOR_YES, 0);
     else if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) == 0 && error)
         decide(port, DOCTOR_REFUSED, error);
     else if (late)
@@ -126,7 +130,11 @@ static void look(void *arg)
     bool late = loop_now_us() >= knock->until_us;
     knock->timer = NULL;
     for (size_t i = 0; i < knock->ports->count; i++) {
-        if (knock->fds[i] < 0 || !listen_at(&knock->ports->items[i], knock->fds[i], late))
+        struct doctor_port *port = &knock->ports->items[i];
+        if (knock->fds[i] < 0)
+            continue;
+        knock->waits[i] = knock->waits[i] && doctor_backlog_waits(port->host, port->port);
+        if (!listen_at(port, knock->fds[i], knock->waits[i], late))
             continue;
         close(knock->fds[i]);
         knock->fds[i] = -1;
@@ -145,7 +153,9 @@ struct doctor_knock *doctor_knock(struct doctor_asking *asking, struct doctor_po
     knock->ports = ports;
     knock->until_us = loop_now_us() + LIMIT_MS * 1000L;
     for (size_t i = 0; i < ports->count; i++) {
-        knock->fds[i] = knock_at(&ports->items[i]);
+        const struct doctor_port *port = &ports->items[i];
+        knock->waits[i] = port->pid && doctor_backlog_waits(port->host, port->port);
+        knock->fds[i] = knock_at(port);
         if (knock->fds[i] >= 0)
             knock->open++;
         else

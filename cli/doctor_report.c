@@ -36,15 +36,7 @@ struct err *doctor_report_add(struct doctor_report *report, const char *name,
     return &check->words;
 }
 
-const struct doctor_check *doctor_report_find(const struct doctor_report *report, const char *name)
-{
-    for (size_t i = 0; i < report->count; i++)
-        if (text_equal(report->checks[i].name, name))
-            return &report->checks[i];
-    return NULL;
-}
-
-size_t doctor_report_count(const struct doctor_report *report, enum doctor_status status)
+static size_t count_of(const struct doctor_report *report, enum doctor_status status)
 {
     size_t count = 0;
     for (size_t i = 0; i < report->count; i++)
@@ -56,7 +48,7 @@ int doctor_report_code(const struct doctor_report *report)
 {
     if (report->no_cluster)
         return ERR_UNREACHABLE;
-    return doctor_report_count(report, DOCTOR_PROBLEM) ? ERR_FAILED : ERR_NONE;
+    return count_of(report, DOCTOR_PROBLEM) ? ERR_FAILED : ERR_NONE;
 }
 
 /* --- text --- */
@@ -94,8 +86,8 @@ static void add_count(struct buf *out, size_t count, const char *noun)
 
 static void add_sum(const struct doctor_report *report, struct buf *out)
 {
-    size_t problems = doctor_report_count(report, DOCTOR_PROBLEM);
-    size_t warnings = doctor_report_count(report, DOCTOR_WARNING);
+    size_t problems = count_of(report, DOCTOR_PROBLEM);
+    size_t warnings = count_of(report, DOCTOR_WARNING);
     if (problems)
         add_count(out, problems, "problem");
     else

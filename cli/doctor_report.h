@@ -29,9 +29,6 @@ void doctor_report_clear(struct doctor_report *report);
 /* A check, for err_set(), err_why() and err_hint() to fill; valid until the next call. */
 struct err *doctor_report_add(struct doctor_report *report, const char *name,
                               enum doctor_status status);
-/* NULL if there is none of that name. */
-const struct doctor_check *doctor_report_find(const struct doctor_report *report, const char *name);
-size_t doctor_report_count(const struct doctor_report *report, enum doctor_status status);
 
 /* 5 without a cluster, 1 with a problem, else 0. */
 int doctor_report_code(const struct doctor_report *report);

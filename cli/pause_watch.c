@@ -6,6 +6,7 @@
 #include "cli/signals.h"
 #include "cli/terminal.h"
 
+#include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -187,6 +188,42 @@ void pause_changes(const struct pause_list *before, const struct pause_list *aft
     }
 }
 
+static void add_object(cJSON *object, struct buf *out)
+{
+    char *text = cJSON_PrintUnformatted(object);
+    buf_printf(out, "%s\n", text ? text : "null");
+    cJSON_free(text);
+    cJSON_Delete(object);
+}
+
+static void add_member(cJSON *object, const char *name, const char *text)
+{
+    if (text_empty(text))
+        cJSON_AddNullToObject(object, name);
+    else
+        cJSON_AddStringToObject(object, name, text);
+}
+
+void watch_live(const char *cluster, const char *relay, struct buf *out)
+{
+    cJSON *line = cJSON_CreateObject();
+    cJSON_AddStringToObject(line, "event", "live");
+    add_member(line, "cluster", cluster);
+    add_member(line, "relay", relay);
+    add_object(line, out);
+}
+
+void watch_away(const struct err *err, struct buf *out)
+{
+    cJSON *line = cJSON_CreateObject();
+    cJSON_AddStringToObject(line, "event", "away");
+    cJSON *error = cJSON_AddObjectToObject(line, "error");
+    add_member(error, "what", err->what);
+    add_member(error, "why", err->why);
+    add_member(error, "hint", err->hint);
+    add_object(line, out);
+}
+
 /* --- watching --- */
 
 struct watcher {
@@ -197,6 +234,7 @@ struct watcher {
     int64_t asked_us;
     struct timer *timer;
     bool redraws; /* a terminal */
+    bool states;  /* lines say when the cluster is away */
     bool away;    /* the cluster did not answer last time */
     bool answered;
     int code;
@@ -217,13 +255,38 @@ static void redraw(struct watcher *watcher, const struct pause_list *shown)
     buf_free(&out);
 }
 
+/* Ends the watching if nobody reads it. Frees the text. */
+static void print_lines(const struct watcher *watcher, struct buf *out)
+{
+    if (!put(stdout, out))
+        loop_stop(watcher->loop);
+    buf_free(out);
+}
+
 static void print_changes(const struct watcher *watcher, const struct pause_list *shown)
 {
     struct buf out = {0};
     pause_changes(&watcher->shown, shown, &out);
-    if (!put(stdout, &out))
-        loop_stop(watcher->loop);
-    buf_free(&out);
+    print_lines(watcher, &out);
+}
+
+static void tell_away(const struct watcher *watcher, const struct err *err)
+{
+    struct buf out = {0};
+    command_fail(err);
+    if (watcher->states)
+        watch_away(err, &out);
+    print_lines(watcher, &out);
+}
+
+static void tell_live(const struct watcher *watcher)
+{
+    struct buf out = {0};
+    if (watcher->away)
+        fprintf(stderr, "raydbg: %s answers again\n", origin_name(watcher->origin));
+    if (watcher->states)
+        watch_live(origin_cluster(watcher->origin), origin_relay(watcher->origin), &out);
+    print_lines(watcher, &out);
 }
 
 static void show(struct watcher *watcher)
@@ -258,9 +321,9 @@ static void on_refreshed(void *arg, const struct err *err)
         return;
     }
     if (err && !watcher->away)
-        command_fail(err);
-    else if (!err && watcher->away)
-        fprintf(stderr, "raydbg: %s answers again\n", origin_name(watcher->origin));
+        tell_away(watcher, err);
+    else if (!err && (watcher->away || !watcher->answered))
+        tell_live(watcher);
     watcher->away = err != NULL;
     if (!err) {
         watcher->answered = true;
@@ -290,6 +353,7 @@ int pause_watch(struct loop *loop, struct origin *origin, const struct list_requ
         .origin = origin,
         .request = request,
         .redraws = isatty(STDOUT_FILENO) && request->format == LIST_TABLE,
+        .states = request->format == LIST_JSON,
     };
     struct signals *signals = signals_start(loop, on_signal, &watcher);
     if (watcher.redraws)

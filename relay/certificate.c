@@ -108,18 +108,6 @@ static int expiry_of(const X509 *cert, int64_t *seconds)
     return 0;
 }
 
-int certificate_expiry(const char *path, int64_t *seconds, struct err *err)
-{
-    X509 *cert = read_certificate(path, err);
-    if (!cert)
-        return -1;
-    int rc = expiry_of(cert, seconds);
-    if (rc != 0)
-        fail(err, "there is no sense in the certificate", path);
-    X509_free(cert);
-    return rc;
-}
-
 /* --- checking --- */
 
 static int check_time(const X509 *cert, const char *path, struct err *err)

@@ -24,8 +24,6 @@ int certificate_fingerprint(const char *path, char out[CERTIFICATE_FINGERPRINT_S
 /* Of a certificate in DER form. */
 void certificate_fingerprint_der(const void *der, size_t len,
                                  char out[CERTIFICATE_FINGERPRINT_SIZE]);
-/* When the first certificate in the file ends to be valid, in seconds since 1970 (UTC). */
-int certificate_expiry(const char *path, int64_t *seconds, struct err *err);
 
 /* Can a server use these? Refuses what cannot be read, a key of another certificate's, a
  * certificate that is not valid now. `client_ca` may be NULL. */

@@ -290,7 +290,8 @@ struct hub *hubs_hold_pause(struct hubs *hubs, const struct pause *pause)
     return entry->hub;
 }
 
-struct hub *hubs_next(const struct hubs *hubs, const struct hub *after)
+/* Steps through the live ones: start with NULL. */
+static struct hub *next_hub(const struct hubs *hubs, const struct hub *after)
 {
     const struct entry *entry = after ? ((const struct entry *)hub_arg(after))->next : hubs->first;
     while (entry && hub_is_over(entry->hub))
@@ -301,7 +302,7 @@ struct hub *hubs_next(const struct hubs *hubs, const struct hub *after)
 size_t hubs_count(const struct hubs *hubs)
 {
     size_t count = 0;
-    for (struct hub *hub = hubs_next(hubs, NULL); hub; hub = hubs_next(hubs, hub))
+    for (struct hub *hub = next_hub(hubs, NULL); hub; hub = next_hub(hubs, hub))
         count++;
     return count;
 }
@@ -423,7 +424,7 @@ void hubs_list(const struct hubs *hubs, const struct pause_list *cluster, struct
         if (hub && hub_is_held(hub))
             add_held(hub, pause);
     }
-    for (struct hub *hub = hubs_next(hubs, NULL); hub; hub = hubs_next(hubs, hub)) {
+    for (struct hub *hub = next_hub(hubs, NULL); hub; hub = next_hub(hubs, hub)) {
         if (!hub_is_held(hub) || is_listed(cluster, hub_pause(hub)))
             continue;
         struct pause *pause = &out->items[out->count++];

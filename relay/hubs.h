@@ -50,8 +50,6 @@ bool hubs_wants_any(const struct hubs *hubs);
 /* Why attaching to it of the relay's own accord failed lately (borrowed), or NULL. */
 const char *hubs_failure(const struct hubs *hubs, const struct pause *pause);
 
-/* Steps through the live ones: start with NULL. */
-struct hub *hubs_next(const struct hubs *hubs, const struct hub *after);
 size_t hubs_count(const struct hubs *hubs);
 
 /* The cluster's pauses with what the hubs know of them: state held, location, clients; and those of

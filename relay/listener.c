@@ -453,11 +453,6 @@ const char *listener_address(const struct listener *listener, size_t n)
     return n < listener->ports.count ? listener->ports.items[n].text : NULL;
 }
 
-bool listener_is_tls(const struct listener *listener)
-{
-    return listener->secure != NULL;
-}
-
 size_t listener_connections(const struct listener *listener)
 {
     return listener->count;

@@ -67,7 +67,6 @@ struct listener *listener_create(const struct listener_options *options,
 void listener_destroy(struct listener **listener);
 /* The n-th address listened on, with its real port: "127.0.0.1:4713"; NULL behind the last. */
 const char *listener_address(const struct listener *listener, size_t n);
-bool listener_is_tls(const struct listener *listener);
 size_t listener_connections(const struct listener *listener);
 
 /* --- a connection --- */

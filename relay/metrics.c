@@ -90,11 +90,6 @@ void metrics_set(enum metric metric, int64_t value)
     set.values[metric] = value;
 }
 
-int64_t metrics_get(enum metric metric)
-{
-    return set.values[metric];
-}
-
 void metrics_attach_seconds(double seconds)
 {
     size_t i = 0;

@@ -47,7 +47,6 @@ enum metric {
 
 void metrics_add(enum metric metric, int64_t n);
 void metrics_set(enum metric metric, int64_t value);
-int64_t metrics_get(enum metric metric);
 
 /* How long an attach took, from the request to its answer. */
 void metrics_attach_seconds(double seconds);

@@ -65,6 +65,7 @@ struct multi_target *multi_add(struct multi *multi, const struct pause *pause)
         at = &(*at)->next;
     *at = target;
     multi->target_count++;
+    multi_jobs_note(multi->jobs, pause->job_id);
     return target;
 }
 
@@ -356,6 +357,7 @@ struct multi *multi_open(struct session *session)
     multi->session = session;
     multi->loop = session->options.loop;
     multi->ids = idmap_create();
+    multi->jobs = multi_jobs_create();
     multi->sets = multi_sets_create(multi);
     multi->verbs = multi_verbs_create(multi);
     multi->find = multi_find_start(multi);
@@ -384,6 +386,7 @@ void multi_destroy(struct multi **multi)
     }
     multi_sets_destroy(&it->sets);
     idmap_destroy(&it->ids);
+    multi_jobs_destroy(&it->jobs);
     free(it->role);
     free(it->limits);
     free(it);

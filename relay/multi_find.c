@@ -95,6 +95,7 @@ static void update(struct multi_target *target, const struct pause *pause)
     }
     if (named)
         multi_threads_rename(target);
+    multi_jobs_note(target->multi->jobs, pause->job_id);
     if (pause->state == PAUSE_IDLE && target->state == MULTI_RUNNING)
         multi_threads_leave(target, false);
 }
@@ -168,6 +169,11 @@ static void on_looked(void *arg, const struct err *err)
         return;
     find->looked = true;
     multi_proceed(multi);
+    if (multi->configured && !multi->target_count &&
+        multi_jobs_are_over(multi->jobs, find->cluster)) {
+        multi_end(multi, "nothing more can pause: what this session was about is over");
+        return;
+    }
     took_ms *= LOOK_SHARE;
     look_in(find, took_ms > SLOW_MS ? SLOW_MS : took_ms > LOOK_MS ? took_ms : LOOK_MS);
 }

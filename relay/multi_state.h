@@ -1,5 +1,5 @@
 /* A multi's inside, for the files that make it up: multi.c (life: joining, leaving), multi_find.c
- * (looking for pauses), multi_target.c (one debuggee, as its inner session's client),
+ * (looking for pauses), multi_jobs.c, multi_target.c (one debuggee, as its inner session's client),
  * multi_events.c (what a debuggee says unasked), multi_threads.c (the threads and their stops),
  * multi_stops.c (when the client is told of them), multi_requests.c (where requests go),
  * multi_sets.c (breakpoints of all), and the groups: multi_verbs.c and what it uses.
@@ -22,6 +22,7 @@ struct multi_verbs; /* groups, barriers, what is under way */
 struct multi_sets;
 struct multi_ask;
 struct multi_find;
+struct multi_jobs;
 
 /* A thread that has stopped at least once (with allThreads: any). */
 struct multi_thread {
@@ -81,9 +82,10 @@ struct multi {
     struct multi_target *targets; /* in the order they joined */
     size_t target_count;          /* without those that are gone */
     struct multi_find *find;
-    bool initialized; /* the client was told `initialized` */
-    bool configured;  /* the client has sent configurationDone */
-    bool introduced;  /* the population that was there has been shown */
+    struct multi_jobs *jobs; /* of all targets that there were */
+    bool initialized;        /* the client was told `initialized` */
+    bool configured;         /* the client has sent configurationDone */
+    bool introduced;         /* the population that was there has been shown */
     bool leaving;
     bool over;
     bool waited_told;              /* the client knows that there is nothing but waiting */
@@ -127,6 +129,13 @@ void multi_find_stop(struct multi_find **find);
 /* It is gone, or failed: not to be joined again at once. */
 void multi_find_shun(struct multi_find *find, const struct pause *pause, int64_t ms);
 bool multi_find_looked(const struct multi_find *find); /* at least once */
+
+/* --- multi_jobs.c --- */
+struct multi_jobs *multi_jobs_create(void);
+void multi_jobs_destroy(struct multi_jobs **jobs);
+void multi_jobs_note(struct multi_jobs *jobs, const char *job_id);
+/* By what the cluster has said so far; it is asked again. */
+bool multi_jobs_are_over(const struct multi_jobs *jobs, struct cluster *cluster);
 
 /* --- multi_target.c --- */
 void multi_target_attach(struct multi_target *target);

@@ -6,6 +6,7 @@
 #include "relay/metrics.h"
 #include "relay/relay_state.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -14,7 +15,7 @@
 enum { DRIVER_HIGH = 1024 * 1024, OBSERVER_HIGH = 2 * 1024 * 1024 };
 enum { PATIENCE_MS = 30000, NETWORK_MS = 3000 };
 
-int64_t relay_epoch_ms(void)
+static int64_t epoch_ms(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -197,7 +198,7 @@ static struct relay_client *open_client(struct relay *relay, struct conn *conn, 
         .conn = conn,
         .role = role,
         .number = ++relay->client_count,
-        .since_ms = relay_epoch_ms(),
+        .since_ms = epoch_ms(),
         .peer = mem_string(conn_peer(conn)),
     };
     struct session_options options = {
@@ -418,7 +419,9 @@ static void say_farewell(struct relay *relay)
         if (!at->conn || at->dropped)
             continue;
         char title[256] = "";
-        if (pause)
+        if (session_count(at->session) > 1)
+            snprintf(title, sizeof title, "each of %zu tasks", session_count(at->session));
+        else if (pause)
             pause_title(pause, title, sizeof title);
         char *say = mem_format("raydbg: this relay ends%s%s%s\n", pause ? "; " : "", title,
                                held    ? " stays held, for the next relay to take over"

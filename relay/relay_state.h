@@ -81,7 +81,6 @@ struct relay {
 };
 
 /* relay.c */
-int64_t relay_epoch_ms(void);
 void relay_act(struct relay *relay, const char *action, const char *peer, enum auth_role role,
                const char *client, const struct pause *pause, const char *detail);
 

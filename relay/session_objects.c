@@ -170,7 +170,8 @@ static bool add_rows(const struct render *render, const char *json, size_t len,
     return count > 0;
 }
 
-bool session_objects_edit(struct render *render, const struct held *held, struct buf *out)
+/* Appends the response with all that is known. False: there is nothing to change. */
+static bool edit_response(struct render *render, const struct held *held, struct buf *out)
 {
     const struct annotate_source source = {source_object, source_actor, source_seen, render};
     struct buf annotated = {0}, rows = {0};
@@ -204,7 +205,7 @@ void session_objects_pass(struct session_objects *it, const struct held *held)
     bool changed = false;
     if (objects) {
         struct render render = session_objects_render(it, objects, held->asked.frame);
-        changed = session_objects_edit(&render, held, &edited);
+        changed = edit_response(&render, held, &edited);
         render_end(&render, true);
     }
     if (changed)
@@ -257,7 +258,7 @@ static bool on_values(struct render *render, struct held *held)
 {
     struct session_objects *it = render->it;
     struct buf edited = {0};
-    bool changed = session_objects_edit(render, held, &edited);
+    bool changed = edit_response(render, held, &edited);
     held->wants = it->knows_actors ? 0 : render->wants;
     bool waits = (render->missing && facts_pending(render->objects) && !it->tired) || held->wants ||
                  session_objects_view_pending(it, held->asked.reference);

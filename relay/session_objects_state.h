@@ -78,15 +78,11 @@ struct render session_objects_render(struct session_objects *it, struct objects 
 void render_end(struct render *render, bool sent);
 /* An object in the message: more is wanted of it, and that it is shown is noted. */
 void render_object(struct render *render, const struct object_id *id);
-/* Appends the response with all that is known. False: there is nothing to change. */
-bool session_objects_edit(struct render *render, const struct held *held, struct buf *out);
 void session_objects_pass(struct session_objects *it, const struct held *held);
 
 /* session_objects_wait.c */
 /* More may become known without anything being asked again. */
 bool facts_pending(const struct objects *objects);
-/* The same, or the worker did not answer and will be asked again: nobody waits for that. */
-bool facts_may_come(const struct objects *objects);
 /* Keeps a copy. */
 void session_objects_hold(struct session_objects *it, const struct held *held);
 /* Sends those that need not wait any more. */

@@ -21,7 +21,8 @@ bool facts_pending(const struct objects *objects)
            (objects_state(objects) == OBJECTS_KNOWN && !objects_settled(objects));
 }
 
-bool facts_may_come(const struct objects *objects)
+/* The same, or the worker did not answer and will be asked again: nobody waits for that. */
+static bool facts_may_come(const struct objects *objects)
 {
     return facts_pending(objects) || objects_state(objects) == OBJECTS_FAILED;
 }

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "relay/closer.h"
 #include "relay/socket.h"
 #include "relay/wire.h"
 
@@ -225,8 +226,12 @@ static const char *connect_problem(const struct stream *stream, const char *othe
         else if (poll(&ready, 1, DIAGNOSE_MS) == 1)
             getsockopt(fd, SOL_SOCKET, SO_ERROR, &problem, &size);
     }
-    if (fd >= 0)
+    if (fd >= 0) {
+        /* It may stand this time, to a debug adapter that is greeting. */
+        int place = problem ? -1 : closer_guard(fd);
+        closer_close(&place);
         close(fd);
+    }
     freeaddrinfo(found);
     return problem ? strerror(problem) : otherwise;
 }

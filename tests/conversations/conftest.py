@@ -13,6 +13,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 
 import reporting  # noqa: E402
 from fake_adapter import FakeAdapter  # noqa: E402
+from fake_ray import FakeRay  # noqa: E402
+from object_session import Worker  # noqa: E402
 from relay_process import RelayProcess  # noqa: E402
 from relay_under_test import RelayUnderTest  # noqa: E402
 
@@ -64,6 +66,33 @@ def run_relay(adapter):
 def hub(run_relay):
     """`raydbg relay` with its defaults, and the adapter to attach to."""
     return run_relay()
+
+
+@pytest.fixture
+def ray(adapter):
+    """A fake cluster whose one worker stops at `adapter`."""
+    with FakeRay(adapter.port) as fake:
+        yield fake
+
+
+@pytest.fixture
+def worker(adapter, ray):
+    """That worker, with two references."""
+    return Worker(adapter, ray)
+
+
+@pytest.fixture
+def attach(ray, start_relay):
+    """attach(initialize={…}, **attach arguments): a client that has seen its stop."""
+    def start(initialize=None, wait=True, **arguments):
+        client = start_relay(None, "--address", ray.address)
+        client.initialize(**(initialize or {}))
+        client.attach({"request": "attach", **arguments}, timeout=20)
+        client.stopped()
+        if wait:
+            ray.wait_asked("GetCoreWorkerStats")
+        return client
+    return start
 
 
 def pytest_addoption(parser):

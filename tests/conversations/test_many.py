@@ -4,10 +4,10 @@ import time
 
 import pytest
 from dap_client import DapError
+from fake_adapter import CAPABILITIES
 from fake_gang import FakeGang
 from many_adapter import ManyAdapter
 from relay_process import wait_until
-from relay_under_test import RelayUnderTest
 
 ALL = {"tasks": "*"}
 PATH = "/app/app.py"
@@ -289,3 +289,165 @@ def test_modules_of_all(attach, gang):
     modules = client.ok("modules")["modules"]
     assert sorted(module["name"] for module in modules) == ["m0", "m1", "m2"]
     assert len({module["id"] for module in modules}) == 3
+
+
+def end_task(gang, worker):
+    """Its task is over; the worker waits for the next one."""
+    worker.waits, worker.busy = False, False
+
+
+def test_a_task_that_ends_leaves_and_comes_back_when_it_pauses(attach, gang):
+    client = attach()
+    shown(client)
+    name, thread = next((name, id) for name, id in threads(client).items() if "5002" in name)
+    client.ok("continue", {"threadId": thread})
+    end_task(gang, of(gang, name))
+    client.wait_event("thread", lambda body: body == {"reason": "exited", "threadId": thread})
+    assert name not in threads(client)
+    of(gang, name).busy = True
+    of(gang, name).adapter.stop(1)
+    assert client.wait_event("stopped", lambda body: body["threadId"] == thread)
+    client.wait_event("thread", lambda body: body == {"reason": "started", "threadId": thread})
+    assert threads(client)[name] == thread
+    assert port_of(client, thread) == of(gang, name).adapter.port
+
+
+def test_it_ends_when_the_job_does(attach, gang):
+    client = attach()
+    shown(client)
+    for worker in list(gang.workers):
+        gang.remove(worker)
+    client.wait_event("output", lambda body: "waiting for one" in body["output"])
+    assert not client.events("terminated")
+    gang.job_is_dead = True
+    client.wait_event("terminated")
+    client.disconnect()
+
+
+def test_named_tasks_that_are_gone_end_it(attach, gang):
+    client = attach(tasks=["5001", "load"])
+    shown(client)
+    gang.remove(gang.workers[0])
+    client.wait_event("thread", lambda body: body["reason"] == "exited")
+    client.assert_no_event("terminated", 0.5)
+    gang.remove(gang.workers[-1])
+    client.wait_event("terminated")
+    client.disconnect()
+
+
+def test_hits_and_breakpoints_have_one_id(attach, gang):
+    client = attach()
+    shown(client)
+    body = client.ok("setBreakpoints", {"source": {"path": PATH}, "breakpoints": [{"line": 3}, {"line": 5}]})
+    ids = [entry["id"] for entry in body["breakpoints"]]
+    assert len(set(ids)) == 2 and all(entry["verified"] for entry in body["breakpoints"])
+    for worker in gang.workers:
+        connection = worker.adapter.connections[-1]
+        connection.stop("breakpoint", 1, hitBreakpointIds=[1], allThreadsStopped=False)
+    for _ in gang.workers:
+        hit = client.wait_event("stopped", lambda body: body.get("hitBreakpointIds"))["body"]
+        assert hit["hitBreakpointIds"] == [ids[1]]
+
+
+def test_breakpoints_before_any_task(attach, gang):
+    for worker in list(gang.workers):
+        gang.remove(worker)
+    client = attach(tasks="*")
+    body = client.ok("setBreakpoints", {"source": {"path": PATH}, "breakpoints": [{"line": 3}]})
+    assert [entry["verified"] for entry in body["breakpoints"]] == [False]
+    gang.add("late", ManyAdapter())
+    event = client.wait_event("breakpoint")["body"]
+    assert event["breakpoint"]["id"] == body["breakpoints"][0]["id"] and event["breakpoint"]["verified"]
+
+
+def test_a_slow_one_does_not_hold_up_breakpoints(attach, gang):
+    client = attach()
+    shown(client)
+    slow = gang.workers[1].adapter
+    slow.on["setBreakpoints"] = lambda connection, request: (time.sleep(4), slow.on_setBreakpoints(connection, request))
+    begun = time.monotonic()
+    body = client.ok("setBreakpoints", {"source": {"path": PATH}, "breakpoints": [{"line": 3}]})
+    assert body["breakpoints"][0]["verified"] and time.monotonic() - begun < 3
+    thread = next(id for name, id in threads(client).items() if "5003" in name)
+    assert port_of(client, thread) == gang.workers[2].adapter.port
+
+
+def test_two_debugpy_versions(attach, gang):
+    old = {key: value for key, value in CAPABILITIES.items() if key != "supportsClipboardContext"}
+    gang.workers[1].adapter.on["initialize"] = lambda connection, request: connection.respond(request, old)
+    client = attach()
+    shown(client)
+    told = [event["body"]["capabilities"] for event in client.events("capabilities")]
+    assert told[0]["supportsDelayedStackTraceLoading"] is False
+    assert told[0]["supportsSingleThreadExecutionRequests"] is True
+    assert told[-1]["supportsClipboardContext"] is False and "supportsSetVariable" not in told[-1]
+
+
+def test_a_thread_id_that_is_used_again(attach, gang):
+    client = attach()
+    shown(client)
+    name, thread = next((name, id) for name, id in threads(client).items() if "5002" in name)
+    adapter = of(gang, name).adapter
+    frame = client.stack(thread)[0]["id"]
+    client.ok("continue", {"threadId": thread})
+    adapter.connections[-1].event("thread", {"reason": "exited", "threadId": 1})
+    client.wait_event("thread", lambda body: body == {"reason": "exited", "threadId": thread})
+    adapter.connections[-1].event("thread", {"reason": "started", "threadId": 1})
+    adapter.stop(1)
+    body = client.wait_event("stopped", lambda body: not body["allThreadsStopped"])["body"]
+    fresh = client.stack(body["threadId"])[0]["id"]
+    assert fresh != frame
+    with pytest.raises(DapError, match="that stop is over"):
+        client.ok("scopes", {"frameId": frame})
+
+
+def test_500_pauses_in_one_second(attach, gang):
+    worker = gang.add("Pool.work", ManyAdapter(threads=500, stops=[]))
+    client = attach()
+    shown(client)
+    wait_until(lambda: len(worker.adapter.connections) == 1, 10, "it is attached")
+    worker.adapter.wait_request("configurationDone")
+    begun = time.monotonic()
+    for thread in worker.adapter.threads:
+        worker.adapter.stop(thread)
+    wait_until(lambda: len(threads(client)) == 503, 20, lambda: f"503 threads, not {len(threads(client))}")
+    assert time.monotonic() - begun < 10
+    wait_until(lambda: len(client.events("stopped")) >= 2, 5, "they are told")
+    ids = [id for name, id in threads(client).items() if "Pool.work" in name]
+    assert {client.stack(id)[0]["line"] for id in ids[::50]} == {8}
+    assert len(client.events("stopped")) < 40
+
+
+def test_a_stack_in_parts(attach, gang):
+    client = attach()
+    thread = shown(client)["threadId"]
+    whole = client.ok("stackTrace", {"threadId": thread})
+    assert whole["totalFrames"] == len(whole["stackFrames"]) == 3
+    for start in range(4):
+        part = client.ok("stackTrace", {"threadId": thread, "startFrame": start, "levels": 1})
+        assert part == {"stackFrames": whole["stackFrames"][start:start + 1], "totalFrames": 3}
+    assert sum(w.adapter.commands().count("stackTrace") for w in gang.workers if w.adapter.connections) <= 6
+
+
+def test_sessions_are_listed(gang, run_relay):
+    relay = run_relay(adapter=None, address=gang.address)
+    client = relay.client("tcp")
+    client.initialize(clientID="vscode", clientName="editor")
+    client.attach(relay.attach_arguments("tcp", **ALL))
+    shown(client)
+    row = relay.http("GET", "/v1/sessions").json["sessions"][0]
+    assert row["tasks"] == 3 and row["role"] == "driver" and row["task_name"] == "Trainer.step"
+    held = {pause["pid"]: pause for pause in relay.pauses()}
+    assert [held[worker.pid]["held"] for worker in gang.workers] == [True] * 3
+    client.disconnect()
+    assert [pause["held"] for pause in relay.pauses()] == [True] * 3
+
+
+def test_an_attach_may_follow_one_that_failed(gang, run_relay):
+    relay = run_relay(adapter=None, address=gang.address)
+    client = relay.client("tcp")
+    client.initialize()
+    answer = client.request("attach", relay.attach_arguments("tcp", tasks=["nobody"]))
+    assert not answer["success"] and "nobody" in answer["message"]
+    client.attach(relay.attach_arguments("tcp", **ALL))
+    shown(client)

@@ -1,29 +1,12 @@
-"""The relay owns the pause: who may leave, come, drive and watch, and what the adapter sees of it."""
+"""The relay owns the pause: who may leave, come, and what the adapter sees of it."""
 
 import re
 import time
 
 import pytest
 from dap_client import DapClosed, DapError
-from fake_adapter import PROGRAM
+from held_task import CHANGES, KINDS, LOOKS, assert_held
 from relay_process import ClientProcess, wait_until
-
-KINDS = ["tcp", "websocket"]
-
-# What an observer must not do, with arguments that a driver's would have.
-CHANGES = {"continue": {"threadId": 1}, "next": {"threadId": 1}, "stepIn": {"threadId": 1}, "stepOut": {"threadId": 1},
-           "pause": {"threadId": 1}, "setVariable": {"variablesReference": 6, "name": "x", "value": "4"},
-           "setExpression": {"expression": "x", "value": "4", "frameId": 3},
-           "evaluate": {"expression": "x.clear()", "frameId": 3, "context": "repl"}}
-LOOKS = {"threads": None, "stackTrace": {"threadId": 1}, "scopes": {"frameId": 3}, "variables": {"variablesReference": 6}}
-
-
-def assert_held(adapter, seconds=0.3):
-    """The adapter is still connected, and nobody has told it to go on or to let go."""
-    time.sleep(seconds)
-    assert len(adapter.connections) == 1
-    assert not adapter.connection().ended.is_set()
-    assert not adapter.requests("disconnect") and not adapter.requests("continue"), adapter.commands()
 
 
 def wait_released(adapter):
@@ -35,25 +18,6 @@ def wait_released(adapter):
 
 def outputs(client):
     return "\n".join(event["body"]["output"] for event in client.events("output"))
-
-
-def role(client, timeout=10):
-    return client.wait_event("raydbg/role", timeout=timeout)["body"]["role"]
-
-
-def wait_role(client, wanted, timeout=10):
-    """The event raydbg/role that says so, whatever it said before."""
-    return client.wait_event("raydbg/role", lambda body: body["role"] == wanted, timeout)["body"]
-
-
-def lines(adapter, path=PROGRAM):
-    """The lines of the last setBreakpoints that the adapter got for this source."""
-    sent = [r["arguments"] for r in adapter.requests("setBreakpoints") if r["arguments"]["source"]["path"] == path]
-    return sorted(b["line"] for b in sent[-1]["breakpoints"]) if sent else None
-
-
-def filters(adapter):
-    return set(adapter.requests("setExceptionBreakpoints")[-1]["arguments"]["filters"])
 
 
 def two_stops(adapter):
@@ -277,180 +241,6 @@ def test_requests_of_two_clients_with_the_same_seq(adapter, hub):
              for client, number in ((first, 61), (second, 62))]
     for client, seq, number in asked:
         assert client.check(client.response(seq))["variables"][0]["value"] == str(number)
-
-
-# --- driver and observers ---
-
-def test_roles_are_told(hub):
-    first = hub.join(name="first")
-    assert role(first) == "driver"
-    second = hub.join("websocket", name="second")
-    body = second.wait_event("raydbg/role")["body"]
-    assert body["role"] == "observer" and "first" in body["driver"]
-    listed = {s["role"] for s in hub.sessions()}
-    assert listed == {"driver", "observer"}
-    assert hub.pause()["clients"] == 2 and "first" in hub.pause()["driver"]
-
-
-def test_an_observer_alone_drives_nothing(adapter, hub):
-    client = hub.join(role="observer")
-    client.stopped()
-    assert role(client) == "observer"
-    assert not client.request("continue", {"threadId": 1})["success"]
-    client.disconnect()
-    assert_held(adapter)
-
-
-@pytest.mark.parametrize("command", CHANGES)
-def test_an_observer_is_refused_what_changes_state(adapter, hub, command):
-    driver = hub.join(name="the driver")
-    observer = hub.join("websocket", role="observer")
-    driver.stopped(), observer.stopped()
-    before = len(adapter.requests(command))
-    answer = observer.request(command, CHANGES[command])
-    assert not answer["success"]
-    assert re.search("observ|drive", answer["message"]), answer
-    assert len(adapter.requests(command)) == before
-    assert driver.request("threads")["success"]
-
-
-@pytest.mark.parametrize("command", LOOKS)
-def test_an_observer_sees_everything(hub, command):
-    driver, observer = hub.join(name="driver"), hub.join(role="observer")
-    driver.stopped(), observer.stopped()
-    assert observer.ok(command, LOOKS[command]) == driver.ok(command, LOOKS[command])
-
-
-def test_take_over_by_request(hub):
-    first, second = hub.join(name="first"), hub.join("websocket", name="second")
-    wait_role(first, "driver"), wait_role(second, "observer")
-    first.stopped(), second.stopped()
-    second.ok("raydbg/takeOver")
-    assert "second" in wait_role(second, "driver")["driver"]
-    assert "second" in wait_role(first, "observer")["driver"]
-    second.step("next", 1)
-    refused = first.request("next", {"threadId": 1})
-    assert not refused["success"] and "takeOver" in refused["message"] + str(refused.get("body", ""))\
-        or "take" in refused["message"]
-    first.ok("raydbg/takeOver")
-    wait_role(first, "driver")
-    first.step("next", 1)
-
-
-def test_take_over_by_attach(hub):
-    first = hub.join(name="first")
-    wait_role(first, "driver")
-    second = hub.join(name="second", takeOver=True)
-    wait_role(second, "driver"), wait_role(first, "observer")
-    second.stopped()
-    second.step("next", 1)
-
-
-def test_an_observers_token_never_drives(adapter, hub):
-    observer_token = "o" * 32
-    path = hub.state / "s/raydbg/observer-token"
-    path.write_text(observer_token + "\n")
-    path.chmod(0o600)
-    hub.terminate()
-    hub.restart()
-    for kind in KINDS:
-        client = hub.client(kind) if kind == "tcp" else hub.websocket(token=observer_token)
-        client.initialize()
-        more = {"token": observer_token} if kind == "tcp" else {}
-        with pytest.raises(DapError, match="observe"):
-            client.attach({**hub.attach_arguments("websocket", takeOver=True), **more}, timeout=20)
-        client.attach({**hub.attach_arguments("websocket", role="driver"), **more}, timeout=20)
-        assert role(client) == "observer"
-        client.stopped()
-        assert not client.request("raydbg/takeOver")["success"]
-        assert not client.request("setVariable", CHANGES["setVariable"])["success"]
-        client.disconnect(terminateDebuggee=True)
-    assert_held(adapter)
-    assert not adapter.requests("setVariable")
-
-
-def test_the_oldest_drives_when_the_driver_leaves(hub):
-    first = hub.join(name="first")
-    watcher = hub.join(name="watcher", role="observer")
-    second, third = hub.join(name="second"), hub.join(name="third")
-    for client in (first, watcher, second, third):
-        client.stopped()
-    wait_role(first, "driver"), wait_role(second, "observer"), wait_role(third, "observer")
-    first.disconnect()
-    wait_role(second, "driver")
-    second.step("next", 1)
-    second.transport.reset()
-    wait_role(third, "driver")
-    third.disconnect()
-    watcher.wait_event("raydbg/role", lambda body: not body.get("driver"))
-    assert not watcher.request("next", {"threadId": 1})["success"]
-
-
-# --- what clients set ---
-
-def test_breakpoints_are_merged_and_leave_with_their_client(adapter, hub):
-    first = hub.join(name="first", breakpoints={PROGRAM: [9]})
-    first.stopped()
-    assert lines(adapter) == [9]
-    second = hub.join(name="second")
-    wait_role(second, "observer")
-    answer = second.set_breakpoints(PROGRAM, [12, 14])["breakpoints"]
-    assert len(answer) == 2
-    assert lines(adapter) == [9], "an observer's breakpoints take effect when it drives"
-    second.ok("raydbg/takeOver")
-    wait_until(lambda: lines(adapter) == [9, 12, 14], 5, lambda: f"the union ({lines(adapter)})")
-    answer = second.set_breakpoints(PROGRAM, [14, 9])["breakpoints"]
-    assert [b["line"] for b in answer] == [14, 9] and all(b["verified"] for b in answer), answer
-    wait_until(lambda: lines(adapter) == [9, 14], 5, lambda: f"each line once ({lines(adapter)})")
-    first.disconnect()
-    wait_until(lambda: second.ok("threads") and lines(adapter) == [9, 14], 5, lambda: f"both stay ({lines(adapter)})")
-    second.set_breakpoints(PROGRAM, [14])
-    wait_until(lambda: lines(adapter) == [14], 5, lambda: f"one left ({lines(adapter)})")
-    second.disconnect()
-    wait_until(lambda: lines(adapter) == [], 5, lambda: f"none left ({lines(adapter)})")
-
-
-def test_a_client_that_vanishes_takes_its_breakpoints_along(adapter, hub):
-    first = hub.join(name="first", breakpoints={PROGRAM: [9], "/app/other.py": [1]})
-    first.stopped()
-    second = hub.join(name="second", takeOver=True, breakpoints={PROGRAM: [12]})
-    second.stopped()
-    wait_until(lambda: lines(adapter) == [9, 12], 5, lambda: f"the union ({lines(adapter)})")
-    first.transport.reset()
-    wait_until(lambda: lines(adapter) == [12] and lines(adapter, "/app/other.py") == [], 5,
-               lambda: f"only the second's ({lines(adapter)}, {lines(adapter, '/app/other.py')})")
-
-
-def test_breakpoint_ids_stay_a_clients_own(adapter, hub):
-    """What the adapter changes about a breakpoint is told to whose it is, with the id that this client knows."""
-    numbers = iter(range(100, 200))
-
-    def set_breakpoints(connection, request):
-        source = request["arguments"]["source"]
-        connection.respond(request, {"breakpoints": [
-            {"verified": True, "id": next(numbers), "source": source, "line": b["line"]}
-            for b in request["arguments"].get("breakpoints", [])]})
-    adapter.on["setBreakpoints"] = set_breakpoints
-    first = hub.join(name="first", breakpoints={PROGRAM: [9]})
-    first.stopped()
-    second = hub.join(name="second", takeOver=True)
-    second.stopped()
-    wait_role(second, "driver")
-    answer = second.set_breakpoints(PROGRAM, [12, 15])["breakpoints"]
-    assert [b["line"] for b in answer] == [12, 15] and len({b["id"] for b in answer}) == 2
-
-
-def test_exception_filters_are_united_with_uncaught(adapter, hub):
-    first = hub.join(name="first", filters=["raised"])
-    first.stopped()
-    assert filters(adapter) == {"raised", "uncaught"}
-    second = hub.join(name="second", takeOver=True, filters=["userUnhandled"])
-    second.stopped()
-    wait_until(lambda: filters(adapter) == {"raised", "userUnhandled", "uncaught"}, 5, lambda: str(filters(adapter)))
-    first.disconnect()
-    wait_until(lambda: filters(adapter) == {"userUnhandled", "uncaught"}, 5, lambda: str(filters(adapter)))
-    second.ok("setExceptionBreakpoints", {"filters": []})
-    wait_until(lambda: filters(adapter) == {"uncaught"}, 5, lambda: str(filters(adapter)))
 
 
 # --- the adapter dies ---

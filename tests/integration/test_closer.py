@@ -97,3 +97,30 @@ def test_an_end_while_an_expression_is_evaluated(cluster, paused, end):
     end(client)
     cluster.wait_paused()
     assert_attachable(cluster, paused, "twice-second")
+
+
+def greets(cluster, worker):
+    """Whether the adapter says something to a connection within 3 s; and the connection."""
+    sock = cluster.connect(worker["ip"], worker["debugger_port"])
+    sock.settimeout(3)
+    try:
+        return bool(sock.recv(1)), sock
+    except TimeoutError:
+        return False, sock
+
+
+def test_doctor_tells_a_deaf_debugger(cluster, paused):
+    """Made deaf by what a port scanner does; the connection that waits then gives it away."""
+    assert "accepts nobody" not in cluster.raydbg("doctor", timeout=60).stdout
+    for _ in range(10):
+        for _ in range(10):
+            cluster.connect(paused["ip"], paused["debugger_port"]).close()
+        heard, sock = greets(cluster, paused)
+        if not heard:
+            break
+        sock.close()
+    assert not heard
+    told = cluster.raydbg("doctor", timeout=60)
+    sock.close()
+    assert told.returncode == 1 and "1 debugger accepts nobody any more" in told.stdout, told.stdout
+    assert f"{paused['ip']}:{paused['debugger_port']} (pid {paused['pid']})" in told.stdout

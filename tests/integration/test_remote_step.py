@@ -230,3 +230,17 @@ def test_through_a_relay(calling, run_relay):
     assert_at(again, thread, "leaf", "leaf-first")
     again.disconnect(onDisconnect="continue")
     assert driver.result("outer") == "(10, '127.0.0.2')"
+
+
+def test_a_result_that_the_driver_takes(calling):
+    """Nobody is attached there: the session goes on in the pdb that Ray opens in the driver."""
+    driver = start(calling, "lonely")
+    with calling.raydbg_dap() as client:
+        task = attach(client, "lonely")
+        client.ok("raydbg/stepOutToGet", {"threadId": task})
+        inside = client.stopped(timeout=40)["threadId"]
+        assert inside != task
+        assert client.stack(inside)[0]["name"] == "main", client.text()
+        client.resume(inside)
+        assert driver.result("lonely") == "4"
+        client.disconnect()

@@ -16,21 +16,22 @@ from ray.core.generated import common_pb2, core_worker_pb2, gcs_pb2, gcs_service
 
 
 class Worker:
-    """`waits`: whether a thread of it waits for a debugger; `rank`: what it answers to who asks for one."""
+    """`waits`: whether a thread of it waits for a debugger; with a `rank`, it answers that to
+    who asks for one, and its pid to anything else."""
 
-    def __init__(self, number, name, adapter):
+    def __init__(self, number, name, adapter, rank):
         self.number, self.name, self.adapter = number, name, adapter
         self.pid = 5000 + number
         self.task = b"\xc8" + number.to_bytes(2, "big") + b"\x11" * 13 + b"\xff" * 4 + JOB
         self.worker_id = b"\xbb" * 26 + number.to_bytes(2, "big")
         self.waits = True
         self.named = True
-        self.rank = None
-        adapter.on["evaluate"] = self.evaluate
+        self.rank = rank
+        if rank is not None:
+            adapter.on["evaluate"] = self.evaluate
 
     def evaluate(self, connection, request):
-        asked = "WORLD_RANK" in request["arguments"]["expression"]
-        result = ("''" if self.rank is None else f"'{self.rank}'") if asked else f"{self.pid}"
+        result = f"'{self.rank}'" if "WORLD_RANK" in request["arguments"]["expression"] else f"{self.pid}"
         connection.respond(request, {"result": result, "variablesReference": 0, "type": "str", "presentationHint": {}})
 
     @property
@@ -45,13 +46,13 @@ class FakeGang(FakeRay):
         super().__init__(0, **options)
         self.workers = []
         self.number = 0
+        self.job_is_dead = False
         for name in names:
             self.add(name)
 
-    def add(self, name, rank=None, adapter=None):
+    def add(self, name, adapter=None, rank=None):
         self.number += 1
-        worker = Worker(self.number, name, adapter or FakeAdapter())
-        worker.rank = rank
+        worker = Worker(self.number, name, adapter or FakeAdapter(), rank)
         self.workers.append(worker)
         return worker
 
@@ -85,6 +86,10 @@ class FakeGang(FakeRay):
     def GetAllActorInfo(self, _):
         return gcs_service_pb2.GetAllActorInfoReply()
 
+    def GetAllJobInfo(self, _):
+        return gcs_service_pb2.GetAllJobInfoReply(
+            job_info_list=[gcs_pb2.JobTableData(job_id=JOB, is_dead=self.job_is_dead)])
+
     def GetTaskEvents(self, _):
         reply = gcs_service_pb2.GetTaskEventsReply()
         for worker in (worker for worker in self.workers if worker.named):
@@ -99,7 +104,7 @@ class FakeGang(FakeRay):
     def GetCoreWorkerStats(self, data):
         request = core_worker_pb2.GetCoreWorkerStatsRequest.FromString(data)
         worker = self._of(request.intended_worker_id)
-        reply = core_worker_pb2.GetCoreWorkerStatsReply(running_task_ids=[worker.task] if worker else [])
+        reply = core_worker_pb2.GetCoreWorkerStatsReply(running_task_ids=[worker.task] if worker and worker.busy else [])
         if worker:
             reply.core_worker_stats.CopyFrom(common_pb2.CoreWorkerStats(
                 ip_address="127.0.0.1", port=self.port, job_id=JOB, worker_id=worker.worker_id, pid=worker.pid))

@@ -116,10 +116,18 @@ static struct doctor_report judged(struct doctor_facts *facts)
     return report;
 }
 
+static const struct doctor_check *find_check(const struct doctor_report *report, const char *name)
+{
+    for (size_t i = 0; i < report->count; i++)
+        if (text_equal(report->checks[i].name, name))
+            return &report->checks[i];
+    return NULL;
+}
+
 static void assert_check(const struct doctor_report *report, const char *name,
                          enum doctor_status status, const char *part)
 {
-    const struct doctor_check *check = doctor_report_find(report, name);
+    const struct doctor_check *check = find_check(report, name);
     char line[2048];
     if (!check) {
         fail_msg("there is no check %s", name);
@@ -146,9 +154,19 @@ static void test_a_cluster_that_is_well(void **state)
     assert_check(&report, "relay", DOCTOR_OK, "none runs");
     assert_check(&report, "debuggers", DOCTOR_OK, "1 worker with an open debugger, 1 waits");
     assert_check(&report, "debugger-ports", DOCTOR_OK, "all 1");
-    assert_null(doctor_report_find(&report, "clocks"));
-    assert_null(doctor_report_find(&report, "leftovers"));
+    assert_null(find_check(&report, "clocks"));
+    assert_null(find_check(&report, "leftovers"));
     assert_int_equal(doctor_report_code(&report), 0);
+    doctor_report_clear(&report);
+}
+
+static void test_a_debugger_that_is_deaf(void **state)
+{
+    (void)state;
+    struct doctor_facts facts = well();
+    facts.cluster.debuggers.items[0].answer = DOCTOR_DEAF;
+    struct doctor_report report = judged(&facts);
+    assert_check(&report, "debugger-ports", DOCTOR_PROBLEM, "1 debugger accepts nobody any more");
     doctor_report_clear(&report);
 }
 
@@ -195,7 +213,7 @@ static void test_no_way_to_the_cluster(void **state)
     err_hint(&facts.cluster.address.err, "give --address");
     struct doctor_report report = judged(&facts);
     assert_check(&report, "cluster", DOCTOR_PROBLEM, "no Ray cluster");
-    assert_null(doctor_report_find(&report, "gcs"));
+    assert_null(find_check(&report, "gcs"));
     assert_int_equal(doctor_report_code(&report), 5);
     doctor_report_clear(&report);
 
@@ -226,7 +244,7 @@ static void test_a_token_that_is_wrong(void **state)
     struct doctor_report report = judged(&facts);
     assert_check(&report, "auth", DOCTOR_PROBLEM, "wants a token");
     assert_check(&report, "gcs", DOCTOR_OK, "answers");
-    assert_null(doctor_report_find(&report, "debuggers"));
+    assert_null(find_check(&report, "debuggers"));
     assert_int_equal(doctor_report_code(&report), 1);
     doctor_report_clear(&report);
 }
@@ -308,7 +326,7 @@ static void test_legacy_pdb_call_sites_and_clocks(void **state)
     report = judged(&facts);
     assert_check(&report, "legacy-pdb", DOCTOR_OK, "1 entry");
     assert_check(&report, "call-sites", DOCTOR_OK, "is recorded");
-    assert_null(doctor_report_find(&report, "clocks"));
+    assert_null(find_check(&report, "clocks"));
     doctor_report_clear(&report);
 }
 
@@ -352,7 +370,7 @@ static void test_a_relay_that_refuses(void **state)
         struct doctor_report report = judged(&facts);
         assert_check(&report, "relay-token", DOCTOR_PROBLEM,
                      token ? "does not accept" : "there is none here");
-        assert_null(doctor_report_find(&report, "relay-pauses"));
+        assert_null(find_check(&report, "relay-pauses"));
         assert_int_equal(doctor_report_code(&report), 1);
         doctor_report_clear(&report);
     }
@@ -361,7 +379,7 @@ static void test_a_relay_that_refuses(void **state)
     facts.relay.health.answered = false;
     struct doctor_report report = judged(&facts);
     assert_check(&report, "relay", DOCTOR_PROBLEM, "does not answer in time");
-    assert_null(doctor_report_find(&report, "relay-token"));
+    assert_null(find_check(&report, "relay-token"));
     doctor_report_clear(&report);
 }
 
@@ -464,6 +482,7 @@ int main(void)
         cmocka_unit_test(test_a_report_is_text_and_json),
         cmocka_unit_test(test_an_exit_code_follows_from_the_worst),
         cmocka_unit_test(test_a_cluster_that_is_well),
+        cmocka_unit_test(test_a_debugger_that_is_deaf),
         cmocka_unit_test(test_ports_that_are_blocked),
         cmocka_unit_test(test_many_blocked_ports_are_counted),
         cmocka_unit_test(test_no_way_to_the_cluster),

@@ -124,6 +124,24 @@ static void lines_are_appended(void **state)
     buf_free(&out);
 }
 
+static void states_of_the_cluster(void **state)
+{
+    (void)state;
+    struct buf out = {0};
+    struct err err;
+    watch_live("10.0.0.5:6379", NULL, &out);
+    watch_live("10.0.0.5:6379", "10.0.0.5:4713", &out);
+    err_set(&err, ERR_UNREACHABLE, "no \"answer\"");
+    err_hint(&err, "try");
+    watch_away(&err, &out);
+    assert_string_equal(
+        out.data, "{\"event\":\"live\",\"cluster\":\"10.0.0.5:6379\",\"relay\":null}\n"
+                  "{\"event\":\"live\",\"cluster\":\"10.0.0.5:6379\",\"relay\":\"10.0.0.5:4713\"}\n"
+                  "{\"event\":\"away\",\"error\":{\"what\":\"no "
+                  "\\\"answer\\\"\",\"why\":null,\"hint\":\"try\"}}\n");
+    buf_free(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -133,6 +151,7 @@ int main(void)
         cmocka_unit_test(what_becomes_known),
         cmocka_unit_test(pdb_entries_of_one_worker),
         cmocka_unit_test(lines_are_appended),
+        cmocka_unit_test(states_of_the_cluster),
     };
     return cmocka_run_group_tests_name("pause_watch", tests, NULL, NULL);
 }

@@ -2,6 +2,8 @@
 #include "cmocka_prelude.h"
 #include "view_fixture.h"
 
+#include <stdio.h>
+
 /* --- look-ups, tasks --- */
 
 static void an_empty_id_is_nobodys(void **state)
@@ -69,8 +71,8 @@ struct mentions {
 static void note_mention(void *arg, const char *task_id)
 {
     struct mentions *mentions = arg;
-    strncat(mentions->text, task_id, 2);
-    strcat(mentions->text, " ");
+    size_t used = strlen(mentions->text);
+    snprintf(mentions->text + used, sizeof mentions->text - used, "%.2s ", task_id);
 }
 
 static void each_mention_of_a_task(void **state)

@@ -1,8 +1,10 @@
 /** With a relay: from the view to a line and back, and the pause outlives every session. */
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
 import {after, before} from 'node:test';
 import type {Browser} from 'playwright-core';
-import {CodeServer, type Program, Relay, closeAll, driver, list, makeWorkspace, paused, until} from './lib/processes.ts';
+import {CodeServer, type Program, Relay, closeAll, driver, makeWorkspace, paused, scratch, until} from './lib/processes.ts';
 import {Workbench, browse, steps} from './lib/workbench.ts';
 
 const pauses = 'Paused Tasks';
@@ -13,15 +15,34 @@ let relay: Relay;
 let window: Workbench;
 let workspace: string;
 
-const step = steps(() => window);
+const step = steps();
+
+/** A kubectl that has no Kubernetes: it forwards from this machine to this machine. VS Code takes PATH from a login shell. */
+function standIn(): void {
+  const home = path.join(scratch, 'relay-server/home');
+  const directory = path.join(home, 'bin');
+  fs.mkdirSync(directory, {recursive: true});
+  fs.writeFileSync(path.join(home, '.profile'), `PATH=${directory}:$PATH\n`);
+  fs.writeFileSync(path.join(directory, 'kubectl'), `#!${process.execPath}
+const net = require('node:net');
+const [here, there] = process.argv.at(-1).split(':').map(Number);
+
+net.createServer((client) => {
+  const server = net.connect(there, '127.0.0.1');
+  client.pipe(server).pipe(client);
+  for (const socket of [client, server]) socket.on('error', () => socket.destroy());
+}).listen(here, '127.0.0.1');
+`, {mode: 0o755});
+}
 
 before(async () => {
   workspace = makeWorkspace('relay');
   relay = new Relay('relay-state', 4713);
   process.env['XDG_STATE_HOME'] = relay.state; // who runs raydbg here has the token
   await relay.start();
+  standIn();
   [server, browser, program] = await Promise.all([
-    CodeServer.start('relay-server', {'raydbg.notifyOnFirstPause': false}),
+    CodeServer.start('relay-server', {'raydbg.notifyOnFirstPause': false}, {SHELL: '/bin/bash'}),
     browse(), driver(workspace, 'square', 'trainer')]);
   await paused('square', 'Trainer.step');
   window = await Workbench.open(browser, server.address, workspace, 'relay');
@@ -36,6 +57,25 @@ step('the view lists what is paused, and counts it', async () => {
   await window.page.locator('.activitybar .badge-content:text-is("2")').waitFor();
   await window.page.locator('.statusbar-item', {hasText: '2 paused'}).waitFor();
   await window.shot('view');
+});
+
+step('a filter, and groups by node', async () => {
+  await window.command('Ray Debug: Filter Paused Tasks...');
+  await window.answer('bob 127.0.0.2', 'Filter paused tasks');
+  await window.row(pauses, /^square/).waitFor({state: 'detached'});
+  await window.row(pauses, /^Trainer\.step/).waitFor();
+  await window.pane(pauses).locator('.message', {hasText: 'Filter: bob 127.0.0.2'}).waitFor();
+  await window.command('Ray Debug: Filter Paused Tasks...');
+  await window.answer('', 'Filter paused tasks');
+  await window.command('Ray Debug: Group Paused Tasks By...');
+  await window.pick('Node');
+  for (const node of [/^127\.0\.0\.1\s*1$/, /^127\.0\.0\.2\s*1$/]) await window.row(pauses, node).waitFor();
+  await window.shot('nodes');
+});
+
+step('hold: the relay takes what nobody is attached to', async () => {
+  await window.menu(pauses, /^Trainer\.step.*waiting/s, 'Hold');
+  await window.row(pauses, /^Trainer\.step.*held · .*train\.py:38/s).waitFor();
 });
 
 step('attach by a click: stopped at the line', async () => {
@@ -82,7 +122,7 @@ step('disconnect holds it where it is, and the view says so', async () => {
   await window.ended();
   await window.show('Ray Debug');
   await window.row(pauses, /^square.*held · .*train\.py:13/s).waitFor();
-  assert.equal(list('--relay', relay.address).find((row) => row.task_name === 'square')?.state, 'held');
+  assert.equal(relay.list().find((row) => row.task_name === 'square')?.state, 'held');
   await window.shot('held');
 });
 
@@ -96,15 +136,14 @@ step('two tasks at once', async () => {
   await window.show('Ray Debug');
   await window.rowAction(pauses, /^Trainer\.step/, 'Attach');
   // VS Code leaves the focus where it is while another session is stopped.
-  for (const name of ['square', 'Trainer.step (bob)'])
-    await window.page.locator('.debug-call-stack .monaco-list-row', {hasText: name}).filter({hasText: /Paused/i}).waitFor();
+  for (const name of ['square', 'Trainer.step (bob)']) await window.pausedSession(name).waitFor();
   await window.stoppedAt('total += value * factor');
   await window.page.locator('.debug-call-stack .monaco-list-row', {hasText: 'Trainer.step'}).click();
   await window.stoppedAt('breakpoint()');
   await window.value('loss', /0\.62/);
   await window.shot('two');
   await window.tool('Disconnect');
-  await until(() => list('--relay', relay.address).some((row) => row.task_name === 'Trainer.step' && row.state === 'held' && !row.clients),
+  await until(() => relay.list().some((row) => row.task_name === 'Trainer.step' && row.state === 'held' && !row.clients),
     'the second task is held');
 });
 
@@ -127,4 +166,13 @@ step('the row of a held task: open its line, continue it', async () => {
   await program.says(/^RESULT trainer /m);
   await window.row(pauses, /^Trainer\.step/).waitFor({state: 'detached'});
   await window.shot('empty');
+});
+
+step('a relay\'s port is brought here, and is a cluster', async () => {
+  await window.command('Ray Debug: Forward a Relay\'s Port...');
+  await window.pick('kubectl');
+  await window.answer('svc/ray-head -n ray', 'Where does the relay run?');
+  await window.row(pauses, /^svc\/ray-head -n ray\s*0 paused/).waitFor();
+  await window.row(pauses, /^this machine\s*0 paused/).waitFor();
+  await window.shot('forwarded');
 });

@@ -1,8 +1,10 @@
 /** What goes wrong: a wrong token, a relay that is killed, a task that dies, and two people at one task. */
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
 import {after, before} from 'node:test';
 import type {Browser} from 'playwright-core';
-import {CodeServer, type Program, Relay, closeAll, driver, list, makeWorkspace, paused} from './lib/processes.ts';
+import {CodeServer, type Program, Relay, closeAll, driver, makeWorkspace, paused, until} from './lib/processes.ts';
 import {Workbench, browse, steps} from './lib/workbench.ts';
 
 const pauses = 'Paused Tasks';
@@ -14,15 +16,15 @@ let window: Workbench;
 let other: Workbench | undefined;
 let workspace: string;
 
-const step = steps(() => window);
+const step = steps();
 
 before(async () => {
   workspace = makeWorkspace('trouble');
-  relay = new Relay('trouble-relay', 4714);
+  relay = new Relay('trouble-relay', 4714, true);
   await relay.start();
   const wrong = {XDG_STATE_HOME: `${relay.state}-none`}; // VS Code does not see the relay's own file
   process.env['XDG_STATE_HOME'] = relay.state;
-  const settings = {'raydbg.notifyOnFirstPause': false, 'raydbg.local': false, 'raydbg.clusters': [{name: 'lab', relay: relay.address}]};
+  const settings = {'raydbg.notifyOnFirstPause': false, 'raydbg.local': false};
   [server, browser, program] = await Promise.all([CodeServer.start('trouble-server', settings, wrong), browse(),
     driver(workspace, 'square', 'doomed')]);
   await paused('square', 'doomed');
@@ -31,24 +33,52 @@ before(async () => {
 
 after(() => closeAll(() => other?.close(), () => window?.close(), () => browser?.close(), () => server?.stop(), () => program?.stop('SIGKILL'), () => relay?.stop()));
 
-async function enterToken(token: string): Promise<void> {
-  const input = window.page.locator('.quick-input-widget input[type=password]');
-  await input.fill(token);
-  await window.page.keyboard.press('Enter');
+/** Clicks a toast's button. */
+async function fix(text: string | RegExp, button: string): Promise<void> {
+  await window.toast(text).locator('.monaco-button', {hasText: button}).first().click();
 }
 
-step('no token, a wrong one, the right one', async () => {
+step('a cluster is added by its relay\'s address; its certificate is pinned', async () => {
   await window.show('Ray Debug');
+  await window.welcome(pauses).locator('.monaco-button', {hasText: 'Add Cluster'}).click();
+  await window.answer(relay.address, 'Add a Ray cluster');
+  await window.answer('lab', 'What shall it be called?');
+  await window.toast(/lab: .*certificate/).waitFor();
+  await window.shot('certificate');
+  await fix(/lab: .*certificate/, 'Trust Certificate');
+  const dialog = window.page.locator('.monaco-dialog-box', {hasText: relay.fingerprint});
+  await dialog.waitFor();
+  await window.shot('pinning');
+  await dialog.locator('.monaco-button', {hasText: 'Trust'}).click();
+});
+
+step('no token, a wrong one, the right one', async () => {
   await window.toast(/lab: .*token/).waitFor();
   await window.shot('no-token');
-  await window.toast(/lab: .*token/).locator('.monaco-button', {hasText: 'Set Relay Token'}).click();
-  await enterToken('0'.repeat(64));
+  await fix(/lab: .*token/, 'Set Relay Token');
+  await window.answer('0'.repeat(64), 'Token of the relay of lab');
   await window.toast(/lab: the token is wrong/).waitFor();
   await window.shot('wrong-token');
-  await window.toast(/lab: the token is wrong/).locator('.monaco-button', {hasText: 'Set Relay Token'}).click();
-  await enterToken(relay.token);
+  await fix(/lab: the token is wrong/, 'Set Relay Token');
+  await window.answer(relay.token, 'Token of the relay of lab');
   await window.row(pauses, /^square/).waitFor();
   await window.shot('right-token');
+});
+
+step('launch.json: two tasks of a cluster are two sessions', async () => {
+  fs.mkdirSync(path.join(workspace, '.vscode'));
+  fs.writeFileSync(path.join(workspace, '.vscode/launch.json'), JSON.stringify({version: '0.2.0', configurations: [
+    {type: 'raydbg', request: 'attach', name: 'both', cluster: 'lab', tasks: ['square', 'doomed']}]}));
+  await window.show('Run and Debug');
+  await window.page.locator('.start-debug-action-item', {hasText: 'both'}).waitFor();
+  await window.page.keyboard.press('F5');
+  for (const name of ['both: square', 'both: doomed']) await window.pausedSession(name).waitFor();
+  await window.shot('tasks');
+  await window.command('Debug: Disconnect');
+  await window.command('Debug: Disconnect');
+  await window.ended();
+  await until(() => relay.list().every((row) => row.state === 'held' && !row.clients), 'both are held');
+  await window.show('Ray Debug');
 });
 
 step('a relay that is killed and started again: the session goes on', async () => {
@@ -90,13 +120,22 @@ step('a second window observes, and takes over', async () => {
   await window.shot('follows');
 });
 
+step('the first window takes over again, from the row of its session', async () => {
+  await window.show('Ray Debug');
+  await window.expandPane('Sessions');
+  await window.rowAction('Sessions', /^square.*observer/s, 'Take Over');
+  await window.page.locator('.statusbar-item', {hasText: 'observing'}).waitFor({state: 'hidden'});
+  await other?.page.locator('.statusbar-item', {hasText: 'observing'}).waitFor();
+  await window.shot('drives');
+});
+
 step('a task that dies while it is stopped: said, and gone from the view', async () => {
   await window.tool('Disconnect');
   await window.ended();
   await window.show('Ray Debug');
   await window.rowAction(pauses, /^doomed.* · /s, 'Attach');
   await window.stoppedAt('breakpoint()');
-  const pid = list('--relay', relay.address).find((row) => row.task_name === 'doomed')?.pid;
+  const pid = relay.list().find((row) => row.task_name === 'doomed')?.pid;
   assert.ok(pid);
   process.kill(pid, 'SIGKILL');
   await window.ended();
@@ -105,4 +144,11 @@ step('a task that dies while it is stopped: said, and gone from the view', async
   await window.show('Ray Debug');
   await window.row(pauses, /^doomed/).waitFor({state: 'detached'});
   await window.row(pauses, /^square.* · /s).waitFor();
+  await window.shot('gone');
+});
+
+step('release lets a held task run', async () => {
+  await window.rowAction(pauses, /^square.* · /s, 'Release');
+  await program.says(/^RESULT square /m);
+  await window.row(pauses, /^square/).waitFor({state: 'detached'});
 });

@@ -1,27 +1,35 @@
-/** The object store's view and treemap, without a relay. */
+/** The object store's view and treemap, without a relay; and all of it in one picture. */
 import assert from 'node:assert/strict';
+import path from 'node:path';
 import {after, before} from 'node:test';
 import type {Browser} from 'playwright-core';
-import {CodeServer, type Program, closeAll, driver, makeWorkspace, paused} from './lib/processes.ts';
+import {CodeServer, type Program, closeAll, scratch, driver, makeWorkspace, paused} from './lib/processes.ts';
 import {Workbench, browse, steps} from './lib/workbench.ts';
 
 const objects = 'Object Store';
+const pauses = 'Paused Tasks';
 let browser: Browser;
 let server: CodeServer;
 let program: Program;
 let window: Workbench;
+let fine: Workbench | undefined;
+let workspace: string;
 
-const step = steps(() => window);
+const step = steps();
+
+const settings = {'raydbg.notifyOnFirstPause': false, 'workbench.colorTheme': 'Default Dark Modern', 'editor.minimap.enabled': false,
+  'editor.stickyScroll.enabled': false};
 
 before(async () => {
-  const workspace = makeWorkspace('objects');
-  [server, browser, program] = await Promise.all([CodeServer.start('objects-server', {'raydbg.notifyOnFirstPause': false,
-    'workbench.colorTheme': 'Default Dark Modern'}), browse(), driver(workspace, 'square', 'trainer')]);
+  workspace = makeWorkspace('demo');
+  process.env['XDG_STATE_HOME'] = path.join(scratch, 'objects-state');
+  [server, browser, program] = await Promise.all([CodeServer.start('objects-server', settings), browse(),
+    driver(workspace, 'square', 'trainer')]);
   await paused('square', 'Trainer.step');
   window = await Workbench.open(browser, server.address, workspace, 'objects');
 });
 
-after(() => closeAll(() => window?.close(), () => browser?.close(), () => server?.stop(), () => program?.stop('SIGKILL')));
+after(() => closeAll(() => fine?.close(), () => window?.close(), () => browser?.close(), () => server?.stop(), () => program?.stop('SIGKILL')));
 
 step('nodes with their stores, and references by call site, largest first', async () => {
   await window.show('Ray Debug');
@@ -71,4 +79,34 @@ step('the doctor, in a terminal', async () => {
   await window.command('Ray Debug: Doctor');
   await window.page.locator('.terminal .xterm-rows', {hasText: /debugger-ports/}).waitFor();
   await window.shot('doctor');
+});
+
+step('a relay is started', async () => {
+  await window.command('Ray Debug: Start Relay');
+  await window.expandPane('Sessions');
+  await window.welcome('Sessions').filter({hasText: 'Nobody is attached.'}).waitFor();
+  await window.shot('relay');
+});
+
+step('the picture of the README: both nodes, the stopped line, what a reference holds', async () => {
+  fine = await Workbench.openFine(browser, server.address, workspace, 'picture');
+  await fine.show('Ray Debug');
+  await fine.expandPane(objects);
+  await fine.rowAction(pauses, /^square.* · /s, 'Attach');
+  await fine.stoppedAt('breakpoint()');
+  await fine.command('View: Hide Panel');
+  await fine.moveView('Variables', 'New Secondary Side Bar Entry');
+  await fine.drag('left', 30);
+  await fine.drag('right', -40);
+  await fine.expandVariable('Locals');
+  await fine.value('big', /8\.0 MB · pid \d+/);
+  await fine.expandVariable('big');
+  await fine.variable('call site').waitFor();
+  await fine.show('Ray Debug');
+  await fine.row(pauses, /^square.*attached · .*train\.py:22/s).waitFor();
+  await fine.row(pauses, /^Trainer\.step.*waiting · /s).waitFor();
+  await fine.drag({above: objects}, -110);
+  await fine.row(objects, /train\.py:21 square/s).waitFor();
+  await fine.page.mouse.move(620, 400);
+  await fine.shot('readme');
 });

@@ -16,7 +16,7 @@ let browser: Browser;
 let server: CodeServer;
 let window: Workbench;
 
-const step = steps(() => window);
+const step = steps();
 
 /** Ten functions with 20 tasks each; every 50 ms one of them is held or let go. */
 const script = `#!${process.execPath}
@@ -27,26 +27,41 @@ else {
     task_id: n.toString(16).padStart(48, '0'), task_name: 'work_' + n % 10, actor_id: null, actor_class: null, actor_name: null,
     job_id: '01000000', node_id: null, node_ip: '10.0.0.' + n % 8, pid: 1000 + n, worker_id: 'w' + n, debugger: 'debugpy',
     endpoint: '10.0.0.1:' + (2000 + n), state: 'waiting', paused_threads: 1, ambiguous: false, candidates: [], location: null,
-    since: Date.now() / 1000, reason: null, clients: null, driver: null, held_since: null}));
+    since: Date.now() / 1000, since_source: 'task_start', reason: null, clients: null, driver: null, held_since: null}));
   const say = (event, pause) => process.stdout.write(JSON.stringify({event, pause}) + '\\n');
+  process.stdout.write('{"event":"live"}\\n');
   for (const pause of all) say('added', pause);
   let turn = 0;
   setInterval(() => {
     const pause = all[turn++ % all.length];
     pause.state = pause.state === 'held' ? 'waiting' : 'held';
+    pause.reason = pause.state === 'held' ? 'breakpoint' : null;
     say('changed', pause);
   }, 50);
 }
 `;
 
+const settings: Record<string, unknown> = {'raydbg.notifyOnFirstPause': false, 'security.workspace.trust.startupPrompt': 'never'};
+
 before(async () => {
   const program = path.join(scratch, 'many-raydbg');
   fs.writeFileSync(program, script, {mode: 0o755});
-  [server, browser] = await Promise.all([CodeServer.start('many-server', {'raydbg.path': program, 'raydbg.notifyOnFirstPause': false}), browse()]);
+  settings['raydbg.path'] = program;
+  [server, browser] = await Promise.all([CodeServer.start('many-server', settings, {}, false), browse()]);
   window = await Workbench.open(browser, server.address, makeWorkspace('many'), 'many');
 });
 
 after(() => closeAll(() => window?.close(), () => browser?.close(), () => server?.stop()));
+
+step('a folder that is not trusted: the view says so, and has the button', async () => {
+  await window.show('Ray Debug');
+  const said = window.welcome(pauses);
+  await said.filter({hasText: 'off in an untrusted workspace'}).waitFor();
+  await window.shot('untrusted');
+  await said.locator('.monaco-button', {hasText: 'Manage Workspace Trust'}).click();
+  await window.page.locator('.workspace-trust-editor .monaco-button', {hasText: /^Trust$/}).click();
+  await window.page.keyboard.press('Escape');
+});
 
 step('200 pauses that change 20 times a second: the view follows', async () => {
   await window.show('Ray Debug');
@@ -82,4 +97,21 @@ step('200 pauses: a group opens within 200 ms while they change', async () => {
   console.log(`a group of 20 among 200 opens in ${times.map((time) => Math.round(time)).join(', ')} ms`);
   assert.ok((times[1] ?? Infinity) <= 200, `${times.join(', ')} ms`);
   await window.shot('open');
+});
+
+step('pauses that near a time-out are warned of, all at once', async () => {
+  server.set({...settings, 'raydbg.pauseLimit': 10});
+  await window.toast(/work_\d and 199 more: paused for \d+s/).waitFor();
+  await window.shot('limit');
+});
+
+step('a raydbg of another version is named, with the setting that chooses one', async () => {
+  const other = path.join(scratch, 'other-raydbg');
+  fs.writeFileSync(other, '#!/bin/sh\necho raydbg 0.0.9\n', {mode: 0o755});
+  server.set({...settings, 'raydbg.path': other});
+  await window.toast(/other-raydbg is raydbg 0\.0\.9; this extension needs \d/).waitFor();
+  await window.welcome(pauses).filter({hasText: 'does not run'}).waitFor();
+  await window.shot('version');
+  await window.toast(/other-raydbg/).locator('.monaco-button', {hasText: 'Set Path'}).click();
+  await window.page.locator('.settings-editor .setting-item', {hasText: 'program to run'}).first().waitFor();
 });

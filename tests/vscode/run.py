@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 """Runs the extension's tests: a real VS Code, a real two-node Ray and the packaged .vsix, in a namespace of their own.
 
-    tests/vscode/run.py VSIX BINARY [NAME...]      NAME: the beginning of a test file's
-
 Screenshots of each step are left in artifacts/vscode.
 """
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -18,8 +17,19 @@ sys.path[:0] = [str(ROOT / "tests/integration"), str(ROOT / "tests/support")]
 
 from cluster import Cluster, Spec  # noqa: E402
 
+# The test's picture that README.md begins with, and its place there.
+PICTURE = ("picture-01-readme.png", ROOT / "docs/images/vscode.png")
 SPEC = Spec(env=(("RAY_record_ref_creation_sites", "1"),))
 TIMEOUT = 8 * 60
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("vsix", type=Path)
+    parser.add_argument("binary", type=Path)
+    parser.add_argument("name", nargs="*", help="the beginning of a test file's name; none: all")
+    parser.add_argument("--picture", action="store_true", help="make README.md's picture anew: it is the one of the test d-objects")
+    return parser.parse_args()
 
 
 def main(vsix, binary, names):
@@ -29,12 +39,12 @@ def main(vsix, binary, names):
         sys.exit(f"no test file begins with {' or '.join(names)}")
     artifacts = ROOT / "artifacts/vscode"
     shutil.rmtree(artifacts, ignore_errors=True)
-    with Cluster(SPEC, Path(binary)) as cluster:
+    with Cluster(SPEC, binary) as cluster:
         scratch = cluster.directory / "vscode"
         scratch.mkdir()
-        env = {"RAYDBG_TEST_DIRECTORY": scratch, "RAYDBG_TEST_VSIX": Path(vsix).resolve(),
+        env = {"RAYDBG_TEST_DIRECTORY": scratch, "RAYDBG_TEST_VSIX": vsix.resolve(),
                "RAYDBG_TEST_ARTIFACTS": artifacts,
-               "RAYDBG_TEST_BINARY": Path(binary).resolve(), "RAYDBG_TEST_PYTHON": cluster.venv / "bin/python",
+               "RAYDBG_TEST_BINARY": binary.resolve(), "RAYDBG_TEST_PYTHON": cluster.venv / "bin/python",
                "NODE_NO_WARNINGS": "1"}
         process = cluster.popen([node, "--test", "--test-force-exit", "--test-concurrency=1", "--test-reporter=spec", *files], env=env,
                                 cwd=HERE, stdin=subprocess.DEVNULL, stdout=None)
@@ -48,5 +58,9 @@ def main(vsix, binary, names):
 
 
 if __name__ == "__main__":
+    args = arguments()
     os.chdir(ROOT)
-    sys.exit(main(sys.argv[1], sys.argv[2], sys.argv[3:]))
+    code = main(args.vsix, args.binary, ["d-objects"] if args.picture else args.name)
+    if code == 0 and args.picture:
+        shutil.copyfile(ROOT / "artifacts/vscode" / PICTURE[0], PICTURE[1])
+    sys.exit(code)

@@ -4,7 +4,8 @@ import * as vscode from 'vscode';
 import {clusterSetting, relayEndpoint} from './addresses';
 import type {Parts, Target} from './commands';
 import {Feed} from './feed';
-import {showError} from './errors';
+import {commandFix, showError} from './errors';
+import {forwardPort, runTask} from './tasks';
 
 /** The row's, the only one, or the one that the user picks. */
 export async function feedOf(parts: Parts, target: Target): Promise<Feed | undefined> {
@@ -42,28 +43,34 @@ export async function setToken(parts: Parts, target: Target): Promise<void> {
 }
 
 /** Runs `raydbg NAME ...` as a task: its terminal shows what it says, and ends it. */
-async function runTask(parts: Parts, name: string, args: string[], env: Record<string, string>, reveal: vscode.TaskRevealKind): Promise<void> {
+async function runCommand(parts: Parts, name: string, args: string[], env: Record<string, string>, background: boolean): Promise<void> {
   const program = await parts.feeds.program();
-  const execution = new vscode.ProcessExecution(program.path, [name, ...args], {env});
-  const task = new vscode.Task({type: 'raydbg'}, vscode.TaskScope.Workspace, name, 'raydbg', execution);
-  task.isBackground = reveal === vscode.TaskRevealKind.Silent;
-  task.presentationOptions = {reveal, panel: vscode.TaskPanelKind.Dedicated};
-  await vscode.tasks.executeTask(task);
+  await runTask(name, {type: 'raydbg', command: name}, [program.path, name, ...args], env, background);
 }
 
 export async function startRelay(parts: Parts, target: Target): Promise<void> {
   const feed = await feedOf(parts, target);
   if (!feed) return;
   const {address} = feed.cluster.setting;
-  await runTask(parts, 'relay', address ? ['--address', address] : [], {}, vscode.TaskRevealKind.Silent);
+  await runCommand(parts, 'relay', address ? ['--address', address] : [], {}, true);
   setTimeout(() => feed.restart(), 1500); // by then it listens, and is found
+}
+
+/** A relay behind SSH or in Kubernetes becomes a cluster of the view. */
+export async function forward(parts: Parts): Promise<void> {
+  try {
+    const opened = await forwardPort();
+    if (opened) await parts.clusters.add({name: opened.forward.target, relay: `127.0.0.1:${opened.port}`});
+  } catch (error) {
+    void showError(error instanceof Error ? error.message : String(error), commandFix('Show Terminal', 'workbench.action.terminal.focus'));
+  }
 }
 
 export async function doctor(parts: Parts, target: Target): Promise<void> {
   const feed = await feedOf(parts, target);
   if (!feed) return;
   const {args} = feed.cluster;
-  await runTask(parts, 'doctor', args, await feed.cluster.environment(), vscode.TaskRevealKind.Always);
+  await runCommand(parts, 'doctor', args, await feed.cluster.environment(), false);
 }
 
 /** Shows the fingerprint of what answers there, and pins it. */

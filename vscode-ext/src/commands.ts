@@ -1,6 +1,6 @@
 /** The commands of the palette and of the rows of paused tasks. */
 import * as vscode from 'vscode';
-import {addCluster, doctor, feedOf, removeCluster, setToken, startRelay, trustCertificate} from './cluster-commands';
+import {addCluster, doctor, feedOf, forward, removeCluster, setToken, startRelay, trustCertificate} from './cluster-commands';
 import {Clusters} from './clusters';
 import {attachConfiguration} from './configuration';
 import {commandFix, showError} from './errors';
@@ -81,6 +81,7 @@ async function treemap(parts: Parts): Promise<void> {
 }
 
 function refresh(parts: Parts): void {
+  if (parts.feeds.broken) void parts.feeds.restart();
   for (const feed of parts.feeds.all) feed.restart();
   parts.objects.refresh();
   parts.sessions.refresh();
@@ -106,7 +107,7 @@ const handlers: Record<string, Handler> = {
   copyId: (_, target) => target?.data.kind === 'pause' && vscode.env.clipboard.writeText(pauseTask(target.data.pause)),
   groupBy: () => choose('groupBy', groupings, 'Group paused tasks by'),
   groupObjectsBy: () => choose('objects.groupBy', objectGroupings, 'Group references by'),
-  filter, pickTask, treemap, refresh, addCluster, removeCluster, setToken, startRelay, trustCertificate, doctor,
+  filter, pickTask, treemap, refresh, addCluster, forward, removeCluster, setToken, startRelay, trustCertificate, doctor,
   showLog: (parts) => parts.log.show(),
   walkthrough: () => vscode.commands.executeCommand('workbench.action.openWalkthrough', 'raydbg.raydbg#start'),
 };

@@ -62,10 +62,10 @@ export class ConfigurationProvider implements vscode.DebugConfigurationProvider 
   }
 }
 
-/** Starts all but the first, which is the caller's to start. */
-async function startAll(folder: vscode.WorkspaceFolder | undefined, configurations: vscode.DebugConfiguration[]):
-    Promise<vscode.DebugConfiguration | undefined> {
-  for (const other of configurations.slice(1)) await vscode.debug.startDebugging(folder, other);
+/** Starts all but the first, which is the caller's to start; VS Code says which of them fail. */
+function startAll(folder: vscode.WorkspaceFolder | undefined,
+                  configurations: vscode.DebugConfiguration[]): vscode.DebugConfiguration | undefined {
+  for (const other of configurations.slice(1)) void vscode.debug.startDebugging(folder, other);
   return configurations[0];
 }
 

@@ -20,6 +20,12 @@ export async function showError(text: string, ...fixes: Fix[]): Promise<void> {
   await all.find((fix) => fix.label === answer)?.run();
 }
 
+/** A button that opens the settings at this one, where it can be changed: in a remote window that is not the user's page. */
+export function settingsFix(label: string, setting: string): Fix {
+  const page = vscode.env.remoteName ? 'workbench.action.openRemoteSettings' : 'workbench.action.openSettings';
+  return {label, run: () => vscode.commands.executeCommand(page, {query: `@id:${setting}`})};
+}
+
 /** A button that runs one of the extension's commands. */
 export function commandFix(label: string, command: string, ...args: unknown[]): Fix {
   return {label, run: () => vscode.commands.executeCommand(command, ...args)};

@@ -11,13 +11,15 @@ import {PausesView} from './pauses-view';
 import {Roles} from './roles';
 import {SessionsView} from './sessions-view';
 import {Status} from './status';
+import {ForwardTasks} from './tasks';
+import {Watchdog} from './watchdog';
 
 export function activate(context: vscode.ExtensionContext): void {
   const log = vscode.window.createOutputChannel('Ray Debug', {log: true});
   errorsGoTo(log);
   const clusters = new Clusters(context.secrets);
   const feeds = new Feeds(clusters, context, log);
-  const view = new PausesView(() => feeds.all);
+  const view = new PausesView(feeds);
   const objects = new ObjectsView(feeds);
   const sessions = new SessionsView(feeds);
   const roles = new Roles(feeds, () => sessions.refresh());
@@ -27,7 +29,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const factory = new AdapterFactory(async () => (await feeds.program()).path, provider);
   const dynamic = vscode.DebugConfigurationProviderTriggerKind.Dynamic;
   context.subscriptions.push(
-    log, clusters, feeds, view, objects, sessions, roles, status,
+    log, clusters, feeds, view, objects, sessions, roles, status, new Watchdog(feeds),
     feeds.onDidChange(() => {
       view.refresh();
       status.update(feeds.pauses);
@@ -35,6 +37,7 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.debug.registerDebugConfigurationProvider('raydbg', provider),
     vscode.debug.registerDebugConfigurationProvider('raydbg', provider, dynamic),
     vscode.debug.registerDebugAdapterDescriptorFactory('raydbg', factory),
+    vscode.tasks.registerTaskProvider('raydbg', new ForwardTasks()),
     ...registerCommands({context, clusters, feeds, view, objects, sessions, roles, mappings, log}),
   );
 }

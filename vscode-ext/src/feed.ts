@@ -2,7 +2,7 @@
 import {ChildProcessWithoutNullStreams} from 'node:child_process';
 import * as vscode from 'vscode';
 import {Cluster} from './clusters';
-import {PauseSet, parseChange} from './pause';
+import {PauseSet, parseLine} from './pause';
 import {Exit, Lines, Program, errorText, start} from './program';
 
 /** away: it was live, and does not answer at the moment; what was known of it is kept. */
@@ -10,8 +10,6 @@ export type FeedState = 'starting' | 'live' | 'away' | 'denied' | 'unreachable' 
 
 const soonest = 500;
 const slowest = 5000;
-/** A program that has not complained for so long has its answer, even if nothing is paused. */
-const settled = 400;
 
 const ends: Partial<Record<number, FeedState>> = {[Exit.denied]: 'denied', [Exit.unreachable]: 'unreachable'};
 
@@ -55,40 +53,33 @@ export class Feed implements vscode.Disposable {
     const lines = new Lines();
     let stderr = '';
     this.child = child;
-    this.set.pauses.clear();
+    this.set.clear();
     child.stdin.end();
     child.stdout.setEncoding('utf8').on('data', (text: string) => this.take(lines.push(text)));
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       stderr = (stderr + text).slice(-4096);
-      this.hear(text);
+      this.log.info(`${this.cluster.name}: ${text.trim()}`);
     });
     child.on('error', (error) => this.end(child, null, error.message));
     child.on('close', (code) => this.end(child, code, stderr));
-    setTimeout(() => {
-      if (this.child === child && this.state !== 'live' && !stderr) this.tell('live', '');
-    }, settled);
   }
 
   private take(lines: string[]): void {
+    let {state, problem} = this;
     for (const line of lines) {
-      const change = parseChange(line);
-      if (change) this.set.apply(change);
+      const said = parseLine(line);
+      if (said?.event === 'live') [state, problem] = ['live', ''];
+      else if (said?.event === 'away') [state, problem] = ['away', [said.error.what, said.error.why, said.error.hint].filter(Boolean).join(' — ')];
+      else if (said) this.set.apply(said, Date.now());
     }
     this.delay = soonest;
-    this.tell('live', '');
-  }
-
-  /** A program that goes on says when its cluster or relay does not answer, and when it does again. */
-  private hear(text: string): void {
-    this.log.info(`${this.cluster.name}: ${text.trim()}`);
-    if (/^raydbg: .* answers again$/m.test(text)) this.tell('live', '');
-    else if (this.state === 'live' && text.startsWith('raydbg: ')) this.tell('away', errorText(text));
+    this.tell(state, problem);
   }
 
   private end(child: ChildProcessWithoutNullStreams, code: number | null, stderr: string): void {
     if (this.child !== child) return;
     this.child = undefined;
-    this.set.pauses.clear();
+    this.set.clear();
     if (this.disposed) return;
     if (this.delay) this.tell((code !== null && ends[code]) || 'failed', errorText(stderr));
     this.timer = setTimeout(() => void this.run(), this.delay);

@@ -1,13 +1,15 @@
 /** The feeds of all clusters, and the program that gives them. */
 import * as vscode from 'vscode';
 import {Clusters} from './clusters';
-import {Fix, commandFix, showError} from './errors';
+import {Fix, commandFix, settingsFix, showError} from './errors';
 import {Feed, FeedState} from './feed';
 import {Choice, Pauses} from './pick';
 import {Program, ProgramError, findProgram} from './program';
 
 export class Feeds implements Pauses, vscode.Disposable {
   all: Feed[] = [];
+  /** There is no program to ask. */
+  broken = false;
   private readonly changed = new vscode.EventEmitter<void>();
   /** Something about some pause or some feed changed. */
   readonly onDidChange = this.changed.event;
@@ -55,6 +57,7 @@ export class Feeds implements Pauses, vscode.Disposable {
     }
     try {
       const program = await this.program();
+      this.broken = false;
       this.log.info(`raydbg ${program.version} at ${program.path}`);
       this.stop();
       this.all = this.clusters.all.map((cluster) => new Feed(cluster, program, this.log));
@@ -66,7 +69,8 @@ export class Feeds implements Pauses, vscode.Disposable {
       }
     } catch (error) {
       const text = error instanceof ProgramError ? error.message : String(error);
-      void showError(`Ray Debug cannot run raydbg: ${text}`, commandFix('Set Path...', 'workbench.action.openSettings', 'raydbg.path'));
+      this.broken = true;
+      void showError(`Ray Debug cannot run raydbg: ${text}`, settingsFix('Set Path...', 'raydbg.path'));
     }
     this.changed.fire();
   }
@@ -100,6 +104,6 @@ export class Feeds implements Pauses, vscode.Disposable {
     if (/certificate|fingerprint/.test(feed.problem))
       return [commandFix('Trust Certificate...', 'raydbg.trustCertificate', {data: {kind: 'cluster', feed}}), retry];
     if (state === 'denied') return [token];
-    return cluster.added ? [retry, commandFix('Edit Clusters', 'workbench.action.openSettings', 'raydbg.clusters')] : [retry];
+    return cluster.added ? [retry, settingsFix('Edit Clusters', 'raydbg.clusters')] : [retry];
   }
 }

@@ -17,8 +17,9 @@ export interface Pause {
   ambiguous: boolean;
   candidates: string[];
   location: {file: string; line: number} | null;
-  /** Seconds since 1970. */
+  /** Seconds since 1970: of the breakpoint, or only of the task's start. */
   since: number | null;
+  since_source: 'breakpoint' | 'task_start' | null;
   reason: string | null;
   /** Of a relay; null if none holds it. */
   clients: number | null;
@@ -26,11 +27,13 @@ export interface Pause {
   held_since: number | null;
 }
 
-/** One line of the feed. */
 export interface Change {
   event: 'added' | 'changed' | 'removed';
   pause: Pause;
 }
+
+/** One line of the feed: what became of a pause, or of the cluster itself. */
+export type FeedLine = Change | {event: 'live'} | {event: 'away'; error: {what: string; why: string | null; hint: string | null}};
 
 /** One pause among those of its cluster: a process has one debugger. */
 export function pauseKey(pause: Pause): string {
@@ -56,6 +59,16 @@ export function age(since: number | null, now: number): string {
   if (seconds < 3600) return `${Math.floor(seconds / 60)}m`;
   if (seconds < 86400) return `${Math.floor(seconds / 3600)}h`;
   return `${Math.floor(seconds / 86400)}d`;
+}
+
+/** A thread stands: what a relay holds may run, and nobody knows it of what somebody else is attached to. */
+function stands(pause: Pause): boolean {
+  return pause.state === 'waiting' || (pause.state === 'held' && pause.reason !== null);
+}
+
+/** Four fifths of `limit` seconds have passed since then; 0 is no limit. */
+export function isNear(since: number | undefined, limit: number, now: number): boolean {
+  return limit > 0 && since !== undefined && now / 1000 - since > 0.8 * limit;
 }
 
 /** "train.py:41", or "". */
@@ -118,22 +131,46 @@ export function groupPauses(pauses: Iterable<Pause>, by: GroupBy): PauseGroup[] 
 /** What is paused in one cluster, from the feed's lines. */
 export class PauseSet {
   readonly pauses = new Map<string, Pause>();
+  /** Also of pauses that are not known at the moment, as the feed begins anew. */
+  private readonly stood = new Map<string, {task: string | null; since: number}>();
 
-  apply(change: Change): void {
-    const key = pauseKey(change.pause);
-    if (change.event === 'removed') this.pauses.delete(key);
-    else this.pauses.set(key, change.pause);
+  /** `now` in milliseconds. */
+  apply({event, pause}: Change, now: number): void {
+    const key = pauseKey(pause);
+    if (event === 'removed') this.pauses.delete(key);
+    else this.pauses.set(key, pause);
+    if (event === 'removed' || !stands(pause)) this.stood.delete(key);
+    else if (this.stood.get(key)?.task !== pause.task_id) this.stood.set(key, {task: pause.task_id, since: now / 1000});
+  }
+
+  clear(): void {
+    this.pauses.clear();
+  }
+
+  /** Seconds since 1970: it has been standing at least since then; undefined: it does not, as far as is known. */
+  standsSince(pause: Pause): number | undefined {
+    const seen = this.stood.get(pauseKey(pause))?.since;
+    return seen !== undefined && pause.since_source === 'breakpoint' && pause.since !== null ? pause.since : seen;
   }
 }
 
+interface Parts {
+  pause?: {endpoint?: string};
+  error?: {what?: string};
+}
+const ofPause = ({pause}: Parts): boolean => Boolean(pause?.endpoint);
+
+/** Whether a line has what its event needs. */
+const complete: Record<FeedLine['event'], (line: Parts) => boolean> = {
+  added: ofPause, changed: ofPause, removed: ofPause, live: () => true, away: ({error}) => Boolean(error?.what),
+};
+
 /** A line of the feed; undefined if it is none. */
-export function parseChange(line: string): Change | undefined {
+export function parseLine(line: string): FeedLine | undefined {
   try {
-    const value = JSON.parse(line) as Partial<Change>;
-    if ((value.event === 'added' || value.event === 'changed' || value.event === 'removed') && value.pause?.endpoint)
-      return value as Change;
+    const value = JSON.parse(line) as FeedLine & Parts;
+    return Object.hasOwn(complete, value.event) && complete[value.event](value) ? value : undefined;
   } catch {
-    // A line that is no JSON is none of the feed's.
+    return undefined; // a line that is no JSON is none of the feed's
   }
-  return undefined;
 }

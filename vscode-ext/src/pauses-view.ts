@@ -1,9 +1,11 @@
 /** The view "Paused Tasks": cluster, job, function or actor class, pause. */
 import * as vscode from 'vscode';
 import {Feed} from './feed';
-import {GroupBy, Pause, age, groupPauses, matches, pauseDescription, pauseKey, pauseTitle} from './pause';
+import {Feeds} from './feeds';
+import {GroupBy, Pause, age, groupPauses, isNear, matches, pauseDescription, pauseKey, pauseTitle} from './pause';
 import {Row, row} from './rows';
 import {RowsView} from './rows-view';
+import {pauseLimit} from './watchdog';
 
 export type PauseNode =
   | {kind: 'cluster'; feed: Feed}
@@ -22,7 +24,7 @@ const tick = 5000;
 
 interface Settings {
   by: GroupBy;
-  warnAfter: number;
+  limit: number;
   now: number;
 }
 
@@ -33,7 +35,7 @@ export class PausesView implements vscode.Disposable {
   private readonly listeners: vscode.Disposable[];
   private wanted = '';
 
-  constructor(private readonly feeds: () => readonly Feed[]) {
+  constructor(private readonly feeds: Feeds) {
     this.ticker = setInterval(() => this.rows.view.visible && this.refresh(), tick);
     this.listeners = [
       this.rows.view.onDidChangeVisibility(() => this.refresh()),
@@ -65,24 +67,25 @@ export class PausesView implements vscode.Disposable {
   }
 
   private update(): void {
-    const feeds = this.feeds();
+    const feeds = this.feeds.all;
     const configuration = vscode.workspace.getConfiguration('raydbg');
     const settings: Settings = {
-      by: configuration.get<GroupBy>('groupBy', 'function'), warnAfter: configuration.get('pauseWarning', 600), now: Date.now(),
+      by: configuration.get<GroupBy>('groupBy', 'function'), limit: pauseLimit(), now: Date.now(),
     };
     const clusters = feeds.map((feed) => clusterRow(feed, this.wanted, settings));
     const only = clusters.length === 1 ? clusters[0] : undefined;
     for (const child of only?.children ?? []) child.parent = undefined;
     this.rows.show(only ? only.children : clusters);
-    this.tellState(feeds);
+    this.tellState();
   }
 
-  private tellState(feeds: readonly Feed[]): void {
+  private tellState(): void {
+    const {all: feeds, broken} = this.feeds;
     const count = feeds.reduce((sum, feed) => sum + feed.set.pauses.size, 0);
     const {view} = this.rows;
     if (vscode.workspace.isTrusted) {
       const live = feeds.some((feed) => feed.state === 'live');
-      const state = count || feeds.length > 1 ? 'some' : live ? 'empty' : feeds[0]?.cluster.added ? 'problem' : 'none';
+      const state = broken ? 'broken' : count || feeds.length > 1 ? 'some' : live ? 'empty' : feeds[0]?.cluster.added ? 'problem' : 'none';
       void vscode.commands.executeCommand('setContext', 'raydbg.state', state);
     }
     view.badge = count ? {value: count, tooltip: `${count} paused`} : undefined;
@@ -119,20 +122,16 @@ function groupRow(feed: Feed, id: string, label: string, count: number, children
 
 function pauseRows(feed: Feed, pauses: Pause[], settings: Settings): PauseRow[] {
   return pauses.map((pause) => {
-    const face = [pauseTitle(pause), pauseDescription(pause, settings.now), isOld(pause, settings), JSON.stringify(pause)].join('\n');
+    const face = [pauseTitle(pause), pauseDescription(pause, settings.now), isNear(feed.set.standsSince(pause), settings.limit, settings.now), JSON.stringify(pause)].join('\n');
     return row<PauseNode>(`${feed.cluster.name}//${pauseKey(pause)}`, {kind: 'pause', feed, pause}, face);
   });
-}
-
-function isOld(pause: Pause, {warnAfter, now}: {warnAfter: number; now: number}): boolean {
-  return warnAfter > 0 && pause.since !== null && now / 1000 - pause.since > warnAfter;
 }
 
 function draw(item: PauseRow): vscode.TreeItem {
   const {data} = item;
   if (data.kind === 'cluster') return clusterItem(data.feed);
   if (data.kind === 'group') return groupItem(data.label, data.count);
-  return pauseItem(item, data.pause);
+  return pauseItem(item, data.feed, data.pause);
 }
 
 function clusterItem(feed: Feed): vscode.TreeItem {
@@ -152,10 +151,10 @@ function groupItem(label: string, count: number): vscode.TreeItem {
   return item;
 }
 
-function pauseItem(node: PauseRow, pause: Pause): vscode.TreeItem {
+function pauseItem(node: PauseRow, feed: Feed, pause: Pause): vscode.TreeItem {
   const now = Date.now();
   const item = new vscode.TreeItem(pauseTitle(pause));
-  const old = isOld(pause, {warnAfter: vscode.workspace.getConfiguration('raydbg').get('pauseWarning', 600), now});
+  const old = isNear(feed.set.standsSince(pause), pauseLimit(), now);
   item.description = pauseDescription(pause, now);
   item.tooltip = tooltip(pause, now, old);
   item.iconPath = new vscode.ThemeIcon(old ? 'warning' : icons[pause.clients ? 'attached' : pause.state],
@@ -179,6 +178,6 @@ function tooltip(pause: Pause, now: number, old: boolean): vscode.MarkdownString
   for (const [name, value] of facts)
     if (value !== null && value !== undefined && value !== '') text.appendMarkdown(`${name} `).appendText(String(value)).appendMarkdown('  \n');
   if (pause.ambiguous) text.appendMarkdown('\nRay does not tell which of the running calls is paused: an attach shows it.');
-  if (old) text.appendMarkdown('\n$(warning) Paused for long: health checks and collectives of the program may time out.');
+  if (old) text.appendMarkdown('\n$(warning) Paused for long: time-outs of the program (collectives, health checks) are near.');
   return text;
 }

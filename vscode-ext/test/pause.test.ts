@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {PauseSet, age, groupPauses, matches, parseChange, pauseDescription, pauseTask, pauseTitle, place} from '../src/pause';
+import {PauseSet, age, groupPauses, isNear, matches, parseLine, pauseDescription, pauseTask, pauseTitle, place} from '../src/pause';
 import {pause} from './sample';
 
 const since = 1767225600.25;
@@ -11,6 +11,12 @@ test('ages', () => {
   assert.deepEqual(texts, ['0s', '59s', '1m', '59m', '1h', '23h', '1d']);
   assert.equal(age(null, start), '');
   assert.equal(age(since + 5, start), '0s', 'clocks differ');
+});
+
+test('a pause nears its limit at four fifths of it', () => {
+  const near = (limit: number, seconds: number): boolean => isNear(since, limit, start + seconds * 1000);
+  assert.deepEqual([near(600, 480), near(600, 481), near(600, 900), near(0, 900)], [false, true, true, false]);
+  assert.ok(!isNear(undefined, 600, start));
 });
 
 test('what a row says', () => {
@@ -50,9 +56,9 @@ test('a filter finds all its words', () => {
 test('the feed', () => {
   const set = new PauseSet();
   const feed = (event: string, facts = {}): void => {
-    const change = parseChange(JSON.stringify({event, pause: pause(facts)}));
-    assert.ok(change);
-    set.apply(change);
+    const change = parseLine(JSON.stringify({event, pause: pause(facts)}));
+    assert.ok(change && 'pause' in change);
+    set.apply(change, start);
   };
   feed('added');
   feed('added', {worker_id: 'w2', endpoint: '10.0.0.7:2'});
@@ -60,6 +66,26 @@ test('the feed', () => {
   assert.deepEqual([...set.pauses.values()].map((one) => one.state), ['held', 'waiting']);
   feed('removed');
   assert.deepEqual([...set.pauses.keys()], ['w2']);
-  for (const line of ['', '{', '{}', '{"event":"added"}', '{"event":"other","pause":{"endpoint":"x"}}'])
-    assert.equal(parseChange(line), undefined, line);
+  for (const line of ['', '{', '{}', '{"event":"added"}', '{"event":"away"}', 'null', '{"event":"toString"}', '{"event":"other","pause":{"endpoint":"x"}}'])
+    assert.equal(parseLine(line), undefined, line);
+  assert.equal(parseLine('{"event":"live","cluster":"h:1","relay":null}')?.event, 'live');
+  assert.equal(parseLine('{"event":"away","error":{"what":"no answer","why":null,"hint":null}}')?.event, 'away');
+});
+
+test('since when a pause stands', () => {
+  const set = new PauseSet();
+  const at = (seconds: number, facts: Parameters<typeof pause>[0], event: 'changed' | 'removed' = 'changed'): number | undefined => {
+    set.apply({event, pause: pause(facts)}, start + seconds * 1000);
+    return set.standsSince(pause(facts));
+  };
+  assert.equal(at(100, {}), since + 100, 'the task may have run for long before');
+  assert.equal(at(200, {state: 'held', reason: 'breakpoint'}), since + 100);
+  set.clear();
+  assert.equal(at(250, {}), since + 100, 'the feed began anew');
+  assert.equal(at(300, {state: 'held', reason: null}), undefined, 'it runs');
+  assert.equal(at(400, {state: 'held', reason: 'step'}), since + 400);
+  assert.equal(at(500, {task_id: 'another'}), since + 500);
+  assert.equal(at(600, {since_source: 'breakpoint'}), since, 'Ray knows when');
+  assert.equal(at(700, {state: 'attached'}), undefined);
+  assert.equal(at(800, {}, 'removed'), undefined);
 });

