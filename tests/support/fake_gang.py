@@ -16,8 +16,8 @@ from ray.core.generated import common_pb2, core_worker_pb2, gcs_pb2, gcs_service
 
 
 class Worker:
-    """`waits`: whether a thread of it waits for a debugger; with a `rank`, it answers that to
-    who asks for one, and its pid to anything else."""
+    """`waits`: whether a thread of it waits for a debugger; `busy`: whether it runs its task; with a `rank`, it answers
+    that to who asks for one, and its pid to anything else."""
 
     def __init__(self, number, name, adapter, rank):
         self.number, self.name, self.adapter = number, name, adapter
@@ -26,6 +26,7 @@ class Worker:
         self.worker_id = b"\xbb" * 26 + number.to_bytes(2, "big")
         self.waits = True
         self.named = True
+        self.busy = True
         self.rank = rank
         if rank is not None:
             adapter.on["evaluate"] = self.evaluate
