@@ -104,7 +104,7 @@ def test_compare_stacks_and_groups(client, gang):
     gang.workers[1].adapter.line = 9
     verb(client, "/group few 0-1")
     assert verb(client, "/few next") == "next: 2 tasks"
-    assert [w.adapter.commands().count("next") for w in gang.workers] == [1, 1, 0, 0]
+    wait_until(lambda: [w.adapter.commands().count("next") for w in gang.workers] == [1, 1, 0, 0], 10, "two step")
     assert client.ok("raydbg/group", {"name": "few"})["filters"] == "0-1"
     assert client.ok("raydbg/stacks", {"group": "2-3"})["stacks"] == 1
     targets = client.ok("completions", {"text": "/few ne", "column": 8})["targets"]
