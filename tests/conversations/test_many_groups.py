@@ -79,7 +79,8 @@ def test_the_missing_one_is_named_and_may_die(client, gang):
     said(client, rf"^barrier app.py:{LINE}: 3 of 4, missing: rank 3 Trainer.step 127.0.0.1 pid 5004 \(running\)\n")
     event = client.wait_event("raydbg/barrier")["body"]
     assert event["state"] == "waiting" and len(event["arrived"]) == 3
-    assert [(it["name"], it["what"]) for it in event["missing"]] == [("rank 3 Trainer.step 127.0.0.1 pid 5004", "running")]
+    missing, = event["missing"]
+    assert (missing["name"], missing["what"]) == ("rank 3 Trainer.step 127.0.0.1 pid 5004", "running")
     assert lines_set(late.adapter) == [LINE]
     gang.remove(late)
     said(client, r"3 of 3; no longer waited for: rank 3 Trainer.step .* \(its worker is gone\); all here after ")

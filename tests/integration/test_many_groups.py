@@ -7,6 +7,7 @@ import pytest
 from cluster import PROGRAMS, Spec, line_of, wait_for
 
 GANGS = PROGRAMS / "gangs.py"
+# Fewer are enough while one works on it.
 COUNT = int(os.environ.get("RAYDBG_GANGS", "24"))
 LATE = 7 if COUNT > 7 else COUNT - 1
 THREE = Spec(nodes=3)
