@@ -198,9 +198,9 @@ static bool have(const struct groups *groups, const char *text, const struct gro
                             : filter_fits(groups, text, subject, depth);
     for (size_t i = 0; i < group->filter_count; i++) {
         const char *filter = group->filters[i];
-        bool not = *filter == '!';
-        if (filter_fits(groups, filter + not, subject, depth))
-            in = !not ;
+        bool negated = *filter == '!';
+        if (filter_fits(groups, filter + negated, subject, depth))
+            in = !negated;
     }
     return in;
 }

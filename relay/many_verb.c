@@ -59,7 +59,7 @@ static const char *skip_blanks(const char *at)
 
 char *many_verb_word(const char **at)
 {
-    const char *from = skip_blanks(*at), *to = from;
+    const char *from = skip_blanks(*at), *to;
     if (!*from)
         return NULL;
     if (*from == '"' && (to = strchr(from + 1, '"'))) {

@@ -124,6 +124,16 @@ static void end(struct meeting *meeting, const char *state, const char *why)
     free_meeting(meeting);
 }
 
+static void end_complete(struct meeting *meeting)
+{
+    char why[64];
+    if (barrier_arrived(meeting->barrier))
+        snprintf(why, sizeof why, "all here after %.1f s", seconds(meeting));
+    else
+        snprintf(why, sizeof why, "nobody is left to wait for");
+    end(meeting, "complete", why);
+}
+
 /* The end is the loop's: who arrives, or leaves, is in the middle of something. */
 static void look_soon(struct meeting *meeting)
 {
@@ -138,6 +148,10 @@ static void on_timeout(void *arg)
     struct meeting *meeting = arg;
     char why[64];
     meeting->timeout = NULL;
+    if (meeting->verbs->multi->leaving) {
+        free_meeting(meeting);
+        return;
+    }
     note_missing(meeting);
     snprintf(why, sizeof why, "given up after %.6g s", (double)meeting->timeout_ms / 1000);
     end(meeting, "timeout", why);
@@ -191,14 +205,16 @@ static void on_tick(void *arg)
 {
     struct meeting *meeting = arg;
     meeting->tick = NULL;
+    if (meeting->verbs->multi->leaving) {
+        free_meeting(meeting);
+        return;
+    }
     int64_t strayed = gone_by_hand(meeting);
     note_missing(meeting);
     if (strayed) {
         meeting_resumed(meeting->verbs, strayed);
     } else if (barrier_complete(meeting->barrier)) {
-        char why[64];
-        snprintf(why, sizeof why, "all here after %.1f s", seconds(meeting));
-        end(meeting, "complete", why);
+        end_complete(meeting);
     } else {
         meeting->tick = timer_start(meeting->verbs->multi->loop, TICK_MS, on_tick, meeting);
         tell_progress(meeting);
@@ -267,14 +283,14 @@ void meeting_left(struct multi_verbs *verbs, int64_t thread, const char *why)
         look_soon(meeting);
 }
 
-void meeting_resumed(struct multi_verbs *verbs, int64_t id)
+void meeting_resumed(struct multi_verbs *verbs, int64_t thread)
 {
     struct meeting *meeting = verbs->meeting;
     struct multi_target *target;
-    if (!meeting || !meeting->started || !barrier_holds(meeting->barrier, id))
+    if (!meeting || !meeting->started || !barrier_holds(meeting->barrier, thread))
         return;
-    const struct multi_thread *thread = multi_thread_by_id(verbs->multi, id, &target);
-    char *why = mem_format("given up: %s goes on by hand", thread ? thread->name : "one");
+    const struct multi_thread *held = multi_thread_by_id(verbs->multi, thread, &target);
+    char *why = mem_format("given up: %s goes on by hand", held ? held->name : "one");
     cancel(verbs, why);
     free(why);
 }

@@ -41,6 +41,7 @@ struct multi_thread {
     size_t stack_len;
     struct multi_stack_wait *waits; /* the client's requests for it */
     int64_t stops;                  /* how many there were */
+    int64_t stopped_at;             /* the target's count of stops, then */
 };
 
 enum multi_target_state {
@@ -68,6 +69,7 @@ struct multi_target {
     bool quiet; /* what is asked now is no act of the user's */
     struct multi_thread *threads;
     size_t thread_count;
+    int64_t stop_count; /* of all threads */
     bool rank_asked;
     bool rank_known;    /* whether it has one */
     char *rank;         /* "3", or NULL while it is not known that it has one */

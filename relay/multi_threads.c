@@ -139,6 +139,7 @@ void multi_thread_on_stopped(struct multi_target *target, const char *json, size
         end_stop(target, thread);
     thread->stopped = thread->shown = true;
     thread->stops++;
+    thread->stopped_at = ++target->stop_count;
     thread->stopped_event = mem_string_n(json, len);
     char *reason = scan_find(json, event->body, "reason", &at) ? scan_string(json, at) : NULL;
     text_copy(thread->reason, sizeof thread->reason, reason ? reason : "");
@@ -203,11 +204,13 @@ static void tell_continued(struct multi *multi, int64_t id)
     client_event(&multi->session->client, "continued", body);
 }
 
-void multi_thread_runs(struct multi_target *target, int64_t own, bool all, bool tell)
+/* A stop that is later than the first `before` of the target's is a new one: a thread that is let
+ * go may stop again before the answer to that is here. */
+static void runs(struct multi_target *target, int64_t own, bool all, bool tell, int64_t before)
 {
     for (size_t i = 0; i < target->thread_count; i++) {
         struct multi_thread *thread = &target->threads[i];
-        if (!thread->stopped || (!all && thread->own != own))
+        if (!thread->stopped || thread->stopped_at > before || (!all && thread->own != own))
             continue;
         bool told = thread->told;
         int64_t id = thread->id;
@@ -217,6 +220,11 @@ void multi_thread_runs(struct multi_target *target, int64_t own, bool all, bool 
         if (told && (tell || thread->own != own))
             tell_continued(target->multi, id);
     }
+}
+
+void multi_thread_runs(struct multi_target *target, int64_t own, bool all, bool tell)
+{
+    runs(target, own, all, tell, target->stop_count);
 }
 
 void multi_threads_leave(struct multi_target *target, bool all)
@@ -267,6 +275,7 @@ void multi_on_threads(struct multi *multi, const struct envelope *request)
 struct resume {
     int64_t own, client_seq;
     bool all, tell;
+    int64_t before; /* the target's count of stops when it was asked */
 };
 
 static void on_resumed(void *arg, struct multi_target *target, const char *json, size_t len,
@@ -283,7 +292,7 @@ static void on_resumed(void *arg, struct multi_target *target, const char *json,
         if (resume.client_seq)
             client_respond(client, resume.client_seq, "continue",
                            "{\"allThreadsContinued\":false}");
-        multi_thread_runs(target, resume.own, resume.all, resume.tell);
+        runs(target, resume.own, resume.all, resume.tell, resume.before);
     } else if (resume.client_seq) {
         client_refuse(client, resume.client_seq, "continue",
                       why ? why : "the worker does not answer", false);
@@ -304,7 +313,7 @@ void multi_continue(struct multi_target *target, int64_t own, bool all, int64_t 
     struct resume *resume = mem_alloc(sizeof *resume);
     bool alone = multi_stopped_count(target) < 2;
     struct buf arguments = {0};
-    *resume = (struct resume){own, client_seq, all, tell};
+    *resume = (struct resume){own, client_seq, all, tell, target->stop_count};
     if (all || alone || target->pause.debugger == PAUSE_PDB) {
         buf_printf(&arguments, "{\"threadId\":%" PRId64 "}", own);
         multi_ask(target, "continue", arguments.data, 0, on_resumed, resume);
@@ -328,7 +337,7 @@ void multi_resume(struct multi_target *target, const struct multi_thread *thread
         return;
     }
     struct resume *resume = mem_alloc(sizeof *resume);
-    *resume = (struct resume){.own = thread->own, .tell = tell};
+    *resume = (struct resume){.own = thread->own, .tell = tell, .before = target->stop_count};
     snprintf(arguments, sizeof arguments, "{\"threadId\":%" PRId64 "}", thread->own);
     multi_ask(target, how, arguments, 0, on_resumed, resume);
 }

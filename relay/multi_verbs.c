@@ -121,7 +121,11 @@ int verbs_select(const struct multi_verbs *verbs, const char *subject, int64_t *
         }
     if (*count)
         return 0;
-    err_set(err, ERR_NOT_FOUND, "no task is in '%s'", subject ? subject : "all");
+    if (!subject || text_equal(subject, "all")) {
+        err_set(err, ERR_NOT_FOUND, "there is no task yet");
+        return err_hint(err, "those that pause join by themselves");
+    }
+    err_set(err, ERR_NOT_FOUND, "no task is in '%s'", subject);
     return err_hint(err, "/threads lists the tasks, /groups the groups");
 }
 
@@ -177,7 +181,10 @@ static void on_threads(struct multi_verbs *verbs, const struct many_verb *verb,
     int64_t *ids;
     size_t count;
     if (verbs_select(verbs, verb->subject, &ids, &count, &err) != 0) {
-        verbs_refuse(verbs, reply, &err);
+        if (err.code == ERR_NOT_FOUND)
+            verbs_answer(verbs, reply, err.what, "{}");
+        else
+            verbs_refuse(verbs, reply, &err);
         return;
     }
     for (size_t i = 0; i < count; i++) {

@@ -218,6 +218,87 @@ static void test_completions(void **state)
     complete("/focus ", "");
 }
 
+static int read_request(const char *command, const char *json, struct many_verb *verb,
+                        struct err *err)
+{
+    bool known;
+    struct span whole = {0, strlen(json)};
+    int rc = many_verb_read(command, json, whole, verb, &known, err);
+    assert_true(known);
+    return rc;
+}
+
+static void test_requests(void **state)
+{
+    (void)state;
+    struct many_verb verb;
+    struct err err;
+    assert_int_equal(
+        read_request("raydbg/step",
+                     "{\"threadIds\":[3,16777216],\"how\":\"continue\",\"until\":{\"path\":"
+                     "\"/a/b.py\",\"line\":7},\"skip\":2,\"condition\":\"x\"}",
+                     &verb, &err),
+        0);
+    assert_int_equal(verb.kind, VERB_STEP);
+    assert_string_equal(verb.subject, "thread=3,16777216");
+    assert_string_equal(verb.how, "continue");
+    assert_string_equal(verb.file, "/a/b.py");
+    assert_int_equal(verb.line, 7);
+    assert_int_equal(verb.skip, 2);
+    assert_string_equal(verb.expression, "x");
+    many_verb_clear(&verb);
+    assert_int_equal(read_request("raydbg/barrier",
+                                  "{\"group\":\"g1\",\"place\":\"b.py:9\",\"timeout\":0.5}", &verb,
+                                  &err),
+                     0);
+    assert_string_equal(verb.file, "b.py");
+    assert_int_equal(verb.timeout_ms, 500);
+    many_verb_clear(&verb);
+    assert_int_equal(
+        read_request("raydbg/group", "{\"name\":\"g\",\"filters\":[\"a*\",\"!b\"]}", &verb, &err),
+        0);
+    assert_int_equal(verb.word_count, 2);
+    many_verb_clear(&verb);
+    assert_int_equal(
+        read_request("raydbg/group", "{\"name\":\"g\",\"threadIds\":[4]}", &verb, &err), 0);
+    assert_string_equal(verb.words[0], "thread=4");
+    many_verb_clear(&verb);
+}
+
+static void test_requests_that_are_wrong(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *command, *json, *what;
+    } rows[] = {
+        {"raydbg/step", "{}", "\"how\" is missing"},
+        {"raydbg/compare", "{}", "\"expression\" is missing"},
+        {"raydbg/compare", "[]", "\"expression\" is missing"},
+        {"raydbg/compare", "{\"expression\":7}", "\"expression\" must be an expression"},
+        {"raydbg/stacks", "{\"threadIds\":[]}",
+         "\"threadIds\" must be an array of the session's thread ids"},
+        {"raydbg/stacks", "{\"threadIds\":[-1]}",
+         "\"threadIds\" must be an array of the session's thread ids"},
+        {"raydbg/stacks", "{\"full\":1}", "\"full\" must be true or false"},
+        {"raydbg/barrier", "{\"place\":\"b.py\"}",
+         "\"place\" must be \"FILE:LINE\" or {path, line}"},
+        {"raydbg/barrier", "{\"place\":{\"path\":\"/b.py\",\"line\":0}}",
+         "\"place\" must be \"FILE:LINE\" or {path, line}"},
+        {"raydbg/barrier", "{\"timeout\":\"5\"}", "\"timeout\" must be seconds"},
+        {"raydbg/barrier", "{\"timeout\":0}", "\"timeout\" must be seconds"},
+        {"raydbg/group", "{\"name\":\"g\",\"filters\":[]}",
+         "\"filters\" must be an array of filters"},
+        {"raydbg/step", "{\"how\":\"next\",\"skip\":-1}", "\"skip\" must be a number of stops"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct many_verb verb;
+        struct err err = {0};
+        assert_int_equal(read_request(rows[i].command, rows[i].json, &verb, &err), -1);
+        assert_string_equal(err.what, rows[i].what);
+        many_verb_clear(&verb);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +310,8 @@ int main(void)
         cmocka_unit_test(test_errors_name_what_was_wrong),
         cmocka_unit_test(test_help),
         cmocka_unit_test(test_completions),
+        cmocka_unit_test(test_requests),
+        cmocka_unit_test(test_requests_that_are_wrong),
     };
     return cmocka_run_group_tests_name("verb", tests, NULL, NULL);
 }

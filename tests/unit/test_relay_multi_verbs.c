@@ -447,6 +447,22 @@ static void test_a_barrier_names_who_never_comes(void **state)
     assert_true(world.threads[0].told);
 }
 
+static void test_a_barrier_that_nobody_is_left_for(void **state)
+{
+    (void)state;
+    line("/barrier train.py:41 1-2");
+    multi_verbs_gone(world.multi.verbs, &world.targets[1]);
+    multi_verbs_gone(world.multi.verbs, &world.targets[2]);
+    wait_ms(20);
+    check_out("; nobody is left to wait for\\n");
+    line("/barrier train.py:41 0");
+    clear();
+    world.multi.leaving = true; /* the client goes: nothing is said to it any more */
+    wait_ms(600);
+    assert_int_equal(world.out.len, 0);
+    check_log("unset;");
+}
+
 static void test_a_barrier_is_given_up_by_hand(void **state)
 {
     (void)state;
@@ -604,6 +620,7 @@ int main(void)
         TEST(test_a_barrier_holds_until_the_last_comes),
         TEST(test_a_barrier_that_times_out),
         TEST(test_a_barrier_names_who_never_comes),
+        TEST(test_a_barrier_that_nobody_is_left_for),
         TEST(test_a_barrier_is_given_up_by_hand),
         TEST(test_a_breakpoint_of_the_users_stops_on_the_way),
         TEST(test_others_pass_a_barriers_line),

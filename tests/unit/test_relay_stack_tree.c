@@ -77,6 +77,19 @@ static void test_forks_and_stacks_that_end_on_the_way(void **state)
     stack_tree_destroy(&tree);
 }
 
+static void test_two_lines_of_a_function_are_two_places(void **state)
+{
+    (void)state;
+    struct stack_tree *tree = stack_tree_create(false);
+    struct buf out = {0};
+    add(tree, 0, "[" FRAME(1, "wait", "train.py", 41) "]");
+    add(tree, 1, "[" FRAME(1, "wait", "train.py", 42) "]");
+    stack_tree_text(tree, &out);
+    assert_non_null(strstr(out.data, "2 tasks, 2 different stacks\n  wait  train.py:41 "));
+    buf_free(&out);
+    stack_tree_destroy(&tree);
+}
+
 static void test_rays_frames(void **state)
 {
     (void)state;
@@ -121,6 +134,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_equal_stacks_are_one),
         cmocka_unit_test(test_forks_and_stacks_that_end_on_the_way),
+        cmocka_unit_test(test_two_lines_of_a_function_are_two_places),
         cmocka_unit_test(test_rays_frames),
         cmocka_unit_test(test_a_recursion_of_a_thousand_frames),
     };
