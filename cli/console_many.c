@@ -372,7 +372,7 @@ static void let_go(struct console *console, struct json ids)
 }
 
 /* The answer is text for people, or JSON that was asked for. */
-static int ask_session(struct console *console, const char *line)
+static int ask_session(struct console *console, const char *line, enum group_line kind)
 {
     struct buf arguments = {0}, out = {0};
     struct reply reply;
@@ -396,7 +396,8 @@ static int ask_session(struct console *console, const char *line)
         free(clean);
     }
     free(text);
-    let_go(console, json_get(reply.body, "raydbg/threadIds"));
+    if (kind == GROUP_MOVE)
+        let_go(console, json_get(reply.body, "raydbg/threadIds"));
     reply_clear(&reply);
     return 0;
 }
@@ -448,7 +449,7 @@ int many_command(struct console *console, char *line)
         return many_select(console, text_strip(line));
     }
     size_t total, stopped = count_stopped(console, &total);
-    int result = ask_session(console, line);
+    int result = ask_session(console, line, kind);
     if (result != 0 || kind == GROUP_LOOK)
         return result;
     if (kind == GROUP_MOVE)

@@ -175,13 +175,14 @@ def test_tables_as_json(attach):
 
 def test_verbs_over_many_go_to_the_session(attach, gang):
     out = attach("--all", "--echo", commands=[
-        "group odd 1", "odd next", "compare x", "/next 2", "all next", "!compare", "compare = 3", "threads"]).stdout
+        "group odd 1", "threads", "odd next", "compare x", "/next 2", "all next", "!compare", "compare = 3", "threads"]).stdout
     assert [len(worker.adapter.requests("next")) for worker in gang.workers] == [1, 2, 2]
     assert "odd" in out.split("> group odd 1\n")[1].splitlines()[0]
     assert re.search(r"min 5001 · max 5003", out)
     evaluated = [r["arguments"]["expression"] for r in gang.workers[0].adapter.requests("evaluate")]
     assert "compare" in evaluated and "compare = 3" in evaluated and not [e for e in evaluated if e.startswith("/")]
-    assert len(re.findall(r"app.py:(9|10) in square", out.split("> threads\n")[1])) == 3
+    assert {state for _, state in rows(out.split("> threads\n")[1])[0].values()} == {"stopped"}
+    assert len(re.findall(r"app.py:(9|10) in square", out.split("> threads\n")[2])) == 3
 
 
 def test_help_names_them(attach):
