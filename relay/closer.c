@@ -76,7 +76,7 @@ static bool tell(enum closer_kind kind, int place, int fd)
     return sent == (ssize_t)sizeof message;
 }
 
-int closer_guard(int fd)
+int closer_guard(int fd, enum closer_peer peer)
 {
     if (!closer.states)
         return -1;
@@ -85,7 +85,7 @@ int closer_guard(int fd)
         place++;
     if (place == PLACES)
         return -1;
-    closer.states[place] = 0;
+    closer.states[place] = peer == CLOSER_PDB ? CLOSER_IS_PDB : 0;
     if (!tell(CLOSER_GUARD, place, fd)) {
         log_warn("a debugger cannot be guarded: %s", strerror(errno));
         return -1;

@@ -1,6 +1,7 @@
 #include "relay/closer_process.h"
 
 #include "relay/keeper_detach.h"
+#include "relay/pdb_install.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -34,6 +35,7 @@ static const char initialized[] = "\"event\": \"initialized\"";
 struct closing {
     int fd;
     uint32_t owed;
+    bool pdb;     /* that is no adapter yet */
     bool torn;    /* a message has left in part: nothing can be said any more */
     bool goodbye; /* is said */
     uint8_t of_response, of_initialized; /* bytes that match so far */
@@ -72,7 +74,8 @@ static void take(uint32_t place, uint32_t state)
     }
     it.closings[it.count++] = (struct closing){
         .fd = fd,
-        .owed = state & ~CLOSER_TORN,
+        .owed = state & CLOSER_OWED,
+        .pdb = state & CLOSER_IS_PDB,
         .torn = state & CLOSER_TORN,
         .since = now_ms(),
     };
@@ -134,9 +137,26 @@ static bool say_goodbye(const struct closing *closing)
     return send(closing->fd, message, (size_t)len, MSG_DONTWAIT | MSG_NOSIGNAL) == len;
 }
 
+/* A pdb that has the whole statement becomes an adapter, which lets the task go on when it meets
+ * the end; one that has not is told to continue. Either closes then; an end without that, or a
+ * close while it has something unread to say, would be an error in the task. */
+static bool advance_pdb(struct closing *closing, int64_t now)
+{
+    static const char goodbye[] = PDB_INSTALL_BREAK PDB_INSTALL_GOODBYE;
+    ssize_t len = sizeof goodbye - 1;
+    if (!closing->goodbye) {
+        /* It fails until the connection stands. */
+        if (send(closing->fd, goodbye, (size_t)len, MSG_DONTWAIT | MSG_NOSIGNAL) == len)
+            closing->goodbye = shutdown(closing->fd, SHUT_WR) == 0;
+    }
+    return now - (closing->heard ? closing->heard : closing->since) >= GREETING_MS;
+}
+
 /* True if it is to be closed now. */
 static bool advance(struct closing *closing, int64_t now)
 {
+    if (closing->pdb)
+        return advance_pdb(closing, now);
     int64_t silent = silent_ms(closing, now);
     if (closing->goodbye)
         return now - closing->since >= GOODBYE_MS;

@@ -8,7 +8,11 @@
 enum { CLOSER_PLACES = 16384 };
 
 /* What is known of a place, in memory that both processes see: one store, never torn. */
-enum { CLOSER_TORN = 1U << 31 }; /* the other bits: requests without an answer */
+enum {
+    CLOSER_TORN = 1U << 31,
+    CLOSER_IS_PDB = 1 << 30, /* no adapter yet */
+    CLOSER_OWED = CLOSER_IS_PDB - 1,
+};
 
 enum closer_kind {
     CLOSER_GUARD = 1, /* a descriptor comes along */

@@ -73,7 +73,7 @@ static void count(enum metric messages, enum metric bytes, size_t len)
 /* After each change of what is unanswered or unsent. */
 static void note_owed(struct link *link)
 {
-    if (link->closer >= 0)
+    if (link->closer >= 0 && !link->door)
         closer_note(link->closer, link_owed(link), stream_queued(link->stream) > 0);
 }
 
@@ -157,7 +157,8 @@ static void let_go(struct link *link)
 {
     if (link->closer < 0)
         return;
-    if (link->closed || link->ended) {
+    /* A pdb that is no adapter may still have something to say, which must be read. */
+    if (!link->door && (link->closed || link->ended)) {
         closer_forget(&link->closer);
         return;
     }
@@ -234,6 +235,7 @@ static void on_adapter(void *arg)
 {
     struct link *link = arg;
     pdb_door_destroy(&link->door);
+    closer_forget(&link->closer); /* the agent bears any end */
     if (link->stopped)
         stream_read_enable(link->stream, false);
     link->ops->on_open(link->arg);
@@ -251,6 +253,13 @@ static const struct pdb_door_ops door_ops = {
     .on_refused = on_refused,
 };
 
+static void on_stream_dial(void *arg, int fd)
+{
+    struct link *link = arg;
+    closer_forget(&link->closer);
+    link->closer = closer_guard(fd, link->door ? CLOSER_PDB : CLOSER_DEBUGPY);
+}
+
 static void on_stream_open(void *arg)
 {
     struct link *link = arg;
@@ -258,7 +267,6 @@ static void on_stream_open(void *arg)
         pdb_door_connected(link->door);
         return;
     }
-    link->closer = closer_guard(stream_fd(link->stream));
     link->ops->on_open(link->arg);
 }
 
@@ -416,6 +424,7 @@ static void on_stream_drain(void *arg)
 
 static const struct stream_ops stream_ops = {
     .on_drain = on_stream_drain,
+    .on_dial = on_stream_dial,
     .on_open = on_stream_open,
     .on_bytes = on_stream_bytes,
     .on_close = on_stream_close,
@@ -538,7 +547,7 @@ void link_entrust(struct link *link)
 void link_guard(struct link *link)
 {
     if (link->closer < 0 && !link->door && link_fd(link) >= 0)
-        link->closer = closer_guard(link_fd(link));
+        link->closer = closer_guard(link_fd(link), CLOSER_DEBUGPY);
     note_owed(link);
 }
 

@@ -39,5 +39,8 @@ const char *pdb_install_problem(const struct pdb_install *install);
 /* What to say to a pdb that has no agent before its connection is closed: the task goes on, which
  * it would not otherwise. */
 #define PDB_INSTALL_GOODBYE "c\n"
+/* Goes in front of that where it is not known how much of the statement has left: an error in any
+ * part of it, so that no Python (3.13 on) waits for more lines, and harmless behind all of it. */
+#define PDB_INSTALL_BREAK "\n]\n"
 
 #endif

@@ -3,8 +3,6 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "dap/message.h"
-#include "dap/splice.h"
 #include "relay/filters.h"
 #include "relay/session_follow_state.h"
 
@@ -13,21 +11,18 @@
 #include <string.h>
 
 enum {
-    ASK_MS = 3000,
     AGAIN_MS = 150,
     SILENCE_MS = 2000, /* nothing is waited for longer without a word */
     DEFER_MS = 4000,   /* how long a stop of the caller's waits for a callee that may turn up */
     RETRY_MS = 30000,  /* how long Ray may take to run a task again */
+    NAME_MS = 1500,    /* a worker tells the name of its task once a second */
     LINGER_MS = 10000, /* how long one is waited for when the caller is gone */
 };
-
-/* Targets of `stepIn`; debugpy's count from 0. */
-enum { TARGET_INTO = 0x40000000, TARGET_BACK };
 
 /* What the session itself asks for by way of a client's request. */
 static const int64_t silent_seq = INT64_MIN;
 
-static struct follow *need(struct session *session)
+struct follow *follow_need(struct session *session)
 {
     if (!session->follow) {
         session->follow = mem_alloc(sizeof *session->follow);
@@ -36,14 +31,13 @@ static struct follow *need(struct session *session)
     return session->follow;
 }
 
-static bool find_integer(const char *json, struct span object, const char *name, int64_t *out)
+bool follow_integer(const char *json, struct span object, const char *name, int64_t *out)
 {
     struct span at;
     return object.len && scan_find(json, object, name, &at) && scan_integer(json, at, out);
 }
 
-/* The answer's `result`, or NULL; the caller frees. */
-static char *result_of(const char *json, const struct envelope *envelope)
+char *follow_result(const char *json, const struct envelope *envelope)
 {
     struct span at;
     bool found = json && envelope->success && envelope->body.len &&
@@ -51,8 +45,7 @@ static char *result_of(const char *json, const struct envelope *envelope)
     return found ? scan_string(json, at) : NULL;
 }
 
-/* The newest frame in a stackTrace's answer. */
-static bool top_frame(const char *json, const struct envelope *envelope, struct span *frame)
+bool follow_top_frame(const char *json, const struct envelope *envelope, struct span *frame)
 {
     struct span frames;
     size_t cursor = 0;
@@ -61,11 +54,11 @@ static bool top_frame(const char *json, const struct envelope *envelope, struct 
            scan_element(json, frames, &cursor, frame);
 }
 
-static void ask_top_frame(struct follow *follow, int64_t thread, link_answer_fn fn)
+void follow_ask_top_frame(struct follow *follow, int64_t thread, link_answer_fn fn)
 {
     char *arguments =
         mem_format("{\"threadId\":%lld,\"startFrame\":0,\"levels\":1}", (long long)thread);
-    hub_ask(&follow->session->place, "stackTrace", arguments, ASK_MS, fn, follow);
+    hub_ask(&follow->session->place, "stackTrace", arguments, FOLLOW_ASK_MS, fn, follow);
     free(arguments);
 }
 
@@ -99,7 +92,7 @@ static void on_noted(void *arg, const char *json, size_t len, const struct envel
     (void)len;
     if (follow->state != FOLLOW_NOTING)
         return;
-    char *result = result_of(json, envelope);
+    char *result = follow_result(json, envelope);
     bool noted = remote_call_task(result, follow->task_id);
     free(result);
     if (!noted) {
@@ -109,6 +102,7 @@ static void on_noted(void *arg, const char *json, size_t len, const struct envel
     client_respond(&session->client, follow->seq, follow->command, NULL);
     follow->seq = 0;
     follow->since_us = loop_now_us();
+    follow->found_us = 0;
     follow->until_us = 0;
     follow->said = follow->caller_gone = false;
     follow->state = FOLLOW_SEARCHING;
@@ -124,12 +118,12 @@ static void on_frame(void *arg, const char *json, size_t len, const struct envel
     (void)len;
     if (follow->state != FOLLOW_NOTING)
         return;
-    if (!top_frame(json, envelope, &frame) || !find_integer(json, frame, "id", &id)) {
+    if (!follow_top_frame(json, envelope, &frame) || !follow_integer(json, frame, "id", &id)) {
         refuse(follow, "the worker does not say where this thread stands");
         return;
     }
     char *arguments = remote_call_note(follow->way, follow->uuid, id);
-    hub_ask(&follow->session->place, "evaluate", arguments, ASK_MS, on_noted, follow);
+    hub_ask(&follow->session->place, "evaluate", arguments, FOLLOW_ASK_MS, on_noted, follow);
     free(arguments);
 }
 
@@ -146,49 +140,37 @@ static const char *why_not(const struct session *session, const char *json,
     return NULL;
 }
 
-static void begin(struct session *session, const char *json, const struct envelope *envelope,
+void follow_begin(struct session *session, const char *json, const struct envelope *envelope,
                   enum remote_call_way way)
 {
     int64_t thread = 0;
     const char *why = why_not(session, json, envelope);
-    if (!why && !find_integer(json, envelope->arguments, "threadId", &thread))
+    if (!why && !follow_integer(json, envelope->arguments, "threadId", &thread))
         why = "\"threadId\" is missing";
     if (why) {
         client_refuse(&session->client, envelope->seq, envelope->name, why, false);
         return;
     }
-    struct follow *follow = need(session);
+    struct follow *follow = follow_need(session);
     follow->state = FOLLOW_NOTING;
     follow->way = way;
     follow->seq = envelope->seq;
     follow->thread = thread;
     text_copy(follow->command, sizeof follow->command, envelope->name);
     remote_call_uuid(follow->uuid);
-    ask_top_frame(follow, thread, on_frame);
+    follow_ask_top_frame(follow, thread, on_frame);
 }
 
 void session_follow_on_into(struct session *session, const char *json,
                             const struct envelope *envelope)
 {
-    begin(session, json, envelope, REMOTE_CALL_INTO);
+    follow_begin(session, json, envelope, REMOTE_CALL_INTO);
 }
 
 void session_follow_on_back(struct session *session, const char *json,
                             const struct envelope *envelope)
 {
-    begin(session, json, envelope, REMOTE_CALL_BACK);
-}
-
-void session_follow_on_step_in(struct session *session, const char *json,
-                               const struct envelope *envelope)
-{
-    int64_t target = 0;
-    find_integer(json, envelope->arguments, "targetId", &target);
-    if (target == TARGET_INTO || target == TARGET_BACK)
-        begin(session, json, envelope, target == TARGET_INTO ? REMOTE_CALL_INTO : REMOTE_CALL_BACK);
-    else
-        hub_forward(&session->place, (struct client_seq){envelope->seq}, json,
-                    envelope->whole.at + envelope->whole.len, envelope);
+    follow_begin(session, json, envelope, REMOTE_CALL_BACK);
 }
 
 /* --- the search --- */
@@ -221,6 +203,16 @@ static bool find_pause(const struct follow *follow, struct pause *out)
     return found;
 }
 
+/* A client shows the callee's name for as long as it is followed. */
+static bool awaits_name(struct follow *follow, const struct pause *pause, int64_t now)
+{
+    if (pause->task_name || !pause->task_id[0])
+        return false;
+    if (!follow->found_us)
+        follow->found_us = now;
+    return now - follow->found_us < (int64_t)NAME_MS * 1000;
+}
+
 static void on_refreshed(void *arg, const struct err *err)
 {
     struct follow *follow = arg;
@@ -229,7 +221,10 @@ static void on_refreshed(void *arg, const struct err *err)
     if (follow->state != FOLLOW_SEARCHING)
         return;
     if (!err && find_pause(follow, &pause)) {
-        follow_enter(follow, &pause);
+        if (awaits_name(follow, &pause, now))
+            follow_search(follow, AGAIN_MS);
+        else
+            follow_enter(follow, &pause);
         pause_clear(&pause);
         return;
     }
@@ -264,6 +259,7 @@ void follow_retry(struct follow *follow)
 {
     follow->state = FOLLOW_SEARCHING;
     follow->since_us = loop_now_us();
+    follow->found_us = 0;
     follow->until_us = follow->since_us + (int64_t)RETRY_MS * 1000;
     follow->said = false;
     follow_search(follow, AGAIN_MS);
@@ -312,7 +308,7 @@ static void on_forgotten(void *arg, const char *json, size_t len, const struct e
     (void)len;
     if (follow->state != FOLLOW_SEARCHING)
         return;
-    char *result = result_of(json, envelope);
+    char *result = follow_result(json, envelope);
     if (remote_call_was_unused(result)) {
         say(follow->session, "raydbg: %s before this stop\n",
             follow->way == REMOTE_CALL_INTO ? "no remote task was called"
@@ -327,7 +323,7 @@ static void on_forgotten(void *arg, const char *json, size_t len, const struct e
 static void forget_note(struct follow *follow, link_answer_fn fn)
 {
     char *arguments = remote_call_forget(follow->way, follow->uuid);
-    hub_ask(&follow->session->place, "evaluate", arguments, ASK_MS, fn, follow);
+    hub_ask(&follow->session->place, "evaluate", arguments, FOLLOW_ASK_MS, fn, follow);
     free(arguments);
 }
 
@@ -370,130 +366,11 @@ bool session_follow_event(struct session *session, const char *json, size_t len,
     return false;
 }
 
-/* --- targets --- */
-
-static void clear_targets(struct follow *follow)
-{
-    free(follow->targets_request);
-    free(follow->targets_label);
-    follow->targets_request = follow->targets_label = NULL;
-    follow->targets_seq = 0;
-}
-
-static void add_targets(const struct follow *follow, struct buf *out, bool first)
-{
-    if (follow->targets_label) {
-        buf_printf(out, "%s{\"id\":%d,\"label\":", first ? "" : ",", TARGET_INTO);
-        message_quote(out, follow->targets_label);
-        buf_add_string(out, "}");
-        first = false;
-    }
-    buf_printf(out, "%s{\"id\":%d,\"label\":\"out to ray.get of the result\"}", first ? "" : ",",
-               TARGET_BACK);
-}
-
-/* Passes the debuggee's answer on with the targets that it lacks; ours alone if it has none. */
-static void answer_targets(struct follow *follow, const char *json, size_t len,
-                           const struct envelope *envelope)
-{
-    struct client *client = &follow->session->client;
-    struct buf out = {0}, added = {0};
-    struct span list, element;
-    size_t cursor = 0;
-    if (json && envelope->success && envelope->body.len &&
-        scan_find(json, envelope->body, "targets", &list) && json[list.at] == '[') {
-        add_targets(follow, &added, !scan_element(json, list, &cursor, &element));
-        struct edit edit = {{list.at + list.len - 1, 0}, added.data, added.len};
-        splice_apply(json, len, &edit, 1, &out);
-        client_pass_edited(client, &out, follow->targets_seq);
-    } else {
-        buf_add_string(&out, "{\"targets\":[");
-        add_targets(follow, &out, true);
-        buf_add_string(&out, "]}");
-        client_respond(client, follow->targets_seq, "stepInTargets", out.data);
-    }
-    buf_free(&added);
-    buf_free(&out);
-    clear_targets(follow);
-}
-
-static void forward_targets(struct follow *follow)
-{
-    struct session *session = follow->session;
-    struct envelope envelope;
-    const char *problem;
-    size_t len = strlen(follow->targets_request);
-    if (session->pause.debugger == PAUSE_PDB ||
-        envelope_read(&envelope, follow->targets_request, len, &problem) != 0)
-        answer_targets(follow, NULL, 0, NULL);
-    else
-        hub_forward(&session->place, (struct client_seq){follow->targets_seq},
-                    follow->targets_request, len, &envelope);
-}
-
-static void on_functions(void *arg, const char *json, size_t len, const struct envelope *envelope)
-{
-    struct follow *follow = arg;
-    (void)len;
-    if (!follow->targets_seq)
-        return;
-    char *result = result_of(json, envelope);
-    follow->targets_label = remote_call_label(result);
-    free(result);
-    forward_targets(follow);
-}
-
-static void on_targets_frame(void *arg, const char *json, size_t len,
-                             const struct envelope *envelope)
-{
-    struct follow *follow = arg;
-    struct span frame, name;
-    int64_t id, line;
-    (void)len;
-    if (!follow->targets_seq)
-        return;
-    if (!top_frame(json, envelope, &frame) || !find_integer(json, frame, "id", &id) ||
-        id != follow->targets_frame || !find_integer(json, frame, "line", &line) ||
-        !scan_find(json, frame, "name", &name)) {
-        forward_targets(follow);
-        return;
-    }
-    char *function = scan_string(json, name);
-    char *arguments = remote_call_functions(function ? function : "", line, id);
-    hub_ask(&follow->session->place, "evaluate", arguments, ASK_MS, on_functions, follow);
-    free(arguments);
-    free(function);
-}
-
-void session_follow_on_targets(struct session *session, const char *json,
-                               const struct envelope *envelope)
-{
-    size_t len = envelope->whole.at + envelope->whole.len;
-    int64_t frame = 0;
-    const struct stop *stop = hub_last_stop(&session->place);
-    if (!stop || !finder_cluster(session->finder) ||
-        (session->follow && session->follow->targets_seq) ||
-        !find_integer(json, envelope->arguments, "frameId", &frame)) {
-        hub_forward(&session->place, (struct client_seq){envelope->seq}, json, len, envelope);
-        return;
-    }
-    struct follow *follow = need(session);
-    follow->targets_seq = envelope->seq;
-    follow->targets_request = mem_string_n(json, len);
-    follow->targets_frame = frame;
-    ask_top_frame(follow, stop->thread, on_targets_frame);
-}
-
 bool session_follow_response(struct session *session, const struct pending *pending,
                              const char *json, size_t len, const struct envelope *envelope)
 {
-    struct follow *follow = session->follow;
-    if (session_follow_forgets(pending))
-        return true;
-    if (!follow || !follow->targets_seq || pending->client.value != follow->targets_seq)
-        return false;
-    answer_targets(follow, json, len, envelope);
-    return true;
+    return session_follow_forgets(pending) ||
+           follow_targets_response(session, pending, json, len, envelope);
 }
 
 bool session_follow_forgets(const struct pending *pending)
@@ -537,7 +414,7 @@ bool session_follow_request(struct session *session, const char *json, size_t le
     int64_t thread;
     if (!follow || follow->state != FOLLOW_INSIDE || is_callers(envelope->name))
         return false;
-    if (find_integer(json, envelope->arguments, "threadId", &thread) && thread < follow->base)
+    if (follow_integer(json, envelope->arguments, "threadId", &thread) && thread < follow->base)
         return false;
     if (breakpoints_is_set(envelope->name) && session_attached(session))
         set_in_caller(session, json, len, envelope);
@@ -552,9 +429,7 @@ bool session_follow_lost(struct session *session, const char *why)
     struct follow *follow = session->follow;
     if (!follow)
         return false;
-    if (follow->targets_seq)
-        client_refuse(&session->client, follow->targets_seq, "stepInTargets", why, false);
-    clear_targets(follow);
+    follow_targets_lost(follow, why);
     if (follow->state == FOLLOW_NOTING)
         refuse(follow, why);
     if (follow->state == FOLLOW_NONE)
@@ -592,7 +467,7 @@ void session_follow_destroy(struct session *session)
     stop_searching(follow);
     session_destroy(&follow->inner);
     pause_clear(&follow->callee);
-    clear_targets(follow);
+    follow_targets_clear(follow);
     free(follow->deferred);
     free(follow->arrival);
     free(follow->threads);

@@ -1,5 +1,5 @@
-/* The inside of session_follow.h: session_follow.c (targets, notes and the search),
- * session_follow_callee.c (the session with the callee). */
+/* The inside of session_follow.h: session_follow.c (notes and the search), session_follow_targets.c
+ * (what `stepIn` can go into), session_follow_callee.c (the session with the callee). */
 #ifndef RAYDBG_RELAY_SESSION_FOLLOW_STATE_H
 #define RAYDBG_RELAY_SESSION_FOLLOW_STATE_H
 
@@ -34,6 +34,7 @@ struct follow {
     int64_t thread;      /* the caller's */
     struct timer *timer; /* of the search, or of what must not be done from within a callback */
     int64_t since_us;    /* that it searches */
+    int64_t found_us;    /* that the callee is known, but for its name; or 0 */
     int64_t until_us;    /* when the search ends; 0: it does not */
     bool said;           /* that it takes a while */
     bool caller_gone;
@@ -49,12 +50,34 @@ struct follow {
     size_t thread_count;
 };
 
+/* How long an answer of the caller's is waited for. */
+enum { FOLLOW_ASK_MS = 3000 };
+
 /* session_follow.c */
+/* The session's, made where it has none. */
+struct follow *follow_need(struct session *session);
+/* Begins the step that the client's request asks for. */
+void follow_begin(struct session *session, const char *json, const struct envelope *envelope,
+                  enum remote_call_way way);
+bool follow_integer(const char *json, struct span object, const char *name, int64_t *out);
+/* The answer's `result`, or NULL; the caller frees. */
+char *follow_result(const char *json, const struct envelope *envelope);
+/* Asks for the newest frame of a caller's thread, and finds it in the answer. */
+void follow_ask_top_frame(struct follow *follow, int64_t thread, link_answer_fn fn);
+bool follow_top_frame(const char *json, const struct envelope *envelope, struct span *frame);
 void follow_search(struct follow *follow, int64_t in_ms);
 /* The callee's worker has died: Ray runs the task again, with the same note. */
 void follow_retry(struct follow *follow);
 /* Back to the caller: what is deferred is told, and the end of a session whose caller is gone. */
 void follow_end(struct follow *follow);
+
+/* session_follow_targets.c */
+/* True: it was the answer to a `stepInTargets`, and has been passed on with what it lacked. */
+bool follow_targets_response(struct session *session, const struct pending *pending,
+                             const char *json, size_t len, const struct envelope *envelope);
+/* The caller is gone: a `stepInTargets` under way is refused. */
+void follow_targets_lost(struct follow *follow, const char *why);
+void follow_targets_clear(struct follow *follow);
 
 /* session_follow_callee.c */
 void follow_enter(struct follow *follow, const struct pause *pause);

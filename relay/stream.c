@@ -4,13 +4,12 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "relay/closer.h"
+#include "relay/dial.h"
 #include "relay/socket.h"
 #include "relay/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,11 +33,9 @@ struct stream {
     int in_flags, out_flags; /* of the files, before */
     struct buf queue;
     size_t head;         /* bytes at the queue's start that have been written */
-    struct timer *timer; /* the connection's start, then its time limit */
+    struct dial *dial;   /* until connected */
+    struct timer *timer; /* says that the socket could not be taken */
     struct timer *rearm;
-    char *host;
-    uint16_t port;
-    int64_t timeout_ms;
     bool tcp, quickack, open, ended;
     bool stopped;    /* stream_read_enable(…, false) */
     bool *destroyed; /* set while a callback runs, to see whether it destroyed the stream */
@@ -57,6 +54,7 @@ static void forget_wsi(struct lws **wsi)
 
 static void release(struct stream *stream)
 {
+    dial_cancel(&stream->dial);
     timer_cancel(&stream->timer);
     timer_cancel(&stream->rearm);
     if (stream->out_wsi != stream->wsi)
@@ -195,56 +193,14 @@ static void begin(struct stream *stream, struct lws *wsi)
         lws_rx_flow_control(wsi, 0);
 }
 
-static void on_connected(struct stream *stream, struct lws *wsi)
-{
-    timer_cancel(&stream->timer);
-    begin(stream, wsi);
-    free(stream->host);
-    stream->host = NULL;
-    if (stream_queued(stream))
-        lws_callback_on_writable(wsi);
-    stream->ops->on_open(stream->arg);
-}
-
-/* libwebsockets (4.1) says only "Unable to connect": one more try tells the kernel's reason, where
- * it comes at once, as it does when a port is closed. `otherwise` if it does not. */
-static const char *connect_problem(const struct stream *stream, const char *otherwise)
-{
-    char port[8];
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
-    snprintf(port, sizeof port, "%u", (unsigned)stream->port);
-    int rc = getaddrinfo(stream->host, port, &hints, &found);
-    if (rc != 0)
-        return gai_strerror(rc);
-    int fd = socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    int problem = 0;
-    socklen_t size = sizeof problem;
-    if (fd >= 0 && connect(fd, found->ai_addr, found->ai_addrlen) != 0) {
-        struct pollfd ready = {.fd = fd, .events = POLLOUT};
-        if (errno != EINPROGRESS)
-            problem = errno;
-        else if (poll(&ready, 1, DIAGNOSE_MS) == 1)
-            getsockopt(fd, SOL_SOCKET, SO_ERROR, &problem, &size);
-    }
-    if (fd >= 0) {
-        /* It may stand this time, to a debug adapter that is greeting. */
-        int place = problem ? -1 : closer_guard(fd);
-        closer_close(&place);
-        close(fd);
-    }
-    freeaddrinfo(found);
-    return problem ? strerror(problem) : otherwise;
-}
-
 /* libwebsockets closes a broken connection that it may not read at once: what had come by then is
  * still in the kernel. The fd is closed after this. */
 static void on_tcp_close(struct stream *stream)
 {
     char bytes[READ_SIZE];
     ssize_t len = 0;
-    const char *why = stream->open ? socket_end(stream->out_fd) : "connection failed";
-    while (stream->open && stream->stopped &&
-           (len = recv(stream->out_fd, bytes, sizeof bytes, MSG_DONTWAIT)) > 0)
+    const char *why = socket_end(stream->out_fd);
+    while (stream->stopped && (len = recv(stream->out_fd, bytes, sizeof bytes, MSG_DONTWAIT)) > 0)
         if (!deliver(stream, bytes, (size_t)len))
             return;
     stream_end(stream, why);
@@ -253,11 +209,9 @@ static void on_tcp_close(struct stream *stream)
 static int on_tcp(struct wire *wire, struct lws *wsi, enum lws_callback_reasons reason,
                   const void *in, size_t len)
 {
+    (void)wsi;
     struct stream *stream = lws_container_of(wire, struct stream, wire);
     switch (reason) {
-    case LWS_CALLBACK_RAW_CONNECTED:
-        on_connected(stream, wsi);
-        break;
     case LWS_CALLBACK_RAW_RX:
         if (stream->quickack)
             socket_quickack(stream->out_fd);
@@ -265,10 +219,6 @@ static int on_tcp(struct wire *wire, struct lws *wsi, enum lws_callback_reasons 
         break;
     case LWS_CALLBACK_RAW_WRITEABLE:
         on_writable(stream);
-        break;
-    case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
-        stream->wsi = stream->out_wsi = NULL;
-        stream_end(stream, connect_problem(stream, len ? (const char *)in : "connection failed"));
         break;
     case LWS_CALLBACK_RAW_CLOSE:
         stream->wsi = stream->out_wsi = NULL;
@@ -280,41 +230,44 @@ static int on_tcp(struct wire *wire, struct lws *wsi, enum lws_callback_reasons 
     return 0;
 }
 
-static void on_connect_timeout(void *arg)
+static bool adopt(struct stream *stream, int fd)
 {
-    struct stream *stream = arg;
-    stream->timer = NULL;
-    stream_end(stream, "no answer to the connection");
+    lws_sock_file_fd_type descriptor = {.sockfd = fd};
+    /* It closes the fd where it fails. */
+    struct lws *wsi = lws_adopt_descriptor_vhost(loop_vhost(stream->loop), LWS_ADOPT_SOCKET,
+                                                 descriptor, WIRE_PROTOCOL, NULL);
+    if (!wsi)
+        return false;
+    lws_set_opaque_user_data(wsi, &stream->wire);
+    begin(stream, wsi);
+    return true;
 }
 
-static void start_connect(void *arg)
+static const char too_many[] = "too many connections are open";
+
+static void on_dial_socket(void *arg, int fd)
 {
     struct stream *stream = arg;
-    stream->timer = timer_start(stream->loop, stream->timeout_ms, on_connect_timeout, stream);
-    struct lws_client_connect_info info = {
-        .context = loop_context(stream->loop),
-        .vhost = loop_vhost(stream->loop),
-        .address = stream->host,
-        .host = stream->host,
-        .path = "/",
-        .port = stream->port,
-        .method = "RAW",
-        .local_protocol_name = WIRE_PROTOCOL,
-        .opaque_user_data = &stream->wire,
-        .pwsi = &stream->wsi,
-    };
-    /* A failure runs the error callback from within, which has ended the stream by now. */
-    bool destroyed = false;
-    stream->destroyed = &destroyed;
-    struct lws *wsi = lws_client_connect_via_info(&info);
-    if (destroyed)
-        return;
-    stream->destroyed = NULL;
-    if (!wsi) {
-        stream->wsi = NULL;
-        stream_end(stream, connect_problem(stream, "connection failed"));
+    if (stream->ops->on_dial)
+        stream->ops->on_dial(stream->arg, fd);
+}
+
+static void on_dial_done(void *arg, int fd, const char *why)
+{
+    struct stream *stream = arg;
+    stream->dial = NULL;
+    if (fd < 0) {
+        stream_end(stream, why);
+    } else if (!adopt(stream, fd)) {
+        stream_end(stream, too_many);
+    } else {
+        if (stream_queued(stream))
+            lws_callback_on_writable(stream->wsi);
+        stream->ops->on_open(stream->arg);
     }
 }
+
+static const struct dial_ops dial_ops = {on_dial_socket, on_dial_done};
 
 struct stream *stream_connect(struct loop *loop, const char *host, uint16_t port,
                               int64_t timeout_ms, bool quickack, const struct stream_ops *ops,
@@ -328,13 +281,10 @@ struct stream *stream_connect(struct loop *loop, const char *host, uint16_t port
         .arg = arg,
         .out_fd = -1,
         .in_fd = -1,
-        .host = mem_string(host),
-        .port = port,
-        .timeout_ms = timeout_ms,
         .tcp = true,
         .quickack = quickack,
     };
-    stream->timer = timer_start(loop, 0, start_connect, stream);
+    stream->dial = dial_start(loop, host, port, timeout_ms, &dial_ops, stream);
     return stream;
 }
 
@@ -342,7 +292,7 @@ static void on_adopt_failed(void *arg)
 {
     struct stream *stream = arg;
     stream->timer = NULL;
-    stream_end(stream, "too many connections are open");
+    stream_end(stream, too_many);
 }
 
 struct stream *stream_adopt(struct loop *loop, int fd, bool quickack, const struct stream_ops *ops,
@@ -359,16 +309,8 @@ struct stream *stream_adopt(struct loop *loop, int fd, bool quickack, const stru
         .tcp = true,
         .quickack = quickack,
     };
-    lws_sock_file_fd_type descriptor = {.sockfd = fd};
-    /* It closes the fd where it fails. */
-    struct lws *wsi = lws_adopt_descriptor_vhost(loop_vhost(loop), LWS_ADOPT_SOCKET, descriptor,
-                                                 WIRE_PROTOCOL, NULL);
-    if (wsi) {
-        lws_set_opaque_user_data(wsi, &stream->wire);
-        begin(stream, wsi);
-    } else {
+    if (!adopt(stream, fd))
         stream->timer = timer_start(loop, 0, on_adopt_failed, stream);
-    }
     return stream;
 }
 
@@ -475,6 +417,5 @@ void stream_destroy(struct stream **stream)
     it->ended = true;
     release(it);
     buf_free(&it->queue);
-    free(it->host);
     free(it);
 }

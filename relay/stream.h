@@ -12,6 +12,8 @@ struct stream;
 /* All run on the loop's thread. After on_close nothing more is called; the stream must still be
  * destroyed by its owner. A callback may destroy the stream. */
 struct stream_ops {
+    /* dial_ops' on_socket (relay/dial.h); may be NULL. */
+    void (*on_dial)(void *arg, int fd);
     void (*on_open)(void *arg);
     void (*on_bytes)(void *arg, const char *bytes, size_t len);
     /* Everything queued has been handed to the kernel; may be NULL. */

@@ -9,6 +9,7 @@ import faulthandler
 import importlib.util
 import json
 import os
+import signal
 import sys
 import threading
 import types
@@ -108,6 +109,7 @@ def left_over(rpdb):
 
 if __name__ == "__main__":
     faulthandler.dump_traceback_later(30, exit=True)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored in what a script runs in the background
     rpdb = load_rpdb(sys.argv[1])
     main_loop.__globals__["__name__"] = "ray._private.worker"
     sys.path.insert(0, HERE)

@@ -1,12 +1,14 @@
 """The agent in Ray's own rpdb.py, on real Pythons, over a real socket."""
 
+import contextlib
+import re
 import signal
 import socket
 import struct
 import time
 
 import pytest
-from agent_session import DEBUGGEES, agent_source, install, line_of, statement
+from agent_session import DEBUGGEES, ROOT, agent_source, install, line_of, statement
 from dap_client import DapClient
 
 DONE = {"plain": "RESULT 314", "twice": "RESULT 4", "loop": "RESULT 45"}
@@ -436,6 +438,13 @@ def reset(sock):
     sock.close()
 
 
+def goodbye():
+    """What relay/pdb_install.h says to a pdb that may have the statement in part."""
+    text = (ROOT / "relay/pdb_install.h").read_text()
+    texts = dict(re.findall(r'#define PDB_INSTALL_(BREAK|GOODBYE) "(.*)"', text))
+    return (texts["BREAK"] + texts["GOODBYE"]).replace("\\n", "\n").encode()
+
+
 def shut(sock):
     sock.shutdown(socket.SHUT_WR)
 
@@ -473,6 +482,25 @@ def test_a_relay_that_vanishes_behind_the_statement(debuggee):
     sock.sendall(statement("00"))
     sock.close()
     assert program.finish() == DONE["loop"]
+
+
+# How much of the statement left before the relay died; a negative number: all but so many bytes.
+PARTS = {"nothing": 0, "a complete name": 5, "an open bracket": 6, "an open string": 2000, "an open dictionary": -20,
+         "all but the line's end": -1, "all": None}
+
+
+@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS.keys())
+def test_a_relay_that_dies_while_it_connects(debuggee, part):
+    """What relay/closer_process.c does then."""
+    program = debuggee("plain")
+    with program.connect() as sock:
+        sock.sendall(statement("00")[:part] + goodbye())
+        sock.shutdown(socket.SHUT_WR)
+        sock.settimeout(20)
+        with contextlib.suppress(ConnectionResetError):
+            while sock.recv(1000):
+                pass
+    assert program.finish(clean=False) == DONE["plain"]
 
 
 def test_disconnect_while_running(attach, tmp_path):

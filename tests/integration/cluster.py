@@ -47,6 +47,7 @@ class Spec:
     tls: bool = False
     store: int = 200_000_000  # bytes of each node's object store; Ray's minimum is 75 MiB
     env: tuple = ()  # pairs of strings
+    start: tuple = ()  # more arguments of `ray start`
 
     def venv(self):
         """The environment's directory, made by tools/setup if it is not there."""
@@ -258,7 +259,7 @@ class Cluster:
     def start_node(self, number):
         """Starts node 127.0.0.NUMBER; one more than the Spec has is the caller's to end."""
         argv = ["ray", "start", f"--node-ip-address={self._node_ip(number)}", "--num-cpus=4", "--disable-usage-stats",
-                f"--object-store-memory={self.spec.store}"]
+                f"--object-store-memory={self.spec.store}", *self.spec.start]
         if number == 1:
             argv += ["--head", "--port=6379", f"--temp-dir={self.directory}",
                      f"--include-dashboard={str(self.spec.dashboard).lower()}"]

@@ -75,19 +75,19 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("core_spec", specs.values(), ids=specs.keys())
 
 
-KINDS = ("cluster", "cluster_313", "token_cluster", "tls_cluster", "old_cluster", "held", "objects_cluster")
+KINDS = ("cluster", "cluster_313", "token_cluster", "tls_cluster", "old_cluster", "held", "objects_cluster", "newest")
 
 
 def kind_of(item):
     """Sorts by the cluster that a test uses, so that each is started once."""
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
-    spec = parameters.get("core_spec")
-    if spec is not None and spec not in DEFAULT.values():
-        return len(KINDS) + list({**ENDS, **MATRIX}.values()).index(spec)
+    spec = next((value for value in parameters.values() if isinstance(value, Spec)), None)
+    if spec in DEFAULT.values():
+        return list(DEFAULT.values()).index(spec), ""
     if spec is not None:
-        return list(DEFAULT.values()).index(spec)
+        return len(KINDS), repr(spec)
     names = {*item.fixturenames, *(value for value in parameters.values() if isinstance(value, str))}
-    return max((KINDS.index(name) for name in names if name in KINDS), default=0)
+    return max((KINDS.index(name) for name in names if name in KINDS), default=0), ""
 
 
 def pytest_collection_modifyitems(items):

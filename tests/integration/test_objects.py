@@ -71,6 +71,7 @@ def held(request, pool):
     with ExitStack() as stack:
         stack.callback(cluster.stop_drivers)
         known = start(cluster, "hold")
+        wait_for_events(cluster, "produce", "sleeper", "unplaced")
         stats = worker_stats(cluster, known.pid)
         if request.param == "dap":
             client = stack.enter_context(cluster.raydbg_dap())
@@ -83,6 +84,13 @@ def held(request, pool):
         annotated(client, frame)
         yield SimpleNamespace(cluster=cluster, known=known, stats=stats, client=client, relay=relay, frame=frame)
         client.disconnect()
+
+
+def wait_for_events(cluster, *tasks):
+    """Workers tell of their tasks once a second, and what is not told at a stop is looked up at the next one."""
+    def told():
+        return set(tasks) <= {task["name"] for task in cluster.api("/api/v0/tasks")}
+    wait_for(told, 30, f"events of {', '.join(tasks)}", every=0.2)
 
 
 def store_rows(held):

@@ -8,16 +8,18 @@ from cluster import PROGRAMS, Spec, line_of, wait_for
 CALLS = PROGRAMS / "calls.py"
 LEGACY = (("RAY_DEBUG", "legacy"),)
 DEBUGGERS = {"debugpy": Spec(), "pdb": Spec(env=LEGACY)}
-ENDS = {"debugpy-py3.13": Spec(python="3.13"), "pdb-py3.13": Spec(python="3.13", env=LEGACY),
-        "pdb-ray2.9.3": Spec(python="3.11", ray="2.9.3", debugpy="1.8.0", env=(("RAY_PDB", "1"),)),
-        "debugpy-ray2.9.3": Spec(python="3.11", ray="2.9.3", debugpy="1.8.0", env=(("RAY_DEBUG", "1"),)),
-        "debugpy-py3.9": Spec(python="3.9"), "pdb-py3.9": Spec(python="3.9", env=LEGACY)}
+ENDS = {"debugpy-py3.13": Spec(python="3.13"),
+        "pdb-ray2.9.3": Spec(python="3.11", ray="2.9.3", debugpy="1.8.0", env=(("RAY_PDB", "1"),))}
+MATRIX = {"pdb-py3.13": Spec(python="3.13", env=LEGACY), "debugpy-py3.9": Spec(python="3.9"),
+          "pdb-py3.9": Spec(python="3.9", env=LEGACY),
+          "debugpy-ray2.9.3": Spec(python="3.11", ray="2.9.3", debugpy="1.8.0", env=(("RAY_DEBUG", "1"),))}
 
 
 def pytest_generate_tests(metafunc):
     if "calling" in metafunc.fixturenames:
-        ends = metafunc.config.getoption("ends") or metafunc.config.getoption("matrix")
-        specs = {**DEBUGGERS, **(ENDS if ends else {})}
+        matrix = metafunc.config.getoption("matrix")
+        ends = matrix or metafunc.config.getoption("ends")
+        specs = {**DEBUGGERS, **(ENDS if ends else {}), **(MATRIX if matrix else {})}
         metafunc.parametrize("calling", specs.values(), ids=specs.keys(), indirect=True, scope="function")
 
 

@@ -28,7 +28,8 @@ def arguments():
     parser.add_argument("vsix", type=Path)
     parser.add_argument("binary", type=Path)
     parser.add_argument("name", nargs="*", help="the beginning of a test file's name; none: all")
-    parser.add_argument("--picture", action="store_true", help="make README.md's picture anew: it is the one of the test d-objects")
+    parser.add_argument("--picture", action="store_true",
+                        help="make README.md's picture anew: it is the one of the test d-objects")
     return parser.parse_args()
 
 
@@ -46,8 +47,8 @@ def main(vsix, binary, names):
                "RAYDBG_TEST_ARTIFACTS": artifacts,
                "RAYDBG_TEST_BINARY": binary.resolve(), "RAYDBG_TEST_PYTHON": cluster.venv / "bin/python",
                "NODE_NO_WARNINGS": "1"}
-        process = cluster.popen([node, "--test", "--test-force-exit", "--test-concurrency=1", "--test-reporter=spec", *files], env=env,
-                                cwd=HERE, stdin=subprocess.DEVNULL, stdout=None)
+        argv = [node, "--test", "--test-force-exit", "--test-concurrency=1", "--test-reporter=spec", *files]
+        process = cluster.popen(argv, env=env, cwd=HERE, stdin=subprocess.DEVNULL, stdout=None)
         try:
             return process.wait(TIMEOUT)
         except subprocess.TimeoutExpired:

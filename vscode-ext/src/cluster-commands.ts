@@ -4,12 +4,13 @@ import * as vscode from 'vscode';
 import {clusterSetting, relayEndpoint} from './addresses';
 import type {Parts, Target} from './commands';
 import {Feed} from './feed';
-import {commandFix, showError} from './errors';
+import {commandFix, showError, textOf} from './errors';
 import {forwardPort, runTask} from './tasks';
 
-/** The row's, the only one, or the one that the user picks. */
+/** The row's, the only one, or the one that the user picks; that there is none is said. */
 export async function feedOf(parts: Parts, target: Target): Promise<Feed | undefined> {
   if (target) return target.data.feed;
+  if (!parts.feeds.all.length) void showError('There is no Ray cluster to ask.', commandFix('Add Cluster...', 'raydbg.addCluster'));
   if (parts.feeds.all.length <= 1) return parts.feeds.all[0];
   const items = parts.feeds.all.map((feed) => ({label: feed.cluster.name, feed}));
   return (await vscode.window.showQuickPick(items, {title: 'Which cluster?'}))?.feed;
@@ -62,7 +63,7 @@ export async function forward(parts: Parts): Promise<void> {
     const opened = await forwardPort();
     if (opened) await parts.clusters.add({name: opened.forward.target, relay: `127.0.0.1:${opened.port}`});
   } catch (error) {
-    void showError(error instanceof Error ? error.message : String(error), commandFix('Show Terminal', 'workbench.action.terminal.focus'));
+    void showError(textOf(error), commandFix('Show Terminal', 'workbench.action.terminal.focus'));
   }
 }
 
@@ -76,16 +77,20 @@ export async function doctor(parts: Parts, target: Target): Promise<void> {
 /** Shows the fingerprint of what answers there, and pins it. */
 export async function trustCertificate(parts: Parts, target: Target): Promise<void> {
   const feed = await feedOf(parts, target);
-  const setting = feed?.cluster.setting;
-  const endpoint = setting?.relay && relayEndpoint(setting.relay);
-  if (!setting || !endpoint) return;
+  if (!feed) return;
+  const {setting} = feed.cluster;
+  const endpoint = setting.relay && relayEndpoint(setting.relay);
+  if (!endpoint) {
+    void showError(`${setting.name} has no relay with a certificate: its address would begin with https://`);
+    return;
+  }
   try {
     const fingerprint = await fingerprintOf(endpoint.host, endpoint.port);
     const answer = await vscode.window.showWarningMessage(`Trust the relay ${setting.relay ?? ''} by this certificate?`, {modal: true,
       detail: `${fingerprint}\n\nCompare it with what \`raydbg relay --make-cert\` has printed on its machine.`}, 'Trust');
     if (answer) await parts.clusters.add({...setting, fingerprint});
   } catch (error) {
-    void showError(`${setting.relay ?? ''}: ${error instanceof Error ? error.message : String(error)}`);
+    void showError(`${setting.relay ?? ''}: ${textOf(error)}`);
   }
 }
 

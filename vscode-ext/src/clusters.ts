@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import {ClusterSetting} from './addresses';
 
 /** The one that is found on this machine has no address of its own. */
-export const LOCAL = 'this machine';
+const LOCAL = 'this machine';
 
 export class Cluster {
   constructor(readonly setting: ClusterSetting, readonly added: boolean, private readonly secrets: vscode.SecretStorage) {}
@@ -63,9 +63,11 @@ export class Clusters implements vscode.Disposable {
     return this.list.find((cluster) => cluster.name === name);
   }
 
+  /** One of the same name is replaced. */
   async add(setting: ClusterSetting): Promise<void> {
-    const others = this.settings().filter((other) => other.name !== setting.name);
-    await this.write([...others, setting]);
+    const all = this.settings();
+    const known = all.some((one) => one.name === setting.name);
+    await this.write(known ? all.map((one) => (one.name === setting.name ? setting : one)) : [...all, setting]);
   }
 
   async remove(name: string): Promise<void> {

@@ -2,8 +2,8 @@
 import * as vscode from 'vscode';
 import {addCluster, doctor, feedOf, forward, removeCluster, setToken, startRelay, trustCertificate} from './cluster-commands';
 import {Clusters} from './clusters';
-import {attachConfiguration} from './configuration';
-import {commandFix, showError} from './errors';
+import {startAttach} from './configuration';
+import {commandFix, showError, textOf} from './errors';
 import {Feeds} from './feeds';
 import {Mappings} from './mappings';
 import {groupings, pauseTask, pauseTitle} from './pause';
@@ -40,7 +40,7 @@ async function chosen(parts: Parts, target: Target): Promise<Choice | undefined>
 
 async function attach(parts: Parts, target: Target, extra: object): Promise<void> {
   const choice = await chosen(parts, target);
-  if (choice) await vscode.debug.startDebugging(vscode.workspace.workspaceFolders?.[0], {...attachConfiguration(choice), ...extra});
+  if (choice) await startAttach(choice, extra);
 }
 
 /** Runs `raydbg VERB TASK` and tells what it said if it failed. */
@@ -112,10 +112,15 @@ const handlers: Record<string, Handler> = {
   walkthrough: () => vscode.commands.executeCommand('workbench.action.openWalkthrough', 'raydbg.raydbg#start'),
 };
 
+/** What a command rejects with is shown: it never gets as far as VS Code's own words for it. */
+function shown(run: () => unknown): Promise<unknown> {
+  return Promise.resolve().then(run).catch((error: unknown) => void showError(textOf(error)));
+}
+
 export function registerCommands(parts: Parts): vscode.Disposable[] {
   const {registerCommand} = vscode.commands;
   return [
-    ...Object.entries(handlers).map(([name, handler]) => registerCommand(`raydbg.${name}`, (target?: Target) => handler(parts, target))),
+    ...Object.entries(handlers).map(([name, handler]) => registerCommand(`raydbg.${name}`, (target?: Target) => shown(() => handler(parts, target)))),
     registerCommand('raydbg.revealCallSite', ({data: {site}}: {data: ObjectNode}) => site && parts.mappings.open(site.file, site.line)),
     registerCommand('raydbg.takeOver', (target?: {data: SessionNode}) => parts.roles.takeOver(target)),
     registerCommand('raydbg.observeSession', (target?: {data: SessionNode}) => parts.roles.observe(target)),

@@ -14,6 +14,11 @@ export function attachConfiguration(choice: Choice, name = pauseTitle(choice.pau
   };
 }
 
+/** `extra`: further attributes. */
+export async function startAttach(choice: Choice, extra: object = {}): Promise<void> {
+  await vscode.debug.startDebugging(vscode.workspace.workspaceFolders?.[0], {...attachConfiguration(choice), ...extra});
+}
+
 /** launch.json, the dynamic list, and F5 in a folder without one. */
 export class ConfigurationProvider implements vscode.DebugConfigurationProvider {
   constructor(private readonly pauses: Pauses, private readonly clusters: Clusters, private readonly mappings: Mappings) {}

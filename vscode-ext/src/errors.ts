@@ -12,6 +12,10 @@ export function errorsGoTo(channel: vscode.LogOutputChannel): void {
   log = channel;
 }
 
+export function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** "Show Log" is always the last button. Resolves when the message is gone. */
 export async function showError(text: string, ...fixes: Fix[]): Promise<void> {
   log?.error(text);

@@ -1,10 +1,10 @@
 /** The feeds of all clusters, and the program that gives them. */
 import * as vscode from 'vscode';
 import {Clusters} from './clusters';
-import {Fix, commandFix, settingsFix, showError} from './errors';
+import {Fix, commandFix, settingsFix, showError, textOf} from './errors';
 import {Feed, FeedState} from './feed';
 import {Choice, Pauses} from './pick';
-import {Program, ProgramError, findProgram} from './program';
+import {Program, findProgram} from './program';
 
 export class Feeds implements Pauses, vscode.Disposable {
   all: Feed[] = [];
@@ -68,7 +68,7 @@ export class Feeds implements Pauses, vscode.Disposable {
         });
       }
     } catch (error) {
-      const text = error instanceof ProgramError ? error.message : String(error);
+      const text = textOf(error);
       this.broken = true;
       void showError(`Ray Debug cannot run raydbg: ${text}`, settingsFix('Set Path...', 'raydbg.path'));
     }

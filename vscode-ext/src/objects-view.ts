@@ -1,5 +1,6 @@
 /** The view "Object Store": each node's store, and the references by what they have in common. */
 import * as vscode from 'vscode';
+import {textOf} from './errors';
 import {Feed} from './feed';
 import {Feeds} from './feeds';
 import {CallSite, Memory, ObjectGroupBy, Reference, ReferenceGroup, StoreNode, bar, bytesText, callSite, groupLabel,
@@ -23,6 +24,11 @@ type ObjectRow = Row<ObjectNode>;
 /** So many references of a group are shown. */
 const most = 100;
 
+/** Milliseconds between two looks. */
+export function objectsInterval(): number {
+  return vscode.workspace.getConfiguration('raydbg').get('objects.refresh', 5) * 1000;
+}
+
 /** Rejects with what raydbg said. */
 export async function readMemory(feeds: Feeds, feed: Feed, by: ObjectGroupBy): Promise<Memory> {
   const program = await feeds.program();
@@ -39,7 +45,7 @@ export class ObjectsView implements vscode.Disposable {
 
   constructor(private readonly feeds: Feeds) {
     const {view} = this.rows;
-    this.poller = new Poller(() => this.ask(), () => vscode.workspace.getConfiguration('raydbg').get('objects.refresh', 5) * 1000);
+    this.poller = new Poller(() => this.ask(), objectsInterval);
     this.listeners = [
       view.onDidChangeVisibility(() => (this.poller.looking = view.visible)),
       vscode.workspace.onDidChangeConfiguration((event) => event.affectsConfiguration('raydbg.objects') && this.poller.now()),
@@ -72,7 +78,7 @@ export class ObjectsView implements vscode.Disposable {
       const children = [nodesRow(name, memory), groupsRow(name, memory, by)];
       return make(name, {label: name, description: '', tooltip: name, icon: 'server', open: true}, children);
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
+      const text = textOf(error);
       const problem = make(`${name}/!`, {label: text, description: '', tooltip: text, icon: 'warning', open: undefined});
       return make(name, {label: name, description: '', tooltip: text, icon: 'warning', open: true}, [problem]);
     }
@@ -80,8 +86,7 @@ export class ObjectsView implements vscode.Disposable {
 }
 
 function make(id: string, node: ObjectNode, children: ObjectRow[] = []): ObjectRow {
-  const made = row(id, node, JSON.stringify(node), children);
-  return made;
+  return row(id, node, JSON.stringify(node), children);
 }
 
 function nodesRow(id: string, memory: Memory): ObjectRow {

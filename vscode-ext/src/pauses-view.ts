@@ -11,7 +11,7 @@ export type PauseNode =
   | {kind: 'cluster'; feed: Feed}
   | {kind: 'group'; feed: Feed; label: string; count: number}
   | {kind: 'pause'; feed: Feed; pause: Pause};
-export type PauseRow = Row<PauseNode>;
+type PauseRow = Row<PauseNode>;
 
 const icons: Record<Pause['state'], string> = {
   waiting: 'debug-pause', held: 'lock', attached: 'debug-alt', idle: 'circle-outline',

@@ -1,7 +1,7 @@
 /** Whether a debug session drives its task or observes it: shown, and taken over. */
 import * as vscode from 'vscode';
-import {attachConfiguration} from './configuration';
-import {showError} from './errors';
+import {startAttach} from './configuration';
+import {showError, textOf} from './errors';
 import {pauseKey, pauseTask} from './pause';
 import {Choice, Pauses} from './pick';
 import {SessionNode} from './sessions-view';
@@ -31,21 +31,23 @@ export class Roles implements vscode.Disposable {
     const choice = node?.data.kind === 'session' ? this.choice(node.data) : undefined;
     const own = choice ? this.own(choice) : vscode.debug.activeDebugSession;
     if (!own && choice) {
-      await vscode.debug.startDebugging(vscode.workspace.workspaceFolders?.[0], {...attachConfiguration(choice), takeOver: true});
+      await startAttach(choice, {takeOver: true});
       return;
     }
-    if (!own || own.type !== 'raydbg') return;
+    if (own?.type === 'raydbg') await this.drive(own);
+  }
+
+  private async drive(session: vscode.DebugSession): Promise<void> {
     try {
-      await own.customRequest('raydbg/takeOver');
+      await session.customRequest('raydbg/takeOver');
     } catch (error) {
-      void showError(`${own.name}: ${error instanceof Error ? error.message : String(error)}`);
+      void showError(`${session.name}: ${textOf(error)}`);
     }
   }
 
   async observe(node?: {data: SessionNode}): Promise<void> {
     const choice = node?.data.kind === 'session' ? this.choice(node.data) : undefined;
-    if (choice)
-      await vscode.debug.startDebugging(vscode.workspace.workspaceFolders?.[0], {...attachConfiguration(choice), role: 'observer'});
+    if (choice) await startAttach(choice, {role: 'observer'});
   }
 
   dispose(): void {
@@ -75,7 +77,7 @@ export class Roles implements vscode.Disposable {
   private async offer(session: vscode.DebugSession, role: Role): Promise<void> {
     const answer = await vscode.window.showInformationMessage(
       `${session.name}: ${role.driver ?? 'nobody'} drives; this session observes.`, 'Take Over');
-    if (answer) await session.customRequest('raydbg/takeOver');
+    if (answer) await this.drive(session);
   }
 
   private forget(session: vscode.DebugSession): void {

@@ -1,10 +1,11 @@
 /** The treemap of the object store: a webview that draws what this side reads. */
 import {randomBytes} from 'node:crypto';
 import * as vscode from 'vscode';
+import {textOf} from './errors';
 import {Feed} from './feed';
 import {Feeds} from './feeds';
 import {bytesText, callSite, groupLabel, plural} from './objects';
-import {readMemory} from './objects-view';
+import {objectsInterval, readMemory} from './objects-view';
 import {Poller} from './poller';
 import {FromPage, TreemapBy, TreemapItem, ToPage} from './treemap-messages';
 
@@ -18,7 +19,7 @@ export class TreemapPanel {
 
   constructor(private readonly panel: vscode.WebviewPanel, context: vscode.ExtensionContext, private readonly feeds: Feeds, private readonly feed: Feed,
               private readonly openSite: (file: string, line: number) => Promise<void>) {
-    this.poller = new Poller(() => this.ask(), () => vscode.workspace.getConfiguration('raydbg').get('objects.refresh', 5) * 1000);
+    this.poller = new Poller(() => this.ask(), objectsInterval);
     panel.webview.html = page(panel.webview, vscode.Uri.joinPath(context.extensionUri, 'dist/treemap-page.js'),
       vscode.Uri.joinPath(context.extensionUri, 'media/treemap.css'));
     panel.webview.onDidReceiveMessage((message: FromPage) => void this.hear(message));
@@ -60,7 +61,7 @@ export class TreemapPanel {
       this.say({kind: 'items', by, total: bytesText(filled.reduce((sum, group) => sum + group.bytes, 0)),
         items: this.items.map(({label, bytes, size, detail, opens}) => ({label, bytes, size, detail, opens}))});
     } catch (error) {
-      this.say({kind: 'problem', text: error instanceof Error ? error.message : String(error)});
+      this.say({kind: 'problem', text: textOf(error)});
     }
   }
 

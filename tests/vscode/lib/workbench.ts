@@ -103,11 +103,21 @@ export class Workbench {
     return texts.map((text) => text.replaceAll('\n', ' '));
   }
 
-  /** Clicks a button of a row, which shows when the mouse is over it. */
+  /** Clicks a button of a row, which shows when the mouse is over it: once more if the row has moved away meanwhile. */
   async rowAction(title: string, text: string | RegExp, action: string): Promise<void> {
     const row = this.row(title, text);
-    await row.hover();
-    await row.locator(`.action-label[aria-label^="${action}"]`).click();
+    const button = row.locator(`.action-label[aria-label^="${action}"]`);
+    for (let tries = 5; ; tries--) {
+      await row.hover();
+      try {
+        await button.click({timeout: 3000});
+        return;
+      } catch (error) {
+        if (tries === 1) {
+          throw error;
+        }
+      }
+    }
   }
 
   async menu(title: string, text: string | RegExp, entry: string): Promise<void> {

@@ -66,8 +66,12 @@ def trainer():
     return actor.step.remote(0.1), actor
 
 
+# In this task, and in those that it calls, breakpoint() is Ray's legacy pdb.
+LEGACY = {"env_vars": {"RAY_DEBUG": "legacy"}}
+
 CALLS = {"square": lambda: (square.remote(12), None), "trainer": trainer, "doomed": lambda: (doomed.remote(), None),
-         "caller": lambda: (caller.remote(20), None)}
+         "caller": lambda: (caller.remote(20), None),
+         "legacy_caller": lambda: (caller.options(name="legacy_caller", runtime_env=LEGACY).remote(20), None)}
 
 
 def main(names):
