@@ -418,12 +418,12 @@ def test_a_debuggee_asks_for_something(attach, gang):
 
 
 def test_two_stop_at_once_and_one_is_gone_at_once(attach, gang):
-    """The stop of one that died right behind it is not told any more, or its thread has exited."""
+    """The stop of one that died right behind it is told before its thread exits, or not at all."""
     client = attach()
     first, second, third = gang.workers
     for worker in first, second:
         client.ok("continue", {"threadId": thread_of(client, worker)})
-    thread = thread_of(client, first)
+    thread, dead = thread_of(client, first), thread_of(client, second)
     gang.workers.remove(second)
     barrier = threading.Barrier(2)
 
@@ -437,6 +437,8 @@ def test_two_stop_at_once_and_one_is_gone_at_once(attach, gang):
     for one in both:
         one.start()
     client.stopped(threadId=thread, allThreadsStopped=False)
+    exited = client.wait_event("thread", lambda body: body == {"reason": "exited", "threadId": dead})
+    assert not [e for e in client.events("stopped") if e["body"]["threadId"] == dead and e["seq"] > exited["seq"]]
     wait_until(lambda: len(threads(client)) == 2, 10, lambda: threads(client))
     for worker in first, third:
         assert port_of(client, thread_of(client, worker)) == worker.adapter.port
