@@ -72,6 +72,8 @@ struct multi_target {
     bool quiet; /* what is asked now is no act of the user's */
     struct multi_thread *threads;
     size_t thread_count;
+    bool labels_asked;  /* the debuggee's names of them are on their way */
+    bool labels_due;    /* and there are new ones since */
     int64_t stop_count; /* of all threads */
     bool rank_asked;
     bool rank_known;    /* whether it has one */
