@@ -287,8 +287,7 @@ bool multi_verbs_stopped(struct multi_verbs *verbs, struct multi_target *target,
 /* The client has asked that this thread go on (continue, a step), before it does: what the verbs
  * wanted of it is over. */
 void multi_verbs_resumed(struct multi_verbs *verbs, int64_t thread);
-/* A debuggee has joined, or is gone. */
-void multi_verbs_joined(struct multi_verbs *verbs, struct multi_target *target);
+/* A debuggee is gone. */
 void multi_verbs_gone(struct multi_verbs *verbs, struct multi_target *target);
 
 /* --- multi_sets.c: what is set once for all, present and future --- */
