@@ -28,6 +28,8 @@ struct fate_question {
     void *arg;
 };
 
+enum { JOBS_MS = 1000 };
+
 struct cluster {
     struct loop *loop;
     struct address address;
@@ -39,6 +41,8 @@ struct cluster {
     size_t outstanding;
     struct err err; /* of this refresh; code 0 for none */
     bool version_known, actors_known, nodes_known, jobs_known;
+    bool jobs_asked; /* by cluster_renew_jobs() */
+    int64_t jobs_us;
     struct waiter *waiters;
     struct waiter *told; /* those whose refresh has ended, while they are told */
     struct fate_question *fates;
@@ -393,6 +397,33 @@ bool cluster_names_pending(const struct cluster *cluster)
 const struct cluster_facts *cluster_facts(const struct cluster *cluster)
 {
     return &cluster->facts;
+}
+
+static void on_jobs_renewed(void *arg, const struct err *err, struct ray_job *jobs, size_t count)
+{
+    struct cluster *cluster = arg;
+    cluster->jobs_asked = false;
+    if (err)
+        return;
+    ray_jobs_free(cluster->view.jobs, cluster->view.job_count);
+    cluster->view.jobs = jobs;
+    cluster->view.job_count = count;
+}
+
+void cluster_renew_jobs(struct cluster *cluster)
+{
+    int64_t now = loop_now_us();
+    if (cluster->jobs_asked || now - cluster->jobs_us < (int64_t)JOBS_MS * 1000)
+        return;
+    cluster->jobs_asked = true;
+    cluster->jobs_us = now;
+    source_jobs(cluster->source, on_jobs_renewed, cluster);
+}
+
+bool cluster_job_is_over(const struct cluster *cluster, const char *job_id)
+{
+    const struct ray_job *job = view_job(&cluster->view, job_id);
+    return job && job->is_dead;
 }
 
 static void on_fate_refreshed(void *arg, const struct err *err)

@@ -99,5 +99,7 @@ void pause_short_id(const struct pause_list *list, size_t index,
  * hostname, or id prefix), PID alone. An exact match of a better kind (id, then name) hides the
  * others. `*matches` (caller frees) has indices. */
 void pause_find(const struct pause_list *list, const char *task, size_t **matches, size_t *count);
+/* Whether TASK names this pause, in any of these ways. */
+bool pause_is_called(const struct pause *pause, const char *task);
 
 #endif
