@@ -133,6 +133,15 @@ static void ask(struct call *call, struct rpc_channel *channel, const char *meth
     buf_free(request);
 }
 
+/* The same for one of as many as there are pauses. */
+static void ask_bulk(struct call *call, struct rpc_channel *channel, const char *method,
+                     struct buf *request)
+{
+    rpc_bulk_call(channel, method, (const uint8_t *)request->data, request->len,
+                  call->gcs->deadline_ms, on_reply, call);
+    buf_free(request);
+}
+
 static void ask_empty(struct call *call, const char *method)
 {
     struct buf none = {0};
@@ -311,7 +320,7 @@ void gcs_task(struct gcs *gcs, const char *task_id, gcs_tasks_fn fn, void *arg)
     if (request_task(gcs->filter, task_id, &request, &err))
         rpc_refuse(gcs->rpc, &err, on_reply, call);
     else
-        ask(call, gcs->channel, task_method, &request);
+        ask_bulk(call, gcs->channel, task_method, &request);
 }
 
 /* --- the key-value store --- */
@@ -350,7 +359,7 @@ static void ask_value(struct call *from, char *key)
     call->key = key;
     call->scan->pending++;
     request_kv_get(from->space, key, &request);
-    ask(call, call->gcs->channel, kv_get_method, &request);
+    ask_bulk(call, call->gcs->channel, kv_get_method, &request);
 }
 
 static void on_keys(struct call *call, const struct rpc_reply *reply)
@@ -505,6 +514,6 @@ void core_worker_stats(struct gcs *gcs, const char *address, const char *worker_
     uint8_t binary[ID_UNIQUE_BYTES]; /* for an id in upper case */
     text_unhex(worker_id, binary, sizeof binary);
     text_hex(binary, sizeof binary, call->worker_id);
-    ask(call, rpc_channel(gcs->rpc, address), "/ray.rpc.CoreWorkerService/GetCoreWorkerStats",
-        &request);
+    ask_bulk(call, rpc_channel(gcs->rpc, address), "/ray.rpc.CoreWorkerService/GetCoreWorkerStats",
+             &request);
 }
