@@ -246,6 +246,33 @@ void gcs_workers(struct gcs *gcs, gcs_workers_fn fn, void *arg)
     ask_empty(call, "/ray.rpc.WorkerInfoGcsService/GetAllWorkerInfo");
 }
 
+void gcs_waiting_workers(struct gcs *gcs, gcs_workers_fn fn, void *arg)
+{
+    struct call *call = call_new(gcs, on_workers, arg);
+    struct buf request = {0};
+    call->fn.workers = fn;
+    if (gcs_tells_waiting(gcs))
+        request_waiting_workers(&request);
+    ask(call, gcs->channel, "/ray.rpc.WorkerInfoGcsService/GetAllWorkerInfo", &request);
+}
+
+bool gcs_tells_waiting(const struct gcs *gcs)
+{
+    return ray_version_compare(gcs->version, 2, 36, 1) >= 0;
+}
+
+void gcs_worker(struct gcs *gcs, const char *worker_id, gcs_workers_fn fn, void *arg)
+{
+    struct call *call = call_new(gcs, on_workers, arg);
+    struct buf request = {0};
+    struct err err = {0};
+    call->fn.workers = fn;
+    if (request_worker(worker_id, &request, &err))
+        rpc_refuse(gcs->rpc, &err, on_reply, call);
+    else
+        ask_bulk(call, gcs->channel, "/ray.rpc.WorkerInfoGcsService/GetWorkerInfo", &request);
+}
+
 static void on_actors(struct call *call, const struct rpc_reply *reply)
 {
     struct err err;
@@ -261,6 +288,18 @@ void gcs_actors(struct gcs *gcs, gcs_actors_fn fn, void *arg)
     struct call *call = call_new(gcs, on_actors, arg);
     call->fn.actors = fn;
     ask_empty(call, "/ray.rpc.ActorInfoGcsService/GetAllActorInfo");
+}
+
+void gcs_actor(struct gcs *gcs, const char *actor_id, gcs_actors_fn fn, void *arg)
+{
+    struct call *call = call_new(gcs, on_actors, arg);
+    struct buf request = {0};
+    struct err err = {0};
+    call->fn.actors = fn;
+    if (request_actor(actor_id, &request, &err))
+        rpc_refuse(gcs->rpc, &err, on_reply, call);
+    else
+        ask_bulk(call, gcs->channel, "/ray.rpc.ActorInfoGcsService/GetActorInfo", &request);
 }
 
 static void on_nodes(struct call *call, const struct rpc_reply *reply)
