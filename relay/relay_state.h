@@ -33,12 +33,6 @@ struct follower {
     bool dropped;
 };
 
-/* A pause as the followers were told it. */
-struct told {
-    char *id;
-    char *json;
-};
-
 /* Somebody who waits for a fresh look at the cluster. */
 struct looker {
     struct looker *next;
@@ -68,10 +62,9 @@ struct relay {
     bool looking;
     int64_t names_until_us; /* how long the lookers wait for names */
     struct timer *names;
-    int64_t looked_us;     /* when the last look at the cluster ended; 0: never */
-    struct err look_error; /* of the last look */
-    struct told *told;
-    size_t told_count;
+    int64_t looked_us;      /* when the last look at the cluster ended; 0: never */
+    struct err look_error;  /* of the last look */
+    struct pause_list told; /* the pauses as the followers were told them */
     char *told_sessions;
     struct http_wait *waits;            /* relay_api.c: POSTs that wait for an attach */
     struct objects_wait *objects_waits; /* relay_objects.c: who waits for the sweep under way */

@@ -98,8 +98,7 @@ class FakeCluster:
         self.address = f"127.0.0.1:{ports[0]}"
         self.nodes = [self._node_ip(number) for number in range(nodes)]
         self.workers = [self._worker(number, nodes, ports, debugger_ports) for number in range(workers)]
-        every = max(workers // pauses, 1) if pauses else 0
-        self.paused = [self.workers[n * every] for n in range(pauses)]
+        self.paused = self.workers[:pauses]
         self._describe_cluster()
         for number, worker in enumerate(self.paused):
             if actors and number % actors == 0:
