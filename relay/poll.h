@@ -7,7 +7,7 @@
 
 enum {
     POLL_ROWS = 10000,        /* records of workers that a second's looks may fetch */
-    POLL_ALL = 128,           /* so many workers with a debugger are all asked in each look */
+    POLL_ALL = 32,            /* so many workers with a debugger are all asked in each look */
     POLL_ATTACHED_RATE = 100, /* beyond, so many a second of those that run, */
     POLL_WAITING_RATE = 50,   /* and so many of those that wait, which stay where they are */
 };

@@ -30,6 +30,7 @@ struct follower {
     struct relay *relay;
     struct conn *conn;
     bool greeted;
+    size_t greeting; /* bytes: it may be behind by these, too */
     bool dropped;
 };
 

@@ -139,7 +139,7 @@ static void send_event(struct follower *follower, const struct buf *json)
 {
     if (follower->dropped)
         return;
-    if (conn_queued(follower->conn) > FOLLOWER_HIGH) {
+    if (conn_queued(follower->conn) > FOLLOWER_HIGH + follower->greeting) {
         follower->dropped = true;
         conn_close(follower->conn);
         return;
@@ -235,6 +235,7 @@ static void greet(struct relay *relay)
         if (at->greeted)
             continue;
         at->greeted = true;
+        at->greeting = all.len;
         send_event(at, &all);
         struct buf sessions = {0};
         buf_printf(&sessions, "{\"event\":\"sessions\",\"sessions\":%s}", relay->told_sessions);
