@@ -14,6 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* So many are attached to at a time of the relay's own accord: each has to answer within seconds,
+ * and all of them have one relay to be answered by. */
+enum { ATTACHING_MOST = 256 };
 enum { TICK_MS = 1000, WARN_MS = 60000, RETRY_MS = 10000, WANTED_MS = 600000, NAMED_MS = 5000 };
 
 /* What is remembered of a debuggee for a while: that attaching to it of the relay's own accord
@@ -475,17 +478,34 @@ static bool is_to_be_named(const struct pause *pause)
     return pause->debugger == PAUSE_PDB && pause->name_pending && age_ms >= 0 && age_ms < NAMED_MS;
 }
 
+/* Hubs of the relay's own accord that are not attached yet. */
+static size_t count_attaching(const struct hubs *hubs)
+{
+    size_t count = 0;
+    for (const struct entry *entry = hubs->first; entry; entry = entry->next)
+        count += entry->by_itself && !hub_is_over(entry->hub) && !hub_is_held(entry->hub);
+    return count;
+}
+
+static bool is_to_be_held(struct hubs *hubs, const struct pause *pause)
+{
+    struct err err;
+    return pause->state == PAUSE_WAITING && !is_to_be_named(pause) &&
+           reach_check(pause, &err) == 0 && !hubs_failure(hubs, pause) &&
+           (take_wanted(hubs, pause) || hubs->options.hold == HUB_ON_PAUSE);
+}
+
 void hubs_update(struct hubs *hubs, const struct pause_list *cluster)
 {
+    size_t attaching = count_attaching(hubs);
     for (size_t i = 0; i < cluster->count; i++) {
         const struct pause *pause = &cluster->items[i];
         struct hub *hub = hubs_find(hubs, pause);
-        struct err err;
-        if (hub)
+        if (hub) {
             hub_update_pause(hub, pause);
-        else if (pause->state == PAUSE_WAITING && !is_to_be_named(pause) &&
-                 reach_check(pause, &err) == 0 && !hubs_failure(hubs, pause) &&
-                 (take_wanted(hubs, pause) || hubs->options.hold == HUB_ON_PAUSE))
+        } else if (attaching < ATTACHING_MOST && is_to_be_held(hubs, pause)) {
             hubs_hold_pause(hubs, pause);
+            attaching++;
+        }
     }
 }
