@@ -312,6 +312,9 @@ static int64_t next_interval(const struct watcher *watcher)
 {
     int64_t took_ms = (loop_now_us() - watcher->asked_us) / 1000;
     int64_t wait = watcher->away ? SLOWEST_MS : BACKOFF * took_ms;
+    int64_t rest = origin_rest_ms(watcher->origin);
+    if (wait < rest)
+        wait = rest;
     if (wait < INTERVAL_MS)
         wait = INTERVAL_MS;
     return wait < SLOWEST_MS ? wait : SLOWEST_MS;

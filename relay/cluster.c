@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "relay/cluster_state.h"
+#include "relay/poll.h"
 #include "relay/sweeper.h"
 
 #include <stdlib.h>
@@ -88,6 +89,11 @@ void cluster_refresh_cancel(struct cluster *cluster, const void *arg)
 const struct pause_list *cluster_pauses(const struct cluster *cluster)
 {
     return &cluster->pauses;
+}
+
+int64_t cluster_rest_ms(const struct cluster *cluster)
+{
+    return poll_rest_us(cluster->took_us, cluster->waiting) / 1000;
 }
 
 bool cluster_names_pending(const struct cluster *cluster)

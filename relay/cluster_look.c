@@ -90,6 +90,7 @@ static void on_left(void *arg, const char *worker_id)
 static void on_waiting(void *arg, const struct err *err, struct ray_worker *workers, size_t count)
 {
     struct cluster *cluster = arg;
+    cluster->waiting = count;
     if (err)
         note_error(cluster, err);
     else
@@ -337,6 +338,7 @@ static void ask_tasks(struct cluster *cluster)
 static void finish(struct cluster *cluster)
 {
     cluster->stage = STAGE_IDLE;
+    cluster->took_us = loop_now_us() - cluster->look_us;
     if (!cluster->err.code) {
         view_drop_tasks(&cluster->view);
         view_drop_actors(&cluster->view);
@@ -367,5 +369,6 @@ void cluster_look(struct cluster *cluster)
 {
     cluster->stage = STAGE_WORKERS;
     cluster->err = (struct err){0};
+    cluster->look_us = loop_now_us();
     ask_workers(cluster);
 }

@@ -44,7 +44,9 @@ struct cluster {
     bool fresh_told;
     int64_t all_us; /* when all workers were asked for last, and how many they were */
     size_t all_count;
-    size_t left; /* how many were found not to wait any more, in this look */
+    int64_t look_us, took_us; /* when the look began, and how long the last one took */
+    size_t waiting;           /* how many rows the last list of those that wait had */
+    size_t left;              /* how many were found not to wait any more, in this look */
     struct retry task_retry, other_retry;
     struct waiter *waiters;
     struct waiter *told; /* those whose refresh has ended, while they are told */

@@ -5,11 +5,21 @@
 #include <stdlib.h>
 
 static const int64_t second_us = 1000000;
+enum { REST_TIMES = 4, REST_MOST_US = 2000000 };
 enum { PATIENCE_US = 200000, PATIENCE_DOUBLINGS = 7 };
 
 bool poll_takes_all(int64_t taken_us, size_t count, int64_t now_us)
 {
     return taken_us == 0 || now_us - taken_us >= (int64_t)count * second_us / POLL_ROWS;
+}
+
+int64_t poll_rest_us(int64_t took_us, size_t waiting)
+{
+    int64_t fetched = (int64_t)waiting * second_us / POLL_WAITING_ROWS;
+    int64_t slow = REST_TIMES * took_us;
+    if (slow > REST_MOST_US)
+        slow = REST_MOST_US;
+    return fetched > slow ? fetched : slow;
 }
 
 /* How many open debuggers there are of either kind. */

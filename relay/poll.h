@@ -6,15 +6,20 @@
 #include "relay/view.h"
 
 enum {
-    POLL_ROWS = 10000,        /* records of workers that a second's looks may fetch */
-    POLL_ALL = 32,            /* so many workers with a debugger are all asked in each look */
-    POLL_ATTACHED_RATE = 100, /* beyond, so many a second of those that run, */
-    POLL_WAITING_RATE = 50,   /* and so many of those that wait, which stay where they are */
+    POLL_ROWS = 10000,         /* records of workers that a second's looks may fetch */
+    POLL_WAITING_ROWS = 20000, /* and the same of those that wait, which are fetched in each look */
+    POLL_ALL = 32,             /* so many workers with a debugger are all asked in each look */
+    POLL_ATTACHED_RATE = 100,  /* beyond, so many a second of those that run, */
+    POLL_WAITING_RATE = 50,    /* and so many of those that wait, which stay where they are */
 };
 
 /* Whether this look is to fetch the records of all workers, or only of those that wait. `taken_us`
  * is when all were fetched last, `count` how many they were; 0 and 0 before. */
 bool poll_takes_all(int64_t taken_us, size_t count, int64_t now_us);
+
+/* How long to wait between two looks, of which the last took so long and told of so many that wait.
+ */
+int64_t poll_rest_us(int64_t took_us, size_t waiting);
 
 /* Marks the workers that are to say what they run (view_running.wanted), and notes when they are to
  * be asked again. Those that were never asked, and those whose record has changed since, always

@@ -129,8 +129,9 @@ static void poll_again(struct relay *relay)
 {
     bool watched =
         relay->followers || relay->options.hold == HUB_ON_PAUSE || hubs_wants_any(relay->hubs);
-    relay->poll =
-        timer_start(relay->loop, watched ? POLL_WATCHED_MS : POLL_HELD_MS, poll_now, relay);
+    int64_t ms = watched ? POLL_WATCHED_MS : POLL_HELD_MS;
+    int64_t rest = relay->options.cluster ? cluster_rest_ms(relay->options.cluster) : 0;
+    relay->poll = timer_start(relay->loop, ms > rest ? ms : rest, poll_now, relay);
 }
 
 /* --- telling --- */

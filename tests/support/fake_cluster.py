@@ -234,6 +234,8 @@ class FakeCluster:
                     start_time_ms=START_MS, debugger_port=worker.debugger_port, num_paused_threads=worker.paused,
                     worker_launch_time_ms=START_MS - 500, worker_launched_time_ms=START_MS - 100)
                 worker.record = _tagged(2, row.SerializeToString())
+                if worker.debugger_port:
+                    self._put("GetWorkerInfo", worker.id, worker.record)
         total = gcs_service_pb2.GetAllWorkerInfoReply(total=len(self.workers)).SerializeToString()
         for key, rows in ((b"", self.workers), (b"alive", [w for w in self.workers if w.alive]),
                           (b"paused", [w for w in self.workers if w.alive and w.paused])):

@@ -86,6 +86,13 @@ static bool key_first(const uint8_t *bytes, size_t len, struct buf *out)
     return false;
 }
 
+/* Writes, which are forgotten. */
+static bool key_ignored(const uint8_t *bytes, size_t len, struct buf *out)
+{
+    (void)bytes, (void)len, (void)out;
+    return false;
+}
+
 static bool key_kv(const uint8_t *bytes, size_t len, struct buf *out)
 {
     struct bytes in = {bytes, len}, space = bytes_at(in, 2), key = bytes_at(in, 1);
@@ -116,11 +123,12 @@ static bool key_task(const uint8_t *bytes, size_t len, struct buf *out)
 }
 
 const struct cluster_method cluster_methods[] = {
-    {"GetAllActorInfo", key_none}, {"GetAllJobInfo", key_none},
-    {"GetAllNodeInfo", key_none},  {"GetAllWorkerInfo", key_workers},
-    {"GetActorInfo", key_first},   {"GetCoreWorkerStats", key_first},
-    {"GetTaskEvents", key_task},   {"InternalKVGet", key_kv},
-    {"InternalKVKeys", key_kv},
+    {"GetAllActorInfo", key_none},  {"GetAllJobInfo", key_none},
+    {"GetAllNodeInfo", key_none},   {"GetAllWorkerInfo", key_workers},
+    {"GetActorInfo", key_first},    {"GetCoreWorkerStats", key_first},
+    {"GetTaskEvents", key_task},    {"InternalKVGet", key_kv},
+    {"InternalKVKeys", key_kv},     {"GetWorkerInfo", key_first},
+    {"InternalKVPut", key_ignored}, {"InternalKVDel", key_ignored},
 };
 const size_t cluster_method_count = sizeof cluster_methods / sizeof *cluster_methods;
 
