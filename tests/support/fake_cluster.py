@@ -212,14 +212,16 @@ class FakeCluster:
 
     # --- changes ---
 
-    def set_paused(self, worker, paused, task=None):
-        """Whether a thread of the worker's waits for a client; what it runs, if that is another task than before."""
+    def set_paused(self, worker, paused, task=None, event=True):
+        """Whether a thread of the worker's waits for a client; what it runs, if that is another task than before.
+        Without `event` the GCS knows nothing of that task."""
         worker.paused = int(paused)
         worker.record = b""
         if task is not None:
             worker.tasks = [task]
             self._tell_worker(worker)
-            self._tell_task(task, worker)
+            if event:
+                self._tell_task(task, worker)
 
     def kill(self, worker):
         worker.alive = False
