@@ -364,9 +364,8 @@ static void note_asked(struct session_objects *it, const char *json,
         .frame = argument_integer(json, envelope, "frameId"),
         .clipboard = argument_is(json, envelope, "context", "clipboard"),
     };
-    const struct known_row *row = known_find(&it->known, asked->reference);
-    if (row && !asked->frame)
-        asked->frame = row->frame;
+    if (!asked->frame)
+        asked->frame = known_frame(&it->known, asked->reference);
     it->asked = asked;
 }
 
