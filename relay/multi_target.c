@@ -232,6 +232,7 @@ void multi_target_attach(struct multi_target *target)
     options.connect = NULL;
     options.cluster = finder_cluster(outer->finder);
     options.pause = &target->pause;
+    options.one_of_many = true;
     options.role = outer->role;
     target->state = MULTI_ATTACHING;
     target->since_us = loop_now_us();

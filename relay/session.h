@@ -25,6 +25,7 @@ struct session_options {
     const char *connect;       /* "HOST:PORT" of a debugpy adapter: no discovery; or NULL */
     struct cluster *cluster;   /* an already refreshed cluster to use, or NULL */
     const struct pause *pause; /* the pause to attach to, already chosen from it, or NULL */
+    bool one_of_many;          /* its client has others, too, and looks at few of them */
     bool tune;                 /* false: --no-tune */
     bool kill;                 /* --kill: terminate and terminateDebuggee end the worker */
 
