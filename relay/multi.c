@@ -2,7 +2,6 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "dap/capabilities.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -73,38 +72,6 @@ static void start_queued(struct multi *multi)
     }
 }
 
-/* What every session over many can do, whatever its debuggees are; and what one of them lacks. */
-static void tell_limits(struct multi *multi)
-{
-    struct buf limits = {0};
-    struct span all = {0, strlen(capabilities_default())}, key, value, own;
-    size_t cursor = 0;
-    buf_add_string(&limits, "{\"capabilities\":{\"supportsDelayedStackTraceLoading\":false,"
-                            "\"supportsSingleThreadExecutionRequests\":true");
-    while (scan_member(capabilities_default(), all, &cursor, &key, &value)) {
-        char *name = scan_string(capabilities_default(), key);
-        bool on = false, lacks = false;
-        scan_boolean(capabilities_default(), value, &on);
-        for (const struct multi_target *at = multi->targets; at && on; at = at->next) {
-            bool has = false;
-            lacks = lacks || (at->capabilities &&
-                              !(scan_find(at->capabilities,
-                                          (struct span){0, strlen(at->capabilities)}, name, &own) &&
-                                scan_boolean(at->capabilities, own, &has) && has));
-        }
-        if (lacks && !text_equal(name, "supportsDelayedStackTraceLoading"))
-            buf_printf(&limits, ",\"%s\":false", name);
-        free(name);
-    }
-    buf_add_string(&limits, "}}");
-    if (!text_equal(limits.data, multi->limits)) {
-        free(multi->limits);
-        multi->limits = mem_string(limits.data);
-        client_event(&multi->session->client, "capabilities", limits.data);
-    }
-    buf_free(&limits);
-}
-
 static bool first_are_settled(const struct multi *multi)
 {
     for (const struct multi_target *at = multi->targets; at; at = at->next)
@@ -130,7 +97,7 @@ static void say_initialized(struct multi *multi)
         return;
     multi->initialized = true;
     timer_cancel(&multi->hurry);
-    tell_limits(multi);
+    multi_limits_tell(multi);
     if (multi->target_count == 0)
         say_waiting(multi);
     client_event(&multi->session->client, "initialized", NULL);
@@ -169,8 +136,7 @@ void multi_target_ready(struct multi_target *target)
         return;
     target->state = MULTI_READY;
     multi->waited_told = false;
-    if (multi->initialized)
-        tell_limits(multi);
+    multi_limits_tell(multi);
     multi_sets_arm(multi->sets, target);
     if (multi->configured && target->state == MULTI_READY)
         let_go(target);
@@ -215,6 +181,7 @@ static void sweep(void *arg)
             at = &target->next;
             continue;
         }
+        multi_target_close(target); /* what that tells may add one behind it */
         *at = target->next;
         idmap_drop(multi->ids, target->slot);
         multi_target_free(target);
@@ -234,6 +201,10 @@ void multi_target_ended(struct multi_target *target, const char *why)
     multi->target_count--;
     multi_verbs_gone(multi->verbs, target);
     multi_sets_gone(multi->sets, target);
+    multi_modules_gone(multi->modules, target);
+    multi_progress_end(target);
+    multi_limits_tell(multi);
+    multi_role_tell(multi);
     pause_title(&target->pause, title, sizeof title);
     if (why && target->attach_error)
         multi_say(multi, "console", "raydbg: %s is left out: %s\n", title, why);
@@ -348,6 +319,7 @@ struct multi *multi_open(struct session *session)
     multi->ids = idmap_create();
     multi->jobs = multi_jobs_create();
     multi->sets = multi_sets_create(multi);
+    multi->modules = multi_modules_create(multi);
     multi->verbs = multi_verbs_create(multi);
     multi->find = multi_find_start(multi);
     return multi;
@@ -370,10 +342,12 @@ void multi_destroy(struct multi **multi)
     while (it->targets) {
         struct multi_target *next = it->targets->next;
         it->targets->state = MULTI_GONE;
+        multi_target_close(it->targets);
         multi_target_free(it->targets);
         it->targets = next;
     }
     multi_sets_destroy(&it->sets);
+    multi_modules_destroy(&it->modules);
     idmap_destroy(&it->ids);
     multi_jobs_destroy(&it->jobs);
     free(it->role);

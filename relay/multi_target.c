@@ -143,7 +143,7 @@ static void on_answer(struct multi_target *target, const struct pending *pending
     struct multi_thread *stepped =
         is_step(pending->command) ? multi_thread_find(target, thread) : NULL;
     if (stepped && response->success)
-        multi_thread_runs(target, thread, false, false);
+        multi_thread_stepped(target, stepped);
     else if (stepped)
         stepped->asked = false;
 }
@@ -273,7 +273,7 @@ void multi_target_leave(struct multi_target *target, enum hub_leave how)
     multi_ask(target, "disconnect", ways[how], 0, on_left, NULL);
 }
 
-void multi_target_free(struct multi_target *target)
+void multi_target_close(struct multi_target *target)
 {
     struct pending pending;
     session_destroy(&target->inner);
@@ -285,10 +285,15 @@ void multi_target_free(struct multi_target *target)
         if (!pending.owner)
             client_refuse(&target->multi->session->client, pending.client.value, pending.command,
                           "the task is not attached any more", false);
+}
+
+void multi_target_free(struct multi_target *target)
+{
     multi_threads_free(target);
     seqmap_destroy(&target->pending);
     pause_clear(&target->pause);
     free(target->rank);
+    free(target->role);
     free(target->capabilities);
     free(target->attach_error);
     free(target);

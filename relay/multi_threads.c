@@ -227,6 +227,11 @@ void multi_thread_runs(struct multi_target *target, int64_t own, bool all, bool 
     runs(target, own, all, tell, target->stop_count);
 }
 
+void multi_thread_stepped(struct multi_target *target, const struct multi_thread *thread)
+{
+    runs(target, thread->own, false, false, thread->asked_at);
+}
+
 void multi_threads_leave(struct multi_target *target, bool all)
 {
     for (size_t i = 0; i < target->thread_count; i++)
@@ -278,6 +283,16 @@ struct resume {
     int64_t before; /* the target's count of stops when it was asked */
 };
 
+/* For the audit log: the user's own, which the inner session was asked for otherwise. */
+static void note_continue(struct multi_target *target, bool refused)
+{
+    struct multi *multi = target->multi;
+    const struct multi_target *before = multi->acting;
+    multi->acting = target;
+    session_act(multi->session, refused ? "refused" : "continue", refused ? "continue" : "");
+    multi->acting = before;
+}
+
 static void on_resumed(void *arg, struct multi_target *target, const char *json, size_t len,
                        const struct envelope *response)
 {
@@ -288,6 +303,8 @@ static void on_resumed(void *arg, struct multi_target *target, const char *json,
                     : NULL;
     (void)len;
     free(arg);
+    if (resume.client_seq)
+        note_continue(target, response && !response->success);
     if (response && response->success) {
         if (resume.client_seq)
             client_respond(client, resume.client_seq, "continue",
