@@ -53,6 +53,12 @@ struct session_ops {
     void (*on_flow)(void *arg, bool flows);
     /* The token in `attach` was right. */
     void (*on_role)(void *arg, enum auth_role role);
+    /* One whole message, instead of on_message(), in two runs of bytes; for long ones. */
+    void (*on_halves)(void *arg, const char *head, size_t head_len, const char *rest,
+                      size_t rest_len);
+    /* The debuggee's messages, instead of on_message(); see client_pass_fn. */
+    void (*on_pass)(void *arg, const char *json, size_t len, const struct envelope *envelope,
+                    int64_t request_seq);
     /* Something that an audit log wants: "attach", "evaluate", "refused"; `detail` may be "". */
     void (*on_act)(void *arg, const char *action, const char *detail);
 };
