@@ -134,7 +134,9 @@ void console_on_output(void *arg, const char *category, const char *text)
     bool task_over = ours && text_equal(without_name(text), "the task has ended\n"); /* pdb's */
     if (task_over)
         console->fate_intended = true;
-    if (console->fate_intended && strstr(text, "job has finished"))
+    if (ours && text_equal(without_name(text), "the actor's call has ended\n")) /* pdb's, too */
+        console->call_over = true; /* said when the console has nothing more to wait for */
+    else if (console->fate_intended && strstr(text, "job has finished"))
         console->job_over = true; /* said when the console ends */
     else if (task_over || (console->fate_intended && strstr(text, "it was idle")))
         console->worker_over = true; /* the same: its task was over before */

@@ -73,6 +73,7 @@ struct console {
     bool fate_intended; /* the session said that the worker was ended on purpose */
     bool job_over;      /* the same, because the job has finished */
     bool worker_over;   /* Ray ended the worker, idle by then */
+    bool call_over;     /* pdb's actor has come to the end of a call, and lives on */
     int exit_code;
     int64_t waiting_since_us; /* a command for the worker's answers; 0: not, -1: said so */
 

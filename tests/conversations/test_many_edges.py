@@ -96,9 +96,13 @@ def test_a_module_of_several_is_one(attach, gang):
 def test_modules_are_told_once(attach, gang):
     client = attach()
     for worker in gang.workers:
-        worker.adapter.connections[-1].event("module", {"reason": "new", "module": {"id": 4, "name": "m", "path": "/m"}})
-    gang.workers[2].adapter.connections[-1].event("module", {"reason": "new", "module": {"id": 5, "name": "n"}})
-    client.wait_event("module", lambda body: body["module"]["name"] == "n")
+        connection = worker.adapter.connections[-1]
+        connection.event("module", {"reason": "new", "module": {"id": 4, "name": "m", "path": "/m"}})
+        if worker is gang.workers[2]:
+            connection.event("module", {"reason": "new", "module": {"id": 5, "name": "n"}})
+        connection.event("output", {"category": "stdout", "output": f"told by {worker.pid}\n"})
+    for worker in gang.workers:
+        client.wait_event("output", lambda body, worker=worker: f"told by {worker.pid}" in body["output"])
     told = [event["body"]["module"] for event in client.events("module")]
     assert sorted(row["name"] for row in told) == ["m", "n"] and told[0]["id"] != told[1]["id"]
     # It goes with the last task that has it.
@@ -289,10 +293,23 @@ def test_ids_of_one_that_is_gone(attach, gang):
     assert {w.pid: len(w.adapter.requests()) for w in gang.workers} == asked
 
 
-def test_one_that_dies_while_breakpoints_are_set(attach, gang):
+def ends(how, after=0.0):
+    """A handler: the worker is killed, or its debugger says goodbye."""
+    def handle(connection, request):
+        time.sleep(after)
+        if how == "goodbye":
+            connection.event("terminated")
+            connection.ended.wait(20)
+        connection.die("rst")
+
+    return handle
+
+
+@pytest.mark.parametrize("how", ["killed", "goodbye"])
+def test_one_that_dies_while_breakpoints_are_set(attach, gang, how):
     client = attach()
     thread = thread_of(client, gang.workers[1])
-    gang.workers[1].adapter.on["setBreakpoints"] = lambda connection, request: (time.sleep(0.3), connection.die("rst"))
+    gang.workers[1].adapter.on["setBreakpoints"] = ends(how, 0.3)
     begun = time.monotonic()
     worker = gang.workers.pop(1)
     body = client.ok("setBreakpoints", {"source": {"path": PATH}, "breakpoints": [{"line": 3}]})
@@ -301,11 +318,12 @@ def test_one_that_dies_while_breakpoints_are_set(attach, gang):
     worker.adapter.close()
 
 
-def test_one_that_dies_before_it_answers_a_continue(attach, gang):
+@pytest.mark.parametrize("how", ["killed", "goodbye"])
+def test_one_that_dies_before_it_answers_a_continue(attach, gang, how):
     client = attach()
     worker = gang.workers[1]
     thread = thread_of(client, worker)
-    worker.adapter.on["continue"] = lambda connection, request: connection.die("rst")
+    worker.adapter.on["continue"] = ends(how)
     gang.workers.remove(worker)
     assert not client.request("continue", {"threadId": thread})["success"]
     client.wait_event("thread", lambda body: body == {"reason": "exited", "threadId": thread})
@@ -313,11 +331,12 @@ def test_one_that_dies_before_it_answers_a_continue(attach, gang):
     worker.adapter.close()
 
 
-def test_a_worker_of_several_threads_dies_while_all_are_compared(attach, gang):
+@pytest.mark.parametrize("how", ["killed", "goodbye"])
+def test_a_worker_of_several_threads_dies_while_all_are_compared(attach, gang, how):
     """Each of its threads was asked: nobody hears of the second answer that will not come."""
     pool = gang.add("Pool.work", adapter=ManyAdapter(threads=8))
     client = attach(11)
-    pool.adapter.on["evaluate"] = lambda connection, request: connection.die("rst")
+    pool.adapter.on["evaluate"] = ends(how)
     gang.workers.remove(pool)
     body = client.ok("raydbg/compare", {"expression": "x"})
     assert body["asked"] == 11 and len(body["values"]) + len(body["notAsked"]) == 11
@@ -399,12 +418,12 @@ def test_a_debuggee_asks_for_something(attach, gang):
 
 
 def test_two_stop_at_once_and_one_is_gone_at_once(attach, gang):
-    """The stop of one that died right behind it is not told any more, or its thread has exited."""
+    """The stop of one that died right behind it is told before its thread exits, or not at all."""
     client = attach()
     first, second, third = gang.workers
     for worker in first, second:
         client.ok("continue", {"threadId": thread_of(client, worker)})
-    thread = thread_of(client, first)
+    thread, dead = thread_of(client, first), thread_of(client, second)
     gang.workers.remove(second)
     barrier = threading.Barrier(2)
 
@@ -418,6 +437,8 @@ def test_two_stop_at_once_and_one_is_gone_at_once(attach, gang):
     for one in both:
         one.start()
     client.stopped(threadId=thread, allThreadsStopped=False)
+    exited = client.wait_event("thread", lambda body: body == {"reason": "exited", "threadId": dead})
+    assert not [e for e in client.events("stopped") if e["body"]["threadId"] == dead and e["seq"] > exited["seq"]]
     wait_until(lambda: len(threads(client)) == 2, 10, lambda: threads(client))
     for worker in first, third:
         assert port_of(client, thread_of(client, worker)) == worker.adapter.port
