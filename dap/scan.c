@@ -42,7 +42,7 @@ static inline char skip_space(struct scan *scan)
     while (at < len && text[at] <= ' ' && is_space(text[at]))
         at++;
     scan->at = at;
-    return at < len ? text[at] : '\0';
+    return peek(scan);
 }
 
 static bool expect(struct scan *scan, char c, const char *problem)

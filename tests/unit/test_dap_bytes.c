@@ -68,8 +68,12 @@ static void compare_random(size_t len, uint32_t plain)
 {
     char *text = malloc(len ? len : 1);
     assert_non_null(text);
-    for (size_t i = 0; i < len; i++)
-        text[i] = next_random() % 100 < plain ? 'a' : letters[next_random() % (sizeof letters - 1)];
+    for (size_t i = 0; i < len; i++) {
+        if (next_random() % 100 < plain)
+            text[i] = 'a';
+        else
+            text[i] = letters[next_random() % (sizeof letters - 1)];
+    }
     compare(text, len);
     free(text);
 }
