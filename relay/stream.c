@@ -214,9 +214,11 @@ static bool read_tcp(struct stream *stream)
         stream_end(stream, socket_end(stream->out_fd));
         return false;
     }
-    if (stream->quickack)
+    if (!deliver(stream, bytes, (size_t)len))
+        return false;
+    if (stream->quickack) /* not first: it costs as much as passing a message on */
         socket_quickack(stream->out_fd);
-    return deliver(stream, bytes, (size_t)len);
+    return true;
 }
 
 static void on_tcp(struct polled *polled, uint32_t events)
