@@ -52,7 +52,7 @@ static bool expect(struct scan *scan, char c, const char *problem)
 
 #define BYTES(c) (UINT64_C(0x0101010101010101) * (uint64_t)(c))
 
-/* Nonzero if one of the word's bytes is zero. */
+/* Nonzero if one of the word's bytes is zero; the lowest bit that is set is the first one's. */
 static uint64_t has_zero(uint64_t word)
 {
     return (word - BYTES(1)) & ~word & BYTES(0x80);
@@ -64,7 +64,10 @@ static size_t plain_end(const char *text, size_t at, size_t len)
     uint64_t word;
     while (len - at >= sizeof word) {
         memcpy(&word, text + at, sizeof word);
-        if (has_zero(word ^ BYTES('"')) | has_zero(word ^ BYTES('\\')))
+        uint64_t found = has_zero(word ^ BYTES('"')) | has_zero(word ^ BYTES('\\'));
+        if (found && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+            return at + (size_t)__builtin_ctzll(found) / 8;
+        if (found)
             break;
         at += sizeof word;
     }
@@ -349,4 +352,47 @@ bool scan_element(const char *text, struct span within, size_t *cursor, struct s
     bool more = step(&scan, &begun, '[', ']') && scan_value(&scan, value);
     *cursor = scan.at;
     return more;
+}
+
+/* --- over what was checked before --- */
+
+size_t scan_skip_string(const char *text, size_t at, size_t end)
+{
+    at++;
+    while (at < end) {
+        at = plain_end(text, at, end);
+        if (at < end && text[at] == '"')
+            return at + 1;
+        at += 2; /* of an escape the first byte is enough: the others are plain */
+    }
+    return end;
+}
+
+static size_t skip_container(const char *text, size_t at, size_t end)
+{
+    size_t depth = 0;
+    while (at < end) {
+        char c = text[at];
+        if (c == '"') {
+            at = scan_skip_string(text, at, end);
+            continue;
+        }
+        at++;
+        if (c == '{' || c == '[')
+            depth++;
+        else if ((c == '}' || c == ']') && --depth == 0)
+            return at;
+    }
+    return end;
+}
+
+size_t scan_skip(const char *text, size_t at, size_t end)
+{
+    if (at < end && text[at] == '"')
+        return scan_skip_string(text, at, end);
+    if (at < end && (text[at] == '{' || text[at] == '['))
+        return skip_container(text, at, end);
+    while (at < end && text[at] != ',' && text[at] != '}' && text[at] != ']' && !is_space(text[at]))
+        at++;
+    return at;
 }

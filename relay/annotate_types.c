@@ -1,6 +1,8 @@
 /* Which types of values are of interest, and which messages may have any of them. */
 #include "relay/annotate_parts.h"
 
+#include "base/find.h"
+
 #include <string.h>
 
 /* Of numpy, pandas, polars and pyarrow; pyarrow's arrays have names that end with "Array". */
@@ -93,9 +95,9 @@ bool annotate_applies(const char *json, size_t len)
 {
     static const char ref[] = "ObjectRef(", key[] = "\"type\"";
     const char *at = json, *end = json + len;
-    if (memmem(json, len, ref, sizeof ref - 1))
+    if (find_bytes(json, len, ref, sizeof ref - 1))
         return true;
-    while ((at = memmem(at, (size_t)(end - at), key, sizeof key - 1))) {
+    while ((at = find_bytes(at, (size_t)(end - at), key, sizeof key - 1))) {
         at += sizeof key - 1;
         if (type_applies(json, (size_t)(at - json), len))
             return true;

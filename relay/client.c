@@ -52,6 +52,14 @@ void client_large(struct client *client, bool passes)
     buf_free(&behind);
 }
 
+int64_t client_request(struct client *client, const char *command, const char *arguments)
+{
+    int64_t seq = begin(client);
+    message_request(&client->out, seq, command, arguments);
+    deliver(client);
+    return seq;
+}
+
 void client_respond(struct client *client, int64_t request_seq, const char *command,
                     const char *body)
 {

@@ -26,6 +26,8 @@ struct client {
 void client_init(struct client *client, client_message_fn fn, void *arg);
 void client_free(struct client *client);
 
+/* A reverse request; gives its seq. `arguments` is JSON, or NULL. */
+int64_t client_request(struct client *client, const char *command, const char *arguments);
 /* `body` is JSON, or NULL. */
 void client_respond(struct client *client, int64_t request_seq, const char *command,
                     const char *body);

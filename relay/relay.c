@@ -6,6 +6,7 @@
 #include "relay/metrics.h"
 #include "relay/relay_state.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -210,6 +211,7 @@ static struct relay_client *open_client(struct relay *relay, struct conn *conn, 
         .role = role,
         .peer = client->peer,
         .allow_connect = relay->options.allow_connect,
+        .tickets = relay->tickets,
     };
     relay->clients = client;
     client->session = session_create(&options, &session_ops, client);
@@ -399,6 +401,7 @@ struct relay *relay_create(const struct relay_options *options, struct err *err)
         .cluster = options->cluster,
         .name = relay->name,
     };
+    relay->tickets = tickets_create();
     relay->hubs = hubs_create(&hubs, &hubs_ops, relay);
     relay->taken_over = hubs_take_over(relay->hubs);
     relay_watch_start(relay);
@@ -416,7 +419,9 @@ static void say_farewell(struct relay *relay)
         if (!at->conn || at->dropped)
             continue;
         char title[256] = "";
-        if (pause)
+        if (session_count(at->session) > 1)
+            snprintf(title, sizeof title, "each of %zu tasks", session_count(at->session));
+        else if (pause)
             pause_title(pause, title, sizeof title);
         char *say = mem_format("raydbg: this relay ends%s%s%s\n", pause ? "; " : "", title,
                                held    ? " stays held, for the next relay to take over"
@@ -449,6 +454,7 @@ void relay_destroy(struct relay **relay)
     }
     timer_cancel(&it->sweep);
     timer_cancel(&it->announce);
+    tickets_destroy(&it->tickets);
     hubs_destroy(&it->hubs);
     timer_cancel(&it->announce);
     audit_close(&it->audit);

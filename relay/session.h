@@ -8,6 +8,7 @@
 #include "relay/cluster.h"
 #include "relay/hubs.h"
 #include "relay/loop.h"
+#include "relay/tickets.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,6 +35,7 @@ struct session_options {
     enum auth_role role;     /* what the transport has verified; NONE: `attach` brings the token */
     const char *peer;        /* where from, for messages and the audit log */
     bool allow_connect;      /* `connect` in an attach is no way around the cluster */
+    struct tickets *tickets; /* of all its sessions; NULL: none starts others */
 };
 
 struct session_ops {
@@ -67,15 +69,20 @@ void session_broken(struct session *session, const char *problem);
  * as it does with debugpy itself. on_end() runs when the debuggee's side is done, too. */
 void session_client_gone(struct session *session);
 
+/* Ends it from the relay's side: the client is told why (a sentence's part) and that it is over,
+ * the pause is held if its hub holds. The client's `disconnect` is still answered. */
+void session_dismiss(struct session *session, const char *why);
+
 /* True once session_broken() has run, also from session_receive() for what is no DAP message. */
 bool session_is_broken(const struct session *session);
 
 /* The client cannot take more for now, or can again. */
 void session_flow(struct session *session, bool enable);
 
-/* For lists: what it is attached to (NULL: nothing), whether it drives, who it says it is ("" if
- * it has not). */
+/* For lists: what it is attached to (NULL: nothing; of many, what the client looks at), how many
+ * there are, whether it drives, who it says it is ("" if it has not). */
 const struct pause *session_pause(const struct session *session);
+size_t session_count(const struct session *session);
 bool session_drives(const struct session *session);
 const char *session_client_name(const struct session *session);
 

@@ -40,6 +40,30 @@ def test_steps(attach):
     client.at("plain", "plain-list")
     client.go()
     client.at("plain", "plain-return")
+    client.ok("stepOut", {"threadId": 1})
+    client.wait_event("terminated")
+    client.disconnect()
+    assert client.debuggee.finish() == DONE["plain"]
+
+
+def test_a_step_from_the_last_line_stops_at_the_return_as_pdbs_own_does(attach):
+    client = attach("plain", breakpoints={str(DEBUGGEES): [line_of("plain-return")]})
+    client.resume(1)
+    client.stopped(reason="breakpoint")
+    assert client.go()["text"] == "returns"
+    client.at("plain", "plain-return")
+    frame = client.stack(1)[0]["id"]
+    scope = client.ok("scopes", {"frameId": frame})["scopes"][0]["variablesReference"]
+    rows = client.ok("variables", {"variablesReference": scope})["variables"]
+    names = [row["name"] for row in rows]
+    assert names[0] == "(return)" and sorted(names[1:]) == ["name", "x", "y", "z"]
+    assert rows[0]["value"] == "314" and "evaluateName" not in rows[0]
+    assert rows[0]["presentationHint"]["attributes"] == ["readOnly"]
+    page = client.ok("variables", {"variablesReference": scope, "start": 1, "count": 2})["variables"]
+    assert [row["name"] for row in page] == names[1:3]
+    change = {"variablesReference": scope, "name": "(return)", "value": "0"}
+    assert "replaced" in client.request("setVariable", change)["message"]
+    assert client.ok("evaluate", {"expression": "y + sum(z)", "frameId": frame})["result"] == "314"
     client.ok("next", {"threadId": 1})
     assert client.end() == DONE["plain"]
 
@@ -49,6 +73,7 @@ def test_a_task_that_is_stepped_into_stops_at_its_first_line(attach):
     client.at("helper_task", "task-first")
     client.go()
     client.at("helper_task", "task-second")
+    assert client.go()["text"] == "returns"
     client.resume(client.thread)
     assert client.end() == "RESULT 3"
 
