@@ -16,6 +16,11 @@ void multi_flow(struct multi *multi, bool enable)
     }
 }
 
+static bool is_too_much(const struct multi_target *target)
+{
+    return target->said > OBSERVED_MAX && !session_drives(target->inner);
+}
+
 static void leave(struct multi_target *target)
 {
     struct multi *multi = target->multi;
@@ -34,7 +39,7 @@ static void on_lag(void *arg)
     struct multi *multi = arg;
     multi->lag = NULL;
     for (struct multi_target *at = multi->targets; at; at = at->next)
-        if (at->said > OBSERVED_MAX && multi_target_is_there(at))
+        if (multi_target_is_there(at) && is_too_much(at))
             leave(at);
 }
 
@@ -46,7 +51,7 @@ void multi_flow_count(struct multi_target *target, size_t len)
     target->said += len;
     if (target->said > DRIVEN_MAX)
         session_flow(target->inner, false); /* nothing happens to one that somebody else drives */
-    if (target->said > OBSERVED_MAX && !target->drives && !multi->lag)
+    if (is_too_much(target) && !multi->lag)
         multi->lag = timer_start(multi->loop, 0, on_lag, multi);
 }
 

@@ -319,7 +319,8 @@ def test_ids_of_one_that_is_gone(attach, gang):
                                ("variables", {"variablesReference": scope}), ("next", {"threadId": thread}),
                                ("evaluate", {"expression": "1", "frameId": frame, "context": "repl"}),
                                ("pause", {"threadId": thread}), ("exceptionInfo", {"threadId": thread}),
-                               ("raydbg/objects", {"threadId": thread}), ("raydbg/stepIntoRemote", {"threadId": thread}),
+                               ("raydbg/objects", {"threadId": thread}),
+                               ("raydbg/stepIntoRemote", {"threadId": thread}),
                                ("goto", {"threadId": thread, "targetId": 3})):
         assert not client.request(command, arguments)["success"], command
     # One task still stands: it is not the one that was meant.
@@ -483,7 +484,8 @@ def test_two_stop_at_once_and_one_is_gone_at_once(attach, gang):
 
 # --- sessions that the client cannot start ---
 
-@pytest.mark.parametrize("can,relayed,why", [(False, True, "supportsStartDebuggingRequest"), (True, False, "need a relay")])
+@pytest.mark.parametrize("can,relayed,why", [
+    (False, True, "supportsStartDebuggingRequest"), (True, False, "need a relay")])
 def test_threads_where_sessions_cannot_be(gang, run_relay, start_relay, can, relayed, why):
     if relayed:
         relay = run_relay(adapter=None, address=gang.address)
