@@ -171,6 +171,7 @@ static void on_inner_pass(void *arg, const char *json, size_t len, const struct 
     struct multi_target *target = arg;
     if (target->state == MULTI_GONE)
         return;
+    multi_flow_count(target, len);
     if (envelope->kind == DAP_RESPONSE) {
         on_inner_response(target, json, len, envelope, request_seq);
     } else if (envelope->kind == DAP_EVENT) {
@@ -246,7 +247,6 @@ void multi_target_attach(struct multi_target *target)
     target->state = MULTI_ATTACHING;
     target->since_us = loop_now_us();
     target->inner = session_create(&options, &inner_ops, target);
-    session_flow(target->inner, !outer->halted);
     multi_ask(target, "initialize",
               outer->initialize && *outer->initialize ? outer->initialize : NULL, 0, NULL, NULL);
     multi_ask(target, "attach", outer->attach.each, 0, on_attach_answer, NULL);
