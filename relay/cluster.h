@@ -43,12 +43,22 @@ void cluster_refresh_cancel(struct cluster *cluster, const void *arg);
 const struct pause_list *cluster_pauses(const struct cluster *cluster);
 const struct cluster_facts *cluster_facts(const struct cluster *cluster);
 
+/* How long to leave the cluster alone before the next look, as the last one was: a large cluster is
+ * looked at less often, and so is one that answers slowly. */
+int64_t cluster_rest_ms(const struct cluster *cluster);
+
 /* True while a task that waits has no name yet: workers report their tasks about once a second, and
  * a pause shows before that. Ask again after some 100 ms; it passes within CLUSTER_NAMES_MS, on
  * a cluster that is busy within CLUSTER_NAMES_BUSY_MS. */
 #define CLUSTER_NAMES_MS 2000
 #define CLUSTER_NAMES_BUSY_MS 6000
 bool cluster_names_pending(const struct cluster *cluster);
+
+/* Asks which jobs there are, unless it was asked a second ago; cluster_job_is_over() knows it some
+ * time later. */
+void cluster_renew_jobs(struct cluster *cluster);
+/* Whether the cluster has said that this job has ended. */
+bool cluster_job_is_over(const struct cluster *cluster, const char *job_id);
 
 /* Why a worker is no more, in one sentence: "worker pid 7 on 10.0.0.7 died: SYSTEM_ERROR: …", or
  * NULL if the cluster says it lives or knows nothing. Asks the cluster anew. */

@@ -50,6 +50,14 @@ void session_objects_go_on(struct session *session)
         renew(session->objects, objects);
 }
 
+/* Asks, if it is not asked: the worker stopped before this relay was there, or is one of many. */
+static void look(struct session *session, struct objects *objects)
+{
+    if (objects_state(objects) == OBJECTS_NONE && hub_has_stopped(&session->place))
+        objects_ask(objects);
+    hub_look(&session->place);
+}
+
 /* --- one message --- */
 
 struct render session_objects_render(struct session_objects *it, struct objects *objects,
@@ -179,7 +187,7 @@ static bool edit_response(struct render *render, const struct held *held,
     struct buf annotated = {0}, rows = {0};
     const char *json = held->json;
     size_t len = held->len;
-    if (annotate_applies(json, len) &&
+    if (held->applies &&
         annotate_response(held->command, json, len, envelope, render->rows.options, &source,
                           &annotated)) {
         json = annotated.data;
@@ -306,6 +314,9 @@ bool session_objects_response(struct session *session, const struct pending *pen
     if (held.asked.frame)
         known_inherit(&it->known, json, len, held.asked.frame);
     text_copy(held.command, sizeof held.command, pending->command);
+    held.applies = annotate_applies(json, len);
+    if (held.applies) /* the value of an expression, which is no look by itself */
+        look(session, objects);
     return on_values(&render, &held, envelope);
 }
 
@@ -420,8 +431,9 @@ bool session_objects_request(struct session *session, const char *json, size_t l
     if (!is_ours(envelope->name))
         return false;
     if (objects) {
-        if (objects_state(objects) == OBJECTS_NONE && hub_has_stopped(&session->place))
-            objects_ask(objects); /* it stopped before this relay was there */
+        if (text_equal(envelope->name, "scopes") || text_equal(envelope->name, "variables") ||
+            !session->options.one_of_many)
+            look(session, objects);
         renew(get(session), objects);
     }
     if (answer_own(session, objects, json, len, envelope))
@@ -457,6 +469,7 @@ void session_objects_on_list(struct session *session, const char *json,
                       "this session has no cluster: it knows the debugger's address only", false);
         return;
     }
+    look(session, objects);
     renew(get(session), objects);
     session_objects_answer(session->objects, &held);
 }
