@@ -15,10 +15,14 @@
 #include <string.h>
 #include <unistd.h>
 
-const char cmd_attach_synopsis[] = "attach [TASK] [-e COMMAND]... [OPTION]...";
+const char cmd_attach_synopsis[] = "attach [TASK... | --all] [-e COMMAND]... [OPTION]...";
 const char cmd_attach_details[] =
     "TASK is a task id or its beginning, a task name, an actor id, class or name, or PID@NODE;\n"
-    "raydbg list shows them. Without TASK: the one task that is paused.\n"
+    "raydbg list shows them. Without TASK: the one task that is paused. Several, or a pattern "
+    "such\n"
+    "as 'Trainer.*', are debugged at one prompt, and those that pause later with them:\n"
+    "      --all               all paused tasks\n"
+    "      --job J, --actor A, --node N   only those of a job, an actor or class, a node\n"
     "\n"
     "  -e, --command COMMAND   run this instead of what is typed; may be repeated\n"
     "      --echo              print each command before it runs, as if it was typed\n"
@@ -26,6 +30,7 @@ const char cmd_attach_details[] =
     "      --map REMOTE=LOCAL  where the worker's files are on this machine; may be repeated\n"
     "      --kill              end the worker when the console is left\n"
     "  -q, --quiet             no header, none of what the task prints\n"
+    "      --format json       tables (threads, compare, ...) as JSON\n"
     "      --address ADDRESS   the cluster: HOST:PORT of its GCS, or http://HOST:8265\n"
     "      --connect HOST:PORT a debugpy adapter itself: nothing is asked of the cluster\n"
     "      --no-tune           leave the worker's sockets and timers alone: slower steps\n"
@@ -39,7 +44,7 @@ const char cmd_attach_details[] =
     "Without a relay the task goes on whenever the console is left, unless --kill was given.\n"
     "\n"
     "  raydbg attach square\n"
-    "  raydbg attach c2668a -e where -e locals\n"
+    "  raydbg attach 'Trainer.*' -e 'compare loss' -e 'all continue'\n"
     "  printf 'break train.py:41, loss > 9\\nc\\np loss\\n' | raydbg attach Trainer.step\n"
     "\n"
     "exit codes: 0 done, 1 the worker died or --strict, 2 usage, 3 no such task or several,\n"
@@ -47,10 +52,14 @@ const char cmd_attach_details[] =
 
 /* What the command line says. The lists hold pointers into argv, or copies (maps). */
 struct request {
-    const char *task;
+    const char *task; /* of one */
     const char *address;
     const char *connect;
     const char *prompt;
+    const char *job, *actor, *node, *format;
+    bool all;
+    bool is_many;
+    struct pause_filter many;
     struct relay_wish wish;
     bool tune, kill, strict, quiet, echo, observe, take_over, let_go;
     const char **commands;
@@ -67,6 +76,7 @@ static void free_request(struct request *request)
     }
     free(request->maps);
     free(request->commands);
+    pause_filter_clear(&request->many);
 }
 
 /* --- options --- */
@@ -141,6 +151,29 @@ static int take_repeated(struct request *request, int argc, char **argv)
     return kept;
 }
 
+/* One TASK that is no pattern is one task; anything else is all that match. */
+static int read_tasks(struct request *request, char **tasks, int count)
+{
+    struct pause_filter *many = &request->many;
+    bool filtered = request->job || request->actor || request->node;
+    if (request->all && count)
+        return command_usage("attach", "--all is all tasks: '%s' is one too many", tasks[0]);
+    request->is_many =
+        request->all || filtered || count > 1 || (count == 1 && pause_filter_is_glob(tasks[0]));
+    if (request->is_many && request->connect)
+        return command_usage("attach", "--connect goes to one adapter: no other task is known");
+    if (!request->is_many) {
+        request->task = count ? tasks[0] : NULL;
+        return 0;
+    }
+    for (int i = 0; i < count; i++)
+        pause_filter_add(many, tasks[i]);
+    many->job = mem_string(request->job);
+    many->actor = mem_string(request->actor);
+    many->node = mem_string(request->node);
+    return 0;
+}
+
 /* 0; or -1 with the exit code in *code, which may be 0 after --help. */
 static int read_options(struct request *request, int argc, char **argv, int *code)
 {
@@ -155,6 +188,11 @@ static int read_options(struct request *request, int argc, char **argv, int *cod
         {"observe", 0, OPTION_FLAG, &request->observe, NULL},
         {"take-over", 0, OPTION_FLAG, &request->take_over, NULL},
         {"let-go", 0, OPTION_FLAG, &request->let_go, NULL},
+        {"all", 0, OPTION_FLAG, &request->all, NULL},
+        {"job", 0, OPTION_STRING, NULL, &request->job},
+        {"actor", 0, OPTION_STRING, NULL, &request->actor},
+        {"node", 0, OPTION_STRING, NULL, &request->node},
+        {"format", 0, OPTION_STRING, NULL, &request->format},
         RELAY_OPTION_SPECS(request->wish),
     };
     int operands = 0;
@@ -169,15 +207,17 @@ static int read_options(struct request *request, int argc, char **argv, int *cod
         *code = ERR_NONE;
         return -1;
     }
-    if (operands > 1) {
-        command_usage("attach", "one task at a time: '%s' is one too many", argv[2]);
+    if (request->format && !text_equal(request->format, "text") &&
+        !text_equal(request->format, "json")) {
+        command_usage("attach", "--format is text or json, not '%s'", request->format);
         return -1;
     }
+    if (read_tasks(request, argv + 1, operands) != 0)
+        return -1;
     if (request->connect && request->wish.address) {
         command_usage("attach", "--connect goes to an adapter itself: --relay is no use then");
         return -1;
     }
-    request->task = operands ? argv[1] : NULL;
     return 0;
 }
 
@@ -223,13 +263,16 @@ static int none_found(const struct request *request, const struct pause_list *li
 {
     struct err err;
     size_t others = 0;
+    char what[200];
     for (size_t i = 0; i < list->count; i++)
         others += list->items[i].state == PAUSE_WAITING || list->items[i].state == PAUSE_HELD;
-    if (request->task)
-        err_set(&err, ERR_NOT_FOUND, "no paused task is named '%s'", request->task);
+    pause_filter_describe(&request->many, what, sizeof what);
+    if (request->task || !text_equal(what, "*"))
+        err_set(&err, ERR_NOT_FOUND, "no paused task is named '%s'",
+                request->task ? request->task : what);
     else
         err_set(&err, ERR_NOT_FOUND, "no task is paused");
-    if (request->task && others)
+    if (others)
         err_why(&err, "%zu other%s paused", others, others == 1 ? " is" : "s are");
     err_hint(&err, "raydbg list shows what is paused");
     return command_fail(&err);
@@ -257,7 +300,7 @@ static int64_t choose(const struct request *request, const struct pause_list *li
         err_set(&err, ERR_NOT_FOUND, "%zu tasks are paused: which?", count);
     *code = command_fail(&err);
     print_candidates(stderr, list, matches, count, false);
-    fputs("  give more of the id, or PID@NODE\n", stderr);
+    fputs("  give more of the id, or PID@NODE; --all attaches to all\n", stderr);
     return -1;
 }
 
@@ -273,12 +316,23 @@ static void every_waiting(const struct pause_list *list, size_t **matches, size_
 
 /* --- the whole --- */
 
+static size_t count_many(const struct request *request, const struct pause_list *list)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < list->count; i++)
+        count += (list->items[i].state == PAUSE_WAITING || list->items[i].state == PAUSE_HELD) &&
+                 pause_filter_matches(&request->many, &list->items[i]);
+    return count;
+}
+
 /* TASK is found: it need not wait for the names of others. */
 static bool is_found(void *arg, const struct pause_list *list)
 {
     const struct request *request = arg;
     size_t *matches = NULL, count = 0;
-    if (request->task)
+    if (request->is_many)
+        count = count_many(request, list);
+    else if (request->task)
         pause_find(list, request->task, &matches, &count);
     free(matches);
     return count > 0;
@@ -290,6 +344,8 @@ static int find_pause(const struct request *request, const struct origin *origin
     const struct pause_list *list = origin_pauses(origin);
     size_t *matches = NULL, count = 0;
     int code = ERR_NONE;
+    if (request->is_many)
+        return count_many(request, list) ? ERR_NONE : none_found(request, list);
     if (request->task)
         pause_find(list, request->task, &matches, &count);
     else
@@ -320,7 +376,7 @@ static int run_on_cluster(struct console_options *options, struct request *reque
                    : command_fail(&err);
     if (code == ERR_NONE) {
         options->session.cluster = cluster;
-        options->session.pause = options->pause = &pause;
+        options->session.pause = options->pause = request->is_many ? NULL : &pause;
         options->origin = origin;
         code = console_run(options);
         options->session.pause = options->pause = NULL;
@@ -357,10 +413,10 @@ static int run_on_relay(struct console_options *options, struct request *request
                    ? find_pause(request, origin, &pause)
                    : command_fail(&err);
     if (code == ERR_NONE) {
-        char *task = task_of(request, origin, &pause);
+        char *task = request->is_many ? NULL : task_of(request, origin, &pause);
         options->relay = relay;
         options->origin = origin;
-        options->pause = &pause;
+        options->pause = request->is_many ? NULL : &pause;
         options->session.task = task;
         code = console_run(options);
         options->pause = NULL;
@@ -397,7 +453,9 @@ static int run(struct request *request)
         .command_count = request->command_count,
         .maps = request->maps,
         .map_count = request->map_count,
+        .many = request->is_many ? &request->many : NULL,
         .prompt = request->prompt,
+        .json = text_equal(request->format, "json"),
         .strict = request->strict,
         .echo = request->echo,
         .quiet = request->quiet,

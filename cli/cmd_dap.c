@@ -31,7 +31,8 @@ const char cmd_dap_details[] =
     "  TASK                 for an attach that names none: an id or its beginning, a task's or an\n"
     "                       actor's name, PID@NODE\n"
     "\n"
-    "`attach` arguments: address, task, connect, subProcess, kill, noTune; and debugpy's own\n"
+    "`attach` arguments: address, task, connect, subProcess, kill, noTune; of many tasks tasks,\n"
+    "job, actor, node, mode, maxSessions, threadName, allThreads; and debugpy's own\n"
     "(pathMappings, showReturnValue, redirectOutput, ...), which are passed on.\n"
     "\n"
     "Neovim (nvim-dap):\n"
@@ -58,6 +59,16 @@ static void on_message(void *arg, const char *json, size_t len)
     struct dap *dap = arg;
     char header[FRAME_HEADER_ROOM];
     stream_write(dap->stream, header, frame_header(header, len), json, len);
+}
+
+static void on_halves(void *arg, const char *head, size_t head_len, const char *rest,
+                      size_t rest_len)
+{
+    struct dap *dap = arg;
+    struct buf start = {0};
+    frame_start(&start, head, head_len, rest_len);
+    stream_write(dap->stream, start.data, start.len, rest, rest_len);
+    buf_free(&start);
 }
 
 static void on_end(void *arg)
@@ -120,6 +131,7 @@ static void on_flow(void *arg, bool flows)
 static const struct session_ops session_ops = {
     .on_flow = on_flow,
     .on_message = on_message,
+    .on_halves = on_halves,
     .on_end = on_end,
 };
 

@@ -1,6 +1,7 @@
 /* `raydbg sessions`: who is attached to what, as the relay tells it. */
 #include "cli/command.h"
 
+#include "base/mem.h"
 #include "base/text.h"
 #include "cli/options.h"
 #include "cli/pause_output.h"
@@ -11,6 +12,7 @@
 
 #include <cjson/cJSON.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 const char cmd_sessions_synopsis[] = "sessions [--relay R] [--format F]";
@@ -19,8 +21,8 @@ const char cmd_sessions_details[] =
     "\n"
     "  --format F              table (default), json\n"
     "  --address ADDRESS       the cluster whose relay is meant\n" RELAY_OPTION_HELP "\n"
-    "JSON is an array of {id, role, client, peer, pause, task_name, since}; since is in seconds\n"
-    "since 1970, and what is not known is null.\n"
+    "JSON is an array of {id, role, client, peer, pause, task_name, tasks, since}; since is\n"
+    "in seconds since 1970, tasks how many there are, and what is not known is null.\n"
     "\n"
     "exit codes: 0 done (nobody attached is done too), 2 wrong usage, 4 not allowed,\n"
     "            5 no relay, or it cannot be reached\n";
@@ -46,6 +48,21 @@ static void add_text(struct table *table, const cJSON *session, const char *name
     table_cell(table, text_empty(text) ? "-" : text);
 }
 
+/* Of a session over many, the one that its client looks at, and how many more. */
+static void add_task(struct table *table, const cJSON *session)
+{
+    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(session, "task_name"));
+    const cJSON *tasks = cJSON_GetObjectItemCaseSensitive(session, "tasks");
+    int more = cJSON_IsNumber(tasks) ? tasks->valueint - 1 : 0;
+    if (more <= 0) {
+        add_text(table, session, "task_name");
+        return;
+    }
+    char *text = mem_format("%s + %d", text_empty(name) ? "?" : name, more);
+    table_cell(table, text);
+    free(text);
+}
+
 static void show_table(const cJSON *sessions)
 {
     static const struct table_column columns[] = {{"TASK", false, true},
@@ -62,7 +79,7 @@ static void show_table(const cJSON *sessions)
         char age[24];
         const cJSON *since = cJSON_GetObjectItemCaseSensitive(session, "since");
         pause_age(cJSON_IsNumber(since) ? (int64_t)(since->valuedouble * 1000) : 0, now_ms, age);
-        add_text(table, session, "task_name");
+        add_task(table, session);
         add_text(table, session, "role");
         add_text(table, session, "client");
         add_text(table, session, "peer");

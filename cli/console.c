@@ -4,12 +4,12 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/console_group.h"
 #include "cli/console_parse.h"
 #include "cli/console_state.h"
 #include "cli/terminal.h"
 #include "dap/message.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,141 +17,6 @@
 
 /* How long the first stop may take: at a terminal until the prompt comes anyway. */
 enum { FIRST_STOP_MS = 2000, FIRST_STOP_SCRIPT_MS = 10000, SILENCE_US = 2000000 };
-
-/* --- printing --- */
-
-void console_print(struct console *console, const char *format, ...)
-{
-    va_list args;
-    input_hide(console->input);
-    va_start(args, format);
-    vprintf(format, args);
-    va_end(args);
-    fflush(stdout);
-}
-
-void console_write(struct console *console, struct buf *out)
-{
-    input_hide(console->input);
-    if (out->len)
-        fwrite(out->data, 1, out->len, stdout);
-    fflush(stdout);
-    buf_free(out);
-}
-
-void console_note(struct console *console, const char *format, ...)
-{
-    FILE *stream = console->interactive ? stdout : stderr;
-    va_list args;
-    input_hide(console->input);
-    fputs(console->style.colour ? "\033[2m[" : "[", stream);
-    va_start(args, format);
-    vfprintf(stream, format, args);
-    va_end(args);
-    fputs(console->style.colour ? "]\033[0m\n" : "]\n", stream);
-    fflush(stream);
-}
-
-int console_error(struct console *console, const char *format, ...)
-{
-    va_list args;
-    input_hide(console->input);
-    fputs("*** ", stderr);
-    va_start(args, format);
-    vfprintf(stderr, format, args);
-    va_end(args);
-    fputc('\n', stderr);
-    return -1;
-}
-
-int console_fail(struct console *console, const struct err *err)
-{
-    char *what = text_printable(err->what, strlen(err->what), "");
-    char *why = text_printable(err->why, strlen(err->why), "\n");
-    console_error(console, "%s%s%s", what, *why ? "\n    " : "", why);
-    free(what);
-    free(why);
-    return -1;
-}
-
-/* --- the task's output --- */
-
-static void print_output(struct console *console, const char *category, const char *text,
-                         size_t len)
-{
-    bool plain = text_equal(category, "stdout");
-    FILE *stream = plain || console->interactive ? stdout : stderr;
-    bool dim = !plain && console->style.colour;
-    char *clean = text_printable(text, len, "\n\t");
-    input_hide(console->input);
-    fprintf(stream, "%s%s%s", dim ? "\033[2m" : "", clean, dim ? "\033[0m" : "");
-    fflush(stream);
-    free(clean);
-}
-
-void console_flush_output(struct console *console)
-{
-    if (!console->partial.len)
-        return;
-    buf_add_string(&console->partial, "\n");
-    print_output(console, "stdout", console->partial.data, console->partial.len);
-    buf_clear(&console->partial, 4096);
-}
-
-/* debugpy sends a line and its end in two events: what is no whole line waits for the rest. */
-static void on_stdout(struct console *console, const char *text)
-{
-    buf_add_string(&console->partial, text);
-    if (!console->partial.len)
-        return;
-    for (char *at = console->partial.data; (at = strstr(at, "\r\n")); at++)
-        *at = ' ';
-    const char *newline = memrchr(console->partial.data, '\n', console->partial.len);
-    if (!newline)
-        return;
-    size_t len = (size_t)(newline - console->partial.data) + 1;
-    print_output(console, "stdout", console->partial.data, len);
-    buf_consume(&console->partial, len);
-}
-
-/* What the user does not have to read: Ray's words on a breakpoint() and on our own coming, and
- * debugpy's long one on a slow evaluation, which is said in a line of our own. */
-static bool is_noise(const char *text)
-{
-    static const char *const starts[] = {"Debugger client is connected", "Ray debugger is ",
-                                         "Waiting for debugger to attach"};
-    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
-        if (text_starts(text, starts[i]))
-            return true;
-    return text_starts(text, "Evaluating: ") && strstr(text, "did not finish after");
-}
-
-/* The session speaks for a log, where each line says who speaks. */
-static const char *without_name(const char *text)
-{
-    return text_starts(text, "raydbg: ") ? text + strlen("raydbg: ") : text;
-}
-
-static void on_output(void *arg, const char *category, const char *text)
-{
-    struct console *console = arg;
-    bool ours = text_starts(text, "raydbg: ");
-    if (console->silent || (console->options->quiet && !ours))
-        return;
-    if (ours && strstr(text, "INTENDED")) /* Ray's word: nobody would call it a death */
-        console->fate_intended = true;
-    bool task_over = ours && text_equal(without_name(text), "the task has ended\n"); /* pdb's */
-    if (task_over)
-        console->fate_intended = true;
-    if (console->fate_intended && strstr(text, "job has finished"))
-        console->job_over = true; /* said when the console ends */
-    else if (task_over || (console->fate_intended && strstr(text, "it was idle")))
-        console->worker_over = true; /* the same: its task was over before */
-    else if (text_equal(category, "stdout"))
-        on_stdout(console, text);
-    else if (!is_noise(text))
-        print_output(console, category, without_name(text), strlen(without_name(text)));
-}
 
 static void on_breakpoint(void *arg, struct json breakpoint)
 {
@@ -194,6 +59,27 @@ static void add_relay_arguments(struct buf *out, const struct console_options *o
         buf_add_string(out, ",\"onDisconnect\":\"continue\"");
 }
 
+static void add_filter(struct buf *out, const char *name, const char *value)
+{
+    if (!value)
+        return;
+    buf_printf(out, ",\"%s\":", name);
+    message_quote(out, value);
+}
+
+static void add_many(struct buf *out, const struct pause_filter *many)
+{
+    buf_add_string(out, ",\"mode\":\"threads\",\"tasks\":[");
+    for (size_t i = 0; i < many->task_count; i++) {
+        buf_add_string(out, i ? "," : "");
+        message_quote(out, many->tasks[i]);
+    }
+    buf_add_string(out, many->task_count ? "]" : "\"*\"]");
+    add_filter(out, "job", many->job);
+    add_filter(out, "actor", many->actor);
+    add_filter(out, "node", many->node);
+}
+
 static char *attach_arguments(const struct console_options *options)
 {
     struct buf out = {0};
@@ -210,6 +96,8 @@ static char *attach_arguments(const struct console_options *options)
     }
     if (options->map_count)
         buf_add_string(&out, "]");
+    if (options->many)
+        add_many(&out, options->many);
     if (options->relay)
         add_relay_arguments(&out, options);
     buf_add_string(&out, "}");
@@ -229,8 +117,23 @@ static int attach(struct console *console)
     return result == 0 ? 0 : command_fail(&err);
 }
 
+static void await_first_of_many(struct console *console)
+{
+    enum wait_end end = run_wait(console, FIRST_STOP_SCRIPT_MS);
+    if (end == WAIT_STOPPED)
+        many_greet(console);
+    else if (end == WAIT_TIMEOUT)
+        console_note(console, "none of %s has stopped yet", console->title);
+    else
+        run_until_stop(console, 0);
+}
+
 static void await_first_stop(struct console *console)
 {
+    if (console->options->many) {
+        await_first_of_many(console);
+        return;
+    }
     enum wait_end end =
         run_wait(console, console->interactive ? FIRST_STOP_MS : FIRST_STOP_SCRIPT_MS);
     if (end == WAIT_STOPPED)
@@ -249,17 +152,22 @@ static bool on_idle(void *arg)
     struct console *console = arg;
     console->waiting_since_us = 0;
     run_announce(console);
+    if (console->options->many)
+        many_prompt(console);
     return !debuggee_ended(console->debuggee);
 }
 
 static int run_command(struct console *console, const struct command_line *line)
 {
-    const struct verb *verb = line->verb;
+    const struct console_verb *verb = line->verb;
     bool stopped = console->thread != 0;
     if ((!verb || verb->flags & VERB_STOPPED) && !stopped)
-        return console_error(console, "%s runs: continue waits for it to stop", console->title);
+        return console->options->many
+                   ? console_error(console, "no task is stopped: threads lists them")
+                   : console_error(console, "%s runs: continue waits for it to stop",
+                                   console->title);
     if (!verb)
-        return verb_python(console, line->argument);
+        return console_verb_python(console, line->argument);
     if (*line->argument && !(verb->flags & VERB_ARGUMENT))
         return console_error(console, "%s takes no argument", verb->name);
     return verb->run(console, line->argument);
@@ -272,12 +180,26 @@ static void remember(char **last, const struct command_line *line, const char *t
     *last = line->verb && line->verb->flags & VERB_REPEATS ? mem_string(text) : NULL;
 }
 
+static int run_for_many(struct console *console, const char *text, char **last)
+{
+    char *copy = mem_string(text);
+    console->waiting_since_us = 0;
+    int result = many_command(console, text_strip(copy));
+    console_flush_output(console);
+    free(copy);
+    free(*last);
+    *last = NULL;
+    return result;
+}
+
 static int run_line(struct console *console, const char *text, char **last)
 {
     struct command_line line;
     bool empty = !text[strspn(text, " \t\r")];
     if (empty && !(console->interactive && *last))
         return 0;
+    if (console->options->many && group_line_kind(text) != GROUP_NONE)
+        return run_for_many(console, text, last);
     char *copy = mem_string(empty ? *last : text);
     int result = 0;
     command_line_read(&line, copy);
@@ -300,7 +222,8 @@ static void on_cleared(struct console *console, bool was_empty, int *times)
     if (was_empty && !console->thread)
         run_pause(console);
     else if (*times >= 2)
-        console_note(console, "^D or quit leaves; %s goes on", console->title);
+        console_note(console, "^D or quit leaves; %s go%s on", console->title,
+                     console->options->many ? "" : "es");
 }
 
 static void run_commands(struct console *console)
@@ -310,6 +233,8 @@ static void run_commands(struct console *console)
     while (!console->leaving) {
         const char *line;
         bool was_empty;
+        if (console->options->many)
+            many_prompt(console);
         enum input_status status = input_next(console->input, &line, &was_empty);
         if (status == INPUT_CLEARED) {
             on_cleared(console, was_empty, &cleared);
@@ -320,7 +245,7 @@ static void run_commands(struct console *console)
         cleared = 0;
         run_announce(console); /* what has stopped meanwhile */
         if (console->options->echo && !console->interactive)
-            console_print(console, "(raydbg) %s\n", line);
+            console_print(console, "%s%s\n", console->prompt ? console->prompt : "(raydbg) ", line);
         if (run_line(console, line, &last) != 0 && console->options->strict) {
             console->exit_code = ERR_FAILED;
             break;
@@ -337,7 +262,9 @@ static void say_goodbye(struct console *console)
         return;
     if (console->options->relay && !console->kill)
         return; /* the relay says what becomes of it */
-    if (console->kill)
+    if (console->options->many)
+        console_print(console, console->kill ? "their workers are ended\n" : "they go on\n");
+    else if (console->kill)
         console_print(console, "the worker of %s is ended\n", console->title);
     else if (console->post_mortem && console->thread)
         console_print(console, "%s goes on: its exception goes to its caller\n", console->title);
@@ -363,6 +290,11 @@ static void leave(struct console *console)
 static char *title_of(const struct console_options *options)
 {
     const struct pause *pause = options->pause;
+    char many[200];
+    if (options->many) {
+        pause_filter_describe(options->many, many, sizeof many);
+        return text_equal(many, "*") ? mem_string(MANY_ALL) : mem_string(many);
+    }
     const char *name = pause ? pause->task_name ? pause->task_name : pause->actor_class : NULL;
     if (name)
         return text_printable(name, strlen(name), "");
@@ -374,7 +306,7 @@ static char *title_of(const struct console_options *options)
 
 static void open_console(struct console *console, const struct console_options *options)
 {
-    static const struct debuggee_ops debuggee_ops = {on_output, on_breakpoint, on_wait};
+    static const struct debuggee_ops debuggee_ops = {console_on_output, on_breakpoint, on_wait};
     static const struct input_ops input_ops = {on_idle, complete_line};
     bool commands = options->command_count > 0;
     console->options = options;
@@ -393,6 +325,8 @@ static void open_console(struct console *console, const struct console_options *
         console->cwd[0] = '\0';
     input_catch_signals();
     console->debuggee = debuggee_create(&options->session, options->relay, &debuggee_ops, console);
+    if (options->many)
+        debuggee_expect_many(console->debuggee);
     if (commands)
         console->input = input_commands(options->commands, options->command_count);
     else if (console->interactive)
@@ -413,6 +347,7 @@ static void close_console(struct console *console)
     buf_free(&console->partial);
     free(console->shown_place);
     free(console->title);
+    free(console->prompt);
 }
 
 int console_run(const struct console_options *options)

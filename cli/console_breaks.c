@@ -211,12 +211,12 @@ static int set(struct console *console, const char *argument, bool temporary)
     return 0;
 }
 
-int verb_break(struct console *console, char *argument)
+int console_verb_break(struct console *console, char *argument)
 {
     return *argument ? set(console, argument, false) : list(console);
 }
 
-int verb_tbreak(struct console *console, char *argument)
+int console_verb_tbreak(struct console *console, char *argument)
 {
     return *argument ? set(console, argument, true) : list(console);
 }
@@ -248,7 +248,7 @@ static int retell(struct console *console, const struct breakpoint *breakpoint)
     return 0;
 }
 
-int verb_condition(struct console *console, char *argument)
+int console_verb_condition(struct console *console, char *argument)
 {
     struct breakpoint *breakpoint = take_number(console, &argument);
     if (!breakpoint)
@@ -272,12 +272,12 @@ static int switch_all(struct console *console, char *argument, bool enabled)
     return 0;
 }
 
-int verb_enable(struct console *console, char *argument)
+int console_verb_enable(struct console *console, char *argument)
 {
     return switch_all(console, argument, true);
 }
 
-int verb_disable(struct console *console, char *argument)
+int console_verb_disable(struct console *console, char *argument)
 {
     return switch_all(console, argument, false);
 }
@@ -317,7 +317,7 @@ static int clear_place(struct console *console, const char *argument)
     return any ? 0 : console_error(console, "there is no breakpoint at %s", argument);
 }
 
-int verb_clear(struct console *console, char *argument)
+int console_verb_clear(struct console *console, char *argument)
 {
     struct err err;
     if (!*argument)

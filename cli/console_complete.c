@@ -21,7 +21,7 @@ static bool is_word(char c)
 static void complete_verb(const char *word, size_t len, struct candidates *out)
 {
     size_t count;
-    const struct verb *verbs = verbs_all(&count);
+    const struct console_verb *verbs = console_verbs_all(&count);
     for (size_t i = 0; i < count; i++)
         if (strncmp(verbs[i].name, word, len) == 0)
             candidates_add(out, verbs[i].name);
@@ -80,6 +80,8 @@ void complete_line(void *arg, const char *line, size_t cursor, struct candidates
     command_line_read(&command, text);
     if (blank + typed == cursor) { /* the first word: a verb, or Python */
         complete_verb(word, typed, out);
+        if (console->options->many)
+            many_complete(word, typed, out);
         if (typed)
             complete_expression(console, text + blank, typed, out);
     } else if (command.verb && text_equal(command.verb->name, "help")) {

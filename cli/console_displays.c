@@ -68,7 +68,7 @@ void displays_clear(struct console *console)
     console->displays = NULL;
 }
 
-int verb_display(struct console *console, char *argument)
+int console_verb_display(struct console *console, char *argument)
 {
     if (!*argument) {
         for (size_t i = 0; i < console->display_count; i++)
@@ -86,7 +86,7 @@ int verb_display(struct console *console, char *argument)
     return 0;
 }
 
-int verb_undisplay(struct console *console, char *argument)
+int console_verb_undisplay(struct console *console, char *argument)
 {
     if (!*argument) {
         displays_clear(console);

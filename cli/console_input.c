@@ -34,7 +34,7 @@ struct input {
     /* Terminal. */
     EditLine *editor;
     struct history_file *history;
-    const char *prompt;
+    char *prompt;
     bool prompting;
     bool hidden;
     bool cleared, was_empty;
@@ -153,7 +153,7 @@ static struct input *input_of(EditLine *editor)
 
 static char *prompt_of(EditLine *editor)
 {
-    return (char *)(uintptr_t)input_of(editor)->prompt;
+    return input_of(editor)->prompt;
 }
 
 static void handle_signals(struct input *input)
@@ -272,6 +272,14 @@ static enum input_status next_typed(struct input *input, const char **line, bool
     return INPUT_LINE;
 }
 
+void input_set_prompt(struct input *input, const char *prompt)
+{
+    if (!input || !input->editor)
+        return;
+    free(input->prompt);
+    input->prompt = mem_string(prompt);
+}
+
 void input_hide(struct input *input)
 {
     if (!input || !input->prompting || input->hidden)
@@ -298,9 +306,10 @@ struct input *input_terminal(struct loop *loop, const char *prompt, const struct
                             .ops = *ops,
                             .arg = arg,
                             .fd = STDIN_FILENO,
-                            .prompt = prompt};
+                            .prompt = mem_string(prompt)};
     input->editor = el_init("raydbg", stdin, stdout, stderr);
     if (!input->editor) {
+        free(input->prompt);
         free(input);
         return NULL;
     }
@@ -399,5 +408,6 @@ void input_destroy(struct input **input)
     history_file_close(&it->history);
     buf_free(&it->bytes);
     free(it->line);
+    free(it->prompt);
     free(it);
 }

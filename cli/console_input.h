@@ -34,6 +34,8 @@ struct input *input_terminal(struct loop *loop, const char *prompt, const struct
 struct input *input_lines(struct loop *loop, int fd, const struct input_ops *ops, void *arg);
 struct input *input_commands(const char *const *commands, size_t count);
 void input_destroy(struct input **input);
+/* Of a terminal, from the next line on. The text is copied. */
+void input_set_prompt(struct input *input, const char *prompt);
 
 enum input_status {
     INPUT_LINE,

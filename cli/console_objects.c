@@ -100,7 +100,7 @@ static int describe(struct console *console, const char *expression, struct err 
     return result;
 }
 
-int verb_objects(struct console *console, char *argument)
+int console_verb_objects(struct console *console, char *argument)
 {
     struct err err;
     int64_t count = SHOWN;

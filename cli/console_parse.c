@@ -51,10 +51,10 @@ static bool list_has(const char *words, const char *word, size_t len)
     return false;
 }
 
-const struct verb *verb_find(const char *word, size_t len)
+const struct console_verb *console_verb_find(const char *word, size_t len)
 {
     size_t count, matches = 0;
-    const struct verb *verbs = verbs_all(&count), *match = NULL;
+    const struct console_verb *verbs = console_verbs_all(&count), *match = NULL;
     for (size_t i = 0; i < count; i++)
         if (list_has(verbs[i].name, word, len) || list_has(verbs[i].aliases, word, len))
             return &verbs[i];
@@ -90,7 +90,15 @@ static bool is_operator(const char *text)
     return false;
 }
 
-static bool is_python(const struct verb *verb, const char *rest)
+/* "/app/train.py:41" and what may follow it, not the quotient "/ x". */
+static bool is_path_and_line(const char *text)
+{
+    const char *colon = *text == '/' && !is_space(text[1]) ? strchr(text, ':') : NULL;
+    return colon && isdigit((unsigned char)colon[1]) &&
+           strcspn(text, " \t") > (size_t)(colon - text);
+}
+
+static bool is_python(const struct console_verb *verb, const char *rest)
 {
     const char *argument = rest;
     while (is_space(*argument))
@@ -101,10 +109,12 @@ static bool is_python(const struct verb *verb, const char *rest)
         return true;
     if (is_assignment(argument))
         return true;
+    if (verb->flags & VERB_PLACE && is_path_and_line(argument))
+        return false;
     /* "p -x" and "until +3" are the verb's, "n - x" and "a or b" can only be Python's. */
     return !(verb->flags & VERB_EXPRESSION) && is_operator(argument) &&
            !(verb->flags & VERB_DOT && text_equal(argument, ".")) &&
-           !(verb->flags & VERB_OPTIONS && text_starts(argument, "--"));
+           !(verb->flags & VERB_DASHES && text_starts(argument, "--"));
 }
 
 void command_line_read(struct command_line *line, const char *text)
@@ -119,10 +129,10 @@ void command_line_read(struct command_line *line, const char *text)
     if (*start == '!') {
         rest = start + 1;
     } else if (*start == '?') {
-        line->verb = verb_find("help", 4);
+        line->verb = console_verb_find("help", 4);
         rest = start + 1;
     } else if (len) {
-        line->verb = verb_find(start, len);
+        line->verb = console_verb_find(start, len);
         if (!line->verb || is_python(line->verb, rest)) {
             line->verb = NULL;
             rest = start;

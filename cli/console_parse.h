@@ -14,8 +14,8 @@
 #define VERB_PREFIX_MIN 3
 
 struct command_line {
-    const struct verb *verb; /* NULL: Python, all of it in `argument` */
-    char *argument;          /* without white space around it; owned */
+    const struct console_verb *verb; /* NULL: Python, all of it in `argument` */
+    char *argument;                  /* without white space around it; owned */
 };
 
 /* pdb's rule with its traps taken out: a word that is a verb is one only if what follows cannot
@@ -24,7 +24,7 @@ void command_line_read(struct command_line *line, const char *text);
 void command_line_clear(struct command_line *line);
 
 /* Exact name, then alias, then unique prefix; NULL if there is none. */
-const struct verb *verb_find(const char *word, size_t len);
+const struct console_verb *console_verb_find(const char *word, size_t len);
 
 /* "[file:]line" or a function, and ", condition". */
 struct location {

@@ -13,15 +13,16 @@ enum { TURN_MS = 100, SILENCE_MS = 2000, GRACE_MS = 1000, CONTEXT_LINES = 2 };
 
 /* --- waiting --- */
 
-/* False if the user did not wait for the answer. */
-static bool request_pause(struct console *console)
+bool run_ask_pause(struct console *console, int64_t thread)
 {
     struct err err;
+    char arguments[64];
+    snprintf(arguments, sizeof arguments, "{\"threadId\":%" PRId64 "}", thread);
     console->pausing = true;
     console->gave_up = false;
     console_note(console, "pausing; ^C again leaves");
-    int result = debuggee_request_within(console->debuggee, "pause", "{\"threadId\":1}", SILENCE_MS,
-                                         NULL, &err);
+    int result =
+        debuggee_request_within(console->debuggee, "pause", arguments, SILENCE_MS, NULL, &err);
     if (result != 0 && !console->gave_up)
         console_fail(console, &err);
     return !console->gave_up;
@@ -36,7 +37,7 @@ static bool wants_out(struct console *console)
         return false;
     if (console->pausing || !console->interactive)
         return true;
-    return !request_pause(console);
+    return !run_ask_pause(console, 1);
 }
 
 enum wait_end run_wait(struct console *console, int64_t timeout_ms)
@@ -52,7 +53,7 @@ enum wait_end run_wait(struct console *console, int64_t timeout_ms)
             return WAIT_ENDED;
         if (wants_out(console))
             return WAIT_LEFT;
-        if (watcher_finished(&console->watcher))
+        if (console->call_over || watcher_finished(&console->watcher))
             return WAIT_FINISHED;
         if (timeout_ms >= 0 && waited >= timeout_ms)
             return WAIT_TIMEOUT;
@@ -80,6 +81,10 @@ static void await_thread(struct console *console, int64_t thread)
 void run_announce(struct console *console)
 {
     const struct debuggee_thread *thread;
+    if (console->options->many) {
+        many_announce(console);
+        return;
+    }
     while ((thread = debuggee_next_stop(console->debuggee))) {
         int64_t id = thread->id;
         if (!console->thread)
@@ -91,6 +96,7 @@ void run_announce(struct console *console)
 
 static void take_stop(struct console *console, int64_t wanted)
 {
+    console->call_over = false;
     if (wanted)
         await_thread(console, wanted);
     const struct debuggee_thread *thread = debuggee_thread(console->debuggee, wanted);
@@ -114,7 +120,7 @@ int run_exit_code(const struct console *console)
     const struct err *end = debuggee_end(console->debuggee);
     if (end)
         return (int)end->code;
-    bool known = console->options->origin && !console->fate_intended;
+    bool known = console->options->origin && !console->options->many && !console->fate_intended;
     return known && !console->finished ? ERR_FAILED : ERR_NONE;
 }
 
@@ -123,6 +129,8 @@ void run_say_end(struct console *console)
     const struct err *end = debuggee_end(console->debuggee);
     if (end)
         console_fail(console, end);
+    else if (console->options->many)
+        console_print(console, "%s: no more to come\n", console->title);
     else if (console->job_over)
         console_print(console, "%s has ended, and its job\n", console->title);
     else if (console->worker_over)
@@ -141,6 +149,7 @@ static enum wait_end await_next_call(struct console *console)
     console_note(console, "%s has ended; waiting for the actor's next stop, ^C leaves",
                  console->title);
     watcher_rest(&console->watcher);
+    console->call_over = false;
     free(console->shown_place); /* another call is another place */
     console->shown_place = NULL;
     enum wait_end end;
@@ -152,6 +161,10 @@ static enum wait_end await_next_call(struct console *console)
 
 void run_until_stop(struct console *console, int64_t thread)
 {
+    if (console->options->many) {
+        many_until_stop(console, thread ? thread : console->last_thread);
+        return;
+    }
     enum wait_end end = run_wait(console, -1);
     console_flush_output(console);
     if (end == WAIT_FINISHED && is_actor(console) && console->interactive)
@@ -180,7 +193,7 @@ void run_until_stop(struct console *console, int64_t thread)
 
 void run_pause(struct console *console)
 {
-    if (request_pause(console))
+    if (run_ask_pause(console, console->options->many ? console->last_thread : 1))
         run_until_stop(console, console->last_thread);
 }
 
@@ -202,7 +215,7 @@ static void print_header(struct console *console, const char *how)
             len -= 2;
         buf_printf(&out, "%sjob %.*s", dot, (int)len, pause->job_id);
     }
-    if (pause) {
+    if (pause && pause->pid) { /* Ray <= 2.34 does not tell a pdb's */
         buf_printf(&out, "%s", dot);
         view_one_line(&out, &console->style, pause->node_ip ? pause->node_ip : "?", 60);
         buf_printf(&out, " pid %" PRId64, pause->pid);
@@ -275,6 +288,10 @@ int run_show_stop(struct console *console, int64_t id)
     bool other = console->last_thread && console->last_thread != id;
     debuggee_seen(console->debuggee, id);
     console->thread = console->last_thread = id;
+    if (console->options->many)
+        many_name(console, id);
+    else
+        snprintf(console->label, sizeof console->label, "thread %" PRId64, id);
     console->post_mortem = text_equal(reason, "exception");
     view_strip_note(text);
     console_flush_output(console);
@@ -290,8 +307,10 @@ int run_show_stop(struct console *console, int64_t id)
         snprintf(note, sizeof note, "breakpoint %d", number);
     else if (text_equal(reason, "pause"))
         text_copy(note, sizeof note, "paused");
+    else if (text_equal(reason, "step") && text_equal(text, "returns")) /* pdb's agent */
+        text_copy(note, sizeof note, "returns");
     else if (other)
-        snprintf(note, sizeof note, "thread %" PRId64, id);
+        text_copy(note, sizeof note, console->label);
     print_header(console, console->post_mortem                 ? "post mortem"
                           : number                             ? "stopped at a breakpoint"
                           : is_breakpoint_call(console, frame) ? "stopped at breakpoint()"
@@ -335,25 +354,25 @@ static int step(struct console *console, const char *command)
     return 0;
 }
 
-int verb_next(struct console *console, char *argument)
+int console_verb_next(struct console *console, char *argument)
 {
     (void)argument;
     return step(console, "next");
 }
 
-int verb_step(struct console *console, char *argument)
+int console_verb_step(struct console *console, char *argument)
 {
     (void)argument;
     return step(console, "stepIn");
 }
 
-int verb_return(struct console *console, char *argument)
+int console_verb_return(struct console *console, char *argument)
 {
     (void)argument;
     return step(console, "stepOut");
 }
 
-int verb_remote(struct console *console, char *argument)
+int console_verb_remote(struct console *console, char *argument)
 {
     (void)argument;
     if (resume(console, "raydbg/stepIntoRemote") != 0 && !debuggee_ended(console->debuggee))
@@ -362,7 +381,7 @@ int verb_remote(struct console *console, char *argument)
     return 0;
 }
 
-int verb_get(struct console *console, char *argument)
+int console_verb_get(struct console *console, char *argument)
 {
     (void)argument;
     if (resume(console, "raydbg/stepOutToGet") != 0 && !debuggee_ended(console->debuggee))
@@ -371,7 +390,7 @@ int verb_get(struct console *console, char *argument)
     return 0;
 }
 
-int verb_continue(struct console *console, char *argument)
+int console_verb_continue(struct console *console, char *argument)
 {
     (void)argument;
     if (console->thread && resume(console, "continue") != 0 && !debuggee_ended(console->debuggee))
@@ -414,7 +433,7 @@ static bool until_arrived(struct console *console, const char *place, int64_t li
     return arrived;
 }
 
-int verb_until(struct console *console, char *argument)
+int console_verb_until(struct console *console, char *argument)
 {
     if (*argument)
         return until_line(console, argument);
@@ -443,14 +462,14 @@ static int leave(struct console *console)
     return 0;
 }
 
-int verb_detach(struct console *console, char *argument)
+int console_verb_detach(struct console *console, char *argument)
 {
     (void)argument;
     console->kill = false;
     return leave(console);
 }
 
-int verb_quit(struct console *console, char *argument)
+int console_verb_quit(struct console *console, char *argument)
 {
     (void)argument;
     return leave(console);

@@ -292,7 +292,7 @@ static size_t ray_run(const struct console *console, size_t index)
     return count;
 }
 
-int verb_where(struct console *console, char *argument)
+int console_verb_where(struct console *console, char *argument)
 {
     bool all = text_equal(argument, "--all");
     if (*argument && !all)
@@ -341,17 +341,17 @@ static int move(struct console *console, const char *argument, int direction)
     return 0;
 }
 
-int verb_up(struct console *console, char *argument)
+int console_verb_up(struct console *console, char *argument)
 {
     return move(console, argument, 1);
 }
 
-int verb_down(struct console *console, char *argument)
+int console_verb_down(struct console *console, char *argument)
 {
     return move(console, argument, -1);
 }
 
-int verb_list(struct console *console, char *argument)
+int console_verb_list(struct console *console, char *argument)
 {
     const struct stack_frame *frame = stack_selected(console);
     const struct source *source = stack_source(console, frame);
@@ -371,7 +371,7 @@ int verb_list(struct console *console, char *argument)
     return 0;
 }
 
-int verb_longlist(struct console *console, char *argument)
+int console_verb_longlist(struct console *console, char *argument)
 {
     (void)argument;
     const struct stack_frame *frame = stack_selected(console);

@@ -61,7 +61,8 @@ struct console {
     struct watcher watcher; /* whether the task still runs */
     struct style style;
     bool interactive;
-    char *title; /* "square" */
+    char *title;  /* "square"; of many, what they are */
+    char *prompt; /* of many */
     char cwd[PATH_MAX];
     struct buf partial; /* the task's output since its last newline */
 
@@ -72,13 +73,19 @@ struct console {
     bool fate_intended; /* the session said that the worker was ended on purpose */
     bool job_over;      /* the same, because the job has finished */
     bool worker_over;   /* Ray ended the worker, idle by then */
+    bool call_over;     /* pdb's actor has come to the end of a call, and lives on */
     int exit_code;
     int64_t waiting_since_us; /* a command for the worker's answers; 0: not, -1: said so */
 
     int64_t thread;      /* the selected one; 0: none is stopped */
     int64_t last_thread; /* the last that was */
     bool pausing;        /* the user asked for a pause */
-    bool gave_up;        /* the user did not wait for the last request's answer */
+    char label[48];      /* what the last selected one is called: "thread 3", of many "rank 3" */
+    /* Of many tasks: the thread whose stop is waited for (0: none), and how long nothing is said of
+     * others. */
+    int64_t waiting_for;
+    int64_t quiet_until_us;
+    bool gave_up; /* the user did not wait for the last request's answer */
     struct stack_frame *frames;
     size_t frame_count;
     size_t frame; /* the selected one */
@@ -97,7 +104,7 @@ struct console {
     size_t display_count;
 };
 
-/* --- console.c --- */
+/* --- console_output.c --- */
 
 /* To stdout. Text of a worker's must have gone through console_view or text_printable(). */
 void console_print(struct console *console, const char *format, ...)
@@ -112,6 +119,8 @@ int console_error(struct console *console, const char *format, ...)
 int console_fail(struct console *console, const struct err *err);
 /* Prints what the task has written without a newline yet. */
 void console_flush_output(struct console *console);
+/* An `output` event: debuggee_ops' on_output, with the console. */
+void console_on_output(void *arg, const char *category, const char *text);
 
 /* --- console_run.c --- */
 
@@ -131,6 +140,8 @@ void run_until_stop(struct console *console, int64_t thread);
 /* When the session has ended by itself. */
 void run_say_end(struct console *console);
 int run_exit_code(const struct console *console);
+/* Asks for a thread's pause; false if the user did not wait for the answer. */
+bool run_ask_pause(struct console *console, int64_t thread);
 /* Pauses a task that runs, and shows where. */
 void run_pause(struct console *console);
 /* Announces the stops of further threads. */
@@ -154,6 +165,34 @@ void sources_clear(struct console *console);
 /* --- console_threads.c --- */
 
 void thread_announce(struct console *console, int64_t id);
+/* Where a thread is, by its newest frame: "app.py:8 in square"; NULL if it cannot be asked. The
+ * caller frees. */
+char *thread_place(struct console *console, int64_t id);
+
+/* --- console_many.c --- */
+
+/* The title of all there are. */
+#define MANY_ALL "all tasks"
+
+/* Says what they are and where, and selects one. */
+void many_greet(struct console *console);
+/* Says which others have stopped, in a few words, and finds another one if the selected one has
+ * gone on or ended unasked. */
+void many_announce(struct console *console);
+void many_prompt(struct console *console);
+/* Fills console->label. */
+void many_name(struct console *console, int64_t id);
+/* Waits for this thread's stop, whatever others do, and shows it. */
+void many_until_stop(struct console *console, int64_t thread);
+/* By what it is called: "rank 7". */
+int many_select(struct console *console, const char *words);
+/* Whether it is a verb over many that is not the console's own; of "", all of them are explained.
+ */
+bool many_knows(const char *word);
+int many_help(struct console *console, const char *word);
+void many_complete(const char *word, size_t len, struct candidates *out);
+/* A line that concerns more than the selected one. */
+int many_command(struct console *console, char *line);
 
 /* --- console_values.c --- */
 

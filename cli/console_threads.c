@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/console_parse.h"
+#include "dap/message.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 
 struct row {
     int64_t id;
+    int64_t number; /* what a user calls it */
     char *name;
     bool stopped;
 };
@@ -19,17 +21,21 @@ struct row {
 static int compare_rows(const void *a, const void *b)
 {
     const struct row *left = a, *right = b;
-    return (left->id > right->id) - (left->id < right->id);
+    return (left->number > right->number) - (left->number < right->number);
 }
 
-/* A copy, for what is known of threads changes while more is asked. */
-static struct row *copy_rows(const struct debuggee_thread *threads, size_t count)
+/* A copy, for what is known of threads changes while more is asked. Of many tasks the session's ids
+ * are large: they are counted. */
+static struct row *copy_rows(const struct console *console, const struct debuggee_thread *threads,
+                             size_t count)
 {
     struct row *rows = mem_array(count + 1, sizeof *rows);
     for (size_t i = 0; i < count; i++) {
         const char *name = threads[i].name ? threads[i].name : "?";
-        rows[i] =
-            (struct row){threads[i].id, text_printable(name, strlen(name), ""), threads[i].stopped};
+        rows[i] = (struct row){.id = threads[i].id,
+                               .number = console->options->many ? threads[i].number : threads[i].id,
+                               .name = text_printable(name, strlen(name), ""),
+                               .stopped = threads[i].stopped};
     }
     qsort(rows, count, sizeof *rows, compare_rows);
     return rows;
@@ -42,8 +48,7 @@ static void free_rows(struct row *rows, size_t count)
     free(rows);
 }
 
-/* Where a thread is, by its newest frame; NULL if it cannot be asked. */
-static char *thread_place(struct console *console, int64_t id)
+char *thread_place(struct console *console, int64_t id)
 {
     char arguments[128];
     struct reply reply;
@@ -84,59 +89,99 @@ void thread_announce(struct console *console, int64_t id)
     const char *raw = known->name ? known->name : "?";
     char *name = text_printable(raw, strlen(raw), "");
     char *place = thread_place(console, id);
-    console_note(console, "thread %" PRId64 " (%s) stopped%s%s", id, name, place ? " at " : "",
-                 place ? place : "");
+    if (console->options->many)
+        console_note(console, "%s stopped%s%s", name, place ? " at " : "", place ? place : "");
+    else
+        console_note(console, "thread %" PRId64 " (%s) stopped%s%s", id, name, place ? " at " : "",
+                     place ? place : "");
     free(name);
     free(place);
 }
 
-int verb_threads(struct console *console, char *argument)
+static void print_row(struct console *console, const struct row *row, int width, const char *place)
+{
+    const char *mark = row->id == console->thread ? view_arrow(&console->style)
+                       : console->style.utf8      ? " "
+                                                  : "  ";
+    int used = (int)view_characters(row->name, strlen(row->name));
+    console_print(console, "  %s %3" PRId64 "  %s%*s  %s%s%s\n", mark, row->number, row->name,
+                  width - used, "", row->stopped ? "stopped" : "running", place ? " at " : "",
+                  place ? place : "");
+}
+
+static void print_row_json(struct console *console, struct buf *out, const struct row *row,
+                           const char *place)
+{
+    buf_printf(out, "%s{\"thread\":%" PRId64 ",\"name\":", out->len ? ",\n " : "[", row->number);
+    message_quote(out, row->name);
+    buf_printf(out, ",\"state\":\"%s\",\"place\":", row->stopped ? "stopped" : "running");
+    if (place)
+        message_quote(out, place);
+    else
+        buf_add_string(out, "null");
+    buf_printf(out, ",\"selected\":%s}", row->id == console->thread ? "true" : "false");
+}
+
+int console_verb_threads(struct console *console, char *argument)
 {
     (void)argument;
     const struct debuggee_thread *threads;
     size_t count;
     struct err err;
+    struct buf json = {0};
     if (debuggee_threads(console->debuggee, &threads, &count, &err) != 0)
         return console_fail(console, &err);
-    struct row *rows = copy_rows(threads, count);
+    struct row *rows = copy_rows(console, threads, count);
     int width = 0;
     for (size_t i = 0; i < count; i++) {
         int wide = (int)view_characters(rows[i].name, strlen(rows[i].name));
         width = wide > width ? wide : width;
     }
     for (size_t i = 0; i < count; i++) {
-        bool selected = rows[i].id == console->thread;
         char *place = rows[i].stopped ? thread_place(console, rows[i].id) : NULL;
-        int used = (int)view_characters(rows[i].name, strlen(rows[i].name));
-        console_print(console, "  %s %3" PRId64 "  %s%*s  %s%s%s\n",
-                      selected              ? view_arrow(&console->style)
-                      : console->style.utf8 ? " "
-                                            : "  ",
-                      rows[i].id, rows[i].name, width - used, "",
-                      rows[i].stopped ? "stopped" : "running", place ? " at " : "",
-                      place ? place : "");
+        if (console->options->json)
+            print_row_json(console, &json, &rows[i], place);
+        else
+            print_row(console, &rows[i], width, place);
         free(place);
+    }
+    if (console->options->json) {
+        buf_add_string(&json, count ? "]\n" : "[]\n");
+        console_write(console, &json);
     }
     free_rows(rows, count);
     return 0;
 }
 
-int verb_thread(struct console *console, char *argument)
+static const struct debuggee_thread *numbered(struct console *console, int64_t number)
+{
+    size_t count;
+    const struct debuggee_thread *threads = debuggee_known(console->debuggee, &count);
+    for (size_t i = 0; i < count; i++)
+        if (number == (console->options->many ? threads[i].number : threads[i].id))
+            return &threads[i];
+    return NULL;
+}
+
+int console_verb_thread(struct console *console, char *argument)
 {
     int64_t id;
     if (!*argument)
-        return verb_threads(console, argument);
-    if (!text_to_int(argument, INT64_MIN, INT64_MAX, &id))
+        return console_verb_threads(console, argument);
+    bool number = text_to_int(argument, INT64_MIN, INT64_MAX, &id);
+    if (console->options->many && !(number && numbered(console, id)))
+        return many_select(console, argument);
+    if (!number)
         return console_error(console, "thread: '%s' is no number (threads lists them)", argument);
-    const struct debuggee_thread *thread = debuggee_thread(console->debuggee, id);
+    const struct debuggee_thread *thread = numbered(console, id);
     if (!thread)
         return console_error(console, "there is no thread %" PRId64 ": threads lists them", id);
     if (!thread->stopped)
         return console_error(console, "thread %" PRId64 " is running", id);
-    return run_show_stop(console, id);
+    return run_show_stop(console, thread->id);
 }
 
-int verb_exceptioninfo(struct console *console, char *argument)
+int console_verb_exceptioninfo(struct console *console, char *argument)
 {
     (void)argument;
     char arguments[64];

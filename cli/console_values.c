@@ -82,7 +82,7 @@ static int show_by(struct console *console, const char *before, const char *expr
     return result;
 }
 
-int verb_print(struct console *console, char *argument)
+int console_verb_print(struct console *console, char *argument)
 {
     bool all = text_starts(argument, "--all ");
     if (all)
@@ -99,7 +99,7 @@ int verb_print(struct console *console, char *argument)
     return result;
 }
 
-int verb_pretty(struct console *console, char *argument)
+int console_verb_pretty(struct console *console, char *argument)
 {
     if (!*argument)
         return console_error(console, "pp: what? an expression");
@@ -110,7 +110,7 @@ int verb_pretty(struct console *console, char *argument)
     return result;
 }
 
-int verb_python(struct console *console, char *argument)
+int console_verb_python(struct console *console, char *argument)
 {
     char *clean = text_printable(argument, strlen(argument), "");
     char *how = mem_format("p --all %s", clean);
@@ -120,7 +120,7 @@ int verb_python(struct console *console, char *argument)
     return result;
 }
 
-int verb_whatis(struct console *console, char *argument)
+int console_verb_whatis(struct console *console, char *argument)
 {
     if (!*argument)
         return console_error(console, "whatis: what? an expression");
@@ -128,7 +128,7 @@ int verb_whatis(struct console *console, char *argument)
 }
 
 /* `ray.remote` wraps functions and classes: what it wraps is what was written. */
-int verb_source(struct console *console, char *argument)
+int console_verb_source(struct console *console, char *argument)
 {
     static const char before[] =
         "(lambda o:(lambda i,s:''.join('%5d  %s'%(s[1]+n,l) for n,l in enumerate(s[0])))"
@@ -297,7 +297,7 @@ size_t values_print(struct console *console, struct json list)
     return count;
 }
 
-int verb_locals(struct console *console, char *argument)
+int console_verb_locals(struct console *console, char *argument)
 {
     (void)argument;
     struct variables variables;
@@ -309,7 +309,7 @@ int verb_locals(struct console *console, char *argument)
     return 0;
 }
 
-int verb_globals(struct console *console, char *argument)
+int console_verb_globals(struct console *console, char *argument)
 {
     (void)argument;
     struct variables variables;
@@ -333,7 +333,7 @@ static char *argument_names(struct console *console)
                  "and 'frame' in f.f_locals][0])");
 }
 
-int verb_args(struct console *console, char *argument)
+int console_verb_args(struct console *console, char *argument)
 {
     (void)argument;
     struct variables variables, arguments = {0};

@@ -15,70 +15,73 @@ enum {
 };
 
 /* In the order of the help. */
-static const struct verb verbs[] = {
-    {"where", "w bt", verb_where, STOP | ARG | VERB_OPTIONS, "[--all]",
+static const struct console_verb verbs[] = {
+    {"where", "w bt", console_verb_where, STOP | ARG | VERB_DASHES, "[--all]",
      "show the stack, the newest frame last", "--all shows the frames of Ray's own machinery too."},
-    {"up", "u", verb_up, STEP | ARG, "[N]", "select an older frame", NULL},
-    {"down", "d", verb_down, STEP | ARG, "[N]", "select a newer frame", NULL},
-    {"list", "l", verb_list, STEP | ARG | VERB_DOT, "[LINE | FIRST,LAST | .]", "show source lines",
+    {"up", "u", console_verb_up, STEP | ARG, "[N]", "select an older frame", NULL},
+    {"down", "d", console_verb_down, STEP | ARG, "[N]", "select a newer frame", NULL},
+    {"list", "l", console_verb_list, STEP | ARG | VERB_DOT, "[LINE | FIRST,LAST | .]",
+     "show source lines",
      "Again without an argument it goes on where it ended; '.' goes back to the current line."},
-    {"longlist", "ll", verb_longlist, STOP, "", "show the whole current function", NULL},
-    {"args", "a", verb_args, STOP, "", "show the arguments of the current function", NULL},
-    {"locals", "", verb_locals, STOP, "", "show the local variables", NULL},
-    {"globals", "", verb_globals, STOP, "", "show the global variables", NULL},
-    {"p", "", verb_print, EXPR | VERB_PARENTHESIS | VERB_OPTIONS, "[--all] EXPR", "show a value",
-     "It is cut at 2000 characters; --all shows all of it."},
-    {"pp", "", verb_pretty, EXPR | VERB_PARENTHESIS, "EXPR", "show a value, pretty-printed", NULL},
-    {"whatis", "", verb_whatis, EXPR, "EXPR", "show a value's type", NULL},
-    {"source", "", verb_source, EXPR, "EXPR", "show the source of a function or class", NULL},
-    {"objects", "", verb_objects, EXPR, "[N | EXPR]",
+    {"longlist", "ll", console_verb_longlist, STOP, "", "show the whole current function", NULL},
+    {"args", "a", console_verb_args, STOP, "", "show the arguments of the current function", NULL},
+    {"locals", "", console_verb_locals, STOP, "", "show the local variables", NULL},
+    {"globals", "", console_verb_globals, STOP, "", "show the global variables", NULL},
+    {"p", "", console_verb_print, EXPR | VERB_PARENTHESIS | VERB_DASHES, "[--all] EXPR",
+     "show a value", "It is cut at 2000 characters; --all shows all of it."},
+    {"pp", "", console_verb_pretty, EXPR | VERB_PARENTHESIS, "EXPR", "show a value, pretty-printed",
+     NULL},
+    {"whatis", "", console_verb_whatis, EXPR, "EXPR", "show a value's type", NULL},
+    {"source", "", console_verb_source, EXPR, "EXPR", "show the source of a function or class",
+     NULL},
+    {"objects", "", console_verb_objects, EXPR, "[N | EXPR]",
      "show the worker's object references; of EXPR: all that is known",
      "The N (default 20) largest ones. It is all Ray's own metadata: nothing is fetched."},
-    {"display", "", verb_display, ARG | VERB_EXPRESSION, "[EXPR]",
+    {"display", "", console_verb_display, ARG | VERB_EXPRESSION, "[EXPR]",
      "show a value at each stop; alone: list them", NULL},
-    {"undisplay", "", verb_undisplay, ARG | VERB_EXPRESSION, "[EXPR]",
+    {"undisplay", "", console_verb_undisplay, ARG | VERB_EXPRESSION, "[EXPR]",
      "end a display, or all of them", NULL},
-    {"next", "n", verb_next, STEP, "", "run to the next line of this function", NULL},
-    {"step", "s", verb_step, STEP, "", "run to the next line, into calls too", NULL},
-    {"return", "r", verb_return, STEP, "", "run until this function returns", NULL},
-    {"until", "unt", verb_until, STEP | ARG, "[LINE]",
+    {"next", "n", console_verb_next, STEP, "", "run to the next line of this function", NULL},
+    {"step", "s", console_verb_step, STEP, "", "run to the next line, into calls too", NULL},
+    {"return", "r", console_verb_return, STEP, "", "run until this function returns", NULL},
+    {"until", "unt", console_verb_until, STEP | ARG, "[LINE]",
      "run to a line further down, or until the function returns",
      "Without LINE it leaves the loop that the current line ends, step by step."},
-    {"continue", "c cont", verb_continue, 0, "", "run to the next breakpoint",
+    {"continue", "c cont", console_verb_continue, 0, "", "run to the next breakpoint",
      "All threads of the worker go on: debugpy knows no other way."},
-    {"remote", "", verb_remote, STOP, "", "run to the first line of the next remote task",
+    {"remote", "", console_verb_remote, STOP, "", "run to the first line of the next remote task",
      "It is the next that this task submits, on whichever node; this task runs on meanwhile. An "
      "actor's method is none: Ray cannot stop it so."},
-    {"get", "", verb_get, STOP, "", "run until the result is taken: out to the caller's ray.get()",
-     NULL},
-    {"break", "b", verb_break, ARG, "[[FILE:]LINE | FUNCTION [, CONDITION]]",
+    {"get", "", console_verb_get, STOP, "",
+     "run until the result is taken: out to the caller's ray.get()", NULL},
+    {"break", "b", console_verb_break, ARG | VERB_PLACE, "[[FILE:]LINE | FUNCTION [, CONDITION]]",
      "set a breakpoint; alone: list them",
      "FILE is a path, or the end of one among the files that the task has loaded."},
-    {"tbreak", "tb", verb_tbreak, ARG, "[FILE:]LINE | FUNCTION [, CONDITION]",
+    {"tbreak", "tb", console_verb_tbreak, ARG | VERB_PLACE, "[FILE:]LINE | FUNCTION [, CONDITION]",
      "set a breakpoint that stops once", NULL},
-    {"condition", "", verb_condition, ARG, "N [EXPR]", "change or remove a breakpoint's condition",
-     NULL},
-    {"enable", "", verb_enable, ARG, "N...", "switch breakpoints on", NULL},
-    {"disable", "", verb_disable, ARG, "N...", "switch breakpoints off", NULL},
-    {"clear", "cl", verb_clear, ARG, "[N... | [FILE:]LINE]", "remove breakpoints; alone: all",
-     NULL},
-    {"threads", "", verb_threads, 0, "", "list the worker's threads", NULL},
-    {"thread", "", verb_thread, ARG, "N", "go to another stopped thread", NULL},
-    {"exceptioninfo", "exc", verb_exceptioninfo, STOP, "", "show the exception of a post mortem",
-     NULL},
-    {"detach", "", verb_detach, 0, "", "leave; the task goes on", NULL},
-    {"quit", "q exit", verb_quit, 0, "", "leave; the task goes on (with --kill: ends the worker)",
-     NULL},
-    {"help", "h", verb_help, ARG, "[VERB]", "show this, or more of one verb", NULL},
+    {"condition", "", console_verb_condition, ARG, "N [EXPR]",
+     "change or remove a breakpoint's condition", NULL},
+    {"enable", "", console_verb_enable, ARG, "N...", "switch breakpoints on", NULL},
+    {"disable", "", console_verb_disable, ARG, "N...", "switch breakpoints off", NULL},
+    {"clear", "cl", console_verb_clear, ARG | VERB_PLACE, "[N... | [FILE:]LINE]",
+     "remove breakpoints; alone: all", NULL},
+    {"threads", "", console_verb_threads, 0, "", "list the worker's threads", NULL},
+    {"thread", "", console_verb_thread, ARG, "N", "go to another stopped thread", NULL},
+    {"exceptioninfo", "exc", console_verb_exceptioninfo, STOP, "",
+     "show the exception of a post mortem", NULL},
+    {"detach", "", console_verb_detach, 0, "", "leave; the task goes on", NULL},
+    {"quit", "q exit", console_verb_quit, 0, "",
+     "leave; the task goes on (with --kill: ends the worker)", NULL},
+    {"help", "h", console_verb_help, ARG, "[VERB]", "show this, or more of one verb", NULL},
 };
 
-const struct verb *verbs_all(size_t *count)
+const struct console_verb *console_verbs_all(size_t *count)
 {
     *count = sizeof verbs / sizeof *verbs;
     return verbs;
 }
 
-static void help_one(struct console *console, const struct verb *verb)
+static void help_one(struct console *console, const struct console_verb *verb)
 {
     console_print(console, "%s%s%s\n", verb->name, *verb->synopsis ? " " : "", verb->synopsis);
     console_print(console, "  %s\n", verb->summary);
@@ -88,10 +91,12 @@ static void help_one(struct console *console, const struct verb *verb)
         console_print(console, "  short: %s\n", verb->aliases);
 }
 
-int verb_help(struct console *console, char *argument)
+int console_verb_help(struct console *console, char *argument)
 {
+    if (*argument && console->options->many && many_knows(argument))
+        return many_help(console, argument);
     if (*argument) {
-        const struct verb *verb = verb_find(argument, strlen(argument));
+        const struct console_verb *verb = console_verb_find(argument, strlen(argument));
         if (!verb)
             return console_error(console, "there is no verb '%s': help lists them", argument);
         help_one(console, verb);
@@ -103,6 +108,8 @@ int verb_help(struct console *console, char *argument)
                  verbs[i].aliases);
         console_print(console, "  %-19s %s\n", names, verbs[i].summary);
     }
+    if (console->options->many)
+        many_help(console, "");
     console_print(console, "Anything else is Python, run in the selected frame; !TEXT is always "
                            "Python.\nVerbs may be shortened; an empty line repeats a step.\n");
     return 0;

@@ -13,10 +13,11 @@ enum verb_flag {
     VERB_PARENTHESIS = 8, /* "p(x)" is the verb too */
     VERB_ARGUMENT = 16,   /* may have one; others refuse it */
     VERB_DOT = 32,        /* its argument may be "." */
-    VERB_OPTIONS = 64,    /* its argument may begin with "--" */
+    VERB_DASHES = 64,     /* its argument may begin with "--" */
+    VERB_PLACE = 128,     /* its argument may be "/a/path:LINE" */
 };
 
-struct verb {
+struct console_verb {
     const char *name;
     const char *aliases; /* separated by spaces; "" if none */
     /* 0, or -1 after an error was printed. */
@@ -27,56 +28,56 @@ struct verb {
     const char *details; /* further lines of help, or NULL */
 };
 
-const struct verb *verbs_all(size_t *count);
+const struct console_verb *console_verbs_all(size_t *count);
 
-int verb_help(struct console *console, char *argument);
+int console_verb_help(struct console *console, char *argument);
 
 /* console_run.c */
-int verb_next(struct console *console, char *argument);
-int verb_step(struct console *console, char *argument);
-int verb_return(struct console *console, char *argument);
-int verb_until(struct console *console, char *argument);
-int verb_continue(struct console *console, char *argument);
-int verb_remote(struct console *console, char *argument);
-int verb_get(struct console *console, char *argument);
-int verb_detach(struct console *console, char *argument);
-int verb_quit(struct console *console, char *argument);
+int console_verb_next(struct console *console, char *argument);
+int console_verb_step(struct console *console, char *argument);
+int console_verb_return(struct console *console, char *argument);
+int console_verb_until(struct console *console, char *argument);
+int console_verb_continue(struct console *console, char *argument);
+int console_verb_remote(struct console *console, char *argument);
+int console_verb_get(struct console *console, char *argument);
+int console_verb_detach(struct console *console, char *argument);
+int console_verb_quit(struct console *console, char *argument);
 
 /* console_stack.c */
-int verb_where(struct console *console, char *argument);
-int verb_up(struct console *console, char *argument);
-int verb_down(struct console *console, char *argument);
-int verb_list(struct console *console, char *argument);
-int verb_longlist(struct console *console, char *argument);
+int console_verb_where(struct console *console, char *argument);
+int console_verb_up(struct console *console, char *argument);
+int console_verb_down(struct console *console, char *argument);
+int console_verb_list(struct console *console, char *argument);
+int console_verb_longlist(struct console *console, char *argument);
 
 /* console_threads.c */
-int verb_threads(struct console *console, char *argument);
-int verb_thread(struct console *console, char *argument);
-int verb_exceptioninfo(struct console *console, char *argument);
+int console_verb_threads(struct console *console, char *argument);
+int console_verb_thread(struct console *console, char *argument);
+int console_verb_exceptioninfo(struct console *console, char *argument);
 
 /* console_values.c */
-int verb_print(struct console *console, char *argument);
-int verb_pretty(struct console *console, char *argument);
-int verb_python(struct console *console, char *argument);
-int verb_whatis(struct console *console, char *argument);
-int verb_source(struct console *console, char *argument);
-int verb_args(struct console *console, char *argument);
-int verb_locals(struct console *console, char *argument);
-int verb_globals(struct console *console, char *argument);
+int console_verb_print(struct console *console, char *argument);
+int console_verb_pretty(struct console *console, char *argument);
+int console_verb_python(struct console *console, char *argument);
+int console_verb_whatis(struct console *console, char *argument);
+int console_verb_source(struct console *console, char *argument);
+int console_verb_args(struct console *console, char *argument);
+int console_verb_locals(struct console *console, char *argument);
+int console_verb_globals(struct console *console, char *argument);
 
 /* console_objects.c */
-int verb_objects(struct console *console, char *argument);
+int console_verb_objects(struct console *console, char *argument);
 
 /* console_displays.c */
-int verb_display(struct console *console, char *argument);
-int verb_undisplay(struct console *console, char *argument);
+int console_verb_display(struct console *console, char *argument);
+int console_verb_undisplay(struct console *console, char *argument);
 
 /* console_breaks.c */
-int verb_break(struct console *console, char *argument);
-int verb_tbreak(struct console *console, char *argument);
-int verb_condition(struct console *console, char *argument);
-int verb_clear(struct console *console, char *argument);
-int verb_enable(struct console *console, char *argument);
-int verb_disable(struct console *console, char *argument);
+int console_verb_break(struct console *console, char *argument);
+int console_verb_tbreak(struct console *console, char *argument);
+int console_verb_condition(struct console *console, char *argument);
+int console_verb_clear(struct console *console, char *argument);
+int console_verb_enable(struct console *console, char *argument);
+int console_verb_disable(struct console *console, char *argument);
 
 #endif

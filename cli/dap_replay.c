@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "dap/splice.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,30 @@ static struct replay_message *insert(struct replay *replay, const char *command)
     return message;
 }
 
+/* A ticket is good once. The attach of a session that came with one names its task, too. */
+static void add_without_ticket(struct buf *out, const char *json, size_t len,
+                               const struct envelope *envelope)
+{
+    struct buf members = {0};
+    struct span key, value;
+    size_t cursor = 0;
+    while (scan_member(json, envelope->arguments, &cursor, &key, &value))
+        if (!scan_key_is(json, key, "ticket"))
+            buf_printf(&members, "%s%.*s:%.*s", members.len ? "," : "{", (int)key.len,
+                       json + key.at, (int)value.len, json + value.at);
+    buf_add_string(&members, members.len ? "}" : "{}");
+    struct edit edit = {.at = envelope->arguments, .with = members.data, .len = members.len};
+    splice_apply(json, len, &edit, 1, out);
+    buf_free(&members);
+}
+
+static bool has_ticket(const char *json, const struct envelope *envelope)
+{
+    struct span ticket;
+    return text_equal(envelope->name, "attach") && envelope->arguments.len &&
+           scan_find(json, envelope->arguments, "ticket", &ticket);
+}
+
 void replay_note(struct replay *replay, const char *json, size_t len,
                  const struct envelope *envelope)
 {
@@ -78,8 +103,13 @@ void replay_note(struct replay *replay, const char *json, size_t len,
         message = insert(replay, envelope->name);
         message->key = key;
     }
-    message->json = mem_string_n(json, len);
-    message->len = len;
+    struct buf text = {0};
+    if (has_ticket(json, envelope))
+        add_without_ticket(&text, json, len, envelope);
+    else
+        buf_add(&text, json, len);
+    message->len = text.len;
+    message->json = buf_take(&text);
 }
 
 bool replay_is_whole(const struct replay *replay)

@@ -22,8 +22,8 @@ struct replay {
     size_t count;
 };
 
-/* Keeps a request if a new session must hear it: initialize, attach, set…Breakpoints,
- * configurationDone. */
+/* Keeps a request if a new session must hear it: initialize, attach (without its ticket, which is
+ * used up), set…Breakpoints, configurationDone. */
 void replay_note(struct replay *replay, const char *json, size_t len,
                  const struct envelope *envelope);
 /* Whether the client has got so far that its session can be made anew. */

@@ -31,6 +31,9 @@ struct debuggee {
     struct waiting *waiting;
     struct debuggee_thread *threads; /* in the order of their last stop */
     size_t thread_count;
+    int64_t last_number;
+    bool many;
+    bool all_stopped; /* those, too, that the next `threads` response names first */
     bool initialized;
     bool ended;
     struct err end; /* why; code 0: in order */
@@ -63,7 +66,7 @@ static struct debuggee_thread *need_thread(struct debuggee *debuggee, int64_t id
     debuggee->threads = mem_resize(debuggee->threads, count, sizeof *debuggee->threads);
     debuggee->thread_count = count;
     thread = &debuggee->threads[count - 1];
-    *thread = (struct debuggee_thread){.id = id};
+    *thread = (struct debuggee_thread){.id = id, .number = ++debuggee->last_number};
     return thread;
 }
 
@@ -95,38 +98,66 @@ static void set_all_running(struct debuggee *debuggee)
         set_running(&debuggee->threads[i]);
 }
 
+static void set_all_stopped(struct debuggee *debuggee)
+{
+    debuggee->all_stopped = true;
+    for (size_t i = 0; i < debuggee->thread_count; i++) {
+        struct debuggee_thread *thread = &debuggee->threads[i];
+        thread->fresh = thread->fresh || !thread->stopped;
+        thread->stopped = true;
+    }
+}
+
 /* --- events --- */
+
+/* To the end of the list: the latest stop. */
+static struct debuggee_thread *move_last(struct debuggee *debuggee, struct debuggee_thread *thread)
+{
+    struct debuggee_thread moved = *thread;
+    size_t after = debuggee->thread_count - (size_t)(thread - debuggee->threads) - 1;
+    memmove(thread, thread + 1, after * sizeof *thread);
+    thread[after] = moved;
+    return &thread[after];
+}
 
 static void on_stopped(struct debuggee *debuggee, struct json body)
 {
-    int64_t id = json_integer(body, "threadId", -1);
-    struct debuggee_thread *known = find_thread(debuggee, id);
-    char *name = known ? mem_string(known->name) : NULL;
-    remove_thread(debuggee, id); /* and to the end of the list: the latest stop */
-    struct debuggee_thread *thread = need_thread(debuggee, id);
-    thread->name = name;
-    thread->stopped = thread->fresh = true;
+    struct debuggee_thread *thread =
+        move_last(debuggee, need_thread(debuggee, json_integer(body, "threadId", -1)));
+    bool all = debuggee->many && json_boolean(body, "allThreadsStopped", false);
+    bool again = all && thread->stopped && !thread->fresh; /* it is about the others */
+    set_running(thread);
+    thread->stopped = true;
+    thread->fresh = !again;
     thread->reason = json_string(body, "reason");
     thread->description = json_string(body, "description");
     thread->text = json_string(body, "text");
+    if (all)
+        set_all_stopped(debuggee);
 }
 
 static void on_continued(struct debuggee *debuggee, struct json body)
 {
-    struct debuggee_thread *thread = find_thread(debuggee, json_integer(body, "threadId", -1));
+    int64_t id = json_integer(body, "threadId", -1);
     if (json_boolean(body, "allThreadsContinued", false))
         set_all_running(debuggee);
-    else if (thread)
-        set_running(thread);
+    else if (find_thread(debuggee, id) || debuggee->all_stopped)
+        set_running(need_thread(debuggee, id));
 }
 
 static void on_thread(struct debuggee *debuggee, struct json body)
 {
     int64_t id = json_integer(body, "threadId", -1);
-    if (json_string_is(body, "reason", "exited"))
+    if (json_string_is(body, "reason", "exited")) {
         remove_thread(debuggee, id);
-    else
-        need_thread(debuggee, id);
+        return;
+    }
+    bool again = find_thread(debuggee, id) != NULL;
+    need_thread(debuggee, id);
+    for (size_t i = 0; again && i < debuggee->thread_count; i++) {
+        free(debuggee->threads[i].name); /* one that starts again: names are others now */
+        debuggee->threads[i].name = NULL;
+    }
 }
 
 static void on_terminated(struct debuggee *debuggee, struct json body)
@@ -335,7 +366,7 @@ int debuggee_resume(struct debuggee *debuggee, const char *command, int64_t thre
     /* Before the response: the next `stopped` may come with it, and must not be undone after. A
      * step lets one thread run (relay/attach_arguments: steppingResumesAllThreads), `continue` all.
      */
-    if (text_equal(command, "continue"))
+    if (text_equal(command, "continue") && !debuggee->many)
         set_all_running(debuggee);
     else
         set_running(it);
@@ -345,6 +376,13 @@ int debuggee_resume(struct debuggee *debuggee, const char *command, int64_t thre
     if (it && !debuggee->ended)
         it->stopped = true;
     return -1;
+}
+
+void debuggee_let_go(struct debuggee *debuggee, int64_t thread)
+{
+    struct debuggee_thread *it = find_thread(debuggee, thread);
+    if (it)
+        set_running(it);
 }
 
 static int await_initialized(struct debuggee *debuggee, struct waiting *attach, struct err *err)
@@ -423,14 +461,30 @@ int debuggee_threads(struct debuggee *debuggee, const struct debuggee_thread **t
     size_t cursor = 0;
     struct json list = json_get(reply.body, "threads"), element;
     while (json_each(list, &cursor, &element)) {
-        struct debuggee_thread *thread = need_thread(debuggee, json_integer(element, "id", -1));
+        int64_t id = json_integer(element, "id", -1);
+        bool fresh = !find_thread(debuggee, id);
+        struct debuggee_thread *thread = need_thread(debuggee, id);
+        if (fresh)
+            thread->stopped = thread->fresh = debuggee->all_stopped;
         free(thread->name);
         thread->name = json_string(element, "name");
     }
     reply_clear(&reply);
+    debuggee->all_stopped = false;
     *threads = debuggee->threads;
     *count = debuggee->thread_count;
     return 0;
+}
+
+bool debuggee_knows_all(const struct debuggee *debuggee)
+{
+    return !debuggee->all_stopped;
+}
+
+const struct debuggee_thread *debuggee_known(const struct debuggee *debuggee, size_t *count)
+{
+    *count = debuggee->thread_count;
+    return debuggee->threads;
 }
 
 bool debuggee_ended(const struct debuggee *debuggee)
@@ -456,6 +510,11 @@ struct debuggee *debuggee_create(const struct session_options *options,
     debuggee->arg = arg;
     debuggee->adapter = adapter_create(options, relay, &adapter_ops, debuggee);
     return debuggee;
+}
+
+void debuggee_expect_many(struct debuggee *debuggee)
+{
+    debuggee->many = true;
 }
 
 void debuggee_leave(struct debuggee *debuggee, bool kill)

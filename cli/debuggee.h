@@ -23,6 +23,7 @@ void reply_clear(struct reply *reply);
 
 struct debuggee_thread {
     int64_t id;
+    int64_t number; /* 1, 2, … in the order in which they became known */
     char *name;
     bool stopped;
     bool fresh; /* stopped since debuggee_next_stop() gave it last */
@@ -46,6 +47,10 @@ struct debuggee *debuggee_create(const struct session_options *options,
                                  void *arg);
 void debuggee_destroy(struct debuggee **debuggee);
 
+/* Its threads are those of many tasks: each goes on alone, and a stop of all is one of all tasks.
+ */
+void debuggee_expect_many(struct debuggee *debuggee);
+
 /* initialize, attach (with `attach`, a JSON object, for arguments), configurationDone. */
 int debuggee_attach(struct debuggee *debuggee, const char *attach, struct err *err);
 
@@ -57,9 +62,13 @@ int debuggee_request(struct debuggee *debuggee, const char *command, const char 
 int debuggee_request_within(struct debuggee *debuggee, const char *command, const char *arguments,
                             int64_t timeout_ms, struct reply *reply, struct err *err);
 
-/* Requests that let a thread, or with `continue` all, run until events say otherwise. */
+/* Requests that let a thread, or with `continue` all of a worker's, run until events say otherwise.
+ */
 int debuggee_resume(struct debuggee *debuggee, const char *command, int64_t thread,
                     struct err *err);
+
+/* Another request has let it go: it is running until events say otherwise. */
+void debuggee_let_go(struct debuggee *debuggee, int64_t thread);
 
 /* What these give is valid until the loop turns again, as any request makes it. */
 
@@ -68,6 +77,10 @@ const struct debuggee_thread *debuggee_next_stop(struct debuggee *debuggee);
 void debuggee_seen(struct debuggee *debuggee, int64_t id);
 bool debuggee_has_fresh_stop(const struct debuggee *debuggee);
 const struct debuggee_thread *debuggee_thread(const struct debuggee *debuggee, int64_t id);
+/* False if there may be threads that only debuggee_threads() finds. */
+bool debuggee_knows_all(const struct debuggee *debuggee);
+/* Those that are known, as they are known; debuggee_threads() asks for them. */
+const struct debuggee_thread *debuggee_known(const struct debuggee *debuggee, size_t *count);
 /* Reads the names of all threads (a `threads` request); gives their number. */
 int debuggee_threads(struct debuggee *debuggee, const struct debuggee_thread **threads,
                      size_t *count, struct err *err);

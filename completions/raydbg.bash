@@ -12,7 +12,7 @@ _raydbg() {
 	--format | -f)
 		words='table json yaml'
 		[ "${COMP_WORDS[1]}" != memory ] || words+=' csv'
-		[ "${COMP_WORDS[1]}" != doctor ] || words='text json'
+		[[ ${COMP_WORDS[1]} != doctor && ${COMP_WORDS[1]} != attach ]] || words='text json'
 		;;
 	--diff)
 		mapfile -t COMPREPLY < <(compgen -W '10s 60s 10m' -- "$word"; compgen -f -- "$word")
@@ -33,7 +33,7 @@ _raydbg() {
 			words="--address --diff --filter --format --group-by --locations --num-entries --sort-by --stats-only --task --top --units --why-full --help $relay"
 			;;
 		attach)
-			words="--address --command --connect --echo --kill --let-go --map --no-tune --observe --quiet --strict --take-over --help $relay"
+			words="--actor --address --all --command --connect --echo --format --job --kill --let-go --map --no-tune --node --observe --quiet --strict --take-over --help $relay"
 			[[ $word == -* ]] || words=$(_raydbg_tasks)
 			;;
 		debug) words="--address --verbose --help $relay" ;;

@@ -27,6 +27,9 @@ complete -c raydbg -n '__fish_seen_subcommand_from attach' -s e -l command -x -d
 complete -c raydbg -n '__fish_seen_subcommand_from attach' -l strict -d 'stop at the first failure'
 complete -c raydbg -n '__fish_seen_subcommand_from attach' -l echo -d 'print the commands'
 complete -c raydbg -n '__fish_seen_subcommand_from attach' -l map -x -d 'REMOTE=LOCAL'
+complete -c raydbg -n '__fish_seen_subcommand_from attach' -l all -d 'all paused tasks'
+complete -c raydbg -n '__fish_seen_subcommand_from attach' -l job -l node -l actor -x
+complete -c raydbg -n '__fish_seen_subcommand_from attach' -l format -xa 'text json'
 complete -c raydbg -n '__fish_seen_subcommand_from list' -l all -d 'idle workers too'
 complete -c raydbg -n '__fish_seen_subcommand_from list' -l watch -d 'go on'
 complete -c raydbg -n '__fish_seen_subcommand_from list' -l format -xa 'table json yaml'

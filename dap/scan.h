@@ -60,6 +60,11 @@ bool scan_find(const char *text, struct span object, const char *key, struct spa
 /* The same along a path of keys separated by '/': "body/threadId". */
 bool scan_path(const char *text, struct span object, const char *path, struct span *value);
 
+/* Behind the value, or the string, that starts at `at`, in text that scan_value() has accepted:
+ * nothing is checked, but `end` is never passed. For a pass that must be fast. */
+size_t scan_skip(const char *text, size_t at, size_t end);
+size_t scan_skip_string(const char *text, size_t at, size_t end);
+
 bool scan_key_is(const char *text, struct span key, const char *name);
 /* A JSON integer within int64; false for fractions, exponents, strings, overflow. */
 bool scan_integer(const char *text, struct span value, int64_t *out);

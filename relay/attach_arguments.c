@@ -120,6 +120,82 @@ static int read_connect(struct attach_arguments *out, const char *json, struct s
     return good ? 0 : wrong_type(err, "connect", "\"HOST:PORT\" or {\"host\": …, \"port\": …}");
 }
 
+/* --- many tasks --- */
+
+static int read_tasks(struct attach_arguments *out, const char *json, struct span value,
+                      struct err *err)
+{
+    struct span element;
+    size_t cursor = 0;
+    bool good = json[value.at] == '[';
+    char *text = good ? NULL : scan_string(json, value);
+    if (text)
+        pause_filter_add(&out->many, text);
+    good = good || text;
+    free(text);
+    while (good && json[value.at] == '[' && scan_element(json, value, &cursor, &element)) {
+        text = scan_string(json, element);
+        good = !text_empty(text);
+        if (good)
+            pause_filter_add(&out->many, text);
+        free(text);
+    }
+    return good && out->many.task_count
+               ? 0
+               : wrong_type(err, "tasks", "\"*\", a task, or a list of tasks");
+}
+
+static int read_job(struct attach_arguments *out, const char *json, struct span value,
+                    struct err *err)
+{
+    return read_text(&out->many.job, json, value, "job", err);
+}
+
+static int read_actor(struct attach_arguments *out, const char *json, struct span value,
+                      struct err *err)
+{
+    return read_text(&out->many.actor, json, value, "actor", err);
+}
+
+static int read_node(struct attach_arguments *out, const char *json, struct span value,
+                     struct err *err)
+{
+    return read_text(&out->many.node, json, value, "node", err);
+}
+
+static int read_mode(struct attach_arguments *out, const char *json, struct span value,
+                     struct err *err)
+{
+    static const char *const modes[] = {"threads", "sessions"};
+    out->mode_named = true;
+    return read_choice(&out->sessions, json, value, "mode", modes, err);
+}
+
+static int read_max_sessions(struct attach_arguments *out, const char *json, struct span value,
+                             struct err *err)
+{
+    bool good = scan_integer(json, value, &out->max_sessions) && out->max_sessions > 0;
+    return good ? 0 : wrong_type(err, "maxSessions", "a positive integer");
+}
+
+static int read_ticket(struct attach_arguments *out, const char *json, struct span value,
+                       struct err *err)
+{
+    return read_text(&out->ticket, json, value, "ticket", err);
+}
+
+static int read_thread_name(struct attach_arguments *out, const char *json, struct span value,
+                            struct err *err)
+{
+    return read_text(&out->thread_name, json, value, "threadName", err);
+}
+
+static int read_all_threads(struct attach_arguments *out, const char *json, struct span value,
+                            struct err *err)
+{
+    return read_flag(&out->all_threads, json, value, "allThreads", err);
+}
+
 /* --- objectStore --- */
 
 /* The place of a string among `words`; -1: it is none of them. */
@@ -220,25 +296,35 @@ static int ignore(struct attach_arguments *out, const char *json, struct span va
 static const struct own_member {
     const char *name;
     int (*read)(struct attach_arguments *out, const char *json, struct span value, struct err *err);
+    bool chooses; /* it says what to attach to, or who asks: said once for many */
 } own_members[] = {
-    {"address", read_address},
-    {"task", read_task},
-    {"connect", read_connect},
-    {"subProcess", read_sub_process},
-    {"kill", read_kill},
-    {"noTune", read_no_tune},
-    {"token", read_token},
-    {"role", read_role},
-    {"takeOver", read_take_over},
-    {"onDisconnect", read_on_disconnect},
-    {"objectStore", read_object_store},
-    {"relay", ignore},
-    {"justMyCode", ignore},
-    {"host", ignore},
-    {"port", ignore},
-    {"listen", ignore},
-    {"processId", ignore},
-    {"subProcessId", ignore},
+    {"address", read_address, true},
+    {"task", read_task, true},
+    {"connect", read_connect, true},
+    {"tasks", read_tasks, true},
+    {"job", read_job, true},
+    {"actor", read_actor, true},
+    {"node", read_node, true},
+    {"mode", read_mode, true},
+    {"maxSessions", read_max_sessions, true},
+    {"threadName", read_thread_name, true},
+    {"allThreads", read_all_threads, true},
+    {"ticket", read_ticket, true},
+    {"token", read_token, true},
+    {"subProcess", read_sub_process, false},
+    {"kill", read_kill, false},
+    {"noTune", read_no_tune, false},
+    {"role", read_role, false},
+    {"takeOver", read_take_over, false},
+    {"onDisconnect", read_on_disconnect, false},
+    {"objectStore", read_object_store, false},
+    {"relay", ignore, true},
+    {"justMyCode", ignore, true},
+    {"host", ignore, true},
+    {"port", ignore, true},
+    {"listen", ignore, true},
+    {"processId", ignore, true},
+    {"subProcessId", ignore, true},
 };
 
 /* What debugpy gets unless the client says something else. Both off: a stop is one thread's, a step
@@ -262,14 +348,37 @@ static const struct own_member *find_own(const char *json, struct span key)
     return NULL;
 }
 
+/* The first one begins the object. */
+static void add_member(struct buf *out, const char *json, struct span key, struct span value)
+{
+    buf_printf(out, "%s%.*s:%.*s", out->len ? "," : "{", (int)key.len, json + key.at,
+               (int)value.len, json + value.at);
+}
+
+void attach_arguments_default_task(struct attach_arguments *arguments, const char *task)
+{
+    if (!task || arguments->task || arguments->connect_host || arguments->many.task_count)
+        return;
+    arguments->task = mem_string(task);
+    if (pause_filter_is_glob(task) || attach_arguments_many(arguments))
+        pause_filter_add(&arguments->many, task);
+}
+
+bool attach_arguments_many(const struct attach_arguments *arguments)
+{
+    return !arguments->connect_host && !arguments->ticket &&
+           (pause_filter_is_set(&arguments->many) || arguments->mode_named);
+}
+
 int attach_arguments_read(struct attach_arguments *out, const char *json, struct span arguments,
                           struct err *err)
 {
     *out = (struct attach_arguments){0};
-    struct buf upstream = {0};
+    struct buf upstream = {0}, each = {0};
     size_t cursor = 0;
     struct span key, value;
     int rc = 0;
+    out->max_sessions = ATTACH_MAX_SESSIONS;
     if (arguments.len && json[arguments.at] != '{')
         rc = wrong_type(err, "arguments", "an object");
     buf_add_string(&upstream, "{\"justMyCode\":false");
@@ -277,15 +386,19 @@ int attach_arguments_read(struct attach_arguments *out, const char *json, struct
         add_defaults(&upstream, json, arguments);
     while (rc == 0 && arguments.len && scan_member(json, arguments, &cursor, &key, &value)) {
         const struct own_member *own = find_own(json, key);
-        if (own) {
+        if (own)
             rc = own->read(out, json, value, err);
-            continue;
-        }
-        buf_printf(&upstream, ",%.*s:%.*s", (int)key.len, json + key.at, (int)value.len,
-                   json + value.at);
+        if (!own)
+            add_member(&upstream, json, key, value);
+        if (!own || !own->chooses)
+            add_member(&each, json, key, value);
     }
     buf_add_string(&upstream, "}");
+    buf_add_string(&each, each.len ? "}" : "{}");
     out->upstream = buf_take(&upstream);
+    out->each = buf_take(&each);
+    if (out->task && (pause_filter_is_glob(out->task) || attach_arguments_many(out)))
+        pause_filter_add(&out->many, out->task);
     if (rc != 0)
         attach_arguments_clear(out);
     return rc;
@@ -298,6 +411,10 @@ void attach_arguments_clear(struct attach_arguments *arguments)
     free(arguments->connect_host);
     free(arguments->token);
     free(arguments->upstream);
+    free(arguments->ticket);
+    free(arguments->thread_name);
+    free(arguments->each);
+    pause_filter_clear(&arguments->many);
     *arguments = (struct attach_arguments){0};
 }
 

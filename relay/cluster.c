@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { JOBS_MS = 1000 };
+
 struct cluster *cluster_create(struct loop *loop, const struct address *address, struct err *err)
 {
     struct source *source = source_create(loop, address, err);
@@ -111,6 +113,30 @@ bool cluster_names_pending(const struct cluster *cluster)
 const struct cluster_facts *cluster_facts(const struct cluster *cluster)
 {
     return &cluster->facts;
+}
+
+static void on_jobs_renewed(void *arg, const struct err *err, struct ray_job *jobs, size_t count)
+{
+    struct cluster *cluster = arg;
+    cluster->jobs_asked = false;
+    if (!err)
+        view_set_jobs(&cluster->view, jobs, count);
+}
+
+void cluster_renew_jobs(struct cluster *cluster)
+{
+    int64_t now = loop_now_us();
+    if (cluster->jobs_asked || now - cluster->jobs_us < (int64_t)JOBS_MS * 1000)
+        return;
+    cluster->jobs_asked = true;
+    cluster->jobs_us = now;
+    source_jobs(cluster->source, on_jobs_renewed, cluster);
+}
+
+bool cluster_job_is_over(const struct cluster *cluster, const char *job_id)
+{
+    const struct ray_job *job = view_job(&cluster->view, job_id);
+    return job && job->is_dead;
 }
 
 /* --- fates --- */

@@ -54,6 +54,12 @@ int64_t cluster_rest_ms(const struct cluster *cluster);
 #define CLUSTER_NAMES_BUSY_MS 6000
 bool cluster_names_pending(const struct cluster *cluster);
 
+/* Asks which jobs there are, unless it was asked a second ago; cluster_job_is_over() knows it some
+ * time later. */
+void cluster_renew_jobs(struct cluster *cluster);
+/* Whether the cluster has said that this job has ended. */
+bool cluster_job_is_over(const struct cluster *cluster, const char *job_id);
+
 /* Why a worker is no more, in one sentence: "worker pid 7 on 10.0.0.7 died: SYSTEM_ERROR: …", or
  * NULL if the cluster says it lives or knows nothing. Asks the cluster anew. */
 typedef void (*cluster_fate_fn)(void *arg, const char *sentence);

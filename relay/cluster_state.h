@@ -38,6 +38,8 @@ struct cluster {
     size_t outstanding;
     struct err err; /* of this refresh; code 0 for none */
     bool version_known, nodes_known, jobs_known;
+    bool jobs_asked; /* by cluster_renew_jobs() */
+    int64_t jobs_us;
     /* The records of all workers, until those of the view are replaced by what is kept of them. */
     struct ray_worker *fresh;
     size_t fresh_count;

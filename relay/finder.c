@@ -208,6 +208,13 @@ static int use_cluster(struct finder *finder, struct err *err)
     return finder->own ? 0 : -1;
 }
 
+struct cluster *finder_use_cluster(struct finder *finder, const struct attach_arguments *arguments,
+                                   struct err *err)
+{
+    finder->arguments = arguments;
+    return use_cluster(finder, err) == 0 ? finder->cluster : NULL;
+}
+
 void finder_find(struct finder *finder, const struct attach_arguments *arguments, finder_fn fn,
                  void *arg)
 {

@@ -24,6 +24,10 @@ void finder_cancel(struct finder *finder);
 /* The cluster of the last search; NULL before, and for a direct connection. */
 struct cluster *finder_cluster(const struct finder *finder);
 
+/* The cluster of this attach, for who looks for more than one pause; NULL with `err` set. */
+struct cluster *finder_use_cluster(struct finder *finder, const struct attach_arguments *arguments,
+                                   struct err *err);
+
 /* The one pause that `task` names (NULL: the only one there is), or an error with the candidates.
  */
 int finder_choose(const struct pause_list *list, const char *task, const struct address *address,

@@ -304,6 +304,14 @@ static bool (*const finders[])(const struct pause *, const char *) = {
     by_id, by_name, by_process, by_task_prefix, by_other_prefix,
 };
 
+bool pause_is_called(const struct pause *pause, const char *task)
+{
+    for (size_t kind = 0; kind < sizeof finders / sizeof *finders; kind++)
+        if (!text_empty(task) && finders[kind](pause, task))
+            return true;
+    return false;
+}
+
 void pause_find(const struct pause_list *list, const char *task, size_t **matches, size_t *count)
 {
     *matches = mem_array(list->count, sizeof **matches);

@@ -104,5 +104,7 @@ size_t *pause_short_lengths(const struct pause_list *list);
  * hostname, or id prefix), PID alone. An exact match of a better kind (id, then name) hides the
  * others. `*matches` (caller frees) has indices. */
 void pause_find(const struct pause_list *list, const char *task, size_t **matches, size_t *count);
+/* Whether TASK names this pause, in any of these ways. */
+bool pause_is_called(const struct pause *pause, const char *task);
 
 #endif

@@ -6,6 +6,7 @@
 #include "relay/metrics.h"
 #include "relay/relay_state.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -119,16 +120,31 @@ static void watch_flow(struct relay_client *client)
     }
 }
 
+static void note_sent(struct relay_client *client, size_t len)
+{
+    metrics_add(METRIC_MESSAGES_TO_CLIENT_TOTAL, 1);
+    metrics_add(METRIC_BYTES_TO_CLIENT_TOTAL, (int64_t)len);
+    if (client->session) /* not yet, while it is being created */
+        watch_flow(client);
+}
+
 static void on_session_message(void *arg, const char *json, size_t len)
 {
     struct relay_client *client = arg;
     if (!client->conn || client->dropped)
         return;
     conn_send(client->conn, json, len);
-    metrics_add(METRIC_MESSAGES_TO_CLIENT_TOTAL, 1);
-    metrics_add(METRIC_BYTES_TO_CLIENT_TOTAL, (int64_t)len);
-    if (client->session) /* not yet, while it is being created */
-        watch_flow(client);
+    note_sent(client, len);
+}
+
+static void on_session_halves(void *arg, const char *head, size_t head_len, const char *rest,
+                              size_t rest_len)
+{
+    struct relay_client *client = arg;
+    if (!client->conn || client->dropped)
+        return;
+    conn_send_halves(client->conn, head, head_len, rest, rest_len);
+    note_sent(client, head_len + rest_len);
 }
 
 static void on_session_large(void *arg, size_t total)
@@ -181,6 +197,7 @@ static void on_session_act(void *arg, const char *action, const char *detail)
 static const struct session_ops session_ops = {
     .on_message = on_session_message,
     .on_end = on_session_end,
+    .on_halves = on_session_halves,
     .on_large = on_session_large,
     .on_part = on_session_part,
     .on_flow = on_session_flow,
@@ -210,6 +227,7 @@ static struct relay_client *open_client(struct relay *relay, struct conn *conn, 
         .role = role,
         .peer = client->peer,
         .allow_connect = relay->options.allow_connect,
+        .tickets = relay->tickets,
     };
     relay->clients = client;
     client->session = session_create(&options, &session_ops, client);
@@ -399,6 +417,7 @@ struct relay *relay_create(const struct relay_options *options, struct err *err)
         .cluster = options->cluster,
         .name = relay->name,
     };
+    relay->tickets = tickets_create();
     relay->hubs = hubs_create(&hubs, &hubs_ops, relay);
     relay->taken_over = hubs_take_over(relay->hubs);
     relay_watch_start(relay);
@@ -416,7 +435,9 @@ static void say_farewell(struct relay *relay)
         if (!at->conn || at->dropped)
             continue;
         char title[256] = "";
-        if (pause)
+        if (session_count(at->session) > 1)
+            snprintf(title, sizeof title, "each of %zu tasks", session_count(at->session));
+        else if (pause)
             pause_title(pause, title, sizeof title);
         char *say = mem_format("raydbg: this relay ends%s%s%s\n", pause ? "; " : "", title,
                                held    ? " stays held, for the next relay to take over"
@@ -449,6 +470,7 @@ void relay_destroy(struct relay **relay)
     }
     timer_cancel(&it->sweep);
     timer_cancel(&it->announce);
+    tickets_destroy(&it->tickets);
     hubs_destroy(&it->hubs);
     timer_cancel(&it->announce);
     audit_close(&it->audit);

@@ -92,8 +92,8 @@ void relay_sessions_json(const struct relay *relay, struct buf *out)
         put_member(out, "pause", id);
         buf_add_string(out, ",");
         put_member(out, "task_name", pause ? pause->task_name : NULL);
-        buf_printf(out, ",\"since\":%" PRId64 ".%03d}", at->since_ms / 1000,
-                   (int)(at->since_ms % 1000));
+        buf_printf(out, ",\"tasks\":%zu,\"since\":%" PRId64 ".%03d}", session_count(at->session),
+                   at->since_ms / 1000, (int)(at->since_ms % 1000));
         free(id);
         first = false;
     }

@@ -46,6 +46,7 @@ struct relay {
     struct loop *loop;
     struct listener *listener;
     struct hubs *hubs;
+    struct tickets *tickets;
     struct audit *audit;
     size_t taken_over;
     char *name; /* "relay 127.0.0.1:4713" */

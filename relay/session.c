@@ -7,6 +7,8 @@
 #include "dap/rules.h"
 #include "relay/filters.h"
 #include "relay/intern.h"
+#include "relay/multi.h"
+#include "relay/parent.h"
 #include "relay/session_cluster_objects.h"
 #include "relay/session_follow.h"
 #include "relay/session_objects.h"
@@ -21,6 +23,7 @@ void session_end(struct session *session)
         return;
     session->ended = true;
     fate_cancel(&session->fate);
+    parent_child_over(session);
     session->ops->on_end(session->arg);
 }
 
@@ -84,87 +87,6 @@ static void on_continue(struct session *session, const char *json, const struct 
                        "{\"allThreadsContinued\":true}");
 }
 
-static bool wants_kill(const struct session *session)
-{
-    return session->options.kill || session->attach.kill;
-}
-
-/* What the client is told of the task that it leaves. */
-static void say_goodbye(struct session *session, enum hub_leave how)
-{
-    char title[256], id[ID_TEXT(ID_TASK_BYTES)];
-    const struct hubs *hubs = session->options.hubs;
-    char *text;
-    pause_title(&session->pause, title, sizeof title);
-    text_copy(id, session->pause.task_id[0] ? 7 : sizeof id, session->pause.task_id);
-    if (how == HUB_LEAVE_KILL)
-        text = mem_format("raydbg: the worker of %s is ended (--kill)\n", title);
-    else if (hubs && (how == HUB_LEAVE || !hub_drives(&session->place)) &&
-             (hubs_hold(hubs) != HUB_NEVER || hub_members(session->place.hub) > 1))
-        text = mem_format("raydbg: %s stays held by %s; release it with: raydbg release %s\n",
-                          title, hubs_name(hubs), *id ? id : "TASK");
-    else
-        text = mem_format("raydbg: %s goes on; its next breakpoint() waits again\n", title);
-    client_say(&session->client, "console", text);
-    free(text);
-}
-
-static void leave(struct session *session, enum hub_leave how)
-{
-    session_follow_leave(session, how);
-    if (session_attached(session)) {
-        say_goodbye(session, how);
-        session->leaving = true;
-        hub_leave(&session->place, how);
-        return;
-    }
-    if (session->place.hub && session->leaving && !session->lost)
-        return; /* the goodbye is under way */
-    struct err err;
-    err_set(&err, ERR_FAILED, "the attach was given up");
-    session->leaving = true;
-    finder_cancel(session->finder);
-    if (session->attach_seq)
-        session_fail_attach(session, &err);
-    session_finish_leaving(session);
-    session_end(session);
-}
-
-/* How a client wants to leave that says no more than that. */
-static enum hub_leave default_leave(const struct session *session)
-{
-    return session->attach.continue_on_disconnect ? HUB_LEAVE_CONTINUE : HUB_LEAVE;
-}
-
-static enum hub_leave forced_leave(const struct session *session)
-{
-    return wants_kill(session) ? HUB_LEAVE_KILL : HUB_LEAVE_CONTINUE;
-}
-
-static void on_disconnect(struct session *session, const char *json,
-                          const struct envelope *envelope)
-{
-    struct span at;
-    bool terminate = false;
-    enum hub_leave how = default_leave(session);
-    if (envelope->arguments.len && scan_find(json, envelope->arguments, "terminateDebuggee", &at))
-        scan_boolean(json, at, &terminate);
-    if (envelope->arguments.len && scan_find(json, envelope->arguments, "onDisconnect", &at))
-        how = scan_string_is(json, at, "continue") ? HUB_LEAVE_CONTINUE : HUB_LEAVE;
-    session->disconnect_seq = envelope->seq;
-    leave(session, terminate ? forced_leave(session) : how);
-}
-
-static void on_terminate(struct session *session, const char *json, const struct envelope *envelope)
-{
-    (void)json;
-    client_respond(&session->client, envelope->seq, "terminate", NULL);
-    if (session_attached(session))
-        leave(session, forced_leave(session));
-    else
-        session_send_terminated(session);
-}
-
 static void on_cancel(struct session *session, const char *json, const struct envelope *envelope)
 {
     (void)json; /* debugpy cannot cancel anything; the request's own answer still comes */
@@ -198,26 +120,37 @@ static void on_release(struct session *session, const char *json, const struct e
 
 static const struct handler {
     const char *command;
-    bool attached_only;
+    enum { ANY, ONE, ONE_ATTACHED } when; /* ONE: not in a session over many, which has its own */
     void (*handle)(struct session *session, const char *json, const struct envelope *envelope);
 } handlers[] = {
-    {"initialize", false, session_on_initialize},
-    {"attach", false, session_on_attach},
-    {"configurationDone", false, session_on_configuration_done},
-    {"setExceptionBreakpoints", true, on_exception_filters},
-    {"continue", true, on_continue},
-    {"disconnect", false, on_disconnect},
-    {"terminate", false, on_terminate},
-    {"cancel", false, on_cancel},
-    {"stepIn", true, session_follow_on_step_in},
-    {"stepInTargets", true, session_follow_on_targets},
-    {"raydbg/stepIntoRemote", true, session_follow_on_into},
-    {"raydbg/stepOutToGet", true, session_follow_on_back},
-    {"raydbg/takeOver", true, on_take_over},
-    {"raydbg/release", true, on_release},
-    {"raydbg/objects", true, session_objects_on_list},
-    {"raydbg/clusterObjects", false, session_cluster_objects_on_request},
+    {"initialize", ANY, session_on_initialize},
+    {"attach", ANY, session_on_attach},
+    {"configurationDone", ONE, session_on_configuration_done},
+    {"setExceptionBreakpoints", ONE_ATTACHED, on_exception_filters},
+    {"continue", ONE_ATTACHED, on_continue},
+    {"disconnect", ANY, session_on_disconnect},
+    {"terminate", ANY, session_on_terminate},
+    {"cancel", ANY, on_cancel},
+    {"stepIn", ONE_ATTACHED, session_follow_on_step_in},
+    {"stepInTargets", ONE_ATTACHED, session_follow_on_targets},
+    {"raydbg/stepIntoRemote", ONE_ATTACHED, session_follow_on_into},
+    {"raydbg/stepOutToGet", ONE_ATTACHED, session_follow_on_back},
+    {"raydbg/takeOver", ONE_ATTACHED, on_take_over},
+    {"raydbg/release", ONE_ATTACHED, on_release},
+    {"raydbg/objects", ONE_ATTACHED, session_objects_on_list},
+    {"raydbg/clusterObjects", ANY, session_cluster_objects_on_request},
 };
+
+static bool is_for_multi(const struct session *session, const struct handler *handler)
+{
+    return session->multi && (!handler || handler->when != ANY);
+}
+
+/* A request that only a session over many knows. */
+static bool is_many_only(const struct session *session, const char *command)
+{
+    return session->multi && text_starts(command, "raydbg/");
+}
 
 static const struct handler *find_handler(const char *command)
 {
@@ -240,13 +173,13 @@ static const char *refusal(const struct session *session, const char *json,
                            const struct envelope *envelope, const struct handler *handler)
 {
     const struct rule *rule = rules_find(RULE_FROM_CLIENT, DAP_REQUEST, envelope->name);
-    if (rule->action == RULE_REFUSE)
+    if (rule->action == RULE_REFUSE && (rule->name || !is_many_only(session, envelope->name)))
         return rule->reason;
     /* The adapter sets a member of these itself, and closes the connection if it cannot. */
     if (envelope->arguments.len && json[envelope->arguments.at] != '{' &&
         (text_equal(envelope->name, "pause") || text_equal(envelope->name, "continue")))
         return "\"arguments\" must be an object";
-    if (handler && !handler->attached_only)
+    if ((handler && handler->when != ONE_ATTACHED) || is_for_multi(session, handler))
         return NULL;
     if (!session_attached(session))
         return why_not_attached(session);
@@ -329,14 +262,19 @@ static void on_request(struct session *session, const char *json, size_t len,
     }
     if (session_follow_request(session, json, len, envelope))
         return;
+    if (session->parent && parent_request(session->parent, json, envelope))
+        return;
     if (ends_stop(envelope->name))
         session_objects_flush(session);
     const char *why = refusal(session, json, envelope, handler);
-    note_act(session, envelope->name, why);
+    if (why || !session->multi) /* which notes for each of its debuggees */
+        note_act(session, envelope->name, why);
     if (why && !rules_find(RULE_FROM_CLIENT, DAP_REQUEST, envelope->name)->name)
         refuse_unknown(session, envelope);
     else if (why)
         client_refuse(&session->client, envelope->seq, envelope->name, why, false);
+    else if (is_for_multi(session, handler))
+        multi_request(session->multi, json, len, envelope);
     else if (keeps_set(session, json, envelope))
         refuse_set(session, json, envelope);
     else if (handler)
@@ -356,6 +294,8 @@ struct session *session_create(const struct session_options *options, const stru
     session->ops = ops;
     session->arg = arg;
     client_init(&session->client, ops->on_message, arg);
+    session->client.halves = ops->on_halves;
+    session->client.pass = ops->on_pass;
     session->finder = finder_create(&session->options);
     return session;
 }
@@ -376,27 +316,10 @@ void session_receive(struct session *session, const char *json, size_t len)
             client_refuse(&session->client, envelope.seq, envelope.name, problem, false);
     } else if (envelope.kind == DAP_REQUEST) {
         on_request(session, json, len, &envelope);
-    } else {
+    } else if (envelope.kind == DAP_EVENT || !asks_answer(&session->asks, json, &envelope)) {
         log_info("a %s from the client was dropped: nothing was asked",
                  envelope.kind == DAP_EVENT ? "event" : "response");
     }
-}
-
-void session_broken(struct session *session, const char *problem)
-{
-    if (session->ended)
-        return;
-    client_refuse(&session->client, 0, "", problem, true);
-    session->broken = true;
-    session->client.gone = true;
-    leave(session, default_leave(session));
-}
-
-void session_client_gone(struct session *session)
-{
-    session->client.gone = true;
-    if (!session->ended)
-        leave(session, default_leave(session));
 }
 
 bool session_is_broken(const struct session *session)
@@ -409,18 +332,27 @@ void session_flow(struct session *session, bool enable)
     if (session->halted == !enable)
         return; /* who has not stopped the debuggee must not start it: somebody else may have */
     session->halted = !enable;
+    if (session->multi)
+        multi_flow(session->multi, enable);
     if (session->place.hub && hub_drives(&session->place))
         hub_read_enable(session->place.hub, enable);
 }
 
 const struct pause *session_pause(const struct session *session)
 {
+    if (session->multi)
+        return multi_pause(session->multi);
     return session->place.hub ? hub_pause(session->place.hub) : NULL;
 }
 
 bool session_drives(const struct session *session)
 {
-    return hub_drives(&session->place);
+    return session->multi ? multi_drives(session->multi) : hub_drives(&session->place);
+}
+
+size_t session_count(const struct session *session)
+{
+    return session->multi ? multi_count(session->multi) : session->place.hub != NULL;
 }
 
 const char *session_client_name(const struct session *session)
@@ -434,7 +366,12 @@ void session_destroy(struct session **session)
     if (!it)
         return;
     *session = NULL;
+    it->client.gone = true;
     fate_cancel(&it->fate);
+    multi_destroy(&it->multi);
+    parent_child_over(it);
+    parent_destroy(&it->parent);
+    asks_drop(&it->asks, NULL);
     session_flow(it, true);
     session_follow_destroy(it);
     session_objects_destroy(it);

@@ -8,6 +8,7 @@
 #include "relay/cluster.h"
 #include "relay/hubs.h"
 #include "relay/loop.h"
+#include "relay/tickets.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,6 +25,7 @@ struct session_options {
     const char *connect;       /* "HOST:PORT" of a debugpy adapter: no discovery; or NULL */
     struct cluster *cluster;   /* an already refreshed cluster to use, or NULL */
     const struct pause *pause; /* the pause to attach to, already chosen from it, or NULL */
+    bool one_of_many;          /* its client has others, too, and looks at few of them */
     bool tune;                 /* false: --no-tune */
     bool kill;                 /* --kill: terminate and terminateDebuggee end the worker */
 
@@ -34,6 +36,7 @@ struct session_options {
     enum auth_role role;     /* what the transport has verified; NONE: `attach` brings the token */
     const char *peer;        /* where from, for messages and the audit log */
     bool allow_connect;      /* `connect` in an attach is no way around the cluster */
+    struct tickets *tickets; /* of all its sessions; NULL: none starts others */
 };
 
 struct session_ops {
@@ -50,6 +53,12 @@ struct session_ops {
     void (*on_flow)(void *arg, bool flows);
     /* The token in `attach` was right. */
     void (*on_role)(void *arg, enum auth_role role);
+    /* One whole message, instead of on_message(), in two runs of bytes; for long ones. */
+    void (*on_halves)(void *arg, const char *head, size_t head_len, const char *rest,
+                      size_t rest_len);
+    /* The debuggee's messages, instead of on_message(); see client_pass_fn. */
+    void (*on_pass)(void *arg, const char *json, size_t len, const struct envelope *envelope,
+                    int64_t request_seq);
     /* Something that an audit log wants: "attach", "evaluate", "refused"; `detail` may be "". */
     void (*on_act)(void *arg, const char *action, const char *detail);
 };
@@ -67,15 +76,20 @@ void session_broken(struct session *session, const char *problem);
  * as it does with debugpy itself. on_end() runs when the debuggee's side is done, too. */
 void session_client_gone(struct session *session);
 
+/* Ends it from the relay's side: the client is told why (a sentence's part) and that it is over,
+ * the pause is held if its hub holds. The client's `disconnect` is still answered. */
+void session_dismiss(struct session *session, const char *why);
+
 /* True once session_broken() has run, also from session_receive() for what is no DAP message. */
 bool session_is_broken(const struct session *session);
 
 /* The client cannot take more for now, or can again. */
 void session_flow(struct session *session, bool enable);
 
-/* For lists: what it is attached to (NULL: nothing), whether it drives, who it says it is ("" if
- * it has not). */
+/* For lists: what it is attached to (NULL: nothing; of many, what the client looks at), how many
+ * there are, whether it drives, who it says it is ("" if it has not). */
 const struct pause *session_pause(const struct session *session);
+size_t session_count(const struct session *session);
 bool session_drives(const struct session *session);
 const char *session_client_name(const struct session *session);
 

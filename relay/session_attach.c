@@ -1,4 +1,6 @@
 /* A session's way from `initialize` to `configurationDone`. */
+#include "relay/multi.h"
+#include "relay/parent.h"
 #include "relay/session_cluster_objects.h"
 #include "relay/session_state.h"
 
@@ -6,6 +8,7 @@
 #include "base/text.h"
 #include "dap/capabilities.h"
 #include "relay/intern.h"
+#include "relay/reach.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +22,8 @@ static void read_client(struct session *session)
             session->client_name = scan_string(session->initialize, value);
     if (scan_find(session->initialize, all, "supportsInvalidatedEvent", &value))
         scan_boolean(session->initialize, value, &session->takes_invalidated);
+    if (scan_find(session->initialize, all, "supportsStartDebuggingRequest", &value))
+        scan_boolean(session->initialize, value, &session->starts_sessions);
 }
 
 void session_on_initialize(struct session *session, const char *json,
@@ -74,6 +79,7 @@ static void join(struct session *session)
         .may_drive = !session->options.hubs || session->role == AUTH_DRIVER,
         .observe = session->attach.observe,
         .take_over = session->attach.take_over && session->role == AUTH_DRIVER,
+        .sparing = session->options.one_of_many,
     };
     session_act(session, wish.take_over ? "take-over" : "attach", "");
     hub_join(hub, &session->place, &session_member_ops, session, &wish);
@@ -97,16 +103,39 @@ static void on_found(void *arg, const struct err *err, const struct pause *pause
     join(session);
 }
 
+static void tell_role(struct session *session)
+{
+    if (session->ops->on_role)
+        session->ops->on_role(session->arg, session->role);
+}
+
+/* False, and the session over if nothing else says who its client is. */
+static bool admit(struct session *session)
+{
+    struct err err;
+    bool stranger = session->role == AUTH_NONE;
+    if (parent_admit(session, &err) == 0) {
+        tell_role(session);
+        return true;
+    }
+    session_act(session, "refused", "a ticket that is not good");
+    session_fail_attach(session, &err);
+    if (stranger)
+        session_end(session);
+    return false;
+}
+
 /* False, and the session over, if the client may not attach. */
 static bool authenticate(struct session *session)
 {
     struct err err;
+    if (session->attach.ticket)
+        return admit(session);
     if (!session->options.hubs || session->role != AUTH_NONE)
         return true;
     session->role = auth_check(session->options.auth, session->attach.token);
     if (session->role != AUTH_NONE) {
-        if (session->ops->on_role)
-            session->ops->on_role(session->arg, session->role);
+        tell_role(session);
         return true;
     }
     if (session->attach.token)
@@ -139,10 +168,42 @@ static int check_arguments(struct session *session, struct err *err)
     return 0;
 }
 
+/* Says so if it cannot. */
+static bool starts_children(struct session *session)
+{
+    const char *why = NULL;
+    if (!session->attach.sessions || !attach_arguments_many(&session->attach))
+        return false;
+    if (!(why = parent_obstacle(session)))
+        return true;
+    char *text = mem_format("raydbg: the tasks are shown as threads of one session: %s\n", why);
+    client_say(&session->client, "console", text);
+    free(text);
+    return false;
+}
+
+static void on_ticket(struct session *session)
+{
+    struct err err;
+    const struct pause *pause = birth_pause(session->birth);
+    if (reach_check(pause, &err) == 0)
+        on_found(session, NULL, pause);
+    else
+        on_found(session, &err, NULL);
+}
+
+static bool is_about_many(const struct session *session)
+{
+    return attach_arguments_many(&session->attach) && !session->options.pause &&
+           !session->options.connect;
+}
+
 void session_on_attach(struct session *session, const char *json, const struct envelope *envelope)
 {
     struct err err;
-    if (session->place.hub || session->attach_seq) {
+    if (session->multi && multi_is_over(session->multi))
+        multi_destroy(&session->multi);
+    if (session->place.hub || session->attach_seq || session->parent || session->multi) {
         client_refuse(&session->client, envelope->seq, "attach", "the session is already attached",
                       false);
         return;
@@ -156,6 +217,8 @@ void session_on_attach(struct session *session, const char *json, const struct e
         session_fail_attach(session, &err);
         return;
     }
+    if (!session->options.pause && !session->options.connect)
+        attach_arguments_default_task(&session->attach, session->options.task);
     if (!authenticate(session))
         return;
     if (check_arguments(session, &err) != 0) {
@@ -164,7 +227,14 @@ void session_on_attach(struct session *session, const char *json, const struct e
     }
     hub_destroy(&session->own); /* of an attach that failed: it knows the cluster of then */
     session_cluster_objects_drop(session, "the session attaches");
-    finder_find(session->finder, &session->attach, on_found, session);
+    if (starts_children(session))
+        session->parent = parent_open(session, json, envelope);
+    else if (is_about_many(session))
+        session->multi = multi_open(session);
+    else if (session->birth)
+        on_ticket(session);
+    else
+        finder_find(session->finder, &session->attach, on_found, session);
 }
 
 void session_on_configuration_done(struct session *session, const char *json,

@@ -1,10 +1,11 @@
 /* A session's inside, for the files that make it up: session.c (requests), session_attach.c (from
- * `initialize` to `configurationDone`), session_debuggee.c (what comes from the hub), and
- * session_objects.h. */
+ * `initialize` to `configurationDone`), session_leave.c (its end), session_debuggee.c (what comes
+ * from the hub), and session_objects.h. */
 #ifndef RAYDBG_RELAY_SESSION_STATE_H
 #define RAYDBG_RELAY_SESSION_STATE_H
 
 #include "dap/envelope.h"
+#include "relay/asks.h"
 #include "relay/attach_arguments.h"
 #include "relay/client.h"
 #include "relay/fate.h"
@@ -12,6 +13,9 @@
 #include "relay/session.h"
 
 struct follow;
+struct multi;
+struct parent;
+struct birth;
 
 /* Every request gets exactly one response: at once, when debuggee answers, or when it is known that
  * it never will. The two that wait for something else are kept here by their seq. */
@@ -46,6 +50,11 @@ struct session {
     struct fate *fate;
     char *why_lost;
     bool takes_invalidated;                  /* the client's supportsInvalidatedEvent */
+    bool starts_sessions;                    /* its supportsStartDebuggingRequest */
+    struct asks asks;                        /* what the client was asked */
+    struct multi *multi;                     /* it has many debuggees, or NULL */
+    struct parent *parent;                   /* it starts others and has no debuggee, or NULL */
+    struct birth *birth;                     /* with the parent that started it, or NULL */
     struct session_objects *objects;         /* NULL until the client looks at variables */
     struct cluster_objects *cluster_objects; /* NULL until the client asks for them */
 };
@@ -63,6 +72,14 @@ void session_on_initialize(struct session *session, const char *json,
 void session_on_attach(struct session *session, const char *json, const struct envelope *envelope);
 void session_on_configuration_done(struct session *session, const char *json,
                                    const struct envelope *envelope);
+
+/* session_leave.c */
+void session_on_disconnect(struct session *session, const char *json,
+                           const struct envelope *envelope);
+void session_on_terminate(struct session *session, const char *json,
+                          const struct envelope *envelope);
+/* The multi has left all its debuggees. */
+void session_left(struct session *session);
 
 /* session_debuggee.c */
 extern const struct member_ops session_member_ops;

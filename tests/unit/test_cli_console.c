@@ -90,6 +90,19 @@ static void test_what_continues_a_name_is_python(void **state)
     expect_line("(n)", NULL, "(n)");
     expect_line("", NULL, "");
     expect_line("b origin", "break", "origin");
+    expect_line("b / 2", NULL, "b / 2");
+    expect_line("b /x", NULL, "b /x");
+    expect_line("n /x.py:3", NULL, "n /x.py:3");
+}
+
+static void test_places_may_begin_with_a_slash(void **state)
+{
+    (void)state;
+    expect_line("break /app/train.py:41", "break", "/app/train.py:41");
+    expect_line("b /app/train.py:41, loss > 3", "break", "/app/train.py:41, loss > 3");
+    expect_line("tbreak /app/train.py:41", "tbreak", "/app/train.py:41");
+    expect_line("cl /app/train.py:41", "clear", "/app/train.py:41");
+    expect_line("b /x if y else {1:2}", NULL, "b /x if y else {1:2}");
 }
 
 static void test_expressions_may_begin_with_an_operator(void **state)
@@ -467,6 +480,7 @@ int main(void)
         cmocka_unit_test(test_verbs_aliases_and_prefixes),
         cmocka_unit_test(test_prefixes_that_are_short_or_ambiguous_are_python),
         cmocka_unit_test(test_what_continues_a_name_is_python),
+        cmocka_unit_test(test_places_may_begin_with_a_slash),
         cmocka_unit_test(test_expressions_may_begin_with_an_operator),
         cmocka_unit_test(test_places),
         cmocka_unit_test(test_ranges),

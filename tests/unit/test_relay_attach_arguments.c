@@ -204,6 +204,93 @@ static void test_object_store_of_another_type(void **state)
     }
 }
 
+static void test_many(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *json;
+        bool many;
+        size_t tasks;
+    } cases[] = {
+        {"{\"task\":\"square\"}", false, 0},
+        {"{\"task\":\"Trainer.*\"}", true, 1},
+        {"{\"tasks\":\"*\"}", true, 1},
+        {"{\"tasks\":[\"a\",\"b\"]}", true, 2},
+        {"{\"tasks\":[\"a\"],\"task\":\"b\"}", true, 2},
+        {"{\"task\":\"square\",\"mode\":\"threads\"}", true, 1},
+        {"{\"job\":\"01\"}", true, 0},
+        {"{\"actor\":\"Trainer\",\"node\":\"10.0.0.7\"}", true, 0},
+        {"{\"tasks\":\"*\",\"ticket\":\"t\"}", false, 1},
+        {"{\"tasks\":\"*\",\"connect\":\"127.0.0.1:5\"}", false, 1},
+        {"{}", false, 0},
+    };
+    struct attach_arguments got;
+    struct err err;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(read_text(&got, cases[i].json, &err), 0);
+        assert_int_equal(attach_arguments_many(&got), cases[i].many);
+        assert_int_equal(got.many.task_count, cases[i].tasks);
+        assert_string_equal(got.upstream, FORCED DEFAULTS "}");
+        attach_arguments_clear(&got);
+    }
+}
+
+static void test_each_of_many_gets_what_does_not_choose(void **state)
+{
+    (void)state;
+    struct attach_arguments got;
+    struct err err;
+    assert_int_equal(read_text(&got,
+                               "{\"tasks\":\"*\",\"mode\":\"sessions\",\"maxSessions\":4,"
+                               "\"threadName\":\"{rank}\",\"allThreads\":true,\"token\":\"x\","
+                               "\"kill\":true,\"redirectOutput\":true}",
+                               &err),
+                     0);
+    assert_string_equal(got.each, "{\"kill\":true,\"redirectOutput\":true}");
+    assert_true(got.sessions);
+    assert_int_equal(got.max_sessions, 4);
+    assert_string_equal(got.thread_name, "{rank}");
+    assert_true(got.all_threads);
+    attach_arguments_clear(&got);
+    assert_int_equal(read_text(&got, "{}", &err), 0);
+    assert_string_equal(got.each, "{}");
+    assert_int_equal(got.max_sessions, ATTACH_MAX_SESSIONS);
+    attach_arguments_clear(&got);
+}
+
+static void test_wrong_words_on_many(void **state)
+{
+    (void)state;
+    static const char *const cases[] = {
+        "{\"tasks\":7}",      "{\"tasks\":[]}",   "{\"tasks\":[\"a\",7]}",
+        "{\"tasks\":[\"\"]}", "{\"mode\":\"x\"}", "{\"maxSessions\":0}",
+        "{\"job\":1}",        "{\"ticket\":1}",   "{\"allThreads\":1}"};
+    struct attach_arguments got;
+    struct err err;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(read_text(&got, cases[i], &err), -1);
+}
+
+static void test_the_command_line_s_task(void **state)
+{
+    (void)state;
+    struct attach_arguments got;
+    struct err err;
+    assert_int_equal(read_text(&got, "{}", &err), 0);
+    attach_arguments_default_task(&got, "square");
+    assert_false(attach_arguments_many(&got));
+    assert_string_equal(got.task, "square");
+    attach_arguments_clear(&got);
+    assert_int_equal(read_text(&got, "{\"mode\":\"threads\"}", &err), 0);
+    attach_arguments_default_task(&got, "square");
+    assert_int_equal(got.many.task_count, 1);
+    attach_arguments_clear(&got);
+    assert_int_equal(read_text(&got, "{}", &err), 0);
+    attach_arguments_default_task(&got, "sq*");
+    assert_true(attach_arguments_many(&got));
+    attach_arguments_clear(&got);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +305,10 @@ int main(void)
         cmocka_unit_test(test_initialize_arguments),
         cmocka_unit_test(test_object_store),
         cmocka_unit_test(test_object_store_of_another_type),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_each_of_many_gets_what_does_not_choose),
+        cmocka_unit_test(test_wrong_words_on_many),
+        cmocka_unit_test(test_the_command_line_s_task),
     };
     return cmocka_run_group_tests_name("attach_arguments", tests, NULL, NULL);
 }
