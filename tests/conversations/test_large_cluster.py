@@ -11,7 +11,7 @@ import time
 
 import pytest
 from fake_cluster import FakeCluster, task_id
-from relay_process import RelayProcess, wait_until
+from relay_process import RelayProcess, release_path, wait_until
 from relay_under_test import raydbg_path
 
 SMALL = {"nodes": 100, "workers": 2_500, "pauses": 500, "events": 20_000}
@@ -63,7 +63,8 @@ def run_relay():
     started = []
 
     def run(cluster, *arguments):
-        started.append(RelayProcess("--address", cluster.address, *arguments, address=cluster.address))
+        started.append(RelayProcess("--address", cluster.address, *arguments, address=cluster.address,
+                                    binary=release_path()))
         return started[-1]
 
     yield run
@@ -154,14 +155,16 @@ def test_a_steady_cluster_is_asked_little(small, large, run_relay):
         events = follow(relay, cluster)
         told_before = len(events.messages)
         cluster.forget()
-        wait_until(lambda: looks(cluster) >= 15, 60, "15 looks")
+        started = time.monotonic()
+        wait_until(lambda: looks(cluster) >= 10, 60, "10 looks")
         counts = methods(cluster)
+        seconds = time.monotonic() - started
         number = counts["InternalKVKeys"]["requests"]
         rows = len(cluster.paused)
         record = len(cluster.workers[0].record)
         assert "GetTaskEvents" not in counts and "GetAllActorInfo" not in counts, counts
-        # All rows come at 10,000 a second at most; a look is 200 ms, or longer.
-        assert counts["GetCoreWorkerStats"]["requests"] <= rows
+        # 50 a second say again what they run.
+        assert counts["GetCoreWorkerStats"]["requests"] <= 65 * seconds + 64, (seconds, counts)
         each.append(counts["GetAllWorkerInfo"]["bytes_out"] / number)
         assert each[-1] >= rows * record * 0.9
         assert of_gcs(counts, "requests") <= 3 * number
@@ -211,7 +214,7 @@ def test_all_leave_at_once(small, run_relay):
     try:
         wait_until(lambda: not told(events), 30, "all are told to be gone")
         counts = methods(small)
-        assert counts["GetWorkerInfo"]["requests"] <= 32, counts
+        assert counts.get("GetWorkerInfo", {"requests": 0})["requests"] <= 32, counts
     finally:
         for worker in small.paused:
             worker.alive, worker.record = True, b""
@@ -242,7 +245,7 @@ def test_a_task_without_an_event_is_asked_more_and_more_seldom(small, run_relay)
         wait_until(lambda: lost.id.hex() in told(events), 30, "the one without a name is told")
         time.sleep(4)
         small.forget()
-        wait_until(lambda: looks(small) >= 15, 60, "15 looks")
+        wait_until(lambda: looks(small) >= 10, 60, "10 looks")
         assert methods(small).get("GetTaskEvents", {"requests": 0})["requests"] <= 3
     finally:
         lost.debugger_port = 0
