@@ -76,7 +76,8 @@ def delay(section):
 
 
 CHECKS = {"small": small, "bulk": rate("MB/s of 1 MB bodies", "1M", (PLAIN, FULL), 1),
-          "annotated": rate("MB/s of 1 MB of references, annotated", "refs1M", (FULL,), 0.6), "large": large,
+          "annotated": rate("MB/s of 1 MB of references, annotated", "refs1M", (FULL, "raydbg threads, 1"), 0.6),
+          "large": large,
           "busy": rate("messages/s of many busy sessions", "busy", (PLAIN, FULL), 0.8, "messages_per_s"), "idle": idle,
           "step": step, "delay": delay}
 
