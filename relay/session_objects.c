@@ -294,11 +294,11 @@ bool session_objects_response(struct session *session, const struct pending *pen
         return on_scopes(&render, json, len, envelope, held.asked.seq);
     if (session->attach.objects.off || held.asked.clipboard)
         return false;
+    if (annotate_applies(json, len)) /* the value of an expression, which is no look by itself */
+        look(session, objects);
     if (held.asked.frame)
         known_inherit(&it->known, json, len, held.asked.frame);
     text_copy(held.command, sizeof held.command, pending->command);
-    if (annotate_applies(json, len)) /* the value of an expression, which is no look by itself */
-        look(session, objects);
     return on_values(&render, &held);
 }
 
