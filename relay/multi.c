@@ -133,12 +133,6 @@ void multi_proceed(struct multi *multi)
         multi->hurry = timer_start(multi->loop, HURRY_MS, on_hurry, multi);
 }
 
-static void let_go(struct multi_target *target)
-{
-    multi_target_configure(target);
-    multi_verbs_joined(target->multi->verbs, target);
-}
-
 void multi_target_ready(struct multi_target *target)
 {
     struct multi *multi = target->multi;
@@ -149,7 +143,7 @@ void multi_target_ready(struct multi_target *target)
     multi_limits_tell(multi);
     multi_sets_arm(multi->sets, target);
     if (multi->configured && target->state == MULTI_READY)
-        let_go(target);
+        multi_target_configure(target);
     multi_proceed(multi);
 }
 
@@ -176,7 +170,7 @@ void multi_on_configuration_done(struct multi *multi, const struct envelope *req
     multi->intro = timer_start(multi->loop, INTRO_MS, on_intro, multi);
     for (struct multi_target *at = multi->targets; at; at = at->next)
         if (at->state == MULTI_READY)
-            let_go(at);
+            multi_target_configure(at);
 }
 
 /* --- ending --- */

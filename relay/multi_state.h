@@ -72,6 +72,8 @@ struct multi_target {
     bool quiet; /* what is asked now is no act of the user's */
     struct multi_thread *threads;
     size_t thread_count;
+    bool labels_asked;  /* the debuggee's names of them are on their way */
+    bool labels_due;    /* and there are new ones since */
     int64_t stop_count; /* of all threads */
     bool rank_asked;
     bool rank_known;    /* whether it has one */
@@ -287,8 +289,7 @@ bool multi_verbs_stopped(struct multi_verbs *verbs, struct multi_target *target,
 /* The client has asked that this thread go on (continue, a step), before it does: what the verbs
  * wanted of it is over. */
 void multi_verbs_resumed(struct multi_verbs *verbs, int64_t thread);
-/* A debuggee has joined, or is gone. */
-void multi_verbs_joined(struct multi_verbs *verbs, struct multi_target *target);
+/* A debuggee is gone. */
 void multi_verbs_gone(struct multi_verbs *verbs, struct multi_target *target);
 
 /* --- multi_sets.c: what is set once for all, present and future --- */
