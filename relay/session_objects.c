@@ -209,14 +209,9 @@ static bool edit_response(struct render *render, const struct held *held,
 static void pass_edited(struct session_objects *it, const struct held *held,
                         const struct envelope *envelope, const struct buf *edited)
 {
-    struct client *client = &it->session->client;
-    struct envelope own = *envelope;
-    own.whole.len = envelope->whole.len + edited->len - held->len;
-    own.body = own.message = (struct span){0};
-    if (envelope->seq_at.at < envelope->body.at && envelope->request_seq_at.at < envelope->body.at)
-        client_pass(client, edited->data, edited->len, &own, held->asked.seq);
-    else
-        client_pass_edited(client, edited, held->asked.seq);
+    struct envelope own;
+    envelope_moved(envelope, held->len, edited->data, edited->len, &own);
+    client_pass(&it->session->client, edited->data, edited->len, &own, held->asked.seq);
 }
 
 void session_objects_pass(struct session_objects *it, const struct held *held)

@@ -106,7 +106,7 @@ static void rewrite(struct idmap *map, const char *json, size_t len, struct buf 
     if (envelope_read(&envelope, json, len, &problem) != 0 ||
         !id_rewrite_out(map, SLOT, THREAD, json, len, &envelope, middle))
         abort();
-    id_rewrite_envelope(&envelope, len, middle->data, middle->len, &moved);
+    envelope_moved(&envelope, len, middle->data, middle->len, &moved);
     forward(middle->data, middle->len, &moved, out);
     idmap_end_stop(map, SLOT, THREAD);
 }
