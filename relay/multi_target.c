@@ -120,7 +120,7 @@ void multi_pass_out(struct multi_target *target, int64_t client_seq, int64_t thr
     struct buf out = {0};
     struct envelope rewritten;
     if (id_rewrite_out(multi->ids, target->slot, thread, json, len, envelope, &out)) {
-        id_rewrite_envelope(envelope, len, out.data, out.len, &rewritten);
+        envelope_moved(envelope, len, out.data, out.len, &rewritten);
         client_pass(&multi->session->client, out.data, out.len, &rewritten, client_seq);
     } else {
         client_pass(&multi->session->client, json, len, envelope, client_seq);

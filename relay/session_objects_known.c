@@ -1,8 +1,8 @@
 #include "relay/session_objects_known.h"
 
+#include "base/find.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "dap/bytes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,12 +73,9 @@ static struct known_row *get_row(struct known *known, int64_t reference)
 
 static int64_t run_frame(const struct known *known, int64_t reference)
 {
-    const struct known_run *runs = known->runs;
-    if (!runs)
-        return 0;
     for (size_t i = known->run_count; i-- > 0;)
-        if (reference >= runs[i].first && reference <= runs[i].last)
-            return runs[i].frame;
+        if (reference >= known->runs[i].first && reference <= known->runs[i].last)
+            return known->runs[i].frame;
     return 0;
 }
 
@@ -88,42 +85,36 @@ int64_t known_frame(const struct known *known, int64_t reference)
     return row && row->frame ? row->frame : run_frame(known, reference);
 }
 
-static void run_start(struct known *known, int64_t reference, int64_t frame)
-{
-    size_t count = known->run_count;
-    struct known_run *runs = known->runs;
-    if (count == RUNS_LIMIT)
-        return;
-    if (!runs || (count & (count - 1)) == 0)
-        runs = mem_resize(runs, count ? count * 2 : 1, sizeof *runs);
-    runs[count] = (struct known_run){reference, reference, frame};
-    known->runs = runs;
-    known->run_count = count + 1;
-}
-
 /* debugpy counts references up: most go to the end of the last run. */
-static void run_add(struct known *known, int64_t reference, int64_t frame)
+static void add_to_run(struct known *known, int64_t reference, int64_t frame)
 {
-    struct known_run *last = known->runs ? &known->runs[known->run_count - 1] : NULL;
-    if (last && last->frame == frame && reference == last->last + 1)
+    struct known_run *last = known->run_count ? &known->runs[known->run_count - 1] : NULL;
+    if (last && last->frame == frame && reference == last->last + 1) {
         last->last = reference;
-    else if (run_frame(known, reference) != frame)
-        run_start(known, reference, frame);
+        return;
+    }
+    if (run_frame(known, reference) == frame || known->run_count == RUNS_LIMIT)
+        return;
+    if ((known->run_count & (known->run_count - 1)) == 0)
+        known->runs = mem_resize(known->runs, known->run_count ? known->run_count * 2 : 1,
+                                 sizeof *known->runs);
+    known->runs[known->run_count++] = (struct known_run){reference, reference, frame};
 }
 
 void known_inherit(struct known *known, const char *json, size_t len, int64_t frame)
 {
     static const char member[] = "\"variablesReference\":";
+    const char *at = json, *end = json + len;
     /* Not parsed: in a string the quote before the colon would be escaped. */
-    for (size_t at = 0; (at = bytes_find(json, at, len, member, sizeof member - 1)) < len;) {
+    while ((at = find_bytes(at, (size_t)(end - at), member, sizeof member - 1))) {
         int64_t reference = 0;
         at += sizeof member - 1;
-        while (at < len && json[at] == ' ')
+        while (at < end && *at == ' ')
             at++;
-        for (; at < len && json[at] >= '0' && json[at] <= '9' && reference < INT32_MAX; at++)
-            reference = reference * 10 + (json[at] - '0');
+        for (; at < end && *at >= '0' && *at <= '9' && reference < INT32_MAX; at++)
+            reference = reference * 10 + (*at - '0');
         if (reference)
-            run_add(known, reference, frame);
+            add_to_run(known, reference, frame);
     }
 }
 
