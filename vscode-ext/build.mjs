@@ -10,6 +10,6 @@ if (process.argv.includes('--test')) {
   await build({...node, entryPoints, outdir: 'dist/test', sourcemap: 'inline'});
 } else {
   await build({...node, entryPoints: ['src/extension.ts'], outdir: 'dist', minify: true});
-  await build({...common, platform: 'browser', target: 'es2022', format: 'iife', entryPoints: ['src/webview/treemap-page.ts'],
+  await build({...common, platform: 'browser', target: 'es2022', format: 'iife', entryPoints: ['treemap', 'compare'].map((name) => `src/webview/${name}-page.ts`),
     outdir: 'dist', minify: true});
 }
