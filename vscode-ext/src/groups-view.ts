@@ -1,6 +1,6 @@
 /** The view "Groups": the groups of a session over many tasks, who is in them and where, and the barrier that is under way. */
 import * as vscode from 'vscode';
-import {Barrier, Group, barrierText, groupText, placeText} from './many';
+import {Barrier, Group, barrierText, groupText, placeText, splitName} from './many';
 import {ManySession, ManySessions} from './many-sessions';
 import {Row, row} from './rows';
 import {RowsView} from './rows-view';
@@ -91,8 +91,10 @@ function draw(item: GroupRow): vscode.TreeItem {
   if (data.kind === 'group') return groupItem(data.many, data.group);
   if (data.kind === 'task') return taskItem(item, data.many, data.id);
   if (data.kind === 'barrier') return barrierItem(data.barrier);
-  const made = new vscode.TreeItem(data.name);
-  made.description = data.what;
+  const [label, rest] = splitName(data.name);
+  const made = new vscode.TreeItem(label);
+  made.description = `${data.what} · ${rest}`;
+  made.tooltip = `${data.name}\n${data.what}`;
   made.iconPath = new vscode.ThemeIcon(data.gone ? 'circle-slash' : 'watch');
   return made;
 }
@@ -113,8 +115,9 @@ function taskItem(node: GroupRow, many: ManySession, id: number): vscode.TreeIte
   const name = many.nameOf(id);
   const state = stateText(many, id);
   const stopped = many.states.isStopped(id);
-  const made = new vscode.TreeItem(name);
-  made.description = state;
+  const [label, rest] = splitName(name);
+  const made = new vscode.TreeItem(label);
+  made.description = `${state} · ${rest}`;
   made.tooltip = `${name}\n${state}\nthread ${id}`;
   made.iconPath = stopped ? new vscode.ThemeIcon('debug-pause', new vscode.ThemeColor('debugIcon.pauseForeground')) : new vscode.ThemeIcon('sync');
   made.contextValue = stopped ? 'task stopped' : 'task running';

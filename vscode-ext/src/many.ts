@@ -74,6 +74,12 @@ export function shortName(name: string): string {
   return /^rank \d+/.exec(name)?.[0] ?? name;
 }
 
+/** "rank 3" and "Trainer.step 10.0.0.7 pid 811": the first word, or the rank, and what follows. */
+export function splitName(name: string): [string, string] {
+  const first = /^(?:rank \d+|\S+)/.exec(name)?.[0] ?? name;
+  return [first, name.slice(first.length).trim()];
+}
+
 export function placeText({path, line}: Frame): string {
   return path === null ? '' : `${path.replace(/^.*[\\/]/, '')}:${line}`;
 }

@@ -77,7 +77,9 @@ function filterItems(feed: Feed, typed: string): vscode.QuickPickItem[] {
   const filter = widen(parseFilter(typed), pauses);
   const found = pauses.filter((pause) => filterMatches(filter, pause));
   const label = found.length ? `$(debug-alt) Attach to ${plural(found.length, 'task')} of ${pauses.length}` : `$(debug-alt) Attach to none of ${plural(pauses.length, 'task')} yet`;
-  const shown = found.map((pause): vscode.QuickPickItem => ({label: `$(debug-pause) ${pauseTitle(pause)}`, description: pauseDescription(pause, Date.now()), alwaysShow: true}));
+  // Their names are no labels: items whose label has what is typed would go in front of the first.
+  const shown = found.map((pause): vscode.QuickPickItem =>
+    ({label: '$(debug-pause)', description: `${pauseTitle(pause)} · ${pauseDescription(pause, Date.now())}`, alwaysShow: true}));
   return [{label, description: filterText(filter), detail: 'Those that match and pause later join', alwaysShow: true}, ...shown];
 }
 
