@@ -32,11 +32,12 @@ export class ComparePanel {
     const question = {expression, group: subject.threadIds ? '' : subject.group ?? 'all'};
     const known = ComparePanel.open.get(many.session.id);
     if (known) {
-      known.panel.reveal();
+      known.panel.reveal(undefined, true);
       void known.ask(question, subject.threadIds);
       return;
     }
-    const panel = openPage(context, 'compare', 'Compare', body, vscode.ViewColumn.Beside);
+    // Beside the editor, which stays the place where VS Code shows the next stop.
+    const panel = openPage(context, 'compare', 'Compare', body, {viewColumn: vscode.ViewColumn.Beside, preserveFocus: true});
     ComparePanel.open.set(many.session.id, new ComparePanel(panel, sessions, many, question, subject.threadIds));
   }
 
@@ -65,7 +66,14 @@ export class ComparePanel {
       await vscode.env.clipboard.writeText(csvOf(this.comparison));
       vscode.window.setStatusBarMessage('Copied as CSV', 3000);
     }
-    if (message.kind === 'focus') await this.many.focus(message.threadId).catch((error: unknown) => void showError(textOf(error)));
+    if (message.kind === 'focus') await this.focus(message.threadId).catch((error: unknown) => void showError(textOf(error)));
+  }
+
+  /** VS Code shows a stop in the group that is active: that is to be another one than the panel's. */
+  private async focus(id: number): Promise<void> {
+    const editor = vscode.window.visibleTextEditors.find(({viewColumn}) => viewColumn !== undefined && viewColumn !== this.panel.viewColumn);
+    if (editor?.viewColumn) await vscode.window.showTextDocument(editor.document, {viewColumn: editor.viewColumn});
+    await this.many.focus(id);
   }
 
   private get subject(): Subject {
@@ -136,7 +144,7 @@ const body = `<form id="question">
 <p id="problem" role="alert"></p>
 <header>
 <h1 id="summary" role="status"></h1>
-<fieldset><legend>A row for each</legend>
+<fieldset><legend>Rows by</legend>
 <label><input type="radio" name="by" value="value" checked>value</label>
 <label><input type="radio" name="by" value="task">task</label>
 </fieldset>

@@ -34,7 +34,9 @@ export class Mappings {
       return;
     }
     const position = new vscode.Position(Math.max(line - 1, 0), 0);
-    await vscode.window.showTextDocument(vscode.Uri.file(local), {selection: new vscode.Range(position, position), preview: true});
+    const shown = vscode.window.visibleTextEditors.find(({document}) => document.uri.fsPath === local)?.viewColumn;
+    await vscode.window.showTextDocument(vscode.Uri.file(local),
+      {selection: new vscode.Range(position, position), preview: true, viewColumn: shown ?? vscode.ViewColumn.Active});
   }
 
   private async guess(file: string): Promise<PathMapping | undefined> {

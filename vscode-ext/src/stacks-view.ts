@@ -113,7 +113,8 @@ function runRow(many: ManySession, above: string, run: StackRun): StackRow {
     const last = depth === frames.length - 1;
     const text = last ? endText(many, run) : '';
     const children: StackRow[] = made ? [made] : run.children.map((child) => runRow(many, id, child));
-    made = row<StackNode>(id, {kind: 'frame', many, frame, threadIds, text, ends: last && run.ending > 0},
+    // A row that gets its first child would stay closed if it were the same one.
+    made = row<StackNode>(children.length ? id : `${id}!`, {kind: 'frame', many, frame, threadIds, text, ends: last && run.ending > 0},
       `${frame.name} ${placeText(frame)} ${threadIds.length} ${text}`, children);
   }
   return made ?? note(`${above}/?`, run.tasks, 'question');
@@ -137,7 +138,7 @@ function draw(item: StackRow): vscode.TreeItem {
   const made = new vscode.TreeItem(frame.name, children.length ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.None);
   made.description = [placeText(frame), `× ${threadIds.length}`, text].filter(Boolean).join(' · ');
   made.tooltip = `${frame.name}\n${frame.path ?? ''}:${frame.line}\n${plural(threadIds.length, 'task')} ${text}`;
-  made.iconPath = new vscode.ThemeIcon(ends ? 'debug-stackframe' : 'chevron-right');
+  made.iconPath = new vscode.ThemeIcon(ends ? 'debug-stackframe' : 'symbol-function');
   made.contextValue = ends ? 'stack end' : 'stack';
   made.accessibilityInformation = {label: `${frame.name} at ${placeText(frame)}, ${plural(threadIds.length, 'task')} ${text}`};
   if (frame.path !== null) made.command = {command: 'raydbg.openFrame', title: 'Open Source Line', arguments: [item]};
