@@ -57,7 +57,9 @@ function barrierRow(many: ManySession, barrier: Barrier): GroupRow {
   const id = `${many.session.id}/barrier`;
   const absent = (gone: boolean, all: Barrier['missing']): GroupRow[] => all.map(({threadId, name, what}) =>
     row<GroupNode>(`${id}/${threadId}`, {kind: 'absent', name, what, gone}, `${name} ${what} ${gone}`));
-  return row<GroupNode>(id, {kind: 'barrier', many, barrier}, `${barrier.place} ${barrier.state ?? ''} ${barrierText(barrier)}`,
+  // A row that gets its first child would stay closed if it were the same one.
+  const named = barrier.missing.length + barrier.gone.length > 0;
+  return row<GroupNode>(named ? id : `${id}!`, {kind: 'barrier', many, barrier}, `${barrier.place} ${barrier.state ?? ''} ${barrierText(barrier)}`,
     [...absent(false, barrier.missing), ...absent(true, barrier.gone)]);
 }
 
@@ -75,8 +77,13 @@ function stoppedOf({states}: ManySession, {threadIds}: Group): number {
   return threadIds.filter((id) => states.isStopped(id)).length;
 }
 
+/** It stands at the barrier, which its editor is told of when the last has come. */
+function isHeld({barrier}: ManySession, id: number): boolean {
+  return barrier?.state === 'waiting' && barrier.arrived.includes(id);
+}
+
 function stateText(many: ManySession, id: number): string {
-  if (many.barrier?.state === 'waiting' && many.barrier.arrived.includes(id)) return `at the barrier ${many.barrier.place}`;
+  if (isHeld(many, id)) return `at the barrier ${many.barrier?.place ?? ''}`;
   if (!many.states.isStopped(id)) return 'running';
   const frame = many.placeOf(id);
   return frame ? `${placeText(frame)} ${frame.name}` : 'stopped';
@@ -115,11 +122,12 @@ function taskItem(node: GroupRow, many: ManySession, id: number): vscode.TreeIte
   const name = many.nameOf(id);
   const state = stateText(many, id);
   const stopped = many.states.isStopped(id);
+  const icon = isHeld(many, id) ? 'milestone' : 'sync';
   const [label, rest] = splitName(name);
   const made = new vscode.TreeItem(label);
   made.description = `${state} · ${rest}`;
   made.tooltip = `${name}\n${state}\nthread ${id}`;
-  made.iconPath = stopped ? new vscode.ThemeIcon('debug-pause', new vscode.ThemeColor('debugIcon.pauseForeground')) : new vscode.ThemeIcon('sync');
+  made.iconPath = stopped ? new vscode.ThemeIcon('debug-pause', new vscode.ThemeColor('debugIcon.pauseForeground')) : new vscode.ThemeIcon(icon);
   made.contextValue = stopped ? 'task stopped' : 'task running';
   made.accessibilityInformation = {label: `${name}, ${state}`};
   if (stopped) made.command = {command: 'raydbg.focusTask', title: 'Show Task', arguments: [node]};

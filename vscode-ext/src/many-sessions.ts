@@ -190,6 +190,8 @@ export class ManySessions implements vscode.DebugAdapterTrackerFactory, vscode.D
   /** Something about a session, or which one is the current. */
   readonly onDidChange = this.changed.event;
   private readonly listeners: vscode.Disposable[];
+  /** What the views' condition is. */
+  private some = false;
 
   constructor() {
     this.listeners = [
@@ -228,7 +230,9 @@ export class ManySessions implements vscode.DebugAdapterTrackerFactory, vscode.D
   }
 
   private tell(session: ManySession): void {
-    void vscode.commands.executeCommand('setContext', 'raydbg.many', this.current !== undefined);
+    const some = this.current !== undefined;
+    if (some !== this.some) void vscode.commands.executeCommand('setContext', 'raydbg.many', some);
+    this.some = some;
     this.changed.fire(session);
   }
 }

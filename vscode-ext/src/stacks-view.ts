@@ -60,7 +60,7 @@ export class StacksView implements vscode.Disposable {
     const many = this.sessions.current;
     if (!many) {
       this.shown = '';
-      this.rows.show([]);
+      this.fill([], '');
       return;
     }
     const members = many.membersOf(this.subject);
@@ -68,24 +68,26 @@ export class StacksView implements vscode.Disposable {
     const now = `${many.session.id} ${threadIds.map((id) => `${id}:${many.stops(id)}`).join(' ')}`;
     if (now === this.shown || this.asking) return;
     this.shown = now;
-    if (threadIds.length) void this.ask(many, {threadIds}, members.length - threadIds.length);
+    const running = members.length - threadIds.length;
+    if (threadIds.length) void this.ask(many, {threadIds}, running);
+    else this.fill(notAsked(running), '');
   }
 
   private async ask(many: ManySession, subject: Subject, running = 0): Promise<void> {
     this.asking = true;
     try {
       const stacks = await many.stacks(subject);
-      this.rows.show(rowsOf(many, stacks, running));
-      this.describe(`${this.subject.group ? `${this.subject.group} · ` : ''}${plural(stacks.tasks, 'task')}, ${plural(stacks.stacks, 'stack')}`);
+      this.fill(rowsOf(many, stacks, running), `${plural(stacks.tasks, 'task')}, ${plural(stacks.stacks, 'stack')}`);
     } catch (error) {
-      this.rows.show([note('problem', textOf(error), 'warning')]);
+      this.fill([note('problem', textOf(error), 'warning')], '');
     }
     this.asking = false;
     this.look();
   }
 
-  private describe(text: string): void {
-    (this.rows.view as {description: string | undefined}).description = text;
+  private fill(rows: StackRow[], text: string): void {
+    this.rows.show(rows);
+    (this.rows.view as {description: string | undefined}).description = [this.subject.group, text].filter(Boolean).join(' · ');
   }
 }
 
@@ -93,10 +95,15 @@ function note(id: string, text: string, icon: string): StackRow {
   return row<StackNode>(id, {kind: 'note', text, icon}, text);
 }
 
-function rowsOf(many: ManySession, {tree, running, notShown}: Stacks, notAsked: number): StackRow[] {
+function notAsked(running: number): StackRow[] {
+  return running ? [note('not-asked', `${plural(running, 'task')} running: Refresh asks where`, 'sync')] : [];
+}
+
+/** `others` run, and were not asked. */
+function rowsOf(many: ManySession, {tree, running, notShown}: Stacks, others: number): StackRow[] {
   const notes = [
     ...(running.length ? [note('running', `running when asked: ${running.map((id) => shortName(many.nameOf(id))).join(', ')}`, 'sync')] : []),
-    ...(notAsked ? [note('not-asked', `${plural(notAsked, 'task')} running: Refresh asks where`, 'sync')] : []),
+    ...notAsked(others),
     ...notShown.map(({threadId, name, why}) => note(`not-shown/${threadId}`, `${name}: ${why}`, 'warning')),
   ];
   return [...tree.map((run) => runRow(many, '', run)), ...notes];
