@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import {after, before} from 'node:test';
 import type {Browser, FrameLocator} from 'playwright-core';
-import {CodeServer, Program, closeAll, driver, here, makeWorkspace, pausedTimes, python, raydbg, scratch} from './lib/processes.ts';
+import {CodeServer, Program, Relay, closeAll, driver, here, makeWorkspace, pausedTimes, python, raydbg, scratch, until} from './lib/processes.ts';
 import {Workbench, browse, steps} from './lib/workbench.ts';
 
 const pauses = 'Paused Tasks';
@@ -18,6 +18,7 @@ const log = path.join(scratch, 'dap-times');
 let browser: Browser;
 let server: CodeServer;
 let program: Program;
+let relay: Relay;
 let window: Workbench;
 let workspace: string;
 
@@ -50,13 +51,14 @@ function timeOf(name: string): number {
 before(async () => {
   workspace = makeWorkspace('gang');
   settings['raydbg.path'] = timed();
-  process.env['XDG_STATE_HOME'] = path.join(scratch, 'gang-state');
+  relay = new Relay('gang-state', 4717); // started when it is needed
+  process.env['XDG_STATE_HOME'] = relay.state;
   [server, browser, program] = await Promise.all([CodeServer.start('gang-server', settings), browse(), driver(workspace, 'gang', 'doomed')]);
   await Promise.all([pausedTimes('Gang.run', ranks.length), pausedTimes('doomed', 1)]);
   window = await Workbench.open(browser, server.address, workspace, 'gang');
 });
 
-after(() => closeAll(() => window?.close(), () => browser?.close(), () => server?.stop(), () => program?.stop('SIGKILL')));
+after(() => closeAll(() => window?.close(), () => browser?.close(), () => server?.stop(), () => program?.stop('SIGKILL'), () => relay?.stop()));
 
 function line(text: string): number {
   const at = fs.readFileSync(path.join(workspace, 'train.py'), 'utf8').split('\n').findIndex((one) => one.includes(text));
@@ -198,6 +200,30 @@ step('the session ends: its views go, and the tasks go on', async () => {
   await window.shot('ended');
 });
 
+step('a session for each task: children of one that starts them, and end with it', async () => {
+  await relay.start();
+  fs.mkdirSync(path.join(workspace, '.vscode'));
+  fs.writeFileSync(path.join(workspace, '.vscode/launch.json'), JSON.stringify({version: '0.2.0', configurations: [
+    {type: 'raydbg', request: 'attach', name: 'the gang', tasks: ['Gang.run'], mode: 'sessions', maxSessions: 2, relay: relay.address}]}));
+  await window.show('Run and Debug');
+  await window.page.locator('.start-debug-action-item', {hasText: 'the gang'}).waitFor();
+  await window.page.keyboard.press('F5');
+  const children = window.page.locator('.debug-call-stack .monaco-list-row', {hasText: /pid \d+ Gang\.run.*Paused/i});
+  await children.nth(1).waitFor();
+  await window.page.locator('.debug-call-stack .monaco-list-row', {hasText: 'the gang'}).first().click(); // its console shows
+  await window.page.locator('.repl-tree .monaco-list-row', {hasText: /2 more paused tasks wait/}).waitFor();
+  await window.shot('sessions');
+  assert.equal(await children.count(), 2);
+  await window.show('Ray Debug');
+  await window.row(pauses, /^Gang\.run.*attached/s).waitFor();
+  assert.equal(await window.pane(groups).count(), 0);
+  await window.tool('Disconnect');
+  await window.ended();
+  await until(() => relay.list().filter(({task_name, state, clients}) => task_name === 'Gang.run' && state === 'held' && !clients).length === 2,
+    'the two that had a session are held');
+  await relay.stop();
+});
+
 step(`${many} tasks: the first variables after attach`, async () => {
   const herd = new Program('the herd', [python, '-u', path.join(here, 'lib/herd.py'), String(many), path.join(workspace, 'train.py')]);
   const [, address = ''] = await herd.says(/^READY (\S+)$/m);
@@ -221,7 +247,8 @@ step(`${many} tasks: the first variables after attach`, async () => {
       `(the click was ${attach - clicked} ms before)`);
     await window.show('Ray Debug');
     await window.row(groups, new RegExp(`^all\\s*${many} tasks, stopped`)).waitFor();
-    await window.row(stacks, /^step.*× 200/s).first().waitFor();
+    await window.expandPane(stacks);
+    await window.row(stacks, /^step.*× 200/s).waitFor();
     if (round === 0) await window.shot('many');
     await window.page.keyboard.press('Shift+F5');
     await window.ended();

@@ -64,6 +64,7 @@ export class ManySession implements vscode.DebugAdapterTracker {
   // --- what passes ---
 
   onWillReceiveMessage(message: DapMessage): void {
+    if (message.command === 'disconnect') this.end();
     this.see(message);
   }
 
@@ -106,6 +107,7 @@ export class ManySession implements vscode.DebugAdapterTracker {
   }
 
   private end(): void {
+    if (this.ended) return;
     clearTimeout(this.timer);
     this.ended = true;
     this.changed(this);

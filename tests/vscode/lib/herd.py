@@ -2,10 +2,13 @@
 
     herd.py COUNT PROGRAM      every task stands in PROGRAM
 
-Says `READY ADDRESS`, the address being the GCS's, and stays until it is ended.
+Says `READY ADDRESS`, the address being the GCS's, and stays until it is ended. A task whose client has gone waits for the
+next one.
 """
 
+import selectors
 import sys
+import threading
 import time
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
@@ -23,7 +26,14 @@ def load_bench():
 
 def main(count, program):
     bench = load_bench()
-    bench.PROGRAM = program
+
+    class Debuggee(bench.Debuggee):
+        def accept(self):
+            super().accept()
+            self.ended, self.buffer, self.line = threading.Event(), b"", 8
+            self.herd.selector.register(self.listener, selectors.EVENT_READ, self.accept)
+
+    bench.Debuggee, bench.PROGRAM = Debuggee, program
     herd = bench.Herd(count)
     herd.variables = {"variables": [
         {"name": name, "value": value, "type": kind, "evaluateName": name, "variablesReference": 0}
