@@ -160,6 +160,10 @@ step('compare: the values, the numbers, the outlier; sorted, by task, as CSV', a
   await cursorAt(stop() + 1);
   await page().locator('#csv').click();
   await window.page.locator('.statusbar-item', {hasText: 'Copied as CSV'}).waitFor();
+  await window.show('Run and Debug');
+  await window.menu('Variables', /^\s*step =/, 'Compare Expression Across Tasks...');
+  await page().locator('#summary', {hasText: 'step · 4 tasks, 1 different'}).waitFor();
+  await window.show('Ray Debug');
 });
 
 step('merged stacks: one tree for all, two where they part', async () => {

@@ -143,7 +143,7 @@ const body = `<form id="question">
 </form>
 <p id="problem" role="alert"></p>
 <header>
-<h1 id="summary" role="status"></h1>
+<h1 id="summary" aria-live="polite"></h1>
 <fieldset><legend>Rows by</legend>
 <label><input type="radio" name="by" value="value" checked>value</label>
 <label><input type="radio" name="by" value="task">task</label>
