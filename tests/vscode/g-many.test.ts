@@ -221,7 +221,8 @@ step('a session for each task: children of one that starts them, and end with it
   await window.show('Ray Debug');
   await window.row(pauses, /^Gang\.run.*attached/s).waitFor();
   assert.equal(await window.pane(groups).count(), 0);
-  await window.tool('Disconnect');
+  await window.show('Run and Debug');
+  await window.rowAction('Call Stack', /^the gang/, 'Disconnect'); // the toolbar's is the focused child's
   await window.ended();
   await until(() => relay.list().filter(({task_name, state, clients}) => task_name === 'Gang.run' && state === 'held' && !clients).length === 2,
     'the two that had a session are held');
@@ -256,6 +257,8 @@ step(`${many} tasks: the first variables after attach`, async () => {
     if (round === 0) await window.shot('many');
     await window.page.keyboard.press('Shift+F5');
     await window.ended();
+    await window.show('Run and Debug'); // a view that is hidden keeps its rows
+    await window.variable('loss').waitFor({state: 'detached'});
   }
-  assert.ok(Math.min(...times) < 5000, `${times.join(', ')} ms`);
+  assert.ok(Math.min(...times) < 10_000, `${times.join(', ')} ms`);
 });
