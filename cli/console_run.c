@@ -53,7 +53,7 @@ enum wait_end run_wait(struct console *console, int64_t timeout_ms)
             return WAIT_ENDED;
         if (wants_out(console))
             return WAIT_LEFT;
-        if (watcher_finished(&console->watcher))
+        if (console->call_over || watcher_finished(&console->watcher))
             return WAIT_FINISHED;
         if (timeout_ms >= 0 && waited >= timeout_ms)
             return WAIT_TIMEOUT;
@@ -96,6 +96,7 @@ void run_announce(struct console *console)
 
 static void take_stop(struct console *console, int64_t wanted)
 {
+    console->call_over = false;
     if (wanted)
         await_thread(console, wanted);
     const struct debuggee_thread *thread = debuggee_thread(console->debuggee, wanted);
@@ -148,6 +149,7 @@ static enum wait_end await_next_call(struct console *console)
     console_note(console, "%s has ended; waiting for the actor's next stop, ^C leaves",
                  console->title);
     watcher_rest(&console->watcher);
+    console->call_over = false;
     free(console->shown_place); /* another call is another place */
     console->shown_place = NULL;
     enum wait_end end;
@@ -213,7 +215,7 @@ static void print_header(struct console *console, const char *how)
             len -= 2;
         buf_printf(&out, "%sjob %.*s", dot, (int)len, pause->job_id);
     }
-    if (pause) {
+    if (pause && pause->pid) { /* Ray <= 2.34 does not tell a pdb's */
         buf_printf(&out, "%s", dot);
         view_one_line(&out, &console->style, pause->node_ip ? pause->node_ip : "?", 60);
         buf_printf(&out, " pid %" PRId64, pause->pid);
@@ -305,6 +307,8 @@ int run_show_stop(struct console *console, int64_t id)
         snprintf(note, sizeof note, "breakpoint %d", number);
     else if (text_equal(reason, "pause"))
         text_copy(note, sizeof note, "paused");
+    else if (text_equal(reason, "step") && text_equal(text, "returns")) /* pdb's agent */
+        text_copy(note, sizeof note, "returns");
     else if (other)
         text_copy(note, sizeof note, console->label);
     print_header(console, console->post_mortem                 ? "post mortem"

@@ -73,6 +73,7 @@ struct console {
     bool fate_intended; /* the session said that the worker was ended on purpose */
     bool job_over;      /* the same, because the job has finished */
     bool worker_over;   /* Ray ended the worker, idle by then */
+    bool call_over;     /* pdb's actor has come to the end of a call, and lives on */
     int exit_code;
     int64_t waiting_since_us; /* a command for the worker's answers; 0: not, -1: said so */
 
@@ -103,7 +104,7 @@ struct console {
     size_t display_count;
 };
 
-/* --- console.c --- */
+/* --- console_output.c --- */
 
 /* To stdout. Text of a worker's must have gone through console_view or text_printable(). */
 void console_print(struct console *console, const char *format, ...)
@@ -118,6 +119,8 @@ int console_error(struct console *console, const char *format, ...)
 int console_fail(struct console *console, const struct err *err);
 /* Prints what the task has written without a newline yet. */
 void console_flush_output(struct console *console);
+/* An `output` event: debuggee_ops' on_output, with the console. */
+void console_on_output(void *arg, const char *category, const char *text);
 
 /* --- console_run.c --- */
 

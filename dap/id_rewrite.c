@@ -178,6 +178,8 @@ static const struct message {
     REQUEST("locations", location),
     REQUEST("cancel", progress),
     REQUEST("raydbg/objects", thread),
+    REQUEST("raydbg/stepIntoRemote", thread),
+    REQUEST("raydbg/stepOutToGet", thread),
     REQUEST("raydbg/takeOver", thread),
     REQUEST("raydbg/release", thread),
 };

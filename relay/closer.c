@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "relay/closer_process.h"
+#include "relay/packet.h"
 
 #include <errno.h>
 #include <string.h>
@@ -54,26 +55,7 @@ static bool tell(enum closer_kind kind, int place, int fd)
 {
     struct closer_message message = {
         .kind = kind, .place = (uint32_t)place, .state = closer.states[place]};
-    struct iovec part = {&message, sizeof message};
-    union {
-        char bytes[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr align;
-    } control = {0};
-    struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
-    if (fd >= 0) {
-        header.msg_control = control.bytes;
-        header.msg_controllen = sizeof control.bytes;
-        struct cmsghdr *rights = CMSG_FIRSTHDR(&header);
-        rights->cmsg_level = SOL_SOCKET;
-        rights->cmsg_type = SCM_RIGHTS;
-        rights->cmsg_len = CMSG_LEN(sizeof fd);
-        memcpy(CMSG_DATA(rights), &fd, sizeof fd);
-    }
-    ssize_t sent;
-    do
-        sent = sendmsg(closer.socket, &header, MSG_NOSIGNAL);
-    while (sent < 0 && errno == EINTR);
-    return sent == (ssize_t)sizeof message;
+    return packet_send(closer.socket, &message, sizeof message, &fd, fd >= 0, true);
 }
 
 int closer_guard(int fd, enum closer_peer peer)

@@ -1,6 +1,7 @@
 #include "relay/closer_process.h"
 
-#include "relay/keeper_detach.h"
+#include "relay/detached.h"
+#include "relay/packet.h"
 #include "relay/pdb_install.h"
 
 #include <errno.h>
@@ -10,9 +11,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 /* After <netinet/in.h>, for what glibc's own <netinet/tcp.h> has not: bytes received. */
@@ -53,13 +52,6 @@ static struct {
     bool alone; /* who guarded is done, or dead */
 } it;
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* --- what is being closed --- */
 
 static void take(uint32_t place, uint32_t state)
@@ -77,7 +69,7 @@ static void take(uint32_t place, uint32_t state)
         .owed = state & CLOSER_OWED,
         .pdb = state & CLOSER_IS_PDB,
         .torn = state & CLOSER_TORN,
-        .since = now_ms(),
+        .since = detached_now_ms(),
     };
 }
 
@@ -101,7 +93,7 @@ static bool listen_to(struct closing *closing)
     static char bytes[65536];
     ssize_t len;
     while ((len = recv(closing->fd, bytes, sizeof bytes, MSG_DONTWAIT)) > 0) {
-        closing->heard = now_ms();
+        closing->heard = detached_now_ms();
         for (ssize_t i = 0; i < len; i++) {
             if (matches(&closing->of_response, response, bytes[i]) && closing->owed)
                 closing->owed--;
@@ -175,7 +167,7 @@ static bool advance(struct closing *closing, int64_t now)
 
 static void look_at_closings(void)
 {
-    int64_t now = now_ms();
+    int64_t now = detached_now_ms();
     for (uint32_t i = 0; i < it.count;) {
         struct closing *closing = &it.closings[i];
         if (listen_to(closing) && !advance(closing, now)) {
@@ -224,48 +216,31 @@ static void be_alone(void)
 static bool hear(void)
 {
     struct closer_message message;
-    struct iovec part = {&message, sizeof message};
-    union {
-        char bytes[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr align;
-    } control;
-    struct msghdr header = {.msg_iov = &part,
-                            .msg_iovlen = 1,
-                            .msg_control = control.bytes,
-                            .msg_controllen = sizeof control.bytes};
-    ssize_t len = recvmsg(KEEPER_LISTENER_FD, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    int fds[PACKET_FDS];
+    size_t fd_count;
+    ssize_t len =
+        packet_receive(DETACHED_SOCKET_FD, &message, sizeof message, fds, &fd_count, false);
     if (len < 0)
-        return errno == EINTR;
-    int fd = -1;
-    struct cmsghdr *rights = CMSG_FIRSTHDR(&header);
-    if (rights && rights->cmsg_level == SOL_SOCKET && rights->cmsg_type == SCM_RIGHTS)
-        memcpy(&fd, CMSG_DATA(rights), sizeof fd);
+        return false;
+    while (fd_count > 1)
+        close(fds[--fd_count]);
     if (len == 0)
         be_alone();
     else if (len == (ssize_t)sizeof message)
-        obey(&message, fd);
+        obey(&message, fd_count ? fds[0] : -1);
     return len > 0;
 }
 
 /* --- */
 
-static void *zeroes(size_t size)
-{
-    void *place = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (place == MAP_FAILED)
-        _exit(1);
-    return place;
-}
-
 static void run(const char *path)
 {
     (void)path;
-    it.guarded = zeroes(CLOSER_PLACES * sizeof *it.guarded);
-    it.closings = zeroes(CLOSER_PLACES * sizeof *it.closings);
-    it.polls = zeroes((CLOSER_PLACES + 1) * sizeof *it.polls);
+    it.guarded = detached_zeroes(CLOSER_PLACES * sizeof *it.guarded);
+    it.closings = detached_zeroes(CLOSER_PLACES * sizeof *it.closings);
+    it.polls = detached_zeroes((CLOSER_PLACES + 1) * sizeof *it.polls);
     while (!it.alone || it.count) {
-        it.polls[0] = (struct pollfd){.fd = it.alone ? -1 : KEEPER_LISTENER_FD, .events = POLLIN};
+        it.polls[0] = (struct pollfd){.fd = it.alone ? -1 : DETACHED_SOCKET_FD, .events = POLLIN};
         for (uint32_t i = 0; i < it.count; i++)
             it.polls[i + 1] = (struct pollfd){.fd = it.closings[i].fd, .events = POLLIN};
         poll(it.polls, it.count + 1, it.count ? IDLE_MS : -1);
@@ -278,5 +253,5 @@ static void run(const char *path)
 int closer_process_start(int socket, const volatile uint32_t *states)
 {
     it.states = states;
-    return keeper_detach("raydbg-closer", socket, socket, "/", run);
+    return detached_start("raydbg-closer", socket, socket, "/", run);
 }

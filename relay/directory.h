@@ -15,9 +15,10 @@ enum directory_answer {
     DIRECTORY_NO, /* the cluster has none, or does not say: directory_problem() */
 };
 
-/* `source` is borrowed. `changed` runs after each of the cluster's answers, never from within a
- * call. */
-struct directory *directory_create(struct source *source, loop_fn changed, void *arg);
+/* `loop` and `source` are borrowed. `changed` runs after each of the cluster's answers, never from
+ * within a call. */
+struct directory *directory_create(struct loop *loop, struct source *source, loop_fn changed,
+                                   void *arg);
 void directory_destroy(struct directory **directory);
 
 /* From here on what may have changed is asked again: workers, nodes, actors, tasks that nobody ran
@@ -33,6 +34,11 @@ enum directory_answer directory_actor(struct directory *directory, const char *a
                                       const struct ray_actor **out);
 enum directory_answer directory_task(struct directory *directory, const char *task_id,
                                      const struct ray_task **out);
+/* Workers report their tasks once a second: a task that the cluster has no event of is asked for
+ * once more by itself, 1.2 s later; DIRECTORY_NO meanwhile. Whether any is to be. */
+bool directory_expects_tasks(const struct directory *directory);
+/* Counts the tasks that were found so. */
+size_t directory_came_late(const struct directory *directory);
 /* The process of a job's driver. */
 enum directory_answer directory_driver(struct directory *directory, const char *job_id,
                                        const struct ray_worker **out);

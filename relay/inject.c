@@ -87,11 +87,9 @@ static const char all_stop[] =
 
 /* An exception in a request's handler (`{"line": null}` in setBreakpoints does it) ends pydevd's
  * reader thread, and with it the debugging of this worker. A request without a handler is never
- * answered, nor exceptionInfo for a running thread, nor continue when nothing is stopped (while
- * one thread's stop stops all); and the adapter, which waits for that answer, then answers nobody.
- * Here each of them gets an answer. */
+ * answered, nor exceptionInfo for a running thread; and the adapter, which waits for that answer,
+ * then answers nobody. Here each of them gets an answer. */
 static const char guard[] =
-    "import threading\n"
     "from _pydevd_bundle.pydevd_comm_constants import CMD_RETURN\n"
     "from _pydevd_bundle.pydevd_constants import STATE_SUSPEND\n"
     "from _pydevd_bundle.pydevd_net_command import NetCommand\n"
@@ -103,18 +101,15 @@ static const char guard[] =
     "def is_stopped(thread):\n"
     "    info = getattr(thread, 'additional_info', None)\n"
     "    return info is not None and info.pydev_state == STATE_SUSPEND\n"
-    "def never_answered(py_db, request):\n"
+    "def never_answered(request):\n"
     "    if request.command == 'exceptionInfo':\n"
     "        if not is_stopped(pydevd_find_thread_by_id(request.arguments.threadId)):\n"
     "            return answer(request, False, message='the thread is not stopped')\n"
-    "    elif request.command == 'continue' and py_db.multi_threads_single_notification:\n"
-    "        if not any(map(is_stopped, threading.enumerate())):\n"
-    "            return answer(request, True, body={'allThreadsContinued': True})\n"
     "    return None\n"
     "def guarded(handler):\n"
     "    def handle(self, py_db, request):\n"
     "        try:\n"
-    "            return never_answered(py_db, request) or handler(self, py_db, request)\n"
+    "            return never_answered(request) or handler(self, py_db, request)\n"
     "        except Exception as error:\n"
     "            message = '%s: %s' % (type(error).__name__, error)\n"
     "            return answer(request, False, message=message)\n"

@@ -1,6 +1,6 @@
 #include "relay/keeper_process.h"
 
-#include "relay/keeper_detach.h"
+#include "relay/detached.h"
 #include "relay/keeper_wire.h"
 #include "relay/snapshots.h"
 
@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -65,13 +64,6 @@ static void on_term(int number)
 {
     (void)number;
     terminated = 1;
-}
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 /* Whether the line could be written does not matter. */
@@ -152,7 +144,7 @@ static void welcome(struct process *process, struct guest *guest)
     guest->fd = -1;
     struct keeper_message answer = {
         .kind = KEEPER_WELCOME, .pid = getpid(), .count = process->count};
-    int memory = KEEPER_MEMORY_FD;
+    int memory = DETACHED_MEMORY_FD;
     keeper_send(process->relay, &answer, &memory, 1, false);
 }
 
@@ -173,7 +165,7 @@ static void relay_gone(struct process *process, const char *how)
     note(process, "the relay (pid %d) %s; %u connections wait for the next one, at most %lld s",
          (int)process->relay_pid, how, (unsigned)process->count,
          (long long)(process->orphan_ms / 1000));
-    process->deadline = now_ms() + process->orphan_ms;
+    process->deadline = detached_now_ms() + process->orphan_ms;
 }
 
 static void answer_put(struct process *process, const struct keeper_message *message,
@@ -258,7 +250,7 @@ static void guest_accept(struct process *process)
     struct guest *guest = process->guests;
     while (guest->fd >= 0)
         guest++;
-    int fd = accept4(KEEPER_LISTENER_FD, NULL, NULL, SOCK_CLOEXEC);
+    int fd = accept4(DETACHED_SOCKET_FD, NULL, NULL, SOCK_CLOEXEC);
     if (fd < 0)
         return;
     struct ucred peer;
@@ -268,7 +260,7 @@ static void guest_accept(struct process *process)
         close(fd);
         return;
     }
-    *guest = (struct guest){.fd = fd, .pid = peer.pid, .deadline = now_ms() + GUEST_MS};
+    *guest = (struct guest){.fd = fd, .pid = peer.pid, .deadline = detached_now_ms() + GUEST_MS};
 }
 
 static bool somebody_waits(const struct process *process)
@@ -307,7 +299,7 @@ static void guest_hello(struct process *process, struct guest *guest,
     keeper_send(guest->fd, &answer, NULL, 0, false);
     if (wait) {
         guest->waiting = true;
-        guest->deadline = now_ms() + KEEPER_WAIT_MS;
+        guest->deadline = detached_now_ms() + KEEPER_WAIT_MS;
     } else {
         guest_close(guest);
     }
@@ -337,7 +329,7 @@ static size_t fill_polls(struct process *process)
         polls[POLL_GUESTS + i] = (struct pollfd){.fd = process->guests[i].fd, .events = POLLIN};
         room |= process->guests[i].fd < 0;
     }
-    polls[POLL_LISTENER] = (struct pollfd){.fd = room ? KEEPER_LISTENER_FD : -1, .events = POLLIN};
+    polls[POLL_LISTENER] = (struct pollfd){.fd = room ? DETACHED_SOCKET_FD : -1, .events = POLLIN};
     polls[POLL_RELAY] = (struct pollfd){.fd = process->relay, .events = POLLIN};
     if (process->relay >= 0)
         return POLL_HELD;
@@ -377,7 +369,7 @@ static int64_t next_deadline(const struct process *process)
 
 static void look_at_clock(struct process *process)
 {
-    int64_t now = now_ms();
+    int64_t now = detached_now_ms();
     for (size_t i = 0; i < GUESTS; i++)
         if (process->guests[i].fd >= 0 && process->guests[i].deadline <= now)
             guest_close(&process->guests[i]);
@@ -394,7 +386,7 @@ static void turn(struct process *process)
     size_t polled = fill_polls(process);
     int64_t wait = next_deadline(process);
     if (wait != INT64_MAX) {
-        wait -= now_ms();
+        wait -= detached_now_ms();
         wait = wait < 0 ? 0 : wait;
     }
     struct timespec timeout = {.tv_sec = wait / 1000, .tv_nsec = wait % 1000 * 1000000};
@@ -436,16 +428,6 @@ static int open_log(const char *path)
     return fd;
 }
 
-/* Zeroes that take memory only where they are written to. */
-static void *zeroes(size_t size)
-{
-    void *place = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (place == MAP_FAILED)
-        _exit(1);
-    return place;
-}
-
 /* The socket's file, if it is still this keeper's, goes before the socket: who cannot connect any
  * more may make a new one. */
 static void remove_socket(const char *path, const struct stat *mine)
@@ -453,16 +435,16 @@ static void remove_socket(const char *path, const struct stat *mine)
     struct stat file;
     if (lstat(path, &file) == 0 && file.st_ino == mine->st_ino && file.st_dev == mine->st_dev)
         unlink(path);
-    close(KEEPER_LISTENER_FD);
+    close(DETACHED_SOCKET_FD);
 }
 
 static void run(const char *path)
 {
     signal(SIGTERM, on_term);
-    struct process process = {.relay = -1, .deadline = now_ms() + START_MS};
+    struct process process = {.relay = -1, .deadline = detached_now_ms() + START_MS};
     process.log = open_log(path);
-    process.held = zeroes(SNAPSHOT_SLOTS * sizeof *process.held);
-    process.polls = zeroes((POLL_HELD + SNAPSHOT_SLOTS) * sizeof *process.polls);
+    process.held = detached_zeroes(SNAPSHOT_SLOTS * sizeof *process.held);
+    process.polls = detached_zeroes((POLL_HELD + SNAPSHOT_SLOTS) * sizeof *process.polls);
     for (size_t i = 0; i < GUESTS; i++)
         process.guests[i].fd = -1;
     struct rlimit limit;
@@ -479,5 +461,5 @@ static void run(const char *path)
 
 int keeper_process_start(int listener, int memory, const char *path)
 {
-    return keeper_detach("raydbg-keeper", listener, memory, path, run);
+    return detached_start("raydbg-keeper", listener, memory, path, run);
 }

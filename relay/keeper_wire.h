@@ -3,6 +3,8 @@
 #ifndef RAYDBG_RELAY_KEEPER_WIRE_H
 #define RAYDBG_RELAY_KEEPER_WIRE_H
 
+#include "relay/packet.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,8 +15,8 @@ enum {
      * stay as they are for good, so that two of different versions understand that much. Also of
      * what relay/snapshots.h lays out. */
     KEEPER_PROTOCOL = 1,
-    KEEPER_BATCH = 64,      /* descriptors in one message; the kernel allows 253 */
-    KEEPER_WAIT_MS = 10000, /* for a relay to go that another one replaces */
+    KEEPER_BATCH = PACKET_FDS, /* descriptors in one message */
+    KEEPER_WAIT_MS = 10000,    /* for a relay to go that another one replaces */
 };
 
 enum keeper_kind {

@@ -2,7 +2,6 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "dap/capabilities.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,10 +20,8 @@ static void settle(struct multi *multi);
 
 struct multi_target *multi_find_slot(const struct multi *multi, uint32_t slot)
 {
-    for (struct multi_target *at = multi->targets; at; at = at->next)
-        if (at->slot == slot && at->state != MULTI_GONE)
-            return at;
-    return NULL;
+    struct multi_target *found = slot < multi->slots ? multi->by_slot[slot] : NULL;
+    return found && found->state != MULTI_GONE ? found : NULL;
 }
 
 void multi_say(struct multi *multi, const char *category, const char *format, ...)
@@ -39,13 +36,24 @@ void multi_say(struct multi *multi, const char *category, const char *format, ..
 
 /* --- joining --- */
 
+static uint32_t next_slot(struct multi *multi)
+{
+    if (multi->slots == multi->slot_room) {
+        multi->slot_room = multi->slot_room ? 2 * multi->slot_room : 16;
+        multi->by_slot =
+            mem_resize(multi->by_slot, multi->slot_room, sizeof(struct multi_target *));
+    }
+    multi->by_slot[multi->slots] = NULL;
+    return multi->slots++;
+}
+
 struct multi_target *multi_add(struct multi *multi, const struct pause *pause)
 {
     struct multi_target *target = mem_alloc(sizeof *target);
     struct multi_target **at = &multi->targets;
     *target = (struct multi_target){
         .multi = multi,
-        .slot = multi->slots++,
+        .slot = next_slot(multi),
         .first = !multi_find_looked(multi->find),
         .pending = seqmap_create(),
     };
@@ -53,6 +61,7 @@ struct multi_target *multi_add(struct multi *multi, const struct pause *pause)
     while (*at)
         at = &(*at)->next;
     *at = target;
+    multi->by_slot[target->slot] = target;
     multi->target_count++;
     multi_jobs_note(multi->jobs, pause->job_id);
     return target;
@@ -71,38 +80,6 @@ static void start_queued(struct multi *multi)
         multi_target_attach(at);
         attaching++;
     }
-}
-
-/* What every session over many can do, whatever its debuggees are; and what one of them lacks. */
-static void tell_limits(struct multi *multi)
-{
-    struct buf limits = {0};
-    struct span all = {0, strlen(capabilities_default())}, key, value, own;
-    size_t cursor = 0;
-    buf_add_string(&limits, "{\"capabilities\":{\"supportsDelayedStackTraceLoading\":false,"
-                            "\"supportsSingleThreadExecutionRequests\":true");
-    while (scan_member(capabilities_default(), all, &cursor, &key, &value)) {
-        char *name = scan_string(capabilities_default(), key);
-        bool on = false, lacks = false;
-        scan_boolean(capabilities_default(), value, &on);
-        for (const struct multi_target *at = multi->targets; at && on; at = at->next) {
-            bool has = false;
-            lacks = lacks || (at->capabilities &&
-                              !(scan_find(at->capabilities,
-                                          (struct span){0, strlen(at->capabilities)}, name, &own) &&
-                                scan_boolean(at->capabilities, own, &has) && has));
-        }
-        if (lacks && !text_equal(name, "supportsDelayedStackTraceLoading"))
-            buf_printf(&limits, ",\"%s\":false", name);
-        free(name);
-    }
-    buf_add_string(&limits, "}}");
-    if (!text_equal(limits.data, multi->limits)) {
-        free(multi->limits);
-        multi->limits = mem_string(limits.data);
-        client_event(&multi->session->client, "capabilities", limits.data);
-    }
-    buf_free(&limits);
 }
 
 static bool first_are_settled(const struct multi *multi)
@@ -130,7 +107,7 @@ static void say_initialized(struct multi *multi)
         return;
     multi->initialized = true;
     timer_cancel(&multi->hurry);
-    tell_limits(multi);
+    multi_limits_tell(multi);
     if (multi->target_count == 0)
         say_waiting(multi);
     client_event(&multi->session->client, "initialized", NULL);
@@ -156,12 +133,6 @@ void multi_proceed(struct multi *multi)
         multi->hurry = timer_start(multi->loop, HURRY_MS, on_hurry, multi);
 }
 
-static void let_go(struct multi_target *target)
-{
-    multi_target_configure(target);
-    multi_verbs_joined(target->multi->verbs, target);
-}
-
 void multi_target_ready(struct multi_target *target)
 {
     struct multi *multi = target->multi;
@@ -169,11 +140,10 @@ void multi_target_ready(struct multi_target *target)
         return;
     target->state = MULTI_READY;
     multi->waited_told = false;
-    if (multi->initialized)
-        tell_limits(multi);
+    multi_limits_tell(multi);
     multi_sets_arm(multi->sets, target);
     if (multi->configured && target->state == MULTI_READY)
-        let_go(target);
+        multi_target_configure(target);
     multi_proceed(multi);
 }
 
@@ -200,7 +170,7 @@ void multi_on_configuration_done(struct multi *multi, const struct envelope *req
     multi->intro = timer_start(multi->loop, INTRO_MS, on_intro, multi);
     for (struct multi_target *at = multi->targets; at; at = at->next)
         if (at->state == MULTI_READY)
-            let_go(at);
+            multi_target_configure(at);
 }
 
 /* --- ending --- */
@@ -215,8 +185,10 @@ static void sweep(void *arg)
             at = &target->next;
             continue;
         }
+        multi_target_close(target); /* what that tells may add one behind it */
         *at = target->next;
         idmap_drop(multi->ids, target->slot);
+        multi->by_slot[target->slot] = NULL;
         multi_target_free(target);
     }
     settle(multi);
@@ -234,6 +206,10 @@ void multi_target_ended(struct multi_target *target, const char *why)
     multi->target_count--;
     multi_verbs_gone(multi->verbs, target);
     multi_sets_gone(multi->sets, target);
+    multi_modules_gone(multi->modules, target);
+    multi_progress_end(target);
+    multi_limits_tell(multi);
+    multi_role_tell(multi);
     pause_title(&target->pause, title, sizeof title);
     if (why && target->attach_error)
         multi_say(multi, "console", "raydbg: %s is left out: %s\n", title, why);
@@ -348,6 +324,7 @@ struct multi *multi_open(struct session *session)
     multi->ids = idmap_create();
     multi->jobs = multi_jobs_create();
     multi->sets = multi_sets_create(multi);
+    multi->modules = multi_modules_create(multi);
     multi->verbs = multi_verbs_create(multi);
     multi->find = multi_find_start(multi);
     return multi;
@@ -370,12 +347,16 @@ void multi_destroy(struct multi **multi)
     while (it->targets) {
         struct multi_target *next = it->targets->next;
         it->targets->state = MULTI_GONE;
+        multi_target_close(it->targets);
+        it->by_slot[it->targets->slot] = NULL;
         multi_target_free(it->targets);
         it->targets = next;
     }
     multi_sets_destroy(&it->sets);
+    multi_modules_destroy(&it->modules);
     idmap_destroy(&it->ids);
     multi_jobs_destroy(&it->jobs);
+    free(it->by_slot);
     free(it->role);
     free(it->limits);
     free(it);

@@ -54,6 +54,8 @@ static void on_capabilities(struct multi_target *target, const char *json, size_
         return;
     free(target->capabilities);
     target->capabilities = mem_string_n(json + at.at, at.len);
+    if (target->state == MULTI_RUNNING)
+        multi_limits_tell(target->multi);
 }
 
 static void on_breakpoint(struct multi_target *target, const char *json, size_t len,
@@ -63,17 +65,43 @@ static void on_breakpoint(struct multi_target *target, const char *json, size_t 
     multi_sets_event(target->multi->sets, target, json, event);
 }
 
-/* One for each that says something else than the last. */
+static void on_module(struct multi_target *target, const char *json, size_t len,
+                      const struct envelope *event)
+{
+    (void)len;
+    multi_modules_event(target->multi->modules, target, json, event);
+}
+
 static void on_role(struct multi_target *target, const char *json, size_t len,
                     const struct envelope *event)
 {
-    struct multi *multi = target->multi;
-    char *body = mem_string_n(json + event->body.at, event->body.len);
-    bool news = !text_equal(body, multi->role);
+    (void)len;
+    free(target->role);
+    target->role = mem_string_n(json + event->body.at, event->body.len);
+    bool drove = target->drives;
+    target->drives = session_drives(target->inner);
+    multi_role_tell(target->multi);
+    if (target->drives && !drove && target->state == MULTI_RUNNING)
+        multi_sets_arm(target->multi->sets, target); /* what an observer set counts from now on */
+}
+
+void multi_role_tell(struct multi *multi)
+{
+    const char *role = NULL;
+    for (const struct multi_target *at = multi->targets; at; at = at->next) {
+        if (!at->role || at->state == MULTI_GONE || at->state == MULTI_LEAVING)
+            continue;
+        if (at->drives) {
+            role = at->role;
+            break;
+        }
+        role = role ? role : at->role;
+    }
+    if (!role || multi->leaving || text_equal(role, multi->role))
+        return;
     free(multi->role);
-    multi->role = body;
-    if (news)
-        client_pass(&multi->session->client, json, len, event, 0);
+    multi->role = mem_string(role);
+    client_event(&multi->session->client, "raydbg/role", multi->role);
 }
 
 static void on_output(struct multi_target *target, const char *json, size_t len,
@@ -114,6 +142,10 @@ static const struct {
     {"thread", on_thread},
     {"capabilities", on_capabilities},
     {"breakpoint", on_breakpoint},
+    {"module", on_module},
+    {"progressStart", multi_progress_on_event},
+    {"progressUpdate", multi_progress_on_event},
+    {"progressEnd", multi_progress_on_event},
     {"raydbg/role", on_role},
     {"output", on_output},
 };

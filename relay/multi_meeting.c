@@ -18,6 +18,7 @@ struct meeting {
     int64_t timeout_ms;
     struct barrier *barrier;
     int64_t *members;
+    int64_t *stops; /* each one's stop that it is to go on from, or 0 */
     size_t member_count;
     struct stakes stakes;
     int64_t begun_us;
@@ -43,6 +44,7 @@ static void free_meeting(struct meeting *meeting)
     timer_cancel(&meeting->tick);
     barrier_destroy(&meeting->barrier);
     free(meeting->members);
+    free(meeting->stops);
     free(meeting->file);
     free(meeting->place);
     free(meeting->said);
@@ -323,9 +325,10 @@ static bool is_next_round(const struct meeting *meeting, const struct survey *su
 }
 
 /* Where each is before any goes on. */
-static void place_member(struct meeting *meeting, int64_t id, bool there)
+static void place_member(struct meeting *meeting, size_t index, bool there)
 {
     struct multi_target *target;
+    int64_t id = meeting->members[index];
     const struct multi_thread *thread = multi_thread_by_id(meeting->verbs->multi, id, &target);
     if (!thread || !thread->stopped)
         return;
@@ -336,8 +339,11 @@ static void place_member(struct meeting *meeting, int64_t id, bool there)
         barrier_arrive(meeting->barrier, id);
     else
         barrier_note(meeting->barrier, id, "running");
+    meeting->stops[index] = thread->stops;
 }
 
+/* Whether the client has been told of that stop does not matter. One that stops again meanwhile has
+ * arrived, or is judged. */
 static void resume_missing(struct meeting *meeting)
 {
     struct multi_verbs *verbs = meeting->verbs;
@@ -345,7 +351,7 @@ static void resume_missing(struct meeting *meeting)
         struct multi_target *target;
         const struct multi_thread *thread =
             multi_thread_by_id(verbs->multi, meeting->members[i], &target);
-        if (thread && thread->stopped && thread->told &&
+        if (thread && thread->stopped && thread->stops == meeting->stops[i] &&
             barrier_expects(meeting->barrier, thread->id))
             multi_resume(target, thread, "continue", false, true);
     }
@@ -394,8 +400,7 @@ static void on_survey(void *arg, const struct survey *survey)
     meeting->begun_us = loop_now_us();
     bool next_round = is_next_round(meeting, survey);
     for (size_t i = 0; i < meeting->member_count; i++)
-        place_member(meeting, meeting->members[i],
-                     !next_round && is_there(meeting, survey, meeting->members[i]));
+        place_member(meeting, i, !next_round && is_there(meeting, survey, meeting->members[i]));
     note_missing(meeting);
     if (meeting->timeout_ms)
         meeting->timeout =
@@ -429,6 +434,7 @@ static void begin(struct multi_verbs *verbs, const struct many_verb *verb,
         .members = ids,
         .member_count = count,
     };
+    meeting->stops = mem_array(count, sizeof *meeting->stops);
     meeting->barrier = barrier_create(meeting->place);
     verbs->meeting = meeting;
     survey_take(verbs, meeting->file, on_survey, meeting);

@@ -124,12 +124,21 @@ static void on_step(struct multi *multi, const char *json, size_t len,
     struct multi_thread *thread = thread_of(multi, json, request, &target);
     if (thread && thread->stopped) {
         thread->asked = true;
+        thread->asked_at = target->stop_count;
         multi_verbs_resumed(multi->verbs, thread->id);
     }
     on_routed(multi, json, len, request);
 }
 
 /* --- continue --- */
+
+static bool names_thread(const char *json, const struct envelope *request)
+{
+    struct span at;
+    int64_t id;
+    return request->arguments.len && scan_find(json, request->arguments, "threadId", &at) &&
+           scan_integer(json, at, &id) && id != 0;
+}
 
 static struct multi_thread *only_stopped(const struct multi *multi, struct multi_target **target)
 {
@@ -147,7 +156,8 @@ static struct multi_thread *only_stopped(const struct multi *multi, struct multi
     return found;
 }
 
-/* An editor's key for it works without any thread in focus, too: it means the one that stands. */
+/* An editor's key for it works without any thread in focus, too: it means the one that stands. An
+ * id that nobody has any more means nobody. */
 static void on_continue(struct multi *multi, const char *json, size_t len,
                         const struct envelope *request)
 {
@@ -156,7 +166,7 @@ static void on_continue(struct multi *multi, const char *json, size_t len,
     bool single = true;
     struct multi_thread *thread = thread_of(multi, json, request, &target);
     (void)len;
-    if (!thread)
+    if (!thread && !names_thread(json, request))
         thread = only_stopped(multi, &target);
     if (request->arguments.len && scan_find(json, request->arguments, "singleThread", &at))
         scan_boolean(json, at, &single);
@@ -166,7 +176,6 @@ static void on_continue(struct multi *multi, const char *json, size_t len,
         return;
     }
     int64_t own = thread->own;
-    session_act(multi->session, "continue", "");
     multi_verbs_resumed(multi->verbs, thread->id);
     multi_continue(target, own, !single, request->seq, false);
 }
@@ -177,46 +186,25 @@ struct gather {
     struct multi *multi;
     int64_t seq;
     char command[DAP_NAME_MAX];
-    const char *list; /* the member of each body whose elements are put together, or NULL */
-    struct buf items;
-    size_t left, count;
+    bool modules; /* it is `modules`; else there is no body */
+    int64_t start, count;
+    size_t left;
     bool any;  /* somebody has done it */
     char *why; /* or what the first one said who has not */
 };
 
-static void add_items(struct gather *gather, struct multi_target *target, const char *json,
-                      size_t len, const struct envelope *response)
-{
-    struct buf out = {0};
-    struct envelope own = *response;
-    struct span list, element;
-    size_t cursor = 0;
-    if (id_rewrite_out(gather->multi->ids, target->slot, 0, json, len, response, &out)) {
-        id_rewrite_envelope(response, len, out.data, out.len, &own);
-        json = out.data;
-    }
-    if (own.body.len && scan_find(json, own.body, gather->list, &list) && json[list.at] == '[') {
-        while (scan_element(json, list, &cursor, &element)) {
-            buf_add_string(&gather->items, gather->count++ ? "," : "");
-            buf_add(&gather->items, json + element.at, element.len);
-        }
-    }
-    buf_free(&out);
-}
-
 static void finish(struct gather *gather)
 {
     struct client *client = &gather->multi->session->client;
-    char *body = gather->list ? mem_format("{\"%s\":[%s]}", gather->list,
-                                           gather->items.data ? gather->items.data : "")
-                              : NULL;
+    struct buf body = {0};
+    if (gather->modules)
+        multi_modules_body(gather->multi->modules, gather->start, gather->count, &body);
     if (!gather->any && gather->why)
         client_refuse(client, gather->seq, gather->command, gather->why, false);
     else
-        client_respond(client, gather->seq, gather->command, body);
-    free(body);
+        client_respond(client, gather->seq, gather->command, body.data);
+    buf_free(&body);
     free(gather->why);
-    buf_free(&gather->items);
     free(gather);
 }
 
@@ -224,10 +212,11 @@ static void on_gathered(void *arg, struct multi_target *target, const char *json
                         const struct envelope *response)
 {
     struct gather *gather = arg;
+    (void)len;
     if (response && response->success) {
         gather->any = true;
-        if (gather->list)
-            add_items(gather, target, json, len, response);
+        if (gather->modules && target->state != MULTI_GONE)
+            multi_modules_answer(gather->multi->modules, target, json, response);
     } else if (!gather->why) {
         gather->why = response && response->message.len ? scan_string(json, response->message)
                                                         : mem_string("no task has answered");
@@ -236,41 +225,61 @@ static void on_gathered(void *arg, struct multi_target *target, const char *json
         finish(gather);
 }
 
-static void gather(struct multi *multi, const char *json, const struct envelope *request,
-                   const char *list)
+static struct gather *gather_create(struct multi *multi, const struct envelope *request)
 {
-    struct gather *it = mem_alloc(sizeof *it);
-    char *arguments = request->arguments.len
-                          ? mem_string_n(json + request->arguments.at, request->arguments.len)
-                          : NULL;
-    *it = (struct gather){.multi = multi, .seq = request->seq, .list = list, .left = 1};
-    text_copy(it->command, sizeof it->command, request->name);
-    for (struct multi_target *at = multi->targets; at; at = at->next) {
+    struct gather *gather = mem_alloc(sizeof *gather);
+    *gather = (struct gather){.multi = multi, .seq = request->seq};
+    text_copy(gather->command, sizeof gather->command, request->name);
+    return gather;
+}
+
+/* Asks all that can be asked; the gather ends with the last answer. */
+static void ask_all(struct gather *gather, const char *arguments)
+{
+    gather->left = 1;
+    for (struct multi_target *at = gather->multi->targets; at; at = at->next) {
         if (!multi_target_is_there(at))
             continue;
-        it->left++;
-        multi_ask(at, request->name, arguments, GATHER_MS, on_gathered, it);
+        gather->left++;
+        multi_ask(at, gather->command, arguments, GATHER_MS, on_gathered, gather);
     }
-    free(arguments);
-    if (--it->left == 0)
-        finish(it);
+    if (--gather->left == 0)
+        finish(gather);
+}
+
+static int64_t read_count(const char *json, const struct envelope *request, const char *name)
+{
+    struct span at;
+    int64_t count;
+    bool found = request->arguments.len && scan_find(json, request->arguments, name, &at) &&
+                 scan_integer(json, at, &count) && count > 0;
+    return found ? count : 0;
 }
 
 static void on_modules(struct multi *multi, const char *json, size_t len,
                        const struct envelope *request)
 {
+    struct gather *gather = gather_create(multi, request);
     (void)len;
-    gather(multi, json, request, "modules");
+    gather->modules = true;
+    gather->start = read_count(json, request, "startModule");
+    gather->count = read_count(json, request, "moduleCount");
+    ask_all(gather, NULL); /* each for all it has: which ones are the same is not known before */
 }
 
 static void on_all(struct multi *multi, const char *json, size_t len,
                    const struct envelope *request)
 {
     struct multi_target *target;
-    if (thread_of(multi, json, request, &target))
+    if (thread_of(multi, json, request, &target)) {
         multi_pass(target, request->seq, 0, json, len, request);
-    else
-        gather(multi, json, request, NULL);
+        return;
+    }
+    char *arguments = request->arguments.len
+                          ? mem_string_n(json + request->arguments.at, request->arguments.len)
+                          : NULL;
+    ask_all(gather_create(multi, request), arguments);
+    free(arguments);
 }
 
 /* --- the table --- */
@@ -305,6 +314,8 @@ static const struct {
     {"modules", on_modules},
     {"setDebuggerProperty", on_all},
     {"setPydevdSourceMap", on_all},
+    {"raydbg/stepIntoRemote", on_step},
+    {"raydbg/stepOutToGet", on_step},
     {"raydbg/takeOver", on_all},
     {"raydbg/release", on_all},
 };

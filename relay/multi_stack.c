@@ -3,7 +3,8 @@
 #include "relay/multi_state.h"
 
 #include "base/mem.h"
-#include "base/text.h"
+#include "dap/message.h"
+#include "relay/stack_slice.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,50 +14,44 @@ enum { FETCH_MS = 20000 };
 
 struct multi_stack_wait {
     struct multi_stack_wait *next;
-    int64_t seq, start, levels;
+    int64_t seq;
+    struct stack_range range;
 };
 
-/* The body of a whole stack's response, cut to `levels` (0: all) frames from `start` on. */
-static void add_slice(struct buf *out, const char *json, const struct envelope *response,
-                      int64_t start, int64_t levels)
+/* The debuggee has more frames than it gave: it is asked for these. */
+static void ask_for(struct multi_target *target, int64_t own, int64_t seq, struct stack_range range)
 {
-    struct span frames, frame;
-    size_t cursor = 0;
-    int64_t index = 0, given = 0;
-    buf_add_string(out, "{\"stackFrames\":[");
-    if (response->body.len && scan_find(json, response->body, "stackFrames", &frames) &&
-        json[frames.at] == '[') {
-        for (; scan_element(json, frames, &cursor, &frame); index++) {
-            if (index < start || (levels && given == levels))
-                continue;
-            buf_add_string(out, given++ ? "," : "");
-            buf_add(out, json + frame.at, frame.len);
-        }
-    }
-    buf_printf(out, "],\"totalFrames\":%" PRId64 "}", index);
+    struct buf message = {0};
+    struct envelope request;
+    const char *problem;
+    char arguments[128];
+    snprintf(arguments, sizeof arguments,
+             "{\"threadId\":%" PRId64 ",\"startFrame\":%" PRId64 ",\"levels\":%" PRId64 "}", own,
+             range.start, range.levels);
+    message_request(&message, seq, "stackTrace", arguments);
+    if (envelope_read(&request, message.data, message.len, &problem) == 0)
+        multi_pass(target, seq, own, message.data, message.len, &request);
+    buf_free(&message);
 }
 
 static void answer(struct multi_target *target, const struct multi_thread *thread, int64_t seq,
-                   int64_t start, int64_t levels)
+                   struct stack_range range)
 {
-    struct buf message = {0};
-    struct envelope envelope;
+    struct buf cut = {0};
+    struct envelope response;
     const char *problem;
-    int64_t own = thread->own;
-    if (envelope_read(&envelope, thread->stack, thread->stack_len, &problem) != 0)
+    if (envelope_read(&response, thread->stack, thread->stack_len, &problem) != 0)
         return;
-    if (!envelope.success) {
-        client_pass(&target->multi->session->client, thread->stack, thread->stack_len, &envelope,
-                    seq);
-        return;
-    }
-    buf_add_string(&message, "{\"seq\":0,\"type\":\"response\",\"request_seq\":0,\"success\":true,"
-                             "\"command\":\"stackTrace\",\"body\":");
-    add_slice(&message, thread->stack, &envelope, start, levels);
-    buf_add_string(&message, "}");
-    if (envelope_read(&envelope, message.data, message.len, &problem) == 0)
-        multi_pass_out(target, seq, own, message.data, message.len, &envelope);
-    buf_free(&message);
+    enum stack_slice slice =
+        response.success ? stack_slice(thread->stack, thread->stack_len, &response, range, &cut)
+                         : STACK_SLICE_SAME;
+    if (slice == STACK_SLICE_MISSING)
+        ask_for(target, thread->own, seq, range);
+    else if (slice == STACK_SLICE_SAME)
+        multi_pass_out(target, seq, thread->own, thread->stack, thread->stack_len, &response);
+    else if (envelope_read(&response, cut.data, cut.len, &problem) == 0)
+        multi_pass_out(target, seq, thread->own, cut.data, cut.len, &response);
+    buf_free(&cut);
 }
 
 static void refuse_waits(struct multi_target *target, struct multi_thread *thread, const char *why)
@@ -97,7 +92,7 @@ static void on_stack(void *arg, struct multi_target *target, const char *json, s
         next = wait->next;
         thread = multi_thread_find(target, fetch.own);
         if (thread && thread->stack && thread->stops == fetch.stops)
-            answer(target, thread, wait->seq, wait->start, wait->levels);
+            answer(target, thread, wait->seq, wait->range);
         else
             client_refuse(&target->multi->session->client, wait->seq, "stackTrace",
                           "that stop is over", false);
@@ -114,29 +109,19 @@ void multi_stack_fetch(struct multi_target *target, struct multi_thread *thread)
     multi_ask(target, "stackTrace", arguments, FETCH_MS, on_stack, fetch);
 }
 
-static int64_t read_count(const char *json, const struct envelope *request, const char *name)
-{
-    struct span at;
-    int64_t count = 0;
-    if (request->arguments.len && scan_find(json, request->arguments, name, &at))
-        scan_integer(json, at, &count);
-    return count > 0 ? count : 0;
-}
-
 void multi_stack_request(struct multi_target *target, struct multi_thread *thread, const char *json,
                          const struct envelope *request)
 {
-    int64_t start = read_count(json, request, "startFrame");
-    int64_t levels = read_count(json, request, "levels");
+    struct stack_range range = stack_range_read(json, request);
     if (!thread->stopped) {
         client_refuse(&target->multi->session->client, request->seq, request->name,
                       "this thread is not stopped", false);
     } else if (thread->stack) {
-        answer(target, thread, request->seq, start, levels);
+        answer(target, thread, request->seq, range);
     } else {
         struct multi_stack_wait *wait = mem_alloc(sizeof *wait);
         struct multi_stack_wait **at = &thread->waits;
-        *wait = (struct multi_stack_wait){NULL, request->seq, start, levels};
+        *wait = (struct multi_stack_wait){NULL, request->seq, range};
         while (*at)
             at = &(*at)->next;
         *at = wait;

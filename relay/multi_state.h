@@ -2,7 +2,8 @@
  * (looking for pauses), multi_jobs.c, multi_target.c (one debuggee, as its inner session's client),
  * multi_events.c (what a debuggee says unasked), multi_threads.c (the threads and their stops),
  * multi_stops.c (when the client is told of them), multi_requests.c (where requests go),
- * multi_sets.c (breakpoints of all), and the groups: multi_verbs.c and what it uses.
+ * multi_sets.c (breakpoints of all), multi_modules.c, multi_limits.c (capabilities),
+ * multi_progress.c, and the groups: multi_verbs.c and what it uses.
  *
  * Any message to the client may make it ask something from within (an editor in this process), and
  * any message to a debuggee may be answered from within. So: targets and threads are never freed
@@ -20,6 +21,8 @@
 struct multi_target;
 struct multi_verbs; /* groups, barriers, what is under way */
 struct multi_sets;
+struct multi_modules;
+struct multi_progress;
 struct multi_ask;
 struct multi_find;
 struct multi_jobs;
@@ -42,6 +45,7 @@ struct multi_thread {
     struct multi_stack_wait *waits; /* the client's requests for it */
     int64_t stops;                  /* how many there were */
     int64_t stopped_at;             /* the target's count of stops, then */
+    int64_t asked_at;               /* the same when the client last asked for a step */
 };
 
 enum multi_target_state {
@@ -63,18 +67,22 @@ struct multi_target {
     int64_t since_us;       /* when it began to attach */
     bool first;             /* it was there when the client attached */
     bool stalled;           /* the debuggee does not read: it is asked nothing */
-    bool drives;            /* by its last raydbg/role */
     struct seqmap *pending; /* owner: NULL for the client's requests, a multi_ask for our own */
     struct multi_ask *asks;
     bool quiet; /* what is asked now is no act of the user's */
     struct multi_thread *threads;
     size_t thread_count;
+    bool labels_asked;  /* the debuggee's names of them are on their way */
+    bool labels_due;    /* and there are new ones since */
     int64_t stop_count; /* of all threads */
     bool rank_asked;
     bool rank_known;    /* whether it has one */
     char *rank;         /* "3", or NULL while it is not known that it has one */
     char *capabilities; /* the object that its adapter gave, if it is not the default */
     char *attach_error; /* why attaching failed, or NULL */
+    char *role;         /* the body of its last raydbg/role, or NULL */
+    bool drives;        /* by that */
+    struct multi_progress *progress; /* what it is at */
 };
 
 struct multi {
@@ -83,6 +91,8 @@ struct multi {
     struct idmap *ids;
     struct multi_target *targets; /* in the order they joined */
     uint32_t slots;               /* given so far; none is given twice */
+    uint32_t slot_room;
+    struct multi_target **by_slot; /* NULL where the one that had it is freed */
     size_t target_count;          /* without those that are gone */
     struct multi_find *find;
     struct multi_jobs *jobs; /* of all targets that there were */
@@ -106,6 +116,7 @@ struct multi {
     char *limits;  /* the capabilities that it was told to be off, or NULL */
     const struct multi_target *acting; /* whose act is being noted */
     struct multi_sets *sets;
+    struct multi_modules *modules;
     struct multi_verbs *verbs;
 };
 
@@ -144,6 +155,9 @@ bool multi_jobs_are_over(const struct multi_jobs *jobs, struct cluster *cluster)
 void multi_target_attach(struct multi_target *target);
 void multi_target_configure(struct multi_target *target);
 void multi_target_leave(struct multi_target *target, enum hub_leave how);
+/* In two steps: who waits for its answers hears that there will be none, and may still drop others
+ * of its asks; then its memory goes. */
+void multi_target_close(struct multi_target *target);
 void multi_target_free(struct multi_target *target);
 
 /* An inner session's answer, with the debuggee's own ids; NULL: it is gone, or `timeout_ms` (0: no
@@ -168,6 +182,33 @@ bool multi_target_is_there(const struct multi_target *target);
 /* --- multi_events.c --- */
 void multi_on_event(struct multi_target *target, const char *json, size_t len,
                     const struct envelope *event);
+/* One role for all: it drives if it drives any. The client is told when that changes. */
+void multi_role_tell(struct multi *multi);
+
+/* --- multi_limits.c --- */
+/* Tells the client what it may ask of all debuggees, if that has changed. */
+void multi_limits_tell(struct multi *multi);
+
+/* --- multi_progress.c --- */
+void multi_progress_on_event(struct multi_target *target, const char *json, size_t len,
+                             const struct envelope *event);
+/* The debuggee is gone: whatever it was at has ended. */
+void multi_progress_end(struct multi_target *target);
+
+/* --- multi_modules.c --- */
+struct multi_modules *multi_modules_create(struct multi *multi);
+void multi_modules_destroy(struct multi_modules **modules);
+/* A debuggee's `module` event: the client is told of each module once, and of its end when the last
+ * debuggee that had it is gone. */
+void multi_modules_event(struct multi_modules *modules, const struct multi_target *target,
+                         const char *json, const struct envelope *event);
+/* A debuggee's answer to `modules`. */
+void multi_modules_answer(struct multi_modules *modules, const struct multi_target *target,
+                          const char *json, const struct envelope *response);
+/* The body of the client's: those that are known, `count` (0: all) of them from `start` on. */
+void multi_modules_body(const struct multi_modules *modules, int64_t start, int64_t count,
+                        struct buf *out);
+void multi_modules_gone(struct multi_modules *modules, const struct multi_target *target);
 
 /* --- multi_threads.c --- */
 struct multi_thread *multi_thread_find(const struct multi_target *target, int64_t own);
@@ -182,6 +223,8 @@ void multi_thread_on_thread(struct multi_target *target, const char *json,
                             const struct envelope *event);
 /* It runs (`all`: and so do the others of its worker); `tell` the client. */
 void multi_thread_runs(struct multi_target *target, int64_t own, bool all, bool tell);
+/* The client's step has been answered; its stop may be here already. */
+void multi_thread_stepped(struct multi_target *target, const struct multi_thread *thread);
 /* Threads that run leave the client's list: the task has ended. `all`: those that stand, too. */
 void multi_threads_leave(struct multi_target *target, bool all);
 /* The names are made anew: the task's name, or its rank, has become known. */
@@ -246,8 +289,7 @@ bool multi_verbs_stopped(struct multi_verbs *verbs, struct multi_target *target,
 /* The client has asked that this thread go on (continue, a step), before it does: what the verbs
  * wanted of it is over. */
 void multi_verbs_resumed(struct multi_verbs *verbs, int64_t thread);
-/* A debuggee has joined, or is gone. */
-void multi_verbs_joined(struct multi_verbs *verbs, struct multi_target *target);
+/* A debuggee is gone. */
 void multi_verbs_gone(struct multi_verbs *verbs, struct multi_target *target);
 
 /* --- multi_sets.c: what is set once for all, present and future --- */
@@ -260,7 +302,8 @@ bool multi_sets_is_set(const char *command);
  * anywhere; one that becomes so later is told by a `breakpoint` event. */
 void multi_sets_request(struct multi_sets *sets, const char *json, size_t len,
                         const struct envelope *envelope);
-/* Sends all that is remembered to one that has become ready, in front of whatever follows. */
+/* Sends all that is remembered to one that has become ready, in front of whatever follows, or whose
+ * driver this session has become. */
 void multi_sets_arm(struct multi_sets *sets, struct multi_target *target);
 /* A breakpoint added or taken away for the verbs (until a line, barriers), beside the client's. */
 int64_t multi_sets_add(struct multi_sets *sets, const char *path, int64_t line);

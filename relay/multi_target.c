@@ -143,42 +143,50 @@ static void on_answer(struct multi_target *target, const struct pending *pending
     struct multi_thread *stepped =
         is_step(pending->command) ? multi_thread_find(target, thread) : NULL;
     if (stepped && response->success)
-        multi_thread_runs(target, thread, false, false);
+        multi_thread_stepped(target, stepped);
     else if (stepped)
         stepped->asked = false;
 }
 
 static void on_inner_response(struct multi_target *target, const char *json, size_t len,
-                              const struct envelope *response)
+                              const struct envelope *response, int64_t request_seq)
 {
     struct pending pending;
-    if (!seqmap_take(target->pending, (struct upstream_seq){response->request_seq}, &pending))
+    if (!seqmap_take(target->pending, (struct upstream_seq){request_seq}, &pending))
         return;
     if (!pending.owner) {
         on_answer(target, &pending, json, len, response);
         return;
     }
-    /* Who asked may ask again from within, which uses the inner session's buffer anew. */
+    /* Who asked may ask again from within, and what the inner session has is gone then. */
     struct multi_ask *ask = pending.owner;
     char *copy = mem_string_n(json, len);
     ask_finish(ask, copy, len, response);
     free(copy);
 }
 
-static void on_inner_message(void *arg, const char *json, size_t len)
+static void on_inner_pass(void *arg, const char *json, size_t len, const struct envelope *envelope,
+                          int64_t request_seq)
 {
     struct multi_target *target = arg;
-    struct envelope envelope;
-    const char *problem;
-    if (target->state == MULTI_GONE || envelope_read(&envelope, json, len, &problem) != 0)
+    if (target->state == MULTI_GONE)
         return;
-    if (envelope.kind == DAP_RESPONSE) {
-        on_inner_response(target, json, len, &envelope);
-    } else if (envelope.kind == DAP_EVENT) {
+    if (envelope->kind == DAP_RESPONSE) {
+        on_inner_response(target, json, len, envelope, request_seq);
+    } else if (envelope->kind == DAP_EVENT) {
         char *copy = mem_string_n(json, len);
-        multi_on_event(target, copy, len, &envelope);
+        multi_on_event(target, copy, len, envelope);
         free(copy);
     }
+}
+
+/* The inner session's own words. */
+static void on_inner_message(void *arg, const char *json, size_t len)
+{
+    struct envelope envelope;
+    const char *problem;
+    if (envelope_read(&envelope, json, len, &problem) == 0)
+        on_inner_pass(arg, json, len, &envelope, envelope.request_seq);
 }
 
 static void on_inner_end(void *arg)
@@ -206,6 +214,7 @@ static void on_inner_act(void *arg, const char *action, const char *detail)
 
 static const struct session_ops inner_ops = {
     .on_message = on_inner_message,
+    .on_pass = on_inner_pass,
     .on_end = on_inner_end,
     .on_flow = on_inner_flow,
     .on_act = on_inner_act,
@@ -232,6 +241,7 @@ void multi_target_attach(struct multi_target *target)
     options.connect = NULL;
     options.cluster = finder_cluster(outer->finder);
     options.pause = &target->pause;
+    options.one_of_many = true;
     options.role = outer->role;
     target->state = MULTI_ATTACHING;
     target->since_us = loop_now_us();
@@ -272,7 +282,7 @@ void multi_target_leave(struct multi_target *target, enum hub_leave how)
     multi_ask(target, "disconnect", ways[how], 0, on_left, NULL);
 }
 
-void multi_target_free(struct multi_target *target)
+void multi_target_close(struct multi_target *target)
 {
     struct pending pending;
     session_destroy(&target->inner);
@@ -284,10 +294,15 @@ void multi_target_free(struct multi_target *target)
         if (!pending.owner)
             client_refuse(&target->multi->session->client, pending.client.value, pending.command,
                           "the task is not attached any more", false);
+}
+
+void multi_target_free(struct multi_target *target)
+{
     multi_threads_free(target);
     seqmap_destroy(&target->pending);
     pause_clear(&target->pause);
     free(target->rank);
+    free(target->role);
     free(target->capabilities);
     free(target->attach_error);
     free(target);

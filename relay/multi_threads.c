@@ -68,13 +68,12 @@ void multi_threads_rename(struct multi_target *target)
         name_thread(target, &target->threads[i]);
 }
 
-static void on_labels(void *arg, struct multi_target *target, const char *json, size_t len,
-                      const struct envelope *response)
+static void read_labels(struct multi_target *target, const char *json,
+                        const struct envelope *response)
 {
     struct span list, item, at;
     size_t cursor = 0;
     int64_t own;
-    (void)arg, (void)len;
     if (!response || !response->body.len || !scan_find(json, response->body, "threads", &list) ||
         json[list.at] != '[')
         return;
@@ -91,6 +90,29 @@ static void on_labels(void *arg, struct multi_target *target, const char *json, 
     multi_threads_rename(target);
 }
 
+static void ask_labels(struct multi_target *target);
+
+static void on_labels(void *arg, struct multi_target *target, const char *json, size_t len,
+                      const struct envelope *response)
+{
+    bool again = target->labels_due && response;
+    (void)arg, (void)len;
+    target->labels_asked = target->labels_due = false;
+    read_labels(target, json, response);
+    if (again)
+        ask_labels(target);
+}
+
+/* One question at a time: a pool's hundreds of threads may stop at once. */
+static void ask_labels(struct multi_target *target)
+{
+    target->labels_due = target->labels_asked;
+    if (target->labels_asked)
+        return;
+    target->labels_asked = true;
+    multi_ask(target, "threads", NULL, LABEL_MS, on_labels, NULL);
+}
+
 static struct multi_thread *add(struct multi_target *target, int64_t own)
 {
     struct multi *multi = target->multi;
@@ -103,7 +125,7 @@ static struct multi_thread *add(struct multi_target *target, int64_t own)
     };
     name_thread(target, thread);
     if (target->thread_count > 1) /* only then does the debuggee's name of it tell something */
-        multi_ask(target, "threads", NULL, LABEL_MS, on_labels, NULL);
+        ask_labels(target);
     return multi_thread_find(target, own);
 }
 
@@ -227,6 +249,11 @@ void multi_thread_runs(struct multi_target *target, int64_t own, bool all, bool 
     runs(target, own, all, tell, target->stop_count);
 }
 
+void multi_thread_stepped(struct multi_target *target, const struct multi_thread *thread)
+{
+    runs(target, thread->own, false, false, thread->asked_at);
+}
+
 void multi_threads_leave(struct multi_target *target, bool all)
 {
     for (size_t i = 0; i < target->thread_count; i++)
@@ -278,6 +305,16 @@ struct resume {
     int64_t before; /* the target's count of stops when it was asked */
 };
 
+/* For the audit log: the user's own, which the inner session was asked for otherwise. */
+static void note_continue(struct multi_target *target, bool refused)
+{
+    struct multi *multi = target->multi;
+    const struct multi_target *before = multi->acting;
+    multi->acting = target;
+    session_act(multi->session, refused ? "refused" : "continue", refused ? "continue" : "");
+    multi->acting = before;
+}
+
 static void on_resumed(void *arg, struct multi_target *target, const char *json, size_t len,
                        const struct envelope *response)
 {
@@ -288,6 +325,8 @@ static void on_resumed(void *arg, struct multi_target *target, const char *json,
                     : NULL;
     (void)len;
     free(arg);
+    if (resume.client_seq)
+        note_continue(target, response && !response->success);
     if (response && response->success) {
         if (resume.client_seq)
             client_respond(client, resume.client_seq, "continue",

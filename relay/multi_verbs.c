@@ -459,12 +459,6 @@ void multi_verbs_resumed(struct multi_verbs *verbs, int64_t thread)
     meeting_resumed(verbs, thread);
 }
 
-/* Groups are filters: who comes later is in them without more ado. */
-void multi_verbs_joined(struct multi_verbs *verbs, struct multi_target *target)
-{
-    (void)verbs, (void)target;
-}
-
 void multi_verbs_gone(struct multi_verbs *verbs, struct multi_target *target)
 {
     for (size_t i = 0; i < target->thread_count; i++) {

@@ -38,11 +38,17 @@ static void location_clear(struct ray_object_location *location)
     *location = (struct ray_object_location){0};
 }
 
+static void drop_candidates(struct search *search)
+{
+    for (size_t i = 0; i < search->count; i++)
+        free(search->candidates[i].address);
+    search->count = 0;
+}
+
 static void search_free(struct search *search)
 {
     location_clear(&search->finding.location);
-    for (size_t i = 0; i < search->count; i++)
-        free(search->candidates[i].address);
+    drop_candidates(search);
     free(search);
 }
 
@@ -355,9 +361,29 @@ static void trace(struct owners *owners, struct search *search)
     search->finding.traced = known != DIRECTORY_WAIT;
 }
 
+bool owners_outdated(const struct owners *owners)
+{
+    return owners->came_late != directory_came_late(owners->directory);
+}
+
+/* Searches anew for the owners that were not found. */
+static void reopen(struct owners *owners)
+{
+    owners->came_late = directory_came_late(owners->directory);
+    for (size_t i = 0; i < owners->count; i++) {
+        struct search *search = owners->searches[i];
+        if (!search->finding.done || search->finding.owner != OBJECT_OWNER_UNKNOWN)
+            continue;
+        drop_candidates(search);
+        search->finding.done = search->gathered = false;
+    }
+}
+
 void owners_advance(struct owners *owners, bool (*is_mine)(void *arg, const struct object_id *id),
                     void *arg)
 {
+    if (owners_outdated(owners))
+        reopen(owners);
     for (size_t i = 0; i < owners->count; i++) {
         struct search *search = owners->searches[i];
         if (!search->finding.traced)

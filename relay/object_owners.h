@@ -37,6 +37,9 @@ bool owners_want(struct owners *owners, const struct object_id *id);
  * Call it when something was wanted, and after each change of the directory or of this. */
 void owners_advance(struct owners *owners, bool (*is_mine)(void *arg, const struct object_id *id),
                     void *arg);
+/* A task that was reported late may tell the owner of what nobody is known to own:
+ * owners_advance(). */
+bool owners_outdated(const struct owners *owners);
 /* Asks the owner once more where an object is; until it answers, the last answer stands. Nothing is
  * waited for. */
 void owners_renew(struct owners *owners, const struct object_id *id);

@@ -52,6 +52,7 @@ struct owners {
     struct question *building, *questions; /* to be sent; in flight */
     size_t raylets;                        /* that have yet to answer */
     bool raylets_asked;
+    size_t came_late; /* directory_came_late(), as of the last time that it was looked at */
 };
 
 /* object_candidates.c. All give false when something has to be waited for, and add nothing twice,

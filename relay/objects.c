@@ -308,7 +308,7 @@ static bool is_mine(void *arg, const struct object_id *id)
 
 static void find_owners(struct objects *objects)
 {
-    if (!objects->known || objects->again || !objects->eager)
+    if (!objects->known || objects->again || (!objects->eager && !owners_outdated(objects->owners)))
         return;
     owners_advance(objects->owners, is_mine, objects);
     objects->eager = !objects_settled(objects);
@@ -440,7 +440,7 @@ struct objects *objects_create(struct loop *loop, struct cluster *cluster, const
     objects->source = cluster_source(cluster);
     objects->client = source_quick_objects(objects->source);
     text_copy(objects->worker_id, sizeof objects->worker_id, worker_id);
-    objects->directory = directory_create(objects->source, on_more, objects);
+    objects->directory = directory_create(loop, objects->source, on_more, objects);
     objects->owners =
         owners_create(objects->client, objects->directory, worker_id, on_more, objects);
     return objects;

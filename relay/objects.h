@@ -51,6 +51,9 @@ void objects_want(struct objects *objects, const struct object_id *id);
 void objects_hurry(struct objects *objects);
 /* Everything that is wanted is known, or known to be unknown. */
 bool objects_settled(const struct objects *objects);
+/* Ray had no event of a task that made something that is wanted, and will be asked once more. That
+ * does not unsettle anything. */
+bool objects_expects_more(const struct objects *objects);
 
 /* The worker's references; NULL before OBJECTS_KNOWN. */
 const struct ray_worker_objects *objects_worker(const struct objects *objects);

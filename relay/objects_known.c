@@ -34,6 +34,11 @@ const struct ray_worker_objects *objects_worker(const struct objects *objects)
     return objects->known ? &objects->worker : NULL;
 }
 
+bool objects_expects_more(const struct objects *objects)
+{
+    return objects->known && directory_expects_tasks(objects->directory);
+}
+
 static int by_size(const void *a, const void *b)
 {
     const struct ray_object_ref *one = *(const struct ray_object_ref *const *)a;

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "dap/message.h"
 #include "dap/rules.h"
+#include "relay/multi_names.h"
 #include "relay/session_state.h"
 
 #include <inttypes.h>
@@ -110,26 +111,14 @@ static void say_declined(const struct birth *birth, const char *what, const char
 
 /* --- asking the client --- */
 
-/* What tells tasks apart comes first. A task's name is the cluster's word: "${" is not for an
- * editor to act on. */
-static char *child_name(const struct pause *pause)
+/* As its thread is called in a session over many. A task's name is the cluster's word: "${" is not
+ * for an editor to act on. */
+static char *child_name(const struct birth *birth)
 {
-    struct buf name = {0};
-    const char *task = pause->task_name ? pause->task_name : pause->actor_class;
-    const char *node = pause->node_name ? pause->node_name : pause->node_ip;
-    if (!text_empty(pause->actor_name))
-        buf_printf(&name, "%s %s", pause->actor_name, task ? task : "");
-    else
-        buf_printf(&name, "pid %" PRId64 " %s", pause->pid, task ? task : "");
-    if (node)
-        buf_printf(&name, " %s", node);
-    if (!text_empty(pause->actor_name))
-        buf_printf(&name, " pid %" PRId64, pause->pid);
-    char *clean = text_printable(name.data, name.len, "");
-    for (char *at = clean; (at = strstr(at, "${"));)
+    char *name = multi_name(birth->parent->session->attach.thread_name, &birth->pause, NULL, NULL);
+    for (char *at = name; (at = strstr(at, "${"));)
         *at = '_';
-    buf_free(&name);
-    return clean;
+    return name;
 }
 
 /* What `raydbg attach` takes for this pause, for the editor's own use. */
@@ -144,7 +133,7 @@ static char *start_arguments(struct birth *birth)
 {
     struct buf out = {0};
     char ticket[TICKET_ROOM];
-    char *name = child_name(&birth->pause), *task = child_task(&birth->pause);
+    char *name = child_name(birth), *task = child_task(&birth->pause);
     tickets_issue(birth->parent->session->options.tickets, birth, loop_now_us() / 1000, ticket);
     buf_printf(&out, "{\"request\":\"attach\",\"configuration\":{%s\"name\":",
                birth->parent->configuration);
@@ -251,7 +240,7 @@ static void tell_queued(struct parent *parent)
             continue;
         at->told = true;
         if (count++ < SHOWN) {
-            char *name = child_name(&at->pause);
+            char *name = child_name(at);
             buf_printf(&names, "%s%s", count > 1 ? ", " : "", name);
             free(name);
         }

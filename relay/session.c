@@ -87,108 +87,6 @@ static void on_continue(struct session *session, const char *json, const struct 
                        "{\"allThreadsContinued\":true}");
 }
 
-static bool wants_kill(const struct session *session)
-{
-    return session->options.kill || session->attach.kill;
-}
-
-/* What the client is told of the task that it leaves. */
-static void say_goodbye(struct session *session, enum hub_leave how)
-{
-    char title[256], id[ID_TEXT(ID_TASK_BYTES)];
-    const struct hubs *hubs = session->options.hubs;
-    char *text;
-    pause_title(&session->pause, title, sizeof title);
-    text_copy(id, session->pause.task_id[0] ? 7 : sizeof id, session->pause.task_id);
-    if (how == HUB_LEAVE_KILL)
-        text = mem_format("raydbg: the worker of %s is ended (--kill)\n", title);
-    else if (hubs && (how == HUB_LEAVE || !hub_drives(&session->place)) &&
-             (hubs_hold(hubs) != HUB_NEVER || hub_members(session->place.hub) > 1))
-        text = mem_format("raydbg: %s stays held by %s; release it with: raydbg release %s\n",
-                          title, hubs_name(hubs), *id ? id : "TASK");
-    else
-        text = mem_format("raydbg: %s goes on; its next breakpoint() waits again\n", title);
-    client_say(&session->client, "console", text);
-    free(text);
-}
-
-void session_left(struct session *session)
-{
-    bool disconnecting = session->disconnect_seq != 0;
-    struct err err;
-    err_set(&err, ERR_FAILED, "the attach was given up");
-    if (session->attach_seq)
-        session_fail_attach(session, &err);
-    session_finish_leaving(session);
-    if (disconnecting || session->client.gone)
-        session_end(session);
-}
-
-static void leave(struct session *session, enum hub_leave how)
-{
-    session_follow_leave(session, how);
-    if (session->multi && !multi_is_over(session->multi)) {
-        session->leaving = true;
-        multi_leave(session->multi, how);
-        return;
-    }
-    if (session->parent)
-        parent_leave(session->parent);
-    if (session_attached(session)) {
-        say_goodbye(session, how);
-        session->leaving = true;
-        hub_leave(&session->place, how);
-        return;
-    }
-    if (session->place.hub && session->leaving && !session->lost)
-        return; /* the goodbye is under way */
-    struct err err;
-    err_set(&err, ERR_FAILED, "the attach was given up");
-    session->leaving = true;
-    finder_cancel(session->finder);
-    if (session->attach_seq)
-        session_fail_attach(session, &err);
-    session_finish_leaving(session);
-    session_end(session);
-}
-
-/* How a client wants to leave that says no more than that. */
-static enum hub_leave default_leave(const struct session *session)
-{
-    return session->attach.continue_on_disconnect ? HUB_LEAVE_CONTINUE : HUB_LEAVE;
-}
-
-static enum hub_leave forced_leave(const struct session *session)
-{
-    return wants_kill(session) ? HUB_LEAVE_KILL : HUB_LEAVE_CONTINUE;
-}
-
-static void on_disconnect(struct session *session, const char *json,
-                          const struct envelope *envelope)
-{
-    struct span at;
-    bool terminate = false;
-    enum hub_leave how = default_leave(session);
-    if (envelope->arguments.len && scan_find(json, envelope->arguments, "terminateDebuggee", &at))
-        scan_boolean(json, at, &terminate);
-    if (envelope->arguments.len && scan_find(json, envelope->arguments, "onDisconnect", &at))
-        how = scan_string_is(json, at, "continue") ? HUB_LEAVE_CONTINUE : HUB_LEAVE;
-    session->disconnect_seq = envelope->seq;
-    leave(session, terminate ? forced_leave(session) : how);
-}
-
-static void on_terminate(struct session *session, const char *json, const struct envelope *envelope)
-{
-    (void)json;
-    client_respond(&session->client, envelope->seq, "terminate", NULL);
-    if (session->parent)
-        parent_leave(session->parent);
-    if (session_attached(session) || session->multi)
-        leave(session, forced_leave(session));
-    else
-        session_send_terminated(session);
-}
-
 static void on_cancel(struct session *session, const char *json, const struct envelope *envelope)
 {
     (void)json; /* debugpy cannot cancel anything; the request's own answer still comes */
@@ -230,8 +128,8 @@ static const struct handler {
     {"configurationDone", ONE, session_on_configuration_done},
     {"setExceptionBreakpoints", ONE_ATTACHED, on_exception_filters},
     {"continue", ONE_ATTACHED, on_continue},
-    {"disconnect", ANY, on_disconnect},
-    {"terminate", ANY, on_terminate},
+    {"disconnect", ANY, session_on_disconnect},
+    {"terminate", ANY, session_on_terminate},
     {"cancel", ANY, on_cancel},
     {"stepIn", ONE_ATTACHED, session_follow_on_step_in},
     {"stepInTargets", ONE_ATTACHED, session_follow_on_targets},
@@ -396,6 +294,8 @@ struct session *session_create(const struct session_options *options, const stru
     session->ops = ops;
     session->arg = arg;
     client_init(&session->client, ops->on_message, arg);
+    session->client.halves = ops->on_halves;
+    session->client.pass = ops->on_pass;
     session->finder = finder_create(&session->options);
     return session;
 }
@@ -420,33 +320,6 @@ void session_receive(struct session *session, const char *json, size_t len)
         log_info("a %s from the client was dropped: nothing was asked",
                  envelope.kind == DAP_EVENT ? "event" : "response");
     }
-}
-
-void session_broken(struct session *session, const char *problem)
-{
-    if (session->ended)
-        return;
-    client_refuse(&session->client, 0, "", problem, true);
-    session->broken = true;
-    session->client.gone = true;
-    leave(session, default_leave(session));
-}
-
-void session_client_gone(struct session *session)
-{
-    session->client.gone = true;
-    if (!session->ended)
-        leave(session, default_leave(session));
-}
-
-void session_dismiss(struct session *session, const char *why)
-{
-    if (session->ended || session->leaving)
-        return;
-    char *text = mem_format("raydbg: %s\n", why);
-    client_say(&session->client, "console", text);
-    free(text);
-    leave(session, HUB_LEAVE);
 }
 
 bool session_is_broken(const struct session *session)

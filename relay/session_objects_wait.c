@@ -21,10 +21,12 @@ bool facts_pending(const struct objects *objects)
            (objects_state(objects) == OBJECTS_KNOWN && !objects_settled(objects));
 }
 
-/* The same, or the worker did not answer and will be asked again: nobody waits for that. */
+/* The same, or something will be asked again: the worker, which did not answer, or for the task
+ * that made an object. Nobody waits for that. */
 static bool facts_may_come(const struct objects *objects)
 {
-    return facts_pending(objects) || objects_state(objects) == OBJECTS_FAILED;
+    return facts_pending(objects) || objects_state(objects) == OBJECTS_FAILED ||
+           objects_expects_more(objects);
 }
 
 /* --- waiting --- */

@@ -1,6 +1,6 @@
 /* A session's inside, for the files that make it up: session.c (requests), session_attach.c (from
- * `initialize` to `configurationDone`), session_debuggee.c (what comes from the hub), and
- * session_objects.h. */
+ * `initialize` to `configurationDone`), session_leave.c (its end), session_debuggee.c (what comes
+ * from the hub), and session_objects.h. */
 #ifndef RAYDBG_RELAY_SESSION_STATE_H
 #define RAYDBG_RELAY_SESSION_STATE_H
 
@@ -63,8 +63,6 @@ struct session {
 void session_end(struct session *session);
 void session_send_terminated(struct session *session);
 void session_fail_attach(struct session *session, const struct err *err);
-/* The multi has left all its debuggees. */
-void session_left(struct session *session);
 bool session_attached(const struct session *session);
 void session_act(struct session *session, const char *action, const char *detail);
 
@@ -74,6 +72,14 @@ void session_on_initialize(struct session *session, const char *json,
 void session_on_attach(struct session *session, const char *json, const struct envelope *envelope);
 void session_on_configuration_done(struct session *session, const char *json,
                                    const struct envelope *envelope);
+
+/* session_leave.c */
+void session_on_disconnect(struct session *session, const char *json,
+                           const struct envelope *envelope);
+void session_on_terminate(struct session *session, const char *json,
+                          const struct envelope *envelope);
+/* The multi has left all its debuggees. */
+void session_left(struct session *session);
 
 /* session_debuggee.c */
 extern const struct member_ops session_member_ops;

@@ -9,7 +9,10 @@ import sys
 import threading
 
 THREAD_ID = 1
-POLL_MS = 250  # how late the end of the task may be noticed
+# How late the end of the task may be noticed: soon behind a request, for a job may end with its task, and its workers.
+POLL_MS = (4, 8, 16, 32, 64, 125, 250)
+CALL_OVER = "raydbg: the actor's call has ended\n"  # cli/console.c reads it
+AT_RETURN = "returns"  # the text of a stop, which cli/console_run.c reads
 LIMITS = {"repl": REPL_LIMIT, "clipboard": CLIPBOARD_LIMIT}
 
 CAPABILITIES = {
@@ -30,13 +33,15 @@ class Refused(Exception):
 
 
 class Stop:
-    """Where the thread stands. `frame` is where it goes on from; `places` what a client is shown."""
+    """Where the thread stands. `frame` is where it goes on from; `places` what a client is shown; `returned` the value
+    that the task is about to return, in a tuple."""
 
-    def __init__(self, frame, reason, error=None, trace=None, hit=None, steps=True):
+    def __init__(self, frame, reason, error=None, trace=None, hit=None, returned=None, steps=True):
         self.frame = frame
         self.reason = reason
         self.error = error
         self.hit = hit
+        self.returned = returned
         self.enters = False  # a function is called: its first line is to come
         self.steps = steps  # False: nothing is left to step in, and a step lets the task go on
         self.places = places_of_frame(frame) if error is None else places_of_exception(error, trace)
@@ -97,6 +102,7 @@ class Adapter:
         poll = select.poll()
         poll.register(self.connection, select.POLLIN)
         data = b""
+        polls = 0
         while True:
             head, mark, rest = data.partition(b"\r\n\r\n")
             length = int(head.rpartition(b":")[2]) if mark else 0
@@ -104,9 +110,11 @@ class Adapter:
                 data = rest[length:]
                 yield json.loads(rest[:length].decode("utf-8", "surrogatepass"))
                 continue
-            if not poll.poll(POLL_MS):
+            if not poll.poll(POLL_MS[min(polls, len(POLL_MS) - 1)]):
+                polls += 1
                 yield None
                 continue
+            polls = 0
             more = self.connection.recv(65536)
             if not more:
                 return
@@ -173,10 +181,10 @@ class Adapter:
 
     # --- stopping and going on ---
 
-    def pause(self, frame, reason, error=None, hit=None):
+    def pause(self, frame, reason, error=None, hit=None, returned=None):
         """From the debugged thread, in a trace function: `error` is (type, value, traceback)."""
         if error is None:
-            self.wait(Stop(frame, reason, hit=hit))
+            self.wait(Stop(frame, reason, hit=hit, returned=returned, steps=returned is None))
             return
         kind, value, trace = error
         if value is None or isinstance(value, BaseException) is False:
@@ -206,7 +214,7 @@ class Adapter:
     def enter(self, frame):
         """From a trace function, for a call: the first stop is at the function's first line."""
         with self.turn:
-            self.task = None if self.is_actor else task_frame(frame)
+            self.task = task_frame(frame)
             self.tracer.plan(frame, "next")
             self.tracer.line = 0
             self.tracer.start(None)
@@ -219,15 +227,18 @@ class Adapter:
             mode = self.mode if stop.steps else None
             if not self.going and not self.ended:
                 self.event("continued", {"threadId": THREAD_ID, "allThreadsContinued": True})
-            self.task = None if self.ended or self.is_actor else task_frame(stop.frame)
+            self.task = None if self.ended else task_frame(stop.frame)
             self.tracer.plan(stop.frame, mode)
             while not self.inbox.empty():
                 message = self.inbox.get()
                 if message is not None:
                     self.answer(message)
-            stop.places = stop.frames = stop.error = None  # they keep what the task's locals hold
+            returned = stop.returned is not None  # nothing but Ray's own code is left of the task
+            stop.places = stop.frames = stop.error = stop.returned = None  # they keep what the task's locals hold
             if self.ended:
                 self.tracer.plan(stop.frame, None)
+            elif returned:
+                self.tell_end()
             self.tracer.start(before)
 
     def tell_stop(self):
@@ -239,12 +250,18 @@ class Adapter:
         if self.stop.error is not None:
             body["text"] = type(self.stop.error).__name__
             body["description"] = str_of(self.stop.error)[:1000]
+        if self.stop.returned is not None:
+            body["text"] = AT_RETURN
+            body["description"] = "Paused at the return"
         if self.stop.hit is not None:
             body["hitBreakpointIds"] = [self.stop.hit.number]
         self.event("stopped", body)
 
     def look_at_task(self):
-        """While the thread runs: a task that has ended ends the session; the worker may get another at once."""
+        """While the thread runs: a task that has ended ends the session; the worker may get another at once.
+
+        An actor's session goes on with its next call.
+        """
         if self.stop is None:
             self.shown = None  # its traceback holds frames, and post mortem would have come by now
         task = self.task
@@ -255,8 +272,14 @@ class Adapter:
             return
         with self.turn:
             if self.stop is None and self.task is task:
-                self.task = None
-                self.event("terminated")
+                self.tell_end()
+
+    def tell_end(self):
+        self.task = None
+        if self.is_actor:
+            self.event("output", {"category": "console", "output": CALL_OVER})
+        else:
+            self.event("terminated")
 
     def stopped(self):
         if self.stop is None:
@@ -383,8 +406,9 @@ class Adapter:
 
     def on_scopes(self, arguments):
         frame = self.frame(arguments)
+        returned = self.stop.returned if frame is self.stop.frame else None
         scopes = [{"name": "Locals", "presentationHint": "locals", "expensive": False,
-                   "variablesReference": self.references.add(Space(frame, True))}]
+                   "variablesReference": self.references.add(Space(frame, True, returned))}]
         if frame.f_locals is not frame.f_globals:
             scopes.append({"name": "Globals", "expensive": False,
                            "variablesReference": self.references.add(Space(frame, False))})

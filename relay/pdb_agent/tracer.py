@@ -215,24 +215,26 @@ class Tracer:
                 self.stop(frame, "exception", error=raised)
                 return
         if self.mode and frame is self.frame:
-            self.leave(frame, unwinding)
+            self.leave(frame, unwinding, value)
         elif self.mode == "stepIn" and frame.f_back is not None and not unwinding and self.is_landing(frame.f_back):
-            self.leave(frame, unwinding)
+            self.leave(frame, unwinding, value)
 
     def is_landing(self, frame):
         return is_user(frame) and frame.f_code.co_name not in COMPREHENSIONS
 
-    def leave(self, frame, unwinding):
+    def leave(self, frame, unwinding, value):
         """The frame that the step is about ends: the step ends in its caller, where it stands; with an exception under
-        way, at whatever line of the caller comes next."""
+        way, at whatever line of the caller comes next. The outermost one's ends at its return, as pdb's own does."""
         if self.mode != "stepOut" and last_operation(frame) in YIELDING:
             return
         back = frame.f_back
         while back is not None and not self.is_landing(back):
             back = back.f_back
         if back is None:
-            self.mode = self.frame = None
-            if not self.uncaught and not self.breakpoints:
+            steps, self.mode, self.frame = self.mode != "stepOut", None, None
+            if steps and not unwinding:
+                self.stop(frame, "step", returned=(value,))
+            elif not self.uncaught and not self.breakpoints:
                 self.end()
         elif unwinding:
             self.mode, self.frame, self.line = "next", back, 0

@@ -102,14 +102,20 @@ def value_text(value, limit=ROW_LIMIT):
 
 # --- children ---
 
-class Row:
-    """A child: its name, its value, and the Python expression for it, if there is one."""
+FAILED = ("readOnly", "failedEvaluation")
+READ_ONLY = ("readOnly",)
+RETURNED = "(return)"
 
-    def __init__(self, name, value, expression=None, hint=None):
+
+class Row:
+    """A child: its name, its value, the Python expression for it, if there is one, and attributes of its
+    presentationHint."""
+
+    def __init__(self, name, value, expression=None, attributes=()):
         self.name = name
         self.value = value
         self.expression = expression
-        self.hint = hint
+        self.attributes = attributes
 
 
 class Failed:
@@ -202,7 +208,7 @@ class Children:
             try:
                 value = getattr(self.value, name)
             except BaseException as error:
-                yield Row(name, Failed(error), hint="failed")
+                yield Row(name, Failed(error), attributes=FAILED)
             else:
                 yield Row(name, value, self.extend("." + name) if name.isidentifier() else None)
 
@@ -215,7 +221,7 @@ class Children:
             if start < indexed:
                 yield from self.indexed(start, min(stop, indexed))
         except BaseException as error:  # a container that lies about its length, or changes meanwhile
-            yield Row("...", Failed(error), hint="failed")
+            yield Row("...", Failed(error), attributes=FAILED)
         yield from self.named(names[max(start - indexed, 0):max(stop - indexed, 0)])
 
     def assign(self, name, value):
@@ -242,11 +248,12 @@ def can_open(value):
 
 
 class Space:
-    """A scope's children: a frame's locals or globals."""
+    """A scope's children: a frame's locals or globals. `returned` holds the value that the frame is about to return."""
 
-    def __init__(self, frame, is_local):
+    def __init__(self, frame, is_local, returned=None):
         self.frame = frame
         self.is_local = is_local
+        self.returned = returned or ()
 
     def mapping(self):
         return self.frame.f_locals if self.is_local else self.frame.f_globals
@@ -261,13 +268,17 @@ class Space:
         return 0
 
     def rows(self, start, count, only):
-        names = [] if only == "indexed" else self.names()
         mapping = self.mapping()
-        for name in names[start:start + count] if count else names[start:]:
-            if name in mapping:
-                yield Row(name, mapping[name], name if name.isidentifier() else None)
+        rows = [Row(RETURNED, value, attributes=READ_ONLY) for value in self.returned]
+        rows += [Row(name, mapping[name], name if name.isidentifier() else None)
+                 for name in self.names() if name in mapping]
+        if only == "indexed":
+            rows = []
+        return rows[start:start + count] if count else rows[start:]
 
     def assign(self, name, value):
+        if self.returned and name == RETURNED:
+            raise TypeError("what is returned cannot be replaced")
         mapping = self.mapping()
         mapping[name] = value
         if self.is_local:
@@ -312,6 +323,6 @@ class References:
         fields = {"name": row.name, **self.describe(row.value, row.expression)}
         if row.expression is not None:
             fields["evaluateName"] = row.expression
-        if row.hint:
-            fields["presentationHint"] = {"attributes": ["readOnly", "failedEvaluation"]}
+        if row.attributes:
+            fields["presentationHint"] = {"attributes": row.attributes}
         return fields

@@ -135,6 +135,12 @@ class Session(DapClient):
         self.stop = self.step(command, self.thread)
         return self.stop
 
+    def end(self):
+        """What the function returned, or how it failed, once it has ended by itself."""
+        self.wait_event("terminated")
+        self.disconnect()
+        return self.debuggee.finish()
+
     def wait_until(self, condition, seconds=10):
         end = time.monotonic() + seconds
         while not condition():

@@ -60,7 +60,8 @@ def stand_in():
     ray = module("ray", get_runtime_context=Context, _raylet=Any())
     worker = types.SimpleNamespace(debugger_breakpoint=b"", ray_debugger_external=False)
     module("ray._common")
-    module("ray._common.network_utils", build_address=lambda host, port: "%s:%d" % (host, port), is_ipv6=lambda _: False,
+    module("ray._common.network_utils", is_ipv6=lambda _: False,
+           build_address=lambda host, port: "%s:%d" % (host, port),
            get_all_interfaces_ip=lambda: "0.0.0.0", get_localhost_ip=lambda: "127.0.0.1")
     module("ray._private")
     module("ray._private.worker", global_worker=worker)

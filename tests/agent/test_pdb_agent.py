@@ -23,9 +23,7 @@ def test_it_stops_where_pdb_did_and_goes_on(attach):
     assert top["name"] == "plain" and top["line"] in (line_of("plain-breakpoint"), line_of("plain-call"))
     assert top["source"]["path"] == str(DEBUGGEES)
     client.resume(client.thread)
-    client.wait_event("terminated")
-    client.disconnect()
-    assert client.debuggee.finish() == DONE["plain"]
+    assert client.end() == DONE["plain"]
 
 
 def test_steps(attach):
@@ -42,10 +40,32 @@ def test_steps(attach):
     client.at("plain", "plain-list")
     client.go()
     client.at("plain", "plain-return")
-    client.ok("next", {"threadId": 1})
+    client.ok("stepOut", {"threadId": 1})
     client.wait_event("terminated")
     client.disconnect()
     assert client.debuggee.finish() == DONE["plain"]
+
+
+def test_a_step_from_the_last_line_stops_at_the_return_as_pdbs_own_does(attach):
+    client = attach("plain", breakpoints={str(DEBUGGEES): [line_of("plain-return")]})
+    client.resume(1)
+    client.stopped(reason="breakpoint")
+    assert client.go()["text"] == "returns"
+    client.at("plain", "plain-return")
+    frame = client.stack(1)[0]["id"]
+    scope = client.ok("scopes", {"frameId": frame})["scopes"][0]["variablesReference"]
+    rows = client.ok("variables", {"variablesReference": scope})["variables"]
+    names = [row["name"] for row in rows]
+    assert names[0] == "(return)" and sorted(names[1:]) == ["name", "x", "y", "z"]
+    assert rows[0]["value"] == "314" and "evaluateName" not in rows[0]
+    assert rows[0]["presentationHint"]["attributes"] == ["readOnly"]
+    page = client.ok("variables", {"variablesReference": scope, "start": 1, "count": 2})["variables"]
+    assert [row["name"] for row in page] == names[1:3]
+    change = {"variablesReference": scope, "name": "(return)", "value": "0"}
+    assert "replaced" in client.request("setVariable", change)["message"]
+    assert client.ok("evaluate", {"expression": "y + sum(z)", "frameId": frame})["result"] == "314"
+    client.ok("next", {"threadId": 1})
+    assert client.end() == DONE["plain"]
 
 
 def test_a_task_that_is_stepped_into_stops_at_its_first_line(attach):
@@ -53,10 +73,9 @@ def test_a_task_that_is_stepped_into_stops_at_its_first_line(attach):
     client.at("helper_task", "task-first")
     client.go()
     client.at("helper_task", "task-second")
+    assert client.go()["text"] == "returns"
     client.resume(client.thread)
-    client.wait_event("terminated")
-    client.disconnect()
-    assert client.debuggee.finish() == "RESULT 3"
+    assert client.end() == "RESULT 3"
 
 
 def test_a_result_that_is_stepped_out_with_stops_where_it_is_taken(attach):
@@ -65,9 +84,7 @@ def test_a_result_that_is_stepped_out_with_stops_where_it_is_taken(attach):
     client.stopped(reason="step")
     client.at("gets", "gets-get")
     client.resume(client.thread)
-    client.wait_event("terminated")
-    client.disconnect()
-    assert client.debuggee.finish() == "RESULT 2"
+    assert client.end() == "RESULT 2"
 
 
 def test_a_step_past_the_end_of_a_function_lands_in_its_caller(attach):
@@ -117,9 +134,7 @@ def test_an_interrupt_goes_to_the_task(attach, steps):
         client.go()
     client.debuggee.process.send_signal(signal.SIGINT)
     client.wait_event("continued")
-    client.wait_event("terminated")
-    client.disconnect()
-    assert client.debuggee.finish() == "RESULT 'interrupted'"
+    assert client.end() == "RESULT 'interrupted'"
 
 
 def test_a_trace_function_of_the_programs_own_goes_on(attach):
@@ -147,9 +162,7 @@ def test_conditions_hits_and_log_points(attach):
     client.resume(1)
     texts = [client.wait_event("output")["body"]["output"] for _ in range(3)]
     assert texts == [f"i={i} {{x}} <ZeroDivisionError: division by zero>\n" for i in (7, 8, 9)]
-    client.wait_event("terminated")
-    client.disconnect()
-    assert client.debuggee.finish() == DONE["loop"]
+    assert client.end() == DONE["loop"]
 
 
 def test_a_condition_that_fails_stops_and_says_why(attach):
@@ -205,9 +218,7 @@ def test_while_the_task_runs(attach, tmp_path):
     for command in ("stackTrace", "pause", "continue", "evaluate"):
         assert not client.request(command, {"threadId": 1, "expression": "1"})["success"]
     stop.touch()
-    client.wait_event("terminated")
-    client.disconnect()
-    assert client.debuggee.finish() == "RESULT True"
+    assert client.end() == "RESULT True"
 
 
 def test_a_breakpoint_set_late_in_a_task_that_is_traced(attach, tmp_path):
@@ -242,9 +253,7 @@ def test_an_uncaught_exception(attach, function):
     assert info["details"]["innerException"][0]["message"] == "'bad 2'"
     assert "direct cause" in info["details"]["stackTrace"]
     client.ok("next", {"threadId": 1})
-    client.wait_event("terminated")
-    client.disconnect()
-    assert client.debuggee.finish() == "ERROR ValueError: boom 2"
+    assert client.end() == "ERROR ValueError: boom 2"
 
 
 def test_a_caught_exception_is_none(attach):
@@ -263,9 +272,7 @@ def test_post_mortem(attach):
     assert client.evaluate("value", client.top()["id"]) == "2"
     assert client.ok("exceptionInfo", {"threadId": 1})["description"] == "boom 2"
     client.ok("stepOut", {"threadId": 1})  # nothing is left to step in: it goes on
-    client.wait_event("terminated")
-    client.disconnect()
-    assert client.debuggee.finish() == "ERROR ValueError: boom 2"
+    assert client.end() == "ERROR ValueError: boom 2"
 
 
 def test_post_mortem_after_a_breakpoint_is_the_same_session(attach):
@@ -356,9 +363,7 @@ def test_nothing_is_kept_alive(attach):
     client.resume(1)
     client.stopped(reason="breakpoint")
     client.resume(1)
-    client.wait_event("terminated")
-    client.disconnect()
-    assert client.debuggee.finish() == "RESULT 0"
+    assert client.end() == "RESULT 0"
 
 
 # --- evaluation ---

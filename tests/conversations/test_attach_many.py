@@ -50,9 +50,10 @@ def environment(gang, directory):
 class Terminal:
     """`raydbg attach` in a pseudo-terminal."""
 
-    def __init__(self, gang, directory, *arguments):
+    def __init__(self, gang, directory, *arguments, relay=None):
         self.master, slave = pty.openpty()
-        self.process = subprocess.Popen([raydbg_path(), "attach", "--no-relay", *arguments], stdin=slave, stdout=slave,
+        where = ["--relay", "%s:%d" % relay.address] if relay else ["--no-relay"]
+        self.process = subprocess.Popen([raydbg_path(), "attach", *where, *arguments], stdin=slave, stdout=slave,
                                         stderr=slave, env=environment(gang, directory), start_new_session=True)
         os.close(slave)
         os.set_blocking(self.master, False)
@@ -84,8 +85,8 @@ class Terminal:
 def terminal(gang, tmp_path):
     open_ones = []
 
-    def start(*arguments):
-        open_ones.append(Terminal(gang, tmp_path, *arguments))
+    def start(*arguments, relay=None):
+        open_ones.append(Terminal(gang, relay.state / "s" if relay else tmp_path, *arguments, relay=relay))
         return open_ones[-1]
 
     yield start
@@ -277,6 +278,36 @@ def test_interrupt_goes_to_another_task(gang, terminal):
     console.expect(r"rank [12] \(3/3\)> ")
     console.type("quit\r")
     console.expect("they go on")
+
+
+@pytest.mark.parametrize("how", ["quit", "detach", "^D", "hangup", "SIGTERM", "running"])
+def test_leaving_holds_every_task(gang, terminal, run_relay, how):
+    """However the console is left: with a relay no task goes on."""
+    relay = run_relay(adapter=None, address=gang.address)
+    if how == "running":
+        gang.workers[0].adapter.on["next"] = lambda c, request: c.respond(request)
+    console = terminal("--all", relay=relay)
+    console.expect(r"rank 0 \(3/3\)> ")
+    if how == "hangup":
+        console.process.send_signal(signal.SIGHUP)
+    elif how == "SIGTERM":
+        console.process.send_signal(signal.SIGTERM)
+    elif how == "running":  # ^C leaves the one that runs, and then it is the others that are looked at
+        console.type("next\r")
+        console.expect(r"rank 0 runs; \^C goes to another task")
+        console.process.send_signal(signal.SIGINT)
+        console.expect(r"rank [12] \(2/3\)> ")
+        console.type("\x04")
+    else:
+        console.type("\x04" if how == "^D" else how + "\r")
+    console.process.wait(20)
+    if how not in ("hangup", "SIGTERM"):
+        assert "3 tasks stay held by" in console.plain()
+    wait_until(lambda: not relay.sessions(), 5, lambda: relay.sessions())
+    assert {pause["pid"]: pause["state"] for pause in relay.pauses()} == dict.fromkeys((5001, 5002, 5003), "held")
+    for worker in gang.workers:
+        assert not worker.adapter.connection().ended.is_set()
+        assert not {"continue", "disconnect"} & set(worker.adapter.commands())
 
 
 def test_threads_of_one_worker_are_told_apart(attach, gang):

@@ -64,7 +64,7 @@ def test_what_a_child_is_started_with(relay, gang):
         assert child.configuration["type"] == "ray-dbg" and child.configuration["request"] == "attach"
         assert re.fullmatch("[0-9a-f]{64}", child.configuration["ticket"])
         worker = of(gang, child)
-        assert child.name == f"pid {worker.pid} {worker.name} node-1"
+        assert child.name == f"pid {worker.pid} {worker.name} 127.0.0.1"
     assert len({child.name[:12] for child in editor.asked}) == 3
     assert len({child.configuration["ticket"] for child in editor.asked}) == 3
     assert relay.token not in str([entry.raw for entry in editor.client.transcript if entry.way == "<"])

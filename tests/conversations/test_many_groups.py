@@ -72,6 +72,18 @@ def test_all_come_to_a_barrier(client, gang):
     wait_until(lambda: all(lines_set(w.adapter) == [] for w in gang.workers), 10, "the barrier's breakpoints are gone")
 
 
+def test_a_barrier_right_behind_a_step(client, gang):
+    """Stops that the client has not been told of yet, because they are told together, go on, too."""
+    for _ in range(3):
+        verb(client, "/all next")
+        wait_until(lambda: verb(client, "/threads").count(" app.py:9 ") == 4, 10, lambda: verb(client, "/threads"),
+                   every=0.002)
+        verb(client, f"/barrier app.py:{LINE}")
+        said(client, rf"^barrier app.py:{LINE}: 4 of 4; all here after ")
+        for worker in gang.workers:
+            worker.adapter.line = 8
+
+
 def test_the_missing_one_is_named_and_may_die(client, gang):
     late = gang.workers[3]
     late.adapter.lags = True

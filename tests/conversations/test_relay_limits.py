@@ -40,7 +40,9 @@ def test_garbage_byte_by_byte(adapter, hub):
 @pytest.mark.parametrize("data", [
     encode_frame(TEXT, b"{}", masked=False), encode_frame(TEXT, b"\xff\xfe"), encode_frame(3, b"x"), encode_frame(0, b"x"),
     encode_frame(TEXT, b"nonsense"), encode_frame(2, bytes(100)), b"\x81\xff" + b"\xff" * 8, encode_frame(9, bytes(126)),
-    encode_frame(TEXT, b"{" * 60_000), encode_frame(TEXT, b"x", fin=False) * 1000, os.urandom(3000)])
+    encode_frame(TEXT, b"{" * 60_000), encode_frame(TEXT, b"x", fin=False) * 1000, os.urandom(3000)],
+    ids=["unmasked", "no UTF-8", "no such kind", "goes on from nothing", "no JSON", "binary", "endless", "long ping",
+         "open", "never the last", "random"])
 def test_broken_frames_on_a_websocket(adapter, hub, data):
     websocket = hub.upgraded("/dap", "dap")
     send_quietly(websocket.sock, data)

@@ -3,8 +3,8 @@
 import time
 
 import pytest
-from fake_ray import PID
-from object_session import LOCALS, NINE, PATIENCE, known, row, store, timed
+from fake_ray import PID, TASK
+from object_session import LOCALS, NINE, PATIENCE, known, ref_row, row, store, timed
 
 # --- waiting ---
 
@@ -172,6 +172,54 @@ def test_a_client_that_goes_while_responses_wait(worker, attach, ray):
     client.close(check=False)
 
 
+# --- tasks that are reported late ---
+
+MAKER = bytes.fromhex("5f" * 8) + TASK[8:]
+
+
+def made_late(client):
+    """The rows below the reference that MAKER has made, once all is known of it."""
+    deadline = time.monotonic() + 10
+    while True:
+        rows = client.children(12)
+        if "being asked" not in "".join(r["value"] for r in rows.values()) or time.monotonic() > deadline:
+            return rows
+
+
+@pytest.fixture
+def late(worker, ray):
+    """A reference of which only the event of MAKER, which Ray does not have yet, would tell the owner."""
+    worker.rows[LOCALS].append(ref_row("late", ray.add_ref(700, owned=False, task=MAKER), 12))
+    worker.rows[12] = [row("special variables", "", "", 15, evaluate=False)]
+
+
+def test_a_task_that_is_reported_late_is_asked_for_again(late, attach, ray):
+    client = attach()
+    known(client)
+    rows = made_late(client)
+    assert rows["created by"]["value"] == "unknown: Ray has no event of the task that made it"
+    assert rows["owner"]["value"].startswith("unknown: ")
+    ray.tasks[MAKER] = "maker"
+    assert client.wait_event("invalidated")["body"] == {"areas": ["variables"]}
+    rows = made_late(client)
+    assert rows["created by"]["value"].startswith("maker ")
+    assert f"pid {PID}" in rows["owner"]["value"] and rows["copies"]["value"] == "1"
+    client.assert_no_event("invalidated", 0.3)
+    client.disconnect()
+
+
+def test_a_task_that_is_never_reported_is_asked_for_twice_in_a_stop(late, attach, ray):
+    client = attach()
+    known(client)
+    made_late(client)
+    once = ray.asked["GetTaskEvents"]
+    ray.wait_asked("GetTaskEvents", once + 1)
+    client.assert_no_event("invalidated", 1.5)
+    made_late(client)
+    assert ray.asked["GetTaskEvents"] == once + 1
+    client.disconnect()
+
+
 # --- views ---
 
 @pytest.fixture
@@ -191,6 +239,17 @@ def views(worker, adapter):
     return worker
 
 
+@pytest.fixture
+def look(attach):
+    """look(): a client that has seen the rows of the frame."""
+    def start():
+        client = attach()
+        client.ok("scopes", {"frameId": 3})
+        known(client)
+        return client
+    return start
+
+
 def test_an_array_says_whose_memory_it_shows(views, attach):
     client = attach()
     client.ok("scopes", {"frameId": 3})
@@ -206,43 +265,35 @@ def test_an_array_says_whose_memory_it_shows(views, attach):
 
 
 @pytest.mark.parametrize("name", ["f(x)", "a + b", "a[f()]", "", "x if y else z"])
-def test_only_plain_paths_are_evaluated(views, attach, name):
+def test_only_plain_paths_are_evaluated(views, look, name):
     views.rows[LOCALS][-1]["evaluateName"] = name
-    client = attach()
-    client.ok("scopes", {"frameId": 3})
-    known(client)
+    client = look()
     assert list(client.children(31)) == ["dtype"]
     assert not views.asked
     client.disconnect()
 
 
-def test_an_array_of_no_object(views, attach):
+def test_an_array_of_no_object(views, look):
     views.answer = ""
-    client = attach()
-    client.ok("scopes", {"frameId": 3})
-    known(client)
+    client = look()
     for _ in range(2):
         assert list(client.children(31)) == ["dtype"]
     assert len(views.asked) == 1
     client.disconnect()
 
 
-def test_a_worker_with_many_references_is_not_searched(views, attach, ray):
+def test_a_worker_with_many_references_is_not_searched(views, look, ray):
     for _ in range(1000):
         ray.add_ref()
-    client = attach()
-    client.ok("scopes", {"frameId": 3})
-    known(client)
+    client = look()
     assert list(client.children(31)) == ["dtype"]
     assert not views.asked
     client.disconnect()
 
 
-def test_a_late_view_is_announced(views, attach):
+def test_a_late_view_is_announced(views, look):
     views.pause = 0.3
-    client = attach()
-    client.ok("scopes", {"frameId": 3})
-    known(client)
+    client = look()
     body, took = timed(client, "variables", {"variablesReference": 31})
     assert [r["name"] for r in body["variables"]] == ["dtype"] and took < 0.25
     client.wait_event("invalidated")
@@ -250,11 +301,9 @@ def test_a_late_view_is_announced(views, attach):
     client.disconnect()
 
 
-def test_a_session_that_ends_while_a_view_is_asked(views, attach):
+def test_a_session_that_ends_while_a_view_is_asked(views, look):
     views.pause = 1
-    client = attach()
-    client.ok("scopes", {"frameId": 3})
-    known(client)
+    client = look()
     waiting = client.send("variables", {"variablesReference": 31})
     time.sleep(0.02)
     client.disconnect()

@@ -320,11 +320,12 @@ class Cluster:
         return self.drivers[-1]
 
     def stop_drivers(self):
-        """Ends all drivers, and waits until Ray has ended their paused workers."""
+        """Ends all drivers, and waits until Ray has ended their workers that have a debugger open, paused or running."""
         stopped = [driver.stop() for driver in self.drivers]
         self.drivers.clear()
         if stopped and self.spec.dashboard:
-            wait_for(lambda: not self.paused(), 30, "the stopped drivers' workers end", every=0.1)
+            wait_for(lambda: not any(w["is_alive"] and (w.get("debugger_port") or 0) > 0 for w in self.workers()), 30,
+                     "the stopped drivers' workers end", every=0.1)
 
     def kill(self, pid, sig=signal.SIGKILL):
         """Signals a process by its pid inside, which is the one that Ray tells."""

@@ -2,11 +2,12 @@
 
 import json
 import os
+import shlex
 import signal
 import time
 
 import pytest
-from cluster import PROGRAMS, Spec, line_of, wait_for
+from cluster import ADDRESS, PROGRAMS, ROOT, Spec, line_of, wait_for
 from dap_client import DapClient
 
 PAUSES = PROGRAMS / "pauses.py"
@@ -202,6 +203,47 @@ def test_the_console(legacy):
     assert "pauses.py" in done.stdout and "\n7\n" in done.stdout and "\n10\n" in done.stdout
     assert "walk" in done.stdout.splitlines()[-1] and "has ended" in done.stdout, done.stdout
     assert driver.result("walk") == "232"
+
+
+def test_a_step_out_of_an_actors_call_ends_the_console(legacy):
+    driver = legacy.driver("pauses.py", "actor")
+    wait_waiting(legacy)
+    script = [*["next"] * 4, "p 'not reached'"]  # Python 3.13 stops at breakpoint() itself: one step more
+    done = legacy.raydbg("attach", "Trainer.step", "--echo", *(word for line in script for word in ("-e", line)),
+                         timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "step · returns\n" in done.stdout, done.stdout
+    assert done.stdout.endswith("(raydbg) next\nTrainer.step has ended\n"), done.stdout
+    assert driver.result("actor") == "1.5"
+
+
+def demo_commands():
+    """Those of tools/demo that attach: each the arguments of one raydbg."""
+    lines = (ROOT / "tools/demo").read_text().replace("\\\n", " ").splitlines()
+    commands = [shlex.split(line)[3:] for line in lines if line.startswith('show "raydbg attach')]
+    assert len(commands) == 3
+    return commands
+
+
+def test_the_session_of_the_demo(legacy, tmp_path):
+    """Its commands and its program, as they are for debugpy; only the second node's resource has another name here."""
+    program = tmp_path / "program.py"
+    program.write_text((ROOT / "tools/demo.d/program.py").read_text().replace('"second"', '"b"'))
+    driver = legacy.driver(program, ADDRESS)
+    wait_waiting(legacy, 3)
+    said = []
+    for command in demo_commands():
+        done = legacy.raydbg(*command, timeout=60)
+        assert done.returncode == 0, done.stdout + done.stderr
+        said.append(done.stdout)
+        for script in (command[at + 1] for at, word in enumerate(command) if word == "-e"):
+            assert f"(raydbg) {script}\n" in done.stdout, done.stdout
+    assert "(raydbg) p z, arr.sum()\n(4999950144, " in said[0]
+    assert "(raydbg) p loss\n0.5\n" in said[1]
+    assert "could not convert string to float: 'two'" in said[2] and "(raydbg) p row\n'b=two'\n" in said[2]
+    wait_for(lambda: driver.process.poll() is not None, 30, "the program ends")
+    output = driver.output()
+    assert "square -> (4999950144, " in output and "Trainer.step -> 0.5" in output and "load failed: " in output
 
 
 # --- what dies ---

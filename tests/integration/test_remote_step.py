@@ -69,6 +69,12 @@ def step_into(client, thread):
     return inside
 
 
+def return_to(client, inside, caller):
+    """The remote task ends, and the caller stops."""
+    client.resume(inside)
+    assert client.stopped(timeout=30)["threadId"] == caller
+
+
 def test_into_the_remote_task_and_back(calling):
     driver = start(calling, "outer")
     with calling.raydbg_dap() as client:
@@ -154,8 +160,7 @@ def test_breakpoints_hold_in_both(calling):
         assert client.stopped(reason="breakpoint")["threadId"] == inside
         assert_at(client, inside, "leaf", "leaf-return")
         client.set_breakpoints(CALLS, [line_of(CALLS, "outer-after")])
-        client.resume(inside)
-        assert client.stopped(timeout=30)["threadId"] == caller
+        return_to(client, inside, caller)
         assert_at(client, caller, "outer", "outer-after")
         client.resume(caller)
         assert driver.result("outer") == "(10, '127.0.0.2')"
@@ -169,8 +174,7 @@ def test_a_caller_that_stops_meanwhile_is_shown_after(calling):
         inside = step_into(client, caller)
         assert_at(client, inside, "leaf", "leaf-first")
         client.assert_no_event("stopped", 1)
-        client.resume(inside)
-        assert client.stopped(timeout=30)["threadId"] == caller
+        return_to(client, inside, caller)
         assert_at(client, caller, "stops", "stops-second", "stops-return")
         client.resume(caller)
         assert driver.result("stops") == "(6, '127.0.0.2')"

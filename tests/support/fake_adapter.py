@@ -67,6 +67,11 @@ class Connection:
         self.ended = threading.Event()
         self._lock = threading.RLock()
 
+    @property
+    def together(self):
+        """`with connection.together:` nothing that other threads send comes in between."""
+        return self._lock
+
     def send_raw(self, data):
         """Sends bytes as they are."""
         with self._lock:
@@ -331,8 +336,9 @@ class FakeAdapter:
             self.wedge(connection, request)
             return
         connection.stopped = False
-        connection.respond(request, {"allThreadsContinued": True})
-        connection.event("continued", {"threadId": 1, "allThreadsContinued": True})
+        with connection.together:
+            connection.respond(request, {"allThreadsContinued": True})
+            connection.event("continued", {"threadId": 1, "allThreadsContinued": True})
 
     def _step(self, connection, request):
         connection.respond(request)

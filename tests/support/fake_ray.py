@@ -75,8 +75,9 @@ def renumber(stats):
 
 
 class FakeRay:
-    """Serves until it is closed. What may be changed at any time: `refs`, `store`, `delay` (seconds, by method),
-    `silent` (methods that do not answer until the end), `old_numbers`, `version`. GetCoreWorkerStats is the question
+    """Serves until it is closed. What may be changed at any time: `refs`, `store`, `tasks` (names, by the ids of those
+    that there are events of), `delay` (seconds, by method), `silent` (methods that do not answer until the end),
+    `old_numbers`, `version`. GetCoreWorkerStats is the question
     for references; that for running tasks is apart."""
 
     def __init__(self, debugger_port, version="2.60.0"):
@@ -85,6 +86,7 @@ class FakeRay:
         self.old_numbers = False
         self.refs = []
         self.locations = {}
+        self.tasks = {TASK: "work"}
         self.store = {"object_store_bytes_used": 96_000_000, "object_store_bytes_avail": 2_000_000_000,
                       "spilled_bytes_total": 5_000_000, "spilled_objects_total": 3, "num_local_objects": 7}
         self.delay = {}
@@ -111,9 +113,9 @@ class FakeRay:
     def address(self):
         return f"127.0.0.1:{self.port}"
 
-    def add_ref(self, size=1000, owned=True, number=None, **fields):
+    def add_ref(self, size=1000, owned=True, number=None, task=TASK, **fields):
         """One more reference of the worker's; gives its id in hex. `owned`: by this worker, in its node's store."""
-        which = object_id(number or len(self.refs) + 1)
+        which = object_id(number or len(self.refs) + 1, task)
         self.refs.append(common_pb2.ObjectRefInfo(**{
             "object_id": which, "object_size": size, "local_ref_count": 1, "call_site": "",
             "task_status": FINISHED if owned else 0, **fields}))
@@ -174,16 +176,22 @@ class FakeRay:
     def GetAllJobInfo(self, _):
         return gcs_service_pb2.GetAllJobInfoReply()
 
-    def GetTaskEvents(self, _):
-        task = gcs_pb2.TaskEvents(task_id=TASK, job_id=JOB)
-        task.task_info.name = task.task_info.func_or_class_name = "work"
-        task.task_info.task_id = TASK
+    def GetTaskEvents(self, data):
+        """What is asked for by its id, in the filter of any Ray."""
+        return gcs_service_pb2.GetTaskEventsReply(
+            events_by_task=[self._task(which, name) for which, name in self.tasks.items() if which in data])
+
+    def _task(self, which, name):
+        task = gcs_pb2.TaskEvents(task_id=which, job_id=JOB)
+        task.task_info.name = task.task_info.func_or_class_name = name
+        task.task_info.task_id = which
+        task.task_info.parent_task_id = TASK
         task.task_info.job_id = JOB
         task.state_updates.node_id = NODE
         task.state_updates.worker_id = WORKER
         task.state_updates.worker_pid = PID
         task.state_updates.state_ts_ns[8] = time.time_ns()
-        return gcs_service_pb2.GetTaskEventsReply(events_by_task=[task])
+        return task
 
     def GetCoreWorkerStats(self, data):
         request = core_worker_pb2.GetCoreWorkerStatsRequest.FromString(data)

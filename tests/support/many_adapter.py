@@ -65,16 +65,18 @@ class ManyAdapter(FakeAdapter):
             result = "''" if self.rank is None else f"'{self.rank}'"
         if resumed:
             self.standing.discard(int(resumed[1]))
-        connection.respond(request, {"result": "None" if resumed else result, "variablesReference": 0, "type": "int"})
-        if resumed:
-            connection.event("continued", {"threadId": int(resumed[1]), "allThreadsContinued": False})
+        with connection.together:
+            connection.respond(request, {"result": "None" if resumed else result, "variablesReference": 0, "type": "int"})
+            if resumed:
+                connection.event("continued", {"threadId": int(resumed[1]), "allThreadsContinued": False})
 
     def on_continue(self, connection, request):
         if not self.standing:
             self.wedge(connection, request)
         self.standing.clear()
-        connection.respond(request, {"allThreadsContinued": True})
-        connection.event("continued", {"threadId": request["arguments"]["threadId"], "allThreadsContinued": True})
+        with connection.together:
+            connection.respond(request, {"allThreadsContinued": True})
+            connection.event("continued", {"threadId": request["arguments"]["threadId"], "allThreadsContinued": True})
 
     def _step(self, connection, request):
         connection.respond(request)

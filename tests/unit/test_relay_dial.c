@@ -1,18 +1,14 @@
 /* A connection that is being made: told before it is, to each address in turn, or not at all. */
 #include "cmocka_prelude.h"
 
-#include "base/buf.h"
 #include "relay/dial.h"
-#include "tcp_peer.h"
+#include "tcp_place.h"
 
 enum { WAIT_MS = 10000, DIAL_MS = 5000, SHORT_MS = 100 };
 
 struct fixture {
-    struct loop *loop;
+    struct tcp_place at;
     struct dial *dial;
-    int listener, fd;
-    unsigned short port;
-    struct buf log;
 };
 
 static void on_socket(void *arg, int fd)
@@ -21,50 +17,41 @@ static void on_socket(void *arg, int fd)
     struct sockaddr_storage peer;
     socklen_t size = sizeof peer;
     bool connected = getpeername(fd, (struct sockaddr *)&peer, &size) == 0;
-    buf_add_string(&it->log, connected ? "late " : "socket ");
+    buf_add_string(&it->at.log, connected ? "late " : "socket ");
 }
 
 static void on_done(void *arg, int fd, const char *why)
 {
     struct fixture *it = arg;
     it->dial = NULL;
-    it->fd = fd;
-    buf_printf(&it->log, "%s", why ? why : "connected");
+    it->at.fd = fd;
+    buf_printf(&it->at.log, "%s", why ? why : "connected");
 }
 
 static const struct dial_ops ops = {on_socket, on_done};
 
 static void set_up(struct fixture *it)
 {
-    *it = (struct fixture){.fd = -1};
-    it->listener = tcp_peer_listen(&it->port);
-    it->loop = loop_create(false, NULL);
-    assert_non_null(it->loop);
-    buf_add_string(&it->log, "");
+    *it = (struct fixture){0};
+    tcp_place_set_up(&it->at);
 }
 
 static void tear_down(struct fixture *it)
 {
     dial_cancel(&it->dial);
-    loop_run_once(it->loop, 0);
-    loop_destroy(&it->loop);
-    if (it->fd >= 0)
-        close(it->fd);
-    if (it->listener >= 0)
-        close(it->listener);
-    buf_free(&it->log);
+    tcp_place_tear_down(&it->at);
 }
 
 static void run(struct fixture *it, int64_t ms)
 {
     for (int64_t until = loop_now_us() + ms * 1000; it->dial && loop_now_us() < until;)
-        loop_run_once(it->loop, 20);
+        loop_run_once(it->at.loop, 20);
 }
 
 static void dial(struct fixture *it, const char *host, int64_t ms)
 {
-    it->dial = dial_start(it->loop, host, it->port, ms, &ops, it);
-    assert_string_equal(it->log.data, "");
+    it->dial = dial_start(it->at.loop, host, it->at.port, ms, &ops, it);
+    assert_string_equal(it->at.log.data, "");
 }
 
 static void the_socket_is_told_before_it_is_connected(void **state)
@@ -75,12 +62,12 @@ static void the_socket_is_told_before_it_is_connected(void **state)
     set_up(&it);
     dial(&it, "127.0.0.1", DIAL_MS);
     run(&it, WAIT_MS);
-    assert_string_equal(it.log.data, "socket connected");
-    int peer = accept(it.listener, NULL, NULL);
+    assert_string_equal(it.at.log.data, "socket connected");
+    int peer = accept(it.at.listener, NULL, NULL);
     assert_true(tcp_peer_write(peer, "x", 1));
-    loop_run_once(it.loop, 20); /* the loop has let go of it, both ways */
-    assert_int_equal(tcp_peer_read(it.fd, &byte, 1, WAIT_MS), 1);
-    assert_true(tcp_peer_write(it.fd, "y", 1));
+    loop_run_once(it.at.loop, 20); /* the loop has let go of it, both ways */
+    assert_int_equal(tcp_peer_read(it.at.fd, &byte, 1, WAIT_MS), 1);
+    assert_true(tcp_peer_write(it.at.fd, "y", 1));
     assert_int_equal(tcp_peer_read(peer, &byte, 1, WAIT_MS), 1);
     close(peer);
     tear_down(&it);
@@ -93,7 +80,7 @@ static void a_name_will_do(void **state)
     set_up(&it);
     dial(&it, "localhost", DIAL_MS);
     run(&it, WAIT_MS);
-    assert_true(it.fd >= 0);
+    assert_true(it.at.fd >= 0);
     tear_down(&it);
 }
 
@@ -102,11 +89,11 @@ static void a_refusal_is_told(void **state)
     struct fixture it;
     (void)state;
     set_up(&it);
-    close(it.listener);
-    it.listener = -1;
+    close(it.at.listener);
+    it.at.listener = -1;
     dial(&it, "127.0.0.1", DIAL_MS);
     run(&it, WAIT_MS);
-    assert_string_equal(it.log.data, "socket Connection refused");
+    assert_string_equal(it.at.log.data, "socket Connection refused");
     tear_down(&it);
 }
 
@@ -117,9 +104,9 @@ static void an_unknown_name_is_told(void **state)
     set_up(&it);
     dial(&it, "256.0.0.1.invalid", DIAL_MS);
     run(&it, WAIT_MS);
-    assert_int_equal(it.fd, -1);
-    assert_null(strstr(it.log.data, "socket"));
-    assert_true(it.log.len > 0);
+    assert_int_equal(it.at.fd, -1);
+    assert_null(strstr(it.at.log.data, "socket"));
+    assert_true(it.at.log.len > 0);
     tear_down(&it);
 }
 
@@ -130,9 +117,9 @@ static void no_answer_is_told(void **state)
     int waiting[8];
     (void)state;
     set_up(&it);
-    assert_int_equal(listen(it.listener, 0), 0);
+    assert_int_equal(listen(it.at.listener, 0), 0);
     struct sockaddr_in at = {.sin_family = AF_INET,
-                             .sin_port = htons(it.port),
+                             .sin_port = htons(it.at.port),
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     for (size_t i = 0; i < 8; i++) {
         waiting[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -140,7 +127,7 @@ static void no_answer_is_told(void **state)
     }
     dial(&it, "127.0.0.1", SHORT_MS);
     run(&it, WAIT_MS);
-    assert_string_equal(it.log.data, "socket no answer to the connection");
+    assert_string_equal(it.at.log.data, "socket no answer to the connection");
     for (size_t i = 0; i < 8; i++)
         close(waiting[i]);
     tear_down(&it);
@@ -154,8 +141,8 @@ static void nothing_is_told_once_cancelled(void **state)
     dial(&it, "127.0.0.1", DIAL_MS);
     dial_cancel(&it.dial);
     for (int i = 0; i < 5; i++)
-        loop_run_once(it.loop, 10);
-    assert_string_equal(it.log.data, "");
+        loop_run_once(it.at.loop, 10);
+    assert_string_equal(it.at.log.data, "");
     tear_down(&it);
 }
 

@@ -1,66 +1,53 @@
 /* A link to Ray's pdb: the statement, the marker, and what becomes of a pdb that is no adapter. */
 #include "cmocka_prelude.h"
 
-#include "base/buf.h"
 #include "relay/link.h"
-#include "tcp_peer.h"
+#include "tcp_place.h"
 
 enum { WAIT_MS = 10000, CONNECT_MS = 5000, TOKEN = 32 };
 
 struct fixture {
-    struct loop *loop;
+    struct tcp_place at;
     struct link *link;
-    int listener, peer;
-    unsigned short port;
-    struct buf log;
     char token[TOKEN + 1];
 };
 
 static void on_open(void *arg)
 {
     struct fixture *it = arg;
-    buf_add_string(&it->log, "open ");
+    buf_add_string(&it->at.log, "open ");
 }
 
 static void on_event(void *arg, const char *json, size_t len, const struct envelope *envelope)
 {
     struct fixture *it = arg;
     (void)json, (void)len;
-    buf_printf(&it->log, "%s ", envelope->name);
+    buf_printf(&it->at.log, "%s ", envelope->name);
 }
 
 static void on_close(void *arg, const char *why)
 {
     struct fixture *it = arg;
-    buf_printf(&it->log, "close(%s) ", why);
+    buf_printf(&it->at.log, "close(%s) ", why);
 }
 
 static const struct link_ops ops = {.on_open = on_open, .on_event = on_event, .on_close = on_close};
 
 static void open_link(struct fixture *it)
 {
-    it->link = link_open_pdb(it->loop, "127.0.0.1", it->port, CONNECT_MS, &ops, it);
+    it->link = link_open_pdb(it->at.loop, "127.0.0.1", it->at.port, CONNECT_MS, &ops, it);
 }
 
 static void set_up(struct fixture *it)
 {
-    *it = (struct fixture){.peer = -1};
-    it->listener = tcp_peer_listen(&it->port);
-    it->loop = loop_create(false, NULL);
-    assert_non_null(it->loop);
-    buf_add_string(&it->log, "");
+    *it = (struct fixture){0};
+    tcp_place_set_up(&it->at);
 }
 
 static void tear_down(struct fixture *it)
 {
     link_destroy(&it->link);
-    loop_run_once(it->loop, 0);
-    loop_destroy(&it->loop);
-    if (it->peer >= 0)
-        close(it->peer);
-    if (it->listener >= 0)
-        close(it->listener);
-    buf_free(&it->log);
+    tcp_place_tear_down(&it->at);
 }
 
 /* Runs the loop until the peer has read something that ends so; the caller clears `out`. */
@@ -71,8 +58,8 @@ static void read_until(struct fixture *it, const char *end, struct buf *out)
     int64_t until = loop_now_us() + (int64_t)WAIT_MS * 1000;
     while (out->len < len || memcmp(out->data + out->len - len, end, len) != 0) {
         assert_true(loop_now_us() < until);
-        loop_run_once(it->loop, 5);
-        ssize_t got = tcp_peer_read(it->peer, bytes, sizeof bytes, 0);
+        loop_run_once(it->at.loop, 5);
+        ssize_t got = tcp_peer_read(it->at.fd, bytes, sizeof bytes, 0);
         if (got > 0)
             buf_add(out, bytes, (size_t)got);
     }
@@ -82,15 +69,15 @@ static void read_until(struct fixture *it, const char *end, struct buf *out)
 static void meet(struct fixture *it)
 {
     struct buf said = {0};
-    struct pollfd ready = {.fd = it->listener, .events = POLLIN};
+    struct pollfd ready = {.fd = it->at.listener, .events = POLLIN};
     int64_t until = loop_now_us() + (int64_t)WAIT_MS * 1000;
     if (!it->link)
         open_link(it);
     while (poll(&ready, 1, 0) == 0 && loop_now_us() < until)
-        loop_run_once(it->loop, 5);
-    it->peer = accept(it->listener, NULL, NULL);
-    assert_true(it->peer >= 0);
-    tcp_peer_write(it->peer, "> a.py(1)f()\r\n(Pdb) ", 21);
+        loop_run_once(it->at.loop, 5);
+    it->at.fd = accept(it->at.listener, NULL, NULL);
+    assert_true(it->at.fd >= 0);
+    tcp_peer_write(it->at.fd, "> a.py(1)f()\r\n(Pdb) ", 21);
     read_until(it, "\"})\n", &said);
     assert_memory_equal(said.data, "!exec(", 6);
     memcpy(it->token, said.data + said.len - 4 - TOKEN, TOKEN);
@@ -99,15 +86,15 @@ static void meet(struct fixture *it)
 
 static void say(struct fixture *it, const char *text)
 {
-    assert_true(tcp_peer_write(it->peer, text, strlen(text)));
+    assert_true(tcp_peer_write(it->at.fd, text, strlen(text)));
 }
 
 static void assert_log(struct fixture *it, const char *expected)
 {
     int64_t until = loop_now_us() + (int64_t)WAIT_MS * 1000;
-    while (strcmp(it->log.data, expected) != 0 && loop_now_us() < until)
-        loop_run_once(it->loop, 20);
-    assert_string_equal(it->log.data, expected);
+    while (strcmp(it->at.log.data, expected) != 0 && loop_now_us() < until)
+        loop_run_once(it->at.loop, 20);
+    assert_string_equal(it->at.log.data, expected);
 }
 
 static void behind_the_marker_is_dap(void **state)
@@ -162,19 +149,19 @@ static void a_refused_port_is_tried_again(void **state)
     struct fixture it;
     (void)state;
     set_up(&it);
-    close(it.listener);
+    close(it.at.listener);
     open_link(&it);
     for (int64_t until = loop_now_us() + 200000; loop_now_us() < until;)
-        loop_run_once(it.loop, 20);
-    assert_string_equal(it.log.data, "");
+        loop_run_once(it.at.loop, 20);
+    assert_string_equal(it.at.log.data, "");
     struct sockaddr_in at = {.sin_family = AF_INET,
-                             .sin_port = htons(it.port),
+                             .sin_port = htons(it.at.port),
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int one = 1;
-    it.listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    setsockopt(it.listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    assert_int_equal(bind(it.listener, (struct sockaddr *)&at, sizeof at), 0);
-    assert_int_equal(listen(it.listener, 1), 0);
+    it.at.listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    setsockopt(it.at.listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    assert_int_equal(bind(it.at.listener, (struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(listen(it.at.listener, 1), 0);
     meet(&it); /* the same link */
     tear_down(&it);
 }
@@ -184,8 +171,8 @@ static void a_port_that_stays_closed_is_an_error(void **state)
     struct fixture it;
     (void)state;
     set_up(&it);
-    close(it.listener);
-    it.listener = -1;
+    close(it.at.listener);
+    it.at.listener = -1;
     open_link(&it);
     assert_log(&it, "close(Connection refused) ");
     tear_down(&it);

@@ -1,7 +1,8 @@
 """A Ray driver with many actors that pause: `many.py COUNT [pool] [late FILE] [loop]`.
 
-COUNT actors of class Trainer with a rank, spread over the nodes; `pool` is an actor of three threads; `late` makes one
-more Trainer, that pauses nowhere by itself, once FILE is there. With `loop` the trainers pause again and again.
+COUNT actors of class Trainer with a rank, in turn on the first and on the second node; `pool` is an actor of three
+threads; `late` makes one more Trainer, that pauses nowhere by itself, once FILE is there. With `loop` the trainers pause
+again and again.
 Prints as pauses.py does.
 """
 
@@ -11,9 +12,14 @@ import time
 
 import ray
 
+NODES = ("node:__internal_head__", "b")
 
 
-@ray.remote(num_cpus=0, scheduling_strategy="SPREAD")
+def trainer(rank):
+    return Trainer.options(resources={NODES[rank % 2]: 0.001}).remote(rank)
+
+
+@ray.remote(num_cpus=0)
 class Trainer:
     def __init__(self, rank):
         self.rank = rank
@@ -50,7 +56,7 @@ class Pool:
 
 def main(count, *more):
     ray.init(address="auto")
-    trainers = [Trainer.remote(rank) for rank in range(int(count))]
+    trainers = [trainer(rank) for rank in range(int(count))]
     calls = {f"train-{rank}": trainer.step.remote(20 if "loop" in more else 1)
              for rank, trainer in enumerate(trainers)}
     if "pool" in more:
@@ -61,7 +67,7 @@ def main(count, *more):
         path = more[more.index("late") + 1]
         while not os.path.exists(path):
             time.sleep(0.05)
-        trainers.append(Trainer.remote(99))
+        trainers.append(trainer(99))
         calls["late"] = trainers[-1].step.remote(1)
     names = {call: name for name, call in calls.items()}
     while names:

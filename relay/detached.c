@@ -1,4 +1,4 @@
-#include "relay/keeper_detach.h"
+#include "relay/detached.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Shows "NAME PATH" in ps, in the place of the command line and the environment. */
@@ -54,31 +56,31 @@ static void set_signals(void)
 }
 
 /* Closes all descriptors but the two, and gives them their places. */
-static void set_descriptors(int listener, int memory)
+static void set_descriptors(int socket, int memory)
 {
     int null = open("/dev/null", O_RDWR);
     if (null < 0)
-        null = memory; /* 0 to 2 must not be free: they would be taken for the keeper's own */
-    listener = fcntl(listener, F_DUPFD, 10);
+        null = memory; /* 0 to 2 must not be free: what is opened next would take their places */
+    socket = fcntl(socket, F_DUPFD, 10);
     memory = fcntl(memory, F_DUPFD, 10);
     for (int fd = 0; fd < 3; fd++)
         dup2(null, fd);
-    dup2(listener, KEEPER_LISTENER_FD);
-    dup2(memory, KEEPER_MEMORY_FD);
-    if (close_range(KEEPER_FIRST_FREE_FD, ~0U, 0) != 0)
-        for (long fd = sysconf(_SC_OPEN_MAX) - 1; fd >= KEEPER_FIRST_FREE_FD; fd--)
+    dup2(socket, DETACHED_SOCKET_FD);
+    dup2(memory, DETACHED_MEMORY_FD);
+    if (close_range(DETACHED_FIRST_FREE_FD, ~0U, 0) != 0)
+        for (long fd = sysconf(_SC_OPEN_MAX) - 1; fd >= DETACHED_FIRST_FREE_FD; fd--)
             close((int)fd);
 }
 
-_Noreturn static void become(const char *name, int listener, int memory, const char *path,
-                             keeper_run_fn run)
+_Noreturn static void become(const char *name, int socket, int memory, const char *path,
+                             detached_run_fn run)
 {
     static char own[PATH_MAX]; /* the title may overwrite the caller's */
     if (strlen(path) >= sizeof own)
         _exit(1);
     memcpy(own, path, strlen(path) + 1);
     set_signals();
-    set_descriptors(listener, memory);
+    set_descriptors(socket, memory);
     set_title(name, own);
     if (chdir("/") != 0)
         _exit(1);
@@ -86,7 +88,7 @@ _Noreturn static void become(const char *name, int listener, int memory, const c
     _exit(0);
 }
 
-int keeper_detach(const char *name, int listener, int memory, const char *path, keeper_run_fn run)
+int detached_start(const char *name, int socket, int memory, const char *path, detached_run_fn run)
 {
     /* Nothing that the terminal sends may hit the child before it is on its own. */
     sigset_t all, before;
@@ -97,7 +99,7 @@ int keeper_detach(const char *name, int listener, int memory, const char *path, 
         setsid();
         pid_t grandchild = fork();
         if (grandchild == 0)
-            become(name, listener, memory, path, run);
+            become(name, socket, memory, path, run);
         _exit(grandchild < 0);
     }
     int why = errno;
@@ -108,4 +110,20 @@ int keeper_detach(const char *name, int listener, int memory, const char *path, 
         return -1;
     }
     return 0;
+}
+
+int64_t detached_now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void *detached_zeroes(size_t size)
+{
+    void *place = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (place == MAP_FAILED)
+        _exit(1);
+    return place;
 }

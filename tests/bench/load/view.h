@@ -1,0 +1,30 @@
+/* One stopped thread's variables as a client sees them: what an answer's body has to be. */
+#ifndef RAYDBG_LOAD_VIEW_H
+#define RAYDBG_LOAD_VIEW_H
+
+#include "base/buf.h"
+#include "load/canned.h"
+#include "load/message.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct view {
+    long thread;
+    long reference;
+    struct canned_text expected; /* what follows the tag */
+    struct buf learned;
+    uint64_t learned_at; /* when it changed last; 0: nothing learned yet */
+};
+
+/* Compares; false with `why` filled. */
+bool view_check(const struct view *view, struct text body, const char *tag, char *why, size_t size);
+size_t view_body_size(const struct view *view);
+
+/* For relays that rewrite bodies: takes one as the truth if all that the adapter said is still in
+ * it, in its order; the numbers of variables and frames may be others. True once it differs from
+ * what the adapter said, and has been the same for `settled` ns. */
+bool view_learn(struct view *view, struct canned_text original, struct text body, const char *tag,
+                uint64_t now, uint64_t settled, char *why, size_t size);
+
+#endif

@@ -1,0 +1,464 @@
+"""One session over many tasks, at its edges: what several have in common, who only looks, who is slow, who is gone."""
+
+import threading
+import time
+
+import pytest
+from dap_client import DapError
+from fake_adapter import CAPABILITIES
+from fake_gang import FakeGang
+from many_adapter import ManyAdapter
+from relay_process import wait_until
+from slow_client import SlowClient
+
+ALL = {"tasks": "*"}
+PATH = "/app/app.py"
+
+
+@pytest.fixture
+def gang():
+    with FakeGang() as fake:
+        for name in ("Trainer.step", "Trainer.step", "load"):
+            fake.add(name, adapter=ManyAdapter())
+        yield fake
+
+
+@pytest.fixture
+def attach(gang, start_relay):
+    """attach(**arguments): a client that is attached to all of the gang, without a relay."""
+    def start(expected=3, **arguments):
+        client = start_relay(None, "--address", gang.address, "--no-relay")
+        client.initialize(clientID="vscode", clientName="editor")
+        client.attach({**ALL, **arguments})
+        shown(client)
+        wait_until(lambda: len(threads(client)) == expected, 10, lambda: threads(client))
+        return client
+
+    return start
+
+
+@pytest.fixture
+def join(gang, run_relay):
+    """join(**arguments): the same through one relay, `join.relay`."""
+    def start(**arguments):
+        client = start.relay.client("tcp")
+        client.initialize(clientID="vscode", clientName="editor")
+        client.attach(start.relay.attach_arguments("tcp", **{**ALL, **arguments}))
+        return client
+
+    start.relay = run_relay(adapter=None, address=gang.address)
+    return start
+
+
+def shown(client):
+    return client.wait_event("stopped", lambda body: body.get("allThreadsStopped"), 10)["body"]
+
+
+def threads(client):
+    return {thread["name"]: thread["id"] for thread in client.ok("threads")["threads"]}
+
+
+def thread_of(client, worker):
+    return next(id for name, id in threads(client).items() if f"pid {worker.pid} " in name)
+
+
+def port_of(client, thread):
+    """The port of the adapter whose variables the thread's top frame shows."""
+    return int(client.locals(client.stack(thread)[0]["id"])["port"]["value"])
+
+
+# --- what several have ---
+
+def modules(*names):
+    rows = [{"id": n, "name": name, "path": f"/app/{name}.py"} for n, name in enumerate(names, 1)]
+    return lambda connection, request: connection.respond(request, {"modules": rows, "totalModules": len(rows)})
+
+
+def test_a_module_of_several_is_one(attach, gang):
+    for worker, names in zip(gang.workers, (["app", "a"], ["b", "app"], ["app"])):
+        worker.adapter.on["modules"] = modules(*names)
+    client = attach()
+    body = client.ok("modules")
+    assert sorted(row["name"] for row in body["modules"]) == ["a", "app", "b"] and body["totalModules"] == 3
+    assert len({row["id"] for row in body["modules"]}) == 3
+    part = client.ok("modules", {"startModule": 1, "moduleCount": 1})
+    assert part == {"modules": body["modules"][1:2], "totalModules": 3}
+    # The frames of each name the one that all have.
+    ids = {row["name"]: row["id"] for row in body["modules"]}
+    for worker, own, name in zip(gang.workers, (1, 2, 1), ("app",) * 3):
+        worker.adapter.on["stackTrace"] = lambda c, r, own=own: c.respond(r, {"stackFrames": [
+            {"id": 77, "name": "f", "line": 1, "column": 1, "moduleId": own}], "totalFrames": 1})
+        worker.adapter.stop(1)
+        wait_until(lambda w=worker: client.stack(thread_of(client, w))[0].get("moduleId") == ids[name], 5,
+                   lambda w=worker: client.stack(thread_of(client, w)))
+
+
+def test_modules_are_told_once(attach, gang):
+    client = attach()
+    for worker in gang.workers:
+        connection = worker.adapter.connections[-1]
+        connection.event("module", {"reason": "new", "module": {"id": 4, "name": "m", "path": "/m"}})
+        if worker is gang.workers[2]:
+            connection.event("module", {"reason": "new", "module": {"id": 5, "name": "n"}})
+        connection.event("output", {"category": "stdout", "output": f"told by {worker.pid}\n"})
+    for worker in gang.workers:
+        client.wait_event("output", lambda body, worker=worker: f"told by {worker.pid}" in body["output"])
+    told = [event["body"]["module"] for event in client.events("module")]
+    assert sorted(row["name"] for row in told) == ["m", "n"] and told[0]["id"] != told[1]["id"]
+    # It goes with the last task that has it.
+    first, second, third = list(gang.workers)
+    for worker in first, second:
+        gang.remove(worker)
+        client.wait_event("thread", lambda body: body["reason"] == "exited")
+    assert not [event for event in client.events("module") if event["body"]["reason"] == "removed"]
+    third.adapter.connections[-1].event("module", {"reason": "removed", "module": {"id": 4, "name": "m", "path": "/m"}})
+    gone = client.wait_event("module", lambda body: body["reason"] == "removed")["body"]["module"]
+    assert gone["id"] == next(row["id"] for row in told if row["name"] == "m")
+
+
+def test_one_that_does_not_answer_does_not_keep_the_modules(attach, gang):
+    gang.workers[0].adapter.on["modules"] = lambda connection, request: None
+    gang.workers[1].adapter.on["modules"] = modules("app")
+    client = attach()
+    begun = time.monotonic()
+    assert [row["name"] for row in client.ok("modules")["modules"]] == ["app"]
+    assert time.monotonic() - begun < 4
+
+
+def test_loaded_sources_reach_nobody(attach, gang):
+    """debugpy has no such request, and its adapter would hang on it."""
+    client = attach()
+    assert "loadedSources" in client.request("loadedSources")["message"]
+    assert not [w for w in gang.workers if "loadedSources" in w.adapter.commands()]
+    assert port_of(client, thread_of(client, gang.workers[1])) == gang.workers[1].adapter.port
+
+
+def test_capabilities_are_what_all_can(attach, gang):
+    """And what one lacked is back when it has left."""
+    few = {key: value for key, value in CAPABILITIES.items() if key != "supportsSetVariable"}
+    few["exceptionBreakpointFilters"] = CAPABILITIES["exceptionBreakpointFilters"][1:2]
+    gang.workers[1].adapter.on["initialize"] = lambda connection, request: connection.respond(request, few)
+    client = attach()
+    told = client.events("capabilities")[-1]["body"]["capabilities"]
+    assert told["supportsSetVariable"] is False and "supportsCompletionsRequest" not in told
+    assert [row["filter"] for row in told["exceptionBreakpointFilters"]] == ["uncaught"]
+    gang.remove(gang.workers[1])
+    back = client.wait_event("capabilities", lambda body: body["capabilities"].get("supportsSetVariable"))["body"]
+    assert back["capabilities"]["exceptionBreakpointFilters"] == CAPABILITIES["exceptionBreakpointFilters"]
+
+
+def test_threads_that_run_are_told_to(attach, gang):
+    """The population is one event, which says that all have stopped: those that have not are told right behind it."""
+    worker = gang.add("Pool.work", adapter=ManyAdapter(threads=3, stops=[2]))
+    client = attach(6, allThreads=True)
+    ids = {id for name, id in threads(client).items() if f"pid {worker.pid} " in name}
+    wait_until(lambda: len(client.events("continued")) >= 2, 5, "two that run")
+    running = [event["body"] for event in client.events("continued")]
+    assert all(body["allThreadsContinued"] is False for body in running)
+    assert {body["threadId"] for body in running} < ids and len(running) == 2
+    order = [event["event"] for event in client.events() if event["event"] in ("stopped", "continued")]
+    assert order[:3] == ["stopped", "continued", "continued"]
+    for id in ids:
+        if id in {body["threadId"] for body in running}:
+            with pytest.raises(DapError, match="not stopped"):
+                client.stack(id)
+        else:
+            assert client.stack(id)[0]["line"] == 8
+
+
+# --- who only looks ---
+
+def test_an_observer_of_many(join, gang):
+    driver = join()
+    shown(driver)
+    observer = join(role="observer")
+    shown(observer)
+    role = observer.wait_event("raydbg/role")["body"]
+    assert role["role"] == "observer" and "editor" in role["driver"]
+    thread = thread_of(observer, gang.workers[1])
+    assert port_of(observer, thread) == gang.workers[1].adapter.port
+    for command in "next", "continue", "pause":
+        assert "observes" in observer.request(command, {"threadId": thread})["message"], command
+    assert "observes" in observer.request("raydbg/release")["message"]
+    assert [(line["action"], line["detail"]) for line in join.relay.audit() if line["action"] in ("continue", "refused")
+            ] == [("refused", "next"), ("refused", "continue"), ("refused", "pause")]
+    assert not [w for w in gang.workers if {"next", "continue", "pause"} & set(w.adapter.commands())]
+    # What it sets takes effect when it drives.
+    body = observer.ok("setBreakpoints", {"source": {"path": PATH}, "breakpoints": [{"line": 5}]})
+    assert not body["breakpoints"][0]["verified"]
+    observer.ok("raydbg/takeOver")
+    observer.wait_event("raydbg/role", lambda body: body["role"] == "driver")
+    driver.wait_event("raydbg/role", lambda body: body["role"] == "observer")
+    for worker in gang.workers:
+        wait_until(lambda w=worker: w.adapter.requests("setBreakpoints") and
+                   [b["line"] for b in w.adapter.requests("setBreakpoints")[-1]["arguments"]["breakpoints"]] == [5],
+                   5, "the breakpoint is set")
+    changed = observer.wait_event("breakpoint", lambda body: body["breakpoint"]["verified"])["body"]["breakpoint"]
+    assert changed["id"] == body["breakpoints"][0]["id"]
+    observer.ok("next", {"threadId": thread})
+    assert "observes" in driver.request("next", {"threadId": thread_of(driver, gang.workers[0])})["message"]
+    roles = [event["body"]["role"] for event in observer.events("raydbg/role")]
+    assert roles == ["observer", "driver"]
+
+
+def test_who_drives_any_is_a_driver(join, gang):
+    """One of the tasks is somebody else's: the session drives the others, and is told whose that one is."""
+    other = join.relay.client("tcp")
+    other.initialize(clientName="other")
+    other.attach(join.relay.attach_arguments("tcp", task="load"))
+    other.stopped()
+    client = join()
+    shown(client)
+    client.wait_event("output", lambda body: "other" in body["output"] and "this session observes" in body["output"])
+    assert "observes" in client.request("next", {"threadId": thread_of(client, gang.workers[2])})["message"]
+    client.ok("next", {"threadId": thread_of(client, gang.workers[0])})
+    assert client.events("raydbg/role")[-1]["body"]["role"] == "driver"
+    assert [row["role"] for row in join.relay.sessions() if row.get("tasks") == 3] == ["driver"]
+
+
+# --- who is slow ---
+
+def test_a_worker_that_takes_five_seconds(attach, gang):
+    slow, *others = gang.workers
+    client = attach()
+    frame = client.stack(thread_of(client, slow))[0]["id"]
+    on_scopes = slow.adapter.on["scopes"]
+    slow.adapter.on["scopes"] = lambda connection, request: (time.sleep(5), on_scopes(connection, request))
+    begun = time.monotonic()
+    waiting = client.send("scopes", {"frameId": frame})
+    slow.adapter.wait_request("scopes")
+    for worker in others:
+        thread = thread_of(client, worker)
+        assert port_of(client, thread) == worker.adapter.port
+        client.step("next", thread)
+        assert client.evaluate("1", client.stack(thread)[0]["id"]) == str(worker.adapter.port)
+        client.ok("continue", {"threadId": thread})
+        worker.adapter.stop(1)
+        client.stopped(threadId=thread)
+    assert time.monotonic() - begun < 3
+    assert client.response(waiting, 10)["success"] and time.monotonic() - begun > 4.5
+
+
+def test_a_client_that_does_not_read(join, gang):
+    """Its own tasks wait for it; the tasks and the client of another session do not."""
+    gang.add("flood", adapter=ManyAdapter())
+    slow = SlowClient(join.relay, tasks=["flood"], mode="threads", node="127.0.0.1")
+    connection = gang.workers[-1].adapter.connections[-1]
+    stop = threading.Event()
+
+    def flood():
+        while not stop.is_set():
+            connection.event("output", {"category": "stdout", "output": "x" * 60000})
+
+    writer = threading.Thread(target=flood, daemon=True)
+    writer.start()
+    try:
+        client = join(tasks=["Trainer.*", "load"])
+        shown(client)
+        time.sleep(1)
+        begun = time.monotonic()
+        for worker in gang.workers[:3]:
+            thread = thread_of(client, worker)
+            assert port_of(client, thread) == worker.adapter.port
+            client.step("next", thread)
+        assert time.monotonic() - begun < 2
+    finally:
+        stop.set()
+        slow.close()
+    writer.join(10)
+    assert not writer.is_alive()
+
+
+# --- who is gone ---
+
+def test_ids_of_one_that_is_gone(attach, gang):
+    client = attach()
+    worker = gang.workers[1]
+    thread = thread_of(client, worker)
+    frame = client.stack(thread)[0]["id"]
+    scope = client.ok("scopes", {"frameId": frame})["scopes"][0]["variablesReference"]
+    client.ok("continue", {"threadId": thread_of(client, gang.workers[0])})
+    gang.remove(worker)
+    client.wait_event("thread", lambda body: body == {"reason": "exited", "threadId": thread})
+    asked = {w.pid: len(w.adapter.requests()) for w in gang.workers}
+    for command, arguments in (("stackTrace", {"threadId": thread}), ("scopes", {"frameId": frame}),
+                               ("variables", {"variablesReference": scope}), ("next", {"threadId": thread}),
+                               ("evaluate", {"expression": "1", "frameId": frame, "context": "repl"}),
+                               ("pause", {"threadId": thread}), ("exceptionInfo", {"threadId": thread}),
+                               ("raydbg/objects", {"threadId": thread}), ("raydbg/stepIntoRemote", {"threadId": thread}),
+                               ("goto", {"threadId": thread, "targetId": 3})):
+        assert not client.request(command, arguments)["success"], command
+    # One task still stands: it is not the one that was meant.
+    client.request("continue", {"threadId": thread})
+    assert {w.pid: len(w.adapter.requests()) for w in gang.workers} == asked
+
+
+def ends(how, after=0.0):
+    """A handler: the worker is killed, or its debugger says goodbye."""
+    def handle(connection, request):
+        time.sleep(after)
+        if how == "goodbye":
+            connection.event("terminated")
+            connection.ended.wait(20)
+        connection.die("rst")
+
+    return handle
+
+
+@pytest.mark.parametrize("how", ["killed", "goodbye"])
+def test_one_that_dies_while_breakpoints_are_set(attach, gang, how):
+    client = attach()
+    thread = thread_of(client, gang.workers[1])
+    gang.workers[1].adapter.on["setBreakpoints"] = ends(how, 0.3)
+    begun = time.monotonic()
+    worker = gang.workers.pop(1)
+    body = client.ok("setBreakpoints", {"source": {"path": PATH}, "breakpoints": [{"line": 3}]})
+    assert body["breakpoints"][0]["verified"] and time.monotonic() - begun < 3
+    client.wait_event("thread", lambda body: body == {"reason": "exited", "threadId": thread})
+    worker.adapter.close()
+
+
+@pytest.mark.parametrize("how", ["killed", "goodbye"])
+def test_one_that_dies_before_it_answers_a_continue(attach, gang, how):
+    client = attach()
+    worker = gang.workers[1]
+    thread = thread_of(client, worker)
+    worker.adapter.on["continue"] = ends(how)
+    gang.workers.remove(worker)
+    assert not client.request("continue", {"threadId": thread})["success"]
+    client.wait_event("thread", lambda body: body == {"reason": "exited", "threadId": thread})
+    assert len(threads(client)) == 2
+    worker.adapter.close()
+
+
+@pytest.mark.parametrize("how", ["killed", "goodbye"])
+def test_a_worker_of_several_threads_dies_while_all_are_compared(attach, gang, how):
+    """Each of its threads was asked: nobody hears of the second answer that will not come."""
+    pool = gang.add("Pool.work", adapter=ManyAdapter(threads=8))
+    client = attach(11)
+    pool.adapter.on["evaluate"] = ends(how)
+    gang.workers.remove(pool)
+    body = client.ok("raydbg/compare", {"expression": "x"})
+    assert body["asked"] == 11 and len(body["values"]) + len(body["notAsked"]) == 11
+    assert sum(1 for value in body["values"] if value.get("error")) + len(body["notAsked"]) == 8
+    assert len(threads(client)) == 3
+    pool.adapter.close()
+
+
+def test_a_stop_that_overtakes_the_answer_to_its_step(attach, gang):
+    client = attach()
+    adapter = gang.workers[1].adapter
+
+    def overtake(connection, request):
+        adapter.line = 30
+        adapter.stop(request["arguments"]["threadId"], "step")
+        connection.respond(request)
+
+    adapter.on["next"] = overtake
+    thread = thread_of(client, gang.workers[1])
+    client.ok("next", {"threadId": thread})
+    client.stopped(reason="step", threadId=thread)
+    assert client.stack(thread)[0]["line"] == 30
+
+
+def test_steps_between_tasks_know_their_thread(attach, gang):
+    """raydbg's own requests name a thread as DAP's do."""
+    client = attach()
+    thread = thread_of(client, gang.workers[2])
+    client.stack(thread_of(client, gang.workers[0]))  # somebody else is looked at
+    before = {w.pid: len(w.adapter.requests("stackTrace")) for w in gang.workers}
+    client.request("raydbg/stepIntoRemote", {"threadId": thread})
+    asked = [w.pid for w in gang.workers if len(w.adapter.requests("stackTrace")) > before[w.pid]]
+    assert asked == [gang.workers[2].pid]
+
+
+def test_cancel(attach, gang):
+    """debugpy cannot: it is told nothing, and the request is answered as it would be."""
+    client = attach()
+    thread = thread_of(client, gang.workers[1])
+    hold = threading.Event()
+    on_scopes = gang.workers[1].adapter.on["scopes"]
+    gang.workers[1].adapter.on["scopes"] = lambda c, request: hold.wait(10) and on_scopes(c, request)
+    waiting = client.send("scopes", {"frameId": client.stack(thread)[0]["id"]})
+    client.ok("cancel", {"requestId": waiting})
+    client.ok("cancel", {"progressId": "1/x"})
+    client.ok("cancel", {"requestId": 1 << 40})
+    hold.set()
+    assert client.response(waiting)["success"]
+    assert not [w for w in gang.workers if "cancel" in w.adapter.commands()]
+
+
+def test_progress_of_each(attach, gang):
+    """Equal ids are told apart, and what a worker was at has ended when the worker has."""
+    client = attach()
+    for worker in gang.workers:
+        worker.adapter.connections[-1].event("progressStart", {"progressId": "p\"1", "title": f"{worker.pid}"})
+    ids = {}
+    for _ in gang.workers:
+        body = client.wait_event("progressStart")["body"]
+        ids[int(body["title"])] = body["progressId"]
+    assert len(set(ids.values())) == 3
+    gang.workers[0].adapter.connections[-1].event("progressEnd", {"progressId": "p\"1"})
+    assert client.wait_event("progressEnd")["body"]["progressId"] == ids[gang.workers[0].pid]
+    gone = gang.workers[1]
+    gang.remove(gone)
+    assert client.wait_event("progressEnd")["body"]["progressId"] == ids[gone.pid]
+    gang.remove(gang.workers[0])
+    client.wait_event("thread", lambda body: body["reason"] == "exited")
+    client.assert_no_event("progressEnd", 0.5)
+
+
+def test_a_debuggee_asks_for_something(attach, gang):
+    client = attach()
+    for worker in gang.workers:
+        worker.adapter.connections[-1].request("runInTerminal", {"args": ["rm"], "cwd": "/"})
+        answer = worker.adapter.wait_received(lambda m: m.get("type") == "response").message
+        assert answer["success"] is False and answer["command"] == "runInTerminal"
+    assert port_of(client, thread_of(client, gang.workers[2])) == gang.workers[2].adapter.port
+
+
+def test_two_stop_at_once_and_one_is_gone_at_once(attach, gang):
+    """The stop of one that died right behind it is told before its thread exits, or not at all."""
+    client = attach()
+    first, second, third = gang.workers
+    for worker in first, second:
+        client.ok("continue", {"threadId": thread_of(client, worker)})
+    thread, dead = thread_of(client, first), thread_of(client, second)
+    gang.workers.remove(second)
+    barrier = threading.Barrier(2)
+
+    def stop(worker, dies):
+        barrier.wait()
+        worker.adapter.stop(1)
+        if dies:
+            worker.adapter.connections[-1].die("rst")
+
+    both = [threading.Thread(target=stop, args=arguments) for arguments in ((first, False), (second, True))]
+    for one in both:
+        one.start()
+    client.stopped(threadId=thread, allThreadsStopped=False)
+    exited = client.wait_event("thread", lambda body: body == {"reason": "exited", "threadId": dead})
+    assert not [e for e in client.events("stopped") if e["body"]["threadId"] == dead and e["seq"] > exited["seq"]]
+    wait_until(lambda: len(threads(client)) == 2, 10, lambda: threads(client))
+    for worker in first, third:
+        assert port_of(client, thread_of(client, worker)) == worker.adapter.port
+    for one in both:
+        one.join()
+    second.adapter.close()
+
+
+# --- sessions that the client cannot start ---
+
+@pytest.mark.parametrize("can,relayed,why", [(False, True, "supportsStartDebuggingRequest"), (True, False, "need a relay")])
+def test_threads_where_sessions_cannot_be(gang, run_relay, start_relay, can, relayed, why):
+    if relayed:
+        relay = run_relay(adapter=None, address=gang.address)
+        client, arguments = relay.client("tcp"), relay.attach_arguments("tcp", **ALL, mode="sessions")
+    else:
+        client, arguments = start_relay(None, "--address", gang.address, "--no-relay"), {**ALL, "mode": "sessions"}
+    client.initialize(clientID="vscode", **({"supportsStartDebuggingRequest": True} if can else {}))
+    client.attach(arguments)
+    shown(client)
+    said = client.wait_event("output", lambda body: "as threads of one session" in body["output"])["body"]["output"]
+    assert why in said
+    wait_until(lambda: len(threads(client)) == 3, 5, lambda: threads(client))
