@@ -2,8 +2,8 @@
 
     herd.py COUNT PROGRAM      every task stands in PROGRAM
 
-Says `READY ADDRESS`, the address being the GCS's, and stays until it is ended. A task whose client has gone waits for the
-next one.
+Says `READY ADDRESS`, the address being the GCS's, and stays until it is ended. A task whose client has gone waits for
+the next one.
 """
 
 import selectors
