@@ -108,7 +108,7 @@ export function groupFilter(by: GroupBy, {label, pauses}: PauseGroup): PauseFilt
   if (by === 'job' && first?.job_id) return {job: first.job_id};
   if (by === 'node' && first?.node_ip) return {node: first.node_ip};
   if (by === 'function' && all((pause) => pause.actor_class === label)) return {actor: label};
-  if (by === 'function' && all((pause) => pause.actor_class === null && pause.task_name === label)) return {tasks: [label]};
+  if (by === 'function' && all((pause) => pause.task_name === label)) return {tasks: [label]};
   return exactly(pauses);
 }
 

@@ -18,6 +18,8 @@ test('one stop of all, but for those that run', () => {
   assert.ok(seen.apply(event('stopped', {threadId: 3})));
   assert.ok(seen.isStopped(3));
   assert.ok(!seen.apply(event('output')));
+  const again = states(...population, event('stopped', {threadId: 1, allThreadsStopped: true}));
+  assert.ok(again.isStopped(3), 'all have come to a barrier');
 });
 
 test('a step: running from the request on, so that its stop may overtake the answer', () => {
