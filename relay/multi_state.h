@@ -94,7 +94,7 @@ struct multi {
     uint32_t slots;               /* given so far; none is given twice */
     uint32_t slot_room;
     struct multi_target **by_slot; /* NULL where the one that had it is freed */
-    size_t target_count;          /* without those that are gone */
+    size_t target_count;           /* without those that are gone */
     struct multi_find *find;
     struct multi_jobs *jobs; /* of all targets that there were */
     bool initialized;        /* the client was told `initialized` */
