@@ -274,6 +274,7 @@ def test_many_new_stops_are_one_event(attach, gang):
     wait_until(lambda: client.evaluate("/threads").count("  stopped  ") == 33, 20, lambda: client.evaluate("/threads"))
     for thread in threads(client).values():
         client.stack(thread)
+    time.sleep(0.5)  # what is told together is told by then
     assert 0 < len(client.events("stopped")) - before < 20
 
 
