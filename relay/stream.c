@@ -213,7 +213,7 @@ static int on_tcp(struct wire *wire, struct lws *wsi, enum lws_callback_reasons 
     struct stream *stream = lws_container_of(wire, struct stream, wire);
     switch (reason) {
     case LWS_CALLBACK_RAW_RX:
-        if (deliver(stream, in, len) && stream->open && stream->quickack)
+        if (deliver(stream, in, len) && stream->wsi && stream->quickack)
             socket_quickack(stream->out_fd); /* it costs as much as passing a message on */
         break;
     case LWS_CALLBACK_RAW_WRITEABLE:
