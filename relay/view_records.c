@@ -6,18 +6,18 @@
 
 /* --- in place of those before --- */
 
-#define SET(name, type, items, counter, index)                                                     \
-    void view_set_##name(struct view *view, struct type *rows, size_t count)                       \
+#define SET(rows, type, counter, index)                                                            \
+    void view_set_##rows(struct view *view, struct type *rows, size_t count)                       \
     {                                                                                              \
-        type##s_free(view->items, view->counter);                                                  \
-        view->items = rows;                                                                        \
+        type##s_free(view->rows, view->counter);                                                   \
+        view->rows = rows;                                                                         \
         view->counter = count;                                                                     \
         view_ids_clear(&view->index);                                                              \
     }
 
-SET(actors, ray_actor, actors, actor_count, actor_ids)
-SET(nodes, ray_node, nodes, node_count, node_ids)
-SET(jobs, ray_job, jobs, job_count, job_ids)
+SET(actors, ray_actor, actor_count, actor_ids)
+SET(nodes, ray_node, node_count, node_ids)
+SET(jobs, ray_job, job_count, job_ids)
 
 void view_set_pdbs(struct view *view, struct ray_pdb *pdbs, size_t count)
 {
