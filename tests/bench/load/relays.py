@@ -178,7 +178,7 @@ class Relays:
 
 
 class Threads:
-    """`raydbg relay` with one client whose threads are the tasks of so many workers; with their references if wanted."""
+    """`raydbg relay` with one client whose threads are so many workers' tasks; with their references if wanted."""
 
     def __init__(self, targets, references=0):
         self.targets, self.references = targets, references
