@@ -10,7 +10,7 @@ enum { CLOSE_S = 2 };
 
 bool conn_is_silent(const struct conn *conn)
 {
-    int fd = conn->wsi ? (int)lws_get_socket_fd(conn->wsi) : conn->fd;
+    int fd = conn->wsi ? (int)lws_get_socket_fd(conn->wsi) : -1;
     return fd >= 0 && socket_is_silent(fd);
 }
 
@@ -30,11 +30,6 @@ size_t conn_body_limit(const struct conn *conn)
     if (conn->stranger && options->max_unauthenticated < options->max_body)
         return options->max_unauthenticated;
     return options->max_body;
-}
-
-bool conn_is_up(const struct conn *conn)
-{
-    return conn->wsi || conn->polled.added;
 }
 
 void conn_known(struct conn *conn, enum auth_role role)
@@ -71,13 +66,9 @@ bool conn_open(struct conn *conn, enum conn_kind kind, enum auth_role role)
 
 void conn_finish(struct conn *conn)
 {
-    if (conn->closing || !conn_is_up(conn))
+    if (conn->closing || !conn->wsi)
         return;
     conn->closing = true;
-    if (!conn->wsi) {
-        conn_socket_finish(conn);
-        return;
-    }
     lws_set_timeout(conn->wsi, PENDING_TIMEOUT_USER_REASON_BASE, CLOSE_S);
     lws_callback_on_writable(conn->wsi);
 }

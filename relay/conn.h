@@ -1,13 +1,11 @@
 /* What the listener's own files share: a connection from its acceptance to its end. Others use
  * listener.h.
  *
- *   accepted ─▶ CONN_FIRST ─┬─ "Content-…" ─────────▶ CONN_DAP       never libwebsockets'
+ *   accepted ─▶ CONN_FIRST ─┬─ "Content-…" ─────────▶ CONN_DAP       a raw socket of libwebsockets'
  *                           └─ a request's header ──▶ CONN_HTTP ─▶ CONN_WEBSOCKET
  *   accepted with TLS ──────────────────────────────▶ CONN_HTTP ─▶ CONN_WEBSOCKET
  *
- * There may be thousands in CONN_DAP, most of them idle: they are in the loop's epoll set.
- *
- * In CONN_FIRST the socket is nobody's yet: the bytes are looked at and not read. To read
+ * In CONN_FIRST the socket is not libwebsockets' yet: the bytes are looked at and not read. To read
  * them and to give them to libwebsockets' HTTP server (lws_adopt_socket_vhost_readbuf) would not
  * do: 4.1 takes the header for the body of a request that has one, and never returns. */
 #ifndef RAYDBG_RELAY_CONN_H
@@ -16,7 +14,6 @@
 #include "base/buf.h"
 #include "dap/frame.h"
 #include "relay/listener.h"
-#include "relay/poller.h"
 #include "relay/port.h"
 #include "relay/refusal.h"
 #include "relay/strangers.h"
@@ -34,10 +31,9 @@ struct conn {
     struct conn *prev, *next;                   /* in listener.conns */
     struct conn *stranger_prev, *stranger_next; /* in listener.strangers_first, oldest first */
     struct listener *listener;
-    struct lws *wsi;      /* CONN_HTTP, CONN_WEBSOCKET */
-    struct polled polled; /* CONN_DAP, and what is refused in CONN_FIRST */
-    void *user;           /* the owner's; NULL before on_open */
-    struct frame *frame;  /* CONN_DAP: a message that has begun */
+    struct lws *wsi;
+    void *user;          /* the owner's; NULL before on_open */
+    struct frame *frame; /* CONN_DAP: a message that has begun */
     /* CONN_DAP: bytes that wait for conn_read_enable(); CONN_WEBSOCKET: the fragments so far of a
      * message. */
     struct buf in;
@@ -48,9 +44,9 @@ struct conn {
     size_t received;  /* while a stranger */
     struct timer *resume;
     struct watch *watch;    /* CONN_FIRST: for the first bytes, */
-    struct timer *patience; /* and for more of them; of a polled one that closes: its end */
+    struct timer *patience; /* and for more of them */
     int patience_ms;
-    int fd;                 /* -1 once it is libwebsockets' */
+    int fd;                 /* CONN_FIRST; -1 once it is libwebsockets' */
     struct http_call *call; /* that waits for its answer */
     int64_t since_us;
     enum conn_state state;
@@ -62,7 +58,6 @@ struct conn {
     bool counted;         /* in listener.count */
     bool tls;
     bool halted;    /* conn_read_enable(false) */
-    bool deaf;      /* a polled one is not read */
     bool closing;   /* after conn_close() or a broken stream: input is dropped */
     bool lingering; /* our side is shut down: waits for the other's end */
     bool begun;     /* a WebSocket message's first piece was sent */
@@ -103,8 +98,6 @@ void conn_refuse(struct conn *conn, enum refusal refusal);
 /* Makes it a DAP client or a follower; false if it was refused. */
 bool conn_open(struct conn *conn, enum conn_kind kind, enum auth_role role);
 size_t conn_body_limit(const struct conn *conn);
-/* Somebody reads and writes it: it is libwebsockets', or polled. */
-bool conn_is_up(const struct conn *conn);
 
 /* For the audit log. */
 void conn_tell_refusal(const struct conn *conn, enum refusal refusal);
@@ -120,29 +113,16 @@ void conn_first_end(struct conn *conn);
 
 /* --- conn_out.c: writing --- */
 
-/* Plain bytes on a polled socket: at once if nothing is queued. */
+/* Plain bytes on a raw socket: at once if nothing is queued. */
 void conn_write(struct conn *conn, const void *head, size_t head_len, const void *body,
                 size_t body_len);
 /* The socket takes bytes again. -1: everything has left, and the connection is to be closed. */
 int conn_writable(struct conn *conn);
 
-/* --- conn_socket.c: polled sockets --- */
+/* --- conn_dap.c: raw sockets --- */
 
-/* False if the kernel would not have it: the connection is gone. */
-bool conn_socket_open(struct conn *conn);
-/* After each change of what is queued, or of `closing`. */
-void conn_socket_poll(struct conn *conn);
-void conn_socket_read_enable(struct conn *conn, bool enable);
-/* conn_finish() of one. */
-void conn_socket_finish(struct conn *conn);
-/* It is broken: it goes, but not within this call. */
-void conn_socket_lose(struct conn *conn);
-/* Harmless if it is none. */
-void conn_socket_end(struct conn *conn);
-
-/* --- conn_dap.c: what a DAP client says --- */
-
-void conn_read(struct conn *conn, const char *bytes, size_t len);
+int conn_raw(struct conn *conn, struct lws *wsi, enum lws_callback_reasons reason, const void *in,
+             size_t len);
 void conn_drop_frame(struct conn *conn);
 
 /* --- conn_http.c, conn_websocket.c --- */
@@ -166,8 +146,9 @@ enum refusal gate_check(const struct conn *conn, struct lws *wsi, bool open_to_a
 
 /* --- listener.c --- */
 
-/* Gives the socket to libwebsockets, for HTTP. The connection may be gone after. */
-void listener_adopt(struct conn *conn);
+/* Gives the socket to libwebsockets. False if it would not have it: the connection is gone. With
+ * `http` it may be gone for other reasons, too. */
+bool listener_adopt(struct conn *conn, bool http);
 /* Of a connection that libwebsockets does not know, or no longer. */
 void conn_free(struct conn *conn);
 const struct port *conn_port(const struct conn *conn);

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/socket.h>
 
 void conn_drop_frame(struct conn *conn)
 {
@@ -77,7 +77,7 @@ static void deliver(struct conn *conn, const char *bytes, size_t len)
         buf_add(&conn->in, bytes + at, len - at);
 }
 
-void conn_read(struct conn *conn, const char *bytes, size_t len)
+static void read_dap(struct conn *conn, const char *bytes, size_t len)
 {
     if (conn->in.len) /* they wait for conn_read_enable(): these come after */
         buf_add(&conn->in, bytes, len);
@@ -94,19 +94,49 @@ static void resume(void *arg)
     if (!conn->closing)
         deliver(conn, held.data, held.len);
     buf_free(&held);
-    if (!conn->halted && !conn->closing)
-        conn_socket_read_enable(conn, true);
+    if (!conn->halted)
+        lws_rx_flow_control(conn->wsi, 1);
 }
 
 void conn_read_enable(struct conn *conn, bool enable)
 {
     conn->halted = !enable;
-    if (conn->closing || !conn_is_up(conn))
+    if (conn->closing || !conn->wsi)
         return;
-    if (conn->wsi)
-        lws_rx_flow_control(conn->wsi, enable ? 1 : 0);
-    else if (!enable || !conn->in.len)
-        conn_socket_read_enable(conn, enable);
+    if (!enable)
+        lws_rx_flow_control(conn->wsi, 0);
+    else if (conn->state != CONN_DAP || !conn->in.len)
+        lws_rx_flow_control(conn->wsi, 1);
     else if (!conn->resume) /* what was read before comes first */
         conn->resume = timer_start(conn->listener->options.loop, 0, resume, conn);
+}
+
+/* --- libwebsockets --- */
+
+/* Bytes that nobody has read would make the kernel reset the connection, and the client lose what
+ * it was sent last: shut down, and read on until it has closed. */
+static int linger(struct conn *conn)
+{
+    if (!conn->lingering) {
+        conn->lingering = true;
+        shutdown((int)lws_get_socket_fd(conn->wsi), SHUT_WR);
+        lws_rx_flow_control(conn->wsi, 1);
+    }
+    return 0;
+}
+
+int conn_raw(struct conn *conn, struct lws *wsi, enum lws_callback_reasons reason, const void *in,
+             size_t len)
+{
+    (void)wsi;
+    switch (reason) {
+    case LWS_CALLBACK_RAW_RX:
+        if (!conn->closing)
+            read_dap(conn, in, len);
+        return 0;
+    case LWS_CALLBACK_RAW_WRITEABLE:
+        return conn_writable(conn) < 0 ? linger(conn) : 0;
+    default:
+        return 0;
+    }
 }

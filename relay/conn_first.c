@@ -61,7 +61,7 @@ static void become_dap(struct conn *conn)
     bool open = auth_is_open(conn->listener->options.auth);
     conn->state = CONN_DAP;
     conn->kind = CONN_DAP_TCP;
-    if (!conn_socket_open(conn))
+    if (!listener_adopt(conn, false))
         return;
     if (conn->refusal)
         conn_refuse(conn, conn->refusal);
@@ -73,7 +73,7 @@ void conn_first_refuse(struct conn *conn, enum refusal refusal)
 {
     struct buf json = {0}, text = {0};
     stop_looking(conn);
-    if (!conn_socket_open(conn))
+    if (!listener_adopt(conn, false))
         return;
     refusal_json(&json, refusal);
     http_answer_text(&text, refusal_status(refusal), "application/json", json.data, json.len,
@@ -91,7 +91,7 @@ static void become_http(struct conn *conn)
         return;
     }
     conn->state = CONN_HTTP;
-    listener_adopt(conn);
+    listener_adopt(conn, true);
 }
 
 static void act(struct conn *conn, enum verdict verdict)
@@ -171,7 +171,6 @@ void conn_first_look(struct conn *conn)
 void conn_first_end(struct conn *conn)
 {
     stop_looking(conn);
-    conn_socket_end(conn);
     if (conn->fd >= 0)
         close(conn->fd);
     conn->fd = -1;

@@ -41,18 +41,16 @@ static void lose(struct conn *conn)
     buf_free(&conn->queue);
     conn->head = conn->handed = 0;
     conn->closing = true;
-    if (conn->wsi)
-        lws_set_timeout(conn->wsi, PENDING_TIMEOUT_USER_REASON_BASE, LWS_TO_KILL_ASYNC);
-    else
-        conn_socket_lose(conn);
+    lws_set_timeout(conn->wsi, PENDING_TIMEOUT_USER_REASON_BASE, LWS_TO_KILL_ASYNC);
 }
 
-/* --- polled sockets --- */
+/* --- raw sockets --- */
 
 static void flush_raw(struct conn *conn)
 {
     while (queue_left(conn)) {
-        ssize_t sent = write(conn->fd, conn->queue.data + conn->head, queue_left(conn));
+        ssize_t sent = write((int)lws_get_socket_fd(conn->wsi), conn->queue.data + conn->head,
+                             queue_left(conn));
         if (sent < 0 && errno == EINTR)
             continue;
         if (sent < 0 && errno != EAGAIN) {
@@ -64,6 +62,8 @@ static void flush_raw(struct conn *conn)
         conn->head += (size_t)sent;
     }
     trim(conn);
+    if (queue_left(conn))
+        lws_callback_on_writable(conn->wsi);
 }
 
 void conn_write(struct conn *conn, const void *head, size_t head_len, const void *body,
@@ -73,7 +73,7 @@ void conn_write(struct conn *conn, const void *head, size_t head_len, const void
     if (!queue_left(conn)) {
         struct iovec parts[] = {{(void *)(uintptr_t)head, head_len},
                                 {(void *)(uintptr_t)body, body_len}};
-        ssize_t written = writev(conn->fd, parts, 2);
+        ssize_t written = writev((int)lws_get_socket_fd(conn->wsi), parts, 2);
         /* The writable callback meets an error again, outside the caller's frame. */
         sent = written > 0 ? (size_t)written : 0;
     }
@@ -84,7 +84,7 @@ void conn_write(struct conn *conn, const void *head, size_t head_len, const void
     size_t of_body = sent > head_len ? sent - head_len : 0;
     buf_add(&conn->queue, (const char *)body + of_body, body_len - of_body);
     conn->waits = true;
-    conn_socket_poll(conn);
+    lws_callback_on_writable(conn->wsi);
 }
 
 /* --- WebSocket --- */
@@ -140,7 +140,7 @@ static void send_pieces(struct conn *conn, const char *bytes, size_t len)
 
 static bool can_send(struct conn *conn)
 {
-    if (!conn_is_up(conn) || conn->lingering || conn->closing)
+    if (!conn->wsi || conn->lingering || conn->closing)
         return false;
     conn->told = true;
     return conn->state == CONN_DAP || conn->state == CONN_WEBSOCKET;

@@ -126,21 +126,24 @@ static enum refusal limit_hit(struct listener *listener, struct conn *conn)
     return strangers > listener->options.max_per_address ? REFUSAL_ADDRESS : REFUSAL_NONE;
 }
 
-void listener_adopt(struct conn *conn)
+bool listener_adopt(struct conn *conn, bool http)
 {
     struct listener *listener = conn->listener;
     lws_sock_file_fd_type descriptor = {.sockfd = conn->fd};
-    lws_adoption_type type = LWS_ADOPT_SOCKET | LWS_ADOPT_HTTP;
+    lws_adoption_type type = LWS_ADOPT_SOCKET;
+    if (http)
+        type |= LWS_ADOPT_HTTP;
     if (conn->tls)
         type |= LWS_ADOPT_ALLOW_SSL;
     conn->fd = -1; /* closed with the wsi, or by the attempt to make one */
     listener->adopting = conn;
     lws_adopt_descriptor_vhost(conn->tls ? listener->secure : listener->plain, type, descriptor,
-                               NULL, NULL);
+                               http ? NULL : protocols[0].name, NULL);
     if (!listener->adopting)
-        return;
+        return true;
     listener->adopting = NULL; /* it has not come so far as to say hello: nobody else frees it */
     conn_free(conn);
+    return false;
 }
 
 /* The kernel gives a TLS client to us when its first bytes are there (TCP_DEFER_ACCEPT): plain ones
@@ -157,7 +160,7 @@ static void welcome(struct conn *conn)
     conn->tls = secure && !speaks_plain(conn->fd);
     if (conn->tls) {
         conn->state = CONN_HTTP;
-        listener_adopt(conn);
+        listener_adopt(conn, true);
         return;
     }
     if (secure && !conn->refusal)
@@ -272,6 +275,8 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
         conn_free(conn);
         return 0;
     }
+    if (conn->state == CONN_FIRST || conn->state == CONN_DAP)
+        return conn_raw(conn, wsi, reason, in, len);
     return conn_http(conn, wsi, reason, in, len);
 }
 

@@ -2,7 +2,6 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "relay/poller.h"
 #include "relay/wire.h"
 
 #include <errno.h>
@@ -21,7 +20,6 @@ struct post {
 struct loop {
     struct lws_context *context;
     struct lws_vhost *vhost;
-    struct poller *poller;
     bool stopping;
     pthread_mutex_t lock; /* guards the two below */
     struct post *first;
@@ -97,9 +95,7 @@ struct loop *loop_create(bool tls, struct err *err)
     loop->context = lws_create_context(&info);
     if (loop->context)
         loop->vhost = lws_create_vhost(loop->context, &info);
-    if (loop->vhost)
-        loop->poller = poller_create(loop);
-    if (!loop->poller) {
+    if (!loop->vhost) {
         err_set(err, ERR_FAILED, "the event loop could not be created");
         err_hint(err, "is the limit on open files (ulimit -n) very low?");
         loop_destroy(&loop);
@@ -135,7 +131,6 @@ void loop_destroy(struct loop **loop)
         return;
     *loop = NULL;
     run_posts(it); /* they may own what only they can free */
-    poller_destroy(&it->poller);
     if (it->context)
         lws_context_destroy(it->context);
     pthread_mutex_destroy(&it->lock);
@@ -150,11 +145,6 @@ struct lws_context *loop_context(struct loop *loop)
 struct lws_vhost *loop_vhost(struct loop *loop)
 {
     return loop->vhost;
-}
-
-struct poller *loop_poller(struct loop *loop)
-{
-    return loop->poller;
 }
 
 static void turn(struct loop *loop)

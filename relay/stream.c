@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "relay/dial.h"
-#include "relay/poller.h"
 #include "relay/socket.h"
 #include "relay/wire.h"
 
@@ -15,24 +14,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* A TCP stream is polled; of a pair of files, which may be some that epoll does not take, each has
- * a wsi. Every exit goes through stream_end(), which runs on_close at most once. */
+/* A TCP stream has one wsi that reads and writes; a pair of files has one for each.
+ * Every exit goes through stream_end(), which runs on_close at most once. */
 struct stream {
-    struct polled polled; /* TCP only */
-    struct wire wire;     /* files only, as all with _wsi, in_ and rearm */
-    struct wire out_wire;
+    struct wire wire;
+    struct wire out_wire; /* files only */
     struct loop *loop;
     const struct stream_ops *ops;
     void *arg;
-    struct lws *in_wsi;
-    struct lws *out_wsi;
-    int out_fd; /* TCP: the stream's own, both ways; -1 until connected */
-    int in_fd;
+    struct lws *wsi;
+    struct lws *out_wsi;     /* the same as wsi for TCP */
+    int out_fd;              /* -1 until connected */
+    int in_fd;               /* files only */
     int in_flags, out_flags; /* of the files, before */
     struct buf queue;
     size_t head;         /* bytes at the queue's start that have been written */
@@ -60,13 +57,10 @@ static void release(struct stream *stream)
     dial_cancel(&stream->dial);
     timer_cancel(&stream->timer);
     timer_cancel(&stream->rearm);
-    forget_wsi(&stream->out_wsi);
-    forget_wsi(&stream->in_wsi);
-    poller_remove(loop_poller(stream->loop), &stream->polled);
-    if (stream->tcp && stream->out_fd >= 0)
-        close(stream->out_fd);
-    if (stream->tcp)
-        stream->out_fd = -1;
+    if (stream->out_wsi != stream->wsi)
+        forget_wsi(&stream->out_wsi);
+    stream->out_wsi = NULL;
+    forget_wsi(&stream->wsi);
 }
 
 static void stream_end(struct stream *stream, const char *why)
@@ -126,22 +120,12 @@ static void ask_writable(void *arg)
     lws_callback_on_writable(stream->out_wsi);
 }
 
-/* What is to be reported of a TCP stream as it is now. */
-static uint32_t wanted(const struct stream *stream)
-{
-    uint32_t in = stream->stopped ? 0 : EPOLLIN, out = stream_queued(stream) ? EPOLLOUT : 0;
-    return in | out;
-}
-
-static void poll_tcp(struct stream *stream)
-{
-    poller_want(loop_poller(stream->loop), &stream->polled, wanted(stream));
-}
-
 /* libwebsockets (4.1) forgets the wish of a raw file's callback as soon as that returns. */
 static void ask_writable_again(struct stream *stream)
 {
-    if (!stream->tcp && !stream->rearm)
+    if (stream->tcp)
+        lws_callback_on_writable(stream->out_wsi);
+    else if (!stream->rearm)
         stream->rearm = timer_start(stream->loop, 0, ask_writable, stream);
 }
 
@@ -154,11 +138,8 @@ static void on_writable(struct stream *stream)
         stream_end(stream, why ? why : problem);
     } else if (stream_queued(stream)) {
         ask_writable_again(stream);
-    } else {
-        if (stream->tcp)
-            poll_tcp(stream);
-        if (waited && stream->ops->on_drain)
-            stream->ops->on_drain(stream->arg);
+    } else if (waited && stream->ops->on_drain) {
+        stream->ops->on_drain(stream->arg);
     }
 }
 
@@ -181,9 +162,7 @@ void stream_write(struct stream *stream, const void *head, size_t head_len, cons
         buf_add(&stream->queue, (const char *)head + sent, head_len - sent);
     size_t of_body = sent > head_len ? sent - head_len : 0;
     buf_add(&stream->queue, (const char *)body + of_body, body_len - of_body);
-    if (stream->open && stream->tcp)
-        poll_tcp(stream);
-    else if (stream->open)
+    if (stream->open)
         lws_callback_on_writable(stream->out_wsi);
 }
 
@@ -195,59 +174,71 @@ int stream_fd(const struct stream *stream)
 void stream_read_enable(struct stream *stream, bool enable)
 {
     stream->stopped = !enable;
-    if (stream->tcp)
-        poll_tcp(stream);
-    else if (stream->in_wsi)
-        lws_rx_flow_control(stream->in_wsi, enable ? 1 : 0);
+    if (stream->open && stream->wsi)
+        lws_rx_flow_control(stream->wsi, enable ? 1 : 0);
 }
 
 /* --- TCP --- */
 
-/* Reads once; false if there is nothing more to expect now (empty, at its end, or destroyed). */
-static bool read_tcp(struct stream *stream)
+static void begin(struct stream *stream, struct lws *wsi)
 {
-    char bytes[READ_SIZE];
-    ssize_t len = recv(stream->out_fd, bytes, sizeof bytes, MSG_DONTWAIT);
-    if (len < 0 && (errno == EAGAIN || errno == EINTR))
-        return false;
-    if (len <= 0) {
-        stream_end(stream, socket_end(stream->out_fd));
-        return false;
-    }
-    if (!deliver(stream, bytes, (size_t)len))
-        return false;
-    if (stream->quickack) /* not first: it costs as much as passing a message on */
+    stream->wsi = stream->out_wsi = wsi;
+    stream->out_fd = (int)lws_get_socket_fd(wsi);
+    stream->open = true;
+    socket_nodelay(stream->out_fd);
+    socket_keepalive(stream->out_fd);
+    if (stream->quickack)
         socket_quickack(stream->out_fd);
-    return true;
+    if (stream->stopped)
+        lws_rx_flow_control(wsi, 0);
 }
 
-static void on_tcp(struct polled *polled, uint32_t events)
+/* libwebsockets closes a broken connection that it may not read at once: what had come by then is
+ * still in the kernel. The fd is closed after this. */
+static void on_tcp_close(struct stream *stream)
 {
-    struct stream *stream = lws_container_of(polled, struct stream, polled);
-    bool over = (events & (EPOLLHUP | EPOLLERR)) != 0;
-    if (over && stream->stopped) {
-        /* It stays so: what had come by then is read now, or never. */
-        while (read_tcp(stream))
-            ;
-        return;
-    }
-    if ((over || (events & EPOLLIN)) && !read_tcp(stream))
-        return;
-    if (events & EPOLLOUT)
+    char bytes[READ_SIZE];
+    ssize_t len = 0;
+    const char *why = socket_end(stream->out_fd);
+    while (stream->stopped && (len = recv(stream->out_fd, bytes, sizeof bytes, MSG_DONTWAIT)) > 0)
+        if (!deliver(stream, bytes, (size_t)len))
+            return;
+    stream_end(stream, why);
+}
+
+static int on_tcp(struct wire *wire, struct lws *wsi, enum lws_callback_reasons reason,
+                  const void *in, size_t len)
+{
+    (void)wsi;
+    struct stream *stream = lws_container_of(wire, struct stream, wire);
+    switch (reason) {
+    case LWS_CALLBACK_RAW_RX:
+        if (deliver(stream, in, len) && stream->wsi && stream->quickack)
+            socket_quickack(stream->out_fd); /* it costs as much as passing a message on */
+        break;
+    case LWS_CALLBACK_RAW_WRITEABLE:
         on_writable(stream);
+        break;
+    case LWS_CALLBACK_RAW_CLOSE:
+        stream->wsi = stream->out_wsi = NULL;
+        on_tcp_close(stream);
+        break;
+    default:
+        break;
+    }
+    return 0;
 }
 
 static bool adopt(struct stream *stream, int fd)
 {
-    stream->out_fd = fd;
-    if (!poller_add(loop_poller(stream->loop), &stream->polled, fd, wanted(stream)))
+    lws_sock_file_fd_type descriptor = {.sockfd = fd};
+    /* It closes the fd where it fails. */
+    struct lws *wsi = lws_adopt_descriptor_vhost(loop_vhost(stream->loop), LWS_ADOPT_SOCKET,
+                                                 descriptor, WIRE_PROTOCOL, NULL);
+    if (!wsi)
         return false;
-    stream->open = true;
-    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-    socket_nodelay(fd);
-    socket_keepalive(fd);
-    if (stream->quickack)
-        socket_quickack(fd);
+    lws_set_opaque_user_data(wsi, &stream->wire);
+    begin(stream, wsi);
     return true;
 }
 
@@ -269,6 +260,8 @@ static void on_dial_done(void *arg, int fd, const char *why)
     } else if (!adopt(stream, fd)) {
         stream_end(stream, too_many);
     } else {
+        if (stream_queued(stream))
+            lws_callback_on_writable(stream->wsi);
         stream->ops->on_open(stream->arg);
     }
 }
@@ -281,7 +274,7 @@ struct stream *stream_connect(struct loop *loop, const char *host, uint16_t port
 {
     struct stream *stream = mem_alloc(sizeof *stream);
     *stream = (struct stream){
-        .polled.handle = on_tcp,
+        .wire.handle = on_tcp,
         .loop = loop,
         .ops = ops,
         .arg = arg,
@@ -306,7 +299,7 @@ struct stream *stream_adopt(struct loop *loop, int fd, bool quickack, const stru
 {
     struct stream *stream = mem_alloc(sizeof *stream);
     *stream = (struct stream){
-        .polled.handle = on_tcp,
+        .wire.handle = on_tcp,
         .loop = loop,
         .ops = ops,
         .arg = arg,
@@ -345,7 +338,7 @@ static int on_file_in(struct wire *wire, struct lws *wsi, enum lws_callback_reas
         read_file(stream);
     } else if (reason == LWS_CALLBACK_RAW_CLOSE_FILE) {
         /* A writer that hung up may have left more than one read's worth behind. */
-        stream->in_wsi = NULL;
+        stream->wsi = NULL;
         while (read_file(stream))
             ;
     }
@@ -385,7 +378,7 @@ struct stream *stream_files(struct loop *loop, int in, int out, const struct str
     };
     fcntl(in, F_SETFL, stream->in_flags | O_NONBLOCK);
     fcntl(out, F_SETFL, stream->out_flags | O_NONBLOCK);
-    stream->in_wsi = wire_adopt_file(loop, in, &stream->wire);
+    stream->wsi = wire_adopt_file(loop, in, &stream->wire);
     stream->out_wsi = wire_adopt_file(loop, out, &stream->out_wire);
     /* The output may be a socket or a terminal, which can be readable too: never poll it for that.
      */

@@ -4,17 +4,16 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "relay/door.h"
-#include "relay/poller.h"
 #include "relay/socket.h"
 #include "relay/tuning.h"
 #include "relay/wire.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -22,16 +21,16 @@ enum { READ_SIZE = 65536, DIAL_MS = 10000, MAX_CONNECTIONS = 10000 };
 
 enum side { CLIENT, ADAPTER };
 
-/* One of a tunnel's two sockets. Once it is broken, or over in both directions, which would be
- * reported for ever, it is polled no more, and its last bytes are read when there is room for them.
- */
+/* One of a tunnel's two sockets. It is on the loop as a raw file, because libwebsockets closes a
+ * raw socket as soon as the peer has said its last word. */
 struct end {
-    struct polled polled;
+    struct wire wire;
     struct tunnel *tunnel;
+    struct lws *wsi; /* NULL for a broken one whose last bytes are still to be read */
+    struct timer *rearm;
     struct buf queue; /* what the kernel has not taken; at most one read, and the tuning request */
     int fd;           /* -1: none */
     enum side side;
-    bool deaf;  /* it is not read, for the time being */
     bool ended; /* nothing more comes from it */
     bool shut;  /* nothing more goes to it */
 };
@@ -67,16 +66,17 @@ static struct end *other(struct end *end)
 
 /* --- the end of a tunnel --- */
 
-static struct poller *poller_of(const struct end *end)
+static void forget_wsi(struct end *end)
 {
-    return loop_poller(end->tunnel->owner->loop);
-}
-
-static void close_end(struct end *end)
-{
-    poller_remove(poller_of(end), &end->polled);
-    if (end->fd >= 0)
+    timer_cancel(&end->rearm);
+    if (end->wsi) {
+        /* It closes the fd. */
+        lws_set_opaque_user_data(end->wsi, NULL);
+        lws_set_timeout(end->wsi, PENDING_TIMEOUT_USER_REASON_BASE, LWS_TO_KILL_ASYNC);
+    } else if (end->fd >= 0) {
         close(end->fd);
+    }
+    end->wsi = NULL;
     end->fd = -1;
 }
 
@@ -92,7 +92,7 @@ static void release(struct tunnel *tunnel)
     timer_cancel(&tunnel->dial_timer);
     tuning_free(&tunnel->tuning);
     for (int i = 0; i < 2; i++) {
-        close_end(&tunnel->ends[i]);
+        forget_wsi(&tunnel->ends[i]);
         buf_free(&tunnel->ends[i].queue);
     }
     free(tunnel);
@@ -123,23 +123,10 @@ static void settle(struct tunnel *tunnel)
 
 /* --- bytes --- */
 
-/* What is to be reported of it as it is now. */
-static uint32_t wanted(const struct end *end)
-{
-    if (end->tunnel->place && end->side == ADAPTER)
-        return EPOLLOUT; /* the connection stands, or has failed */
-    return (end->deaf ? 0 : EPOLLIN) | (end->queue.len ? EPOLLOUT : 0);
-}
-
-static void poll_end(struct end *end)
-{
-    poller_want(poller_of(end), &end->polled, wanted(end));
-}
-
 static void set_reading(struct end *end, bool enable)
 {
-    end->deaf = !enable;
-    poll_end(end);
+    if (end->wsi)
+        lws_rx_flow_control(end->wsi, enable ? 1 : 0);
 }
 
 /* Broken: what waits for it is lost, and what the other side says has nowhere to go. */
@@ -176,7 +163,8 @@ static void give(struct end *to, const char *bytes, size_t len)
         return;
     buf_add(&to->queue, bytes + taken, len - taken);
     set_reading(other(to), false);
-    poll_end(to);
+    if (to->wsi)
+        lws_callback_on_writable(to->wsi);
 }
 
 static void give_client(void *arg, const char *bytes, size_t len)
@@ -225,9 +213,9 @@ static bool read_once(struct end *end)
     if (len < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
     if (len > 0) {
-        pass(end, bytes, (size_t)len);
-        if (end->side == ADAPTER) /* after it, who waits for the bytes does not wait for this */
+        if (end->side == ADAPTER)
             socket_quickack(end->fd);
+        pass(end, bytes, (size_t)len);
         return true;
     }
     if (len < 0)
@@ -236,13 +224,23 @@ static bool read_once(struct end *end)
     return false;
 }
 
-/* An end that is polled no more can be read to its end, but only here. */
-static void read_unpolled(struct end *end)
+/* An end that libwebsockets has closed can be read to its end, but only here. */
+static void read_off_loop(struct end *end)
 {
-    while (!end->polled.added && end->fd >= 0 && !end->ended && !other(end)->queue.len)
+    while (!end->wsi && end->fd >= 0 && !end->ended && !other(end)->queue.len)
         read_once(end);
-    if (!end->polled.added && end->ended)
-        close_end(end);
+    if (!end->wsi && end->ended && end->fd >= 0) {
+        close(end->fd);
+        end->fd = -1;
+    }
+}
+
+static void on_rearm(void *arg)
+{
+    struct end *end = arg;
+    end->rearm = NULL;
+    if (end->wsi)
+        lws_callback_on_writable(end->wsi);
 }
 
 static void flush(struct end *end)
@@ -264,32 +262,38 @@ static void on_end_writable(struct end *end)
 {
     struct end *from = other(end);
     flush(end);
-    poll_end(end);
     if (!end->queue.len && !from->ended) {
         set_reading(from, true);
-        read_unpolled(from);
+        read_off_loop(from);
     }
     pass_end(from);
+    /* libwebsockets (4.1) forgets a raw file's wish that is made in here. */
+    if (end->queue.len && !end->rearm)
+        end->rearm = timer_start(end->tunnel->owner->loop, 0, on_rearm, end);
 }
 
-/* Broken, or over in both directions. */
-static void on_over(struct end *end)
+/* libwebsockets closes a socket, after this, that is over in both directions, or broken. */
+static void on_closed(struct end *end)
 {
-    poller_remove(poller_of(end), &end->polled);
+    int fd = end->ended ? -1 : fcntl(end->fd, F_DUPFD_CLOEXEC, 0);
+    timer_cancel(&end->rearm);
+    end->wsi = NULL;
+    end->fd = fd;
     break_end(end);
-    if (end->ended)
+    if (fd < 0)
         end_reading(end);
     else
-        read_unpolled(end);
+        read_off_loop(end);
 }
 
 /* --- dialing --- */
 
-static void on_event(struct polled *polled, uint32_t events);
+static int on_wire(struct wire *wire, struct lws *wsi, enum lws_callback_reasons reason,
+                   const void *in, size_t len);
 
 static void end_init(struct end *end, struct tunnel *tunnel, enum side side, int fd)
 {
-    end->polled.handle = on_event;
+    end->wire.handle = on_wire;
     end->tunnel = tunnel;
     end->side = side;
     end->fd = fd;
@@ -297,14 +301,21 @@ static void end_init(struct end *end, struct tunnel *tunnel, enum side side, int
 
 static bool put_on_loop(struct end *end)
 {
-    return poller_add(poller_of(end), &end->polled, end->fd, wanted(end));
+    lws_sock_file_fd_type descriptor = {.filefd = end->fd};
+    struct lws_vhost *vhost = loop_vhost(end->tunnel->owner->loop);
+    end->wsi =
+        lws_adopt_descriptor_vhost(vhost, LWS_ADOPT_RAW_FILE_DESC, descriptor, WIRE_PROTOCOL, NULL);
+    if (!end->wsi)
+        return false;
+    lws_set_opaque_user_data(end->wsi, &end->wire);
+    return true;
 }
 
 /* Dials the places from `place` on: 0, and the rest is for the loop, or the last one's error. */
 static int dial(struct tunnel *tunnel, const struct addrinfo *place, int problem)
 {
     struct end *end = &tunnel->ends[ADAPTER];
-    close_end(end);
+    forget_wsi(end);
     for (; place; place = place->ai_next) {
         tunnel->place = place;
         end->fd = socket(place->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -313,11 +324,12 @@ static int dial(struct tunnel *tunnel, const struct addrinfo *place, int problem
         if (connect(end->fd, place->ai_addr, place->ai_addrlen) != 0 && errno != EINPROGRESS) {
             problem = errno;
         } else if (put_on_loop(end)) {
+            lws_callback_on_writable(end->wsi);
             return 0;
         } else {
             problem = EMFILE;
         }
-        close_end(end);
+        forget_wsi(end);
     }
     return problem;
 }
@@ -339,15 +351,18 @@ static void on_dial_timeout(void *arg)
 }
 
 /* A connection's first event: it stands, or has failed. */
-static void on_dialed(struct tunnel *tunnel, bool over)
+static void on_dialed(struct tunnel *tunnel, bool closed)
 {
     struct tunnels *owner = tunnel->owner;
     struct end *end = &tunnel->ends[ADAPTER];
     int problem = 0;
     socklen_t size = sizeof problem;
     getsockopt(end->fd, SOL_SOCKET, SO_ERROR, &problem, &size);
-    if (over && !problem)
-        problem = ECONNRESET;
+    if (closed) {
+        end->wsi = NULL; /* libwebsockets closes the fd, too */
+        end->fd = -1;
+        problem = problem ? problem : ECONNRESET;
+    }
     if (problem) {
         problem = dial(tunnel, tunnel->place->ai_next, problem);
         if (problem)
@@ -360,29 +375,35 @@ static void on_dialed(struct tunnel *tunnel, bool over)
     timer_cancel(&tunnel->dial_timer);
     socket_nodelay(end->fd);
     socket_quickack(end->fd);
-    poll_end(end);
     set_reading(&tunnel->ends[CLIENT], true);
 }
 
-static void on_event(struct polled *polled, uint32_t events)
+static int on_wire(struct wire *wire, struct lws *wsi, enum lws_callback_reasons reason,
+                   const void *in, size_t len)
 {
-    struct end *end = lws_container_of(polled, struct end, polled);
+    (void)wsi, (void)in, (void)len;
+    struct end *end = lws_container_of(wire, struct end, wire);
     struct tunnel *tunnel = end->tunnel;
-    bool over = (events & (EPOLLHUP | EPOLLERR)) != 0 && !(events & EPOLLIN);
+    bool closed = reason == LWS_CALLBACK_RAW_CLOSE_FILE;
+    bool readable = reason == LWS_CALLBACK_RAW_RX_FILE;
+    bool writable = reason == LWS_CALLBACK_RAW_WRITEABLE_FILE;
+    if (!closed && !readable && !writable)
+        return 0;
     if (tunnel->place && end->side == ADAPTER) {
-        on_dialed(tunnel, over);
-        return;
+        on_dialed(tunnel, closed);
+        return 0;
     }
-    if (over)
-        on_over(end);
-    else if ((events & EPOLLIN) && !end->ended)
-        read_once(end);
-    if ((events & EPOLLOUT) && end->polled.added)
+    if (closed)
+        on_closed(end);
+    else if (writable)
         on_end_writable(end);
-    if (tunnel->place && over)
+    else if (!end->ended)
+        read_once(end);
+    if (tunnel->place && closed)
         tunnel_free(tunnel); /* the client did not wait for the adapter */
     else
         settle(tunnel);
+    return 0;
 }
 
 static void on_connection(void *arg, int fd)
@@ -408,8 +429,8 @@ static void on_connection(void *arg, int fd)
     if (owner->tune)
         tunnel->tuning = tuning_create(&tuning_ops, tunnel);
     int problem = EMFILE;
-    client->deaf = true; /* until the adapter is there */
     if (put_on_loop(client)) {
+        set_reading(client, false); /* until the adapter is there */
         tunnel->dial_timer = timer_start(owner->loop, DIAL_MS, on_dial_timeout, tunnel);
         problem = dial(tunnel, owner->places, 0);
     }

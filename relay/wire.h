@@ -16,7 +16,6 @@ struct wire {
 };
 
 struct lws_vhost *loop_vhost(struct loop *loop);
-struct poller *loop_poller(struct loop *loop);
 
 /* Puts a duplicate of `fd` on the loop as a raw file; NULL if the kernel refuses. */
 struct lws *wire_adopt_file(struct loop *loop, int fd, struct wire *wire);
