@@ -47,6 +47,14 @@ static inline size_t bytes_structure_portable(const char *text, size_t at, size_
     return at;
 }
 
+/* Where `needle`, of two bytes or more, stands next. */
+static inline size_t bytes_find_portable(const char *text, size_t at, size_t len,
+                                         const char *needle, size_t needle_len)
+{
+    const char *found = memmem(text + at, len - at, needle, needle_len);
+    return found ? (size_t)(found - text) : len;
+}
+
 #ifdef __SSE2__
 
 static inline size_t bytes_plain_end(const char *text, size_t at, size_t len)
@@ -79,7 +87,33 @@ static inline size_t bytes_structure(const char *text, size_t at, size_t len)
     return bytes_structure_portable(text, at, len);
 }
 
+/* memmem() is made for needles that are long; for a key, two bytes tell nearly always. */
+static inline size_t bytes_find(const char *text, size_t at, size_t len, const char *needle,
+                                size_t needle_len)
+{
+    const __m128i first = _mm_set1_epi8(needle[0]), second = _mm_set1_epi8(needle[1]);
+    for (; len - at >= sizeof first + needle_len; at += sizeof first) {
+        const char *from = text + at;
+        __m128i ones = _mm_loadu_si128((const __m128i *)(const void *)from);
+        __m128i twos = _mm_loadu_si128((const __m128i *)(const void *)(from + 1));
+        unsigned hits = (unsigned)_mm_movemask_epi8(
+            _mm_and_si128(_mm_cmpeq_epi8(ones, first), _mm_cmpeq_epi8(twos, second)));
+        for (; hits; hits &= hits - 1) {
+            size_t hit = (size_t)__builtin_ctz(hits);
+            if (memcmp(from + hit, needle, needle_len) == 0)
+                return at + hit;
+        }
+    }
+    return bytes_find_portable(text, at, len, needle, needle_len);
+}
+
 #else
+
+static inline size_t bytes_find(const char *text, size_t at, size_t len, const char *needle,
+                                size_t needle_len)
+{
+    return bytes_find_portable(text, at, len, needle, needle_len);
+}
 
 static inline size_t bytes_plain_end(const char *text, size_t at, size_t len)
 {

@@ -187,9 +187,8 @@ static bool edit_response(struct render *render, const struct held *held,
     struct buf annotated = {0}, rows = {0};
     const char *json = held->json;
     size_t len = held->len;
-    if (annotate_applies(json, len) &&
-        annotate_response(held->command, json, len, envelope, render->rows.options, &source,
-                          &annotated)) {
+    if (held->applies && annotate_response(held->command, json, len, envelope, render->rows.options,
+                                           &source, &annotated)) {
         json = annotated.data;
         len = annotated.len;
     }
@@ -306,9 +305,10 @@ bool session_objects_response(struct session *session, const struct pending *pen
         return on_scopes(&render, json, len, envelope, held.asked.seq);
     if (session->attach.objects.off || held.asked.clipboard)
         return false;
+    held.applies = annotate_applies(json, len);
     /* To evaluate an expression is no look by itself, but to see that it gives a reference is one.
      */
-    if (objects_state(objects) == OBJECTS_NONE && annotate_applies(json, len))
+    if (held.applies && objects_state(objects) == OBJECTS_NONE)
         look(session, objects);
     if (held.asked.frame)
         known_inherit(&it->known, json, len, held.asked.frame);

@@ -1,8 +1,8 @@
 #include "relay/session_objects_known.h"
 
-#include "base/find.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "dap/bytes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -104,15 +104,14 @@ static void add_to_run(struct known *known, int64_t reference, int64_t frame)
 void known_inherit(struct known *known, const char *json, size_t len, int64_t frame)
 {
     static const char member[] = "\"variablesReference\":";
-    const char *at = json, *end = json + len;
     /* Not parsed: in a string the quote before the colon would be escaped. */
-    while ((at = find_bytes(at, (size_t)(end - at), member, sizeof member - 1))) {
+    for (size_t at = 0; (at = bytes_find(json, at, len, member, sizeof member - 1)) < len;) {
         int64_t reference = 0;
         at += sizeof member - 1;
-        while (at < end && *at == ' ')
+        while (at < len && json[at] == ' ')
             at++;
-        for (; at < end && *at >= '0' && *at <= '9' && reference < INT32_MAX; at++)
-            reference = reference * 10 + (*at - '0');
+        for (; at < len && json[at] >= '0' && json[at] <= '9' && reference < INT32_MAX; at++)
+            reference = reference * 10 + (json[at] - '0');
         if (reference)
             add_to_run(known, reference, frame);
     }

@@ -8,7 +8,8 @@
 #include <string.h>
 
 /* Made of what is looked for and what is nearly that: one bit apart, one off, above 0x7f. */
-static const char letters[] = "\"\\{}[]:;,<|~^_Zz \t\n\x01\xa2\xdc\xfb\xfd\xdb\xff";
+static const char letters[] =
+    "\"\\{}[]:;,<|~^_Zz \t\n\x01\xa2\xdc\xfb\xfd\xdb\xff\"type\"ObjectRef(";
 
 static uint32_t state = 1;
 
@@ -35,8 +36,17 @@ static size_t slow_until(bool (*test)(char c), const char *text, size_t at, size
     return at;
 }
 
+static size_t slow_find(const char *text, size_t at, size_t len, const char *needle, size_t n)
+{
+    for (; at + n <= len; at++)
+        if (memcmp(text + at, needle, n) == 0)
+            return at;
+    return len;
+}
+
 static void compare(const char *text, size_t len)
 {
+    static const char *const needles[] = {"\"type\"", "ObjectRef(", "{}", "\"\"", "aaab"};
     for (size_t at = 0; at <= len; at++) {
         size_t plain = slow_until(ends_plain, text, at, len);
         size_t structure = slow_until(is_structure, text, at, len);
@@ -44,6 +54,12 @@ static void compare(const char *text, size_t len)
         assert_int_equal(bytes_plain_end_portable(text, at, len), plain);
         assert_int_equal(bytes_structure(text, at, len), structure);
         assert_int_equal(bytes_structure_portable(text, at, len), structure);
+        for (size_t i = 0; i < sizeof needles / sizeof *needles; i++) {
+            const char *needle = needles[i];
+            size_t n = strlen(needle), found = slow_find(text, at, len, needle, n);
+            assert_int_equal(bytes_find(text, at, len, needle, n), found);
+            assert_int_equal(bytes_find_portable(text, at, len, needle, n), found);
+        }
     }
 }
 
@@ -92,11 +108,28 @@ static void test_each_byte(void **unused)
     }
 }
 
+static void test_needles_at_each_place(void **unused)
+{
+    (void)unused;
+    static const char needle[] = "\"type\"";
+    enum { LEN = 48, NEEDLE = sizeof needle - 1 };
+    for (size_t at = 0; at + NEEDLE <= LEN; at++) {
+        char *text = malloc(LEN);
+        assert_non_null(text);
+        memset(text, '"', LEN); /* a first letter everywhere */
+        memcpy(text + at, needle, NEEDLE);
+        assert_int_equal(bytes_find(text, 0, LEN, needle, NEEDLE), at);
+        assert_int_equal(bytes_find(text, 0, at + NEEDLE - 1, needle, NEEDLE), at + NEEDLE - 1);
+        free(text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_texts),
         cmocka_unit_test(test_each_byte),
+        cmocka_unit_test(test_needles_at_each_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
