@@ -42,6 +42,7 @@ struct multi_thread {
     char *stopped_event; /* of this stop as the debuggee sent it (its own ids), or NULL */
     char *stack;         /* this stop's stackTrace response, the debuggee's own ids, or NULL */
     size_t stack_len;
+    bool stack_asked;               /* and not answered yet */
     struct multi_stack_wait *waits; /* the client's requests for it */
     int64_t stops;                  /* how many there were */
     int64_t stopped_at;             /* the target's count of stops, then */
