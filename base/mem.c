@@ -1,10 +1,19 @@
 #include "base/mem.h"
 
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { KEPT = 3 << 20, OWN_MAPPING = 2 << 20 };
+
+void mem_tune(void)
+{
+    mallopt(M_TRIM_THRESHOLD, KEPT);
+    mallopt(M_MMAP_THRESHOLD, OWN_MAPPING);
+}
 
 static void *check(void *memory)
 {

@@ -61,6 +61,16 @@ static void on_message(void *arg, const char *json, size_t len)
     stream_write(dap->stream, header, frame_header(header, len), json, len);
 }
 
+static void on_halves(void *arg, const char *head, size_t head_len, const char *rest,
+                      size_t rest_len)
+{
+    struct dap *dap = arg;
+    struct buf start = {0};
+    frame_start(&start, head, head_len, rest_len);
+    stream_write(dap->stream, start.data, start.len, rest, rest_len);
+    buf_free(&start);
+}
+
 static void on_end(void *arg)
 {
     struct dap *dap = arg;
@@ -121,6 +131,7 @@ static void on_flow(void *arg, bool flows)
 static const struct session_ops session_ops = {
     .on_flow = on_flow,
     .on_message = on_message,
+    .on_halves = on_halves,
     .on_end = on_end,
 };
 

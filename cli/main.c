@@ -1,5 +1,6 @@
 #include "base/err.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "cli/command.h"
 
 #include <locale.h>
@@ -29,6 +30,7 @@ int main(int argc, char **argv)
 {
     setlocale(LC_ALL, "");
     set_log_level();
+    mem_tune();
     if (argc < 2) {
         char *help[] = {argv[0], NULL};
         cmd_help(1, help);

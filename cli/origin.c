@@ -6,7 +6,9 @@
 
 #include <stdlib.h>
 
-enum { DEADLINE_MS = 10000 };
+/* A relay that has not looked at its cluster for long asks each worker that waits: 10,000 take it
+ * ten seconds. */
+enum { DEADLINE_MS = 30000 };
 
 /* Either a cluster, or a relay with what it said last. */
 struct origin {
@@ -81,6 +83,11 @@ void origin_refresh(struct origin *origin, cluster_done_fn fn, void *arg)
     else
         origin->get = relay_address_request(origin->relay, origin->loop, "GET", "/v1/pauses",
                                             DEADLINE_MS, on_relay, origin);
+}
+
+int64_t origin_rest_ms(const struct origin *origin)
+{
+    return origin->cluster ? cluster_rest_ms(origin->cluster) : 0;
 }
 
 const struct pause_list *origin_pauses(const struct origin *origin)

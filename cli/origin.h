@@ -17,6 +17,9 @@ void origin_destroy(struct origin **origin); /* drops callbacks that have not ru
 /* As cluster_refresh(), one at a time. */
 void origin_refresh(struct origin *origin, cluster_done_fn fn, void *arg);
 
+/* As cluster_rest_ms(); 0 of a relay, which sees to that itself. */
+int64_t origin_rest_ms(const struct origin *origin);
+
 /* After the last refresh; valid until the next one ends. */
 const struct pause_list *origin_pauses(const struct origin *origin);
 const struct cluster_facts *origin_facts(const struct origin *origin);

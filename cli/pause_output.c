@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "cli/table.h"
+#include "relay/pause_index.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -70,15 +71,14 @@ static void add_state(const struct pause *pause, struct buf *out)
         buf_add_string(out, pause_state_name(pause->state));
 }
 
-static void add_cells(struct table *table, const struct pause *pause, const struct pause_list *all,
+/* `digits` is how much of its id tells it from the others. */
+static void add_cells(struct table *table, const struct pause *pause, size_t digits,
                       const struct table_style *style)
 {
     char id[ID_TEXT(ID_UNIQUE_BYTES)], job[ID_TEXT(ID_JOB_BYTES)], age[24], pid[24];
     struct buf name = {0}, location = {0}, state = {0};
-    size_t index = 0;
-    while (index < all->count && !pause_same(&all->items[index], pause))
-        index++;
-    pause_short_id(all, index, id);
+    snprintf(id, sizeof id, "%.*s", (int)digits,
+             *pause->task_id ? pause->task_id : pause->worker_id);
     pause_short_job(pause->job_id, job);
     pause_age(pause->since_ms, style->now_ms, age);
     snprintf(pid, sizeof pid, "%" PRId64, pause->pid);
@@ -110,8 +110,15 @@ void pauses_table(const struct pause_list *list, const struct pause_list *all,
         {"STATE", false, false}, {"AGE", true, false},  {"LOCATION", false, true},
     };
     struct table *table = table_create(columns, sizeof columns / sizeof *columns);
-    for (size_t i = 0; i < list->count; i++)
-        add_cells(table, &list->items[i], all, style);
+    size_t *digits = pause_short_lengths(all);
+    struct pause_index index;
+    pause_index_make(&index, all);
+    for (size_t i = 0; i < list->count; i++) {
+        const struct pause *own = pause_index_find(&index, &list->items[i]);
+        add_cells(table, &list->items[i], digits[own - all->items], style);
+    }
+    pause_index_clear(&index);
+    free(digits);
     table_render(table, style->width, style->colour, style->utf8, out);
     table_free(&table);
 }

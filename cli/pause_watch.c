@@ -1,10 +1,12 @@
 #include "cli/pause_watch.h"
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/pause_output.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
+#include "relay/pause_index.h"
 
 #include <cjson/cJSON.h>
 #include <stdio.h>
@@ -34,13 +36,16 @@ static bool put(FILE *stream, const struct buf *text)
 
 static size_t count_nodes(const struct pause_list *list)
 {
-    size_t nodes = 0;
+    struct hash_index seen = {0};
     for (size_t i = 0; i < list->count; i++) {
-        size_t k = 0;
-        while (k < i && !text_equal(list->items[k].node_id, list->items[i].node_id))
-            k++;
-        nodes += k == i;
+        uint64_t node = hash_text(list->items[i].node_id, 0);
+        size_t cursor = 0;
+        uintptr_t any;
+        if (!hash_index_next(&seen, node, &cursor, &any))
+            hash_index_add(&seen, node, 0);
     }
+    size_t nodes = seen.count;
+    hash_index_clear(&seen);
     return nodes;
 }
 
@@ -148,14 +153,6 @@ void list_print(const struct origin *origin, const struct list_request *request)
 
 /* --- changes --- */
 
-static const struct pause *find_same(const struct pause_list *list, const struct pause *pause)
-{
-    for (size_t i = 0; i < list->count; i++)
-        if (pause_same(&list->items[i], pause))
-            return &list->items[i];
-    return NULL;
-}
-
 static void add_change(const char *event, const struct pause *pause, struct buf *out)
 {
     buf_printf(out, "{\"event\": \"%s\", \"pause\": ", event);
@@ -163,8 +160,11 @@ static void add_change(const char *event, const struct pause *pause, struct buf 
     buf_add_string(out, "}\n");
 }
 
+/* As far as JSON tells it. */
 static bool looks_same(const struct pause *a, const struct pause *b)
 {
+    if (pause_equal(a, b))
+        return true;
     struct buf one = {0}, two = {0};
     pause_json(a, &one);
     pause_json(b, &two);
@@ -176,16 +176,21 @@ static bool looks_same(const struct pause *a, const struct pause *b)
 
 void pause_changes(const struct pause_list *before, const struct pause_list *after, struct buf *out)
 {
+    struct pause_index old, fresh;
+    pause_index_make(&old, before);
+    pause_index_make(&fresh, after);
     for (size_t i = 0; i < before->count; i++)
-        if (!find_same(after, &before->items[i]))
+        if (!pause_index_find(&fresh, &before->items[i]))
             add_change("removed", &before->items[i], out);
     for (size_t i = 0; i < after->count; i++) {
-        const struct pause *old = find_same(before, &after->items[i]);
-        if (!old)
+        const struct pause *known = pause_index_find(&old, &after->items[i]);
+        if (!known)
             add_change("added", &after->items[i], out);
-        else if (!looks_same(old, &after->items[i]))
+        else if (!looks_same(known, &after->items[i]))
             add_change("changed", &after->items[i], out);
     }
+    pause_index_clear(&old);
+    pause_index_clear(&fresh);
 }
 
 static void add_object(cJSON *object, struct buf *out)
@@ -307,6 +312,9 @@ static int64_t next_interval(const struct watcher *watcher)
 {
     int64_t took_ms = (loop_now_us() - watcher->asked_us) / 1000;
     int64_t wait = watcher->away ? SLOWEST_MS : BACKOFF * took_ms;
+    int64_t rest = origin_rest_ms(watcher->origin);
+    if (wait < rest)
+        wait = rest;
     if (wait < INTERVAL_MS)
         wait = INTERVAL_MS;
     return wait < SLOWEST_MS ? wait : SLOWEST_MS;

@@ -304,6 +304,13 @@ bool frame_idle(const struct frame *frame)
     return frame->state == AT_MESSAGE || (frame->state == IN_NAME && frame->header.len == 0);
 }
 
+void frame_start(struct buf *out, const char *head, size_t head_len, size_t rest_len)
+{
+    char header[FRAME_HEADER_ROOM];
+    buf_add(out, header, frame_header(header, head_len + rest_len));
+    buf_add(out, head, head_len);
+}
+
 size_t frame_header(char out[FRAME_HEADER_ROOM], size_t len)
 {
     return (size_t)snprintf(out, FRAME_HEADER_ROOM, "Content-Length: %zu\r\n\r\n", len);

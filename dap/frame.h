@@ -69,5 +69,7 @@ bool frame_idle(const struct frame *frame);
 
 /* Writes the header of a body of `len` bytes; returns its length. */
 size_t frame_header(char out[FRAME_HEADER_ROOM], size_t len);
+/* Appends the header of a body that is `head` and `rest_len` bytes more, and `head`. */
+void frame_start(struct buf *out, const char *head, size_t head_len, size_t rest_len);
 
 #endif

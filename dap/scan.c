@@ -1,6 +1,7 @@
 #include "dap/scan.h"
 
 #include "base/text.h"
+#include "dap/bytes.h"
 
 #include <string.h>
 
@@ -33,10 +34,14 @@ static char peek(const struct scan *scan)
     return '\0';
 }
 
-static char skip_space(struct scan *scan)
+/* Inline: nearly always there is one space, or none. */
+static inline char skip_space(struct scan *scan)
 {
-    while (scan->at < scan->len && is_space(scan->text[scan->at]))
-        scan->at++;
+    const char *text = scan->text;
+    size_t at = scan->at, len = scan->len;
+    while (at < len && text[at] <= ' ' && is_space(text[at]))
+        at++;
+    scan->at = at;
     return peek(scan);
 }
 
@@ -49,32 +54,6 @@ static bool expect(struct scan *scan, char c, const char *problem)
 }
 
 /* --- strings --- */
-
-#define BYTES(c) (UINT64_C(0x0101010101010101) * (uint64_t)(c))
-
-/* Nonzero if one of the word's bytes is zero; the lowest bit that is set is the first one's. */
-static uint64_t has_zero(uint64_t word)
-{
-    return (word - BYTES(1)) & ~word & BYTES(0x80);
-}
-
-/* Where the next quote or backslash is, or the end. */
-static size_t plain_end(const char *text, size_t at, size_t len)
-{
-    uint64_t word;
-    while (len - at >= sizeof word) {
-        memcpy(&word, text + at, sizeof word);
-        uint64_t found = has_zero(word ^ BYTES('"')) | has_zero(word ^ BYTES('\\'));
-        if (found && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
-            return at + (size_t)__builtin_ctzll(found) / 8;
-        if (found)
-            break;
-        at += sizeof word;
-    }
-    while (at < len && text[at] != '"' && text[at] != '\\')
-        at++;
-    return at;
-}
 
 static bool is_hex_digit(char c)
 {
@@ -101,7 +80,7 @@ static bool skip_string(struct scan *scan)
     if (!expect(scan, '"', "a string is missing"))
         return false;
     for (;;) {
-        size_t end = plain_end(scan->text, scan->at, scan->len);
+        size_t end = bytes_plain_end(scan->text, scan->at, scan->len);
         if (scan->strict && !plain_is_strict(scan, end))
             return false;
         scan->at = end;
@@ -360,7 +339,7 @@ size_t scan_skip_string(const char *text, size_t at, size_t end)
 {
     at++;
     while (at < end) {
-        at = plain_end(text, at, end);
+        at = bytes_plain_end(text, at, end);
         if (at < end && text[at] == '"')
             return at + 1;
         at += 2; /* of an escape the first byte is enough: the others are plain */
@@ -372,6 +351,9 @@ static size_t skip_container(const char *text, size_t at, size_t end)
 {
     size_t depth = 0;
     while (at < end) {
+        at = bytes_structure(text, at, end);
+        if (at == end)
+            break;
         char c = text[at];
         if (c == '"') {
             at = scan_skip_string(text, at, end);
@@ -380,7 +362,7 @@ static size_t skip_container(const char *text, size_t at, size_t end)
         at++;
         if (c == '{' || c == '[')
             depth++;
-        else if ((c == '}' || c == ']') && --depth == 0)
+        else if (--depth == 0)
             return at;
     }
     return end;

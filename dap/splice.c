@@ -33,8 +33,8 @@ static void set_number(struct number *number, const struct envelope *envelope, c
     number->edit = (struct edit){at, number->text, (size_t)len};
 }
 
-void splice_seq(const char *text, size_t len, const struct envelope *envelope, int64_t seq,
-                int64_t request_seq, struct buf *out)
+size_t splice_seq_head(const char *text, const struct envelope *envelope, int64_t seq,
+                       int64_t request_seq, struct buf *out)
 {
     struct number own, request;
     size_t count = 1;
@@ -47,5 +47,14 @@ void splice_seq(const char *text, size_t len, const struct envelope *envelope, i
         edits[first ? 1 : 0] = own.edit;
         count = 2;
     }
-    splice_apply(text, len, edits, count, out);
+    size_t behind = edits[count - 1].at.at + edits[count - 1].at.len;
+    splice_apply(text, behind, edits, count, out);
+    return behind;
+}
+
+void splice_seq(const char *text, size_t len, const struct envelope *envelope, int64_t seq,
+                int64_t request_seq, struct buf *out)
+{
+    size_t behind = splice_seq_head(text, envelope, seq, request_seq, out);
+    buf_add(out, text + behind, len - behind);
 }

@@ -20,5 +20,9 @@ void splice_apply(const char *text, size_t len, const struct edit *edits, size_t
  * A message without a seq gets one. `request_seq` is ignored unless it is a response. */
 void splice_seq(const char *text, size_t len, const struct envelope *envelope, int64_t seq,
                 int64_t request_seq, struct buf *out);
+/* Only the message's start, up to the last of what changes: from the returned offset of `text` on
+ * it stays as it is. */
+size_t splice_seq_head(const char *text, const struct envelope *envelope, int64_t seq,
+                       int64_t request_seq, struct buf *out);
 
 #endif

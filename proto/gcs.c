@@ -133,6 +133,15 @@ static void ask(struct call *call, struct rpc_channel *channel, const char *meth
     buf_free(request);
 }
 
+/* The same for one of as many as there are pauses. */
+static void ask_bulk(struct call *call, struct rpc_channel *channel, const char *method,
+                     struct buf *request)
+{
+    rpc_bulk_call(channel, method, (const uint8_t *)request->data, request->len,
+                  call->gcs->deadline_ms, on_reply, call);
+    buf_free(request);
+}
+
 static void ask_empty(struct call *call, const char *method)
 {
     struct buf none = {0};
@@ -237,6 +246,33 @@ void gcs_workers(struct gcs *gcs, gcs_workers_fn fn, void *arg)
     ask_empty(call, "/ray.rpc.WorkerInfoGcsService/GetAllWorkerInfo");
 }
 
+void gcs_waiting_workers(struct gcs *gcs, gcs_workers_fn fn, void *arg)
+{
+    struct call *call = call_new(gcs, on_workers, arg);
+    struct buf request = {0};
+    call->fn.workers = fn;
+    if (gcs_tells_waiting(gcs))
+        request_waiting_workers(&request);
+    ask(call, gcs->channel, "/ray.rpc.WorkerInfoGcsService/GetAllWorkerInfo", &request);
+}
+
+bool gcs_tells_waiting(const struct gcs *gcs)
+{
+    return ray_version_compare(gcs->version, 2, 36, 1) >= 0;
+}
+
+void gcs_worker(struct gcs *gcs, const char *worker_id, gcs_workers_fn fn, void *arg)
+{
+    struct call *call = call_new(gcs, on_workers, arg);
+    struct buf request = {0};
+    struct err err = {0};
+    call->fn.workers = fn;
+    if (request_worker(worker_id, &request, &err))
+        rpc_refuse(gcs->rpc, &err, on_reply, call);
+    else
+        ask_bulk(call, gcs->channel, "/ray.rpc.WorkerInfoGcsService/GetWorkerInfo", &request);
+}
+
 static void on_actors(struct call *call, const struct rpc_reply *reply)
 {
     struct err err;
@@ -252,6 +288,18 @@ void gcs_actors(struct gcs *gcs, gcs_actors_fn fn, void *arg)
     struct call *call = call_new(gcs, on_actors, arg);
     call->fn.actors = fn;
     ask_empty(call, "/ray.rpc.ActorInfoGcsService/GetAllActorInfo");
+}
+
+void gcs_actor(struct gcs *gcs, const char *actor_id, gcs_actors_fn fn, void *arg)
+{
+    struct call *call = call_new(gcs, on_actors, arg);
+    struct buf request = {0};
+    struct err err = {0};
+    call->fn.actors = fn;
+    if (request_actor(actor_id, &request, &err))
+        rpc_refuse(gcs->rpc, &err, on_reply, call);
+    else
+        ask_bulk(call, gcs->channel, "/ray.rpc.ActorInfoGcsService/GetActorInfo", &request);
 }
 
 static void on_nodes(struct call *call, const struct rpc_reply *reply)
@@ -311,7 +359,7 @@ void gcs_task(struct gcs *gcs, const char *task_id, gcs_tasks_fn fn, void *arg)
     if (request_task(gcs->filter, task_id, &request, &err))
         rpc_refuse(gcs->rpc, &err, on_reply, call);
     else
-        ask(call, gcs->channel, task_method, &request);
+        ask_bulk(call, gcs->channel, task_method, &request);
 }
 
 /* --- the key-value store --- */
@@ -350,7 +398,7 @@ static void ask_value(struct call *from, char *key)
     call->key = key;
     call->scan->pending++;
     request_kv_get(from->space, key, &request);
-    ask(call, call->gcs->channel, kv_get_method, &request);
+    ask_bulk(call, call->gcs->channel, kv_get_method, &request);
 }
 
 static void on_keys(struct call *call, const struct rpc_reply *reply)
@@ -505,6 +553,6 @@ void core_worker_stats(struct gcs *gcs, const char *address, const char *worker_
     uint8_t binary[ID_UNIQUE_BYTES]; /* for an id in upper case */
     text_unhex(worker_id, binary, sizeof binary);
     text_hex(binary, sizeof binary, call->worker_id);
-    ask(call, rpc_channel(gcs->rpc, address), "/ray.rpc.CoreWorkerService/GetCoreWorkerStats",
-        &request);
+    ask_bulk(call, rpc_channel(gcs->rpc, address), "/ray.rpc.CoreWorkerService/GetCoreWorkerStats",
+             &request);
 }

@@ -22,10 +22,18 @@ typedef void (*gcs_version_fn)(void *arg, const struct err *err, struct ray_vers
                                const char *ray_version, const char *python_version);
 void gcs_version(struct gcs *gcs, gcs_version_fn fn, void *arg);
 
-/* GetAllWorkerInfo, unfiltered: a filter would hide workers that a client has attached to. */
+/* GetAllWorkerInfo, unfiltered: a filter would hide workers that a client has attached to. Linear
+ * in all workers that the cluster has and had. */
 typedef void (*gcs_workers_fn)(void *arg, const struct err *err, struct ray_worker *workers,
                                size_t count);
 void gcs_workers(struct gcs *gcs, gcs_workers_fn fn, void *arg);
+/* Only live ones in which a thread waits for a debugger; of all, if gcs_tells_waiting() is false,
+ * as it is before gcs_version() has answered. */
+void gcs_waiting_workers(struct gcs *gcs, gcs_workers_fn fn, void *arg);
+bool gcs_tells_waiting(const struct gcs *gcs);
+/* GetWorkerInfo: one worker, or none if there is (and was) no such. Refuses an id that is not 56
+ * hex digits. */
+void gcs_worker(struct gcs *gcs, const char *worker_id, gcs_workers_fn fn, void *arg);
 
 /* GetTaskEvents for one id (the only indexed filter). `count` is 0 if the GCS has no event yet;
  * with several attempts the latest is given. Refuses (an error, nothing is sent) an id that is not
@@ -37,6 +45,8 @@ void gcs_task(struct gcs *gcs, const char *task_id, gcs_tasks_fn fn, void *arg);
 typedef void (*gcs_actors_fn)(void *arg, const struct err *err, struct ray_actor *actors,
                               size_t count);
 void gcs_actors(struct gcs *gcs, gcs_actors_fn fn, void *arg);
+/* GetActorInfo: one actor, or none. Refuses an id that is not 32 hex digits. */
+void gcs_actor(struct gcs *gcs, const char *actor_id, gcs_actors_fn fn, void *arg);
 
 typedef void (*gcs_nodes_fn)(void *arg, const struct err *err, struct ray_node *nodes,
                              size_t count);

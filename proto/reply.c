@@ -6,6 +6,7 @@
 #include "gcs.pb-c.h"
 #include "proto/request.h"
 #include "proto/stats_wire.h"
+#include "proto/wire.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -88,22 +89,61 @@ static void set_worker(struct ray_worker *out, const RayWire__WorkerTableData *i
         out->exit_detail = mem_string(in->exit_detail);
 }
 
+/* A list of workers that is being read, one row at a time: 100,000 of them, all unpacked at once,
+ * would take ten times their bytes. */
+struct worker_rows {
+    struct ray_worker *rows;
+    size_t count, room;
+};
+
+static bool add_row(struct worker_rows *list, const struct wire_field *field)
+{
+    RayWire__WorkerTableData *row =
+        ray_wire__worker_table_data__unpack(NULL, field->len, field->bytes);
+    if (!row)
+        return false;
+    if (list->count == list->room) {
+        list->room = list->room ? 2 * list->room : 8;
+        list->rows = mem_resize(list->rows, list->room, sizeof *list->rows);
+    }
+    struct ray_worker *worker = &list->rows[list->count++];
+    *worker = (struct ray_worker){0};
+    set_worker(worker, row);
+    ray_wire__worker_table_data__free_unpacked(row, NULL);
+    return true;
+}
+
+static int read_status(const struct wire_field *field, struct err *err)
+{
+    RayWire__GcsStatus *status = ray_wire__gcs_status__unpack(NULL, field->len, field->bytes);
+    int failed = status ? check_status(status, "its workers", err) : malformed("its workers", err);
+    ray_wire__gcs_status__free_unpacked(status, NULL);
+    return failed;
+}
+
+static int read_workers(struct worker_rows *list, struct wire wire, struct err *err)
+{
+    struct wire_field field;
+    while (wire_next(&wire, &field)) {
+        if (field.tag == WIRE_TAG(1, WIRE_LENGTH) && read_status(&field, err) != 0)
+            return -1;
+        if (field.tag == WIRE_TAG(2, WIRE_LENGTH) && !add_row(list, &field))
+            return malformed("its workers", err);
+    }
+    return wire.malformed ? malformed("its workers", err) : 0;
+}
+
 int reply_workers(const uint8_t *bytes, size_t len, struct ray_worker **out, size_t *count,
                   struct err *err)
 {
-    RayWire__GetAllWorkerInfoReply *reply =
-        ray_wire__get_all_worker_info_reply__unpack(NULL, len, bytes);
-    if (!reply)
-        return malformed("its workers", err);
-    int failed = check_status(reply->status, "its workers", err);
-    if (!failed) {
-        *count = reply->n_worker_table_data;
-        *out = mem_array(*count, sizeof **out);
-        for (size_t i = 0; i < *count; i++)
-            set_worker(&(*out)[i], reply->worker_table_data[i]);
+    struct worker_rows list = {0};
+    if (read_workers(&list, wire_of(bytes, len), err) != 0) {
+        ray_workers_free(list.rows, list.count);
+        return -1;
     }
-    ray_wire__get_all_worker_info_reply__free_unpacked(reply, NULL);
-    return failed;
+    *out = list.rows;
+    *count = list.count;
+    return 0;
 }
 
 /* --- tasks --- */

@@ -115,6 +115,39 @@ static int bad_worker_id(struct err *err)
     return err_set(err, ERR_USAGE, "a worker id has %d hex digits", 2 * ID_UNIQUE_BYTES);
 }
 
+void request_waiting_workers(struct buf *out)
+{
+    RayWire__GetAllWorkerInfoRequest__Filters filters =
+        RAY_WIRE__GET_ALL_WORKER_INFO_REQUEST__FILTERS__INIT;
+    filters.exist_paused_threads = true;
+    filters.is_alive = true;
+    RayWire__GetAllWorkerInfoRequest request = RAY_WIRE__GET_ALL_WORKER_INFO_REQUEST__INIT;
+    request.filters = &filters;
+    pack(&request.base, out);
+}
+
+int request_worker(const char *worker_id, struct buf *out, struct err *err)
+{
+    uint8_t binary[ID_UNIQUE_BYTES];
+    if (!text_unhex(worker_id, binary, sizeof binary))
+        return bad_worker_id(err);
+    RayWire__GetWorkerInfoRequest request = RAY_WIRE__GET_WORKER_INFO_REQUEST__INIT;
+    request.worker_id = (ProtobufCBinaryData){sizeof binary, binary};
+    pack(&request.base, out);
+    return 0;
+}
+
+int request_actor(const char *actor_id, struct buf *out, struct err *err)
+{
+    uint8_t binary[ID_ACTOR_BYTES];
+    if (!text_unhex(actor_id, binary, sizeof binary))
+        return err_set(err, ERR_USAGE, "an actor id has %d hex digits", 2 * ID_ACTOR_BYTES);
+    RayWire__GetActorInfoRequest request = RAY_WIRE__GET_ACTOR_INFO_REQUEST__INIT;
+    request.actor_id = (ProtobufCBinaryData){sizeof binary, binary};
+    pack(&request.base, out);
+    return 0;
+}
+
 int request_worker_stats(const char *worker_id, struct buf *out, struct err *err)
 {
     uint8_t binary[ID_UNIQUE_BYTES];

@@ -47,7 +47,12 @@ enum locations_form locations_form_of(struct ray_version version);
 
 /* Fails, and adds nothing, unless `task_id` is 48 hex digits and `filter` is known. */
 int request_task(enum task_filter filter, const char *task_id, struct buf *out, struct err *err);
-/* Fails, and adds nothing, unless `worker_id` is 56 hex digits. */
+/* Only live workers in which a thread waits for a debugger; Ray before 2.36 tells of all. */
+void request_waiting_workers(struct buf *out);
+/* These fail, and add nothing, unless the id has its number of hex digits: 56 of a worker, 32 of an
+ * actor. */
+int request_worker(const char *worker_id, struct buf *out, struct err *err);
+int request_actor(const char *actor_id, struct buf *out, struct err *err);
 int request_worker_stats(const char *worker_id, struct buf *out, struct err *err);
 /* With memory info. `worker_id` "" is for any worker: then the id is not sent. */
 int request_worker_objects(const char *worker_id, struct buf *out, struct err *err);

@@ -2,8 +2,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "proto/rpc_channels.h"
 #include "proto/rpc_error.h"
-#include "proto/rpc_target.h"
 
 #include <grpc/byte_buffer.h>
 #include <grpc/byte_buffer_reader.h>
@@ -19,18 +19,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    DEFAULT_MAX_REPLY = 256 << 20,
-    MAX_METADATA = 64 << 10, /* an error's text travels there; grpc's default is 8 KiB */
-    /* So many deadlines in a row make a connection suspect: a peer that vanished without a FIN
-     * would otherwise be waited for until TCP gives up, after a quarter of an hour. */
-    DEADLINES_TO_RECONNECT = 2,
-};
+enum { DEFAULT_MAX_REPLY = 256 << 20 };
 
 /* One call, from rpc_call() until its callback has run. Touched by the loop's thread before it is
  * started and after it was taken from the mailbox, by grpc in between. */
 struct call {
-    struct call *next; /* in the mailbox */
+    struct call *next; /* in the mailbox, or among those that wait for their turn */
     struct call *flight_next, **flight_link;
     struct rpc_channel *channel; /* NULL: refused, `refusal` says why */
     struct err refusal;
@@ -39,7 +33,9 @@ struct call {
     grpc_metadata_array initial, trailing;
     grpc_status_code status;
     grpc_slice details;
+    char *method;
     int64_t deadline_ms;
+    bool bulk;
     rpc_reply_fn fn;
     void *arg;
 };
@@ -54,22 +50,14 @@ struct mailbox {
     struct rpc *rpc;
 };
 
-struct rpc_channel {
-    struct rpc_channel *next;
-    struct rpc *rpc;
-    char *address;
-    grpc_channel *channel; /* NULL until the first call, and after a failed one was dropped */
-    bool answered;
-    int deadlines; /* missed in a row */
-};
-
 struct rpc {
     struct rpc_options options;
     grpc_completion_queue *queue;
     pthread_t thread;
-    grpc_channel_credentials *secrets; /* TLS or none; NULL until the first channel */
-    struct rpc_channel *channels;
+    struct rpc_channels channels;
     struct call *in_flight;
+    struct call *waiting, **waiting_last; /* bulk calls before their turn */
+    size_t bulk;                          /* those under way */
     struct mailbox *mailbox;
     bool closing;
 };
@@ -176,6 +164,7 @@ struct rpc *rpc_create(const struct rpc_options *options)
         rpc->options.max_reply = DEFAULT_MAX_REPLY;
     if (rpc->options.max_reply > INT_MAX)
         rpc->options.max_reply = INT_MAX;
+    rpc->waiting_last = &rpc->waiting;
     rpc->mailbox = mem_alloc(sizeof *rpc->mailbox);
     pthread_mutex_init(&rpc->mailbox->lock, NULL);
     rpc->mailbox->last = &rpc->mailbox->first;
@@ -185,6 +174,8 @@ struct rpc *rpc_create(const struct rpc_options *options)
     /* getaddrinfo() knows what the user's other programs know (/etc/hosts, nsswitch); c-ares not.
      */
     setenv("GRPC_DNS_RESOLVER", "native", 0);
+    rpc->channels.rpc = rpc;
+    rpc->channels.options = &rpc->options;
     start_threads(rpc);
     return rpc;
 }
@@ -202,6 +193,8 @@ static void keep_grpc(void)
     grpc_channel_credentials_release(none);
 }
 
+static void refuse_waiting(struct rpc *rpc);
+
 void rpc_destroy(struct rpc **rpc)
 {
     struct rpc *it = *rpc;
@@ -209,6 +202,7 @@ void rpc_destroy(struct rpc **rpc)
         return;
     *rpc = NULL;
     it->closing = true;
+    refuse_waiting(it);
     for (struct call *call = it->in_flight; call; call = call->flight_next)
         grpc_call_cancel(call->call, NULL);
     grpc_completion_queue_shutdown(it->queue);
@@ -217,16 +211,7 @@ void rpc_destroy(struct rpc **rpc)
     while ((call = mailbox_take(it->mailbox)))
         finish(it, call);
     keep_grpc();
-    while (it->channels) {
-        struct rpc_channel *channel = it->channels;
-        it->channels = channel->next;
-        if (channel->channel)
-            grpc_channel_destroy(channel->channel);
-        free(channel->address);
-        free(channel);
-    }
-    if (it->secrets)
-        grpc_channel_credentials_release(it->secrets);
+    rpc_channels_clear(&it->channels);
     grpc_completion_queue_destroy(it->queue);
     grpc_shutdown();
     it->mailbox->rpc = NULL;
@@ -234,55 +219,9 @@ void rpc_destroy(struct rpc **rpc)
     free(it);
 }
 
-/* --- channels --- */
-
 struct rpc_channel *rpc_channel(struct rpc *rpc, const char *host_port)
 {
-    for (struct rpc_channel *it = rpc->channels; it; it = it->next)
-        if (strcmp(it->address, host_port) == 0)
-            return it;
-    struct rpc_channel *channel = mem_alloc(sizeof *channel);
-    channel->rpc = rpc;
-    channel->address = mem_string(host_port);
-    channel->next = rpc->channels;
-    rpc->channels = channel;
-    return channel;
-}
-
-static grpc_channel_credentials *secrets_of(const struct credentials *credentials)
-{
-    if (!credentials || !credentials->use_tls)
-        return grpc_insecure_credentials_create();
-    grpc_ssl_pem_key_cert_pair pair = {credentials->tls_key, credentials->tls_cert};
-    return grpc_ssl_credentials_create(credentials->tls_ca, &pair, NULL, NULL);
-}
-
-static grpc_arg int_arg(const char *key, int value)
-{
-    return (grpc_arg){
-        .type = GRPC_ARG_INTEGER, .key = (char *)(uintptr_t)key, .value.integer = value};
-}
-
-static void channel_open(struct rpc_channel *channel)
-{
-    struct rpc *rpc = channel->rpc;
-    char *target = rpc_target(channel->address);
-    if (!target)
-        return;
-    grpc_arg args[] = {
-        int_arg(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, (int)rpc->options.max_reply),
-        int_arg(GRPC_ARG_MAX_METADATA_SIZE, MAX_METADATA),
-        /* Ray's own clients ignore http_proxy as well: a cluster is not behind one. */
-        int_arg(GRPC_ARG_ENABLE_HTTP_PROXY, 0),
-        int_arg(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1),
-        /* So that a channel that is opened anew has a new connection. */
-        int_arg(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1),
-    };
-    grpc_channel_args all = {sizeof args / sizeof *args, args};
-    if (!rpc->secrets)
-        rpc->secrets = secrets_of(rpc->options.credentials);
-    channel->channel = grpc_channel_create(target, rpc->secrets, &all);
-    free(target);
+    return rpc_channels_get(&rpc->channels, host_port);
 }
 
 /* --- calls --- */
@@ -302,7 +241,7 @@ static struct call *call_new(rpc_reply_fn fn, void *arg)
  * The token is plain metadata: call credentials would be refused on a channel without TLS. */
 static grpc_call_error call_start(struct call *call)
 {
-    const struct credentials *credentials = call->channel->rpc->options.credentials;
+    const struct credentials *credentials = call->channel->all->rpc->options.credentials;
     const char *token = credentials ? credentials->token : NULL;
     char *bearer = token ? mem_format("Bearer %s", token) : NULL;
     grpc_metadata header = {0};
@@ -362,40 +301,49 @@ void rpc_refuse(struct rpc *rpc, const struct err *err, rpc_reply_fn fn, void *a
 static bool refused(struct rpc_channel *channel, struct err *err)
 {
     *err = (struct err){0};
-    if (channel->rpc->closing) {
+    if (channel->all->rpc->closing) {
         err_set(err, ERR_FAILED, "the connection to %s is being closed", channel->address);
         return true;
     }
-    if (!channel->channel)
-        channel_open(channel);
-    if (!channel->channel) {
+    if (!rpc_channel_open(channel)) {
         err_set(err, ERR_USAGE, "\"%s\" is not an address", channel->address);
         err_hint(err, "give HOST:PORT, for example 10.0.0.7:6379 or [fd00::7]:6379");
+        return true;
     }
-    return !channel->channel;
+    return false;
 }
 
-void rpc_call(struct rpc_channel *channel, const char *method, const uint8_t *request, size_t len,
-              int64_t deadline_ms, rpc_reply_fn fn, void *arg)
+static struct call *call_make(struct rpc_channel *channel, const char *method,
+                              const uint8_t *request, size_t len, int64_t deadline_ms,
+                              rpc_reply_fn fn, void *arg)
 {
-    struct rpc *rpc = channel->rpc;
-    struct err err;
-    if (refused(channel, &err)) {
-        rpc_refuse(rpc, &err, fn, arg);
-        return;
-    }
     struct call *call = call_new(fn, arg);
     call->channel = channel;
+    call->method = mem_string(method);
     call->deadline_ms = deadline_ms;
-    grpc_slice path = grpc_slice_from_copied_string(method);
-    gpr_timespec deadline =
-        gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(deadline_ms, GPR_TIMESPAN));
-    call->call = grpc_channel_create_call(channel->channel, NULL, GRPC_PROPAGATE_DEFAULTS,
-                                          rpc->queue, path, NULL, deadline, NULL);
-    grpc_slice_unref(path);
     grpc_slice body = grpc_slice_from_copied_buffer((const char *)request, len);
     call->request = grpc_raw_byte_buffer_create(&body, 1);
     grpc_slice_unref(body);
+    return call;
+}
+
+/* Sends it, or lets its callback know why not. */
+static void call_begin(struct call *call)
+{
+    struct rpc_channel *channel = call->channel;
+    struct rpc *rpc = channel->all->rpc;
+    channel->calls++;
+    rpc->bulk += call->bulk;
+    if (refused(channel, &call->refusal)) {
+        mailbox_put(rpc, call);
+        return;
+    }
+    grpc_slice path = grpc_slice_from_copied_string(call->method);
+    gpr_timespec deadline = gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                                         gpr_time_from_millis(call->deadline_ms, GPR_TIMESPAN));
+    call->call = grpc_channel_create_call(channel->channel, NULL, GRPC_PROPAGATE_DEFAULTS,
+                                          rpc->queue, path, NULL, deadline, NULL);
+    grpc_slice_unref(path);
     flight_add(rpc, call);
     grpc_call_error error = call_start(call);
     if (error != GRPC_CALL_OK) { /* a mistake of ours, such as bad metadata */
@@ -405,11 +353,58 @@ void rpc_call(struct rpc_channel *channel, const char *method, const uint8_t *re
     }
 }
 
+void rpc_call(struct rpc_channel *channel, const char *method, const uint8_t *request, size_t len,
+              int64_t deadline_ms, rpc_reply_fn fn, void *arg)
+{
+    call_begin(call_make(channel, method, request, len, deadline_ms, fn, arg));
+}
+
+/* --- those that wait for their turn --- */
+
+static struct call *take_waiting(struct rpc *rpc)
+{
+    struct call *call = rpc->waiting;
+    if (call) {
+        rpc->waiting = call->next;
+        if (!rpc->waiting)
+            rpc->waiting_last = &rpc->waiting;
+    }
+    return call;
+}
+
+static void begin_waiting(struct rpc *rpc)
+{
+    struct call *call;
+    while (rpc->bulk < RPC_BULK_CALLS && (call = take_waiting(rpc)))
+        call_begin(call);
+}
+
+/* The rpc is closing: call_begin() says so. */
+static void refuse_waiting(struct rpc *rpc)
+{
+    struct call *call;
+    while ((call = take_waiting(rpc)))
+        call_begin(call);
+}
+
+void rpc_bulk_call(struct rpc_channel *channel, const char *method, const uint8_t *request,
+                   size_t len, int64_t deadline_ms, rpc_reply_fn fn, void *arg)
+{
+    struct rpc *rpc = channel->all->rpc;
+    struct call *call = call_make(channel, method, request, len, deadline_ms, fn, arg);
+    call->bulk = true;
+    call->next = NULL;
+    *rpc->waiting_last = call;
+    rpc->waiting_last = &call->next;
+    begin_waiting(rpc);
+}
+
 /* --- replies --- */
 
 static void call_free(struct call *call)
 {
     flight_remove(call);
+    free(call->method);
     grpc_metadata_array_destroy(&call->initial);
     grpc_metadata_array_destroy(&call->trailing);
     grpc_slice_unref(call->details);
@@ -422,26 +417,9 @@ static void call_free(struct call *call)
     free(call);
 }
 
-/* Drops a connection that failed; the next call opens a new one. So a call never waits for grpc's
- * backoff (who polls has its own), and workers that are gone leave nothing behind but an address.
- */
-static void channel_judge(struct rpc_channel *channel, grpc_status_code status)
-{
-    bool late = status == GRPC_STATUS_DEADLINE_EXCEEDED;
-    bool lost = status == GRPC_STATUS_UNAVAILABLE;
-    channel->deadlines = late ? channel->deadlines + 1 : 0;
-    if (!late && !lost && status != GRPC_STATUS_CANCELLED)
-        channel->answered = true;
-    if ((lost || channel->deadlines >= DEADLINES_TO_RECONNECT) && channel->channel) {
-        grpc_channel_destroy(channel->channel);
-        channel->channel = NULL;
-        channel->deadlines = 0;
-    }
-}
-
 static void explain(struct call *call, struct err *err)
 {
-    const struct rpc_options *options = &call->channel->rpc->options;
+    const struct rpc_options *options = &call->channel->all->rpc->options;
     char *details = grpc_slice_to_c_string(call->details);
     struct rpc_failure failure = {
         .status = (int)call->status,
@@ -477,7 +455,7 @@ static void conclude(struct rpc *rpc, struct call *call, struct rpc_reply *reply
     if (err->code)
         return;
     reply->status = (int)call->status;
-    channel_judge(call->channel, call->status);
+    rpc_channel_judge(call->channel, call->status);
     if (call->status == GRPC_STATUS_OK && read_reply(call, bytes)) {
         reply->bytes = GRPC_SLICE_START_PTR(*bytes);
         reply->len = GRPC_SLICE_LENGTH(*bytes);
@@ -498,7 +476,12 @@ static void finish(struct rpc *rpc, struct call *call)
     conclude(rpc, call, &reply, &err, &bytes);
     rpc_reply_fn fn = call->fn;
     void *arg = call->arg;
+    if (call->channel)
+        call->channel->calls--;
+    rpc->bulk -= call->bulk;
     call_free(call);
+    rpc_channels_trim(&rpc->channels);
+    begin_waiting(rpc);
     fn(arg, &reply);
     grpc_slice_unref(bytes);
 }

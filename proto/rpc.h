@@ -38,13 +38,22 @@ struct rpc *rpc_create(const struct rpc_options *options);
 /* Cancels what is in flight; each callback still runs, with an error, before this returns. */
 void rpc_destroy(struct rpc **rpc);
 
-/* A channel per address is kept and reused; it lives as long as the rpc. */
+/* A channel per address is kept and reused; it lives as long as the rpc. Of the connections behind
+ * them RPC_CONNECTIONS stay open, those that were used last, beside those with a call in flight: a
+ * process that has asked 10,000 workers holds neither 10,000 descriptors nor their memory. */
+enum { RPC_CONNECTIONS = 256 };
 struct rpc_channel *rpc_channel(struct rpc *rpc, const char *host_port);
 
 /* `method` is "/ray.rpc.Service/Method". The request is copied. The callback runs exactly once and
  * never from within this call. */
 void rpc_call(struct rpc_channel *channel, const char *method, const uint8_t *request, size_t len,
               int64_t deadline_ms, rpc_reply_fn fn, void *arg);
+
+/* As rpc_call(), for one of thousands that are asked at once: RPC_BULK_CALLS of these are under way
+ * at a time, and the others wait for their turn, in order. The deadline counts from the turn. */
+enum { RPC_BULK_CALLS = 64 };
+void rpc_bulk_call(struct rpc_channel *channel, const char *method, const uint8_t *request,
+                   size_t len, int64_t deadline_ms, rpc_reply_fn fn, void *arg);
 
 /* As rpc_call(), but sends nothing and gives `err` to the callback: for who refuses a request and
  * may not call back from within the call that asked. */

@@ -1,6 +1,7 @@
 #include "relay/annotate.h"
 
 #include "base/mem.h"
+#include "dap/bytes.h"
 #include "dap/splice.h"
 #include "relay/annotate_parts.h"
 
@@ -333,7 +334,7 @@ static void row_container(struct work *work, const struct row *row, const char *
 
 static bool mentions_ref(const struct work *work, struct span value)
 {
-    return memmem(work->text + value.at, value.len, "ObjectRef(", 10) != NULL;
+    return bytes_find(work->text + value.at, 0, value.len, "ObjectRef(", 10) < value.len;
 }
 
 static void row_annotate(struct work *work, const struct row *row)

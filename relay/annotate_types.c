@@ -1,6 +1,8 @@
 /* Which types of values are of interest, and which messages may have any of them. */
 #include "relay/annotate_parts.h"
 
+#include "dap/bytes.h"
+
 #include <string.h>
 
 /* Of numpy, pandas, polars and pyarrow; pyarrow's arrays have names that end with "Array". */
@@ -92,12 +94,11 @@ static bool type_applies(const char *json, size_t at, size_t len)
 bool annotate_applies(const char *json, size_t len)
 {
     static const char ref[] = "ObjectRef(", key[] = "\"type\"";
-    const char *at = json, *end = json + len;
-    if (memmem(json, len, ref, sizeof ref - 1))
+    if (bytes_find(json, 0, len, ref, sizeof ref - 1) < len)
         return true;
-    while ((at = memmem(at, (size_t)(end - at), key, sizeof key - 1))) {
+    for (size_t at = 0; (at = bytes_find(json, at, len, key, sizeof key - 1)) < len;) {
         at += sizeof key - 1;
-        if (type_applies(json, (size_t)(at - json), len))
+        if (type_applies(json, at, len))
             return true;
     }
     return false;

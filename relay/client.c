@@ -8,6 +8,9 @@
 /* Memory that a session keeps between messages: thousands of them may be idle. */
 enum { KEEP = 512 };
 
+/* From here on copying a message costs more than a second run of bytes. */
+enum { LONG = 65536 };
+
 void client_init(struct client *client, client_message_fn fn, void *arg)
 {
     *client = (struct client){.fn = fn, .arg = arg};
@@ -100,10 +103,28 @@ void client_say(struct client *client, const char *category, const char *text)
     deliver(client);
 }
 
+static void pass_halves(struct client *client, const char *json, size_t len,
+                        const struct envelope *envelope, int64_t request_seq)
+{
+    size_t at = splice_seq_head(json, envelope, client->seq, request_seq, &client->out);
+    if (!client->gone)
+        client->halves(client->arg, client->out.data, client->out.len, json + at, len - at);
+    buf_clear(&client->out, KEEP);
+}
+
 void client_pass(struct client *client, const char *json, size_t len,
                  const struct envelope *envelope, int64_t request_seq)
 {
+    if (client->pass && !client->large) {
+        if (!client->gone)
+            client->pass(client->arg, json, len, envelope, request_seq);
+        return;
+    }
     int64_t seq = begin(client);
+    if (client->halves && !client->large && len >= LONG) {
+        pass_halves(client, json, len, envelope, request_seq);
+        return;
+    }
     splice_seq(json, len, envelope, seq, request_seq, &client->out);
     deliver(client);
 }

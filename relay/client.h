@@ -12,9 +12,20 @@
 
 /* One whole message, without a header; borrowed for the call. */
 typedef void (*client_message_fn)(void *arg, const char *json, size_t len);
+/* The same in two runs of bytes, so that megabytes are not copied to be put together. */
+typedef void (*client_halves_fn)(void *arg, const char *head, size_t head_len, const char *rest,
+                                 size_t rest_len);
+
+/* A debuggee's message as it came, which is not numbered anew: the bytes' seq and request_seq mean
+ * nothing, in a response `request_seq` is the client's. What goes here
+ * does not go to `fn`. */
+typedef void (*client_pass_fn)(void *arg, const char *json, size_t len,
+                               const struct envelope *envelope, int64_t request_seq);
 
 struct client {
     client_message_fn fn;
+    client_halves_fn halves; /* for long messages; or NULL */
+    client_pass_fn pass;     /* for a client in this process that would read it again; or NULL */
     void *arg;
     int64_t seq; /* of the last message */
     bool gone;   /* nothing is sent any more */

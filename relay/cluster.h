@@ -43,6 +43,10 @@ void cluster_refresh_cancel(struct cluster *cluster, const void *arg);
 const struct pause_list *cluster_pauses(const struct cluster *cluster);
 const struct cluster_facts *cluster_facts(const struct cluster *cluster);
 
+/* How long to leave the cluster alone before the next look, as the last one was: a large cluster is
+ * looked at less often, and so is one that answers slowly. */
+int64_t cluster_rest_ms(const struct cluster *cluster);
+
 /* True while a task that waits has no name yet: workers report their tasks about once a second, and
  * a pause shows before that. Ask again after some 100 ms; it passes within CLUSTER_NAMES_MS, on
  * a cluster that is busy within CLUSTER_NAMES_BUSY_MS. */

@@ -159,6 +159,23 @@ void conn_send(struct conn *conn, const char *json, size_t len)
     }
 }
 
+void conn_send_halves(struct conn *conn, const char *head, size_t head_len, const char *rest,
+                      size_t rest_len)
+{
+    struct buf start = {0};
+    if (!can_send(conn))
+        return;
+    if (conn->state == CONN_DAP) {
+        frame_start(&start, head, head_len, rest_len);
+        conn_write(conn, start.data, start.len, rest, rest_len);
+    } else {
+        buf_add(&start, head, head_len);
+        buf_add(&start, rest, rest_len);
+        conn_send(conn, start.data, start.len);
+    }
+    buf_free(&start);
+}
+
 void conn_send_begin(struct conn *conn, size_t total)
 {
     char header[FRAME_HEADER_ROOM];

@@ -176,6 +176,7 @@ void hub_join(struct hub *hub, struct member *member, const struct member_ops *o
         .may_drive = wish->may_drive,
         .wants_to_drive = wish->may_drive && !wish->observe,
         .joined_ms = hub_now_ms(),
+        .sparing = wish->sparing,
         .told_role = -1,
     };
     struct member **at = &hub->members;

@@ -81,9 +81,10 @@ struct member {
     bool configured; /* configurationDone was answered: it gets the stops that are true */
     bool filters_set;
     bool leaving;
-    int64_t told_role;  /* the hub's count of drivers when it was last told */
-    struct trim *trims; /* set requests whose answer has others' breakpoints in it */
-    int64_t joined_ms;  /* epoch */
+    bool sparing, looked; /* see member_wish and hub_look(); since the last stop */
+    int64_t told_role;    /* the hub's count of drivers when it was last told */
+    struct trim *trims;   /* set requests whose answer has others' breakpoints in it */
+    int64_t joined_ms;    /* epoch */
 };
 
 struct member_wish {
@@ -91,6 +92,8 @@ struct member_wish {
     bool may_drive; /* an observer's token may not */
     bool observe;   /* it only wants to look */
     bool take_over; /* it drives, whoever did before */
+    bool sparing;   /* its client has many tasks and looks at few: Ray is asked of hub_objects()
+                       only after hub_look() */
 };
 
 enum hub_leave {
@@ -151,8 +154,12 @@ bool hub_drives(const struct member *member);
 /* NULL, or why not. */
 const char *hub_take_over(struct member *member);
 /* What the worker's references are, for its clients; asked when a thread stops while a client is
- * there, forgotten when one goes on. NULL if nobody can be asked. It lives as long as the hub. */
+ * there that is not sparing, forgotten when one goes on. NULL if nobody can be asked. It lives as
+ * long as the hub. */
 struct objects *hub_objects(struct hub *hub);
+/* The member's client looks at where the worker stands: it is asked now, unless it was for this
+ * stop, and right away at the next one, which may end a step of whoever looks. */
+void hub_look(struct member *member);
 /* A client reads too slowly (or again): the debuggee is not read meanwhile. */
 void hub_read_enable(struct hub *hub, bool enable);
 

@@ -1,8 +1,11 @@
 #include "relay/hubs.h"
 
+#include "base/hash.h"
+#include "base/hash_index.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "relay/pause_index.h"
 #include "relay/reach.h"
 
 #include <stdio.h>
@@ -11,12 +14,15 @@
 #include <time.h>
 #include <unistd.h>
 
+/* So many are attached to at a time of the relay's own accord: each has to answer within seconds,
+ * and all of them have one relay to be answered by. */
+enum { ATTACHING_MOST = 256 };
 enum { TICK_MS = 1000, WARN_MS = 60000, RETRY_MS = 10000, WANTED_MS = 600000, NAMED_MS = 5000 };
 
 /* What is remembered of a debuggee for a while: that attaching to it of the relay's own accord
  * failed (not at once again), or that it was lost to a cut network (again, when it waits). */
 struct failure {
-    struct failure *next;
+    struct failure *next, **link;
     char *host;
     uint16_t port;
     int64_t until_us;
@@ -27,6 +33,7 @@ struct entry {
     struct entry *next;
     struct hubs *hubs;
     struct hub *hub;
+    uint64_t place; /* the hash of its endpoint */
     bool warned;    /* --max-hold is near */
     bool noted;     /* it was lost to a cut network, and that is remembered */
     bool by_itself; /* opened with no client */
@@ -37,7 +44,9 @@ struct hubs {
     const struct hubs_ops *ops;
     void *arg;
     struct entry *first;
+    struct hash_index places; /* of the entries */
     struct failure *failures;
+    struct hash_index failed; /* the failures, by their places */
     struct timer *tick;
     struct timer *sweep;
     bool keeper_lost;
@@ -60,18 +69,34 @@ enum hub_hold hubs_hold(const struct hubs *hubs)
     return hubs->options.hold;
 }
 
+static uint64_t place_of(const char *host, uint16_t port)
+{
+    return hash_text(host ? host : "", port);
+}
+
 /* --- life of a hub --- */
 
 static void remember(struct hubs *hubs, const struct pause *pause, int64_t ms, const char *problem)
 {
     struct failure *failure = mem_alloc(sizeof *failure);
-    *failure = (struct failure){hubs->failures, mem_string(pause->host), pause->port,
-                                loop_now_us() + ms * 1000, mem_string(problem)};
+    *failure = (struct failure){.next = hubs->failures,
+                                .link = &hubs->failures,
+                                .host = mem_string(pause->host),
+                                .port = pause->port,
+                                .until_us = loop_now_us() + ms * 1000,
+                                .problem = mem_string(problem)};
+    if (failure->next)
+        failure->next->link = &failure->next;
     hubs->failures = failure;
+    hash_index_add(&hubs->failed, place_of(failure->host, failure->port), (uintptr_t)failure);
 }
 
-static void failure_free(struct failure *failure)
+static void forget(struct hubs *hubs, struct failure *failure)
 {
+    hash_index_remove(&hubs->failed, place_of(failure->host, failure->port), (uintptr_t)failure);
+    *failure->link = failure->next;
+    if (failure->next)
+        failure->next->link = failure->link;
     free(failure->host);
     free(failure->problem);
     free(failure);
@@ -79,23 +104,32 @@ static void failure_free(struct failure *failure)
 
 static void forget_failures(struct hubs *hubs)
 {
-    for (struct failure **at = &hubs->failures; *at;) {
-        struct failure *failure = *at;
-        if (failure->until_us <= loop_now_us()) {
-            *at = failure->next;
-            failure_free(failure);
-            continue;
-        }
-        at = &failure->next;
+    for (struct failure *at = hubs->failures, *next; at; at = next) {
+        next = at->next;
+        if (at->until_us <= loop_now_us())
+            forget(hubs, at);
     }
+}
+
+/* The note of this pause that has a problem, or the one that has none. */
+static struct failure *find_failure(const struct hubs *hubs, const struct pause *pause,
+                                    bool has_problem)
+{
+    size_t cursor = 0;
+    uintptr_t item;
+    while (hash_index_next(&hubs->failed, place_of(pause->host, pause->port), &cursor, &item)) {
+        struct failure *failure = (struct failure *)item;
+        if (!failure->problem != has_problem && failure->port == pause->port &&
+            text_equal(failure->host, pause->host))
+            return failure;
+    }
+    return NULL;
 }
 
 const char *hubs_failure(const struct hubs *hubs, const struct pause *pause)
 {
-    for (const struct failure *at = hubs->failures; at; at = at->next)
-        if (at->problem && at->port == pause->port && text_equal(at->host, pause->host))
-            return at->problem;
-    return NULL;
+    const struct failure *failure = find_failure(hubs, pause, true);
+    return failure ? failure->problem : NULL;
 }
 
 bool hubs_wants_any(const struct hubs *hubs)
@@ -109,15 +143,10 @@ bool hubs_wants_any(const struct hubs *hubs)
 /* Takes the note that this one was lost, if there is one. */
 static bool take_wanted(struct hubs *hubs, const struct pause *pause)
 {
-    for (struct failure **at = &hubs->failures; *at; at = &(*at)->next) {
-        struct failure *lost = *at;
-        if (lost->problem || lost->port != pause->port || !text_equal(lost->host, pause->host))
-            continue;
-        *at = lost->next;
-        failure_free(lost);
-        return true;
-    }
-    return false;
+    struct failure *lost = find_failure(hubs, pause, false);
+    if (lost)
+        forget(hubs, lost);
+    return lost != NULL;
 }
 
 static void note_lost(struct hubs *hubs, struct entry *entry)
@@ -145,6 +174,7 @@ static void sweep(void *arg)
         }
         note_lost(hubs, entry);
         *at = entry->next;
+        hash_index_remove(&hubs->places, entry->place, (uintptr_t)entry);
         hub_destroy(&entry->hub);
         free(entry);
     }
@@ -177,6 +207,13 @@ static struct entry *add_entry(struct hubs *hubs)
     return entry;
 }
 
+static void set_place(struct entry *entry)
+{
+    const struct pause *pause = hub_pause(entry->hub);
+    entry->place = place_of(pause->host, pause->port);
+    hash_index_add(&entry->hubs->places, entry->place, (uintptr_t)entry);
+}
+
 static struct hub_options options_for(const struct hubs *hubs)
 {
     return (struct hub_options){.hold = hubs->options.hold,
@@ -196,6 +233,7 @@ static struct entry *open_hub(struct hubs *hubs, const struct pause *pause,
     options.pause = pause;
     struct entry *entry = add_entry(hubs);
     entry->hub = hub_open(&options, &hub_ops, entry);
+    set_place(entry);
     return entry;
 }
 
@@ -232,6 +270,7 @@ static void adopt(void *arg, struct kept *kept, int fd, const char *text, size_t
     options.target.tune = hubs->options.tune;
     struct entry *entry = add_entry(hubs);
     entry->hub = hub_adopt(&options, kept, fd, &snapshot, &hub_ops, entry);
+    set_place(entry);
     hub_snapshot_clear(&snapshot);
 }
 
@@ -250,7 +289,10 @@ static bool is_same_node(const struct pause *a, const struct pause *b)
 
 static struct entry *find(const struct hubs *hubs, const struct pause *pause)
 {
-    for (struct entry *entry = hubs->first; entry; entry = entry->next) {
+    size_t cursor = 0;
+    uintptr_t item;
+    while (hash_index_next(&hubs->places, place_of(pause->host, pause->port), &cursor, &item)) {
+        struct entry *entry = (struct entry *)item;
         const struct pause *held = hub_pause(entry->hub);
         if (!hub_is_over(entry->hub) && held->port == pause->port &&
             text_equal(held->host, pause->host) && held->debugger == pause->debugger &&
@@ -377,11 +419,10 @@ void hubs_destroy(struct hubs **hubs)
         free(it->first);
         it->first = next;
     }
-    while (it->failures) {
-        struct failure *next = it->failures->next;
-        failure_free(it->failures);
-        it->failures = next;
-    }
+    while (it->failures)
+        forget(it, it->failures);
+    hash_index_clear(&it->failed);
+    hash_index_clear(&it->places);
     free(it);
 }
 
@@ -405,17 +446,10 @@ static void add_held(struct hub *hub, struct pause *pause)
     pause->driver = *hub_driver(hub) ? mem_string(hub_driver(hub)) : NULL;
 }
 
-static bool is_listed(const struct pause_list *list, const struct pause *pause)
-{
-    for (size_t i = 0; i < list->count; i++)
-        if (pause_same(&list->items[i], pause))
-            return true;
-    return false;
-}
-
 void hubs_list(const struct hubs *hubs, const struct pause_list *cluster, struct pause_list *out)
 {
     size_t room = cluster->count + hubs_count(hubs);
+    struct pause_index listed;
     *out = (struct pause_list){.items = mem_array(room ? room : 1, sizeof *out->items)};
     for (size_t i = 0; i < cluster->count; i++) {
         struct pause *pause = &out->items[out->count++];
@@ -424,13 +458,15 @@ void hubs_list(const struct hubs *hubs, const struct pause_list *cluster, struct
         if (hub && hub_is_held(hub))
             add_held(hub, pause);
     }
+    pause_index_make(&listed, cluster);
     for (struct hub *hub = next_hub(hubs, NULL); hub; hub = next_hub(hubs, hub)) {
-        if (!hub_is_held(hub) || is_listed(cluster, hub_pause(hub)))
+        if (!hub_is_held(hub) || pause_index_find(&listed, hub_pause(hub)))
             continue;
         struct pause *pause = &out->items[out->count++];
         pause_copy(pause, hub_pause(hub));
         add_held(hub, pause);
     }
+    pause_index_clear(&listed);
 }
 
 /* A pdb is listed no more once it is attached to: what is not known of it by then stays so. */
@@ -442,17 +478,34 @@ static bool is_to_be_named(const struct pause *pause)
     return pause->debugger == PAUSE_PDB && pause->name_pending && age_ms >= 0 && age_ms < NAMED_MS;
 }
 
+/* Hubs of the relay's own accord that are not attached yet. */
+static size_t count_attaching(const struct hubs *hubs)
+{
+    size_t count = 0;
+    for (const struct entry *entry = hubs->first; entry; entry = entry->next)
+        count += entry->by_itself && !hub_is_over(entry->hub) && !hub_is_held(entry->hub);
+    return count;
+}
+
+static bool is_to_be_held(struct hubs *hubs, const struct pause *pause)
+{
+    struct err err;
+    return pause->state == PAUSE_WAITING && !is_to_be_named(pause) &&
+           reach_check(pause, &err) == 0 && !hubs_failure(hubs, pause) &&
+           (take_wanted(hubs, pause) || hubs->options.hold == HUB_ON_PAUSE);
+}
+
 void hubs_update(struct hubs *hubs, const struct pause_list *cluster)
 {
+    size_t attaching = count_attaching(hubs);
     for (size_t i = 0; i < cluster->count; i++) {
         const struct pause *pause = &cluster->items[i];
         struct hub *hub = hubs_find(hubs, pause);
-        struct err err;
-        if (hub)
+        if (hub) {
             hub_update_pause(hub, pause);
-        else if (pause->state == PAUSE_WAITING && !is_to_be_named(pause) &&
-                 reach_check(pause, &err) == 0 && !hubs_failure(hubs, pause) &&
-                 (take_wanted(hubs, pause) || hubs->options.hold == HUB_ON_PAUSE))
+        } else if (attaching < ATTACHING_MOST && is_to_be_held(hubs, pause)) {
             hubs_hold_pause(hubs, pause);
+            attaching++;
+        }
     }
 }

@@ -74,6 +74,9 @@ size_t listener_connections(const struct listener *listener);
 /* One whole message: framed as the transport wants it. Queued without limit: watch conn_queued().
  */
 void conn_send(struct conn *conn, const char *json, size_t len);
+/* One message, too. */
+void conn_send_halves(struct conn *conn, const char *head, size_t head_len, const char *rest,
+                      size_t rest_len);
 /* The same in parts, for a body too large to hold: `total` bytes are announced, conn_send_part()
  * gives them. No conn_send() between. */
 void conn_send_begin(struct conn *conn, size_t total);

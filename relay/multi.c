@@ -20,10 +20,8 @@ static void settle(struct multi *multi);
 
 struct multi_target *multi_find_slot(const struct multi *multi, uint32_t slot)
 {
-    for (struct multi_target *at = multi->targets; at; at = at->next)
-        if (at->slot == slot && at->state != MULTI_GONE)
-            return at;
-    return NULL;
+    struct multi_target *found = slot < multi->slots ? multi->by_slot[slot] : NULL;
+    return found && found->state != MULTI_GONE ? found : NULL;
 }
 
 void multi_say(struct multi *multi, const char *category, const char *format, ...)
@@ -38,13 +36,24 @@ void multi_say(struct multi *multi, const char *category, const char *format, ..
 
 /* --- joining --- */
 
+static uint32_t next_slot(struct multi *multi)
+{
+    if (multi->slots == multi->slot_room) {
+        multi->slot_room = multi->slot_room ? 2 * multi->slot_room : 16;
+        multi->by_slot =
+            mem_resize(multi->by_slot, multi->slot_room, sizeof(struct multi_target *));
+    }
+    multi->by_slot[multi->slots] = NULL;
+    return multi->slots++;
+}
+
 struct multi_target *multi_add(struct multi *multi, const struct pause *pause)
 {
     struct multi_target *target = mem_alloc(sizeof *target);
     struct multi_target **at = &multi->targets;
     *target = (struct multi_target){
         .multi = multi,
-        .slot = multi->slots++,
+        .slot = next_slot(multi),
         .first = !multi_find_looked(multi->find),
         .pending = seqmap_create(),
     };
@@ -52,6 +61,7 @@ struct multi_target *multi_add(struct multi *multi, const struct pause *pause)
     while (*at)
         at = &(*at)->next;
     *at = target;
+    multi->by_slot[target->slot] = target;
     multi->target_count++;
     multi_jobs_note(multi->jobs, pause->job_id);
     return target;
@@ -178,6 +188,7 @@ static void sweep(void *arg)
         multi_target_close(target); /* what that tells may add one behind it */
         *at = target->next;
         idmap_drop(multi->ids, target->slot);
+        multi->by_slot[target->slot] = NULL;
         multi_target_free(target);
     }
     settle(multi);
@@ -332,11 +343,13 @@ void multi_destroy(struct multi **multi)
     timer_cancel(&it->intro);
     timer_cancel(&it->patience);
     timer_cancel(&it->sweep);
+    multi_flow_stop(it);
     multi_stops_free(it);
     while (it->targets) {
         struct multi_target *next = it->targets->next;
         it->targets->state = MULTI_GONE;
         multi_target_close(it->targets);
+        it->by_slot[it->targets->slot] = NULL;
         multi_target_free(it->targets);
         it->targets = next;
     }
@@ -344,6 +357,7 @@ void multi_destroy(struct multi **multi)
     multi_modules_destroy(&it->modules);
     idmap_destroy(&it->ids);
     multi_jobs_destroy(&it->jobs);
+    free(it->by_slot);
     free(it->role);
     free(it->limits);
     free(it);
@@ -352,13 +366,6 @@ void multi_destroy(struct multi **multi)
 bool multi_is_over(const struct multi *multi)
 {
     return multi->over;
-}
-
-void multi_flow(struct multi *multi, bool enable)
-{
-    for (struct multi_target *at = multi->targets; at; at = at->next)
-        if (at->inner)
-            session_flow(at->inner, enable);
 }
 
 const struct pause *multi_pause(const struct multi *multi)

@@ -7,9 +7,10 @@
 
 #include <stdlib.h>
 
-/* LOOK_MS, and 1 ms for each target, between looks; and at most a part in LOOK_SHARE + 1 of the
- * time is spent looking at a slow cluster. */
-enum { LOOK_MS = 150, LOOK_SHARE = 3, SLOW_MS = 5000, UNREACHABLE_MS = 30000 };
+/* Between looks LOOK_MS, and for each target, whose worker is asked each time (some 70 us of CPU),
+ * 1 ms after a task has joined, and up to REST_MS once none does; and at most a part in LOOK_SHARE
+ * + 1 of the time is spent looking at a slow cluster. */
+enum { LOOK_MS = 150, REST_MS = 7, LOOK_SHARE = 3, SLOW_MS = 5000, UNREACHABLE_MS = 30000 };
 
 /* A pause that is let alone for a while. */
 struct shunned {
@@ -25,8 +26,10 @@ struct multi_find {
     struct timer *timer;
     bool looking;
     bool looked;
+    bool joined; /* by this look */
     int64_t look_us;
-    int64_t names_us; /* how long a name may still turn up that makes a pause match */
+    int64_t spacing_ms; /* the last pause between looks */
+    int64_t names_us;   /* how long a name may still turn up that makes a pause match */
 };
 
 static void look(void *arg);
@@ -123,6 +126,7 @@ static void take(struct multi_find *find, const struct pause *pause)
         multi_say(multi, "console", "raydbg: %s: %s\n", title, line);
         multi_find_shun(find, pause, UNREACHABLE_MS);
     } else {
+        find->joined = true;
         multi_add(multi, pause);
     }
 }
@@ -145,6 +149,18 @@ static bool is_mistaken(struct multi_find *find, const struct pause_list *list)
     return true;
 }
 
+static int64_t next_spacing(struct multi_find *find, int64_t took_ms)
+{
+    int64_t count = (int64_t)find->multi->target_count;
+    int64_t least = LOOK_MS + count, most = LOOK_MS + REST_MS * count;
+    int64_t ms = find->joined ? least : find->spacing_ms + find->spacing_ms / 4;
+    ms = ms < least ? least : ms;
+    ms = ms > most ? most : ms;
+    ms = ms < took_ms * LOOK_SHARE ? took_ms * LOOK_SHARE : ms;
+    find->spacing_ms = ms < SLOW_MS ? ms : SLOW_MS;
+    return find->spacing_ms;
+}
+
 static void on_looked(void *arg, const struct err *err)
 {
     struct multi_find *find = arg;
@@ -152,7 +168,7 @@ static void on_looked(void *arg, const struct err *err)
     int64_t took_ms = (loop_now_us() - find->look_us) / 1000;
     struct pause_list list = {0};
     static const struct pause_list none;
-    find->looking = false;
+    find->looking = find->joined = false;
     if (err && !find->looked) {
         multi_fail(multi, err);
         return;
@@ -175,10 +191,7 @@ static void on_looked(void *arg, const struct err *err)
         multi_end(multi, "nothing more can pause: what this session was about is over");
         return;
     }
-    int64_t pause_ms = LOOK_MS + (int64_t)multi->target_count;
-    if (took_ms * LOOK_SHARE > pause_ms)
-        pause_ms = took_ms * LOOK_SHARE;
-    look_in(find, pause_ms < SLOW_MS ? pause_ms : SLOW_MS);
+    look_in(find, next_spacing(find, took_ms));
 }
 
 static void look(void *arg)

@@ -63,10 +63,10 @@ static void on_rank(void *arg, struct multi_target *target, const char *json, si
 void multi_rank_ask(struct multi_target *target, const struct multi_thread *thread)
 {
     struct buf arguments = {0};
-    int64_t frame = multi_stack_user_frame(thread);
     if (target->rank_asked)
         return;
     target->rank_asked = true;
+    int64_t frame = multi_stack_user_frame(thread);
     if (!frame) {
         know(target, NULL);
         return;

@@ -120,7 +120,7 @@ void multi_pass_out(struct multi_target *target, int64_t client_seq, int64_t thr
     struct buf out = {0};
     struct envelope rewritten;
     if (id_rewrite_out(multi->ids, target->slot, thread, json, len, envelope, &out)) {
-        id_rewrite_envelope(envelope, len, out.data, out.len, &rewritten);
+        envelope_moved(envelope, len, out.data, out.len, &rewritten);
         client_pass(&multi->session->client, out.data, out.len, &rewritten, client_seq);
     } else {
         client_pass(&multi->session->client, json, len, envelope, client_seq);
@@ -149,36 +149,45 @@ static void on_answer(struct multi_target *target, const struct pending *pending
 }
 
 static void on_inner_response(struct multi_target *target, const char *json, size_t len,
-                              const struct envelope *response)
+                              const struct envelope *response, int64_t request_seq)
 {
     struct pending pending;
-    if (!seqmap_take(target->pending, (struct upstream_seq){response->request_seq}, &pending))
+    if (!seqmap_take(target->pending, (struct upstream_seq){request_seq}, &pending))
         return;
     if (!pending.owner) {
         on_answer(target, &pending, json, len, response);
         return;
     }
-    /* Who asked may ask again from within, which uses the inner session's buffer anew. */
+    /* Who asked may ask again from within, and what the inner session has is gone then. */
     struct multi_ask *ask = pending.owner;
     char *copy = mem_string_n(json, len);
     ask_finish(ask, copy, len, response);
     free(copy);
 }
 
-static void on_inner_message(void *arg, const char *json, size_t len)
+static void on_inner_pass(void *arg, const char *json, size_t len, const struct envelope *envelope,
+                          int64_t request_seq)
 {
     struct multi_target *target = arg;
-    struct envelope envelope;
-    const char *problem;
-    if (target->state == MULTI_GONE || envelope_read(&envelope, json, len, &problem) != 0)
+    if (target->state == MULTI_GONE)
         return;
-    if (envelope.kind == DAP_RESPONSE) {
-        on_inner_response(target, json, len, &envelope);
-    } else if (envelope.kind == DAP_EVENT) {
+    multi_flow_count(target, len);
+    if (envelope->kind == DAP_RESPONSE) {
+        on_inner_response(target, json, len, envelope, request_seq);
+    } else if (envelope->kind == DAP_EVENT) {
         char *copy = mem_string_n(json, len);
-        multi_on_event(target, copy, len, &envelope);
+        multi_on_event(target, copy, len, envelope);
         free(copy);
     }
+}
+
+/* The inner session's own words. */
+static void on_inner_message(void *arg, const char *json, size_t len)
+{
+    struct envelope envelope;
+    const char *problem;
+    if (envelope_read(&envelope, json, len, &problem) == 0)
+        on_inner_pass(arg, json, len, &envelope, envelope.request_seq);
 }
 
 static void on_inner_end(void *arg)
@@ -206,6 +215,7 @@ static void on_inner_act(void *arg, const char *action, const char *detail)
 
 static const struct session_ops inner_ops = {
     .on_message = on_inner_message,
+    .on_pass = on_inner_pass,
     .on_end = on_inner_end,
     .on_flow = on_inner_flow,
     .on_act = on_inner_act,
@@ -232,11 +242,11 @@ void multi_target_attach(struct multi_target *target)
     options.connect = NULL;
     options.cluster = finder_cluster(outer->finder);
     options.pause = &target->pause;
+    options.one_of_many = true;
     options.role = outer->role;
     target->state = MULTI_ATTACHING;
     target->since_us = loop_now_us();
     target->inner = session_create(&options, &inner_ops, target);
-    session_flow(target->inner, !outer->halted);
     multi_ask(target, "initialize",
               outer->initialize && *outer->initialize ? outer->initialize : NULL, 0, NULL, NULL);
     multi_ask(target, "attach", outer->attach.each, 0, on_attach_answer, NULL);

@@ -105,6 +105,39 @@ bool pause_same(const struct pause *a, const struct pause *b)
     return same_endpoint || (a->debugger == PAUSE_DEBUGPY && *a->worker_id);
 }
 
+static bool texts_equal(const struct pause *a, const struct pause *b)
+{
+    return text_equal(a->task_name, b->task_name) && text_equal(a->actor_class, b->actor_class) &&
+           text_equal(a->actor_name, b->actor_name) && text_equal(a->node_ip, b->node_ip) &&
+           text_equal(a->node_name, b->node_name) && text_equal(a->host, b->host) &&
+           text_equal(a->file, b->file) && text_equal(a->reason, b->reason) &&
+           text_equal(a->driver, b->driver);
+}
+
+static bool ids_equal(const struct pause *a, const struct pause *b)
+{
+    return strcmp(a->task_id, b->task_id) == 0 && strcmp(a->actor_id, b->actor_id) == 0 &&
+           strcmp(a->job_id, b->job_id) == 0 && strcmp(a->node_id, b->node_id) == 0 &&
+           strcmp(a->worker_id, b->worker_id) == 0 && strcmp(a->breakpoint, b->breakpoint) == 0 &&
+           strcmp(a->parent_task_id, b->parent_task_id) == 0;
+}
+
+static bool numbers_equal(const struct pause *a, const struct pause *b)
+{
+    return a->pid == b->pid && a->debugger == b->debugger && a->port == b->port &&
+           a->state == b->state && a->paused_threads == b->paused_threads &&
+           a->ambiguous == b->ambiguous && a->name_pending == b->name_pending &&
+           a->line == b->line && a->clients == b->clients && a->held_ms == b->held_ms &&
+           a->since_ms == b->since_ms && a->candidate_count == b->candidate_count;
+}
+
+bool pause_equal(const struct pause *a, const struct pause *b)
+{
+    return numbers_equal(a, b) && ids_equal(a, b) && texts_equal(a, b) &&
+           (a->candidate_count == 0 ||
+            memcmp(a->candidates, b->candidates, a->candidate_count * sizeof *a->candidates) == 0);
+}
+
 void pause_short_job(const char *job_id, char out[ID_TEXT(ID_JOB_BYTES)])
 {
     text_copy(out, ID_TEXT(ID_JOB_BYTES), job_id);
@@ -187,6 +220,41 @@ void pause_short_id(const struct pause_list *list, size_t index, char out[ID_TEX
             need = shared(id, other) + 1;
     }
     snprintf(out, ID_TEXT(ID_UNIQUE_BYTES), "%.*s", (int)need, id);
+}
+
+/* An id and whose it is. */
+struct owned_id {
+    const char *id;
+    size_t row;
+};
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(((const struct owned_id *)a)->id, ((const struct owned_id *)b)->id);
+}
+
+/* In order, an id shares most with the next other one before or behind it. */
+size_t *pause_short_lengths(const struct pause_list *list)
+{
+    struct owned_id *ids = mem_array(list->count, sizeof *ids);
+    size_t *lengths = mem_array(list->count, sizeof *lengths);
+    for (size_t i = 0; i < list->count; i++)
+        ids[i] = (struct owned_id){main_id(&list->items[i]), i};
+    if (list->count)
+        qsort(ids, list->count, sizeof *ids, by_text);
+    for (size_t first = 0, next; first < list->count; first = next) {
+        size_t need = SHORT_ID;
+        for (next = first + 1; next < list->count && text_equal(ids[next].id, ids[first].id);)
+            next++;
+        if (first && shared(ids[first - 1].id, ids[first].id) >= need)
+            need = shared(ids[first - 1].id, ids[first].id) + 1;
+        if (next < list->count && shared(ids[next].id, ids[first].id) >= need)
+            need = shared(ids[next].id, ids[first].id) + 1;
+        for (size_t i = first; i < next; i++)
+            lengths[ids[i].row] = need;
+    }
+    free(ids);
+    return lengths;
 }
 
 /* pause_find()'s kinds of match, the best first. */

@@ -76,6 +76,8 @@ void pause_list_clear(struct pause_list *list);
 /* Whether two rows are the same pause, perhaps at different times: one worker's debugpy, or one
  * endpoint of pdb. */
 bool pause_same(const struct pause *a, const struct pause *b);
+/* Whether two rows say the same in everything. */
+bool pause_equal(const struct pause *a, const struct pause *b);
 
 /* The job id as Ray's own tools would count it: "01000000" is job "01", "0a010000" is "0a01". */
 void pause_short_job(const char *job_id, char out[ID_TEXT(ID_JOB_BYTES)]);
@@ -93,6 +95,9 @@ void pause_title(const struct pause *pause, char *out, size_t size);
  * that no other pause of the list has. */
 void pause_short_id(const struct pause_list *list, size_t index,
                     char out[ID_TEXT(ID_UNIQUE_BYTES)]);
+
+/* How many digits that is of each row's id, for the whole list at once; the caller frees. */
+size_t *pause_short_lengths(const struct pause_list *list);
 
 /* The pauses that TASK names: a task id or unique prefix (4 digits or more; a candidate's too), a
  * task name, an actor id or prefix, class or name, a worker id prefix, PID@NODE (node: ip,

@@ -13,7 +13,7 @@
 
 /* A driver that has so many bytes to read stops its debuggee; an observer loses its place. */
 enum { DRIVER_HIGH = 1024 * 1024, OBSERVER_HIGH = 2 * 1024 * 1024 };
-enum { PATIENCE_MS = 30000, NETWORK_MS = 3000 };
+enum { PATIENCE_MS = 30000, NETWORK_MS = 4000 };
 
 static int64_t epoch_ms(void)
 {
@@ -120,16 +120,31 @@ static void watch_flow(struct relay_client *client)
     }
 }
 
+static void note_sent(struct relay_client *client, size_t len)
+{
+    metrics_add(METRIC_MESSAGES_TO_CLIENT_TOTAL, 1);
+    metrics_add(METRIC_BYTES_TO_CLIENT_TOTAL, (int64_t)len);
+    if (client->session) /* not yet, while it is being created */
+        watch_flow(client);
+}
+
 static void on_session_message(void *arg, const char *json, size_t len)
 {
     struct relay_client *client = arg;
     if (!client->conn || client->dropped)
         return;
     conn_send(client->conn, json, len);
-    metrics_add(METRIC_MESSAGES_TO_CLIENT_TOTAL, 1);
-    metrics_add(METRIC_BYTES_TO_CLIENT_TOTAL, (int64_t)len);
-    if (client->session) /* not yet, while it is being created */
-        watch_flow(client);
+    note_sent(client, len);
+}
+
+static void on_session_halves(void *arg, const char *head, size_t head_len, const char *rest,
+                              size_t rest_len)
+{
+    struct relay_client *client = arg;
+    if (!client->conn || client->dropped)
+        return;
+    conn_send_halves(client->conn, head, head_len, rest, rest_len);
+    note_sent(client, head_len + rest_len);
 }
 
 static void on_session_large(void *arg, size_t total)
@@ -182,6 +197,7 @@ static void on_session_act(void *arg, const char *action, const char *detail)
 static const struct session_ops session_ops = {
     .on_message = on_session_message,
     .on_end = on_session_end,
+    .on_halves = on_session_halves,
     .on_large = on_session_large,
     .on_part = on_session_part,
     .on_flow = on_session_flow,

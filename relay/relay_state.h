@@ -30,13 +30,8 @@ struct follower {
     struct relay *relay;
     struct conn *conn;
     bool greeted;
+    size_t greeting; /* bytes: it may be behind by these, too */
     bool dropped;
-};
-
-/* A pause as the followers were told it. */
-struct told {
-    char *id;
-    char *json;
 };
 
 /* Somebody who waits for a fresh look at the cluster. */
@@ -69,10 +64,9 @@ struct relay {
     bool looking;
     int64_t names_until_us; /* how long the lookers wait for names */
     struct timer *names;
-    int64_t looked_us;     /* when the last look at the cluster ended; 0: never */
-    struct err look_error; /* of the last look */
-    struct told *told;
-    size_t told_count;
+    int64_t looked_us;      /* when the last look at the cluster ended; 0: never */
+    struct err look_error;  /* of the last look */
+    struct pause_list told; /* the pauses as the followers were told them */
     char *told_sessions;
     struct http_wait *waits;            /* relay_api.c: POSTs that wait for an attach */
     struct objects_wait *objects_waits; /* relay_objects.c: who waits for the sweep under way */

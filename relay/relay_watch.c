@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "relay/pause_index.h"
 
 #include <malloc.h>
 #include <stdlib.h>
@@ -28,6 +29,8 @@ static void run_lookers(struct relay *relay)
     static const struct pause_list none;
     struct pause_list all;
     struct looker *lookers = relay->lookers;
+    if (!lookers)
+        return;
     relay->lookers = NULL;
     const struct pause_list *known =
         relay->options.cluster ? cluster_pauses(relay->options.cluster) : &none;
@@ -126,8 +129,9 @@ static void poll_again(struct relay *relay)
 {
     bool watched =
         relay->followers || relay->options.hold == HUB_ON_PAUSE || hubs_wants_any(relay->hubs);
-    relay->poll =
-        timer_start(relay->loop, watched ? POLL_WATCHED_MS : POLL_HELD_MS, poll_now, relay);
+    int64_t ms = watched ? POLL_WATCHED_MS : POLL_HELD_MS;
+    int64_t rest = relay->options.cluster ? cluster_rest_ms(relay->options.cluster) : 0;
+    relay->poll = timer_start(relay->loop, ms > rest ? ms : rest, poll_now, relay);
 }
 
 /* --- telling --- */
@@ -136,7 +140,7 @@ static void send_event(struct follower *follower, const struct buf *json)
 {
     if (follower->dropped)
         return;
-    if (conn_queued(follower->conn) > FOLLOWER_HIGH) {
+    if (conn_queued(follower->conn) > FOLLOWER_HIGH + follower->greeting) {
         follower->dropped = true;
         conn_close(follower->conn);
         return;
@@ -159,52 +163,80 @@ static void tell_change(struct relay *relay, const char *event, const char *key,
     buf_free(&out);
 }
 
-static struct told *find_told(struct told *told, size_t count, const char *id)
+static void tell_pause(struct relay *relay, const char *event, const struct pause *pause)
 {
-    for (size_t i = 0; i < count; i++)
-        if (text_equal(told[i].id, id))
-            return &told[i];
-    return NULL;
+    struct buf json = {0};
+    relay_pause_json(pause, &json);
+    tell_change(relay, event, "pause", json.data);
+    buf_free(&json);
 }
 
-static void told_free(struct told *told, size_t count)
+/* As far as JSON tells it. */
+static bool looks_same(const struct pause *a, const struct pause *b)
 {
-    for (size_t i = 0; i < count; i++) {
-        free(told[i].id);
-        free(told[i].json);
-    }
-    free(told);
+    struct buf one = {0}, two = {0};
+    if (pause_equal(a, b))
+        return true;
+    relay_pause_json(a, &one);
+    relay_pause_json(b, &two);
+    bool same = text_equal(one.data, two.data);
+    buf_free(&one);
+    buf_free(&two);
+    return same;
 }
 
-static void tell_differences(struct relay *relay, struct told *fresh, size_t count)
+static void tell_gone(struct relay *relay, const struct pause *pause)
 {
-    for (size_t i = 0; i < count; i++) {
-        struct told *old = find_told(relay->told, relay->told_count, fresh[i].id);
+    char *id = relay_pause_id(pause), *json = mem_format("\"%s\"", id);
+    tell_change(relay, "gone", "id", json);
+    free(json);
+    free(id);
+}
+
+static void tell_differences(struct relay *relay, const struct pause_list *fresh)
+{
+    struct pause_index told, now;
+    pause_index_make(&told, &relay->told);
+    pause_index_make(&now, fresh);
+    for (size_t i = 0; i < fresh->count; i++) {
+        const struct pause *old = pause_index_find(&told, &fresh->items[i]);
         if (!old)
-            tell_change(relay, "appeared", "pause", fresh[i].json);
-        else if (strcmp(old->json, fresh[i].json) != 0)
-            tell_change(relay, "changed", "pause", fresh[i].json);
+            tell_pause(relay, "appeared", &fresh->items[i]);
+        else if (!looks_same(old, &fresh->items[i]))
+            tell_pause(relay, "changed", &fresh->items[i]);
     }
-    for (size_t i = 0; i < relay->told_count; i++) {
-        if (find_told(fresh, count, relay->told[i].id))
-            continue;
-        char *id = mem_format("\"%s\"", relay->told[i].id);
-        tell_change(relay, "gone", "id", id);
-        free(id);
-    }
+    for (size_t i = 0; i < relay->told.count; i++)
+        if (!pause_index_find(&now, &relay->told.items[i]))
+            tell_gone(relay, &relay->told.items[i]);
+    pause_index_clear(&told);
+    pause_index_clear(&now);
+}
+
+/* Somebody came since the last time. */
+static bool has_new_follower(const struct relay *relay)
+{
+    for (const struct follower *at = relay->followers; at; at = at->next)
+        if (!at->greeted)
+            return true;
+    return false;
 }
 
 static void greet(struct relay *relay)
 {
     struct buf all = {0};
+    if (!has_new_follower(relay))
+        return;
     buf_add_string(&all, "{\"event\":\"pauses\",\"pauses\":[");
-    for (size_t i = 0; i < relay->told_count; i++)
-        buf_printf(&all, "%s%s", i ? "," : "", relay->told[i].json);
+    for (size_t i = 0; i < relay->told.count; i++) {
+        buf_add_string(&all, i ? "," : "");
+        relay_pause_json(&relay->told.items[i], &all);
+    }
     buf_add_string(&all, "]}");
     for (struct follower *at = relay->followers; at; at = at->next) {
         if (at->greeted)
             continue;
         at->greeted = true;
+        at->greeting = all.len;
         send_event(at, &all);
         struct buf sessions = {0};
         buf_printf(&sessions, "{\"event\":\"sessions\",\"sessions\":%s}", relay->told_sessions);
@@ -238,17 +270,9 @@ static void announce(void *arg)
     }
     hubs_list(relay->hubs, relay->options.cluster ? cluster_pauses(relay->options.cluster) : &none,
               &all);
-    struct told *fresh = mem_array(all.count ? all.count : 1, sizeof *fresh);
-    for (size_t i = 0; i < all.count; i++) {
-        struct buf json = {0};
-        relay_pause_json(&all.items[i], &json);
-        fresh[i] = (struct told){relay_pause_id(&all.items[i]), buf_take(&json)};
-    }
-    tell_differences(relay, fresh, all.count);
-    told_free(relay->told, relay->told_count);
-    relay->told = fresh;
-    relay->told_count = all.count;
-    pause_list_clear(&all);
+    tell_differences(relay, &all);
+    pause_list_clear(&relay->told);
+    relay->told = all;
     tell_sessions(relay);
     greet(relay);
 }
@@ -281,9 +305,7 @@ void relay_watch_stop(struct relay *relay)
         cluster_refresh_cancel(relay->options.cluster, relay);
     err_set(&relay->look_error, ERR_FAILED, "the relay is ending");
     run_lookers(relay); /* they answer their callers */
-    told_free(relay->told, relay->told_count);
-    relay->told = NULL;
-    relay->told_count = 0;
+    pause_list_clear(&relay->told);
     free(relay->told_sessions);
     relay->told_sessions = NULL;
 }

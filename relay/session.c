@@ -294,6 +294,8 @@ struct session *session_create(const struct session_options *options, const stru
     session->ops = ops;
     session->arg = arg;
     client_init(&session->client, ops->on_message, arg);
+    session->client.halves = ops->on_halves;
+    session->client.pass = ops->on_pass;
     session->finder = finder_create(&session->options);
     return session;
 }

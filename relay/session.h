@@ -25,6 +25,7 @@ struct session_options {
     const char *connect;       /* "HOST:PORT" of a debugpy adapter: no discovery; or NULL */
     struct cluster *cluster;   /* an already refreshed cluster to use, or NULL */
     const struct pause *pause; /* the pause to attach to, already chosen from it, or NULL */
+    bool one_of_many;          /* its client has others, too, and looks at few of them */
     bool tune;                 /* false: --no-tune */
     bool kill;                 /* --kill: terminate and terminateDebuggee end the worker */
 
@@ -52,6 +53,12 @@ struct session_ops {
     void (*on_flow)(void *arg, bool flows);
     /* The token in `attach` was right. */
     void (*on_role)(void *arg, enum auth_role role);
+    /* One whole message, instead of on_message(), in two runs of bytes; for long ones. */
+    void (*on_halves)(void *arg, const char *head, size_t head_len, const char *rest,
+                      size_t rest_len);
+    /* The debuggee's messages, instead of on_message(); see client_pass_fn. */
+    void (*on_pass)(void *arg, const char *json, size_t len, const struct envelope *envelope,
+                    int64_t request_seq);
     /* Something that an audit log wants: "attach", "evaluate", "refused"; `detail` may be "". */
     void (*on_act)(void *arg, const char *action, const char *detail);
 };

@@ -79,6 +79,7 @@ static void join(struct session *session)
         .may_drive = !session->options.hubs || session->role == AUTH_DRIVER,
         .observe = session->attach.observe,
         .take_over = session->attach.take_over && session->role == AUTH_DRIVER,
+        .sparing = session->options.one_of_many,
     };
     session_act(session, wish.take_over ? "take-over" : "attach", "");
     hub_join(hub, &session->place, &session_member_ops, session, &wish);

@@ -11,7 +11,7 @@
 
 enum {
     WANTED_LIMIT = 256,     /* of one message's references: owner, copies and creator */
-    COLLECTED = 64 << 20,   /* a larger response passes unannotated */
+    COLLECTED = 2 << 20,    /* a larger response passes in parts, unannotated */
     COLLECTED_LAG = 1 << 20 /* for an observer, which is dropped if it lags by more */
 };
 
@@ -48,6 +48,14 @@ void session_objects_go_on(struct session *session)
     session_objects_flush(session);
     if (session->objects && objects)
         renew(session->objects, objects);
+}
+
+/* Asks, if it is not asked: the worker stopped before this relay was there, or is one of many. */
+static void look(struct session *session, struct objects *objects)
+{
+    if (objects_state(objects) == OBJECTS_NONE && hub_has_stopped(&session->place))
+        objects_ask(objects);
+    hub_look(&session->place);
 }
 
 /* --- one message --- */
@@ -144,7 +152,8 @@ static bool add_rows(const struct render *render, const char *json, size_t len,
     struct span list, variable, value;
     const char *problem;
     size_t cursor = 0, count = 0, first = 0;
-    if (envelope_read(&envelope, json, len, &problem) != 0 || !envelope.body.len ||
+    if ((!rows->len && !render->it->known.views) ||
+        envelope_read(&envelope, json, len, &problem) != 0 || !envelope.body.len ||
         !scan_find(json, envelope.body, "variables", &list) || json[list.at] != '[')
         return false;
     bool empty = !scan_element(json, list, &cursor, &variable);
@@ -171,16 +180,15 @@ static bool add_rows(const struct render *render, const char *json, size_t len,
 }
 
 /* Appends the response with all that is known. False: there is nothing to change. */
-static bool edit_response(struct render *render, const struct held *held, struct buf *out)
+static bool edit_response(struct render *render, const struct held *held,
+                          const struct envelope *envelope, struct buf *out)
 {
     const struct annotate_source source = {source_object, source_actor, source_seen, render};
     struct buf annotated = {0}, rows = {0};
-    struct envelope envelope;
-    const char *json = held->json, *problem;
+    const char *json = held->json;
     size_t len = held->len;
-    if (annotate_applies(json, len) && envelope_read(&envelope, json, len, &problem) == 0 &&
-        annotate_response(held->command, json, len, &envelope, render->rows.options, &source,
-                          &annotated)) {
+    if (held->applies && annotate_response(held->command, json, len, envelope, render->rows.options,
+                                           &source, &annotated)) {
         json = annotated.data;
         len = annotated.len;
     }
@@ -196,6 +204,15 @@ static bool edit_response(struct render *render, const struct held *held, struct
     return changed;
 }
 
+/* Its body was edited, which `envelope` is not of any more. */
+static void pass_edited(struct session_objects *it, const struct held *held,
+                        const struct envelope *envelope, const struct buf *edited)
+{
+    struct envelope own;
+    envelope_moved(envelope, held->len, edited->data, edited->len, &own);
+    client_pass(&it->session->client, edited->data, edited->len, &own, held->asked.seq);
+}
+
 void session_objects_pass(struct session_objects *it, const struct held *held)
 {
     struct objects *objects = session_objects_of(it->session);
@@ -203,14 +220,16 @@ void session_objects_pass(struct session_objects *it, const struct held *held)
     struct envelope envelope;
     const char *problem;
     bool changed = false;
+    if (envelope_read(&envelope, held->json, held->len, &problem) != 0)
+        return; /* not so: it was read before it was held */
     if (objects) {
         struct render render = session_objects_render(it, objects, held->asked.frame);
-        changed = edit_response(&render, held, &edited);
+        changed = edit_response(&render, held, &envelope, &edited);
         render_end(&render, true);
     }
     if (changed)
-        client_pass_edited(&it->session->client, &edited, held->asked.seq);
-    else if (envelope_read(&envelope, held->json, held->len, &problem) == 0)
+        pass_edited(it, held, &envelope, &edited);
+    else
         client_pass(&it->session->client, held->json, held->len, &envelope, held->asked.seq);
     buf_free(&edited);
 }
@@ -254,11 +273,11 @@ static bool on_scopes(struct render *render, const char *json, size_t len,
     return true;
 }
 
-static bool on_values(struct render *render, struct held *held)
+static bool on_values(struct render *render, struct held *held, const struct envelope *envelope)
 {
     struct session_objects *it = render->it;
     struct buf edited = {0};
-    bool changed = edit_response(render, held, &edited);
+    bool changed = edit_response(render, held, envelope, &edited);
     held->wants = it->knows_actors ? 0 : render->wants;
     bool waits = (render->missing && facts_pending(render->objects) && !it->tired) || held->wants ||
                  session_objects_view_pending(it, held->asked.reference);
@@ -266,7 +285,7 @@ static bool on_values(struct render *render, struct held *held)
     if (waits)
         session_objects_hold(it, held);
     else if (changed)
-        client_pass_edited(&it->session->client, &edited, held->asked.seq);
+        pass_edited(it, held, envelope, &edited);
     buf_free(&edited);
     return changed || waits;
 }
@@ -286,10 +305,15 @@ bool session_objects_response(struct session *session, const struct pending *pen
         return on_scopes(&render, json, len, envelope, held.asked.seq);
     if (session->attach.objects.off || held.asked.clipboard)
         return false;
+    held.applies = annotate_applies(json, len);
+    /* To evaluate an expression is no look by itself, but to see that it gives a reference is one.
+     */
+    if (held.applies && objects_state(objects) == OBJECTS_NONE)
+        look(session, objects);
     if (held.asked.frame)
         known_inherit(&it->known, json, len, held.asked.frame);
     text_copy(held.command, sizeof held.command, pending->command);
-    return on_values(&render, &held);
+    return on_values(&render, &held, envelope);
 }
 
 /* Commands whose responses are looked at. */
@@ -347,9 +371,8 @@ static void note_asked(struct session_objects *it, const char *json,
         .frame = argument_integer(json, envelope, "frameId"),
         .clipboard = argument_is(json, envelope, "context", "clipboard"),
     };
-    const struct known_row *row = known_find(&it->known, asked->reference);
-    if (row && !asked->frame)
-        asked->frame = row->frame;
+    if (!asked->frame)
+        asked->frame = known_frame(&it->known, asked->reference);
     it->asked = asked;
 }
 
@@ -404,8 +427,9 @@ bool session_objects_request(struct session *session, const char *json, size_t l
     if (!is_ours(envelope->name))
         return false;
     if (objects) {
-        if (objects_state(objects) == OBJECTS_NONE && hub_has_stopped(&session->place))
-            objects_ask(objects); /* it stopped before this relay was there */
+        if (text_equal(envelope->name, "scopes") || text_equal(envelope->name, "variables") ||
+            !session->options.one_of_many)
+            look(session, objects);
         renew(get(session), objects);
     }
     if (answer_own(session, objects, json, len, envelope))
@@ -441,6 +465,7 @@ void session_objects_on_list(struct session *session, const char *json,
                       "this session has no cluster: it knows the debugger's address only", false);
         return;
     }
+    look(session, objects);
     renew(get(session), objects);
     session_objects_answer(session->objects, &held);
 }

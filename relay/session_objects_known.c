@@ -2,12 +2,13 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "dap/bytes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* What a person opens in one stop is far below; and a name list is for a row's left column. */
-enum { ROWS_LIMIT = 16384, NAMES_LIMIT = 4096, NAMES_LENGTH = 96 };
+enum { ROWS_LIMIT = 16384, RUNS_LIMIT = 256, NAMES_LIMIT = 4096, NAMES_LENGTH = 96 };
 
 static struct id_key reference_key(int64_t reference)
 {
@@ -39,6 +40,7 @@ void known_clear(struct known *known)
     for (size_t i = 0; i < known->count; i++)
         free(known->rows[i].evaluate_name);
     free(known->rows);
+    free(known->runs);
     id_map_clear(&known->by_reference);
     id_map_clear(&known->numbers);
     free(known->numbered);
@@ -69,21 +71,49 @@ static struct known_row *get_row(struct known *known, int64_t reference)
     return row;
 }
 
+static int64_t run_frame(const struct known *known, int64_t reference)
+{
+    for (size_t i = known->run_count; i-- > 0;)
+        if (reference >= known->runs[i].first && reference <= known->runs[i].last)
+            return known->runs[i].frame;
+    return 0;
+}
+
+int64_t known_frame(const struct known *known, int64_t reference)
+{
+    const struct known_row *row = known_find(known, reference);
+    return row && row->frame ? row->frame : run_frame(known, reference);
+}
+
+/* debugpy counts references up: most go to the end of the last run. */
+static void add_to_run(struct known *known, int64_t reference, int64_t frame)
+{
+    struct known_run *last = known->run_count ? &known->runs[known->run_count - 1] : NULL;
+    if (last && last->frame == frame && reference == last->last + 1) {
+        last->last = reference;
+        return;
+    }
+    if (run_frame(known, reference) == frame || known->run_count == RUNS_LIMIT)
+        return;
+    if ((known->run_count & (known->run_count - 1)) == 0)
+        known->runs = mem_resize(known->runs, known->run_count ? known->run_count * 2 : 1,
+                                 sizeof *known->runs);
+    known->runs[known->run_count++] = (struct known_run){reference, reference, frame};
+}
+
 void known_inherit(struct known *known, const char *json, size_t len, int64_t frame)
 {
     static const char member[] = "\"variablesReference\":";
-    const char *at = json, *end = json + len;
     /* Not parsed: in a string the quote before the colon would be escaped. */
-    while ((at = memmem(at, (size_t)(end - at), member, sizeof member - 1))) {
+    for (size_t at = 0; (at = bytes_find(json, at, len, member, sizeof member - 1)) < len;) {
         int64_t reference = 0;
         at += sizeof member - 1;
-        while (at < end && *at == ' ')
+        while (at < len && json[at] == ' ')
             at++;
-        for (; at < end && *at >= '0' && *at <= '9' && reference < INT32_MAX; at++)
-            reference = reference * 10 + (*at - '0');
-        struct known_row *row = reference ? get_row(known, reference) : NULL;
-        if (row)
-            row->frame = frame;
+        for (; at < len && json[at] >= '0' && json[at] <= '9' && reference < INT32_MAX; at++)
+            reference = reference * 10 + (json[at] - '0');
+        if (reference)
+            add_to_run(known, reference, frame);
     }
 }
 

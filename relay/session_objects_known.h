@@ -7,7 +7,12 @@
 #include "relay/annotate.h"
 #include "relay/id_map.h"
 
-/* What a reference belongs to. */
+/* References, one after the other, that responses about a frame have handed out. */
+struct known_run {
+    int64_t first, last, frame;
+};
+
+/* What a reference of interest is. */
 struct known_row {
     int64_t frame; /* DAP's frameId; 0: not known */
     bool is_ref, is_array;
@@ -23,7 +28,9 @@ struct known {
     struct id_map by_reference; /* to indices of rows */
     struct known_row *rows;
     size_t count;
-    size_t views;            /* rows with VIEW_OF */
+    size_t views;           /* rows with VIEW_OF */
+    struct known_run *runs; /* the last that has a reference counts */
+    size_t run_count;
     struct id_map by_object; /* to pointers to text: the names */
     struct id_map numbers;   /* of objects that have a row of the relay's own: 1, 2, … */
     struct object_id *numbered;
@@ -35,6 +42,8 @@ void known_clear(struct known *known);
 void known_note(struct known *known, const struct annotate_seen *seen, int64_t frame);
 /* Every reference that a response hands out belongs to its frame. */
 void known_inherit(struct known *known, const char *json, size_t len, int64_t frame);
+/* That it belongs to; 0: not known. */
+int64_t known_frame(const struct known *known, int64_t reference);
 /* NULL if nothing is known of it; valid until something is noted. */
 struct known_row *known_find(const struct known *known, int64_t reference);
 /* The array is a view of this object (NULL: of none). */

@@ -31,6 +31,7 @@ struct held {
     char *json;
     size_t len;
     struct asked asked;
+    bool applies;   /* a response that has values to annotate */
     unsigned wants; /* what objects_settled() says nothing about: WANTS_… */
 };
 enum {

@@ -23,6 +23,13 @@ void source_jobs(struct source *source, gcs_jobs_fn fn, void *arg);
 void source_pdbs(struct source *source, gcs_pdbs_fn fn, void *arg);
 void source_task(struct source *source, const char *task_id, gcs_tasks_fn fn, void *arg);
 
+/* Whether the cluster tells of single workers and actors, and of those workers that wait, so that
+ * these may be called: a GCS of Ray 2.36 or later, once source_version() has answered. */
+bool source_tells_single(const struct source *source);
+void source_waiting_workers(struct source *source, gcs_workers_fn fn, void *arg);
+void source_worker(struct source *source, const char *worker_id, gcs_workers_fn fn, void *arg);
+void source_actor(struct source *source, const char *actor_id, gcs_actors_fn fn, void *arg);
+
 /* As in gcs.h, always overwriting. The dashboard has no store: there `fn` runs from within, without
  * an error, and gets nothing. */
 void source_kv_put(struct source *source, const char *space, const char *key, const char *value,
@@ -44,9 +51,10 @@ struct object_client *source_quick_objects(struct source *source);
 void source_worker_stats(struct source *source, const char *address, const char *worker_id,
                          core_worker_stats_fn fn, void *arg);
 
-/* Fills view->running for the workers whose debugger is open, and adds the tasks that came along.
- * What is not told stays unknown: this does not fail. `done` may run from within. The view must not
- * be cleared before. */
+/* Asks the workers of the view that are wanted (view_running.wanted) what they run, some at a time;
+ * a dashboard tells all, and the tasks with it. What is not told becomes unknown: this does not
+ * fail. The workers of a node that does not answer, and all of them if none does, are waited for
+ * once. `done` may run from within. The view's workers must not be changed before. */
 void source_running(struct source *source, struct view *view, loop_fn done, void *arg);
 
 #endif

@@ -213,9 +213,8 @@ static int on_tcp(struct wire *wire, struct lws *wsi, enum lws_callback_reasons 
     struct stream *stream = lws_container_of(wire, struct stream, wire);
     switch (reason) {
     case LWS_CALLBACK_RAW_RX:
-        if (stream->quickack)
-            socket_quickack(stream->out_fd);
-        deliver(stream, in, len);
+        if (deliver(stream, in, len) && stream->wsi && stream->quickack)
+            socket_quickack(stream->out_fd); /* it costs as much as passing a message on */
         break;
     case LWS_CALLBACK_RAW_WRITEABLE:
         on_writable(stream);

@@ -1,5 +1,6 @@
 #include "relay/view.h"
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -22,6 +23,7 @@ void view_clear(struct view *view)
     ray_nodes_free(view->nodes, view->node_count);
     ray_jobs_free(view->jobs, view->job_count);
     ray_pdbs_free(view->pdbs, view->pdb_count);
+    view_forget_ids(view);
     *view = (struct view){0};
 }
 
@@ -33,80 +35,66 @@ bool view_has_debugger(const struct ray_worker *worker)
 
 /* --- look-ups: an empty id is nobody's --- */
 
-#define FIND(name, type, items, counter, member)                                                   \
-    const struct type *name(const struct view *view, const char *id)                               \
-    {                                                                                              \
-        for (size_t i = 0; id[0] && i < view->counter; i++)                                        \
-            if (strcmp(view->items[i].member, id) == 0)                                            \
-                return &view->items[i];                                                            \
-        return NULL;                                                                               \
-    }
-
-FIND(view_worker, ray_worker, workers, worker_count, worker_id)
-FIND(view_task, ray_task, tasks, task_count, task_id)
-FIND(view_actor, ray_actor, actors, actor_count, actor_id)
-FIND(view_node, ray_node, nodes, node_count, node_id)
-FIND(view_job, ray_job, jobs, job_count, job_id)
-
-/* --- tasks --- */
-
-void view_add_tasks(struct view *view, struct ray_task *tasks, size_t count)
+void view_ids_clear(struct view_ids *ids)
 {
-    for (size_t i = 0; i < count; i++) {
-        struct ray_task *known = (struct ray_task *)(uintptr_t)view_task(view, tasks[i].task_id);
-        if (known) {
-            struct ray_task old = *known;
-            *known = tasks[i];
-            tasks[i] = old;
-            continue;
-        }
-        view->tasks = mem_resize(view->tasks, view->task_count + 1, sizeof *view->tasks);
-        view->tasks[view->task_count++] = tasks[i];
-        tasks[i] = (struct ray_task){0};
-    }
-    ray_tasks_free(tasks, count);
+    hash_index_clear(&ids->ids);
+    ids->count = 0;
 }
 
-void view_each_task_id(const struct view *view, void (*fn)(void *arg, const char *task_id),
-                       void *arg)
+void view_forget_ids(struct view *view)
 {
-    for (size_t i = 0; view->running && i < view->worker_count; i++)
-        for (size_t k = 0; k < view->running[i].stats.running_task_id_count; k++)
-            fn(arg, view->running[i].stats.running_task_ids[k]);
-    for (size_t i = 0; i < view->pdb_count; i++)
-        if (view->pdbs[i].task_id[0])
-            fn(arg, view->pdbs[i].task_id);
+    view_ids_clear(&view->worker_ids);
+    view_ids_clear(&view->task_ids);
+    view_ids_clear(&view->actor_ids);
+    view_ids_clear(&view->node_ids);
+    view_ids_clear(&view->job_ids);
 }
 
-struct mention {
-    const char *task_id;
-    bool found;
+/* An array whose rows have their id at the same place each. */
+struct rows {
+    const void *first; /* the first row's id */
+    size_t size;
+    size_t count;
 };
 
-static void compare_mention(void *arg, const char *task_id)
+static const char *id_at(const struct rows *rows, size_t row)
 {
-    struct mention *mention = arg;
-    mention->found = mention->found || strcmp(mention->task_id, task_id) == 0;
+    return (const char *)rows->first + row * rows->size;
 }
 
-void view_drop_tasks(struct view *view)
+/* The row, or `count`. */
+static size_t ids_find(struct view_ids *ids, const struct rows *rows, const char *id)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < view->task_count; i++) {
-        struct mention mention = {.task_id = view->tasks[i].task_id};
-        view_each_task_id(view, compare_mention, &mention);
-        struct ray_task task = view->tasks[i];
-        view->tasks[i] = (struct ray_task){0};
-        if (mention.found) {
-            view->tasks[kept++] = task;
-            continue;
-        }
-        struct ray_task *gone = mem_alloc(sizeof *gone);
-        *gone = task;
-        ray_tasks_free(gone, 1);
-    }
-    view->task_count = kept;
+    size_t cursor = 0;
+    uintptr_t row;
+    if (!id[0])
+        return rows->count;
+    if (ids->count > rows->count)
+        view_ids_clear(ids);
+    for (; ids->count < rows->count; ids->count++)
+        hash_index_add(&ids->ids, hash_text(id_at(rows, ids->count), 0), ids->count);
+    while (hash_index_next(&ids->ids, hash_text(id, 0), &cursor, &row))
+        if (strcmp(id_at(rows, row), id) == 0)
+            return row;
+    return rows->count;
 }
+
+/* The index is no part of what a view says. */
+#define FIND(name, type, items, counter, member, index)                                            \
+    const struct type *name(const struct view *view, const char *id)                               \
+    {                                                                                              \
+        struct rows rows = {view->items ? view->items->member : NULL, sizeof *view->items,         \
+                            view->counter};                                                        \
+        struct view *own = (struct view *)(uintptr_t)view;                                         \
+        size_t row = ids_find(&own->index, &rows, id);                                             \
+        return row < view->counter ? &view->items[row] : NULL;                                     \
+    }
+
+FIND(view_worker, ray_worker, workers, worker_count, worker_id, worker_ids)
+FIND(view_task, ray_task, tasks, task_count, task_id, task_ids)
+FIND(view_actor, ray_actor, actors, actor_count, actor_id, actor_ids)
+FIND(view_node, ray_node, nodes, node_count, node_id, node_ids)
+FIND(view_job, ray_job, jobs, job_count, job_id, job_ids)
 
 /* --- pauses --- */
 

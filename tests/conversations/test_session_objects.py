@@ -8,6 +8,7 @@ import pytest
 from dap_client import frame
 from fake_ray import ACTOR, PID, object_id
 from object_session import LOCALS, NINE, OWN, READ_ONLY, known, ref_row, row, store
+from relay_process import PeakRss
 
 # --- what is shown ---
 
@@ -301,6 +302,19 @@ def test_too_large_a_response_passes_as_it_is(worker, run_relay, ray):
     assert driver.children(LOCALS)["big"]["value"].startswith("8.0 MB")
     assert observer.children(LOCALS)["big"] == worker.rows[LOCALS][1]
     driver.disconnect()
+
+
+def test_a_huge_response_passes_as_it_arrives(worker, run_relay, ray):
+    """It is never in the relay as a whole."""
+    relay = run_relay(adapter=None, address=ray.address)
+    client = relay.join()
+    client.stopped()
+    known(client)
+    peak = PeakRss(relay.pid)
+    worker.rows[LOCALS].append(row("pad", "x" * 20_000_000, "str"))
+    assert client.children(LOCALS)["big"] == worker.rows[LOCALS][1]
+    assert peak.risen() < 12 << 20  # a sanitizer keeps what was freed
+    client.disconnect()
 
 
 def test_what_is_said_while_a_message_passes_in_parts(worker, run_relay, adapter, ray):

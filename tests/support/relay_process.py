@@ -62,6 +62,21 @@ def rss_of(pid):
     return sum(rss_parts(pid))
 
 
+class PeakRss:
+    """How far a process's RSS has risen above what it was when this was made."""
+
+    def __init__(self, pid):
+        self.status = Path(f"/proc/{pid}/status")
+        Path(f"/proc/{pid}/clear_refs").write_text("5")  # the peak starts anew
+        self.before = self._peak()
+
+    def _peak(self):
+        return int(re.search(r"^VmHWM:\s+(\d+) kB$", self.status.read_text(), re.MULTILINE).group(1)) * 1024
+
+    def risen(self):
+        return self._peak() - self.before
+
+
 @dataclass
 class HttpAnswer:
     status: int

@@ -89,10 +89,38 @@ static void test_references_belong_to_a_frame(void **state)
         "\"variablesReference\":99999999999999999999,\"variablesReference\":";
     struct known known = {0};
     known_inherit(&known, json, sizeof json - 1, 5);
-    assert_int_equal(known_find(&known, 21)->frame, 5);
-    assert_int_equal(known_find(&known, 23)->frame, 5);
-    assert_null(known_find(&known, 22));
-    assert_false(known_find(&known, 21)->is_ref);
+    assert_int_equal(known_frame(&known, 21), 5);
+    assert_int_equal(known_frame(&known, 23), 5);
+    assert_int_equal(known_frame(&known, 22), 0);
+    assert_int_equal(known_frame(&known, 0), 0);
+    assert_null(known_find(&known, 21));
+    see(&known, ANNOTATE_REF, 21, 7, "big");
+    assert_int_equal(known_frame(&known, 21), 3);
+    known_clear(&known);
+    assert_int_equal(known_frame(&known, 23), 0);
+}
+
+static void inherit(struct known *known, int from, int to, int step, int64_t frame)
+{
+    char json[64];
+    for (int i = from; i <= to; i += step) {
+        int len = snprintf(json, sizeof json, "{\"variablesReference\":%d}", i);
+        known_inherit(known, json, (size_t)len, frame);
+    }
+}
+
+static void test_the_last_frame_counts(void **state)
+{
+    (void)state;
+    struct known known = {0};
+    inherit(&known, 10, 30, 1, 1);
+    inherit(&known, 15, 20, 1, 2);
+    inherit(&known, 10, 30, 10, 1); /* again: 20 is of the first once more */
+    for (int i = 1; i < 40; i++)
+        assert_int_equal(known_frame(&known, i), i < 10 || i > 30 ? 0 : i >= 15 && i < 20 ? 2 : 1);
+    size_t runs = known.run_count;
+    inherit(&known, 10, 14, 1, 1);
+    assert_int_equal(known.run_count, runs);
     known_clear(&known);
 }
 
@@ -125,11 +153,13 @@ static void test_it_is_bounded(void **state)
 {
     (void)state;
     struct known known = {0};
-    char json[64];
-    for (int i = 1; i < 40000; i++) {
-        int len = snprintf(json, sizeof json, "{\"variablesReference\":%d}", i);
-        known_inherit(&known, json, (size_t)len, 1);
-    }
+    inherit(&known, 1, 40000, 1, 1);
+    assert_int_equal(known.run_count, 1);
+    inherit(&known, 50000, 60000, 2, 1);
+    assert_in_range(known.run_count, 200, 1000);
+    assert_int_equal(known_frame(&known, 60000), 0);
+    for (int i = 1; i < 40000; i++)
+        see(&known, ANNOTATE_REF, i, 2, "");
     assert_in_range(known.count, 10000, 20000);
     assert_null(known_find(&known, 39999));
     see(&known, ANNOTATE_REF, 39999, 1, "more");
@@ -219,11 +249,17 @@ static void test_a_row_is_json(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),      cmocka_unit_test(test_a_list_of_names_ends_somewhere),
-        cmocka_unit_test(test_references), cmocka_unit_test(test_references_belong_to_a_frame),
-        cmocka_unit_test(test_views),      cmocka_unit_test(test_it_is_bounded),
-        cmocka_unit_test(test_numbers),    cmocka_unit_test(test_own_references),
-        cmocka_unit_test(test_pages),      cmocka_unit_test(test_a_row_is_json),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_a_list_of_names_ends_somewhere),
+        cmocka_unit_test(test_references),
+        cmocka_unit_test(test_references_belong_to_a_frame),
+        cmocka_unit_test(test_the_last_frame_counts),
+        cmocka_unit_test(test_views),
+        cmocka_unit_test(test_it_is_bounded),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_own_references),
+        cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_a_row_is_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

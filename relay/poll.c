@@ -1,0 +1,98 @@
+#include "relay/poll.h"
+
+#include "base/hash.h"
+
+#include <stdlib.h>
+
+static const int64_t second_us = 1000000;
+enum { REST_TIMES = 4, REST_MOST_US = 2000000 };
+enum { PATIENCE_US = 200000, PATIENCE_DOUBLINGS = 7 };
+
+bool poll_takes_all(int64_t taken_us, size_t count, int64_t now_us)
+{
+    return taken_us == 0 || now_us - taken_us >= (int64_t)count * second_us / POLL_ROWS;
+}
+
+int64_t poll_rest_us(int64_t took_us, size_t waiting)
+{
+    int64_t fetched = (int64_t)waiting * second_us / POLL_WAITING_ROWS;
+    int64_t slow = REST_TIMES * took_us;
+    if (slow > REST_MOST_US)
+        slow = REST_MOST_US;
+    return fetched > slow ? fetched : slow;
+}
+
+/* How many open debuggers there are of either kind. */
+struct crowd {
+    size_t waiting, attached;
+};
+
+static struct crowd crowd_of(const struct view *view)
+{
+    struct crowd crowd = {0};
+    for (size_t i = 0; i < view->worker_count; i++) {
+        bool waits = view->workers[i].paused_threads > 0;
+        crowd.waiting += view_has_debugger(&view->workers[i]) && waits;
+        crowd.attached += view_has_debugger(&view->workers[i]) && !waits;
+    }
+    return crowd;
+}
+
+/* How long until it is asked again if nothing is seen of it. */
+static int64_t period_us(const struct crowd *crowd, bool waits)
+{
+    if (crowd->waiting + crowd->attached <= POLL_ALL)
+        return 0;
+    return waits ? (int64_t)crowd->waiting * second_us / POLL_WAITING_RATE
+                 : (int64_t)crowd->attached * second_us / POLL_ATTACHED_RATE;
+}
+
+static void choose(const struct ray_worker *worker, struct view_running *running, int64_t period,
+                   int64_t now_us)
+{
+    bool changed = running->debugger_port != worker->debugger_port ||
+                   running->paused_threads != worker->paused_threads;
+    bool first = !running->asked || changed;
+    /* One that has just answered is due within its period: with a shorter one, sooner. */
+    bool due =
+        now_us >= running->again_us || (!running->failures && running->again_us > now_us + period);
+    running->wanted = first || due;
+    if (!running->wanted)
+        return;
+    /* Those that were first asked at one time are not asked at one time for ever. */
+    int64_t spread =
+        first ? period / 1024 * (int64_t)(hash_text(worker->worker_id, 0) % 1024) : period;
+    running->asked = true;
+    running->debugger_port = worker->debugger_port;
+    running->paused_threads = worker->paused_threads;
+    running->again_us = now_us + spread;
+}
+
+void poll_choose(struct view *view, int64_t now_us)
+{
+    struct crowd crowd = crowd_of(view);
+    for (size_t i = 0; i < view->worker_count; i++) {
+        const struct ray_worker *worker = &view->workers[i];
+        view->running[i].wanted = false;
+        if (view_has_debugger(worker))
+            choose(worker, &view->running[i], period_us(&crowd, worker->paused_threads > 0),
+                   now_us);
+    }
+}
+
+void poll_answered(struct view_running *running, struct ray_worker_stats *stats, int64_t now_us)
+{
+    ray_worker_stats_clear(&running->stats);
+    running->known = stats != NULL;
+    if (stats) {
+        running->stats = *stats;
+        running->failures = 0;
+        return;
+    }
+    running->stats = (struct ray_worker_stats){0};
+    if (running->failures < PATIENCE_DOUBLINGS)
+        running->failures++;
+    int64_t again = now_us + ((int64_t)PATIENCE_US << running->failures);
+    if (running->again_us < again)
+        running->again_us = again;
+}
