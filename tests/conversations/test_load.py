@@ -14,7 +14,7 @@ from relay_under_test import raydbg_path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench/load"))
 
-from relays import end, programs, run_told  # noqa: E402
+from relays import Threads, end, programs, run_told  # noqa: E402
 
 # What a bad relay does, and what dapload has to say of it.
 FAULTS = {"drop": "has no answer", "duplicate": "which is not open", "flip": "differs from byte",
@@ -81,6 +81,13 @@ def test_sessions_of_many_targets(started, tmp_path, sessions, depth, body):
     with RelayProcess("--token", "none", "--allow-connect") as relay:
         assert_sound("%s:%d" % relay.address, "--attach", attach, "--sessions", sessions, "--depth", depth, "--body",
                      body)
+
+
+@pytest.mark.parametrize("body, depth, rewritten", [("200", 16, []), ("10K", 4, []), ("refs10K", 2, ["--rewritten"])])
+def test_one_session_of_many_tasks(body, depth, rewritten):
+    """Each answer is of the task that was asked, although their adapters' ids are all the same."""
+    with Threads(1 if rewritten else 5, 100, raydbg_path()) as row:
+        assert_sound(row.address, *row.options, "--body", body, "--depth", depth, *rewritten)
 
 
 def test_annotated_bodies(started, tmp_path):

@@ -92,8 +92,8 @@ class Adapter:
     addresses: list
 
     @classmethod
-    def start(cls, stack, ports=1):
-        process, addresses = run_told(str(programs() / "fakeadapter"), "--ports", str(ports))
+    def start(cls, stack, ports=1, raydbg=None):
+        process, addresses = run_told(str(programs(raydbg) / "fakeadapter"), "--ports", str(ports))
         stack.callback(end, process)
         return cls(process, addresses)
 
@@ -180,8 +180,8 @@ class Relays:
 class Threads:
     """`raydbg relay` with one client whose threads are so many workers' tasks; with their references if wanted."""
 
-    def __init__(self, targets, references=0):
-        self.targets, self.references = targets, references
+    def __init__(self, targets, references=0, raydbg=None):
+        self.targets, self.references, self.raydbg = targets, references, raydbg or release_path()
 
     def __enter__(self):
         self.stack = ExitStack()
@@ -194,14 +194,13 @@ class Threads:
                     reply.core_worker_stats.object_refs.extend(self.refs)
                     return reply
 
-            adapter = Adapter.start(self.stack, self.targets)
+            adapter = Adapter.start(self.stack, self.targets, self.raydbg)
             gang = self.stack.enter_context(Gang())
             for address in adapter.addresses:
                 gang.add("Trainer.step", adapter=Scripted(int(address.rpartition(":")[2])))
             for _ in range(self.references):
                 gang.add_ref(8_000_000)
-            relay = self.stack.enter_context(RelayProcess("--token", "none", address=gang.address,
-                                                          binary=release_path()))
+            relay = self.stack.enter_context(RelayProcess("--token", "none", address=gang.address, binary=self.raydbg))
             attach = Path(self.stack.enter_context(tempfile.TemporaryDirectory(dir="/tmp"))) / "attach"
             attach.write_text('{"request": "attach", "tasks": "*"}\n')
             row = Row(f"raydbg threads, {self.targets}", "%s:%d" % relay.address, [relay.pid, *relay.kept_pids()],
