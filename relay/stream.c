@@ -41,7 +41,14 @@ struct stream {
     bool *destroyed; /* set while a callback runs, to see whether it destroyed the stream */
 };
 
-enum { READ_SIZE = 65536, FLUSH_MS = 2000, DIAGNOSE_MS = 100 };
+enum {
+    READ_SIZE = 65536,
+    READ_MORE = 8192,
+    READ_ON = 1 << 20,
+    PIPE_SIZE = 1 << 20,
+    FLUSH_MS = 2000,
+    DIAGNOSE_MS = 100
+};
 
 static void forget_wsi(struct lws **wsi)
 {
@@ -206,6 +213,25 @@ static void on_tcp_close(struct stream *stream)
     stream_end(stream, why);
 }
 
+/* After `first` bytes of what seems to be a long message: reads what has come meanwhile, up to a
+ * limit that leaves the others their turn: to be told of it by libwebsockets costs a look at every
+ * other connection. False if the stream was destroyed. */
+static bool read_on(struct stream *stream, size_t first)
+{
+    char bytes[READ_SIZE];
+    if (first < READ_MORE)
+        return true;
+    for (size_t total = first; total < READ_ON && stream->wsi && !stream->stopped;) {
+        ssize_t len = recv(stream->out_fd, bytes, sizeof bytes, MSG_DONTWAIT);
+        if (len <= 0) /* an end is told by libwebsockets, which finds it, too */
+            break;
+        if (!deliver(stream, bytes, (size_t)len))
+            return false;
+        total += (size_t)len;
+    }
+    return true;
+}
+
 static int on_tcp(struct wire *wire, struct lws *wsi, enum lws_callback_reasons reason,
                   const void *in, size_t len)
 {
@@ -213,7 +239,7 @@ static int on_tcp(struct wire *wire, struct lws *wsi, enum lws_callback_reasons 
     struct stream *stream = lws_container_of(wire, struct stream, wire);
     switch (reason) {
     case LWS_CALLBACK_RAW_RX:
-        if (deliver(stream, in, len) && stream->wsi && stream->quickack)
+        if (deliver(stream, in, len) && read_on(stream, len) && stream->wsi && stream->quickack)
             socket_quickack(stream->out_fd); /* it costs as much as passing a message on */
         break;
     case LWS_CALLBACK_RAW_WRITEABLE:
@@ -378,6 +404,8 @@ struct stream *stream_files(struct loop *loop, int in, int out, const struct str
     };
     fcntl(in, F_SETFL, stream->in_flags | O_NONBLOCK);
     fcntl(out, F_SETFL, stream->out_flags | O_NONBLOCK);
+    /* If it is a pipe. Each time that one is full costs a look at every connection there is. */
+    fcntl(out, F_SETPIPE_SZ, PIPE_SIZE);
     stream->wsi = wire_adopt_file(loop, in, &stream->wire);
     stream->out_wsi = wire_adopt_file(loop, out, &stream->out_wire);
     /* The output may be a socket or a terminal, which can be readable too: never poll it for that.
