@@ -1,9 +1,10 @@
 #include "dap/frame.h"
 
-#include "base/text.h"
+#include "base/mem.h"
 
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -25,19 +26,21 @@ void frame_free(struct frame *frame)
 {
     buf_free(&frame->header);
     buf_free(&frame->body);
+    free(frame->problem);
+    frame->problem = NULL;
 }
 
 static bool lose(struct frame *frame, const char *problem)
 {
-    text_copy(frame->problem, sizeof frame->problem, problem);
+    frame->problem = mem_string(problem);
     frame->state = LOST;
     return false;
 }
 
 static bool lose_to_size(struct frame *frame)
 {
-    snprintf(frame->problem, sizeof frame->problem,
-             "a Content-Length announces a message of more than %zu bytes", frame->max_body);
+    frame->problem =
+        mem_format("a Content-Length announces a message of more than %zu bytes", frame->max_body);
     frame->state = LOST;
     return false;
 }

@@ -35,7 +35,7 @@ struct frame {
     size_t line;   /* where in `header` the current line starts */
     bool has_length;
     int state;
-    char problem[160];
+    char *problem; /* NULL until the stream is lost: there are thousands */
 };
 
 /* A body of more than `max_body` bytes is an error, told from its header alone. */
