@@ -183,3 +183,31 @@ bool envelope_read_head(struct envelope *envelope, const char *text, size_t len)
     return envelope->kind == DAP_RESPONSE && keys.request_seq.len &&
            scan_boolean(text, keys.success, &envelope->success);
 }
+
+/* --- after an edit --- */
+
+static void move(struct span *span, size_t behind, size_t len_before, size_t len)
+{
+    if (span->len && span->at >= behind)
+        span->at = span->at + len - len_before;
+}
+
+void envelope_moved(const struct envelope *before, size_t len_before, const char *json, size_t len,
+                    struct envelope *out)
+{
+    const char *problem;
+    *out = *before;
+    if (before->nested_id_at.len) { /* stands among the ids, in messages that are small and rare */
+        envelope_read(out, json, len, &problem);
+        return;
+    }
+    struct span *within = before->kind == DAP_REQUEST ? &out->arguments : &out->body;
+    if (!within->len)
+        return;
+    size_t behind = within->at + within->len;
+    within->len = within->len + len - len_before;
+    out->whole.len = out->whole.len + len - len_before;
+    move(&out->seq_at, behind, len_before, len);
+    move(&out->request_seq_at, behind, len_before, len);
+    move(&out->message, behind, len_before, len);
+}

@@ -43,4 +43,10 @@ int envelope_read(struct envelope *envelope, const char *text, size_t len, const
  */
 bool envelope_read_head(struct envelope *envelope, const char *text, size_t len);
 
+/* The envelope of `json`, without a second reading: `before` is that of the message before its
+ * arguments or body were edited, when it was `len_before` bytes long, with the edits inside them.
+ */
+void envelope_moved(const struct envelope *before, size_t len_before, const char *json, size_t len,
+                    struct envelope *out);
+
 #endif

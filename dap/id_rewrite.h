@@ -35,9 +35,4 @@ enum id_route id_rewrite_in(const struct idmap *map, const char *json, size_t le
 /* Whether a message of this kind and name can have ids: others can pass in parts. */
 bool id_rewrite_applies(enum dap_kind kind, const char *name);
 
-/* The envelope of what was rewritten, `json`, without a second reading: `before` is that of the
- * message as it came, which was `len_before` bytes long. */
-void id_rewrite_envelope(const struct envelope *before, size_t len_before, const char *json,
-                         size_t len, struct envelope *out);
-
 #endif

@@ -11,7 +11,8 @@ enum { CLOSE_S = 2 };
 bool conn_is_silent(const struct conn *conn)
 {
     int fd = conn->wsi ? (int)lws_get_socket_fd(conn->wsi) : -1;
-    return fd >= 0 && socket_is_silent(fd);
+    /* No network is between here and who came by loopback. */
+    return fd >= 0 && !conn_port(conn)->loopback && socket_is_silent(fd);
 }
 
 const char *conn_peer(const struct conn *conn)

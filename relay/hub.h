@@ -82,9 +82,9 @@ struct member {
     bool filters_set;
     bool leaving;
     bool sparing, looked; /* see member_wish and hub_look(); since the last stop */
-    int64_t told_role;  /* the hub's count of drivers when it was last told */
-    struct trim *trims; /* set requests whose answer has others' breakpoints in it */
-    int64_t joined_ms;  /* epoch */
+    int64_t told_role;    /* the hub's count of drivers when it was last told */
+    struct trim *trims;   /* set requests whose answer has others' breakpoints in it */
+    int64_t joined_ms;    /* epoch */
 };
 
 struct member_wish {

@@ -343,6 +343,7 @@ void multi_destroy(struct multi **multi)
     timer_cancel(&it->intro);
     timer_cancel(&it->patience);
     timer_cancel(&it->sweep);
+    multi_flow_stop(it);
     multi_stops_free(it);
     while (it->targets) {
         struct multi_target *next = it->targets->next;
@@ -365,13 +366,6 @@ void multi_destroy(struct multi **multi)
 bool multi_is_over(const struct multi *multi)
 {
     return multi->over;
-}
-
-void multi_flow(struct multi *multi, bool enable)
-{
-    for (struct multi_target *at = multi->targets; at; at = at->next)
-        if (at->inner)
-            session_flow(at->inner, enable);
 }
 
 const struct pause *multi_pause(const struct multi *multi)

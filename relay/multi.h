@@ -37,7 +37,7 @@ bool multi_is_over(const struct multi *multi);
 const struct pause *multi_pause(const struct multi *multi);
 size_t multi_count(const struct multi *multi);
 bool multi_drives(const struct multi *multi);
-/* As session_flow(). */
+/* As session_flow(), but that it stops only debuggees that say much. */
 void multi_flow(struct multi *multi, bool enable);
 
 #endif

@@ -79,6 +79,7 @@ static void on_stack(void *arg, struct multi_target *target, const char *json, s
     free(arg);
     if (!thread || !thread->stopped || thread->stops != fetch.stops || thread->stack)
         return;
+    thread->stack_asked = false;
     if (!response) {
         refuse_waits(target, thread, "the worker does not answer");
         return;
@@ -105,6 +106,7 @@ void multi_stack_fetch(struct multi_target *target, struct multi_thread *thread)
     char arguments[64];
     struct fetch *fetch = mem_alloc(sizeof *fetch);
     *fetch = (struct fetch){thread->own, thread->stops};
+    thread->stack_asked = true;
     snprintf(arguments, sizeof arguments, "{\"threadId\":%" PRId64 "}", thread->own);
     multi_ask(target, "stackTrace", arguments, FETCH_MS, on_stack, fetch);
 }
@@ -125,6 +127,8 @@ void multi_stack_request(struct multi_target *target, struct multi_thread *threa
         while (*at)
             at = &(*at)->next;
         *at = wait;
+        if (!thread->stack_asked) /* no answer came before */
+            multi_stack_fetch(target, thread);
     }
 }
 
@@ -133,6 +137,7 @@ void multi_stack_drop(struct multi_target *target, struct multi_thread *thread)
     free(thread->stack);
     thread->stack = NULL;
     thread->stack_len = 0;
+    thread->stack_asked = false;
     refuse_waits(target, thread, "that stop is over");
 }
 

@@ -3,7 +3,7 @@
  * multi_events.c (what a debuggee says unasked), multi_threads.c (the threads and their stops),
  * multi_stops.c (when the client is told of them), multi_requests.c (where requests go),
  * multi_sets.c (breakpoints of all), multi_modules.c, multi_limits.c (capabilities),
- * multi_progress.c, and the groups: multi_verbs.c and what it uses.
+ * multi_progress.c, multi_flow.c, and the groups: multi_verbs.c and what it uses.
  *
  * Any message to the client may make it ask something from within (an editor in this process), and
  * any message to a debuggee may be answered from within. So: targets and threads are never freed
@@ -42,6 +42,7 @@ struct multi_thread {
     char *stopped_event; /* of this stop as the debuggee sent it (its own ids), or NULL */
     char *stack;         /* this stop's stackTrace response, the debuggee's own ids, or NULL */
     size_t stack_len;
+    bool stack_asked;               /* and not answered yet */
     struct multi_stack_wait *waits; /* the client's requests for it */
     int64_t stops;                  /* how many there were */
     int64_t stopped_at;             /* the target's count of stops, then */
@@ -83,6 +84,7 @@ struct multi_target {
     char *role;         /* the body of its last raydbg/role, or NULL */
     bool drives;        /* by that */
     struct multi_progress *progress; /* what it is at */
+    size_t said;                     /* bytes, since the client does not read */
 };
 
 struct multi {
@@ -93,7 +95,7 @@ struct multi {
     uint32_t slots;               /* given so far; none is given twice */
     uint32_t slot_room;
     struct multi_target **by_slot; /* NULL where the one that had it is freed */
-    size_t target_count;          /* without those that are gone */
+    size_t target_count;           /* without those that are gone */
     struct multi_find *find;
     struct multi_jobs *jobs; /* of all targets that there were */
     bool initialized;        /* the client was told `initialized` */
@@ -106,6 +108,8 @@ struct multi {
     struct timer *intro;           /* the population is shown at the latest */
     struct timer *patience;        /* leaving ends at the latest */
     struct timer *sweep;           /* frees what is gone */
+    bool halted;                   /* the client does not read */
+    struct timer *lag;             /* then what it observes may be left */
     bool renamed;                  /* since the client last asked for the names */
     int64_t loud_us;               /* when it last got something important */
     struct timer *spacing;         /* stops that come meanwhile are told together */
@@ -188,6 +192,11 @@ void multi_role_tell(struct multi *multi);
 /* --- multi_limits.c --- */
 /* Tells the client what it may ask of all debuggees, if that has changed. */
 void multi_limits_tell(struct multi *multi);
+
+/* --- multi_flow.c: multi_flow(); --- */
+/* The debuggee has said so much. */
+void multi_flow_count(struct multi_target *target, size_t len);
+void multi_flow_stop(struct multi *multi);
 
 /* --- multi_progress.c --- */
 void multi_progress_on_event(struct multi_target *target, const char *json, size_t len,

@@ -120,7 +120,7 @@ void multi_pass_out(struct multi_target *target, int64_t client_seq, int64_t thr
     struct buf out = {0};
     struct envelope rewritten;
     if (id_rewrite_out(multi->ids, target->slot, thread, json, len, envelope, &out)) {
-        id_rewrite_envelope(envelope, len, out.data, out.len, &rewritten);
+        envelope_moved(envelope, len, out.data, out.len, &rewritten);
         client_pass(&multi->session->client, out.data, out.len, &rewritten, client_seq);
     } else {
         client_pass(&multi->session->client, json, len, envelope, client_seq);
@@ -171,6 +171,7 @@ static void on_inner_pass(void *arg, const char *json, size_t len, const struct 
     struct multi_target *target = arg;
     if (target->state == MULTI_GONE)
         return;
+    multi_flow_count(target, len);
     if (envelope->kind == DAP_RESPONSE) {
         on_inner_response(target, json, len, envelope, request_seq);
     } else if (envelope->kind == DAP_EVENT) {
@@ -246,7 +247,6 @@ void multi_target_attach(struct multi_target *target)
     target->state = MULTI_ATTACHING;
     target->since_us = loop_now_us();
     target->inner = session_create(&options, &inner_ops, target);
-    session_flow(target->inner, !outer->halted);
     multi_ask(target, "initialize",
               outer->initialize && *outer->initialize ? outer->initialize : NULL, 0, NULL, NULL);
     multi_ask(target, "attach", outer->attach.each, 0, on_attach_answer, NULL);

@@ -13,7 +13,7 @@
 
 /* A driver that has so many bytes to read stops its debuggee; an observer loses its place. */
 enum { DRIVER_HIGH = 1024 * 1024, OBSERVER_HIGH = 2 * 1024 * 1024 };
-enum { PATIENCE_MS = 30000, NETWORK_MS = 3000 };
+enum { PATIENCE_MS = 30000, NETWORK_MS = 4000 };
 
 static int64_t epoch_ms(void)
 {

@@ -187,9 +187,8 @@ static bool edit_response(struct render *render, const struct held *held,
     struct buf annotated = {0}, rows = {0};
     const char *json = held->json;
     size_t len = held->len;
-    if (held->applies &&
-        annotate_response(held->command, json, len, envelope, render->rows.options, &source,
-                          &annotated)) {
+    if (held->applies && annotate_response(held->command, json, len, envelope, render->rows.options,
+                                           &source, &annotated)) {
         json = annotated.data;
         len = annotated.len;
     }
@@ -209,14 +208,9 @@ static bool edit_response(struct render *render, const struct held *held,
 static void pass_edited(struct session_objects *it, const struct held *held,
                         const struct envelope *envelope, const struct buf *edited)
 {
-    struct client *client = &it->session->client;
-    struct envelope own = *envelope;
-    own.whole.len = envelope->whole.len + edited->len - held->len;
-    own.body = own.message = (struct span){0};
-    if (envelope->seq_at.at < envelope->body.at && envelope->request_seq_at.at < envelope->body.at)
-        client_pass(client, edited->data, edited->len, &own, held->asked.seq);
-    else
-        client_pass_edited(client, edited, held->asked.seq);
+    struct envelope own;
+    envelope_moved(envelope, held->len, edited->data, edited->len, &own);
+    client_pass(&it->session->client, edited->data, edited->len, &own, held->asked.seq);
 }
 
 void session_objects_pass(struct session_objects *it, const struct held *held)
@@ -311,12 +305,14 @@ bool session_objects_response(struct session *session, const struct pending *pen
         return on_scopes(&render, json, len, envelope, held.asked.seq);
     if (session->attach.objects.off || held.asked.clipboard)
         return false;
+    held.applies = annotate_applies(json, len);
+    /* To evaluate an expression is no look by itself, but to see that it gives a reference is one.
+     */
+    if (held.applies && objects_state(objects) == OBJECTS_NONE)
+        look(session, objects);
     if (held.asked.frame)
         known_inherit(&it->known, json, len, held.asked.frame);
     text_copy(held.command, sizeof held.command, pending->command);
-    held.applies = annotate_applies(json, len);
-    if (held.applies) /* the value of an expression, which is no look by itself */
-        look(session, objects);
     return on_values(&render, &held, envelope);
 }
 

@@ -1,4 +1,4 @@
-/** Bundles the extension and its webview into dist/; with --test the unit tests into dist/test/. */
+/** Bundles the extension and its webviews' pages into dist/; with --test the unit tests into dist/test/. */
 import {build} from 'esbuild';
 import {readdirSync} from 'node:fs';
 
@@ -10,6 +10,6 @@ if (process.argv.includes('--test')) {
   await build({...node, entryPoints, outdir: 'dist/test', sourcemap: 'inline'});
 } else {
   await build({...node, entryPoints: ['src/extension.ts'], outdir: 'dist', minify: true});
-  await build({...common, platform: 'browser', target: 'es2022', format: 'iife', entryPoints: ['src/webview/treemap-page.ts'],
-    outdir: 'dist', minify: true});
+  await build({...common, platform: 'browser', target: 'es2022', format: 'iife',
+    entryPoints: readdirSync('src/webview').filter((name) => name.endsWith('-page.ts')).map((name) => `src/webview/${name}`), outdir: 'dist', minify: true});
 }

@@ -1,5 +1,6 @@
 """One session over many tasks, at its edges: what several have in common, who only looks, who is slow, who is gone."""
 
+import contextlib
 import threading
 import time
 
@@ -239,34 +240,67 @@ def test_a_worker_that_takes_five_seconds(attach, gang):
     assert client.response(waiting, 10)["success"] and time.monotonic() - begun > 4.5
 
 
-def test_a_client_that_does_not_read(join, gang):
-    """Its own tasks wait for it; the tasks and the client of another session do not."""
-    gang.add("flood", adapter=ManyAdapter())
-    slow = SlowClient(join.relay, tasks=["flood"], mode="threads", node="127.0.0.1")
-    connection = gang.workers[-1].adapter.connections[-1]
-    stop = threading.Event()
+@pytest.fixture
+def flood():
+    """flood(worker): it prints as fast as it is read."""
+    stop, writers = threading.Event(), []
 
-    def flood():
-        while not stop.is_set():
-            connection.event("output", {"category": "stdout", "output": "x" * 60000})
+    def write(connection):
+        with contextlib.suppress(OSError):
+            while not stop.is_set():
+                connection.event("output", {"category": "stdout", "output": "x" * 60000})
 
-    writer = threading.Thread(target=flood, daemon=True)
-    writer.start()
-    try:
-        client = join(tasks=["Trainer.*", "load"])
-        shown(client)
-        time.sleep(1)
-        begun = time.monotonic()
-        for worker in gang.workers[:3]:
-            thread = thread_of(client, worker)
-            assert port_of(client, thread) == worker.adapter.port
-            client.step("next", thread)
-        assert time.monotonic() - begun < 2
-    finally:
-        stop.set()
-        slow.close()
-    writer.join(10)
-    assert not writer.is_alive()
+    def start(worker):
+        writers.append(threading.Thread(target=write, args=(worker.adapter.connections[-1],), daemon=True))
+        writers[-1].start()
+
+    start.end = stop.set
+    yield start
+    stop.set()
+    for writer in writers:
+        writer.join(10)
+        assert not writer.is_alive()
+
+
+def test_a_client_that_does_not_read(join, gang, flood):
+    """The task that floods it waits for it. The quiet ones do not: another client looks at them."""
+    loud = gang.add("flood", adapter=ManyAdapter())
+    slow = SlowClient(join.relay, **ALL)
+    flood(loud)
+    time.sleep(1)
+    client = join()
+    shown(client)
+    begun = time.monotonic()
+    for worker in gang.workers[:3]:
+        assert port_of(client, thread_of(client, worker)) == worker.adapter.port
+    assert time.monotonic() - begun < 2
+    time.sleep(0.5)
+    before = len(client.events("output"))
+    client.assert_no_event("stopped", 0.5)
+    assert len(client.events("output")) - before < 20, "the one that floods is held up"
+    flood.end()
+    slow.close()
+
+
+def test_what_only_others_drive_is_left_by_a_client_that_does_not_read(join, gang, flood):
+    """Nothing can hold that task up, and what it prints is not kept without end."""
+    loud = gang.add("flood", adapter=ManyAdapter())
+    driver = join.relay.client("tcp")
+    driver.initialize(clientName="other")
+    driver.attach(join.relay.attach_arguments("tcp", task="flood"))
+    driver.stopped()
+    slow = SlowClient(join.relay, **ALL)
+    wait_until(lambda: 4 in [row.get("tasks") for row in join.relay.sessions()], 5, lambda: join.relay.sessions())
+    flood(loud)
+    wait_until(lambda: 3 in [row.get("tasks") for row in join.relay.sessions()], 10, lambda: join.relay.sessions())
+    before = len(driver.events("output"))
+    wait_until(lambda: len(driver.events("output")) > before + 20, 10, "its driver gets more")
+    flood.end()
+    said = []
+    while not any("flood is left" in text or "lags behind" in text for text in said):
+        said.append(slow.event("output")["output"])
+    assert slow.request("threads")["threads"]
+    slow.close()
 
 
 # --- who is gone ---
@@ -285,7 +319,8 @@ def test_ids_of_one_that_is_gone(attach, gang):
                                ("variables", {"variablesReference": scope}), ("next", {"threadId": thread}),
                                ("evaluate", {"expression": "1", "frameId": frame, "context": "repl"}),
                                ("pause", {"threadId": thread}), ("exceptionInfo", {"threadId": thread}),
-                               ("raydbg/objects", {"threadId": thread}), ("raydbg/stepIntoRemote", {"threadId": thread}),
+                               ("raydbg/objects", {"threadId": thread}),
+                               ("raydbg/stepIntoRemote", {"threadId": thread}),
                                ("goto", {"threadId": thread, "targetId": 3})):
         assert not client.request(command, arguments)["success"], command
     # One task still stands: it is not the one that was meant.
@@ -449,7 +484,8 @@ def test_two_stop_at_once_and_one_is_gone_at_once(attach, gang):
 
 # --- sessions that the client cannot start ---
 
-@pytest.mark.parametrize("can,relayed,why", [(False, True, "supportsStartDebuggingRequest"), (True, False, "need a relay")])
+@pytest.mark.parametrize("can,relayed,why", [
+    (False, True, "supportsStartDebuggingRequest"), (True, False, "need a relay")])
 def test_threads_where_sessions_cannot_be(gang, run_relay, start_relay, can, relayed, why):
     if relayed:
         relay = run_relay(adapter=None, address=gang.address)

@@ -69,3 +69,19 @@ def test_an_expression_is_a_look_if_its_value_is_a_reference(client, gang):
     assert asked(gang) == 0
     client.ok("evaluate", {"expression": "ref", "frameId": frame, "context": "watch"})
     gang.wait_asked(REFERENCES)
+
+
+def test_annotated_rows_have_the_session_s_ids(client, gang):
+    worker = gang.workers[2]
+    row = {"name": "ref", "value": REF, "type": "ObjectRef", "variablesReference": 77}
+    worker.adapter.on["variables"] = lambda connection, request: connection.respond(request, {"variables": [row]})
+    frame = client.stack(ids(client)[2])[0]["id"]
+    scope = client.ok("scopes", {"frameId": frame})["scopes"][0]["variablesReference"]
+    for _ in range(2):  # the second time Ray has told what it knows
+        ref, = client.ok("variables", {"variablesReference": scope})["variables"]
+        assert ref["variablesReference"] > 77
+        client.ok("variables", {"variablesReference": ref["variablesReference"]})
+        assert worker.adapter.requests("variables")[-1]["arguments"]["variablesReference"] == 77
+        gang.wait_asked(REFERENCES)
+        time.sleep(0.2)
+    assert ref["presentationHint"]  # it was annotated, indeed

@@ -228,7 +228,7 @@ static void check_message(struct pair *pair, size_t in_len, size_t out_len)
     struct envelope now, moved;
     const char *problem;
     check(envelope_read(&now, pair->out, out_len, &problem) == 0);
-    id_rewrite_envelope(was, in_len, pair->out, out_len, &moved);
+    envelope_moved(was, in_len, pair->out, out_len, &moved);
     check(memcmp(&now, &moved, sizeof now) == 0);
     struct span in = was->kind == DAP_REQUEST ? was->arguments : was->body,
                 out = was->kind == DAP_REQUEST ? now.arguments : now.body;

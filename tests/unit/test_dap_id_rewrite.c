@@ -45,7 +45,7 @@ static struct envelope read_envelope(const char *json)
 static void expect_envelope(const char *before, const char *after)
 {
     struct envelope was = read_envelope(before), read = read_envelope(after), moved;
-    id_rewrite_envelope(&was, strlen(before), after, strlen(after), &moved);
+    envelope_moved(&was, strlen(before), after, strlen(after), &moved);
     assert_memory_equal(&moved, &read, sizeof read);
 }
 

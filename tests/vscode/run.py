@@ -20,7 +20,7 @@ from cluster import Cluster, Spec  # noqa: E402
 # The test's picture that README.md begins with, and its place there.
 PICTURE = ("picture-01-readme.png", ROOT / "docs/images/vscode.png")
 SPEC = Spec(env=(("RAY_record_ref_creation_sites", "1"),))
-TIMEOUT = 8 * 60
+TIMEOUT = 12 * 60
 
 
 def arguments():

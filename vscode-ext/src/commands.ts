@@ -5,6 +5,8 @@ import {Clusters} from './clusters';
 import {startAttach} from './configuration';
 import {commandFix, showError, textOf} from './errors';
 import {Feeds} from './feeds';
+import {attachAll, attachMatching, manyHandlers} from './many-commands';
+import {ManySessions} from './many-sessions';
 import {Mappings} from './mappings';
 import {groupings, pauseTask, pauseTitle} from './pause';
 import {objectGroupings} from './objects';
@@ -14,6 +16,7 @@ import {Choice, pickTasks} from './pick';
 import {Exit, errorText, run} from './program';
 import {Roles} from './roles';
 import {SessionNode, SessionsView} from './sessions-view';
+import {StacksView} from './stacks-view';
 import {TreemapPanel} from './treemap-panel';
 
 export interface Parts {
@@ -24,6 +27,8 @@ export interface Parts {
   objects: ObjectsView;
   sessions: SessionsView;
   roles: Roles;
+  many: ManySessions;
+  stacks: StacksView;
   mappings: Mappings;
   log: vscode.LogOutputChannel;
 }
@@ -107,7 +112,7 @@ const handlers: Record<string, Handler> = {
   copyId: (_, target) => target?.data.kind === 'pause' && vscode.env.clipboard.writeText(pauseTask(target.data.pause)),
   groupBy: () => choose('groupBy', groupings, 'Group paused tasks by'),
   groupObjectsBy: () => choose('objects.groupBy', objectGroupings, 'Group references by'),
-  filter, pickTask, treemap, refresh, addCluster, forward, removeCluster, setToken, startRelay, trustCertificate, doctor,
+  attachAll, attachMatching, filter, pickTask, treemap, refresh, addCluster, forward, removeCluster, setToken, startRelay, trustCertificate, doctor,
   showLog: (parts) => parts.log.show(),
   walkthrough: () => vscode.commands.executeCommand('workbench.action.openWalkthrough', 'raydbg.raydbg#start'),
 };
@@ -121,6 +126,8 @@ export function registerCommands(parts: Parts): vscode.Disposable[] {
   const {registerCommand} = vscode.commands;
   return [
     ...Object.entries(handlers).map(([name, handler]) => registerCommand(`raydbg.${name}`, (target?: Target) => shown(() => handler(parts, target)))),
+    ...Object.entries(manyHandlers).map(([name, handler]) =>
+      registerCommand(`raydbg.${name}`, (target?: Parameters<typeof handler>[1]) => shown(() => handler(parts, target)))),
     registerCommand('raydbg.revealCallSite', ({data: {site}}: {data: ObjectNode}) => site && parts.mappings.open(site.file, site.line)),
     registerCommand('raydbg.takeOver', (target?: {data: SessionNode}) => parts.roles.takeOver(target)),
     registerCommand('raydbg.observeSession', (target?: {data: SessionNode}) => parts.roles.observe(target)),

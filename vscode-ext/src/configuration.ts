@@ -3,7 +3,9 @@ import * as vscode from 'vscode';
 import {Cluster, Clusters} from './clusters';
 import {commandFix, showError} from './errors';
 import {Mappings} from './mappings';
+import {Feed} from './feed';
 import {pauseTask, pauseTitle} from './pause';
+import {PauseFilter, filterMatches, filterOf, isMany} from './pause-filter';
 import {Choice, Pauses, pickTasks} from './pick';
 
 export function attachConfiguration(choice: Choice, name = pauseTitle(choice.pause)): vscode.DebugConfiguration {
@@ -19,13 +21,21 @@ export async function startAttach(choice: Choice, extra: object = {}): Promise<v
   await vscode.debug.startDebugging(vscode.workspace.workspaceFolders?.[0], {...attachConfiguration(choice), ...extra});
 }
 
+/** One session over all tasks that match, now and later. */
+export async function startMany(feed: Feed, filter: PauseFilter, name: string): Promise<void> {
+  const {cluster} = feed;
+  await vscode.debug.startDebugging(vscode.workspace.workspaceFolders?.[0],
+    {type: 'raydbg', request: 'attach', name, ...filter, ...(cluster.added ? {cluster: cluster.name} : {})});
+}
+
 /** launch.json, the dynamic list, and F5 in a folder without one. */
 export class ConfigurationProvider implements vscode.DebugConfigurationProvider {
   constructor(private readonly pauses: Pauses, private readonly clusters: Clusters, private readonly mappings: Mappings) {}
 
   provideDebugConfigurations(): vscode.DebugConfiguration[] {
     const current = this.pauses.pauses.map((choice) => attachConfiguration(choice, `Ray: ${pauseTitle(choice.pause)}`));
-    return [...current, {type: 'raydbg', request: 'attach', name: 'Ray: pick a paused task', task: '${command:raydbg.pickTask}'}];
+    return [...current, {type: 'raydbg', request: 'attach', name: 'Ray: pick a paused task', task: '${command:raydbg.pickTask}'},
+      {type: 'raydbg', request: 'attach', name: 'Ray: all paused tasks', tasks: '*'}];
   }
 
   /** F5 without a launch.json comes with an empty configuration. */
@@ -33,10 +43,7 @@ export class ConfigurationProvider implements vscode.DebugConfigurationProvider 
                                   configuration: vscode.DebugConfiguration): Promise<vscode.DebugConfiguration | undefined> {
     if (!configuration.type && !configuration.request)
       return startAll(folder, ((await pickTasks(this.pauses, true)) ?? []).map((choice) => attachConfiguration(choice)));
-    if (!Array.isArray(configuration['tasks'])) return configuration;
-    const {tasks, ...rest} = configuration;
-    return startAll(folder, (tasks as string[]).map((task) =>
-      ({...rest, task, name: `${configuration.name}: ${task}`})));
+    return configuration;
   }
 
   async resolveDebugConfigurationWithSubstitutedVariables(folder: vscode.WorkspaceFolder | undefined,
@@ -50,20 +57,27 @@ export class ConfigurationProvider implements vscode.DebugConfigurationProvider 
       void showError(`There is no cluster "${name}" among those of raydbg.clusters.`, commandFix('Add Cluster...', 'raydbg.addCluster'));
       return undefined;
     }
-    const pathMappings = await this.mappings.of(folder, configuration, this.find(configuration)?.pause);
+    const pathMappings = await this.mappings.of(folder, configuration, this.found(configuration).map(({pause}) => pause));
     return {
       redirectOutput: true, showReturnValue: true, ...configuration, ...(pathMappings.length ? {pathMappings} : {}),
     };
   }
 
-  /** The cluster of a session: the one it names, else the one that lists its task. */
+  /** The cluster of a session: the one it names, else the one that lists its task; of many, the one on this machine. */
   cluster(configuration: vscode.DebugConfiguration): Cluster | undefined {
     const name = configuration['cluster'] as string | undefined;
-    return name ? this.clusters.find(name) : this.find(configuration)?.feed.cluster;
+    if (name) return this.clusters.find(name);
+    if (!isMany(configuration)) return this.found(configuration)[0]?.feed.cluster;
+    return configuration['address'] || configuration['relay'] ? undefined : this.clusters.all.find((cluster) => !cluster.added);
   }
 
-  private find(configuration: vscode.DebugConfiguration): Choice | undefined {
-    return this.pauses.pauses.find((choice) => pauseTask(choice.pause) === configuration['task']);
+  /** The pauses that it is about, as far as they are known. */
+  private found(configuration: vscode.DebugConfiguration): Choice[] {
+    const {pauses} = this.pauses;
+    if (!isMany(configuration)) return pauses.filter((choice) => pauseTask(choice.pause) === configuration['task']).slice(0, 1);
+    const cluster = this.cluster(configuration);
+    const filter = filterOf(configuration);
+    return pauses.filter(({feed, pause}) => feed.cluster === cluster && filterMatches(filter, pause));
   }
 }
 
@@ -79,7 +93,8 @@ export class AdapterFactory implements vscode.DebugAdapterDescriptorFactory {
   constructor(private readonly program: () => Promise<string>, private readonly provider: ConfigurationProvider) {}
 
   async createDebugAdapterDescriptor(session: vscode.DebugSession): Promise<vscode.DebugAdapterDescriptor> {
-    const {configuration} = session;
+    // A session that another one has asked for is of the same cluster.
+    const {configuration} = session.parentSession?.type === 'raydbg' ? session.parentSession : session;
     // A view that is made when the first stop comes leaves the locals closed.
     if (vscode.workspace.getConfiguration('debug').get('openDebug') !== 'neverOpen')
       await vscode.commands.executeCommand('workbench.view.debug');

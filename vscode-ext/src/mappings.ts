@@ -11,15 +11,17 @@ function folders(): string[] {
 export class Mappings {
   constructor(private readonly memory: vscode.Memento, private readonly log: vscode.LogOutputChannel) {}
 
-  /** Given ones win, then those of the settings; else they are worked out from where the task stands. */
-  async of(folder: vscode.WorkspaceFolder | undefined, configuration: vscode.DebugConfiguration, pause: Pause | undefined):
+  /** Given ones win, then those of the settings; else they are worked out from where the tasks stand. */
+  async of(folder: vscode.WorkspaceFolder | undefined, configuration: vscode.DebugConfiguration, pauses: readonly Pause[]):
       Promise<PathMapping[]> {
     if (Array.isArray(configuration['pathMappings'])) return configuration['pathMappings'] as PathMapping[];
     const set = vscode.workspace.getConfiguration('raydbg', folder).get<PathMapping[]>('pathMappings', []);
-    const file = pause?.location?.file;
-    if (!file || set.some((mapping) => file.startsWith(mapping.remoteRoot))) return set;
-    const worked = await this.guess(file);
-    return worked ? [...set, worked] : set;
+    const all = [...set];
+    for (const file of new Set(pauses.flatMap(({location}) => (location ? [location.file] : [])))) {
+      const worked = all.some((mapping) => file.startsWith(mapping.remoteRoot)) ? undefined : await this.guess(file);
+      if (worked) all.push(worked);
+    }
+    return all;
   }
 
   /** Shows a line of a worker's file; says so if it is not here. */
@@ -32,7 +34,9 @@ export class Mappings {
       return;
     }
     const position = new vscode.Position(Math.max(line - 1, 0), 0);
-    await vscode.window.showTextDocument(vscode.Uri.file(local), {selection: new vscode.Range(position, position), preview: true});
+    const shown = vscode.window.visibleTextEditors.find(({document}) => document.uri.fsPath === local)?.viewColumn;
+    await vscode.window.showTextDocument(vscode.Uri.file(local),
+      {selection: new vscode.Range(position, position), preview: true, viewColumn: shown ?? vscode.ViewColumn.Active});
   }
 
   private async guess(file: string): Promise<PathMapping | undefined> {

@@ -2,14 +2,15 @@
 import * as vscode from 'vscode';
 import {Feed} from './feed';
 import {Feeds} from './feeds';
-import {GroupBy, Pause, age, groupPauses, isNear, matches, pauseDescription, pauseKey, pauseTitle} from './pause';
+import {PauseFilter, exactly, groupFilter} from './pause-filter';
+import {GroupBy, Pause, PauseGroup, age, groupPauses, isNear, matches, pauseDescription, pauseKey, pauseTitle} from './pause';
 import {Row, row} from './rows';
 import {RowsView} from './rows-view';
 import {pauseLimit} from './watchdog';
 
 export type PauseNode =
   | {kind: 'cluster'; feed: Feed}
-  | {kind: 'group'; feed: Feed; label: string; count: number}
+  | {kind: 'group'; feed: Feed; label: string; count: number; filter: PauseFilter}
   | {kind: 'pause'; feed: Feed; pause: Pause};
 type PauseRow = Row<PauseNode>;
 
@@ -26,6 +27,8 @@ interface Settings {
   by: GroupBy;
   limit: number;
   now: number;
+  /** Some are not shown. */
+  filtered: boolean;
 }
 
 export class PausesView implements vscode.Disposable {
@@ -70,7 +73,7 @@ export class PausesView implements vscode.Disposable {
     const feeds = this.feeds.all;
     const configuration = vscode.workspace.getConfiguration('raydbg');
     const settings: Settings = {
-      by: configuration.get<GroupBy>('groupBy', 'function'), limit: pauseLimit(), now: Date.now(),
+      by: configuration.get<GroupBy>('groupBy', 'function'), limit: pauseLimit(), now: Date.now(), filtered: this.wanted !== '',
     };
     const clusters = feeds.map((feed) => clusterRow(feed, this.wanted, settings));
     const only = clusters.length === 1 ? clusters[0] : undefined;
@@ -107,17 +110,22 @@ function levels(feed: Feed, id: string, pauses: Pause[], settings: Settings): Pa
   if (settings.by === 'none') return pauseRows(feed, groupPauses(pauses, 'none')[0]?.pauses ?? [], settings);
   const jobs = groupPauses(pauses, 'job');
   if (settings.by !== 'function' || jobs.length < 2) return groupRows(feed, id, pauses, settings);
-  return jobs.map((job) => groupRow(feed, `${id}/${job.key}`, job.label, job.pauses.length,
-    groupRows(feed, `${id}/${job.key}`, job.pauses, settings)));
+  return jobs.map((job) => {
+    const filter = groupFilter('job', job);
+    return groupRow(feed, `${id}/${job.key}`, job, settings, filter, groupRows(feed, `${id}/${job.key}`, job.pauses, settings, filter));
+  });
 }
 
-function groupRows(feed: Feed, id: string, pauses: Pause[], settings: Settings): PauseRow[] {
-  return groupPauses(pauses, settings.by).map((group) =>
-    groupRow(feed, `${id}/${settings.by}/${group.key}`, group.label, group.pauses.length, pauseRows(feed, group.pauses, settings)));
+/** `within` is what the level above has in common. */
+function groupRows(feed: Feed, id: string, pauses: Pause[], settings: Settings, within: PauseFilter = {}): PauseRow[] {
+  return groupPauses(pauses, settings.by).map((group) => groupRow(feed, `${id}/${settings.by}/${group.key}`, group, settings,
+    {...within, ...groupFilter(settings.by, group)}, pauseRows(feed, group.pauses, settings)));
 }
 
-function groupRow(feed: Feed, id: string, label: string, count: number, children: PauseRow[]): PauseRow {
-  return row<PauseNode>(id, {kind: 'group', feed, label, count}, `${label} ${count}`, children);
+/** An attach to the group is to what is shown of it, and to what comes later unless a part of it is hidden. */
+function groupRow(feed: Feed, id: string, {label, pauses}: PauseGroup, settings: Settings, filter: PauseFilter, children: PauseRow[]): PauseRow {
+  const count = pauses.length;
+  return row<PauseNode>(id, {kind: 'group', feed, label, count, filter: settings.filtered ? exactly(pauses) : filter}, `${label} ${count}`, children);
 }
 
 function pauseRows(feed: Feed, pauses: Pause[], settings: Settings): PauseRow[] {

@@ -2,6 +2,8 @@
 import * as vscode from 'vscode';
 import {Feed} from './feed';
 import {Pause, pauseDescription, pauseKey, pauseTitle} from './pause';
+import {PauseFilter, filterMatches, filterText, parseFilter, widen} from './pause-filter';
+import {plural} from './objects';
 
 export interface Choice {
   feed: Feed;
@@ -58,6 +60,48 @@ export function pickTasks(pauses: Pauses, many: boolean): Promise<Choice[] | und
       const items = many && pick.selectedItems.length ? pick.selectedItems : pick.activeItems;
       if (!items.length) return;
       resolve(items.map((item) => item.choice));
+      pick.hide();
+    });
+    pick.onDidHide(() => {
+      listener.dispose();
+      pick.dispose();
+      resolve(undefined);
+    });
+    pick.show();
+  });
+}
+
+/** What is typed is a filter: the first item says how many tasks it means at the moment, those below are they. */
+function filterItems(feed: Feed, typed: string): vscode.QuickPickItem[] {
+  const pauses = [...feed.set.pauses.values()];
+  const filter = widen(parseFilter(typed), pauses);
+  const found = pauses.filter((pause) => filterMatches(filter, pause));
+  const label = found.length ? `$(debug-alt) Attach to ${plural(found.length, 'task')} of ${pauses.length}` : `$(debug-alt) Attach to none of ${plural(pauses.length, 'task')} yet`;
+  // Their names are no labels: items whose label has what is typed would go in front of the first.
+  const shown = found.map((pause): vscode.QuickPickItem =>
+    ({label: '$(debug-pause)', description: `${pauseTitle(pause)} · ${pauseDescription(pause, Date.now())}`, alwaysShow: true}));
+  return [{label, description: filterText(filter), detail: 'Those that match and pause later join', alwaysShow: true}, ...shown];
+}
+
+/** Undefined if the user gave up. The count follows the cluster. */
+export function pickFilter(feed: Feed, changed: vscode.Event<void>): Promise<PauseFilter | undefined> {
+  const pick = vscode.window.createQuickPick();
+  pick.title = 'Attach to matching Ray tasks';
+  pick.placeholder = 'Trainer.* node=10.0.0.7 job=01 actor=bob: names with * and ?, and what tasks must be of';
+  let shown = '';
+  const fill = (): void => {
+    const items = filterItems(feed, pick.value);
+    const now = items.map(({label, description}) => `${label} ${description ?? ''}`).join('\n');
+    if (now === shown) return;
+    shown = now;
+    pick.items = items;
+  };
+  fill();
+  return new Promise((resolve) => {
+    const listener = changed(fill);
+    pick.onDidChangeValue(fill);
+    pick.onDidAccept(() => {
+      resolve(widen(parseFilter(pick.value), [...feed.set.pauses.values()]));
       pick.hide();
     });
     pick.onDidHide(() => {

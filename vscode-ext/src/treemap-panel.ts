@@ -1,5 +1,4 @@
 /** The treemap of the object store: a webview that draws what this side reads. */
-import {randomBytes} from 'node:crypto';
 import * as vscode from 'vscode';
 import {textOf} from './errors';
 import {Feed} from './feed';
@@ -8,6 +7,7 @@ import {bytesText, callSite, groupLabel, plural} from './objects';
 import {objectsInterval, readMemory} from './objects-view';
 import {Poller} from './poller';
 import {FromPage, TreemapBy, TreemapItem, ToPage} from './treemap-messages';
+import {openPage} from './page';
 
 /** Smaller ones are one box together. */
 const most = 60;
@@ -17,22 +17,16 @@ export class TreemapPanel {
   private readonly poller: Poller;
   private items: (TreemapItem & {key: string})[] = [];
 
-  constructor(private readonly panel: vscode.WebviewPanel, context: vscode.ExtensionContext, private readonly feeds: Feeds, private readonly feed: Feed,
+  constructor(private readonly panel: vscode.WebviewPanel, private readonly feeds: Feeds, private readonly feed: Feed,
               private readonly openSite: (file: string, line: number) => Promise<void>) {
     this.poller = new Poller(() => this.ask(), objectsInterval);
-    panel.webview.html = page(panel.webview, vscode.Uri.joinPath(context.extensionUri, 'dist/treemap-page.js'),
-      vscode.Uri.joinPath(context.extensionUri, 'media/treemap.css'));
     panel.webview.onDidReceiveMessage((message: FromPage) => void this.hear(message));
     panel.onDidChangeViewState(() => (this.poller.looking = panel.visible));
     panel.onDidDispose(() => (this.poller.looking = false));
   }
 
   static open(context: vscode.ExtensionContext, feeds: Feeds, feed: Feed, openSite: (file: string, line: number) => Promise<void>): void {
-    const panel = vscode.window.createWebviewPanel('raydbg.treemap', 'Object Store', vscode.ViewColumn.Active, {
-      enableScripts: true,
-      localResourceRoots: [vscode.Uri.joinPath(context.extensionUri, 'dist'), vscode.Uri.joinPath(context.extensionUri, 'media')],
-    });
-    new TreemapPanel(panel, context, feeds, feed, openSite);
+    new TreemapPanel(openPage(context, 'treemap', 'Object Store', body), feeds, feed, openSite);
   }
 
   private async hear(message: FromPage): Promise<void> {
@@ -70,18 +64,7 @@ export class TreemapPanel {
   }
 }
 
-function page(webview: vscode.Webview, script: vscode.Uri, style: vscode.Uri): string {
-  const nonce = randomBytes(16).toString('hex');
-  return `<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src ${webview.cspSource}; script-src 'nonce-${nonce}'">
-<link rel="stylesheet" href="${webview.asWebviewUri(style).toString()}">
-<title>Object Store</title>
-</head>
-<body>
-<header>
+const body = `<header>
 <h1 id="total">Object Store</h1>
 <fieldset><legend>Size by</legend>
 <label><input type="radio" name="by" value="call-site" checked>call site</label>
@@ -90,8 +73,4 @@ function page(webview: vscode.Webview, script: vscode.Uri, style: vscode.Uri): s
 </header>
 <p id="problem" role="status"></p>
 <svg id="map" role="list" aria-label="Object store by size"></svg>
-<p id="chosen" role="status">Arrow keys choose a box, Enter opens its call site.</p>
-<script nonce="${nonce}" src="${webview.asWebviewUri(script).toString()}"></script>
-</body>
-</html>`;
-}
+<p id="chosen" role="status">Arrow keys choose a box, Enter opens its call site.</p>`;

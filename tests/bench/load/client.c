@@ -26,7 +26,7 @@ struct client {
     unsigned number;
     unsigned asked;
     long seq;
-    bool attached, ready, ended;
+    bool attached, stopped, asks_threads, threads_changed, ready, ended;
     struct view *views;
     unsigned view_count; /* threads seen */
     unsigned view_ready; /* of which the variables are known */
@@ -135,8 +135,10 @@ static void become_ready(struct client *client)
 static void learn(struct client *client, const struct open_request *slot, struct text body)
 {
     char why[WHY];
+    /* What is known of objects comes by and by; the numbers of variables stay from the first on. */
+    uint64_t settled = client->load->rewritten ? SETTLED_NS : 0;
     bool done = view_learn(slot->view, canned_text(client->load->body), body, slot->tag,
-                           latency_now(), SETTLED_NS, why, sizeof why);
+                           client->load->rewritten, latency_now(), settled, why, sizeof why);
     if (*why)
         fault(client, "%s", why);
     if (done && ++client->view_learned == client->view_ready) {
@@ -179,7 +181,7 @@ static void look_at_next(struct client *client)
 {
     char arguments[64];
     if (client->view_ready == client->load->threads) {
-        if (client->load->rewritten)
+        if (client->load->learns)
             ask(client);
         else
             become_ready(client);
@@ -190,10 +192,33 @@ static void look_at_next(struct client *client)
     request(client, "stackTrace", arguments);
 }
 
-static void look_once_stopped(struct client *client)
+/* A relay may show more threads as it comes to know them: each event is a reason to ask again. */
+static void ask_for_threads(struct client *client)
 {
-    if (client->attached && client->view_count == client->load->threads)
+    if (!client->attached || !client->stopped || client->view_count == client->load->threads)
+        return;
+    client->threads_changed = client->asks_threads;
+    if (!client->asks_threads)
+        request(client, "threads", "{}");
+    client->asks_threads = true;
+}
+
+static void on_threads(struct client *client, const struct message *answer)
+{
+    struct text rest = answer->body;
+    long thread;
+    client->asks_threads = false;
+    client->view_count = 0;
+    while (client->view_count < client->load->threads &&
+           (thread = message_number(rest, "id", -1)) >= 0) {
+        client->views[client->view_count++].thread = thread;
+        const char *at = memmem(rest.at, rest.len, "\"id\"", 4) + 4;
+        rest = (struct text){at, (size_t)(rest.at + rest.len - at)};
+    }
+    if (client->view_count == client->load->threads)
         look_at_next(client);
+    else if (client->threads_changed)
+        ask_for_threads(client);
 }
 
 static void on_initialize(struct client *client, const struct message *answer)
@@ -206,7 +231,7 @@ static void on_attach(struct client *client, const struct message *answer)
 {
     (void)answer;
     client->attached = true;
-    look_once_stopped(client);
+    ask_for_threads(client);
 }
 
 static void on_stack(struct client *client, const struct message *answer)
@@ -237,9 +262,9 @@ static void on_event(struct client *client, const struct message *event)
         request(client, "configurationDone", "{}");
     else if (message_is(event->name, "terminated"))
         fault(client, "the session has ended");
-    else if (message_is(event->name, "stopped") && client->view_count < client->load->threads) {
-        client->views[client->view_count++].thread = message_number(event->body, "threadId", 0);
-        look_once_stopped(client);
+    else if (message_is(event->name, "stopped") || message_is(event->name, "thread")) {
+        client->stopped = client->stopped || message_is(event->name, "stopped");
+        ask_for_threads(client);
     }
 }
 
@@ -250,6 +275,7 @@ static void on_response(struct client *client, const struct message *answer)
         void (*handle)(struct client *client, const struct message *answer);
     } steps[] = {{"initialize", on_initialize},
                  {"attach", on_attach},
+                 {"threads", on_threads},
                  {"stackTrace", on_stack},
                  {"scopes", on_scopes}};
     if (message_is(answer->name, "variables")) {

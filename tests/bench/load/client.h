@@ -19,7 +19,8 @@ struct load {
     enum canned body;
     unsigned depth;       /* requests that a client has open */
     unsigned threads;     /* stopped threads that a client waits for, and asks for in turn */
-    bool rewritten;       /* the relay changes bodies: they are learned first */
+    bool learns;          /* the relay may change bodies: they are learned first */
+    bool rewritten;       /* and it must */
     bool asks;            /* clients that are ready ask */
     bool measures;        /* answers' times are kept */
     unsigned ready;       /* clients */

@@ -30,7 +30,8 @@ static void usage(void)
         "  --idle S          first watch the clients be idle\n"
         "  --patience S      an answer that takes longer is missing (10)\n"
         "  --threads N       stopped threads of a session, which are asked for in turn (1)\n"
-        "  --rewritten       the relay changes bodies: learn them, then compare\n"
+        "  --learn           the relay may change bodies: learn them, then compare\n"
+        "  --rewritten       the same, and it must change them\n"
         "  --attach FILE     arguments of the attach, a line for each client, from the first "
         "again\n"
         "  --pid PID         whose CPU and memory is told, with that of its children; repeatable\n",
@@ -43,7 +44,7 @@ struct options {
     int64_t sessions, busy, depth, threads;
     double seconds, warm, idle, patience;
     enum canned body;
-    bool rewritten;
+    bool learns, rewritten;
     char **attach;
     size_t attach_count;
     int pids[PIDS];
@@ -138,8 +139,10 @@ static void read_options(struct options *options, int argc, char **argv)
     *options = (struct options){
         .sessions = 1, .depth = 1, .threads = 1, .seconds = 2, .warm = 0.3, .patience = 10};
     for (int i = 1; i < argc; i++) {
-        if (text_equal(argv[i], "--rewritten"))
-            options->rewritten = true;
+        if (text_equal(argv[i], "--learn"))
+            options->learns = true;
+        else if (text_equal(argv[i], "--rewritten"))
+            options->learns = options->rewritten = true;
         else if (i + 1 == argc || !read_value(options, argv[i], argv[i + 1]))
             usage();
         else
@@ -295,6 +298,7 @@ int main(int argc, char **argv)
                                .body = options.body,
                                .depth = (unsigned)options.depth,
                                .threads = (unsigned)options.threads,
+                               .learns = options.learns,
                                .rewritten = options.rewritten}};
     run.clients = mem_array((size_t)options.sessions, sizeof(struct client *));
     measured.before = use_of(&run);

@@ -49,6 +49,11 @@ def best(samples, row, metric):
     return (max if metric.endswith("_per_s") else min)(found) if found else None
 
 
+def most(samples, row, metric):
+    """The largest: of memory, of which a later round finds some that an earlier one has left."""
+    return max(values(samples, row, metric), default=None)
+
+
 def added(samples, row, pick=median):
     """What a row's median answer takes longer than the direct one's."""
     both = pick(samples, row, "p50_us"), pick(samples, "direct", "p50_us")

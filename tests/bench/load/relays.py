@@ -177,6 +177,52 @@ class Relays:
         self._add("raydbg full", "%s:%d" % relay.address, [relay.pid, *relay.kept_pids()], ["--attach", str(attach)])
 
 
+class Threads:
+    """`raydbg relay` with one client whose threads are so many workers' tasks; with their references if wanted."""
+
+    def __init__(self, targets, references=0):
+        self.targets, self.references = targets, references
+
+    def __enter__(self):
+        self.stack = ExitStack()
+        with self.stack:
+            from fake_gang import FakeGang
+
+            class Gang(FakeGang):
+                def GetCoreWorkerStats(self, data):
+                    reply = super().GetCoreWorkerStats(data)
+                    reply.core_worker_stats.object_refs.extend(self.refs)
+                    return reply
+
+            adapter = Adapter.start(self.stack, self.targets)
+            gang = self.stack.enter_context(Gang())
+            for address in adapter.addresses:
+                gang.add("Trainer.step", adapter=Scripted(int(address.rpartition(":")[2])))
+            for _ in range(self.references):
+                gang.add_ref(8_000_000)
+            relay = self.stack.enter_context(RelayProcess("--token", "none", address=gang.address,
+                                                          binary=release_path()))
+            attach = Path(self.stack.enter_context(tempfile.TemporaryDirectory(dir="/tmp"))) / "attach"
+            attach.write_text('{"request": "attach", "tasks": "*"}\n')
+            row = Row(f"raydbg threads, {self.targets}", "%s:%d" % relay.address, [relay.pid, *relay.kept_pids()],
+                      ["--attach", str(attach), "--threads", str(self.targets), "--learn"])
+            self.stack = self.stack.pop_all()
+        return row
+
+    def __exit__(self, *_):
+        self.stack.close()
+
+
+class Scripted:
+    """A port of fakeadapter's, as FakeGang wants its adapters to be."""
+
+    def __init__(self, port):
+        self.port, self.on, self.connections = port, {}, []
+
+    def close(self):
+        pass
+
+
 class ManyTargets:
     """One `raydbg relay` and as many adapters as there are sessions: a target each."""
 

@@ -1,6 +1,6 @@
 """Tables of what was measured."""
 
-from measure import added, best, median, ratio
+from measure import added, best, median, most, ratio
 
 
 def number(value, digits=1):
@@ -30,9 +30,9 @@ RATE_HAPROXY = ("of haproxy", lambda s, r: times(ratio(s, r, "haproxy", "message
 BYTES = ("MB/s (best)", lambda s, r: with_best(s, r, "mb_per_s", 0))
 CPU = ("CPU µs/message (best)", lambda s, r: with_best(s, r, "cpu_us_per_message"))
 CPU_HAPROXY = ("of haproxy", lambda s, r: times(ratio(s, r, "haproxy", "cpu_us_per_message")))
-PEAK = ("RSS above idle, KiB", lambda s, r: number(median(s, r, "peak_above_idle") / 1024, 0)
-        if median(s, r, "peak_above_idle") is not None else "-")
-EACH = ("bytes a session", lambda s, r: number(median(s, r, "bytes_per_session"), 0))
+PEAK = ("RSS above idle, KiB", lambda s, r: number(most(s, r, "peak_above_idle") / 1024, 0)
+        if most(s, r, "peak_above_idle") is not None else "-")
+EACH = ("bytes a session", lambda s, r: number(most(s, r, "bytes_per_session"), 0))
 IDLE = ("CPU idle, % of a core", lambda s, r: number(median(s, r, "idle_cpu_percent"), 3))
 
 SMALL = [P50, ADDED, P90, P99, RATE, CPU, CPU_HAPROXY]

@@ -6,12 +6,13 @@ import resource
 import subprocess
 import sys
 import tempfile
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import report
 from measure import load, rounds
-from relays import ROOT, ManyTargets, Relays
+from relays import REFERENCES, ROOT, ManyTargets, Relays, Threads
 
 sys.path[:0] = [str(ROOT / "tests/bench")]
 
@@ -48,19 +49,21 @@ class Result:
         self.samples[key] = samples
 
 
-def one_client(settings, bodies, names=None):
+def one_client(settings, bodies, names=None, threads=(1, 100)):
     """Each body through each relay, by one client with one request at a time."""
     result = Result()
-    with Relays(settings.peers) as relays:
+    with ExitStack() as stack:
+        relays = stack.enter_context(Relays(settings.peers))
         rows = [row for row in relays.rows.values() if not names or row.name in names]
+        rows += [stack.enter_context(Threads(targets, REFERENCES if targets == 1 else 0)) for targets in threads]
         for body in bodies:
             columns = {"200": report.SMALL, "10K": report.SMALL, "20M": report.LARGE}.get(body, report.BULK)
             seconds = max(1, settings.seconds) if body == "20M" else settings.seconds
             count = min(settings.repetitions, 5) if body == "20M" else settings.repetitions
 
             def run(row):
-                annotated = ["--rewritten"] if body.startswith("refs") and row.name == "raydbg full" else []
-                return load(row, "--body", body, "--seconds", seconds, *annotated)
+                annotates = body.startswith("refs") and row.name in ("raydbg full", "raydbg threads, 1")
+                return load(row, "--body", body, "--seconds", seconds, *["--rewritten"] * annotates)
 
             samples = rounds(count, rows, run, f"{SIZES[body]} bodies")
             result.add(body, f"{SIZES[body]} bodies, one client, one request at a time", columns, samples)
@@ -79,12 +82,13 @@ def bulk(settings):
 
 def annotated(settings):
     """bodies full of references, which raydbg full annotates"""
-    return one_client(settings, ["refs10K", "refs1M"], ("direct", "haproxy", *RAYDBG, *names_of(settings.peers)))
+    return one_client(settings, ["refs10K", "refs1M"], ("direct", "haproxy", *RAYDBG, *names_of(settings.peers)),
+                      threads=(1,))
 
 
 def large(settings):
     """20 MB: does it stream"""
-    return one_client(settings, ["20M"])
+    return one_client(settings, ["20M"], threads=(1,))
 
 
 def names_of(peers):

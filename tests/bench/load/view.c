@@ -71,7 +71,7 @@ static bool has_all(struct canned_text original, const char *at, const char *end
 }
 
 bool view_learn(struct view *view, struct canned_text original, struct text body, const char *tag,
-                uint64_t now, uint64_t settled, char *why, size_t size)
+                bool must_differ, uint64_t now, uint64_t settled, char *why, size_t size)
 {
     *why = '\0';
     if (!check_front(body, tag, why, size))
@@ -89,5 +89,5 @@ bool view_learn(struct view *view, struct canned_text original, struct text body
         view->expected = (struct canned_text){view->learned.data, len};
     }
     return now - view->learned_at >= settled &&
-           (len != original.len || memcmp(at, original.data, len) != 0);
+           (!must_differ || len != original.len || memcmp(at, original.data, len) != 0);
 }

@@ -22,9 +22,9 @@ bool view_check(const struct view *view, struct text body, const char *tag, char
 size_t view_body_size(const struct view *view);
 
 /* For relays that rewrite bodies: takes one as the truth if all that the adapter said is still in
- * it, in its order; the numbers of variables and frames may be others. True once it differs from
- * what the adapter said, and has been the same for `settled` ns. */
+ * it, in its order; the numbers of variables may be others. True once it has been the same for
+ * `settled` ns, and, if it `must_differ`, is not what the adapter said. */
 bool view_learn(struct view *view, struct canned_text original, struct text body, const char *tag,
-                uint64_t now, uint64_t settled, char *why, size_t size);
+                bool must_differ, uint64_t now, uint64_t settled, char *why, size_t size);
 
 #endif

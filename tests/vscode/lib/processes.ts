@@ -19,7 +19,7 @@ export const scratch = required('RAYDBG_TEST_DIRECTORY');
 export const artifacts = required('RAYDBG_TEST_ARTIFACTS');
 export const vsix = required('RAYDBG_TEST_VSIX');
 export const raydbg = required('RAYDBG_TEST_BINARY');
-const python = required('RAYDBG_TEST_PYTHON');
+export const python = required('RAYDBG_TEST_PYTHON');
 
 export async function until<T>(find: () => T | Promise<T>, what: string, timeout = 20_000): Promise<NonNullable<T>> {
   const end = Date.now() + timeout;
@@ -105,6 +105,14 @@ export async function paused(...names: string[]): Promise<Paused[]> {
     const rows = list();
     return names.every((name) => rows.some((row) => row.task_name === name)) ? rows : undefined;
   }, `${names.join(', ')} are paused`, 60_000);
+}
+
+/** Until so many tasks of that name are paused. */
+export async function pausedTimes(name: string, count: number): Promise<Paused[]> {
+  return until(() => {
+    const rows = list().filter((row) => row.task_name === name);
+    return rows.length >= count ? rows : undefined;
+  }, `${count} of ${name} are paused`, 60_000);
 }
 
 /** What raydbg printed, which has ended well. */

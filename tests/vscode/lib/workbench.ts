@@ -116,6 +116,7 @@ export class Workbench {
         if (tries === 1) {
           throw error;
         }
+        await this.page.mouse.move(700, 300); // a row that comes to lie under a mouse at rest shows no buttons
       }
     }
   }

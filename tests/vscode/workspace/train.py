@@ -60,6 +60,32 @@ def caller(x):
     return z
 
 
+@ray.remote(num_cpus=0)
+class Gang:
+    """Each rank goes round on its own; the last one is late in the second round."""
+
+    def __init__(self, rank):
+        self.rank = rank
+
+    def run(self):
+        for step in range(4):
+            loss = float("nan") if self.rank == 2 else 0.6931 - step / 10
+            breakpoint()
+            total = self.meet(step) + loss
+        return total
+
+    def meet(self, step):
+        if self.rank == 3 and step == 1:
+            time.sleep(8)
+        return step * self.rank
+
+
+def gang():
+    ranks = [Gang.options(resources={place: 0.001}).remote(rank)
+             for rank, place in enumerate(["node:127.0.0.1", "b", "node:127.0.0.1", "b"])]
+    return [actor.run.remote() for actor in ranks], ranks
+
+
 def trainer():
     shards = [ray.put(np.ones(500_000)) for _ in range(3)]
     actor = Trainer.options(name="bob").remote(rank=3, shards=shards)
@@ -70,7 +96,7 @@ def trainer():
 LEGACY = {"env_vars": {"RAY_DEBUG": "legacy"}}
 
 CALLS = {"square": lambda: (square.remote(12), None), "trainer": trainer, "doomed": lambda: (doomed.remote(), None),
-         "caller": lambda: (caller.remote(20), None),
+         "gang": gang, "caller": lambda: (caller.remote(20), None),
          "legacy_caller": lambda: (caller.options(name="legacy_caller", runtime_env=LEGACY).remote(20), None)}
 
 

@@ -1,18 +1,13 @@
 /** The treemap's page: boxes that mouse, keyboard and screen readers reach alike. */
 import {Box, squarify} from '../treemap';
 import {FromPage, ToPage, TreemapBy, TreemapItem} from '../treemap-messages';
+import {part} from './parts';
 
 declare function acquireVsCodeApi(): {postMessage(message: FromPage): void; setState(state: unknown): void};
 
 const api = acquireVsCodeApi();
 const namespace = 'http://www.w3.org/2000/svg';
 const colours = 6;
-
-function part<T extends Element>(id: string, kind: abstract new () => T): T {
-  const element = document.getElementById(id);
-  if (!(element instanceof kind)) throw new Error(`the page has no ${id}`);
-  return element;
-}
 
 const map = part('map', SVGSVGElement);
 const chosen = part('chosen', HTMLElement);

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import {Barrier, DapMessage, StackRun, ThreadStates, barrierText, endingHere, groupText, innermost, parsePlace, placeText, shortName, splitName} from '../src/many';
+
+function states(...messages: DapMessage[]): ThreadStates {
+  const made = new ThreadStates();
+  for (const message of messages) made.apply(message);
+  return made;
+}
+
+const event = (name: string, body: DapMessage['body'] = {}): DapMessage => ({type: 'event', event: name, body});
+const list: DapMessage = {type: 'response', command: 'threads', success: true, body: {threads: [{id: 1, name: 'one'}, {id: 2, name: 'two'}]}};
+const population = [event('stopped', {threadId: 1, allThreadsStopped: true}), event('continued', {threadId: 3, allThreadsContinued: false})];
+
+test('one stop of all, but for those that run', () => {
+  const seen = states(...population);
+  assert.deepEqual([1, 2, 3].map((id) => seen.isStopped(id)), [true, true, false]);
+  assert.ok(seen.apply(event('stopped', {threadId: 3})));
+  assert.ok(seen.isStopped(3));
+  assert.ok(!seen.apply(event('output')));
+  const again = states(...population, event('stopped', {threadId: 1, allThreadsStopped: true}));
+  assert.ok(again.isStopped(3), 'all have come to a barrier');
+});
+
+test('a step: running from the request on, so that its stop may overtake the answer', () => {
+  const seen = states(...population, {type: 'request', seq: 7, command: 'next', arguments: {threadId: 2}});
+  assert.ok(!seen.isStopped(2));
+  seen.apply(event('stopped', {threadId: 2}));
+  seen.apply({type: 'response', command: 'next', request_seq: 7, success: true});
+  assert.ok(seen.isStopped(2));
+  seen.apply({type: 'request', seq: 8, command: 'continue', arguments: {threadId: 2}});
+  seen.apply({type: 'response', command: 'continue', request_seq: 8, success: false});
+  assert.ok(seen.isStopped(2), 'it was refused');
+  seen.apply({type: 'request', seq: 9, command: 'stackTrace', arguments: {threadId: 2}});
+  assert.ok(seen.isStopped(2));
+});
+
+test('threads that come, are renamed and go', () => {
+  const seen = states(...population, event('thread', {reason: 'started', threadId: 1}), list);
+  assert.ok(seen.isStopped(1), 'nobody has come: the names are not known yet');
+  seen.apply(event('thread', {reason: 'started', threadId: 2}));
+  assert.ok(seen.isStopped(2), 'it has another name');
+  seen.apply(event('thread', {reason: 'started', threadId: 9}));
+  assert.ok(!seen.isStopped(9), 'its stop follows');
+  seen.apply(event('thread', {reason: 'exited', threadId: 1}));
+  assert.ok(!seen.isStopped(1));
+  assert.deepEqual([...seen.names], [[2, 'two']]);
+  assert.ok(!states(list).apply(list), 'the same names');
+});
+
+test('what rows say', () => {
+  assert.deepEqual([[0, 0], [1, 1], [24, 3], [24, 0]].map(([count = 0, stopped = 0]) => groupText(count, stopped)),
+    ['nobody', '1 task, stopped', '24 tasks, 3 stopped', '24 tasks, running']);
+  assert.deepEqual(splitName('rank 3 Trainer.step 10.0.0.7 pid 811'), ['rank 3', 'Trainer.step 10.0.0.7 pid 811']);
+  assert.deepEqual(splitName('Trainer.step 10.0.0.7 pid 811'), ['Trainer.step', '10.0.0.7 pid 811']);
+  assert.deepEqual(splitName(''), ['', '']);
+  assert.equal(shortName('rank 12 Trainer.step'), 'rank 12');
+  assert.equal(shortName('load 10.0.0.7 pid 811'), 'load 10.0.0.7 pid 811');
+  assert.equal(placeText({name: 'f', path: '/a/b/train.py', line: 41}), 'train.py:41');
+  assert.equal(placeText({name: 'f', path: null, line: 41}), '');
+});
+
+test('a barrier', () => {
+  const absent = (rank: number): Barrier['missing'][number] => ({threadId: rank, name: `rank ${rank} x`, what: 'running'});
+  const barrier: Barrier = {place: 'a.py:1', arrived: [1, 2], missing: [], gone: [], complete: true};
+  assert.equal(barrierText(barrier), '2 of 2');
+  assert.equal(barrierText({...barrier, missing: [7, 8].map(absent)}), '2 of 4 · missing: rank 7, rank 8');
+  assert.equal(barrierText({...barrier, missing: [7, 8, 9, 10, 11].map(absent)}), '2 of 7 · missing: rank 7, rank 8, rank 9 and 2 more');
+});
+
+test('places', () => {
+  assert.deepEqual(parsePlace('train.py:57'), {place: 'train.py:57'});
+  assert.deepEqual(parsePlace(' /a b/train.py:57 --timeout 1.5 '), {place: '/a b/train.py:57', timeout: 1.5});
+  for (const none of ['', '57', 'train.py', 'train.py:', 'train.py:0', 'train.py:57x', 'train.py:57 --timeout', 'train.py:57 --timeout 0'])
+    assert.equal(parsePlace(none), undefined, none);
+});
+
+test('merged stacks', () => {
+  const run = (name: string, threadIds: number[], children: StackRun[] = []): StackRun => ({frames: [{name: 'outer', path: null, line: 1}, {name, path: '/x.py', line: 2}],
+    count: threadIds.length, ending: 0, tasks: '', threadIds, children});
+  const tree = [run('main', [1, 2, 3], [run('wait', [1]), run('send', [3])])];
+  assert.deepEqual([...innermost(tree)].map(([id, frame]) => [id, frame.name]), [[1, 'wait'], [2, 'main'], [3, 'send']]);
+  assert.deepEqual(endingHere(tree[0] as StackRun), [2]);
+});

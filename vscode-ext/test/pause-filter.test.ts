@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import {GroupBy, Pause, groupPauses} from '../src/pause';
+import {filterMatches, filterOf, filterText, groupFilter, isMany, parseFilter, widen} from '../src/pause-filter';
+import {pause} from './sample';
+
+const actor = pause({task_id: 'd0', task_name: 'Trainer.step', actor_class: 'Trainer', actor_name: 'bob', actor_id: '0123456789abcdef', worker_id: 'w2',
+  node_ip: '10.0.0.9', node_id: 'bbcc', job_id: '02000000', pid: 7});
+
+function found(text: string, pauses: Pause[] = [pause(), actor]): number[] {
+  return pauses.flatMap((one, index) => (filterMatches(parseFilter(text), one) ? [index] : []));
+}
+
+test('names, patterns and ids, as raydbg takes them', () => {
+  for (const [text, indexes] of [['', [0, 1]], ['*', [0, 1]], ['square', [0]], ['squ', []], ['sq*', [0]], ['s?uare', [0]], ['[rs]quare', [0]], ['[!s]quare', []],
+    ['Trainer', [1]], ['Trainer.*', [1]], ['Trainer?step', [1]], ['Trainer.step|x', []], ['b*b', [1]], ['c2668A', [0]], ['c26', []], ['5935', [0]],
+    ['5935@10.0.0.7', [0]], ['5935@10.0.0.9', []], ['7@bbcc', [1]], ['square bob', [0, 1]]] as [string, number[]][])
+    assert.deepEqual(found(text), indexes, text);
+});
+
+test('of a job, an actor, a node: all must fit', () => {
+  for (const [text, indexes] of [['job=01', [0]], ['job=01000000', [0]], ['job=0', []], ['node=10.0.0.*', [0, 1]], ['node=bbcc', [1]], ['actor=Trainer', [1]],
+    ['actor=T*', [1]], ['actor=0123', [1]], ['node=10.0.0.9 square', []], ['job=02 node=10.0.0.9 Trainer.*', [1]]] as [string, number[]][])
+    assert.deepEqual(found(text), indexes, text);
+});
+
+test('what is typed', () => {
+  assert.deepEqual(parseFilter(' Trainer.* "my task" job=01 node=n1 '), {tasks: ['Trainer.*', 'my task'], job: '01', node: 'n1'});
+  assert.deepEqual(widen({tasks: ['rain', 'square', 'S*'], job: '01'}, [pause(), actor]), {tasks: ['*rain*', 'square', 'S*'], job: '01'});
+  assert.deepEqual(widen({job: '01'}, []), {job: '01'});
+  assert.equal(filterText({tasks: ['a', 'b'], job: '02000000'}), 'a, b · job 02');
+  assert.equal(filterText({}), 'all tasks');
+});
+
+test('a group of the view, with those that come later where that can be said', () => {
+  const other = pause({task_id: 'e0', worker_id: 'w3', state: 'held'});
+  const filters = (by: GroupBy): unknown => groupPauses([pause(), actor, other], by).map((group) => groupFilter(by, group));
+  assert.deepEqual(filters('function'), [{tasks: ['square']}, {actor: 'Trainer'}]);
+  assert.deepEqual(filters('node'), [{node: '10.0.0.7'}, {node: '10.0.0.9'}]);
+  assert.deepEqual(filters('job'), [{job: '01000000'}, {job: '02000000'}]);
+  assert.deepEqual(filters('state'), [{tasks: ['e0']}, {tasks: [pause().task_id, 'd0']}]);
+  const mixed = groupPauses([pause({task_name: 'Trainer', worker_id: 'w4', task_id: 'f0'}), actor], 'function');
+  assert.deepEqual(mixed.map((group) => groupFilter('function', group)), [{tasks: ['d0', 'f0']}], 'a function of the same name as a class');
+});
+
+test('which configurations are for many', () => {
+  for (const [configuration, many] of [[{tasks: '*'}, true], [{tasks: ['a']}, true], [{job: '01'}, true], [{mode: 'threads'}, true], [{task: 'T*'}, true],
+    [{task: 'c2668a'}, false], [{}, false], [{task: 'c2668a', ticket: 't', mode: 'sessions'}, false], [{connect: 'h:1', tasks: '*'}, false]] as const)
+    assert.equal(isMany(configuration), many, JSON.stringify(configuration));
+  assert.deepEqual(filterOf({tasks: '*', node: 'n'}), {tasks: ['*'], node: 'n'});
+  assert.deepEqual(filterOf({task: 'T*'}), {tasks: ['T*']});
+});
