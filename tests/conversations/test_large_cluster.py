@@ -14,8 +14,8 @@ from fake_cluster import FakeCluster, task_id
 from relay_process import RelayProcess, release_path, wait_until
 from relay_under_test import raydbg_path
 
-SMALL = {"nodes": 100, "workers": 2_500, "pauses": 500, "events": 20_000}
-LARGE = {"nodes": 200, "workers": 5_000, "pauses": 1_000, "events": 40_000}
+SMALL = {"nodes": 100, "workers": 10_000, "pauses": 600, "events": 20_000}
+LARGE = {"nodes": 200, "workers": 20_000, "pauses": 1_200, "events": 40_000}
 # Of the GCS: what goes through all that it has of a kind.
 LISTS = ("GetAllWorkerInfo", "GetAllActorInfo", "GetAllNodeInfo", "GetAllJobInfo")
 
@@ -149,7 +149,6 @@ def test_list_needs_few_descriptors(large, tmp_path):
 
 def test_a_steady_cluster_is_asked_little(small, large, run_relay):
     """Between two looks nothing changes: what a look fetches is the list of those that wait."""
-    each = []
     for cluster in (small, large):
         relay = run_relay(cluster)
         events = follow(relay, cluster)
@@ -165,12 +164,13 @@ def test_a_steady_cluster_is_asked_little(small, large, run_relay):
         assert "GetTaskEvents" not in counts and "GetAllActorInfo" not in counts, counts
         # 50 a second say again what they run.
         assert counts["GetCoreWorkerStats"]["requests"] <= 65 * seconds + 64, (seconds, counts)
-        each.append(counts["GetAllWorkerInfo"]["bytes_out"] / number)
-        assert each[-1] >= rows * record * 0.9
+        assert counts["GetAllWorkerInfo"]["bytes_out"] >= 0.8 * record * number * rows
+        # All rows at 10,000 a second, and those that wait in each look; a record is some bytes longer or shorter.
+        most = 10_000 * seconds + len(cluster.workers) + number * rows
+        assert counts["GetAllWorkerInfo"]["bytes_out"] <= 1.2 * record * most, (seconds, counts)
         assert of_gcs(counts, "requests") <= 3 * number
         assert [m for m in events.messages[told_before:] if m["event"] != "sessions"] == []
         relay.terminate()
-    assert each[1] <= 2.3 * each[0], each
 
 
 def test_what_changes_is_told_and_only_that(large, run_relay):
@@ -221,16 +221,17 @@ def test_all_leave_at_once(small, run_relay):
         small.publish()
 
 
-def test_a_late_follower_is_told_all(large, run_relay):
-    """More than a follower may lag behind by, and still it is not dropped."""
-    relay = run_relay(large)
-    first = follow(relay, large)
-    second = relay.events()
-    greeting = second.wait(lambda message: message["event"] == "pauses", 60)
-    assert len(greeting["pauses"]) == len(large.paused)
-    second.wait(lambda message: message["event"] == "sessions", 60)
-    time.sleep(0.5)
-    assert not first.ended and not second.ended
+def test_a_late_follower_is_told_all(run_relay):
+    """That is more than a follower may lag behind by, and still it is not dropped: it has not read anything yet."""
+    with FakeCluster(nodes=20, workers=500, pauses=400, events=400, actors=0, name="x" * 30_000) as cluster:
+        relay = run_relay(cluster)
+        follow(relay, cluster)
+        late = relay.upgraded("/events", "raydbg.events")
+        time.sleep(1)
+        greeting = json.loads(late.receive())
+        assert greeting["event"] == "pauses" and len(greeting["pauses"]) == len(cluster.paused)
+        assert json.loads(late.receive())["event"] == "sessions"
+        late.sock.close()
 
 
 def test_a_task_without_an_event_is_asked_more_and_more_seldom(small, run_relay):

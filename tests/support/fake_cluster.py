@@ -7,8 +7,8 @@
         cluster.counts()                            # what was asked since the last forget()
 
 Each node has an ip of its own in 127.0.0.0/8 and each worker a port there, as in a real cluster: who asks 10,000
-workers makes 10,000 connections. Task events beyond those of the pauses are of finished tasks. The messages are those of
-the Ray that is installed; tests/support/cluster_server is the process.
+workers makes 10,000 connections. Task events beyond those of the pauses are of finished tasks. The messages are those
+of the Ray that is installed; tests/support/cluster_server is the process.
 """
 
 import json
@@ -90,7 +90,9 @@ class FakeCluster:
     """`pauses` workers wait in debugpy, evenly over the nodes; each `actors`-th of those (0: none) is an actor's.
     `debugger_ports` gives where debugpy listens, by the worker's place on its node; without it nobody does."""
 
-    def __init__(self, nodes=200, workers=5_000, pauses=1_000, events=100_000, actors=4, debugger_ports=None):
+    def __init__(self, nodes=200, workers=5_000, pauses=1_000, events=100_000, actors=4, debugger_ports=None,
+                 name="square"):
+        self.name = name  # of the tasks that are no actor's
         self.per_node = -(-workers // nodes)
         self._process = subprocess.Popen([server_path(), str(1 + self.per_node)], stdin=subprocess.PIPE,
                                          stdout=subprocess.PIPE)
@@ -170,7 +172,7 @@ class FakeCluster:
         event = gcs_pb2.TaskEvents(task_id=task, job_id=JOB)
         event.task_info.task_id = task
         event.task_info.job_id = JOB
-        event.task_info.name = "Trainer.step" if worker.actor else "square"
+        event.task_info.name = "Trainer.step" if worker.actor else self.name
         event.task_info.func_or_class_name = event.task_info.name
         event.task_info.actor_id = worker.actor
         event.task_info.runtime_env_info.serialized_runtime_env = "{}"
