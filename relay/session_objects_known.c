@@ -73,7 +73,7 @@ static struct known_row *get_row(struct known *known, int64_t reference)
 
 static int64_t run_frame(const struct known *known, int64_t reference)
 {
-    for (size_t i = known->run_count; i-- > 0;)
+    for (size_t i = known->runs ? known->run_count : 0; i-- > 0;)
         if (reference >= known->runs[i].first && reference <= known->runs[i].last)
             return known->runs[i].frame;
     return 0;
@@ -88,14 +88,14 @@ int64_t known_frame(const struct known *known, int64_t reference)
 /* debugpy counts references up: most go to the end of the last run. */
 static void add_to_run(struct known *known, int64_t reference, int64_t frame)
 {
-    struct known_run *last = known->run_count ? &known->runs[known->run_count - 1] : NULL;
+    struct known_run *last = known->runs ? &known->runs[known->run_count - 1] : NULL;
     if (last && last->frame == frame && reference == last->last + 1) {
         last->last = reference;
         return;
     }
     if (run_frame(known, reference) == frame || known->run_count == RUNS_LIMIT)
         return;
-    if ((known->run_count & (known->run_count - 1)) == 0)
+    if (!known->runs || (known->run_count & (known->run_count - 1)) == 0)
         known->runs = mem_resize(known->runs, known->run_count ? known->run_count * 2 : 1,
                                  sizeof *known->runs);
     known->runs[known->run_count++] = (struct known_run){reference, reference, frame};
