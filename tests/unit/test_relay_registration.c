@@ -102,6 +102,7 @@ static pid_t start_other(int *go_on)
     pid_t child = fork();
     if (child == 0) {
         struct loop *loop = new_loop();
+        usleep(5000); /* when it started is told in milliseconds */
         struct registration *other = start(loop, "127.0.0.1:5000");
         close(end[1]);
         (void)!write(there[1], "x", 1);
