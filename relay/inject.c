@@ -35,8 +35,9 @@ static const char wake[] =
  * just then stops the others anew before they notice: the answer never comes; or the stop is not
  * told, because it was asked for before the one that was; or two threads that stop at once each
  * take the other for one of those that stop along, and neither is told. So: a thread keeps its own
- * reason; what stops after all were let go is told; and `continue` is answered in any case,
- * followed by the stop that is true if nobody got away. */
+ * reason; what stops after all were let go is told; a thread that goes on while others stand is
+ * told alone; and `continue` is answered in any case, followed by the stop that is true if nobody
+ * got away. */
 static const char all_stop[] =
     "import threading, time\n"
     "import pydevd\n"
@@ -48,6 +49,7 @@ static const char all_stop[] =
     "behavior = pydevd.AbstractSingleNotificationBehavior\n"
     "suspend, mark = behavior.on_thread_suspend, lifecycle.mark_thread_suspended\n"
     "resume = PyDevJsonCommandProcessor.on_continue_request\n"
+    "resumed = behavior.on_thread_resume\n"
     "def is_stopped(thread):\n"
     "    info = getattr(thread, 'additional_info', None)\n"
     "    return info is not None and info.pydev_state == STATE_SUSPEND\n"
@@ -58,6 +60,17 @@ static const char all_stop[] =
     "    if self._suspend_time_request <= self._last_resume_notification_time:\n"
     "        self.increment_suspend_time()\n"
     "    return suspend(self, *args)\n"
+    "def on_thread_resume(self, thread_id, thread):\n"
+    "    py_db, held = self._py_db(), self._suspended_thread_id_to_thread\n"
+    "    with self._lock:\n"
+    "        others = [one for one in held.values() if one is not thread and is_stopped(one)]\n"
+    "        if others and py_db is not None:\n"
+    "            held.pop(thread_id, None)\n"
+    "    if not others or py_db is None:\n"
+    "        return resumed(self, thread_id, thread)\n"
+    "    told = py_db.cmd_factory.make_thread_resume_single_notification(thread_id)\n"
+    "    event = dict(told.as_dict, body=dict(told.as_dict['body'], allThreadsContinued=False))\n"
+    "    py_db.writer.add_command(NetCommand(told.id, 0, event, is_json=True))\n"
     "def mark_thread_suspended(thread, stop_reason, **more):\n"
     "    if (stop_reason == CMD_THREAD_SUSPEND and has_own_stop(thread)\n"
     "            and pydevd.get_global_debugger().multi_threads_single_notification):\n"
@@ -82,6 +95,7 @@ static const char all_stop[] =
     "    return py_db.cmd_factory.make_thread_suspend_single_notification(\n"
     "        py_db, get_thread_id(stopped[-1]), stopped[-1], stopped[-1].stop_reason)\n"
     "behavior.on_thread_suspend = on_thread_suspend\n"
+    "behavior.on_thread_resume = on_thread_resume\n"
     "lifecycle.mark_thread_suspended = mark_thread_suspended\n"
     "PyDevJsonCommandProcessor.on_continue_request = on_continue_request\n";
 

@@ -213,10 +213,17 @@ void multi_stop_renamed(struct multi *multi)
 
 /* --- the population --- */
 
+/* Ray tells how many of its threads wait, and debugpy of each by itself. */
+static bool all_have_stopped(const struct multi_target *target)
+{
+    int64_t stopped = (int64_t)multi_stopped_count(target);
+    return stopped > 0 && stopped >= target->pause.paused_threads;
+}
+
 static bool is_complete(const struct multi *multi)
 {
     for (const struct multi_target *at = multi->targets; at; at = at->next)
-        if (at->state == MULTI_RUNNING && !(multi_stopped_count(at) && at->rank_known))
+        if (at->state == MULTI_RUNNING && !(all_have_stopped(at) && at->rank_known))
             return false;
     return true;
 }

@@ -302,7 +302,7 @@ def test_connect(cluster):
 
 
 def test_wrong_usage(cluster):
-    for arguments in (["a", "b"], ["--map", "x"], ["-e"], ["--nosuch"]):
+    for arguments in (["a", "--all"], ["--map", "x"], ["-e"], ["--nosuch"]):
         done = cluster.raydbg("attach", *arguments, input="")
         assert done.returncode == 2 and "usage: raydbg attach" in done.stderr
     done = cluster.raydbg("attach", "--help")
