@@ -35,9 +35,9 @@ static const char wake[] =
  * just then stops the others anew before they notice: the answer never comes; or the stop is not
  * told, because it was asked for before the one that was; or two threads that stop at once each
  * take the other for one of those that stop along, and neither is told. So: a thread keeps its own
- * reason; what stops after all were let go is told; a thread that goes on while others stand is
- * told alone; and `continue` is answered in any case, followed by the stop that is true if nobody
- * got away. */
+ * reason; what stops after all were let go, or for its own reason, is told; a thread that goes on
+ * while others stand is told alone; and `continue` is answered in any case, followed by the stop
+ * that is true if nobody got away. */
 static const char all_stop[] =
     "import threading, time\n"
     "import pydevd\n"
@@ -56,10 +56,11 @@ static const char all_stop[] =
     "def has_own_stop(thread):\n"
     "    reason = getattr(thread, 'stop_reason', None)\n"
     "    return is_stopped(thread) and reason not in (None, CMD_THREAD_SUSPEND)\n"
-    "def on_thread_suspend(self, *args):\n"
-    "    if self._suspend_time_request <= self._last_resume_notification_time:\n"
+    "def on_thread_suspend(self, thread_id, thread, stop_reason):\n"
+    "    if (stop_reason != CMD_THREAD_SUSPEND\n"
+    "            or self._suspend_time_request <= self._last_resume_notification_time):\n"
     "        self.increment_suspend_time()\n"
-    "    return suspend(self, *args)\n"
+    "    return suspend(self, thread_id, thread, stop_reason)\n"
     "def on_thread_resume(self, thread_id, thread):\n"
     "    py_db, held = self._py_db(), self._suspended_thread_id_to_thread\n"
     "    with self._lock:\n"
