@@ -19,15 +19,6 @@ void pause_filter_clear(struct pause_filter *filter)
     *filter = (struct pause_filter){0};
 }
 
-void pause_filter_copy(struct pause_filter *to, const struct pause_filter *from)
-{
-    *to = (struct pause_filter){.job = mem_string(from->job),
-                                .actor = mem_string(from->actor),
-                                .node = mem_string(from->node)};
-    for (size_t i = 0; i < from->task_count; i++)
-        pause_filter_add(to, from->tasks[i]);
-}
-
 void pause_filter_add(struct pause_filter *filter, const char *task)
 {
     filter->tasks = mem_resize(filter->tasks, filter->task_count + 1, sizeof *filter->tasks);

@@ -12,7 +12,6 @@ struct pause_filter {
 };
 
 void pause_filter_clear(struct pause_filter *filter);
-void pause_filter_copy(struct pause_filter *to, const struct pause_filter *from);
 void pause_filter_add(struct pause_filter *filter, const char *task);
 
 /* Whether something was said. */

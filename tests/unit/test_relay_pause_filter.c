@@ -86,7 +86,7 @@ static void test_all_of_the_others_must_hold(void **state)
 static void test_open_and_named(void **state)
 {
     (void)state;
-    struct pause_filter filter = {0}, copy;
+    struct pause_filter filter = {0};
     char text[100];
     assert_false(pause_filter_is_set(&filter));
     assert_true(pause_filter_is_open(&filter));
@@ -97,11 +97,9 @@ static void test_open_and_named(void **state)
     assert_false(pause_filter_is_open(&filter));
     pause_filter_add(&filter, "Train*");
     assert_true(pause_filter_is_open(&filter));
-    pause_filter_copy(&copy, &filter);
-    pause_filter_describe(&copy, text, sizeof text);
+    pause_filter_describe(&filter, text, sizeof text);
     assert_string_equal(text, "square, Train*");
     pause_filter_clear(&filter);
-    pause_filter_clear(&copy);
 }
 
 int main(void)
