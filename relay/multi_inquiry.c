@@ -40,15 +40,22 @@ void inquiry_drop(struct multi_verbs *verbs)
         free_inquiry(verbs->inquiries);
 }
 
+/* Of those that the verb is about, or NULL, with the answer given. The caller frees `ids`, asks
+ * each of `count`, and takes one away when all are asked. */
 static struct inquiry *begin(struct multi_verbs *verbs, const struct many_verb *verb,
-                             const struct verbs_reply *reply)
+                             const struct verbs_reply *reply, int64_t **ids, size_t *count)
 {
+    struct err err = {0};
+    if (verbs_select(verbs, verb->subject, ids, count, &err) != 0) {
+        verbs_refuse(verbs, reply, &err);
+        return NULL;
+    }
     struct inquiry *inquiry = mem_alloc(sizeof *inquiry);
     *inquiry = (struct inquiry){.next = verbs->inquiries,
                                 .verbs = verbs,
                                 .reply = *reply,
                                 .format = verb->format,
-                                .open = 1};
+                                .open = *count + 1};
     verbs->inquiries = inquiry;
     return inquiry;
 }
@@ -131,15 +138,11 @@ void inquiry_compare(struct multi_verbs *verbs, const struct many_verb *verb,
 {
     int64_t *ids;
     size_t count;
-    struct err err = {0};
-    if (verbs_select(verbs, verb->subject, &ids, &count, &err) != 0) {
-        verbs_refuse(verbs, reply, &err);
+    struct inquiry *inquiry = begin(verbs, verb, reply, &ids, &count);
+    if (!inquiry)
         return;
-    }
-    struct inquiry *inquiry = begin(verbs, verb, reply);
     int64_t timeout_ms = verb->timeout_ms ? verb->timeout_ms : VALUE_MS;
     inquiry->compare = compare_create(verb->expression);
-    inquiry->open += count;
     for (size_t i = 0; i < count; i++)
         look_value(verbs, ids[i], verb->expression, timeout_ms, on_value, inquiry);
     free(ids);
@@ -160,14 +163,10 @@ void inquiry_stacks(struct multi_verbs *verbs, const struct many_verb *verb,
 {
     int64_t *ids;
     size_t count;
-    struct err err = {0};
-    if (verbs_select(verbs, verb->subject, &ids, &count, &err) != 0) {
-        verbs_refuse(verbs, reply, &err);
+    struct inquiry *inquiry = begin(verbs, verb, reply, &ids, &count);
+    if (!inquiry)
         return;
-    }
-    struct inquiry *inquiry = begin(verbs, verb, reply);
     inquiry->tree = stack_tree_create(verb->full);
-    inquiry->open += count;
     for (size_t i = 0; i < count; i++)
         ask_stack(inquiry, ids[i]);
     free(ids);
