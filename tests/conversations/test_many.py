@@ -7,9 +7,9 @@ from dap_client import DapError
 from fake_adapter import CAPABILITIES
 from fake_gang import FakeGang
 from many_adapter import ManyAdapter
+from many_session import ALL, port_of, shown, threads
 from relay_process import wait_until
 
-ALL = {"tasks": "*"}
 PATH = "/app/app.py"
 
 
@@ -39,20 +39,6 @@ def attach(request, gang, run_relay, start_relay):
         return client
 
     return start
-
-
-def shown(client, timeout=10):
-    """The event that shows the population."""
-    return client.wait_event("stopped", lambda body: body.get("allThreadsStopped"), timeout)["body"]
-
-
-def threads(client):
-    return {thread["name"]: thread["id"] for thread in client.ok("threads")["threads"]}
-
-
-def port_of(client, thread):
-    """The port of the adapter whose variables the thread's top frame shows."""
-    return int(client.locals(client.stack(thread)[0]["id"])["port"]["value"])
 
 
 def test_all_pauses_are_threads_of_one_session(attach, gang):

@@ -9,10 +9,10 @@ from dap_client import DapError
 from fake_adapter import CAPABILITIES
 from fake_gang import FakeGang
 from many_adapter import ManyAdapter
+from many_session import ALL, port_of, shown, threads
 from relay_process import wait_until
 from slow_client import SlowClient
 
-ALL = {"tasks": "*"}
 PATH = "/app/app.py"
 
 
@@ -51,21 +51,8 @@ def join(gang, run_relay):
     return start
 
 
-def shown(client):
-    return client.wait_event("stopped", lambda body: body.get("allThreadsStopped"), 10)["body"]
-
-
-def threads(client):
-    return {thread["name"]: thread["id"] for thread in client.ok("threads")["threads"]}
-
-
 def thread_of(client, worker):
     return next(id for name, id in threads(client).items() if f"pid {worker.pid} " in name)
-
-
-def port_of(client, thread):
-    """The port of the adapter whose variables the thread's top frame shows."""
-    return int(client.locals(client.stack(thread)[0]["id"])["port"]["value"])
 
 
 # --- what several have ---
