@@ -190,8 +190,8 @@ void hub_release(struct hub *hub, const char *who);
 /* An `output` event to all. */
 void hub_tell(struct hub *hub, const char *category, const char *text);
 /* Looks whether the debuggee can still be reached; members are told when it cannot, and when it can
- * again. Call it every second or so. */
-void hub_look_network(struct hub *hub);
+ * again. Call it every second or so, but for as many ms as it gives: nothing can be seen before. */
+int64_t hub_look_network(struct hub *hub);
 /* The cluster's newest word on the pause: names come late. */
 void hub_update_pause(struct hub *hub, const struct pause *pause);
 

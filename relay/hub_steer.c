@@ -170,13 +170,14 @@ static void tell_stops(struct member *member, const void *with)
         hub_replay(member->hub, member);
 }
 
-void hub_look_network(struct hub *hub)
+int64_t hub_look_network(struct hub *hub)
 {
     if (!hub->shared || !hub->ready || hub_is_over(hub))
-        return;
-    bool silent = socket_is_silent(target_fd(hub->target));
+        return 0;
+    int64_t left_ms = socket_silent_in_ms(target_fd(hub->target));
+    bool silent = left_ms == 0;
     if (silent == hub->silent)
-        return;
+        return left_ms;
     hub->silent = silent;
     if (silent) {
         hub_each_member(hub, tell_silent, silence);
@@ -185,4 +186,5 @@ void hub_look_network(struct hub *hub)
         hub_each_member(hub, tell_stops, NULL);
     }
     hub_changed(hub);
+    return left_ms;
 }

@@ -33,10 +33,11 @@ struct entry {
     struct entry *next;
     struct hubs *hubs;
     struct hub *hub;
-    uint64_t place; /* the hash of its endpoint */
-    bool warned;    /* --max-hold is near */
-    bool noted;     /* it was lost to a cut network, and that is remembered */
-    bool by_itself; /* opened with no client */
+    uint64_t place;  /* the hash of its endpoint */
+    int64_t look_us; /* its network cannot have gone silent before */
+    bool warned;     /* --max-hold is near */
+    bool noted;      /* it was lost to a cut network, and that is remembered */
+    bool by_itself;  /* opened with no client */
 };
 
 struct hubs {
@@ -386,10 +387,13 @@ static void tick(void *arg)
     look_at_keeper(hubs);
     hubs->tick = timer_start(hubs->options.loop, TICK_MS, tick, hubs);
     forget_failures(hubs);
+    int64_t now_us = loop_now_us();
     for (struct entry *entry = hubs->first, *next; entry; entry = next) {
         next = entry->next;
-        hub_look_network(entry->hub);
-        note_lost(hubs, entry);
+        if (entry->look_us <= now_us) {
+            entry->look_us = now_us + hub_look_network(entry->hub) * 1000;
+            note_lost(hubs, entry);
+        }
         if (hubs->options.max_hold_ms && hub_is_held(entry->hub))
             let_go(hubs, entry);
     }

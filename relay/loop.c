@@ -21,6 +21,7 @@ struct loop {
     struct lws_context *context;
     struct lws_vhost *vhost;
     bool stopping;
+    bool awaited;         /* somebody waits for what a callback does */
     pthread_mutex_t lock; /* guards the two below */
     struct post *first;
     struct post **last;
@@ -176,7 +177,9 @@ void loop_run_once(struct loop *loop, int64_t timeout_ms)
 {
     bool expired = false;
     struct timer *timer = timer_start(loop, timeout_ms, mark, &expired);
+    loop->awaited = true;
     turn(loop);
+    loop->awaited = false;
     if (!expired)
         timer_cancel(&timer);
 }
@@ -185,8 +188,10 @@ bool loop_run_until(struct loop *loop, const bool *done, int64_t timeout_ms)
 {
     bool expired = false;
     struct timer *timer = timeout_ms < 0 ? NULL : timer_start(loop, timeout_ms, mark, &expired);
+    loop->awaited = true;
     while (!*done && !expired)
         turn(loop);
+    loop->awaited = false;
     if (!expired)
         timer_cancel(&timer);
     return *done;
@@ -210,11 +215,12 @@ static void timer_fire(lws_sorted_usec_list_t *sul)
     struct timer *timer = lws_container_of(sul, struct timer, sul);
     loop_fn fn = timer->fn;
     void *arg = timer->arg;
-    struct lws_context *context = timer->loop->context;
+    struct loop *loop = timer->loop;
     free(timer);
     fn(arg);
     /* libwebsockets goes on to wait for its sockets: whoever waits for what fn did must see it. */
-    lws_cancel_service(context);
+    if (loop->awaited)
+        lws_cancel_service(loop->context);
 }
 
 struct timer *timer_start(struct loop *loop, int64_t ms, loop_fn fn, void *arg)

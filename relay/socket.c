@@ -51,14 +51,23 @@ void socket_patience(int fd)
     set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, PATIENT_MS);
 }
 
-bool socket_is_silent(int fd)
+int64_t socket_silent_in_ms(int fd)
 {
     struct tcp_info info = {0};
     socklen_t size = sizeof info;
     if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
-        return false;
-    return info.tcpi_last_ack_recv >= SILENT_MS && info.tcpi_last_data_recv >= SILENT_MS &&
-           (info.tcpi_probes || info.tcpi_retransmits);
+        return 1;
+    int64_t heard_ms = info.tcpi_last_ack_recv < info.tcpi_last_data_recv
+                           ? info.tcpi_last_ack_recv
+                           : info.tcpi_last_data_recv;
+    if (heard_ms < SILENT_MS)
+        return SILENT_MS - heard_ms;
+    return info.tcpi_probes || info.tcpi_retransmits ? 0 : 1;
+}
+
+bool socket_is_silent(int fd)
+{
+    return socket_silent_in_ms(fd) == 0;
 }
 
 const char *socket_end(int fd)

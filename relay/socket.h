@@ -4,6 +4,7 @@
 #define RAYDBG_RELAY_SOCKET_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Bytes leave at once: no Nagle delay. */
 void socket_nodelay(int fd);
@@ -22,6 +23,8 @@ void socket_probe(int fd);
 void socket_patience(int fd);
 /* Whether nothing has come back for some 20 s although the kernel has asked for it. */
 bool socket_is_silent(int fd);
+/* The same, for who asks of thousands: 0 if it is so, else how long it cannot become so, in ms. */
+int64_t socket_silent_in_ms(int fd);
 /* Why a connection that reads no more has ended, before its fd is closed: one clause, or NULL for
  * an orderly end by the peer. For a socket that this side has not shut down. */
 const char *socket_end(int fd);
