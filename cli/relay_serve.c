@@ -143,7 +143,7 @@ static int run(const struct relay_request *request, const struct auth *auth, str
 {
     size_t addresses;
     struct err err;
-    struct loop *loop = loop_create(true, &err);
+    struct loop *loop = loop_create_many(true, &err);
     if (!loop)
         return command_fail(&err);
     struct cluster *cluster = open_cluster(loop, request, &err);

@@ -47,7 +47,7 @@ int relay_serve_target(const struct relay_request *request)
     if (!text_starts(request->target, scheme) ||
         !text_split_host_port(request->target + strlen(scheme), host, sizeof host, &port))
         return command_usage("relay", "--target is debugpy://HOST:PORT, not '%s'", request->target);
-    struct serving serving = {.loop = loop_create(false, &err)};
+    struct serving serving = {.loop = loop_create_many(false, &err)};
     if (!serving.loop)
         return command_fail(&err);
     size_t count;

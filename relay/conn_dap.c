@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
+enum { READ_SIZE = 65536 };
+
 void conn_drop_frame(struct conn *conn)
 {
     if (conn->frame)
@@ -125,6 +127,18 @@ static int linger(struct conn *conn)
     return 0;
 }
 
+/* libwebsockets that learns of a broken connection by libuv closes it at once: what had come by
+ * then, a goodbye maybe, is still in the kernel. */
+static void read_rest(struct conn *conn)
+{
+    char bytes[READ_SIZE];
+    ssize_t len = 0;
+    int fd = (int)lws_get_socket_fd(conn->wsi);
+    while (!conn->closing && !conn->halted &&
+           (len = recv(fd, bytes, sizeof bytes, MSG_DONTWAIT)) > 0)
+        read_dap(conn, bytes, (size_t)len);
+}
+
 int conn_raw(struct conn *conn, struct lws *wsi, enum lws_callback_reasons reason, const void *in,
              size_t len)
 {
@@ -136,6 +150,10 @@ int conn_raw(struct conn *conn, struct lws *wsi, enum lws_callback_reasons reaso
         return 0;
     case LWS_CALLBACK_RAW_WRITEABLE:
         return conn_writable(conn) < 0 ? linger(conn) : 0;
+    case LWS_CALLBACK_RAW_CLOSE:
+        if (conn->state == CONN_DAP)
+            read_rest(conn);
+        return 0;
     default:
         return 0;
     }

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "relay/libuv.h"
 #include "relay/wire.h"
 
 #include <errno.h>
@@ -20,6 +21,8 @@ struct post {
 struct loop {
     struct lws_context *context;
     struct lws_vhost *vhost;
+    struct libuv *libuv; /* or NULL: libwebsockets' own poll() */
+    bool outside;        /* something may have been scheduled since the last turn */
     bool stopping;
     bool awaited;         /* somebody waits for what a callback does */
     pthread_mutex_t lock; /* guards the two below */
@@ -76,14 +79,17 @@ static const struct lws_protocols protocols[] = {
     {0},
 };
 
-struct loop *loop_create(bool tls, struct err *err)
+static struct loop *create(bool tls, struct libuv *libuv, struct err *err)
 {
     signal(SIGPIPE, SIG_IGN); /* a peer that is gone is an error of write() */
     lws_set_log_level(LLL_ERR | LLL_WARN, log_from_lws);
+    void *foreign[] = {libuv ? libuv_loop(libuv) : NULL};
     struct lws_context_creation_info info = {
         .port = CONTEXT_PORT_NO_LISTEN,
-        .options =
-            LWS_SERVER_OPTION_EXPLICIT_VHOSTS | (tls ? LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT : 0),
+        .options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS |
+                   (tls ? LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT : 0) |
+                   (libuv ? LWS_SERVER_OPTION_LIBUV : 0),
+        .foreign_loops = libuv ? foreign : NULL,
         .pt_serv_buf_size = READ_SIZE,
         .max_http_header_data = HEADER_SIZE,
         .timeout_secs = TIMEOUT_S,
@@ -92,6 +98,8 @@ struct loop *loop_create(bool tls, struct err *err)
     };
     struct loop *loop = mem_alloc(sizeof *loop);
     loop->last = &loop->first;
+    loop->libuv = libuv;
+    loop->outside = true;
     pthread_mutex_init(&loop->lock, NULL);
     loop->context = lws_create_context(&info);
     if (loop->context)
@@ -102,6 +110,22 @@ struct loop *loop_create(bool tls, struct err *err)
         loop_destroy(&loop);
     }
     return loop;
+}
+
+struct loop *loop_create(bool tls, struct err *err)
+{
+    return create(tls, NULL, err);
+}
+
+struct loop *loop_create_many(bool tls, struct err *err)
+{
+    struct err why;
+    struct libuv *libuv = libuv_open(&why);
+    struct loop *loop = libuv ? create(tls, libuv, &why) : NULL;
+    if (loop)
+        return loop;
+    log_info("%s: thousands of connections cost more CPU", why.what);
+    return create(tls, NULL, err);
 }
 
 static struct post *take_posts(struct loop *loop)
@@ -117,6 +141,7 @@ static struct post *take_posts(struct loop *loop)
 static void run_posts(struct loop *loop)
 {
     struct post *post = take_posts(loop);
+    loop->outside = post;
     while (post) {
         struct post *next = post->next;
         post->fn(post->arg);
@@ -134,6 +159,12 @@ void loop_destroy(struct loop **loop)
     run_posts(it); /* they may own what only they can free */
     if (it->context)
         lws_context_destroy(it->context);
+    if (it->context && it->libuv) {
+        /* The first one has only told libuv to close what it watches. */
+        libuv_settle(it->libuv);
+        lws_context_destroy(it->context);
+    }
+    libuv_close(&it->libuv);
     pthread_mutex_destroy(&it->lock);
     free(it);
 }
@@ -150,8 +181,14 @@ struct lws_vhost *loop_vhost(struct loop *loop)
 
 static void turn(struct loop *loop)
 {
-    if (lws_service(loop->context, 0) < 0)
+    if (loop->libuv) {
+        /* It learns of timers only after it has handled something. */
+        if (loop->outside)
+            lws_cancel_service(loop->context);
+        libuv_turn(loop->libuv, true);
+    } else if (lws_service(loop->context, 0) < 0) {
         loop->stopping = true;
+    }
     run_posts(loop);
 }
 
@@ -177,7 +214,7 @@ void loop_run_once(struct loop *loop, int64_t timeout_ms)
 {
     bool expired = false;
     struct timer *timer = timer_start(loop, timeout_ms, mark, &expired);
-    loop->awaited = true;
+    loop->awaited = loop->outside = true;
     turn(loop);
     loop->awaited = false;
     if (!expired)
@@ -188,7 +225,7 @@ bool loop_run_until(struct loop *loop, const bool *done, int64_t timeout_ms)
 {
     bool expired = false;
     struct timer *timer = timeout_ms < 0 ? NULL : timer_start(loop, timeout_ms, mark, &expired);
-    loop->awaited = true;
+    loop->awaited = loop->outside = true;
     while (!*done && !expired)
         turn(loop);
     loop->awaited = false;

@@ -18,6 +18,9 @@ typedef void (*loop_fn)(void *arg);
 /* `tls` initialises OpenSSL (some ms): only for who speaks https. NULL with `err` set on failure.
  */
 struct loop *loop_create(bool tls, struct err *err);
+/* The same for who has thousands of connections: they are waited for with epoll, where what that
+ * takes is installed; starting it takes some ms more. */
+struct loop *loop_create_many(bool tls, struct err *err);
 void loop_destroy(struct loop **loop);
 struct lws_context *loop_context(struct loop *loop);
 

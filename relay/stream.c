@@ -200,14 +200,14 @@ static void begin(struct stream *stream, struct lws *wsi)
         lws_rx_flow_control(wsi, 0);
 }
 
-/* libwebsockets closes a broken connection that it may not read at once: what had come by then is
- * still in the kernel. The fd is closed after this. */
+/* libwebsockets closes a broken connection at once if it may not read it, or learns of the break by
+ * libuv: what had come by then is still in the kernel. The fd is closed after this. */
 static void on_tcp_close(struct stream *stream)
 {
     char bytes[READ_SIZE];
     ssize_t len = 0;
     const char *why = socket_end(stream->out_fd);
-    while (stream->stopped && (len = recv(stream->out_fd, bytes, sizeof bytes, MSG_DONTWAIT)) > 0)
+    while ((len = recv(stream->out_fd, bytes, sizeof bytes, MSG_DONTWAIT)) > 0)
         if (!deliver(stream, bytes, (size_t)len))
             return;
     stream_end(stream, why);
