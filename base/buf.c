@@ -73,6 +73,8 @@ char *buf_take(struct buf *buf)
     buf_reserve(buf, 0);
     buf->data[buf->len] = '\0';
     char *data = buf->data;
+    if (buf->len + 1 <= buf->cap / 2) /* it may be kept for long */
+        data = mem_resize(data, buf->len + 1, 1);
     *buf = (struct buf){0};
     return data;
 }

@@ -1,5 +1,6 @@
 #include "relay/hub_snapshot.h"
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "dap/scan.h"
@@ -11,6 +12,42 @@
 #include <zlib.h>
 
 enum { VERSION = 1, MAX_TEXT = 16 * 1024 * 1024 };
+
+/* What most of a snapshot's text is. A relay reads what an earlier one has written: whoever changes
+ * this makes the snapshots of all versions before unreadable. */
+static const char words[] =
+    "{\"version\":1,\"generation\":0,\"held_since\":17,\"kept\":false,\"torn\":false,\"kept\":true,"
+    "\"pause\":{\"task_id\": null, \"task_name\": null, \"actor_id\": null, \"actor_class\": null, "
+    "\"actor_name\": null, \"job_id\": \"01000000\", \"node_id\": \"\", \"node_ip\": "
+    "\"127.0.0.1\", "
+    "\"pid\": , \"worker_id\": null, \"debugger\": \"debugpy\", \"endpoint\": \"127.0.0.1:\", "
+    "\"state\": \"held\", \"paused_threads\": 1, \"ambiguous\": false, \"candidates\": [], "
+    "\"location\": {\"file\": \"/\", \"line\": 1}, \"since\": null, \"since_source\": "
+    "\"task_start\", "
+    "\"reason\": \"breakpoint\", \"clients\": 1, \"driver\": \" @ 127.0.0.1:\", \"held_since\": "
+    "17},"
+    "\"capabilities\":{\"supportsCompletionsRequest\": true, "
+    "\"supportsConditionalBreakpoints\": true, \"supportsConfigurationDoneRequest\": true, "
+    "\"supportsDebuggerProperties\": true, \"supportsDelayedStackTraceLoading\": true, "
+    "\"supportsEvaluateForHovers\": true, \"supportsExceptionInfoRequest\": true, "
+    "\"supportsExceptionOptions\": true, \"supportsFunctionBreakpoints\": true, "
+    "\"supportsHitConditionalBreakpoints\": true, \"supportsLogPoints\": true, "
+    "\"supportsModulesRequest\": true, \"supportsSetExpression\": true, "
+    "\"supportsSetVariable\": true, \"supportsValueFormattingOptions\": true, "
+    "\"supportsTerminateDebuggee\": true, \"supportsTerminateRequest\": true, "
+    "\"supportsGotoTargetsRequest\": true, \"supportsClipboardContext\": true, "
+    "\"exceptionBreakpointFilters\": [{\"filter\": \"raised\", \"label\": \"Raised Exceptions\", "
+    "\"default\": false, \"description\": \"Break whenever any exception is raised.\"}, "
+    "{\"filter\": \"uncaught\", \"label\": \"Uncaught Exceptions\", \"default\": true, "
+    "\"description\": \"Break when the process is exiting due to unhandled exception.\"}, "
+    "{\"filter\": \"userUnhandled\", \"label\": \"User Uncaught Exceptions\", \"default\": false, "
+    "\"description\": \"Break when exception escapes into library code.\"}], "
+    "\"supportsStepInTargetsRequest\": true},\"events\":[{\"seq\": 1, \"type\": \"event\", "
+    "\"event\": \"thread\", \"body\": {\"reason\": \"started\", \"threadId\": 1}},{\"seq\": 1, "
+    "\"type\": \"event\", \"event\": \"stopped\", \"body\": {\"reason\": \"breakpoint\", "
+    "\"threadId\": 1, \"preserveFocusHint\": false, \"allThreadsStopped\": true}}],\"clearing\":["
+    "{\"command\":\"setBreakpoints\",\"arguments\":{\"source\":{\"path\":\"/"
+    "\"},\"breakpoints\":[]}}]}";
 
 /* The body of an answer may be empty, which alone is no JSON. */
 static void put_json(struct buf *out, const char *name, const char *json)
@@ -92,17 +129,50 @@ void hub_snapshot_clear(struct hub_snapshot *snapshot)
     *snapshot = (struct hub_snapshot){0};
 }
 
+static bool deflate_whole(struct buf *text, struct buf *out)
+{
+    z_stream zip = {0};
+    if (deflateInit(&zip, Z_BEST_SPEED) != Z_OK)
+        return false;
+    deflateSetDictionary(&zip, (const Bytef *)words, sizeof words - 1);
+    uLong room = deflateBound(&zip, text->len);
+    zip.next_in = (Bytef *)text->data;
+    zip.avail_in = (uInt)text->len;
+    zip.next_out = (Bytef *)buf_reserve(out, room);
+    zip.avail_out = (uInt)room;
+    bool whole = deflate(&zip, Z_FINISH) == Z_STREAM_END;
+    if (whole)
+        out->len += zip.total_out;
+    deflateEnd(&zip);
+    return whole;
+}
+
 void hub_snapshot_pack(const struct hub_snapshot *snapshot, struct buf *out)
 {
     struct buf text = {0};
     hub_snapshot_write(snapshot, &text);
     uint32_t plain = (uint32_t)text.len;
-    uLongf len = compressBound(text.len);
     buf_add(out, &plain, sizeof plain);
-    char *to = buf_reserve(out, len);
-    if (compress2((Bytef *)to, &len, (const Bytef *)text.data, text.len, Z_BEST_SPEED) == Z_OK)
-        out->len += len;
+    if (!deflate_whole(&text, out))
+        log_warn("a snapshot could not be made: a relay that comes after will not know this pause");
     buf_free(&text);
+}
+
+/* Into exactly `plain` bytes; also what was made without the words. */
+static bool inflate_whole(const char *bytes, size_t len, char *text, uint32_t plain)
+{
+    z_stream zip = {.next_in = (Bytef *)(uintptr_t)bytes, .avail_in = (uInt)len};
+    if (inflateInit(&zip) != Z_OK)
+        return false;
+    zip.next_out = (Bytef *)text;
+    zip.avail_out = plain;
+    int status = inflate(&zip, Z_FINISH);
+    if (status == Z_NEED_DICT &&
+        inflateSetDictionary(&zip, (const Bytef *)words, sizeof words - 1) == Z_OK)
+        status = inflate(&zip, Z_FINISH);
+    bool whole = status == Z_STREAM_END && zip.total_out == plain;
+    inflateEnd(&zip);
+    return whole;
 }
 
 bool hub_snapshot_unpack(struct hub_snapshot *out, const char *bytes, size_t len)
@@ -115,10 +185,8 @@ bool hub_snapshot_unpack(struct hub_snapshot *out, const char *bytes, size_t len
     if (plain == 0 || plain > MAX_TEXT)
         return false;
     char *text = mem_alloc(plain + 1);
-    uLongf got = plain;
-    bool good = uncompress((Bytef *)text, &got, (const Bytef *)bytes + sizeof plain,
-                           len - sizeof plain) == Z_OK &&
-                got == plain && hub_snapshot_read(out, text, plain);
+    bool good = inflate_whole(bytes + sizeof plain, len - sizeof plain, text, plain) &&
+                hub_snapshot_read(out, text, plain);
     free(text);
     return good;
 }

@@ -80,9 +80,9 @@ void *libuv_loop(struct libuv *libuv)
     return libuv->loop;
 }
 
-void libuv_turn(struct libuv *libuv, bool wait)
+void libuv_turn(struct libuv *libuv)
 {
-    libuv->run(libuv->loop, wait ? RUN_ONCE : RUN_NOWAIT);
+    libuv->run(libuv->loop, RUN_ONCE);
 }
 
 void libuv_settle(struct libuv *libuv)

@@ -6,16 +6,14 @@
 
 #include "base/err.h"
 
-#include <stdbool.h>
-
 struct libuv;
 
 /* NULL, with `err` set, where they are not installed. */
 struct libuv *libuv_open(struct err *err);
 /* What libwebsockets is given as its foreign loop. */
 void *libuv_loop(struct libuv *libuv);
-/* Handles what has come; with `wait` it waits until something has. */
-void libuv_turn(struct libuv *libuv, bool wait);
+/* Waits until something has come, and handles it. */
+void libuv_turn(struct libuv *libuv);
 /* Handles until nothing is left that could still happen: what closes its handles needs that. */
 void libuv_settle(struct libuv *libuv);
 /* After libwebsockets' context was destroyed. */

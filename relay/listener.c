@@ -273,6 +273,8 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
     if (reason == LWS_CALLBACK_WSI_DESTROY) { /* the last, and the only one that always comes */
         conn->wsi = NULL;
         conn_free(conn);
+        /* By libuv this comes at the end of a turn, and nobody looks for timers started since. */
+        lws_cancel_service(lws_get_context(wsi));
         return 0;
     }
     if (conn->state == CONN_FIRST || conn->state == CONN_DAP)

@@ -22,7 +22,6 @@ struct loop {
     struct lws_context *context;
     struct lws_vhost *vhost;
     struct libuv *libuv; /* or NULL: libwebsockets' own poll() */
-    bool outside;        /* something may have been scheduled since the last turn */
     bool stopping;
     bool awaited;         /* somebody waits for what a callback does */
     pthread_mutex_t lock; /* guards the two below */
@@ -99,7 +98,6 @@ static struct loop *create(bool tls, struct libuv *libuv, struct err *err)
     struct loop *loop = mem_alloc(sizeof *loop);
     loop->last = &loop->first;
     loop->libuv = libuv;
-    loop->outside = true;
     pthread_mutex_init(&loop->lock, NULL);
     loop->context = lws_create_context(&info);
     if (loop->context)
@@ -141,7 +139,6 @@ static struct post *take_posts(struct loop *loop)
 static void run_posts(struct loop *loop)
 {
     struct post *post = take_posts(loop);
-    loop->outside = post;
     while (post) {
         struct post *next = post->next;
         post->fn(post->arg);
@@ -179,16 +176,15 @@ struct lws_vhost *loop_vhost(struct loop *loop)
     return loop->vhost;
 }
 
+/* Under libuv libwebsockets looks for new timers only after it has handled a descriptor. All that
+ * ends a turn is one, or wakes the next: posts, loop_stop(), and a timer that somebody waits for.
+ * So what is started between two turns is seen. */
 static void turn(struct loop *loop)
 {
-    if (loop->libuv) {
-        /* It learns of timers only after it has handled something. */
-        if (loop->outside)
-            lws_cancel_service(loop->context);
-        libuv_turn(loop->libuv, true);
-    } else if (lws_service(loop->context, 0) < 0) {
+    if (loop->libuv)
+        libuv_turn(loop->libuv);
+    else if (lws_service(loop->context, 0) < 0)
         loop->stopping = true;
-    }
     run_posts(loop);
 }
 
@@ -214,7 +210,7 @@ void loop_run_once(struct loop *loop, int64_t timeout_ms)
 {
     bool expired = false;
     struct timer *timer = timer_start(loop, timeout_ms, mark, &expired);
-    loop->awaited = loop->outside = true;
+    loop->awaited = true;
     turn(loop);
     loop->awaited = false;
     if (!expired)
@@ -225,7 +221,7 @@ bool loop_run_until(struct loop *loop, const bool *done, int64_t timeout_ms)
 {
     bool expired = false;
     struct timer *timer = timeout_ms < 0 ? NULL : timer_start(loop, timeout_ms, mark, &expired);
-    loop->awaited = loop->outside = true;
+    loop->awaited = true;
     while (!*done && !expired)
         turn(loop);
     loop->awaited = false;

@@ -4,10 +4,12 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "dap/capabilities.h"
 #include "relay/hub_snapshot.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #define PAUSE "{\"endpoint\":\"h:1\",\"state\":\"held\",\"debugger\":\"debugpy\"}"
 
@@ -256,6 +258,53 @@ static void broken_anywhere(void **state)
     buf_free(&text);
 }
 
+static void packed_comes_back(void **state)
+{
+    (void)state;
+    struct buf packed = {0};
+    struct hub_snapshot again;
+    hub_snapshot_pack(&full, &packed);
+    assert_true(hub_snapshot_unpack(&again, packed.data, packed.len));
+    assert_string_equal(again.capabilities, full.capabilities);
+    assert_string_equal(again.pause.worker_id, full.pause.worker_id);
+    hub_snapshot_clear(&again);
+    for (size_t len = 0; len < packed.len; len++)
+        assert_false(hub_snapshot_unpack(&again, packed.data, len));
+    buf_free(&packed);
+}
+
+/* As relays did it at first. */
+static void packed_without_words_is_read(void **state)
+{
+    (void)state;
+    struct buf text = {0};
+    struct hub_snapshot again;
+    char packed[4096];
+    uLongf len = sizeof packed - sizeof(uint32_t);
+    hub_snapshot_write(&full, &text);
+    uint32_t plain = (uint32_t)text.len;
+    memcpy(packed, &plain, sizeof plain);
+    assert_int_equal(compress((Bytef *)packed + sizeof plain, &len, (Bytef *)text.data, text.len),
+                     Z_OK);
+    assert_true(hub_snapshot_unpack(&again, packed, len + sizeof plain));
+    assert_string_equal(again.pause.task_name, "train");
+    hub_snapshot_clear(&again);
+    buf_free(&text);
+}
+
+/* Two of them lie in shared memory for each debuggee, in blocks of powers of two. */
+static void packed_is_small(void **state)
+{
+    (void)state;
+    struct buf packed = {0};
+    struct hub_snapshot usual = full;
+    usual.capabilities = mem_string(capabilities_default());
+    hub_snapshot_pack(&usual, &packed);
+    assert_true(packed.len < 512);
+    free(usual.capabilities);
+    buf_free(&packed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +318,9 @@ int main(void)
         cmocka_unit_test(what_is_no_snapshot),
         cmocka_unit_test(cut_anywhere),
         cmocka_unit_test(broken_anywhere),
+        cmocka_unit_test(packed_comes_back),
+        cmocka_unit_test(packed_without_words_is_read),
+        cmocka_unit_test(packed_is_small),
     };
     return cmocka_run_group_tests_name("hub_snapshot", tests, NULL, NULL);
 }
