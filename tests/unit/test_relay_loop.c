@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LONG_MS = 20000, SHORT_MS = 20 };
+static const int64_t long_ms = 20000, short_ms = 20;
 
 typedef struct loop *create_fn(bool tls, struct err *err);
 
@@ -56,7 +56,8 @@ static int destroy(void **state)
 
 static void tell(void *word)
 {
-    strcat(world.told, word);
+    size_t at = strlen(world.told);
+    snprintf(world.told + at, sizeof world.told - at, "%s", (const char *)word);
 }
 
 static void end(void *arg)
@@ -70,9 +71,9 @@ static void timers_fire_in_their_order(void **state)
     (void)state;
     static char late[] = "late", soon[] = "soon ";
     struct timer *cancelled = timer_start(world.loop, 1, tell, late);
-    timer_start(world.loop, 2 * SHORT_MS, tell, late);
+    timer_start(world.loop, 2 * short_ms, tell, late);
     timer_start(world.loop, 1, tell, soon);
-    timer_start(world.loop, 3 * SHORT_MS, end, NULL);
+    timer_start(world.loop, 3 * short_ms, end, NULL);
     timer_cancel(&cancelled);
     assert_null(cancelled);
     loop_run(world.loop);
@@ -82,7 +83,7 @@ static void timers_fire_in_their_order(void **state)
 static void end_later(void *arg)
 {
     (void)arg;
-    timer_start(world.loop, SHORT_MS, end, NULL);
+    timer_start(world.loop, short_ms, end, NULL);
 }
 
 static void a_timer_of_a_post_fires(void **state)
@@ -91,9 +92,9 @@ static void a_timer_of_a_post_fires(void **state)
     int64_t before = loop_now_us();
     loop_post(world.loop, end_later, NULL);
     /* Without it a loop that has forgotten the first would wait for ever. */
-    struct timer *limit = timer_start(world.loop, LONG_MS, end, NULL);
+    struct timer *limit = timer_start(world.loop, long_ms, end, NULL);
     loop_run(world.loop);
-    assert_true(loop_now_us() - before < LONG_MS * INT64_C(1000));
+    assert_true(loop_now_us() - before < long_ms * 1000);
     timer_cancel(&limit);
 }
 
@@ -106,26 +107,26 @@ static void finish(void *arg)
 static void who_waits_sees_what_a_timer_did(void **state)
 {
     (void)state;
-    timer_start(world.loop, SHORT_MS, finish, NULL);
-    assert_true(loop_run_until(world.loop, &world.done, LONG_MS));
+    timer_start(world.loop, short_ms, finish, NULL);
+    assert_true(loop_run_until(world.loop, &world.done, long_ms));
     world.done = false;
-    assert_false(loop_run_until(world.loop, &world.done, SHORT_MS));
+    assert_false(loop_run_until(world.loop, &world.done, short_ms));
 }
 
 static void one_turn_ends_in_time(void **state)
 {
     (void)state;
     int64_t before = loop_now_us();
-    loop_run_once(world.loop, SHORT_MS);
+    loop_run_once(world.loop, short_ms);
     loop_run_once(world.loop, 0);
-    assert_true(loop_now_us() - before < LONG_MS * INT64_C(1000));
+    assert_true(loop_now_us() - before < long_ms * 1000);
 }
 
 static void *post_both(void *arg)
 {
     static char first[] = "first ", second[] = "second";
     (void)arg;
-    usleep(SHORT_MS * 1000);
+    usleep((useconds_t)short_ms * 1000);
     loop_post(world.loop, tell, first);
     loop_post(world.loop, tell, second);
     loop_post(world.loop, finish, NULL);
@@ -137,7 +138,7 @@ static void another_thread_posts(void **state)
     (void)state;
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, post_both, NULL), 0);
-    assert_true(loop_run_until(world.loop, &world.done, LONG_MS));
+    assert_true(loop_run_until(world.loop, &world.done, long_ms));
     pthread_join(thread, NULL);
     assert_string_equal(world.told, "first second");
 }
@@ -162,7 +163,7 @@ static void a_watch_sees_bytes_and_the_end(void **state)
     world.watch = watch_start(world.loop, ends[0], on_readable, NULL);
     assert_int_equal(write(ends[1], "bytes", 5), 5);
     close(ends[1]);
-    assert_true(loop_run_until(world.loop, &world.done, LONG_MS));
+    assert_true(loop_run_until(world.loop, &world.done, long_ms));
     assert_string_equal(world.told, "bytes");
     close(ends[0]);
 }
