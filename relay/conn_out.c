@@ -1,10 +1,10 @@
 #include "relay/conn.h"
 
 #include "base/mem.h"
+#include "relay/socket.h"
 
 #include <errno.h>
 #include <string.h>
-#include <sys/uio.h>
 
 /* A WebSocket frame in the queue: this, LWS_PRE bytes for libwebsockets to write its header into,
  * and the payload. */
@@ -71,9 +71,8 @@ void conn_write(struct conn *conn, const void *head, size_t head_len, const void
 {
     size_t sent = 0;
     if (!queue_left(conn)) {
-        struct iovec parts[] = {{(void *)(uintptr_t)head, head_len},
-                                {(void *)(uintptr_t)body, body_len}};
-        ssize_t written = writev((int)lws_get_socket_fd(conn->wsi), parts, 2);
+        ssize_t written =
+            socket_send((int)lws_get_socket_fd(conn->wsi), head, head_len, body, body_len);
         /* The writable callback meets an error again, outside the caller's frame. */
         sent = written > 0 ? (size_t)written : 0;
     }

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "dap/frame.h"
 #include "dap/message.h"
 #include "dap/splice.h"
@@ -48,6 +49,7 @@ struct link {
     struct timer *resume; /* delivers it */
     char *ended;          /* why the stream has closed, if `rest` goes first */
     bool stopped;         /* link_read_enable(…, false) */
+    bool looked;          /* the last message was an answer that nothing follows by itself */
     bool closed;
     int busy;    /* callbacks under way; a link that is destroyed meanwhile goes after the last */
     bool doomed; /* destroyed: nobody is called any more */
@@ -102,6 +104,17 @@ static void note_unasked(const struct link *link, const struct envelope *envelop
         log_warn("the debugger answered '%s' twice, or unasked: dropped", envelope->name);
 }
 
+/* Whether what was asked leaves the debuggee as it is: no event comes of it. */
+static bool is_look(const char *command)
+{
+    static const char *const looks[] = {"completions", "exceptionInfo", "modules", "scopes",
+                                        "source",      "stackTrace",    "threads", "variables"};
+    for (size_t i = 0; i < sizeof looks / sizeof *looks; i++)
+        if (text_equal(command, looks[i]))
+            return true;
+    return false;
+}
+
 static void on_response(struct link *link, const char *json, size_t len,
                         const struct envelope *envelope)
 {
@@ -144,6 +157,7 @@ static void on_message(struct link *link, const char *json, size_t len)
         log_warn("a message from the debugger was dropped: %s", problem);
         return;
     }
+    link->looked = envelope.kind == DAP_RESPONSE && is_look(envelope.name);
     if (envelope.kind == DAP_EVENT)
         link->ops->on_event(link->arg, json, len, &envelope);
     else if (envelope.kind == DAP_RESPONSE)
@@ -361,6 +375,7 @@ static void on_stream_bytes(void *arg, const char *bytes, size_t len)
 {
     struct link *link = arg;
     link->busy++;
+    link->looked = false;
     size_t used = link->door ? pdb_door_read(link->door, bytes, len) : 0;
     bytes += used;
     len -= used;
@@ -370,6 +385,10 @@ static void on_stream_bytes(void *arg, const char *bytes, size_t len)
         buf_add(&link->rest, bytes, len);
     else
         read_bytes(link, bytes, len);
+    /* The adapter, with Nagle's algorithm, holds back what it says next until all before it is
+     * acknowledged. Here that is our next request, which acknowledges it. */
+    if (link->looked && !link->owed && !link->doomed && !link->closed && frame_idle(&link->frame))
+        stream_ack_can_wait(link->stream);
     leave(link);
 }
 

@@ -7,6 +7,7 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 /* With TCP_USER_TIMEOUT the kernel (Linux) goes by it for probes too: the first one after IDLE_S
  * of silence, then one each INTERVAL_S, given up at the first that is due after LOST_MS. */
@@ -15,6 +16,8 @@ enum { IDLE_S = 10, INTERVAL_S = 5, PROBES = 3, LOST_MS = 25000 };
 /* Acknowledgements come at least every IDLE_S while the network works: a connection that broke
  * after more than this without one was given up by the kernel, not ended by its peer. */
 enum { SILENT_MS = 20000, PATIENT_MS = 6 * 3600 * 1000 };
+
+enum { SHORT_MESSAGE = 2048 };
 
 static void set_option(int fd, int level, int option, int value)
 {
@@ -25,6 +28,20 @@ static void set_option(int fd, int level, int option, int value)
 void socket_nodelay(int fd)
 {
     set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+}
+
+/* writev() is the dearer call: a short message is worth a copy. */
+ssize_t socket_send(int fd, const void *head, size_t head_len, const void *body, size_t body_len)
+{
+    char both[SHORT_MESSAGE];
+    if (head_len > sizeof both || body_len > sizeof both - head_len) {
+        struct iovec parts[] = {{(void *)(uintptr_t)head, head_len},
+                                {(void *)(uintptr_t)body, body_len}};
+        return writev(fd, parts, 2);
+    }
+    memcpy(both, head, head_len);
+    memcpy(both + head_len, body, body_len);
+    return send(fd, both, head_len + body_len, MSG_NOSIGNAL);
 }
 
 void socket_quickack(int fd)

@@ -5,9 +5,12 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* Bytes leave at once: no Nagle delay. */
 void socket_nodelay(int fd);
+/* Sends two runs of bytes as one, in one call; gives what send() does. */
+ssize_t socket_send(int fd, const void *head, size_t head_len, const void *body, size_t body_len);
 /* Acknowledges at once what has been read so far; the kernel forgets it, so once a read. */
 void socket_quickack(int fd);
 /* Finds a peer that has vanished without a word, idle or not, within 30 s (a cut network, a machine

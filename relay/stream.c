@@ -38,6 +38,7 @@ struct stream {
     struct timer *rearm;
     bool tcp, quickack, open, ended;
     bool stopped;    /* stream_read_enable(…, false) */
+    bool ack_waits;  /* stream_ack_can_wait() */
     bool *destroyed; /* set while a callback runs, to see whether it destroyed the stream */
 };
 
@@ -83,6 +84,7 @@ static void stream_end(struct stream *stream, const char *why)
 static bool deliver(struct stream *stream, const char *bytes, size_t len)
 {
     bool destroyed = false;
+    stream->ack_waits = false;
     stream->destroyed = &destroyed;
     stream->ops->on_bytes(stream->arg, bytes, len);
     if (!destroyed)
@@ -150,6 +152,15 @@ static void on_writable(struct stream *stream)
     }
 }
 
+static ssize_t write_both(const struct stream *stream, const void *head, size_t head_len,
+                          const void *body, size_t body_len)
+{
+    struct iovec parts[] = {{(void *)(uintptr_t)head, head_len},
+                            {(void *)(uintptr_t)body, body_len}};
+    return stream->tcp ? socket_send(stream->out_fd, head, head_len, body, body_len)
+                       : writev(stream->out_fd, parts, 2);
+}
+
 void stream_write(struct stream *stream, const void *head, size_t head_len, const void *body,
                   size_t body_len)
 {
@@ -157,9 +168,7 @@ void stream_write(struct stream *stream, const void *head, size_t head_len, cons
         return;
     size_t sent = 0;
     if (stream->open && stream_queued(stream) == 0) {
-        struct iovec parts[] = {{(void *)(uintptr_t)head, head_len},
-                                {(void *)(uintptr_t)body, body_len}};
-        ssize_t written = writev(stream->out_fd, parts, 2);
+        ssize_t written = write_both(stream, head, head_len, body, body_len);
         /* The writable callback meets an error again, outside the caller's frame. */
         sent = written > 0 ? (size_t)written : 0;
     }
@@ -176,6 +185,11 @@ void stream_write(struct stream *stream, const void *head, size_t head_len, cons
 int stream_fd(const struct stream *stream)
 {
     return stream->tcp && stream->open && !stream->ended ? stream->out_fd : -1;
+}
+
+void stream_ack_can_wait(struct stream *stream)
+{
+    stream->ack_waits = true;
 }
 
 void stream_read_enable(struct stream *stream, bool enable)
@@ -239,7 +253,8 @@ static int on_tcp(struct wire *wire, struct lws *wsi, enum lws_callback_reasons 
     struct stream *stream = lws_container_of(wire, struct stream, wire);
     switch (reason) {
     case LWS_CALLBACK_RAW_RX:
-        if (deliver(stream, in, len) && read_on(stream, len) && stream->wsi && stream->quickack)
+        if (deliver(stream, in, len) && read_on(stream, len) && stream->wsi && stream->quickack &&
+            !stream->ack_waits)
             socket_quickack(stream->out_fd); /* it costs as much as passing a message on */
         break;
     case LWS_CALLBACK_RAW_WRITEABLE:

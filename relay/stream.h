@@ -44,6 +44,9 @@ void stream_write(struct stream *stream, const void *head, size_t head_len, cons
 size_t stream_queued(const struct stream *stream);
 /* The connected socket of a TCP stream; -1 before and after. */
 int stream_fd(const struct stream *stream);
+/* From within on_bytes: the peer is not expected to say more before it is written to, so that what
+ * was read need not be acknowledged at once (`quickack`). */
+void stream_ack_can_wait(struct stream *stream);
 /* Stops or resumes reading. What had come before a connection broke is delivered all the same, in
  * front of on_close. */
 void stream_read_enable(struct stream *stream, bool enable);
