@@ -205,9 +205,15 @@ static void the_worker_is_asked_at_leisure_in_any_case(void **state)
     assert_false(objects_count(objects, &count)); /* it runs */
     world.refs = two;
     world.ref_count = 2;
+    size_t before = all_asked();
+    int64_t start = loop_now_us();
     objects_ask(objects);
-    assert_true(objects_count(objects, &count));
-    assert_int_equal(count, 1); /* as before the step */
+    run_for(20);
+    if (loop_now_us() - start < 80000) { /* not on a machine that is too busy */
+        assert_int_equal(all_asked(), before);
+        assert_true(objects_count(objects, &count));
+        assert_int_equal(count, 1); /* as before the step */
+    }
     run_until(OBJECTS_KNOWN);
     assert_true(objects_count(objects, &count));
     assert_int_equal(count, 2);
