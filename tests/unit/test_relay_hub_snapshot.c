@@ -99,12 +99,9 @@ static void check_packed(size_t size)
     buf_add_string(&clearing, "[\"");
     for (size_t i = 0; i < size; i++) {
         random = random * 1664525 + 1013904223;
-        buf_printf(&clearing, "%c", 'A' + (char)(random >> 27));
+        buf_printf(&clearing, "%c", '#' + (char)(random >> 27));
     }
     buf_add_string(&clearing, "\"]");
-    for (size_t i = 2; i < size + 2; i++)
-        if (clearing.data[i] == '\\')
-            clearing.data[i] = '-';
     snapshot.clearing = clearing.data;
     hub_snapshot_pack(&snapshot, &packed);
     assert_true(hub_snapshot_unpack(&again, packed.data, packed.len));
