@@ -129,21 +129,23 @@ void hub_snapshot_clear(struct hub_snapshot *snapshot)
     *snapshot = (struct hub_snapshot){0};
 }
 
-static bool deflate_whole(struct buf *text, struct buf *out)
+/* With tables for a text of a few KiB: to clear the 256 KiB that zlib takes by itself would be most
+ * of the work, and there is a snapshot at each stop, before the clients are told of that. */
+static bool deflate_small(const struct buf *text, struct buf *out)
 {
-    z_stream zip = {0};
-    if (deflateInit(&zip, Z_BEST_SPEED) != Z_OK)
+    enum { WINDOW_BITS = 12, MEM_LEVEL = 5 };
+    z_stream stream = {.next_in = (Bytef *)text->data, .avail_in = (uInt)text->len};
+    if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, WINDOW_BITS, MEM_LEVEL,
+                     Z_DEFAULT_STRATEGY) != Z_OK)
         return false;
-    deflateSetDictionary(&zip, (const Bytef *)words, sizeof words - 1);
-    uLong room = deflateBound(&zip, text->len);
-    zip.next_in = (Bytef *)text->data;
-    zip.avail_in = (uInt)text->len;
-    zip.next_out = (Bytef *)buf_reserve(out, room);
-    zip.avail_out = (uInt)room;
-    bool whole = deflate(&zip, Z_FINISH) == Z_STREAM_END;
+    deflateSetDictionary(&stream, (const Bytef *)words, sizeof words - 1);
+    uLong room = deflateBound(&stream, text->len);
+    stream.next_out = (Bytef *)buf_reserve(out, room);
+    stream.avail_out = (uInt)room;
+    bool whole = deflate(&stream, Z_FINISH) == Z_STREAM_END;
     if (whole)
-        out->len += zip.total_out;
-    deflateEnd(&zip);
+        out->len += stream.total_out;
+    deflateEnd(&stream);
     return whole;
 }
 
@@ -153,7 +155,7 @@ void hub_snapshot_pack(const struct hub_snapshot *snapshot, struct buf *out)
     hub_snapshot_write(snapshot, &text);
     uint32_t plain = (uint32_t)text.len;
     buf_add(out, &plain, sizeof plain);
-    if (!deflate_whole(&text, out))
+    if (!deflate_small(&text, out))
         log_warn("a snapshot could not be made: a relay that comes after will not know this pause");
     buf_free(&text);
 }
