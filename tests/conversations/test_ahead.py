@@ -1,13 +1,18 @@
 """What a relay answers ahead: a scripted adapter, a real `raydbg relay`, and a real `raydbg dap` beside the editor."""
 
-import json
+import re
+import signal
 import threading
 import time
 
 import pytest
-from dap_client import DapClient
+from fake_gang import FakeGang
+from fake_relay import FakeRelay
+from many_adapter import ManyAdapter
+from many_session import ALL, port_of, shown, threads
 from relay_process import wait_until
 
+LEVELS = 7
 LOOKS = ("threads", "stackTrace", "scopes", "variables")
 
 
@@ -48,20 +53,26 @@ class Steps:
         connection.respond(request, {"value": self.value, "type": "int", "variablesReference": 0})
 
     def looks(self):
-        """How often the adapter was asked each."""
-        return {command: len(self.adapter.requests(command)) for command in LOOKS}
+        """How often the adapter was asked each for the editor; the relay itself looks at stacks, too."""
+        return {command: len([m for m in self.adapter.requests(command)
+                              if command != "stackTrace" or m["arguments"].get("levels") == LEVELS])
+                for command in LOOKS}
 
 
-def look(client, **stack):
+def look(client, thread=1):
     """What an editor asks after a stop; the line and x that it sees."""
     client.ok("threads")
-    frame = client.stack(1, **(stack or {"startFrame": 0, "levels": 20}))[0]
+    frame = client.stack(thread, startFrame=0, levels=LEVELS)[0]
     return frame["line"], client.locals(frame["id"])["x"]["value"]
 
 
 def go(client):
     client.ok("next", {"threadId": 1})
     client.stopped(reason="step")
+
+
+def more(looks, count=1):
+    return {command: before + count for command, before in looks.items()}
 
 
 @pytest.fixture
@@ -94,24 +105,256 @@ def editor(steps, join):
     return client
 
 
-def settle(steps, looks):
-    """Waits until the adapter has been asked this often."""
-    wait_until(lambda: steps.looks() == looks, 5, lambda: f"{looks}: {steps.looks()}")
+@pytest.fixture
+def ready(editor, steps):
+    """That client, stopped again, and all of the stop's answers are beside it: ready() does it, and gives the counts."""
+    def start():
+        before = steps.looks()
+        go(editor)
+        wait_until(lambda: steps.looks() == more(before), 5, lambda: f"{before}: {steps.looks()}")
+        time.sleep(0.2)  # on their way; a relay of longer would not do
+        return steps.looks()
+    return start
 
 
-def test_a_step_is_answered_without_the_relay_being_asked(editor, steps, hub):
-    before = steps.looks()
-    go(editor)
-    settle(steps, {command: count + 1 for command, count in before.items()})
-    time.sleep(0.1)  # on its way to the editor's end
-    hub.process.send_signal(19)  # whatever comes now does not come from the relay
+def test_a_step_is_answered_without_the_relay_being_asked(editor, ready, steps, hub):
+    before = ready()
+    hub.process.send_signal(signal.SIGSTOP)  # whatever comes now does not come from the relay
     try:
         assert look(editor) == (3, "3")
     finally:
-        hub.process.send_signal(18)
+        hub.process.send_signal(signal.SIGCONT)
     go(editor)
     assert look(editor) == (4, "4")
-    assert steps.looks() == {command: count + 2 for command, count in before.items()}
+    assert steps.looks() == more(before)
     seqs = [e.message["seq"] for e in editor.transcript if e.way == "<"]
     assert seqs == sorted(set(seqs))
     assert not editor.events("raydbg/ahead")
+    assert "variables is answered ahead" in editor.stderr()
+
+
+def test_it_is_counted(editor, ready, hub):
+    ready()
+    look(editor)
+    go(editor)
+    text = hub.http("GET", "/metrics").body.decode()
+    asked, used = (int(re.search(rf"^raydbg_ahead_{name}_total (\d+)$", text, re.MULTILINE).group(1))
+                   for name in ("asked", "used"))
+    assert asked > used >= 4
+
+
+def test_each_answer_is_given_once(editor, ready, steps):
+    before = ready()
+    look(editor)
+    look(editor)
+    assert steps.looks() == more(before)
+
+
+def test_another_frame_is_asked_for(editor, ready, adapter, steps):
+    before = ready()
+    asked = len(adapter.requests("scopes"))
+    editor.ok("scopes", {"frameId": 4})
+    assert adapter.requests("scopes")[asked]["arguments"] == {"frameId": 4}
+    assert steps.looks()["scopes"] == before["scopes"] + 1
+
+
+def set_x(client, value):
+    client.ok("setVariable", {"variablesReference": 6, "name": "x", "value": value})
+
+
+def test_a_value_that_was_set_is_seen(editor, ready):
+    ready()
+    set_x(editor, "77")
+    assert look(editor) == (3, "77")
+
+
+def test_an_expression_may_change_anything(editor, ready, adapter, steps):
+    def evaluate(connection, request):
+        steps.value = "78"
+        connection.respond(request, {"result": "", "variablesReference": 0})
+    ready()
+    adapter.on["evaluate"] = evaluate
+    editor.evaluate("x = 78")
+    assert look(editor) == (3, "78")
+
+
+def test_a_value_that_another_client_sets_is_seen(editor, ready, hub):
+    ready()
+    other = hub.join("tcp", takeOver=True)
+    other.stopped()
+    set_x(other, "79")
+    time.sleep(0.2)  # nobody tells the editor: it may be asked for what was before until the relay's word is there
+    assert look(editor) == (3, "79")
+
+
+def test_what_another_client_only_looks_at_stays(editor, ready, hub, steps):
+    other = hub.join("tcp")
+    other.stopped()
+    before = ready()
+    other.stopped(reason="step")
+    other.ok("scopes", {"frameId": 3})
+    look(editor)
+    assert steps.looks() == {**before, "scopes": before["scopes"] + 1}
+
+
+def test_a_request_waits_for_its_answer(editor, adapter, steps):
+    """The adapter is slow: what is asked ahead is not asked twice."""
+    before, proceed = steps.looks(), threading.Event()
+
+    def scopes(connection, request):
+        proceed.wait(10)
+        adapter.on_scopes(connection, request)
+    adapter.on["scopes"] = scopes
+    go(editor)
+    frame = editor.stack(1, startFrame=0, levels=LEVELS)[0]
+    waits = editor.send("scopes", {"frameId": frame["id"]})
+    adapter.wait_request("scopes", before["scopes"] + 1)
+    time.sleep(0.2)
+    proceed.set()
+    scope = editor.check(editor.response(waits))["scopes"][0]
+    assert editor.children(scope["variablesReference"])["x"]["value"] == "3"
+    time.sleep(0.2)
+    assert steps.looks() == {**more(before), "threads": before["threads"] + 1}
+
+
+def test_an_adapter_that_is_very_slow(editor, adapter):
+    """After 2 s the request goes to the relay itself, and what comes then is not used."""
+    released = threading.Event()
+
+    def scopes(connection, request):
+        if not released.is_set():
+            waits.append(request)
+        else:
+            adapter.on_scopes(connection, request)
+    waits = []
+    adapter.on["scopes"] = scopes
+    go(editor)
+    frame = editor.stack(1, startFrame=0, levels=LEVELS)[0]
+    seq = editor.send("scopes", {"frameId": frame["id"]})
+    wait_until(lambda: len(waits) == 2, 10, "the request itself")
+    released.set()
+    for request in waits:
+        adapter.on_scopes(adapter.connection(), request)
+    assert editor.response(seq)["success"]
+    editor.ok("scopes", {"frameId": frame["id"]})
+
+
+def test_a_step_while_answers_are_under_way(editor, adapter, steps):
+    """What comes after `next` was sent is about what was before it."""
+    for _ in range(20):
+        editor.ok("next", {"threadId": 1})
+    assert editor.stopped(reason="step")
+    wait_until(lambda: len(editor.events("stopped")) == 23, 10, "all stops")
+    assert look(editor) == (steps.count, str(steps.count))
+
+
+def test_who_asks_nothing_gets_nothing(editor, steps):
+    for _ in range(4):
+        go(editor)
+    time.sleep(0.2)
+    before = steps.looks()
+    for _ in range(3):
+        go(editor)
+    time.sleep(0.2)
+    assert steps.looks() == before
+    for _ in range(4):  # it does ask again
+        look(editor)
+        go(editor)
+    time.sleep(0.2)
+    looks = steps.looks()
+    assert look(editor)[0] == steps.count
+    assert steps.looks() == looks
+
+
+def test_the_ways_of_vs_code(join, steps, adapter):
+    """The top frame first, then the others; two scopes; and a variable that is open."""
+    def look_all():
+        client.ok("threads", {})
+        top = client.stack(1, startFrame=0, levels=1)[0]
+        client.stack(1, startFrame=1, levels=19)
+        scopes = client.ok("scopes", {"frameId": top["id"]})["scopes"]
+        values = [client.children(scope["variablesReference"]) for scope in scopes[:2]]
+        client.children(values[0]["parent"]["variablesReference"])
+        return values[0]["x"]["value"]
+
+    client = join()
+    for _ in range(3):
+        look_all()
+        go(client)
+    time.sleep(0.3)
+    before = len(adapter.requests())
+    opened = adapter.requests("variables")[-1]["arguments"]["variablesReference"]
+    assert opened == 60 + steps.count  # where `parent` is now
+    assert look_all() == str(steps.count)
+    asked = [m["command"] for m in adapter.requests()[before:]
+             if m["command"] != "stackTrace" or m["arguments"].get("levels") != 20]
+    assert asked == []
+
+
+def test_without(join, adapter):
+    """--no-ahead, and a client that is no `raydbg dap`."""
+    Steps(adapter)
+    client = join("--no-ahead")
+    for _ in range(3):
+        look(client)
+        go(client)
+    time.sleep(0.2)
+    steps = [m["command"] for m in adapter.requests()]
+    assert steps[-1] == "next"
+    initialize = adapter.requests("initialize")[0]["arguments"]
+    assert "supportsRaydbgAhead" not in initialize
+
+
+def test_a_relay_that_dies_in_between(editor, ready, hub, adapter, steps):
+    """The new one is asked; nothing from before is used."""
+    ready()
+    seen = len(editor.events("stopped"))
+    hub.kill9()
+    steps.value = "80"
+    hub.restart()
+    wait_until(lambda: len(editor.events("stopped")) > seen, 20, "the stop is told again")
+    assert look(editor) == (3, "80")
+    go(editor)
+    assert look(editor) == (4, "4")
+    seqs = [e.message["seq"] for e in editor.transcript if e.way == "<"]
+    assert seqs == sorted(set(seqs))
+
+
+def test_a_relay_that_knows_nothing_of_it(adapter, steps, start_relay, tmp_path):
+    with FakeRelay(adapter, token="t" * 64) as relay:
+        client = start_relay(None, "--relay", relay.address,
+                             env={"RAYDBG_TOKEN": "t" * 64, "XDG_STATE_HOME": str(tmp_path)})
+        client.start({"request": "attach"})
+        for count in range(3):
+            assert look(client) == (count, str(count))
+            go(client)
+        client.disconnect()
+        client.wait_end()
+
+
+def test_many_tasks_in_one_session(run_relay, start_relay):
+    """The answers are in the client's ids."""
+    with FakeGang() as gang:
+        for name in "Trainer.step", "load":
+            gang.add(name, adapter=ManyAdapter())
+        relay = run_relay(adapter=None, address=gang.address)
+        client = start_relay(None, "--relay", relay.addresses[0],
+                             env={"RAYDBG_TOKEN": relay.token, "XDG_STATE_HOME": str(relay.state / "s")})
+        client.initialize()
+        client.attach({"request": "attach", **ALL})
+        shown(client)
+        by_port = {port_of(client, thread): thread for thread in threads(client).values()}
+        assert set(by_port) == {worker.adapter.port for worker in gang.workers}
+        for worker in gang.workers * 3:  # in turns
+            thread = by_port[worker.adapter.port]
+            client.ok("next", {"threadId": thread})
+            client.stopped(reason="step", threadId=thread)
+            assert port_of(client, thread) == worker.adapter.port
+        worker, thread = gang.workers[-1], by_port[gang.workers[-1].adapter.port]
+        before = len(worker.adapter.requests("variables"))
+        client.ok("next", {"threadId": thread})
+        client.stopped(reason="step", threadId=thread)
+        worker.adapter.wait_request("variables", before + 1)
+        time.sleep(0.2)
+        assert port_of(client, thread) == worker.adapter.port
+        assert len(worker.adapter.requests("variables")) == before + 1
