@@ -5,6 +5,7 @@
 #include "cli/signals.h"
 
 #include "base/buf.h"
+#include "base/text.h"
 #include "dap/frame.h"
 #include "relay/closer.h"
 #include "relay/loop.h"
@@ -13,6 +14,7 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 const char cmd_dap_synopsis[] =
@@ -26,7 +28,8 @@ const char cmd_dap_details[] =
     "  --address A          the cluster: HOST:PORT of the GCS, or http://HOST:8265\n"
     "  --connect HOST:PORT  a debugpy adapter, without looking for a cluster\n"
     "  --no-tune            leave TCP_NODELAY and TCP_QUICKACK as they are (25 times slower)\n"
-    "  --no-ahead           with a relay: ask it only what the editor asks, when it asks\n"
+    "  --no-ahead           with a relay: ask it only what the editor asks, when it asks (also\n"
+    "                       RAYDBG_AHEAD=0)\n"
     "  --kill               terminate really ends the worker process, not only the "
     "session\n" RELAY_OPTION_HELP
     "  TASK                 for an attach that names none: an id or its beginning, a task's or an\n"
@@ -188,7 +191,7 @@ int cmd_dap(int argc, char **argv)
 {
     const char *address = NULL, *connect = NULL;
     struct relay_wish wish = {.wanted = true};
-    bool tune = true, kill = false, ahead = true, done = false;
+    bool tune = true, kill = false, ahead = !text_equal(getenv("RAYDBG_AHEAD"), "0"), done = false;
     int operands;
     struct err err;
     const struct option_spec specs[] = {

@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How old an answer may get: threads that run change things without a word. */
-enum { FRESH_MS = 2000 };
 /* A relay that keeps to its own limits asks for less. */
 enum { ENTRIES = 64, BYTES = 1024 * 1024 };
 
@@ -28,6 +26,7 @@ struct entry {
     char *request; /* the client's, which waits for it; or NULL */
     size_t request_len;
     int64_t request_seq;
+    int64_t asked_us; /* when the relay told of it */
 };
 
 struct dap_ahead {
@@ -37,7 +36,7 @@ struct dap_ahead {
     struct entry *entries;
     size_t count, bytes;
     struct buf used;     /* the ids, with a comma before each */
-    struct timer *stale; /* the batch is too old */
+    struct timer *tired; /* something has waited for too long */
     int64_t batch;       /* that the entries are of; 0: none is good */
     int64_t latest;      /* the last that there was */
     int64_t said;        /* requests that may change something, over this connection */
@@ -67,7 +66,7 @@ void dap_ahead_destroy(struct dap_ahead **ahead)
     if (!it)
         return;
     *ahead = NULL;
-    timer_cancel(&it->stale);
+    timer_cancel(&it->tired);
     while (it->entries) {
         struct entry *entry = it->entries;
         it->entries = entry->next;
@@ -103,7 +102,7 @@ static void let_go(struct dap_ahead *ahead, struct entry *entry)
 static void drop(struct dap_ahead *ahead, const char *why)
 {
     struct entry *entries = ahead->entries;
-    timer_cancel(&ahead->stale);
+    timer_cancel(&ahead->tired);
     if (entries)
         log_debug("%zu answers ahead are dropped: %s", ahead->count, why);
     ahead->entries = NULL;
@@ -117,11 +116,11 @@ static void drop(struct dap_ahead *ahead, const char *why)
     }
 }
 
-static void on_stale(void *arg)
+static void on_tired(void *arg)
 {
     struct dap_ahead *ahead = arg;
-    ahead->stale = NULL;
-    drop(ahead, "they are old");
+    ahead->tired = NULL;
+    drop(ahead, "one does not come");
 }
 
 void dap_ahead_restart(struct dap_ahead *ahead)
@@ -134,10 +133,12 @@ void dap_ahead_restart(struct dap_ahead *ahead)
 
 /* --- from the client --- */
 
-static bool is_it(const struct entry *entry, const char *json, const struct envelope *request)
+static bool is_it(const struct dap_ahead *ahead, const struct entry *entry, const char *json,
+                  const struct envelope *request)
 {
     const char *arguments = entry->arguments ? entry->arguments : "";
-    return !entry->request && text_equal(entry->command, request->name) &&
+    bool fresh = loop_now_us() - entry->asked_us <= ahead->ops->fresh_ms * 1000;
+    return !entry->request && fresh && text_equal(entry->command, request->name) &&
            same_value(arguments, (struct span){0, strlen(arguments)}, json, request->arguments);
 }
 
@@ -145,7 +146,7 @@ static struct entry **find_request(struct dap_ahead *ahead, const char *json,
                                    const struct envelope *request)
 {
     struct entry **at = &ahead->entries;
-    while (*at && !is_it(*at, json, request))
+    while (*at && !is_it(ahead, *at, json, request))
         at = &(*at)->next;
     return at;
 }
@@ -190,6 +191,8 @@ bool dap_ahead_takes(struct dap_ahead *ahead, const char *json, size_t len,
         (*at)->request = mem_string_n(json, len);
         (*at)->request_len = len;
         (*at)->request_seq = request->seq;
+        if (!ahead->tired)
+            ahead->tired = timer_start(ahead->loop, ahead->ops->patience_ms, on_tired, ahead);
     }
     return true;
 }
@@ -217,6 +220,7 @@ static void add(struct dap_ahead *ahead, const char *json, struct span item)
     char *name = scan_string(json, command);
     struct entry *entry = mem_alloc(sizeof *entry);
     entry->id = id;
+    entry->asked_us = loop_now_us();
     text_copy(entry->command, sizeof entry->command, name ? name : "");
     if (scan_find(json, item, "arguments", &arguments))
         entry->arguments = mem_string_n(json + arguments.at, arguments.len);
@@ -240,7 +244,6 @@ static void on_asks(struct dap_ahead *ahead, const char *json, const struct enve
         drop(ahead, "another stop");
         ahead->batch = ahead->latest = batch;
         ahead->before_stop = true;
-        ahead->stale = timer_start(ahead->loop, FRESH_MS, on_stale, ahead);
     }
     while (scan_element(json, asks, &cursor, &item))
         add(ahead, json, item);

@@ -1,6 +1,6 @@
 /* The editor's end of what a relay answers ahead (relay/ahead.h): it keeps the answers, and gives
- * each to the client at most once, when the client asks for just that. Nothing is kept for longer
- * than 2 s, nor past anything that may change something: another request of the client's than those
+ * each to the client at most once, when the client asks for just that. Nothing is used that
+ * is old, nor past anything that may change something: another request of the client's than those
  * that only look, an event that says so, the relay's word. Everything runs on the loop's thread. */
 #ifndef RAYDBG_CLI_DAP_AHEAD_H
 #define RAYDBG_CLI_DAP_AHEAD_H
@@ -15,6 +15,8 @@
 struct dap_ahead;
 
 struct dap_ahead_ops {
+    int64_t fresh_ms; /* a request that comes later than this after it was asked ahead is passed */
+    int64_t patience_ms; /* how long one waits for its answer before it is passed after all */
     /* A response for the client, whose request had this seq. */
     void (*answer)(void *arg, const char *json, size_t len, int64_t request_seq);
     /* A request that was held back goes to the relay after all. */

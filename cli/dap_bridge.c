@@ -355,7 +355,10 @@ static void to_relay(void *arg, const char *json, size_t len)
         send_now(it, json, len);
 }
 
+/* Threads that run change things without a word. */
 static const struct dap_ahead_ops ahead_ops = {
+    .fresh_ms = 2000,
+    .patience_ms = 10000,
     .answer = on_answer,
     .release = to_relay,
     .tell = to_relay,

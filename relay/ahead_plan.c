@@ -378,9 +378,10 @@ void plan_answered(struct plan_step *step, const char *json, const struct envelo
     if (!response->success || !response->body.len || !step->shape->list ||
         !scan_find(json, response->body, step->shape->list, &list) || json[list.at] != '[')
         return;
-    if (!step->found)
-        step->found = mem_array(IDS, sizeof *step->found);
+    free(step->found);
+    step->found = mem_array(IDS, sizeof *step->found);
     step->found_count = 0;
     while (step->found_count < IDS && place < LOOKED_AT && scan_element(json, list, &cursor, &item))
         read_item(step, json, item, place++);
+    step->found = mem_resize(step->found, step->found_count + 1, sizeof *step->found);
 }

@@ -37,7 +37,7 @@ static void on_tell(void *arg, const char *json, size_t len)
     buf_printf(&it.said, "used %.*s\n", (int)(strchr(used, ']') - used - 6), used + 7);
 }
 
-static const struct dap_ahead_ops ops = {on_answer, on_release, on_tell};
+static const struct dap_ahead_ops ops = {200, 400, on_answer, on_release, on_tell};
 
 static int begin(void **state)
 {
@@ -278,19 +278,37 @@ static void test_another_relay(void **state)
     expect("answer 5 {\"n\":1}\n");
 }
 
-static void test_what_is_old_goes(void **state)
+static void wait_ms(int64_t ms)
+{
+    bool never = false;
+    loop_run_until(it.loop, &never, ms);
+}
+
+static void test_what_is_old_is_not_used(void **state)
+{
+    (void)state;
+    stop(1, 0);
+    wait_ms(250);
+    assert_false(request(1, "threads", NULL));
+    word("{\"batch\":1,\"heard\":0,\"asks\":[{\"id\":13,\"command\":\"modules\"}]}");
+    assert_true(request(2, "modules", NULL)); /* this was asked just now */
+    wait_ms(250);
+    word("{\"batch\":1,\"id\":13,\"response\":{}}"); /* the request is not old */
+    expect("answer 2 {}\n");
+}
+
+static void test_nothing_waits_for_ever(void **state)
 {
     (void)state;
     announce(1, 0);
     event("stopped", NULL);
-    word("{\"batch\":1,\"id\":11,\"response\":{}}");
     assert_true(request(1, "stackTrace", STACK));
-    bool never = false;
-    loop_run_until(it.loop, &never, 2500);
+    wait_ms(500);
     expect("release 1\n");
-    assert_false(request(2, "threads", NULL));
+    word("{\"batch\":1,\"id\":12,\"response\":{}}");
     word("{\"batch\":1,\"heard\":0,\"asks\":[{\"id\":13,\"command\":\"modules\"}]}");
     assert_false(request(3, "modules", NULL)); /* the batch does not begin again */
+    expect("");
 }
 
 static void test_nonsense_and_bounds(void **state)
@@ -335,7 +353,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_request_that_waits_goes_before_what_drops, begin,
                                         end),
         cmocka_unit_test_setup_teardown(test_another_relay, begin, end),
-        cmocka_unit_test_setup_teardown(test_what_is_old_goes, begin, end),
+        cmocka_unit_test_setup_teardown(test_what_is_old_is_not_used, begin, end),
+        cmocka_unit_test_setup_teardown(test_nothing_waits_for_ever, begin, end),
         cmocka_unit_test_setup_teardown(test_nonsense_and_bounds, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

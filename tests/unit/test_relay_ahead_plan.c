@@ -212,6 +212,42 @@ static void test_a_plan_does_not_grow(void **state)
     plan_destroy(&plan);
 }
 
+static void test_what_is_expensive_is_left(void **state)
+{
+    (void)state;
+    struct plan *plan = plan_create(true);
+    plan_stop(plan, 5, false);
+    expect(plan, "threads", NULL);
+    answer_stack(expect(plan, "stackTrace", "{\"threadId\":5,\"startFrame\":0,\"levels\":1}"), 30);
+    answer(expect(plan, "scopes", "{\"frameId\":30}"),
+           "{\"scopes\":[{\"name\":\"All\",\"variablesReference\":6,\"expensive\":true},{\"name\":"
+           "\"Locals\",\"variablesReference\":7}]}");
+    expect(plan, "variables", "{\"variablesReference\":7}");
+    expect_none(plan);
+    plan_destroy(&plan);
+}
+
+/* What is below a step goes with it. */
+static void test_a_stack_that_is_never_answered(void **state)
+{
+    (void)state;
+    struct plan *plan = plan_create(false);
+    plan_stop(plan, 5, false);
+    for (int i = 0; i < 4; i++) {
+        answer_stack(ask(plan, "stackTrace", "{\"threadId\":5}"), 30);
+        assert_non_null(ask(plan, "scopes", "{\"frameId\":30}"));
+        plan_stop(plan, 5, true);
+    }
+    expect(plan, "stackTrace", "{\"threadId\":5}");
+    for (int i = 0; i < 8; i++)
+        plan_stop(plan, 5, true);
+    answer_stack(ask(plan, "stackTrace", "{\"threadId\":5}"), 30);
+    plan_stop(plan, 5, true);
+    answer_stack(expect(plan, "stackTrace", "{\"threadId\":5}"), 30);
+    expect_none(plan);
+    plan_destroy(&plan);
+}
+
 static void test_odd_arguments(void **state)
 {
     (void)state;
@@ -241,6 +277,8 @@ int main(void)
         cmocka_unit_test(test_who_asks_nothing_gets_nothing),
         cmocka_unit_test(test_a_wrong_guess_costs_one_stop),
         cmocka_unit_test(test_a_plan_does_not_grow),
+        cmocka_unit_test(test_what_is_expensive_is_left),
+        cmocka_unit_test(test_a_stack_that_is_never_answered),
         cmocka_unit_test(test_odd_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
