@@ -6,6 +6,8 @@
 #include "cli/command.h"
 #include "cli/dap_ahead.h"
 #include "cli/dap_complete.h"
+#include "cli/dap_pending.h"
+#include "cli/dap_renumber.h"
 #include "cli/dap_replay.h"
 #include "cli/signals.h"
 #include "dap/frame.h"
@@ -25,19 +27,6 @@ enum { MAX_BODY = 64 * 1024 * 1024 };
 enum { AGAIN_MS = 500, PATIENCE_MS = 60000, FLUSH_MS = 2000 };
 /* The seqs of what is said again: no client counts so far. */
 enum { REPLAY_SEQ = 1 << 30 };
-
-/* A request that is not answered. */
-struct pending {
-    struct pending *next;
-    int64_t seq;
-    char command[DAP_NAME_MAX];
-};
-
-/* A request of the relay's that has another number for the client. */
-struct renumbered {
-    struct renumbered *next;
-    int64_t seq, relays;
-};
 
 /* A message that waits for a relay. */
 struct held_back {
@@ -60,8 +49,8 @@ struct dap_bridge {
     struct bridge *bridge;
     struct frame frame;
     struct client client; /* for messages of our own; its seq follows the relay's */
-    struct pending *pending;
-    struct renumbered *renumbered;
+    struct pending_requests pending;
+    struct renumber renumber;
     struct dap_ahead *ahead;
     struct replay replay;
     struct held_back *first, **last;
@@ -77,45 +66,18 @@ struct dap_bridge {
 
 /* --- requests that wait --- */
 
-static void remember(struct dap_bridge *it, const struct envelope *envelope)
-{
-    struct pending *pending = mem_alloc(sizeof *pending);
-    pending->seq = envelope->seq;
-    text_copy(pending->command, sizeof pending->command, envelope->name);
-    pending->next = it->pending;
-    it->pending = pending;
-}
-
-static void forget(struct dap_bridge *it, int64_t seq)
-{
-    struct pending **at = &it->pending;
-    while (*at && (*at)->seq != seq)
-        at = &(*at)->next;
-    if (!*at)
-        return;
-    struct pending *pending = *at;
-    *at = pending->next;
-    free(pending);
-}
-
 /* A client that asked to disconnect has what it wanted. */
 static void answer_pending(struct dap_bridge *it, const struct err *err)
 {
-    struct pending *oldest_first = NULL;
-    while (it->pending) {
-        struct pending *pending = it->pending;
-        it->pending = pending->next;
-        pending->next = oldest_first;
-        oldest_first = pending;
-    }
-    while (oldest_first) {
-        struct pending *pending = oldest_first;
-        oldest_first = pending->next;
+    struct pending_request *pending = pending_take(&it->pending);
+    while (pending) {
+        struct pending_request *next = pending->next;
         if (text_equal(pending->command, "disconnect"))
             client_respond(&it->client, pending->seq, pending->command, NULL);
         else
             client_fail(&it->client, pending->seq, pending->command, err);
         free(pending);
+        pending = next;
     }
 }
 
@@ -307,11 +269,8 @@ static void number(struct dap_bridge *it, const char *json, size_t len,
         return;
     }
     client_pass(&it->client, json, len, envelope, envelope->request_seq);
-    if (envelope->kind != DAP_REQUEST)
-        return;
-    struct renumbered *request = mem_alloc(sizeof *request);
-    *request = (struct renumbered){it->renumbered, it->client.seq, envelope->seq};
-    it->renumbered = request;
+    if (envelope->kind == DAP_REQUEST)
+        renumber_note(&it->renumber, it->client.seq, envelope->seq);
 }
 
 static void on_bridge_message(void *arg, const char *json, size_t len)
@@ -323,7 +282,7 @@ static void on_bridge_message(void *arg, const char *json, size_t len)
         if (swallow(it, json, &envelope))
             return;
         if (envelope.kind == DAP_RESPONSE)
-            forget(it, envelope.request_seq);
+            pending_remove(&it->pending, envelope.request_seq);
         else if (envelope.kind == DAP_EVENT && text_equal(envelope.name, "raydbg/role"))
             it->held = true;
         else if (envelope.kind == DAP_EVENT && text_equal(envelope.name, "terminated"))
@@ -344,7 +303,7 @@ static void on_answer(void *arg, const char *json, size_t len, int64_t request_s
     const char *problem;
     if (envelope_read(&envelope, json, len, &problem) != 0)
         return; /* not so: it was part of a message that was read */
-    forget(it, request_seq);
+    pending_remove(&it->pending, request_seq);
     client_pass(&it->client, json, len, &envelope, request_seq);
 }
 
@@ -415,7 +374,7 @@ static void pass(struct dap_bridge *it, const char *json, size_t len,
 {
     if (envelope && envelope->kind == DAP_REQUEST) {
         replay_note(&it->replay, json, len, envelope);
-        remember(it, envelope);
+        pending_add(&it->pending, envelope);
         if (text_equal(envelope->name, "disconnect"))
             it->leaving = true;
         if (it->state == STATE_ON && dap_ahead_takes(it->ahead, json, len, envelope))
@@ -429,28 +388,12 @@ static void pass(struct dap_bridge *it, const char *json, size_t len,
         hold_back(it, json, len);
 }
 
-/* The client answers under the number that the relay's request had for it. */
-static bool restore_number(struct dap_bridge *it, const char *json, size_t len,
-                           const struct envelope *response, struct buf *out)
-{
-    for (struct renumbered **at = &it->renumbered; *at; at = &(*at)->next) {
-        struct renumbered *request = *at;
-        if (request->seq != response->request_seq)
-            continue;
-        splice_seq(json, len, response, response->seq, request->relays, out);
-        *at = request->next;
-        free(request);
-        return true;
-    }
-    return false;
-}
-
 /* True if `out` has the message to pass on instead. */
 static bool edit(struct dap_bridge *it, const char *json, size_t len,
                  const struct envelope *envelope, struct buf *out)
 {
     if (envelope->kind == DAP_RESPONSE)
-        return restore_number(it, json, len, envelope, out);
+        return renumber_restore(&it->renumber, json, len, envelope, out);
     return envelope->kind == DAP_REQUEST && complete(it, json, len, envelope, out);
 }
 
@@ -559,13 +502,8 @@ int dap_bridge_run(const struct dap_bridge_options *options)
     flush(&it);
     timer_cancel(&it.again);
     stream_destroy(&it.stream);
-    while (it.pending)
-        forget(&it, it.pending->seq);
-    while (it.renumbered) {
-        struct renumbered *next = it.renumbered->next;
-        free(it.renumbered);
-        it.renumbered = next;
-    }
+    pending_clear(&it.pending);
+    renumber_clear(&it.renumber);
     dap_ahead_destroy(&it.ahead);
     drop_held_back(&it);
     replay_clear(&it.replay);

@@ -1,11 +1,13 @@
 """What a relay answers ahead: a scripted adapter, a real `raydbg relay`, and a real `raydbg dap` beside the editor."""
 
+import json
 import re
 import signal
 import threading
 import time
 
 import pytest
+from dap_client import frame
 from fake_gang import FakeGang
 from fake_relay import FakeRelay
 from many_adapter import ManyAdapter
@@ -235,6 +237,39 @@ def test_what_is_old_is_not_used(editor, ready, steps):
     steps.value = "81"
     time.sleep(2.1)
     assert look(editor) == (3, "81")
+
+
+def test_an_answer_that_is_too_large(editor, ready, adapter, steps):
+    """It is not sent ahead, and comes when it is asked for."""
+    def variables(connection, request):
+        connection.respond(request, {"variables": [
+            {"name": "x", "value": "v" * 600_000, "type": "str", "variablesReference": 0}]})
+    adapter.on["variables"] = variables
+    before = ready()
+    assert look(editor) == (3, "v" * 600_000)
+    assert steps.looks() == {**before, "variables": before["variables"] + 1}
+
+
+def test_a_word_does_not_come_into_a_large_message(editor, ready, hub, adapter, steps):
+    text = "s" * 900_000
+
+    def source(connection, request):
+        body = json.dumps({"seq": 9999, "type": "response", "request_seq": request["seq"], "success": True,
+                           "command": "source", "body": {"content": text}}).encode()
+        connection.send_split(frame(body), 500_000, pause=0.5)
+    adapter.on["source"] = source
+    other = hub.join("tcp")
+    other.stopped()
+    before = ready()
+    large = editor.send("source", {"sourceReference": 1})
+    adapter.wait_request("source")
+    time.sleep(0.2)
+    watch = other.send("evaluate", {"expression": "x", "context": "watch"})
+    assert editor.check(editor.response(large))["content"] == text
+    assert other.response(watch)["success"]
+    time.sleep(0.1)
+    assert look(editor) == (3, "3")
+    assert steps.looks() == more(before)  # the word came
 
 
 def test_a_step_while_answers_are_under_way(editor, adapter, steps):

@@ -8,7 +8,7 @@
 static bool same(const char *a, const char *b)
 {
     struct scan left, right;
-    struct span at_a, at_b;
+    struct span at_a = {0}, at_b = {0};
     scan_init(&left, a, strlen(a));
     scan_init(&right, b, strlen(b));
     assert_true(scan_value(&left, &at_a) && scan_value(&right, &at_b));
