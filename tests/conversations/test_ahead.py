@@ -84,13 +84,13 @@ def steps(adapter):
 
 @pytest.fixture
 def join(hub, adapter, start_relay):
-    """join(*arguments): `raydbg dap` with that relay, attached; it has stopped at its breakpoint."""
-    def start(*arguments, relay=hub, **attach):
-        client = start_relay(None, "--relay", relay.addresses[0], *arguments,
-                             env={"RAYDBG_TOKEN": relay.token, "XDG_STATE_HOME": str(relay.state / "s"),
-                                  "HOME": str(relay.state), "RAYDBG_LOG": "debug"})
+    """join(*arguments, NAME=value): `raydbg dap` with that relay, attached; it has stopped at its breakpoint."""
+    def start(*arguments, **env):
+        client = start_relay(None, "--relay", hub.addresses[0], *arguments,
+                             env={"RAYDBG_TOKEN": hub.token, "XDG_STATE_HOME": str(hub.state / "s"),
+                                  "HOME": str(hub.state), "RAYDBG_LOG": "debug", **env})
         client.initialize()
-        client.attach({"request": "attach", "connect": adapter.address, **attach}, timeout=20)
+        client.attach({"request": "attach", "connect": adapter.address}, timeout=20)
         client.stopped()
         return client
     return start
@@ -272,12 +272,14 @@ def test_a_word_does_not_come_into_a_large_message(editor, ready, hub, adapter, 
     assert steps.looks() == more(before)  # the word came
 
 
-def test_a_step_while_answers_are_under_way(editor, adapter, steps):
-    """What comes after `next` was sent is about what was before it."""
+def test_a_step_while_answers_are_under_way(editor, steps):
+    """What was asked before `next` is about what was before it, what is asked after is not."""
+    asked = {}
     for _ in range(20):
-        editor.ok("next", {"threadId": 1})
-    assert editor.stopped(reason="step")
-    wait_until(lambda: len(editor.events("stopped")) == 23, 10, "all stops")
+        go(editor)
+        asked[editor.send("stackTrace", {"threadId": 1, "startFrame": 0, "levels": LEVELS})] = steps.count
+    for seq, line in asked.items():
+        assert editor.check(editor.response(seq))["stackFrames"][0]["line"] == line
     assert look(editor) == (steps.count, str(steps.count))
 
 
@@ -324,18 +326,15 @@ def test_the_ways_of_vs_code(join, steps, adapter):
     assert asked == []
 
 
-def test_without(join, adapter):
-    """--no-ahead, and a client that is no `raydbg dap`."""
-    Steps(adapter)
-    client = join("--no-ahead")
+@pytest.mark.parametrize("arguments, env", [(["--no-ahead"], {}), ([], {"RAYDBG_AHEAD": "0"})])
+def test_it_can_be_turned_off(join, steps, adapter, arguments, env):
+    client = join(*arguments, **env)
     for _ in range(3):
         look(client)
         go(client)
     time.sleep(0.2)
-    steps = [m["command"] for m in adapter.requests()]
-    assert steps[-1] == "next"
-    initialize = adapter.requests("initialize")[0]["arguments"]
-    assert "supportsRaydbgAhead" not in initialize
+    assert [command for command in adapter.commands() if command in LOOKS or command == "next"][-1] == "next"
+    assert "supportsRaydbgAhead" not in adapter.requests("initialize")[0]["arguments"]
 
 
 def test_a_relay_that_dies_in_between(editor, ready, hub, adapter, steps):
