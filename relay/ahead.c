@@ -326,12 +326,29 @@ static void pass_answer(struct ahead *ahead, int64_t seq, const char *json,
     buf_free(&body);
 }
 
+static bool is_asked(const struct ahead *ahead, int64_t seq)
+{
+    const struct ask *ask = ahead->asks;
+    while (ask && ask->seq != seq)
+        ask = ask->next;
+    return ask != NULL;
+}
+
+/* Most messages are none of ours, and their start says so. */
+static bool concerns(const struct ahead *ahead, const char *json, size_t len)
+{
+    struct envelope head;
+    if (!envelope_read_head(&head, json, len))
+        return true;
+    return head.kind == DAP_EVENT ? reads_end_with(head.name) : is_asked(ahead, head.request_seq);
+}
+
 bool ahead_to_client(struct ahead *ahead, const char *json, size_t len)
 {
     struct envelope envelope;
     struct ask ask;
     const char *problem;
-    if (!ahead || envelope_read(&envelope, json, len, &problem) != 0)
+    if (!ahead || !concerns(ahead, json, len) || envelope_read(&envelope, json, len, &problem) != 0)
         return false;
     if (envelope.kind == DAP_EVENT)
         on_event(ahead, json, &envelope);
