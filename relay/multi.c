@@ -120,14 +120,35 @@ static void on_hurry(void *arg)
     say_initialized(multi);
 }
 
+static void on_intro(void *arg)
+{
+    struct multi *multi = arg;
+    multi->intro = NULL;
+    multi_stop_introduce(multi, true);
+}
+
+/* An eager client may be done while they attach: then they have as long for that as if
+ * `initialized` waited for them. */
+static void wait_for_stops(struct multi *multi)
+{
+    multi->assembling = multi->session->attach.eager && !first_are_settled(multi);
+    timer_cancel(&multi->intro);
+    multi->intro =
+        timer_start(multi->loop, multi->assembling ? HURRY_MS : INTRO_MS, on_intro, multi);
+}
+
 void multi_proceed(struct multi *multi)
 {
     if (multi->leaving || multi->over)
         return;
     start_queued(multi);
+    if (multi->assembling && first_are_settled(multi)) {
+        wait_for_stops(multi);
+        multi_stop_introduce(multi, false);
+    }
     if (multi->initialized)
         return;
-    if (first_are_settled(multi))
+    if (multi->session->attach.eager || first_are_settled(multi))
         say_initialized(multi);
     else if (!multi->hurry)
         multi->hurry = timer_start(multi->loop, HURRY_MS, on_hurry, multi);
@@ -140,18 +161,11 @@ void multi_target_ready(struct multi_target *target)
         return;
     target->state = MULTI_READY;
     multi->waited_told = false;
-    multi_limits_tell(multi);
+    multi_limits_joined(target);
     multi_sets_arm(multi->sets, target);
     if (multi->configured && target->state == MULTI_READY)
         multi_target_configure(target);
     multi_proceed(multi);
-}
-
-static void on_intro(void *arg)
-{
-    struct multi *multi = arg;
-    multi->intro = NULL;
-    multi_stop_introduce(multi, true);
 }
 
 void multi_on_configuration_done(struct multi *multi, const struct envelope *request)
@@ -167,7 +181,7 @@ void multi_on_configuration_done(struct multi *multi, const struct envelope *req
     client_respond(&session->client, request->seq, request->name, NULL);
     client_respond(&session->client, session->attach_seq, "attach", NULL);
     session->attach_seq = 0;
-    multi->intro = timer_start(multi->loop, INTRO_MS, on_intro, multi);
+    wait_for_stops(multi);
     for (struct multi_target *at = multi->targets; at; at = at->next)
         if (at->state == MULTI_READY)
             multi_target_configure(at);

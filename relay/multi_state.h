@@ -100,7 +100,10 @@ struct multi {
     struct multi_jobs *jobs; /* of all targets that there were */
     bool initialized;        /* the client was told `initialized` */
     bool configured;         /* the client has sent configurationDone */
-    bool introduced;         /* the population that was there has been shown */
+    bool introduced;         /* the client has been shown what stands: all of it, or (eager) some */
+    bool gathered;           /* the population that was there has been shown */
+    bool assembling;         /* the client is done (eager), and some of it still attach */
+    bool looked;             /* the client has had time to show what it was shown first */
     bool leaving;
     bool over;
     bool waited_told;              /* the client knows that there is nothing but waiting */
@@ -192,6 +195,8 @@ void multi_role_tell(struct multi *multi);
 /* --- multi_limits.c --- */
 /* Tells the client what it may ask of all debuggees, if that has changed. */
 void multi_limits_tell(struct multi *multi);
+/* The same, cheaply, after this one has become ready. */
+void multi_limits_joined(const struct multi_target *target);
 
 /* --- multi_flow.c: multi_flow(); --- */
 /* The debuggee has said so much. */
@@ -272,9 +277,12 @@ void multi_stop_show(struct multi_target *target, struct multi_thread *thread);
 /* All stops that there are, by one event; the focus goes to `thread` (NULL: to the first one). */
 void multi_stop_show_all(struct multi *multi, struct multi_target *target,
                          const struct multi_thread *thread);
+/* The client asks for variables: it looks at what it was shown. */
+void multi_stop_looked(struct multi *multi);
 /* Names have changed: the client is made to ask for them. */
 void multi_stop_renamed(struct multi *multi);
-/* The population, if all of it has stopped. */
+/* Shows the population, if all of it has stopped; to an eager client also before that, once, what
+ * has. `now`: there is no more waiting. */
 void multi_stop_introduce(struct multi *multi, bool now);
 void multi_stops_free(struct multi *multi);
 

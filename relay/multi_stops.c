@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Stops that come within SPACE_MS of each other are told together; from BULK on by one event. */
-enum { SPACE_MS = 50, BULK = 10 };
+/* Stops that come within SPACE_MS of each other are told together; from BULK on by one event. An
+ * eager client has LOOK_MS for the first variables before the others come. */
+enum { SPACE_MS = 50, BULK = 10, LOOK_MS = 100 };
 
 struct multi_stop_ref {
     uint32_t slot;
@@ -188,12 +189,12 @@ void multi_stop_note(struct multi_target *target, struct multi_thread *thread)
 {
     struct multi *multi = target->multi;
     thread->shown = true;
-    if (!multi->introduced) {
-        multi_stop_introduce(multi, false);
+    if (multi->introduced && thread->asked) {
+        tell_one(target, thread, false);
         return;
     }
-    if (thread->asked) {
-        tell_one(target, thread, false);
+    if (!multi->gathered) {
+        multi_stop_introduce(multi, false);
         return;
     }
     multi->untold = mem_resize(multi->untold, multi->untold_count + 1, sizeof *multi->untold);
@@ -207,7 +208,7 @@ void multi_stop_note(struct multi_target *target, struct multi_thread *thread)
 void multi_stop_renamed(struct multi *multi)
 {
     multi->renamed = true;
-    if (multi->introduced && !multi->spacing)
+    if (multi->gathered && !multi->spacing)
         multi->spacing = timer_start(multi->loop, SPACE_MS, on_space, multi);
 }
 
@@ -222,19 +223,73 @@ static bool all_have_stopped(const struct multi_target *target)
 
 static bool is_complete(const struct multi *multi)
 {
+    if (multi->assembling || (multi->introduced && !multi->looked))
+        return false;
     for (const struct multi_target *at = multi->targets; at; at = at->next)
         if (at->state == MULTI_RUNNING && !(all_have_stopped(at) && at->rank_known))
             return false;
     return true;
 }
 
+static bool all_are_told(const struct multi *multi)
+{
+    for (const struct multi_target *at = multi->targets; at; at = at->next)
+        for (size_t i = 0; at->state == MULTI_RUNNING && i < at->thread_count; i++)
+            if (at->threads[i].stopped && !at->threads[i].told)
+                return false;
+    return true;
+}
+
+/* The rest of the population, beside what an eager client was shown first. A second event makes an
+ * editor forget the first one if it is still at it: then it takes the focus, too. */
+static void show_rest(struct multi *multi)
+{
+    struct multi_target *target = NULL;
+    const struct multi_thread *focus = NULL;
+    if (!multi->looked && has_focus(multi))
+        focus = multi_thread_by_id(multi, multi->focus, &target);
+    if (!all_are_told(multi))
+        multi_stop_show_all(multi, target, focus);
+    else if (multi->renamed)
+        multi_stop_renamed(multi);
+}
+
 void multi_stop_introduce(struct multi *multi, bool now)
 {
-    if (multi->introduced || !multi->configured || (!now && !is_complete(multi)))
+    struct multi_target *target;
+    bool complete = now || is_complete(multi), again = multi->introduced;
+    if (multi->gathered || !multi->configured)
+        return;
+    if (!complete && (again || !multi->session->attach.eager || !first_stopped(multi, &target)))
         return;
     multi->introduced = true;
-    timer_cancel(&multi->intro);
-    multi_stop_show_all(multi, NULL, NULL);
+    multi->gathered = complete;
+    if (complete) {
+        multi->assembling = false;
+        timer_cancel(&multi->intro);
+    }
+    if (again)
+        show_rest(multi);
+    else
+        multi_stop_show_all(multi, NULL, NULL);
+}
+
+static void on_looked(void *arg)
+{
+    struct multi *multi = arg;
+    multi->looked = true;
+    if (multi->gathered) {
+        on_space(multi);
+        return;
+    }
+    multi->spacing = NULL;
+    multi_stop_introduce(multi, false);
+}
+
+void multi_stop_looked(struct multi *multi)
+{
+    if (multi->introduced && !multi->gathered && !multi->looked && !multi->spacing)
+        multi->spacing = timer_start(multi->loop, LOOK_MS, on_looked, multi);
 }
 
 void multi_stops_free(struct multi *multi)

@@ -368,7 +368,7 @@ static bool is_own(const char *json, struct span key)
     static const char *const names[] = {
         "name",    "task",         "tasks",     "job",           "actor",         "node", "mode",
         "ticket",  "maxSessions",  "token",     "preLaunchTask", "postDebugTask", "type", "request",
-        "restart", "presentation", "compounds", "threadName",    "allThreads"};
+        "restart", "presentation", "compounds", "threadName",    "allThreads",    "eager"};
     if (key.len > 3 && json[key.at + 1] == '_' && json[key.at + 2] == '_')
         return true; /* "__sessionId" */
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

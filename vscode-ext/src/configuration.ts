@@ -59,7 +59,7 @@ export class ConfigurationProvider implements vscode.DebugConfigurationProvider 
     }
     const pathMappings = await this.mappings.of(folder, configuration, this.found(configuration).map(({pause}) => pause));
     return {
-      redirectOutput: true, showReturnValue: true, ...configuration, ...(pathMappings.length ? {pathMappings} : {}),
+      redirectOutput: true, showReturnValue: true, ...(isMany(configuration) ? {eager: true} : {}), ...configuration, ...(pathMappings.length ? {pathMappings} : {}),
     };
   }
 

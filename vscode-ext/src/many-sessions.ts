@@ -34,7 +34,8 @@ export class ManySession implements vscode.DebugAdapterTracker {
   /** A barrier was asked for: the answer is older than the events that follow it. */
   private awaitsBarrier = false;
 
-  constructor(readonly session: vscode.DebugSession, private readonly changed: (session: ManySession) => void) {}
+  /** `hastens`: nothing else is being debugged, so that the first stop may be shown without VS Code's delay. */
+  constructor(readonly session: vscode.DebugSession, private readonly changed: (session: ManySession) => void, private hastens: boolean) {}
 
   get isKnown(): boolean {
     return this.known && !this.ended;
@@ -65,6 +66,7 @@ export class ManySession implements vscode.DebugAdapterTracker {
 
   onWillReceiveMessage(message: DapMessage): void {
     if (message.command === 'disconnect') this.end();
+    if (message.command === 'scopes') this.hastens = false;
     this.see(message);
   }
 
@@ -75,6 +77,7 @@ export class ManySession implements vscode.DebugAdapterTracker {
       this.awaitsBarrier = false;
       if (message.success) this.takeBarrier(message);
     }
+    if (command === 'stackTrace' && this.hastens && message.success) this.hasten();
     this.see(message);
     const regrouped = command === 'raydbg/group' || (command === 'evaluate' && body?.raydbg !== undefined);
     if (event === 'stopped' || event === 'thread' || (regrouped && message.type === 'response')) this.reload();
@@ -86,6 +89,16 @@ export class ManySession implements vscode.DebugAdapterTracker {
 
   onExit(): void {
     this.end();
+  }
+
+  /**
+   * The Variables pane waits for 400 ms after a stop whether another one follows; not after a focus that the user has
+   * asked for. A command without a session means the first one that stands, which is this one.
+   */
+  private hasten(): void {
+    setTimeout(() => { // the answer reaches the window first
+      if (vscode.debug.activeDebugSession?.id === this.session.id) void vscode.commands.executeCommand('workbench.action.debug.focusProcess');
+    }, 0);
   }
 
   private see(message: DapMessage): void {
@@ -211,7 +224,7 @@ export class ManySessions implements vscode.DebugAdapterTrackerFactory, vscode.D
 
   createDebugAdapterTracker(session: vscode.DebugSession): vscode.DebugAdapterTracker | undefined {
     if (!isMany(session.configuration)) return undefined;
-    const many = new ManySession(session, (one) => this.tell(one));
+    const many = new ManySession(session, (one) => this.tell(one), !vscode.debug.activeDebugSession);
     this.sessions.set(session.id, many);
     return many;
   }
