@@ -85,7 +85,7 @@ static void on_routed(struct multi *multi, const char *json, size_t len,
     if (route.target) {
         look_at(multi, &route);
         if (text_equal(request->name, "variables"))
-            multi_stop_looked(multi);
+            multi_looked(multi);
         multi_pass(route.target, request->seq, route.thread, route.json.data, route.json.len,
                    &route.envelope);
     } else {

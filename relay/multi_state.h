@@ -91,7 +91,7 @@ struct multi {
     struct session *session; /* whose client is served */
     struct loop *loop;
     struct idmap *ids;
-    struct multi_target *targets; /* in the order they joined */
+    struct multi_target *targets; /* as they joined; first the one that was shown first (eager) */
     uint32_t slots;               /* given so far; none is given twice */
     uint32_t slot_room;
     struct multi_target **by_slot; /* NULL where the one that had it is freed */
@@ -103,11 +103,12 @@ struct multi {
     bool introduced;         /* the client has been shown what stands: all of it, or (eager) some */
     bool gathered;           /* the population that was there has been shown */
     bool assembling;         /* the client is done (eager), and some of it still attach */
-    bool looked;             /* the client has had time to show what it was shown first */
+    bool looked;             /* the client has asked for variables since it was shown some */
+    bool unhurried;          /* what it was shown first (eager) has had its time: the others come */
     bool leaving;
     bool over;
     bool waited_told;              /* the client knows that there is nothing but waiting */
-    struct timer *hurry;           /* `initialized` at the latest */
+    struct timer *hurry;           /* `initialized` at the latest; eager: the others begin */
     struct timer *intro;           /* the population is shown at the latest */
     struct timer *patience;        /* leaving ends at the latest */
     struct timer *sweep;           /* frees what is gone */
@@ -138,6 +139,8 @@ void multi_target_ready(struct multi_target *target);
 void multi_target_ended(struct multi_target *target, const char *why); /* for the user, or NULL */
 /* After a look: starts what waits, says `initialized` when it is time. */
 void multi_proceed(struct multi *multi);
+/* The client asks for variables: it looks at what it was shown. */
+void multi_looked(struct multi *multi);
 /* The attach cannot succeed. */
 void multi_fail(struct multi *multi, const struct err *err);
 /* All is over: the client is told `terminated`. */
@@ -277,8 +280,6 @@ void multi_stop_show(struct multi_target *target, struct multi_thread *thread);
 /* All stops that there are, by one event; the focus goes to `thread` (NULL: to the first one). */
 void multi_stop_show_all(struct multi *multi, struct multi_target *target,
                          const struct multi_thread *thread);
-/* The client asks for variables: it looks at what it was shown. */
-void multi_stop_looked(struct multi *multi);
 /* Names have changed: the client is made to ask for them. */
 void multi_stop_renamed(struct multi *multi);
 /* Shows the population, if all of it has stopped; to an eager client also before that, once, what

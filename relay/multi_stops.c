@@ -11,9 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Stops that come within SPACE_MS of each other are told together; from BULK on by one event. An
- * eager client has LOOK_MS for the first variables before the others come. */
-enum { SPACE_MS = 50, BULK = 10, LOOK_MS = 100 };
+/* Stops that come within SPACE_MS of each other are told together; from BULK on by one event. */
+enum { SPACE_MS = 50, BULK = 10 };
 
 struct multi_stop_ref {
     uint32_t slot;
@@ -107,14 +106,9 @@ static void tell_running(struct multi *multi)
     }
 }
 
-void multi_stop_show_all(struct multi *multi, struct multi_target *target,
-                         const struct multi_thread *thread)
+static void show_all(struct multi *multi, struct multi_target *target,
+                     const struct multi_thread *thread, bool preserve)
 {
-    bool preserve = !thread && has_focus(multi);
-    if (preserve)
-        thread = multi_thread_by_id(multi, multi->focus, &target);
-    else if (!thread)
-        thread = first_stopped(multi, &target);
     multi->untold_count = 0;
     if (!thread)
         return;
@@ -130,6 +124,17 @@ void multi_stop_show_all(struct multi *multi, struct multi_target *target,
     multi->focus = thread->id;
     send_stopped(target, thread, true, preserve);
     tell_running(multi);
+}
+
+void multi_stop_show_all(struct multi *multi, struct multi_target *target,
+                         const struct multi_thread *thread)
+{
+    bool preserve = !thread && has_focus(multi);
+    if (preserve)
+        thread = multi_thread_by_id(multi, multi->focus, &target);
+    else if (!thread)
+        thread = first_stopped(multi, &target);
+    show_all(multi, target, thread, preserve);
 }
 
 /* --- one after the other --- */
@@ -223,7 +228,7 @@ static bool all_have_stopped(const struct multi_target *target)
 
 static bool is_complete(const struct multi *multi)
 {
-    if (multi->assembling || (multi->introduced && !multi->looked))
+    if (multi->assembling || (multi->introduced && !multi->unhurried))
         return false;
     for (const struct multi_target *at = multi->targets; at; at = at->next)
         if (at->state == MULTI_RUNNING && !(all_have_stopped(at) && at->rank_known))
@@ -254,13 +259,26 @@ static void show_rest(struct multi *multi)
         multi_stop_renamed(multi);
 }
 
+/* Editors that are to show any thread that stands take the first of the list. */
+static void move_to_front(struct multi *multi, struct multi_target *target)
+{
+    struct multi_target **at = &multi->targets;
+    while (*at != target)
+        at = &(*at)->next;
+    *at = target->next;
+    target->next = multi->targets;
+    multi->targets = target;
+}
+
 void multi_stop_introduce(struct multi *multi, bool now)
 {
-    struct multi_target *target;
+    const struct attach_arguments *attach = &multi->session->attach;
+    struct multi_target *target = NULL;
+    const struct multi_thread *first = first_stopped(multi, &target);
     bool complete = now || is_complete(multi), again = multi->introduced;
     if (multi->gathered || !multi->configured)
         return;
-    if (!complete && (again || !multi->session->attach.eager || !first_stopped(multi, &target)))
+    if (!complete && (again || !attach->eager || !first))
         return;
     multi->introduced = true;
     multi->gathered = complete;
@@ -268,28 +286,12 @@ void multi_stop_introduce(struct multi *multi, bool now)
         multi->assembling = false;
         timer_cancel(&multi->intro);
     }
+    if (!complete)
+        move_to_front(multi, target);
     if (again)
         show_rest(multi);
     else
-        multi_stop_show_all(multi, NULL, NULL);
-}
-
-static void on_looked(void *arg)
-{
-    struct multi *multi = arg;
-    multi->looked = true;
-    if (multi->gathered) {
-        on_space(multi);
-        return;
-    }
-    multi->spacing = NULL;
-    multi_stop_introduce(multi, false);
-}
-
-void multi_stop_looked(struct multi *multi)
-{
-    if (multi->introduced && !multi->gathered && !multi->looked && !multi->spacing)
-        multi->spacing = timer_start(multi->loop, LOOK_MS, on_looked, multi);
+        show_all(multi, target, first, attach->preserve_focus);
 }
 
 void multi_stops_free(struct multi *multi)

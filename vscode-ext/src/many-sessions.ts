@@ -1,6 +1,7 @@
 /** The debug sessions of this window that are over many tasks: what is known of each, and what can be asked of it. */
 import * as vscode from 'vscode';
 import {Comparison} from './comparison';
+import {focusNow} from './focus';
 import {Barrier, DapMessage, Frame, Group, Stacks, Stepped, ThreadStates, innermost} from './many';
 import {isMany} from './pause-filter';
 
@@ -34,8 +35,12 @@ export class ManySession implements vscode.DebugAdapterTracker {
   /** A barrier was asked for: the answer is older than the events that follow it. */
   private awaitsBarrier = false;
 
-  /** `hastens`: nothing else is being debugged, so that the first stop may be shown without VS Code's delay. */
-  constructor(readonly session: vscode.DebugSession, private readonly changed: (session: ManySession) => void, private hastens: boolean) {}
+  /** What is shown first gets the focus from here. */
+  private focuses: boolean;
+
+  constructor(readonly session: vscode.DebugSession, private readonly changed: (session: ManySession) => void) {
+    this.focuses = session.configuration['preserveFocus'] === true;
+  }
 
   get isKnown(): boolean {
     return this.known && !this.ended;
@@ -66,7 +71,6 @@ export class ManySession implements vscode.DebugAdapterTracker {
 
   onWillReceiveMessage(message: DapMessage): void {
     if (message.command === 'disconnect') this.end();
-    if (message.command === 'scopes') this.hastens = false;
     this.see(message);
   }
 
@@ -77,7 +81,10 @@ export class ManySession implements vscode.DebugAdapterTracker {
       this.awaitsBarrier = false;
       if (message.success) this.takeBarrier(message);
     }
-    if (command === 'stackTrace' && this.hastens && message.success) this.hasten();
+    if (command === 'stackTrace' && message.success && this.focuses) {
+      this.focuses = false;
+      void this.focusFirst();
+    }
     this.see(message);
     const regrouped = command === 'raydbg/group' || (command === 'evaluate' && body?.raydbg !== undefined);
     if (event === 'stopped' || event === 'thread' || (regrouped && message.type === 'response')) this.reload();
@@ -91,14 +98,9 @@ export class ManySession implements vscode.DebugAdapterTracker {
     this.end();
   }
 
-  /**
-   * The Variables pane waits for 400 ms after a stop whether another one follows; not after a focus that the user has
-   * asked for. A command without a session means the first one that stands, which is this one.
-   */
-  private hasten(): void {
-    setTimeout(() => { // the answer reaches the window first
-      if (vscode.debug.activeDebugSession?.id === this.session.id) void vscode.commands.executeCommand('workbench.action.debug.focusProcess');
-    }, 0);
+  private async focusFirst(): Promise<void> {
+    const id = this.states.firstStopped();
+    if (!(await focusNow()) && id !== undefined && !this.ended) await this.focus(id).catch(() => undefined);
   }
 
   private see(message: DapMessage): void {
@@ -224,7 +226,7 @@ export class ManySessions implements vscode.DebugAdapterTrackerFactory, vscode.D
 
   createDebugAdapterTracker(session: vscode.DebugSession): vscode.DebugAdapterTracker | undefined {
     if (!isMany(session.configuration)) return undefined;
-    const many = new ManySession(session, (one) => this.tell(one), !vscode.debug.activeDebugSession);
+    const many = new ManySession(session, (one) => this.tell(one));
     this.sessions.set(session.id, many);
     return many;
   }
