@@ -19,7 +19,7 @@ export async function focusNow(): Promise<boolean> {
     await new Promise((resolve) => setTimeout(resolve, tried ? spacing : 0));
     await vscode.commands.executeCommand('workbench.action.debug.focusProcess');
     if (!(vscode.debug.activeStackItem instanceof vscode.DebugStackFrame)) continue;
-    if (vscode.workspace.getConfiguration('debug').get('focusEditorOnBreak', true))
+    if (vscode.workspace.getConfiguration('debug').get<boolean>('focusEditorOnBreak', true))
       await vscode.commands.executeCommand('workbench.action.focusActiveEditorGroup');
     return true;
   }
