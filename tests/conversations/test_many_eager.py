@@ -62,9 +62,10 @@ def test_the_first_is_shown_while_others_attach(attach, gang):
     client = attach()
     first = shown(client)
     assert first["preserveFocusHint"] is False
-    wait_until(lambda: all("stackTrace" in worker.adapter.commands() for worker in gang.workers[1:]), 5, lambda: "stops")
+    stopped = gang.workers[1:]
+    wait_until(lambda: all("stackTrace" in worker.adapter.commands() for worker in stopped), 5, lambda: "they stop")
     assert list(threads(client).values()) == [first["threadId"]]
-    assert port_of(client, first["threadId"]) in [worker.adapter.port for worker in gang.workers[1:]]
+    assert port_of(client, first["threadId"]) in [worker.adapter.port for worker in stopped]
     release()
     assert rest(client, first) == {**first, "preserveFocusHint": True}
     listed = threads(client)
