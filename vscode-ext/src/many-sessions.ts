@@ -7,6 +7,8 @@ import {isMany} from './pause-filter';
 
 /** Changes within this time are one. */
 const coalesce = 150;
+/** VS Code's own first questions come first: so long is waited for its variables, which a closed pane never asks for. */
+const patience = 1000;
 
 /** A group, a filter, or some tasks; neither: all. */
 export interface Subject {
@@ -29,6 +31,8 @@ export class ManySession implements vscode.DebugAdapterTracker {
   private allStops = 0;
   private readonly ownStops = new Map<number, number>();
   private timer: NodeJS.Timeout | undefined;
+  /** VS Code has the first variables. */
+  private shown = false;
   /** It has answered as a session over many does. */
   private known = false;
   private ended = false;
@@ -81,6 +85,7 @@ export class ManySession implements vscode.DebugAdapterTracker {
       this.awaitsBarrier = false;
       if (message.success) this.takeBarrier(message);
     }
+    if (command === 'variables') this.show();
     if (command === 'stackTrace' && message.success && this.focuses) {
       this.focuses = false;
       void this.focusFirst();
@@ -129,7 +134,15 @@ export class ManySession implements vscode.DebugAdapterTracker {
   }
 
   private reload(): void {
-    if (!this.ended) this.timer ??= setTimeout(() => void this.load(), coalesce);
+    if (!this.ended) this.timer ??= setTimeout(() => void this.load(), this.shown ? coalesce : patience);
+  }
+
+  private show(): void {
+    if (this.shown) return;
+    this.shown = true;
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.reload();
   }
 
   private async load(): Promise<void> {
