@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+from fake_adapter import PROGRAM
 from fake_gang import FakeGang
 from many_adapter import ManyAdapter
 from many_session import ALL, port_of, shown, threads
@@ -19,14 +20,20 @@ def gang():
         yield fake
 
 
-@pytest.fixture
-def attach(gang, start_relay):
-    """attach(**arguments): a client of an eager session over all of the gang."""
+@pytest.fixture(params=["relay", "alone"])
+def attach(request, gang, run_relay, start_relay):
+    """attach(**arguments): a client of an eager session over all of the gang, through a relay or without one."""
 
-    def start(**arguments):
-        client = start_relay(None, "--address", gang.address, "--no-relay")
+    def start(breakpoints=None, **arguments):
+        arguments = {**EAGER, **arguments}
+        if request.param == "relay":
+            relay = run_relay(adapter=None, address=gang.address)
+            client = relay.client("tcp")
+            arguments = relay.attach_arguments("tcp", **arguments)
+        else:
+            client = start_relay(None, "--address", gang.address, "--no-relay")
         client.initialize(clientID="vscode", clientName="editor")
-        client.attach({**EAGER, **arguments})
+        client.attach(arguments, breakpoints)
         return client
 
     return start
@@ -130,6 +137,20 @@ def test_most_attach_after_the_first_look(attach, gang):
     assert order.index("variables") <= 4, order
     rest(client, first)
     assert len(threads(client)) == 12 and order.count("attach") == 12
+
+
+def test_what_was_set_before_any_is_attached(attach, gang):
+    release = [hold(worker) for worker in gang.workers]
+    client = attach(breakpoints={PROGRAM: [{"line": 57}]})
+    for one in release:
+        one()
+    body = client.wait_event("breakpoint", lambda body: body["breakpoint"]["verified"])["body"]
+    assert body["breakpoint"]["line"] == 57
+    port_of(client, shown(client)["threadId"])
+    wait_until(lambda: len(threads(client)) == 3, 10, lambda: threads(client))
+    for worker in gang.workers:
+        commands = worker.adapter.commands()
+        assert commands.index("setBreakpoints") < commands.index("configurationDone")
 
 
 def test_one_task_is_one_event(attach, gang):
