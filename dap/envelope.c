@@ -147,6 +147,16 @@ int envelope_read(struct envelope *envelope, const char *text, size_t len, const
     return 0;
 }
 
+/* Where the value of a key starts; 0 if `text` does not get there. */
+static size_t value_start(const char *text, size_t len, struct span key)
+{
+    size_t at = key.at + key.len;
+    while (at < len && (text[at] == ' ' || text[at] == '\n' || text[at] == '\r' ||
+                        text[at] == '\t' || text[at] == ':'))
+        at++;
+    return at < len ? at : 0;
+}
+
 /* Reads the keys in front of `body` or `message`; false if `text` does not get there. A number that
  * `text` cuts is not taken for a whole one: no other key follows it. */
 static bool read_early_keys(struct keys *keys, const char *text, size_t len)
@@ -157,7 +167,10 @@ static bool read_early_keys(struct keys *keys, const char *text, size_t len)
     for (;;) {
         struct span key = {0}, value;
         bool whole = scan_step(&scan, &begun, &key, &value);
-        if (key.len && (scan_key_is(text, key, "body") || scan_key_is(text, key, "message")))
+        bool body = key.len && scan_key_is(text, key, "body");
+        if (body)
+            keys->body.at = value_start(text, len, key);
+        if (body || (key.len && scan_key_is(text, key, "message")))
             return true;
         if (!whole)
             return false;
@@ -178,6 +191,7 @@ bool envelope_read_head(struct envelope *envelope, const char *text, size_t len)
         read_numbers(envelope, text, &keys, &problem) != 0)
         return false;
     envelope->whole.at = (size_t)((const char *)memchr(text, '{', len) - text);
+    envelope->body.at = keys.body.at;
     if (event)
         return !text_equal(envelope->name, "progressStart");
     return envelope->kind == DAP_RESPONSE && keys.request_seq.len &&

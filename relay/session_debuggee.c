@@ -260,7 +260,11 @@ static bool on_large_begin(void *arg, const struct pending *pending, const char 
 {
     struct session *session = arg;
     struct buf own = {0};
-    if (!session->ops->on_large || session->client.gone)
+    if (session->client.gone)
+        return false;
+    if (pending && session_objects_gather(session, pending, head, head_len, total))
+        return true;
+    if (!session->ops->on_large)
         return false;
     if (pending
             ? is_rewritten(pending->command) || session_objects_collects(session, pending, total)
@@ -278,7 +282,7 @@ static bool on_large_begin(void *arg, const struct pending *pending, const char 
 static void on_large_part(void *arg, const char *bytes, size_t len)
 {
     struct session *session = arg;
-    if (!session->client.gone)
+    if (!session_objects_part(session, bytes, len) && !session->client.gone)
         session->ops->on_part(session->arg, bytes, len);
 }
 
@@ -286,6 +290,8 @@ static void on_large_part(void *arg, const char *bytes, size_t len)
 static void on_large_end(void *arg, bool whole)
 {
     struct session *session = arg;
+    if (session_objects_part_end(session, whole, on_response))
+        return;
     client_large(&session->client, !whole);
     if (whole || session->client.gone)
         return;

@@ -21,9 +21,7 @@ bool facts_pending(const struct objects *objects)
            (objects_state(objects) == OBJECTS_KNOWN && !objects_settled(objects));
 }
 
-/* The same, or something will be asked again: the worker, which did not answer, or for the task
- * that made an object. Nobody waits for that. */
-static bool facts_may_come(const struct objects *objects)
+bool facts_may_come(const struct objects *objects)
 {
     return facts_pending(objects) || objects_state(objects) == OBJECTS_FAILED ||
            objects_expects_more(objects);
@@ -299,6 +297,8 @@ void session_objects_leave(struct session *session)
     if (session->place.hub)
         hub_drop_asks(&session->place);
     session_objects_drop_views(it);
+    session_objects_drop_gather(it);
+    session_objects_drop_kept(it);
     while (it->asked) {
         struct asked *next = it->asked->next;
         free(it->asked);
@@ -315,6 +315,7 @@ void session_objects_destroy(struct session *session)
     session_objects_leave(session);
     known_clear(&it->known);
     id_map_clear(&it->told);
+    free(it->gather);
     session->objects = NULL;
     free(it);
 }
