@@ -46,7 +46,7 @@ def test_a_fact_that_has_changed_is_said_at_once(worker, rows, attach, adapter, 
     ray.refs[0].object_size = 9_000_000
     new = ray.add_ref(777)  # the worker is asked again for it
     adapter.on["evaluate"] = lambda c, request: c.respond(request, {
-        "result": f"ObjectRef({new})", "type": "ObjectRef", "variablesReference": 21})
+        "result": f"ObjectRef({new})", "type": "ObjectRef", "variablesReference": 0})
     deadline = time.monotonic() + 10
     while "777 B" not in client.evaluate("make()", 3, "watch"):
         assert time.monotonic() < deadline
