@@ -287,10 +287,10 @@ static bool on_values(struct render *render, struct held *held, const struct env
     render_end(render, !waits);
     if (waits)
         session_objects_hold(it, held);
-    else if (changed)
-        pass_edited(it, held, envelope, &edited);
-    if (!waits)
+    else
         session_objects_keep(it, render, held, envelope, &edited);
+    if (changed && !waits)
+        pass_edited(it, held, envelope, &edited);
     buf_free(&edited);
     return changed || waits;
 }

@@ -21,7 +21,8 @@ struct gather {
     struct kept *same;
     size_t came;     /* of the rows and what is behind them; with `same` */
     size_t total;    /* of the message */
-    struct buf json; /* what has come of it; without `same` */
+    struct buf json; /* without `same`: what has come, behind some room, for kept_put() */
+    size_t at;       /* where in `json` the message starts */
     bool dropped;    /* it was refused: nobody wants the rest */
 };
 
@@ -33,6 +34,15 @@ static struct kept_basis basis_of(const struct session_objects *it, const struct
     return (struct kept_basis){held->asked.reference, held->asked.frame, facts, it->known.changes};
 }
 
+/* What has come so far is copied. */
+static void gather_start(struct gather *gather, const char *bytes, size_t len)
+{
+    gather->at = gather->start_len ? KEPT_HEAD_LIMIT - gather->start_len : 0;
+    buf_reserve(&gather->json, gather->at + gather->total);
+    gather->json.len = gather->at;
+    buf_add(&gather->json, bytes, len);
+}
+
 /* It is not what is kept, or that goes. */
 static void gather_own(struct gather *gather)
 {
@@ -42,8 +52,7 @@ static void gather_own(struct gather *gather)
         return;
     const char *json =
         kept_came(gather->same, gather->start, gather->start_len, &gather->head, &len, &envelope);
-    buf_reserve(&gather->json, gather->total);
-    buf_add(&gather->json, json, gather->start_len + gather->came);
+    gather_start(gather, json, gather->start_len + gather->came);
     gather->same = NULL;
 }
 
@@ -78,8 +87,12 @@ void session_objects_keep(struct session_objects *it, const struct render *rende
         return;
     int64_t facts = held->applies ? objects_facts(render->objects) : -1;
     struct kept_basis basis = basis_of(it, held, facts);
+    struct gather *given = it->given;
+    bool has_room =
+        given && given->start_len && !given->same && held->json == given->json.data + given->at;
     gather_own(it->gather);
-    kept_put(&it->kept, &basis, held->json, held->len, envelope, edited);
+    kept_put(&it->kept, &basis, held->json, held->len, envelope, edited,
+             has_room ? &given->json : NULL);
     if (it->kept.first && !it->idle)
         it->idle = timer_start(it->session->options.loop, IDLE_MS, on_idle, it);
 }
@@ -160,12 +173,10 @@ bool session_objects_gather(struct session *session, const struct pending *pendi
         gather->start_len = start;
         gather->same = kept_begins(&it->kept, head + start, head_len - start, total - start);
     }
-    if (gather->same) {
+    if (gather->same)
         gather->came = head_len - start;
-    } else {
-        buf_reserve(&gather->json, total);
-        buf_add(&gather->json, head, head_len);
-    }
+    else
+        gather_start(gather, head, head_len);
     return true;
 }
 
@@ -180,8 +191,8 @@ bool session_objects_part(struct session *session, const char *bytes, size_t len
 static void give(struct session *session, struct gather *gather, session_objects_whole_fn fn)
 {
     struct envelope envelope;
-    const char *json = gather->json.data, *problem;
-    size_t len = gather->json.len;
+    const char *json = gather->json.data + gather->at, *problem;
+    size_t len = gather->json.len - gather->at;
     if (gather->same)
         json = kept_came(gather->same, gather->start, gather->start_len, &gather->head, &len,
                          &envelope);
@@ -202,11 +213,18 @@ bool session_objects_part_end(struct session *session, bool whole, session_objec
         return false;
     if (!whole)
         session_objects_drop_gather(it);
-    struct gather gather = *it->gather;
-    free(it->gather);
+    struct gather *gather = it->gather;
+    bool destroyed = false;
     it->gather = NULL;
-    if (!gather.dropped)
-        give(session, &gather, fn);
-    buf_free(&gather.json);
+    it->given = gather;
+    it->destroyed = &destroyed;
+    if (!gather->dropped)
+        give(session, gather, fn);
+    if (!destroyed) {
+        it->given = NULL;
+        it->destroyed = NULL;
+    }
+    buf_free(&gather->json);
+    free(gather);
     return true;
 }

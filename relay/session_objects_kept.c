@@ -155,21 +155,25 @@ const char *kept_sent(struct kept *kept, const char *json, size_t head_len,
 
 /* `grown`: the bytes that the body has more than in the message of that envelope. */
 static struct text text_of(const char *json, size_t len, size_t rows,
-                           const struct envelope *envelope, size_t grown)
+                           const struct envelope *envelope, size_t grown, struct buf *room)
 {
     struct text text = {.len = len - rows};
-    text.room = mem_resize(NULL, KEPT_HEAD_LIMIT + text.len, 1);
-    memcpy(text.room + KEPT_HEAD_LIMIT, json + rows, text.len);
+    if (room) {
+        text.room = buf_take(room);
+    } else {
+        text.room = mem_resize(NULL, KEPT_HEAD_LIMIT + text.len, 1);
+        memcpy(text.room + KEPT_HEAD_LIMIT, json + rows, text.len);
+    }
     text.body_end = envelope->body.at + envelope->body.len + grown - rows;
     text.whole_end = envelope->whole.at + envelope->whole.len + grown - rows;
     return text;
 }
 
 static struct kept *append(struct kept_list *list, const char *json, size_t len, size_t rows,
-                           const struct envelope *envelope)
+                           const struct envelope *envelope, struct buf *room)
 {
     struct kept *kept = mem_alloc(sizeof *kept), **last = &list->first;
-    *kept = (struct kept){.came = text_of(json, len, rows, envelope, 0)};
+    *kept = (struct kept){.came = text_of(json, len, rows, envelope, 0, room)};
     list->bytes += size_of(kept);
     while (*last)
         last = &(*last)->next;
@@ -177,19 +181,19 @@ static struct kept *append(struct kept_list *list, const char *json, size_t len,
 }
 
 void kept_put(struct kept_list *list, const struct kept_basis *basis, const char *json, size_t len,
-              const struct envelope *envelope, const struct buf *edited)
+              const struct envelope *envelope, const struct buf *edited, struct buf *room)
 {
     size_t rows = kept_rows(json, len, envelope);
     if (len < KEPT_LEAST || len + edited->len > KEPT_BYTES || !rows)
         return;
     struct kept *kept = kept_find(list, json + rows, len - rows);
     if (!kept)
-        kept = append(list, json, len, rows, envelope);
+        kept = append(list, json, len, rows, envelope, room);
     kept->basis = *basis;
     list->bytes -= kept->sent.len;
     text_drop(&kept->sent);
     if (edited->len)
-        kept->sent = text_of(edited->data, edited->len, rows, envelope, edited->len - len);
+        kept->sent = text_of(edited->data, edited->len, rows, envelope, edited->len - len, NULL);
     list->bytes += kept->sent.len;
     for (struct kept **at = &list->first; list->bytes > KEPT_BYTES && *at;)
         if (*at == kept)

@@ -58,8 +58,10 @@ const char *kept_sent(struct kept *kept, const char *json, size_t head_len,
 
 /* Keeps an answer, instead of one that came with the same bytes; `edited` is what was made of it,
  * with the same head, or empty. `json` may be what kept_came() gave: that stays valid, all else
- * that was given may not. */
+ * that was given may not. With `room`, `json` is in that buffer, where its rows start
+ * KEPT_HEAD_LIMIT behind the buffer's start: it may be taken, and is empty then, but `json` stays
+ * valid. */
 void kept_put(struct kept_list *list, const struct kept_basis *basis, const char *json, size_t len,
-              const struct envelope *envelope, const struct buf *edited);
+              const struct envelope *envelope, const struct buf *edited, struct buf *room);
 
 #endif

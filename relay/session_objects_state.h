@@ -56,6 +56,8 @@ struct session_objects {
     struct kept_list kept; /* of this stop */
     struct timer *idle;    /* drops them if none is of use any more */
     struct gather *gather; /* an answer that comes in parts and is wanted whole, or NULL */
+    struct gather *given;  /* one that has come, while it is passed on; or NULL */
+    bool *destroyed;       /* set meanwhile, to see whether this was destroyed */
     bool flushing;         /* nothing is to be held again */
     bool tired;            /* facts were waited for in vain: not again, until some come */
     bool knows_actors;     /* all that will be known of them in this stop */
@@ -110,7 +112,7 @@ void session_objects_announce(struct session_objects *it, struct objects *object
  * sent as it was then; *as_it_is: by the caller, unchanged. */
 bool session_objects_send_again(struct session_objects *it, const struct held *held,
                                 const struct envelope *envelope, bool *as_it_is);
-/* The response was sent, as `edited`, or unchanged if that is empty. */
+/* The response is sent as `edited`, or unchanged if that is empty; it stays where it is. */
 void session_objects_keep(struct session_objects *it, const struct render *render,
                           const struct held *held, const struct envelope *envelope,
                           const struct buf *edited);

@@ -312,6 +312,8 @@ void session_objects_destroy(struct session *session)
     if (!it)
         return;
     session->client.gone = true;
+    if (it->destroyed)
+        *it->destroyed = true;
     session_objects_leave(session);
     known_clear(&it->known);
     id_map_clear(&it->told);

@@ -41,7 +41,7 @@ static void put(struct kept_list *list, const struct answer *answer, const char 
     struct buf edited = {0};
     if (edited_json)
         buf_add_string(&edited, edited_json);
-    kept_put(list, &basis, answer->json, answer->len, &answer->envelope, &edited);
+    kept_put(list, &basis, answer->json, answer->len, &answer->envelope, &edited, NULL);
     buf_free(&edited);
 }
 
@@ -176,7 +176,7 @@ static void test_an_answer_is_sent_with_another_head(void **state)
     const char *came = kept_came(kept, second.json, second.rows, &head, &len, &out);
     check_message(came, len, &out, second.json);
     /* It may be kept from its own bytes. */
-    kept_put(&list, &basis, came, len, &out, &(struct buf){0});
+    kept_put(&list, &basis, came, len, &out, &(struct buf){0}, NULL);
     check_message(came, len, &out, second.json);
     assert_ptr_equal(find(&list, &first), kept);
     assert_null(kept_sent(kept, second.json, second.rows, &head, &len, &out));
@@ -236,8 +236,30 @@ static void test_it_holds_for_what_it_was_made_from(void **state)
     /* Nothing that facts tell of is in it. */
     struct kept_basis plain = basis;
     plain.facts = -1;
-    kept_put(&list, &plain, answer.json, answer.len, &answer.envelope, &none);
+    kept_put(&list, &plain, answer.json, answer.len, &answer.envelope, &none, NULL);
     assert_true(kept_holds(kept, &other));
+    free(answer.json);
+    kept_clear(&list);
+}
+
+static void test_a_buffer_is_taken_as_it_is(void **state)
+{
+    (void)state;
+    struct kept_list list = {0};
+    struct buf room = {0}, none = {0};
+    struct envelope out;
+    size_t len;
+    struct answer answer = answer_of(1, "", 'x', 5000);
+    buf_reserve(&room, KEPT_HEAD_LIMIT);
+    room.len = KEPT_HEAD_LIMIT - answer.rows;
+    buf_add(&room, answer.json, answer.len);
+    const char *json = room.data + KEPT_HEAD_LIMIT - answer.rows;
+    kept_put(&list, &basis, json, answer.len, &answer.envelope, &none, &room);
+    assert_null(room.data);
+    struct kept *kept = find(&list, &answer);
+    const char *came = kept_came(kept, answer.json, answer.rows, &answer.envelope, &len, &out);
+    assert_ptr_equal(came, json);
+    check_message(came, len, &out, answer.json);
     free(answer.json);
     kept_clear(&list);
 }
@@ -271,6 +293,7 @@ int main(void)
         cmocka_unit_test(test_an_answer_is_sent_with_another_head),
         cmocka_unit_test(test_only_the_same_bytes_count),
         cmocka_unit_test(test_it_holds_for_what_it_was_made_from),
+        cmocka_unit_test(test_a_buffer_is_taken_as_it_is),
         cmocka_unit_test(test_there_is_a_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
