@@ -314,7 +314,7 @@ bool session_objects_response(struct session *session, const struct pending *pen
     bool as_it_is;
     if (session_objects_send_again(it, &held, envelope, &as_it_is))
         return !as_it_is;
-    held.applies = annotate_applies(json, len);
+    held.applies = session_objects_applies(it, &held);
     /* To evaluate an expression is no look by itself, but to see that it gives a reference is one.
      */
     if (held.applies && objects_state(objects) == OBJECTS_NONE)

@@ -24,6 +24,7 @@ struct gather {
     struct buf json; /* without `same`: what has come, behind some room, for kept_put() */
     size_t at;       /* where in `json` the message starts */
     bool dropped;    /* it was refused: nobody wants the rest */
+    bool plain;      /* it has come, and has nothing to annotate */
 };
 
 /* --- what is kept --- */
@@ -75,6 +76,19 @@ static void on_idle(void *arg)
     it->idle = timer_start(it->session->options.loop, IDLE_MS, on_idle, it);
 }
 
+/* The response is the one that has come in parts. */
+static struct gather *given(const struct session_objects *it, const struct held *held)
+{
+    struct gather *given = it->given;
+    return given && !given->same && held->json == given->json.data + given->at ? given : NULL;
+}
+
+bool session_objects_applies(const struct session_objects *it, const struct held *held)
+{
+    const struct gather *gather = given(it, held);
+    return !(gather && gather->plain) && annotate_applies(held->json, held->len);
+}
+
 void session_objects_keep(struct session_objects *it, const struct render *render,
                           const struct held *held, const struct envelope *envelope,
                           const struct buf *edited)
@@ -87,12 +101,10 @@ void session_objects_keep(struct session_objects *it, const struct render *rende
         return;
     int64_t facts = held->applies ? objects_facts(render->objects) : -1;
     struct kept_basis basis = basis_of(it, held, facts);
-    struct gather *given = it->given;
-    bool has_room =
-        given && given->start_len && !given->same && held->json == given->json.data + given->at;
+    struct gather *gather = given(it, held);
     gather_own(it->gather);
     kept_put(&it->kept, &basis, held->json, held->len, envelope, edited,
-             has_room ? &given->json : NULL);
+             gather && gather->start_len ? &gather->json : NULL);
     if (it->kept.first && !it->idle)
         it->idle = timer_start(it->session->options.loop, IDLE_MS, on_idle, it);
 }
@@ -188,6 +200,20 @@ bool session_objects_part(struct session *session, const char *bytes, size_t len
     return gather != NULL;
 }
 
+/* Where nothing has to be changed nothing has to be read, as in what passes in parts: the body is
+ * then said to reach to the end. */
+static bool read_gathered(struct gather *gather, const char *json, size_t len,
+                          struct envelope *envelope, const char **problem)
+{
+    gather->plain = gather->head.body.at && !annotate_applies(json, len);
+    if (!gather->plain)
+        return envelope_read(envelope, json, len, problem) == 0;
+    *envelope = gather->head;
+    envelope->body.len = len - envelope->body.at;
+    envelope->whole.len = len - envelope->whole.at;
+    return true;
+}
+
 static void give(struct session *session, struct gather *gather, session_objects_whole_fn fn)
 {
     struct envelope envelope;
@@ -196,7 +222,7 @@ static void give(struct session *session, struct gather *gather, session_objects
     if (gather->same)
         json = kept_came(gather->same, gather->start, gather->start_len, &gather->head, &len,
                          &envelope);
-    else if (envelope_read(&envelope, json, len, &problem) != 0) {
+    else if (!read_gathered(gather, json, len, &envelope, &problem)) {
         client_refuse(&session->client, gather->pending.client.value, gather->pending.command,
                       problem, false);
         return;

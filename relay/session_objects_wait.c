@@ -188,26 +188,27 @@ void render_shows(struct render *render, enum told_kind kind, const struct objec
     render->shown[render->shown_count++] = key;
 }
 
-/* Whether a thing that was sent may be known better later. */
-static bool may_change(const struct render *render, const struct id_key *key)
+/* Whether a thing that was sent may be known better later; `facts`: facts_may_come(). */
+static bool may_change(const struct render *render, const struct id_key *key, bool facts)
 {
     switch ((enum told_kind)key->bytes[ID_MAP_KEY - 1]) {
     case TOLD_ACTOR:
         return true;
     case TOLD_STORE:
-        return render->wants || facts_may_come(render->objects);
+        return render->wants || facts;
     case TOLD_OBJECT:
     case TOLD_ALL_OF_OBJECT:
         break;
     }
-    return facts_may_come(render->objects);
+    return facts;
 }
 
 void render_end(struct render *render, bool sent)
 {
+    bool facts = sent && facts_may_come(render->objects);
     for (size_t i = 0; sent && i < render->shown_count; i++) {
         const struct id_key *key = &render->shown[i];
-        if (may_change(render, key))
+        if (may_change(render, key, facts))
             id_map_set(&render->it->told, key, see(render, key), TOLD_LIMIT);
     }
     free(render->shown);
