@@ -272,7 +272,9 @@ static void test_there_is_a_bound(void **state)
     assert_null(list.first);
     keep(&list, 'x', KEPT_BYTES);
     assert_null(list.first);
-    for (char letter = 'a'; letter <= 'z'; letter++) {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
+    for (size_t i = 0; letters[i]; i++) {
+        char letter = letters[i];
         keep(&list, letter, KEPT_BYTES / 4);
         keep(&list, letter, KEPT_BYTES / 4);
         assert_true(list.bytes <= KEPT_BYTES);
