@@ -156,16 +156,6 @@ int envelope_read(struct envelope *envelope, const char *text, size_t len, const
     return 0;
 }
 
-/* Where the value of a key starts; 0 if `text` does not get there. */
-static size_t value_start(const char *text, size_t len, struct span key)
-{
-    size_t at = key.at + key.len;
-    while (at < len && (text[at] == ' ' || text[at] == '\n' || text[at] == '\r' ||
-                        text[at] == '\t' || text[at] == ':'))
-        at++;
-    return at < len ? at : 0;
-}
-
 /* Reads the keys in front of `body` or `message`; false if `text` does not get there. A number that
  * `text` cuts is not taken for a whole one: no other key follows it. */
 static bool read_early_keys(struct keys *keys, const char *text, size_t len)
@@ -175,13 +165,13 @@ static bool read_early_keys(struct keys *keys, const char *text, size_t len)
     scan_init(&scan, text, len);
     for (;;) {
         struct span key = {0}, value;
-        bool whole = scan_step(&scan, &begun, &key, &value);
+        bool more = scan_step_key(&scan, &begun, &key);
         bool body = key.len && scan_key_is(text, key, "body");
-        if (body)
-            keys->body.at = value_start(text, len, key);
+        if (body && more && !scan_end(&scan))
+            keys->body.at = scan.at;
         if (body || (key.len && scan_key_is(text, key, "message")))
             return true;
-        if (!whole)
+        if (!more || !scan_value(&scan, &value))
             return false;
         note_key(keys, text, key, value);
     }

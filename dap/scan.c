@@ -304,7 +304,7 @@ static bool step(struct scan *scan, bool *begun, char open, char close)
     return false;
 }
 
-bool scan_step(struct scan *scan, bool *begun, struct span *key, struct span *value)
+bool scan_step_key(struct scan *scan, bool *begun, struct span *key)
 {
     if (!step(scan, begun, '{', '}'))
         return false;
@@ -313,7 +313,12 @@ bool scan_step(struct scan *scan, bool *begun, struct span *key, struct span *va
     if (!skip_string(scan))
         return false;
     *key = (struct span){start, scan->at - start};
-    return expect(scan, ':', "a colon is missing") && scan_value(scan, value);
+    return expect(scan, ':', "a colon is missing");
+}
+
+bool scan_step(struct scan *scan, bool *begun, struct span *key, struct span *value)
+{
+    return scan_step_key(scan, begun, key) && scan_value(scan, value);
 }
 
 static bool resume(struct scan *scan, const char *text, struct span within, const size_t *cursor)
