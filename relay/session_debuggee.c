@@ -21,6 +21,7 @@
 static void answer_pending(struct session *session, const char *why)
 {
     struct pending pending;
+    session_objects_refuse_gathered(session, why);
     session_objects_leave(session);
     while (hub_take_pending(&session->place, &pending))
         if (!session_follow_forgets(&pending))

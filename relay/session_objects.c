@@ -223,8 +223,10 @@ void session_objects_pass(struct session_objects *it, const struct held *held)
     struct envelope envelope;
     const char *problem;
     bool changed = false;
-    if (envelope_read(&envelope, held->json, held->len, &problem) != 0)
-        return; /* not so: it was read before it was held */
+    if (envelope_read(&envelope, held->json, held->len, &problem) != 0) {
+        client_refuse(&it->session->client, held->asked.seq, held->command, problem, false);
+        return;
+    }
     if (objects) {
         struct render render = session_objects_render(it, objects, held->asked.frame);
         changed = edit_response(&render, held, &envelope, &edited);

@@ -41,8 +41,11 @@ bool session_objects_part(struct session *session, const char *bytes, size_t len
 typedef void (*session_objects_whole_fn)(void *session, const struct pending *pending,
                                          const char *json, size_t len,
                                          const struct envelope *envelope);
-/* The same; what was gathered is given to `fn` if it is whole, else its request is refused. */
+/* The same; what was gathered is given to `fn` if it is whole. Else its request is still to be
+ * refused. */
 bool session_objects_part_end(struct session *session, bool whole, session_objects_whole_fn fn);
+/* Refuses the request whose answer is being gathered, if there is one: it will not be whole. */
+void session_objects_refuse_gathered(struct session *session, const char *why);
 
 /* Sends what waits, with what is known: something is about to be sent that must not come first, or
  * nothing more will be known. */

@@ -23,7 +23,8 @@ struct gather {
     size_t total;    /* of the message */
     struct buf json; /* without `same`: what has come, behind some room, for kept_put() */
     size_t at;       /* where in `json` the message starts */
-    bool dropped;    /* it was refused: nobody wants the rest */
+    bool dropped;    /* nobody wants the rest */
+    bool answered;   /* it was refused */
     bool plain;      /* it has come, and has nothing to annotate */
 };
 
@@ -137,19 +138,25 @@ bool session_objects_send_again(struct session_objects *it, const struct held *h
 
 /* --- in parts --- */
 
-void session_objects_drop_gather(struct session_objects *it)
+static void gather_drop(struct gather *gather)
 {
-    struct gather *gather = it->gather;
-    if (!gather || gather->dropped)
-        return;
     gather->dropped = true;
     gather->same = NULL;
     buf_free(&gather->json);
-    client_refuse(&it->session->client, gather->pending.client.value, gather->pending.command,
-                  "the debuggee is gone, or left alone, in the middle of its answer", false);
 }
 
-static void gather_free(struct session_objects *it)
+void session_objects_refuse_gathered(struct session *session, const char *why)
+{
+    struct gather *gather = session->objects ? session->objects->gather : NULL;
+    if (!gather || gather->answered)
+        return;
+    gather->answered = true;
+    gather_drop(gather);
+    client_refuse(&session->client, gather->pending.client.value, gather->pending.command, why,
+                  false);
+}
+
+void session_objects_drop_gather(struct session_objects *it)
 {
     if (it->gather)
         buf_free(&it->gather->json);
@@ -173,7 +180,7 @@ bool session_objects_gather(struct session *session, const struct pending *pendi
     struct session_objects *it = session->objects;
     struct envelope envelope;
     if (it)
-        gather_free(it); /* of a hub that was left */
+        session_objects_drop_gather(it); /* of a hub that was left */
     if (!it || !session_objects_collects(session, pending, total) ||
         !envelope_read_head(&envelope, head, head_len))
         return false;
@@ -237,9 +244,11 @@ bool session_objects_part_end(struct session *session, bool whole, session_objec
     struct session_objects *it = session->objects;
     if (!it || !it->gather)
         return false;
-    if (!whole)
-        session_objects_drop_gather(it);
     struct gather *gather = it->gather;
+    if (!whole) { /* why is told later */
+        gather_drop(gather);
+        return true;
+    }
     bool destroyed = false;
     it->gather = NULL;
     it->given = gather;

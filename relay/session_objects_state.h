@@ -119,6 +119,7 @@ void session_objects_keep(struct session_objects *it, const struct render *rende
                           const struct held *held, const struct envelope *envelope,
                           const struct buf *edited);
 void session_objects_drop_kept(struct session_objects *it);
+/* What is gathered is forgotten; its request is not answered. */
 void session_objects_drop_gather(struct session_objects *it);
 
 /* session_objects_own.c */

@@ -298,7 +298,6 @@ void session_objects_leave(struct session *session)
     if (session->place.hub)
         hub_drop_asks(&session->place);
     session_objects_drop_views(it);
-    session_objects_drop_gather(it);
     session_objects_drop_kept(it);
     while (it->asked) {
         struct asked *next = it->asked->next;
@@ -315,10 +314,10 @@ void session_objects_destroy(struct session *session)
     session->client.gone = true;
     if (it->destroyed)
         *it->destroyed = true;
+    session_objects_drop_gather(it);
     session_objects_leave(session);
     known_clear(&it->known);
     id_map_clear(&it->told);
-    free(it->gather);
     session->objects = NULL;
     free(it);
 }

@@ -143,7 +143,27 @@ def test_an_adapter_that_dies_in_an_answer(worker, attach, adapter, again):
         connection.send_raw(b"Content-Length: %d\r\n\r\n%s" % (len(body), body[:-50]))
         connection.die()
 
+    adapter.on["completions"] = lambda connection, request: None
     adapter.on["variables"] = die
+    other = client.send("completions", {"text": "x", "column": 1, "frameId": 3})
     response = client.response(client.send("variables", {"variablesReference": LOCALS}))
-    assert response["success"] is False
+    assert response["success"] is False and response["message"] == client.response(other)["message"]
     client.close()
+
+
+def test_a_client_that_leaves_in_an_answer(worker, attach, adapter):
+    """And nothing of it stays: the sanitizer looks."""
+    worker.rows[LOCALS] = [ref_row("big", worker.big), *fill(LARGE)]
+    client = attach()
+    known(client)
+    values(client)
+    adapter.on["variables"] = lambda connection, request: connection.send_raw(
+        b'Content-Length: 300000\r\n\r\n{"seq":99,"type":"response","request_seq":%d,"success":true,'
+        b'"command":"variables","body":{"variables":[%s' % (request["seq"], b" " * 100_000))
+    client.strict = False
+    client.send("variables", {"variablesReference": LOCALS})
+    adapter.wait_request("variables", 3)
+    time.sleep(0.1)
+    client.transport.close_write()
+    client.process.wait(10)
+    client.close(check=False)
