@@ -5,6 +5,7 @@
 #include "cli/signals.h"
 
 #include "base/buf.h"
+#include "base/text.h"
 #include "dap/frame.h"
 #include "relay/closer.h"
 #include "relay/loop.h"
@@ -13,10 +14,11 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 const char cmd_dap_synopsis[] =
-    "dap [--address A] [--relay R] [--connect HOST:PORT] [--no-tune] [--kill] [TASK]";
+    "dap [--address A] [--relay R] [--connect HOST:PORT] [--no-tune] [--no-ahead] [--kill] [TASK]";
 
 const char cmd_dap_details[] =
     "An editor starts this as its debug adapter. It speaks the Debug Adapter Protocol on stdin "
@@ -26,6 +28,8 @@ const char cmd_dap_details[] =
     "  --address A          the cluster: HOST:PORT of the GCS, or http://HOST:8265\n"
     "  --connect HOST:PORT  a debugpy adapter, without looking for a cluster\n"
     "  --no-tune            leave TCP_NODELAY and TCP_QUICKACK as they are (25 times slower)\n"
+    "  --no-ahead           with a relay: ask it only what the editor asks, when it asks (also\n"
+    "                       RAYDBG_AHEAD=0)\n"
     "  --kill               terminate really ends the worker process, not only the "
     "session\n" RELAY_OPTION_HELP
     "  TASK                 for an attach that names none: an id or its beginning, a task's or an\n"
@@ -154,7 +158,8 @@ static int serve(const struct session_options *options)
 }
 
 /* Through a relay if there is one, else in this process. */
-static int serve_anywhere(struct session_options *options, const struct relay_wish *wish)
+static int serve_anywhere(struct session_options *options, const struct relay_wish *wish,
+                          bool ahead)
 {
     struct relay_choice choice;
     struct err err;
@@ -168,6 +173,7 @@ static int serve_anywhere(struct session_options *options, const struct relay_wi
             .task = options->task,
             .tune = options->tune,
             .kill = options->kill,
+            .ahead = ahead,
         };
         closer_stop(); /* the relay's does it */
         code = dap_bridge_run(&bridge);
@@ -185,13 +191,14 @@ int cmd_dap(int argc, char **argv)
 {
     const char *address = NULL, *connect = NULL;
     struct relay_wish wish = {.wanted = true};
-    bool tune = true, kill = false, done = false;
+    bool tune = true, kill = false, ahead = !text_equal(getenv("RAYDBG_AHEAD"), "0"), done = false;
     int operands;
     struct err err;
     const struct option_spec specs[] = {
         {"address", 'a', OPTION_STRING, NULL, &address},
         {"connect", 0, OPTION_STRING, NULL, &connect},
         {"no-tune", 0, OPTION_FLAG, &tune, NULL},
+        {"no-ahead", 0, OPTION_FLAG, &ahead, NULL},
         {"kill", 0, OPTION_FLAG, &kill, NULL},
         RELAY_OPTION_SPECS(wish),
     };
@@ -212,7 +219,7 @@ int cmd_dap(int argc, char **argv)
     };
     closer_start();
     if (!connect)
-        return serve_anywhere(&options, &wish);
+        return serve_anywhere(&options, &wish, ahead);
     options.loop = loop_create(true, &err);
     int code = options.loop ? serve(&options) : command_fail(&err);
     loop_destroy(&options.loop);

@@ -4,7 +4,10 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/console_json.h"
+#include "cli/dap_ahead.h"
+#include "cli/dap_complete.h"
+#include "cli/dap_pending.h"
+#include "cli/dap_renumber.h"
 #include "cli/dap_replay.h"
 #include "cli/signals.h"
 #include "dap/frame.h"
@@ -24,13 +27,6 @@ enum { MAX_BODY = 64 * 1024 * 1024 };
 enum { AGAIN_MS = 500, PATIENCE_MS = 60000, FLUSH_MS = 2000 };
 /* The seqs of what is said again: no client counts so far. */
 enum { REPLAY_SEQ = 1 << 30 };
-
-/* A request that the relay has not answered. */
-struct pending {
-    struct pending *next;
-    int64_t seq;
-    char command[DAP_NAME_MAX];
-};
 
 /* A message that waits for a relay. */
 struct held_back {
@@ -53,7 +49,9 @@ struct dap_bridge {
     struct bridge *bridge;
     struct frame frame;
     struct client client; /* for messages of our own; its seq follows the relay's */
-    struct pending *pending;
+    struct pending_requests pending;
+    struct renumber renumber;
+    struct dap_ahead *ahead;
     struct replay replay;
     struct held_back *first, **last;
     struct timer *again;
@@ -68,45 +66,18 @@ struct dap_bridge {
 
 /* --- requests that wait --- */
 
-static void remember(struct dap_bridge *it, const struct envelope *envelope)
-{
-    struct pending *pending = mem_alloc(sizeof *pending);
-    pending->seq = envelope->seq;
-    text_copy(pending->command, sizeof pending->command, envelope->name);
-    pending->next = it->pending;
-    it->pending = pending;
-}
-
-static void forget(struct dap_bridge *it, int64_t seq)
-{
-    struct pending **at = &it->pending;
-    while (*at && (*at)->seq != seq)
-        at = &(*at)->next;
-    if (!*at)
-        return;
-    struct pending *pending = *at;
-    *at = pending->next;
-    free(pending);
-}
-
 /* A client that asked to disconnect has what it wanted. */
 static void answer_pending(struct dap_bridge *it, const struct err *err)
 {
-    struct pending *oldest_first = NULL;
-    while (it->pending) {
-        struct pending *pending = it->pending;
-        it->pending = pending->next;
-        pending->next = oldest_first;
-        oldest_first = pending;
-    }
-    while (oldest_first) {
-        struct pending *pending = oldest_first;
-        oldest_first = pending->next;
+    struct pending_request *pending = pending_take(&it->pending);
+    while (pending) {
+        struct pending_request *next = pending->next;
         if (text_equal(pending->command, "disconnect"))
             client_respond(&it->client, pending->seq, pending->command, NULL);
         else
             client_fail(&it->client, pending->seq, pending->command, err);
         free(pending);
+        pending = next;
     }
 }
 
@@ -175,6 +146,7 @@ static void on_bridge_close(void *arg, const struct err *err)
 {
     struct dap_bridge *it = arg;
     bridge_destroy(&it->bridge);
+    dap_ahead_restart(it->ahead);
     if (it->leaving || (!err && it->state == STATE_ON)) {
         finish(it);
         return;
@@ -193,6 +165,10 @@ static void on_bridge_close(void *arg, const struct err *err)
 
 static void send_now(struct dap_bridge *it, const char *json, size_t len)
 {
+    struct envelope envelope;
+    const char *problem;
+    if (envelope_read(&envelope, json, len, &problem) == 0 && envelope.kind == DAP_REQUEST)
+        dap_ahead_sent(it->ahead, &envelope);
     bridge_send(it->bridge, json, len);
 }
 
@@ -250,6 +226,7 @@ static void on_replayed(struct dap_bridge *it, const char *json, const struct en
         err_why(&it->err, "%s", why ? why : "");
         free(why);
         bridge_destroy(&it->bridge);
+        dap_ahead_restart(it->ahead);
         give_up(it);
     } else if (index == 0) {
         say_again(it, 1);
@@ -282,6 +259,20 @@ static void to_client(void *arg, const char *json, size_t len)
     stream_write(it->stream, header, frame_header(header, len), json, len);
 }
 
+/* The client's numbers only ever rise: some messages are our own, and a new relay begins at 1. */
+static void number(struct dap_bridge *it, const char *json, size_t len,
+                   const struct envelope *envelope)
+{
+    if (envelope->seq > it->client.seq) {
+        it->client.seq = envelope->seq;
+        to_client(it, json, len);
+        return;
+    }
+    client_pass(&it->client, json, len, envelope, envelope->request_seq);
+    if (envelope->kind == DAP_REQUEST)
+        renumber_note(&it->renumber, it->client.seq, envelope->seq);
+}
+
 static void on_bridge_message(void *arg, const char *json, size_t len)
 {
     struct dap_bridge *it = arg;
@@ -291,16 +282,46 @@ static void on_bridge_message(void *arg, const char *json, size_t len)
         if (swallow(it, json, &envelope))
             return;
         if (envelope.kind == DAP_RESPONSE)
-            forget(it, envelope.request_seq);
+            pending_remove(&it->pending, envelope.request_seq);
         else if (envelope.kind == DAP_EVENT && text_equal(envelope.name, "raydbg/role"))
             it->held = true;
         else if (envelope.kind == DAP_EVENT && text_equal(envelope.name, "terminated"))
             it->held = false;
-        if (envelope.seq > it->client.seq)
-            it->client.seq = envelope.seq;
+        if (envelope.kind != DAP_EVENT || !dap_ahead_event(it->ahead, json, &envelope))
+            number(it, json, len, &envelope);
+    } else {
+        to_client(it, json, len);
     }
-    to_client(it, json, len);
 }
+
+/* --- what the relay answers ahead --- */
+
+static void on_answer(void *arg, const char *json, size_t len, int64_t request_seq)
+{
+    struct dap_bridge *it = arg;
+    struct envelope envelope;
+    const char *problem;
+    if (envelope_read(&envelope, json, len, &problem) != 0)
+        return; /* not so: it was part of a message that was read */
+    pending_remove(&it->pending, request_seq);
+    client_pass(&it->client, json, len, &envelope, request_seq);
+}
+
+static void to_relay(void *arg, const char *json, size_t len)
+{
+    struct dap_bridge *it = arg;
+    if (it->bridge && it->state == STATE_ON)
+        send_now(it, json, len);
+}
+
+/* Threads that run change things without a word. */
+static const struct dap_ahead_ops ahead_ops = {
+    .fresh_ms = 2000,
+    .patience_ms = 10000,
+    .answer = on_answer,
+    .release = to_relay,
+    .tell = to_relay,
+};
 
 static const struct bridge_ops bridge_ops = {
     .on_open = on_bridge_open,
@@ -310,56 +331,32 @@ static const struct bridge_ops bridge_ops = {
 
 /* --- from the client --- */
 
-static void add_member(struct buf *out, struct json arguments, const char *name, const char *value)
-{
-    if (value && !json_present(json_get(arguments, name)))
-        buf_printf(out, "\"%s\":%s,", name, value);
-}
-
-/* The members that the command line adds to the arguments of an `attach`, each with a comma after.
- */
-static void missing_members(const struct dap_bridge *it, struct json arguments, struct buf *out)
+/* What the command line, and this program, add to a request: each member with a comma after. */
+static void missing_members(const struct dap_bridge *it, const char *json,
+                            const struct envelope *request, struct buf *out)
 {
     const struct dap_bridge_options *options = it->options;
     struct buf task = {0};
-    if (options->task)
-        message_quote(&task, options->task);
-    add_member(out, arguments, "task", task.data);
-    add_member(out, arguments, "kill", options->kill ? "true" : NULL);
-    add_member(out, arguments, "noTune", options->tune ? NULL : "true");
+    if (text_equal(request->name, "initialize")) {
+        complete_member(json, request, "supportsRaydbgAhead", options->ahead ? "true" : NULL, out);
+    } else if (text_equal(request->name, "attach")) {
+        if (options->task)
+            message_quote(&task, options->task);
+        complete_member(json, request, "task", task.data, out);
+        complete_member(json, request, "kill", options->kill ? "true" : NULL, out);
+        complete_member(json, request, "noTune", options->tune ? NULL : "true", out);
+    }
     buf_free(&task);
 }
 
-/* Appends the `attach` with what the command line says; false if there is nothing to change. */
-static bool complete_attach(const struct dap_bridge *it, const char *json, size_t len,
-                            const struct envelope *envelope, struct buf *out)
+static bool complete(const struct dap_bridge *it, const char *json, size_t len,
+                     const struct envelope *request, struct buf *out)
 {
-    struct json arguments = {json, envelope->arguments};
     struct buf members = {0};
-    size_t cursor = 0;
-    struct span key, value;
-    struct edit edit = {.at = {envelope->arguments.at + 1, 0}};
-    missing_members(it, arguments, &members);
-    if (!members.len)
-        return false;
-    if (!envelope->arguments.len) {
-        members.data[members.len - 1] = '}';
-        struct buf whole = {0};
-        buf_printf(&whole, ",\"arguments\":{%s", members.data);
-        buf_free(&members);
-        members = whole;
-        edit.at.at = envelope->whole.at + envelope->whole.len - 1;
-    } else if (json[envelope->arguments.at] != '{') {
-        buf_free(&members);
-        return false;
-    } else if (!scan_member(json, envelope->arguments, &cursor, &key, &value)) {
-        members.len--; /* the only ones: no comma after the last */
-    }
-    edit.with = members.data;
-    edit.len = members.len;
-    splice_apply(json, len, &edit, 1, out);
+    missing_members(it, json, request, &members);
+    bool changed = complete_request(json, len, request, &members, out);
     buf_free(&members);
-    return true;
+    return changed;
 }
 
 static void on_gone_request(struct dap_bridge *it, const struct envelope *envelope)
@@ -377,9 +374,11 @@ static void pass(struct dap_bridge *it, const char *json, size_t len,
 {
     if (envelope && envelope->kind == DAP_REQUEST) {
         replay_note(&it->replay, json, len, envelope);
-        remember(it, envelope);
+        pending_add(&it->pending, envelope);
         if (text_equal(envelope->name, "disconnect"))
             it->leaving = true;
+        if (it->state == STATE_ON && dap_ahead_takes(it->ahead, json, len, envelope))
+            return;
     }
     if (it->state == STATE_ON)
         send_now(it, json, len);
@@ -387,6 +386,15 @@ static void pass(struct dap_bridge *it, const char *json, size_t len,
         finish(it);
     else
         hold_back(it, json, len);
+}
+
+/* True if `out` has the message to pass on instead. */
+static bool edit(struct dap_bridge *it, const char *json, size_t len,
+                 const struct envelope *envelope, struct buf *out)
+{
+    if (envelope->kind == DAP_RESPONSE)
+        return renumber_restore(&it->renumber, json, len, envelope, out);
+    return envelope->kind == DAP_REQUEST && complete(it, json, len, envelope, out);
 }
 
 static void on_client_message(struct dap_bridge *it, const char *json, size_t len)
@@ -400,8 +408,7 @@ static void on_client_message(struct dap_bridge *it, const char *json, size_t le
     } else if (it->state == STATE_OFF) {
         if (envelope.kind == DAP_REQUEST)
             on_gone_request(it, &envelope);
-    } else if (envelope.kind == DAP_REQUEST && text_equal(envelope.name, "attach") &&
-               complete_attach(it, json, len, &envelope, &edited) &&
+    } else if (edit(it, json, len, &envelope, &edited) &&
                envelope_read(&envelope, edited.data, edited.len, &problem) == 0) {
         pass(it, edited.data, edited.len, &envelope);
     } else {
@@ -487,6 +494,7 @@ int dap_bridge_run(const struct dap_bridge_options *options)
     struct signals *signals = signals_start(it.loop, client_gone, &it);
     frame_init(&it.frame, MAX_BODY);
     client_init(&it.client, to_client, &it);
+    it.ahead = dap_ahead_create(it.loop, &ahead_ops, &it);
     it.bridge = bridge_open(it.loop, options->relay, &bridge_ops, &it);
     it.stream = stream_files(it.loop, STDIN_FILENO, STDOUT_FILENO, &stream_ops, &it);
     loop_run(it.loop);
@@ -494,8 +502,9 @@ int dap_bridge_run(const struct dap_bridge_options *options)
     flush(&it);
     timer_cancel(&it.again);
     stream_destroy(&it.stream);
-    while (it.pending)
-        forget(&it, it.pending->seq);
+    pending_clear(&it.pending);
+    renumber_clear(&it.renumber);
+    dap_ahead_destroy(&it.ahead);
     drop_held_back(&it);
     replay_clear(&it.replay);
     client_free(&it.client);

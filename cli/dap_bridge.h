@@ -13,12 +13,14 @@ struct dap_bridge_options {
     const struct relay_address *relay;
     const char *task; /* or NULL */
     bool tune, kill;
+    bool ahead; /* take what the relay answers ahead */
 };
 
 /* Runs until the client or the relay ends the session, or a signal comes; returns the exit code.
- * Messages pass unchanged. If the relay goes away while it holds the client's pause, a new one is
- * waited for, for a minute, and hears what the client had said; else the client gets one failure
- * for each request that waits, an `output` and `terminated`. */
+ * Messages pass
+ * unchanged, but for numbers that would fall. If the relay goes away while it holds the client's
+ * pause, a new one is waited for, for a minute, and hears what the client had said; else the client
+ * gets one failure for each request that waits, an `output` and `terminated`. */
 int dap_bridge_run(const struct dap_bridge_options *options);
 
 #endif

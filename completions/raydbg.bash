@@ -38,7 +38,7 @@ _raydbg() {
 			;;
 		debug) words="--address --verbose --help $relay" ;;
 		dap)
-			words="--address --connect --kill --no-tune --help $relay"
+			words="--address --connect --kill --no-ahead --no-tune --help $relay"
 			[[ $word == -* ]] || words=$(_raydbg_tasks)
 			;;
 		relay)

@@ -22,6 +22,7 @@ complete -c raydbg -n '__fish_seen_subcommand_from attach dap hold continue rele
 complete -c raydbg -n '__fish_seen_subcommand_from list memory attach debug dap hold continue release sessions doctor' -l address -x -d 'the cluster'
 complete -c raydbg -n '__fish_seen_subcommand_from attach dap' -l connect -x -d 'a debugpy adapter, HOST:PORT'
 complete -c raydbg -n '__fish_seen_subcommand_from attach dap' -l no-tune -d 'leave the worker alone'
+complete -c raydbg -n '__fish_seen_subcommand_from dap' -l no-ahead -d 'have nothing answered ahead'
 complete -c raydbg -n '__fish_seen_subcommand_from attach dap' -l kill -d 'end the worker at the end'
 complete -c raydbg -n '__fish_seen_subcommand_from attach' -s e -l command -x -d 'run this'
 complete -c raydbg -n '__fish_seen_subcommand_from attach' -l strict -d 'stop at the first failure'

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "dap/reads.h"
 #include "relay/hub_state.h"
 #include "relay/intern.h"
 #include "relay/roles.h"
@@ -342,6 +343,13 @@ static bool note_resume(struct hub *hub, const struct member *member, const char
     return true;
 }
 
+static void tell_disturbed(const struct hub *hub, const struct member *but)
+{
+    for (const struct member *at = hub->members; at; at = at->next)
+        if (at != but && at->ops->on_disturbed)
+            at->ops->on_disturbed(at->arg);
+}
+
 void hub_forward(struct member *member, struct client_seq client, const char *json, size_t len,
                  const struct envelope *envelope)
 {
@@ -349,6 +357,8 @@ void hub_forward(struct member *member, struct client_seq client, const char *js
     bool resumes = note_resume(hub, member, json, envelope);
     bool is_set = breakpoints_is_set(envelope->name);
     hub->touched_us = loop_now_us();
+    if (!reads_only(envelope->name))
+        tell_disturbed(hub, member);
     if (is_set)
         forward_set(member, client, json, len, envelope);
     else

@@ -61,6 +61,9 @@ struct member_ops {
     void (*on_note)(void *arg, const char *category, const char *text);
     /* It drives or observes from now on; `driver` is who drives, "" if nobody does. */
     void (*on_role)(void *arg, bool drives, const char *driver);
+    /* Another member asks what may change something in the debuggee (dap/reads.h). Nothing may be
+     * sent to the debuggee from within. Or NULL. */
+    void (*on_disturbed)(void *arg);
     /* The debuggee is gone for this client, unasked; hub_take_pending() has what is unanswered.
      * `why` is a sentence, or NULL if the cluster should be asked. */
     void (*on_lost)(void *arg, const char *why);

@@ -92,16 +92,30 @@ void hub_snapshot_clear(struct hub_snapshot *snapshot)
     *snapshot = (struct hub_snapshot){0};
 }
 
+/* As compress2(), with tables for a text of a few KiB: to clear the 256 KiB that it takes would be
+ * most of the work, and there is a snapshot at each stop, before the clients are told of that. */
+static void deflate_small(const struct buf *text, struct buf *out)
+{
+    enum { WINDOW_BITS = 12, MEM_LEVEL = 5 };
+    z_stream stream = {.next_in = (Bytef *)text->data, .avail_in = (uInt)text->len};
+    if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, WINDOW_BITS, MEM_LEVEL,
+                     Z_DEFAULT_STRATEGY) != Z_OK)
+        return;
+    uLong room = deflateBound(&stream, text->len);
+    stream.next_out = (Bytef *)buf_reserve(out, room);
+    stream.avail_out = (uInt)room;
+    if (deflate(&stream, Z_FINISH) == Z_STREAM_END)
+        out->len += stream.total_out;
+    deflateEnd(&stream);
+}
+
 void hub_snapshot_pack(const struct hub_snapshot *snapshot, struct buf *out)
 {
     struct buf text = {0};
     hub_snapshot_write(snapshot, &text);
     uint32_t plain = (uint32_t)text.len;
-    uLongf len = compressBound(text.len);
     buf_add(out, &plain, sizeof plain);
-    char *to = buf_reserve(out, len);
-    if (compress2((Bytef *)to, &len, (const Bytef *)text.data, text.len, Z_BEST_SPEED) == Z_OK)
-        out->len += len;
+    deflate_small(&text, out);
     buf_free(&text);
 }
 

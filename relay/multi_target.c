@@ -213,12 +213,21 @@ static void on_inner_act(void *arg, const char *action, const char *detail)
     multi->acting = before;
 }
 
+static void on_inner_disturbed(void *arg)
+{
+    const struct multi_target *target = arg;
+    const struct session *outer = target->multi->session;
+    if (outer->ops->on_disturbed)
+        outer->ops->on_disturbed(outer->arg);
+}
+
 static const struct session_ops inner_ops = {
     .on_message = on_inner_message,
     .on_pass = on_inner_pass,
     .on_end = on_inner_end,
     .on_flow = on_inner_flow,
     .on_act = on_inner_act,
+    .on_disturbed = on_inner_disturbed,
 };
 
 /* --- attaching --- */

@@ -14,9 +14,9 @@
 enum { PATIENCE_MS = 2000, STORE_MS = 1000, LATER_MS = 100 };
 /* After a run of so long, what was said before it is not shown again. */
 enum { STEP_MS = 1000 };
-/* So long after a step nothing is asked for only to see whether what was said before it holds: the
- * processes that would have to answer share their cores with the debuggee, which the client asks
- * now. But when one quick step follows the other, it is asked for once in PROOF_MS. */
+/* So long after a step nothing is asked only to see whether what was said before it holds: whoever
+ * asks and answers shares the cores with the debuggee, which the client asks now. But when one
+ * quick step follows the other, it is asked once in PROOF_MS. */
 enum { LEISURE_MS = 100, PROOF_MS = 1000 };
 /* How old a word on what is not made yet becomes before it is asked for again, if it is wanted. */
 enum { PENDING_MS = 1000 };
@@ -316,9 +316,17 @@ static void find_owners(struct objects *objects)
     objects->eager = !objects_settled(objects);
 }
 
+/* Right after a step, and nobody wants what was not known before it. */
+static bool rests(const struct objects *objects)
+{
+    return objects->state == OBJECTS_ASKING && objects->leisure;
+}
+
 /* Does what can be done by now. */
 static void look(struct objects *objects)
 {
+    if (rests(objects))
+        return;
     if (objects->state == OBJECTS_ASKING ||
         (objects->state == OBJECTS_KNOWN && (objects->again || objects->refresh)))
         call_worker(objects);
@@ -326,6 +334,25 @@ static void look(struct objects *objects)
         return;
     call_store(objects);
     find_owners(objects);
+}
+
+static bool is_proved(const struct objects *objects)
+{
+    return loop_now_us() - objects->proved_us < (int64_t)PROOF_MS * 1000;
+}
+
+static void on_leisure(void *arg)
+{
+    struct objects *objects = arg;
+    objects->leisure = NULL;
+    objects_hurry(objects);
+}
+
+static void rest(struct objects *objects)
+{
+    if (loop_now_us() - objects->store_us >= (int64_t)STORE_MS * 1000)
+        objects->store_known = false; /* who wants its counters waits for new ones */
+    objects->leisure = timer_start(objects->loop, LEISURE_MS, on_leisure, objects);
 }
 
 void objects_ask(struct objects *objects)
@@ -336,13 +363,18 @@ void objects_ask(struct objects *objects)
         fail(objects, "the dashboard does not tell it: give the GCS's address");
         return;
     }
-    if (loop_now_us() - objects->forgotten_us > (int64_t)STEP_MS * 1000)
+    if (loop_now_us() - objects->forgotten_us > (int64_t)STEP_MS * 1000) {
         object_notes_clear(&objects->earlier);
+        objects->earlier_counted = false;
+    }
     objects->facts++;
     objects->state = OBJECTS_ASKING;
     objects->retry_ms = RETRY_MS;
     objects->patience = timer_start(objects->loop, PATIENCE_MS, on_impatience, objects);
-    look(objects);
+    if (is_proved(objects))
+        rest(objects);
+    else
+        look_soon(objects, false); /* the client is told of the stop first */
 }
 
 static void keep_notes(struct objects *objects)
@@ -353,8 +385,12 @@ static void keep_notes(struct objects *objects)
         if (finding->done && objects_note(objects, &finding->id, &note))
             object_notes_keep(&objects->earlier, &finding->id, &note);
     objects->forgotten_us = loop_now_us();
-    if (objects->known && objects_settled(objects))
-        objects->proved_us = objects->forgotten_us;
+    if (objects->known) {
+        objects->earlier_count = objects->worker.ref_count;
+        objects->earlier_counted = true;
+        if (objects_settled(objects))
+            objects->proved_us = objects->forgotten_us;
+    }
 }
 
 void objects_forget(struct objects *objects)
@@ -387,18 +423,10 @@ void objects_hurry(struct objects *objects)
     look_soon(objects, false);
 }
 
-static void on_leisure(void *arg)
-{
-    struct objects *objects = arg;
-    objects->leisure = NULL;
-    objects_hurry(objects);
-}
-
 /* There is no haste: what can be said of it is hardly ever not true any more. */
 static bool has_leisure(const struct objects *objects, const struct object_id *id)
 {
-    return !objects->eager && objects_can_tell(objects, id) &&
-           loop_now_us() - objects->proved_us < (int64_t)PROOF_MS * 1000;
+    return !objects->eager && objects_can_tell(objects, id) && is_proved(objects);
 }
 
 /* It may have been made meanwhile, though this worker stands still. */

@@ -18,7 +18,9 @@ struct objects;
 struct objects *objects_create(struct loop *loop, struct cluster *cluster, const char *worker_id);
 void objects_destroy(struct objects **objects);
 
-/* The worker has stopped: asks, unless an answer for this stop is there or under way. */
+/* The worker has stopped: asks, unless an answer for this stop is there or under way. Right after
+ * a step it does so some 100 ms later, when the client's own questions have been answered, unless
+ * somebody wants or waits for what the stop before does not tell. */
 void objects_ask(struct objects *objects);
 /* The worker goes on: what is known is not true any more. */
 void objects_forget(struct objects *objects);
@@ -65,6 +67,9 @@ const struct ray_worker_objects *objects_worker(const struct objects *objects);
  * the loop runs again. */
 const struct ray_object_ref *const *objects_sorted(struct objects *objects, size_t *count);
 const struct ray_object_ref *objects_ref(const struct objects *objects, const struct object_id *id);
+/* How many there are; right after a step as many as before it, until that is known anew. False: it
+ * is not known. */
+bool objects_count(const struct objects *objects, size_t *count);
 /* The counters of its node's store; NULL if they are not known. */
 const struct ray_store_stats *objects_store(const struct objects *objects);
 /* "node-1" or an ip: how the worker's node is called. */

@@ -70,6 +70,12 @@ const struct ray_object_ref *objects_ref(const struct objects *objects, const st
     return objects->known ? object_table_get(&objects->refs, id) : NULL;
 }
 
+bool objects_count(const struct objects *objects, size_t *count)
+{
+    *count = objects->known ? objects->worker.ref_count : objects->earlier_count;
+    return objects->known || (objects->state == OBJECTS_ASKING && objects->earlier_counted);
+}
+
 const struct ray_store_stats *objects_store(const struct objects *objects)
 {
     return objects->store_known && objects->state != OBJECTS_NONE ? &objects->store : NULL;

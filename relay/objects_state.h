@@ -42,6 +42,8 @@ struct objects {
     struct object_table refs;
     const struct ray_object_ref **sorted;
     struct object_notes earlier; /* of the stop before */
+    size_t earlier_count;        /* of the worker's references */
+    bool earlier_counted;
     int64_t forgotten_us;
     struct ray_store_stats store;
     bool store_known, store_calling;
@@ -53,7 +55,7 @@ struct objects {
     int64_t retry_ms;    /* when the next one is due */
     struct timer *soon;  /* looks what can be done, and tells */
     struct timer *later;
-    struct timer *leisure; /* ends it: then what is wanted is asked for */
+    struct timer *leisure; /* ends it: then the worker is asked, and for what is wanted */
     bool eager;            /* what is wanted is asked for now, until it is settled */
     int64_t proved_us;     /* the end of the last stop in which all was settled */
     bool news, urgent;     /* to be told; now */

@@ -45,6 +45,8 @@ static void client_free(struct relay_client *client)
 {
     timer_cancel(&client->patience);
     session_destroy(&client->session);
+    ahead_destroy(&client->ahead);
+    buf_free(&client->late);
     free(client->peer);
     free(client);
 }
@@ -128,20 +130,27 @@ static void note_sent(struct relay_client *client, size_t len)
         watch_flow(client);
 }
 
-static void on_session_message(void *arg, const char *json, size_t len)
+void relay_client_send(struct relay_client *client, const char *json, size_t len)
 {
-    struct relay_client *client = arg;
     if (!client->conn || client->dropped)
         return;
     conn_send(client->conn, json, len);
     note_sent(client, len);
 }
 
+static void on_session_message(void *arg, const char *json, size_t len)
+{
+    struct relay_client *client = arg;
+    if (!relay_client_withholds(client, json, len, "", 0))
+        relay_client_send(client, json, len);
+}
+
 static void on_session_halves(void *arg, const char *head, size_t head_len, const char *rest,
                               size_t rest_len)
 {
     struct relay_client *client = arg;
-    if (!client->conn || client->dropped)
+    if (!client->conn || client->dropped ||
+        relay_client_withholds(client, head, head_len, rest, rest_len))
         return;
     conn_send_halves(client->conn, head, head_len, rest, rest_len);
     note_sent(client, head_len + rest_len);
@@ -150,6 +159,7 @@ static void on_session_halves(void *arg, const char *head, size_t head_len, cons
 static void on_session_large(void *arg, size_t total)
 {
     struct relay_client *client = arg;
+    client->part_left = total;
     if (client->conn && !client->dropped)
         conn_send_begin(client->conn, total);
     metrics_add(METRIC_MESSAGES_TO_CLIENT_TOTAL, 1);
@@ -163,6 +173,7 @@ static void on_session_part(void *arg, const char *bytes, size_t len)
         return;
     conn_send_part(client->conn, bytes, len);
     watch_flow(client);
+    relay_client_part(client, len);
 }
 
 static void on_session_end(void *arg)
@@ -194,6 +205,12 @@ static void on_session_act(void *arg, const char *action, const char *detail)
     act(arg, action, detail);
 }
 
+static void on_session_disturbed(void *arg)
+{
+    const struct relay_client *client = arg;
+    ahead_disturb(client->ahead);
+}
+
 static const struct session_ops session_ops = {
     .on_message = on_session_message,
     .on_end = on_session_end,
@@ -203,6 +220,7 @@ static const struct session_ops session_ops = {
     .on_flow = on_session_flow,
     .on_role = on_session_role,
     .on_act = on_session_act,
+    .on_disturbed = on_session_disturbed,
 };
 
 static struct relay_client *open_client(struct relay *relay, struct conn *conn, enum auth_role role)
@@ -278,7 +296,7 @@ static void on_message(void *arg, const char *json, size_t len)
     metrics_add(METRIC_MESSAGES_FROM_CLIENT_TOTAL, 1);
     metrics_add(METRIC_BYTES_FROM_CLIENT_TOTAL, (int64_t)len);
     if (user->client)
-        session_receive(user->client->session, json, len);
+        relay_client_receive(user->client, json, len);
 }
 
 /* By the words of relay/refusal.c. */

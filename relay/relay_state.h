@@ -1,9 +1,11 @@
 /* The relay's inside, for the files that make it up: relay.c (life, clients), relay_watch.c (the
- * cluster and who follows it), relay_api.c and relay_objects.c (HTTP). */
+ * cluster and who follows it), relay_ahead.c (answers ahead), relay_api.c and relay_objects.c
+ * (HTTP). */
 #ifndef RAYDBG_RELAY_RELAY_STATE_H
 #define RAYDBG_RELAY_RELAY_STATE_H
 
 #include "base/buf.h"
+#include "relay/ahead.h"
 #include "relay/audit.h"
 #include "relay/relay.h"
 #include "relay/session.h"
@@ -14,6 +16,9 @@ struct relay_client {
     struct relay *relay;
     struct conn *conn; /* NULL once it is closed */
     struct session *session;
+    struct ahead *ahead; /* NULL: it takes no answers ahead */
+    size_t part_left;    /* of a message that passes in parts */
+    struct buf late;     /* what `ahead` says meanwhile: a size_t each, and as many bytes */
     enum auth_role role;
     int64_t number;
     int64_t since_ms; /* epoch */
@@ -21,6 +26,7 @@ struct relay_client {
     bool ended;  /* the session needs nothing more */
     bool halted; /* it reads too slowly */
     bool dropped;
+    bool heard;             /* it has said something */
     struct timer *patience; /* until a dropped one is closed, read or not */
 };
 
@@ -77,6 +83,18 @@ struct relay {
 /* relay.c */
 void relay_act(struct relay *relay, const char *action, const char *peer, enum auth_role role,
                const char *client, const struct pause *pause, const char *detail);
+
+/* Sends one message. */
+void relay_client_send(struct relay_client *client, const char *json, size_t len);
+
+/* relay_ahead.c */
+/* A message from the client, for its session. */
+void relay_client_receive(struct relay_client *client, const char *json, size_t len);
+/* True if the session's message is not for the client. */
+bool relay_client_withholds(struct relay_client *client, const char *head, size_t head_len,
+                            const char *rest, size_t rest_len);
+/* So many bytes of a message in parts have been sent. */
+void relay_client_part(struct relay_client *client, size_t len);
 
 /* relay_watch.c */
 void relay_watch_start(struct relay *relay);

@@ -59,6 +59,8 @@ struct session_ops {
     /* The debuggee's messages, instead of on_message(); see client_pass_fn. */
     void (*on_pass)(void *arg, const char *json, size_t len, const struct envelope *envelope,
                     int64_t request_seq);
+    /* Another client asks what may change something in what this one is shown. */
+    void (*on_disturbed)(void *arg);
     /* Something that an audit log wants: "attach", "evaluate", "refused"; `detail` may be "". */
     void (*on_act)(void *arg, const char *action, const char *detail);
 };

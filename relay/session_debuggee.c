@@ -8,6 +8,7 @@
 #include "dap/message.h"
 #include "dap/rules.h"
 #include "dap/splice.h"
+#include "relay/ahead.h"
 #include "relay/exceptions.h"
 #include "relay/frames.h"
 #include "relay/metrics.h"
@@ -176,6 +177,13 @@ static void on_role(void *arg, bool drives, const char *driver)
     }
 }
 
+static void on_disturbed(void *arg)
+{
+    const struct session *session = arg;
+    if (session->ops->on_disturbed)
+        session->ops->on_disturbed(session->arg);
+}
+
 /* --- events --- */
 
 static bool is_telemetry(const char *json, const struct envelope *envelope)
@@ -261,7 +269,8 @@ static bool on_large_begin(void *arg, const struct pending *pending, const char 
 {
     struct session *session = arg;
     struct buf own = {0};
-    if (session->client.gone)
+    bool ahead = pending && ahead_is_own(pending->client.value);
+    if (session->client.gone || ahead)
         return false;
     if (pending && session_objects_gather(session, pending, head, head_len, total))
         return true;
@@ -312,6 +321,7 @@ const struct member_ops session_member_ops = {
     .on_flow = on_flow,
     .on_note = on_note,
     .on_role = on_role,
+    .on_disturbed = on_disturbed,
     .on_lost = on_lost,
     .on_silent = on_silent,
     .on_left = on_left,

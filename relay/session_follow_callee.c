@@ -356,8 +356,21 @@ static void on_act(void *arg, const char *action, const char *detail)
     session_act(follow->session, action, detail);
 }
 
+static void on_disturbed(void *arg)
+{
+    const struct follow *follow = arg;
+    const struct session *session = follow->session;
+    if (session->ops->on_disturbed)
+        session->ops->on_disturbed(session->arg);
+}
+
 static const struct session_ops callee_ops = {
-    .on_message = on_message, .on_end = on_end, .on_flow = on_flow, .on_act = on_act};
+    .on_message = on_message,
+    .on_end = on_end,
+    .on_flow = on_flow,
+    .on_act = on_act,
+    .on_disturbed = on_disturbed,
+};
 
 /* --- life --- */
 

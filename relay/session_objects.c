@@ -270,6 +270,8 @@ static bool on_scopes(struct render *render, const char *json, size_t len,
     if (scan_element(json, list, &cursor, &scope))
         buf_add_string(&added, ",");
     rows_scope(&render->rows, &added);
+    render_shows(render, TOLD_COUNT, NULL, NULL);
+    render_end(render, true);
     struct edit edit = {{list.at + list.len - 1, 0}, added.data, added.len};
     splice_apply(json, len, &edit, 1, &edited);
     client_pass_edited(&session->client, &edited, seq);

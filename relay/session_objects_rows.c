@@ -196,13 +196,12 @@ static void add_reference(const struct row_source *source, const struct ray_obje
 
 void rows_scope(const struct row_source *source, struct buf *out)
 {
-    const struct ray_worker_objects *worker = objects_worker(source->objects);
+    size_t count;
     buf_printf(out,
                "{\"name\":\"Object store\",\"variablesReference\":%" PRId64 ",\"expensive\":true",
                own_reference(objects_generation(source->objects), 0));
-    if (worker)
-        buf_printf(out, ",\"namedVariables\":%d,\"indexedVariables\":%zu", (int)SCOPE_NAMED,
-                   worker->ref_count);
+    if (objects_count(source->objects, &count))
+        buf_printf(out, ",\"namedVariables\":%d,\"indexedVariables\":%zu", (int)SCOPE_NAMED, count);
     buf_add_string(out, "}");
 }
 

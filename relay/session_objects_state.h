@@ -101,7 +101,7 @@ void session_objects_hold(struct session_objects *it, const struct held *held);
 void session_objects_release(struct session_objects *it);
 void session_objects_listen(struct session_objects *it, struct objects *objects);
 /* What a message shows of a thing that may become known better. */
-enum told_kind { TOLD_OBJECT, TOLD_ACTOR, TOLD_ALL_OF_OBJECT, TOLD_STORE };
+enum told_kind { TOLD_OBJECT, TOLD_ACTOR, TOLD_ALL_OF_OBJECT, TOLD_STORE, TOLD_COUNT };
 void render_shows(struct render *render, enum told_kind kind, const struct object_id *id,
                   const char *actor_id);
 /* Something that was sent may look different now. */

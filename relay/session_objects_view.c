@@ -106,9 +106,10 @@ void session_objects_ask_view(struct session_objects *it, struct objects *object
                               int64_t reference)
 {
     struct known_row *row = known_find(&it->known, reference);
-    const struct ray_worker_objects *worker = objects_worker(objects);
-    if (!row || !row->is_array || row->view != VIEW_NOT_ASKED || !row->frame || !worker ||
-        worker->ref_count > REFERENCES_LIMIT || !roles_only_looks(row->evaluate_name))
+    size_t count;
+    if (!row || !row->is_array || row->view != VIEW_NOT_ASKED || !row->frame ||
+        !objects_count(objects, &count) || count > REFERENCES_LIMIT ||
+        !roles_only_looks(row->evaluate_name))
         return;
     const struct known_row *same = known_view(&it->known, row->frame, row->evaluate_name);
     if (same) {

@@ -151,6 +151,7 @@ static uint64_t see(const struct render *render, const struct id_key *key)
 {
     struct object_id id;
     struct buf text = {0};
+    size_t count;
     memcpy(id.bytes, key->bytes, sizeof id.bytes);
     switch ((enum told_kind)key->bytes[ID_MAP_KEY - 1]) {
     case TOLD_OBJECT:
@@ -161,6 +162,10 @@ static uint64_t see(const struct render *render, const struct id_key *key)
         break;
     case TOLD_ALL_OF_OBJECT:
         rows_describe(&render->rows, &id, &text);
+        break;
+    case TOLD_COUNT:
+        if (objects_count(render->objects, &count))
+            buf_printf(&text, "%zu", count);
         break;
     case TOLD_STORE:
         if (objects_state(render->objects) != OBJECTS_ASKING)
@@ -191,11 +196,14 @@ void render_shows(struct render *render, enum told_kind kind, const struct objec
 /* Whether a thing that was sent may be known better later; `facts`: facts_may_come(). */
 static bool may_change(const struct render *render, const struct id_key *key, bool facts)
 {
+    size_t count;
     switch ((enum told_kind)key->bytes[ID_MAP_KEY - 1]) {
     case TOLD_ACTOR:
         return true;
     case TOLD_STORE:
         return render->wants || facts;
+    case TOLD_COUNT:
+        return !objects_worker(render->objects) && objects_count(render->objects, &count);
     case TOLD_OBJECT:
     case TOLD_ALL_OF_OBJECT:
         break;

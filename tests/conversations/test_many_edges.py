@@ -227,6 +227,23 @@ def test_a_worker_that_takes_five_seconds(attach, gang):
     assert client.response(waiting, 10)["success"] and time.monotonic() - begun > 4.5
 
 
+def test_a_stack_that_was_not_answered_is_asked_for_again(attach, gang):
+    """The relay gives up its own question after 20 s; the client's next one is not refused for that."""
+    silent = gang.workers[0]
+    client = attach()
+    thread = thread_of(client, silent)
+    on_stack, unheard = silent.adapter.on["stackTrace"], []
+    silent.adapter.on["stackTrace"] = lambda connection, request: unheard.append(request)
+    client.ok("continue", {"threadId": thread})
+    silent.adapter.stop(1)
+    client.stopped(threadId=thread)
+    response = client.response(client.send("stackTrace", {"threadId": thread}), 30)
+    assert not response["success"] and "does not answer" in response["message"]
+    assert len(unheard) == 1  # by the relay, for all that ask
+    silent.adapter.on["stackTrace"] = on_stack
+    assert [frame["name"] for frame in client.stack(thread)] == ["step", "loop", "main"]
+
+
 @pytest.fixture
 def flood():
     """flood(worker): it prints as fast as it is read."""

@@ -1,6 +1,7 @@
 """Which responses wait for what Ray says of their objects, how long, and what is said when it comes late."""
 
 import time
+from collections import Counter
 
 import pytest
 from fake_ray import PID, TASK
@@ -78,18 +79,21 @@ def test_what_was_waited_for_in_vain_is_not_waited_for_again(worker, attach, ray
 def test_after_a_step_what_was_told_is_confirmed_when_the_client_is_quiet(worker, attach, ray):
     client = attach()
     before = known(client)["big"]["value"]
-    took = 1
+    took, methods = 1, ("GetCoreWorkerStats", "GetNodeStats", "GetObjectLocationsOwner")
     while took > 0.08:  # a machine that is so busy puts nothing to the test
-        asked = ray.asked["GetObjectLocationsOwner"]
-        client.step("next", 1)
+        time.sleep(1)  # older counters of the store than that would be asked for
+        asked = Counter(ray.asked)
         start = time.monotonic()
+        client.step("next", 1)
+        assert client.ok("scopes", {"frameId": 3})["scopes"][-1]["indexedVariables"] == 2
         for _ in range(3):
             assert client.children(LOCALS)["big"]["value"] == before
         time.sleep(0.03)
-        asked_meanwhile = ray.asked["GetObjectLocationsOwner"] - asked
+        asked_meanwhile = {method: ray.asked[method] - asked[method] for method in methods}
         took = time.monotonic() - start
-        ray.wait_asked("GetObjectLocationsOwner", asked + 1)
-    assert not asked_meanwhile
+        for method in methods:
+            ray.wait_asked(method, asked[method] + 1)
+    assert not any(asked_meanwhile.values()), asked_meanwhile
     client.assert_no_event("invalidated", 0.2)
     client.disconnect()
 
@@ -102,6 +106,20 @@ def test_what_a_step_has_changed_is_announced(worker, attach, ray):
     assert client.children(LOCALS)["big"]["value"].startswith("8.0 MB")
     client.wait_event("invalidated")
     assert client.children(LOCALS)["big"]["value"].startswith("9.0 MB")
+    client.disconnect()
+
+
+def test_how_many_there_are_now_is_announced(worker, attach, ray):
+    client = attach()
+    known(client)
+    ray.add_ref()
+    client.step("next", 1)
+    client.ok("scopes", {"frameId": 3})  # as many as before, or, on a busy machine, as many as there are
+    scope = client.ok("scopes", {"frameId": 3})["scopes"][-1]
+    if scope["indexedVariables"] == 2:
+        client.wait_event("invalidated")
+        scope = client.ok("scopes", {"frameId": 3})["scopes"][-1]
+    assert scope["indexedVariables"] == 3
     client.disconnect()
 
 
@@ -261,6 +279,16 @@ def test_an_array_says_whose_memory_it_shows(views, attach):
     assert client.children(LOCALS)["arr"]["value"] == f"view of ObjectRef({views.small}) · array([0., 0.])"
     assert len(views.asked) == 1 and views.asked[0]["frameId"] == 3 and "(arr," in views.asked[0]["expression"]
     compile(views.asked[0]["expression"], "view", "eval")
+    client.disconnect()
+
+
+def test_right_after_a_step_an_array_says_it_too(views, look):
+    client = look()
+    for _ in range(2):
+        assert list(client.children(31)) == ["view of", "dtype"]
+        client.step("next", 1)
+        client.ok("scopes", {"frameId": 3})
+        client.children(LOCALS)
     client.disconnect()
 
 

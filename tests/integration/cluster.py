@@ -5,6 +5,7 @@ ends everything inside. Within, head and nodes are 127.0.0.1, 127.0.0.2, … wit
 """
 
 import contextlib
+import fcntl
 import http.client
 import json
 import os
@@ -27,6 +28,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PROGRAMS = HERE / "programs"
 ADDRESS = "127.0.0.1:6379"
+START_LOCK = Path(tempfile.gettempdir()) / f"raydbg-cluster-{os.getuid()}.lock"
 DASHBOARD = ("127.0.0.1", 8265)
 
 
@@ -185,6 +187,12 @@ class Cluster:
     # --- start and stop ---
 
     def start(self):
+        """One at a time on this machine: two that start at once both take longer than Ray's own time limits."""
+        with open(START_LOCK, "a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            return self._start()
+
+    def _start(self):
         self.venv = self.spec.venv()
         self.directory = Path(tempfile.mkdtemp(prefix="rd-", dir="/tmp"))
         try:

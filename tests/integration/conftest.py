@@ -92,6 +92,8 @@ def kind_of(item):
 
 def pytest_collection_modifyitems(items):
     items.sort(key=kind_of)
+    for item in items:  # with `--dist loadgroup` one process runs all tests of a cluster
+        item.add_marker(pytest.mark.xdist_group(repr(kind_of(item))))
 
 
 @pytest.fixture(scope="session")

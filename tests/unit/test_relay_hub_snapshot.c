@@ -90,6 +90,37 @@ static void every_field_comes_back(void **state)
     check_round_trip(&other);
 }
 
+/* A snapshot with a list of breakpoints of so many bytes, which hardly repeat. */
+static void check_packed(size_t size)
+{
+    struct buf clearing = {0}, packed = {0};
+    struct hub_snapshot snapshot = full, again;
+    uint32_t random = 1;
+    buf_add_string(&clearing, "[\"");
+    for (size_t i = 0; i < size; i++) {
+        random = random * 1664525 + 1013904223;
+        buf_printf(&clearing, "%c", '#' + (char)(random >> 27));
+    }
+    buf_add_string(&clearing, "\"]");
+    snapshot.clearing = clearing.data;
+    hub_snapshot_pack(&snapshot, &packed);
+    assert_true(hub_snapshot_unpack(&again, packed.data, packed.len));
+    assert_string_equal(again.clearing, clearing.data);
+    assert_string_equal(again.capabilities, full.capabilities);
+    hub_snapshot_clear(&again);
+    assert_false(hub_snapshot_unpack(&again, packed.data, packed.len - 1));
+    buf_free(&packed);
+    buf_free(&clearing);
+}
+
+static void packed_it_comes_back(void **state)
+{
+    static const size_t sizes[] = {0, 1, 1000, 4000, 4096, 5000, 70000, 1000000};
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        check_packed(sizes[i]);
+}
+
 /* An adapter may answer `initialize` without a body; none is no error. */
 static void what_there_is_not_comes_back_as_none(void **state)
 {
@@ -259,6 +290,7 @@ static void broken_anywhere(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(packed_it_comes_back),
         cmocka_unit_test(every_field_comes_back),
         cmocka_unit_test(what_there_is_not_comes_back_as_none),
         cmocka_unit_test(cleared_is_all_zero),

@@ -127,20 +127,28 @@ static void what_was_ready_before_a_step_is_told_at_once(void **state)
     assert_true(objects_can_tell(objects, &one));
 }
 
+static size_t all_asked(void)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < ASKED; i++)
+        count += world.asked[i];
+    return count;
+}
+
 /* A stop right after one in which `wanted` was told, and `wanted` is looked at once more; the
- * number of questions for locations within some 20 ms. False if the machine is too busy for that:
- * then all is known. */
+ * number of questions within some 20 ms. False if the machine is too busy for that: then all is
+ * known. */
 static bool try_to_step(const struct object_id *wanted, size_t *asked)
 {
-    size_t before = world.asked[LOCATIONS];
+    size_t before = all_asked();
     int64_t start = loop_now_us();
     objects_forget(objects);
     objects_ask(objects);
     objects_want(objects, wanted);
     run_for(20);
     assert_true(objects_can_tell(objects, wanted));
-    *asked = world.asked[LOCATIONS] - before;
-    if (objects_state(objects) == OBJECTS_KNOWN && loop_now_us() - start < 80000)
+    *asked = all_asked() - before;
+    if (loop_now_us() - start < 80000)
         return true;
     run_until(OBJECTS_KNOWN);
     return false;
@@ -172,14 +180,59 @@ static void whether_it_still_holds_is_asked_at_leisure(void **state)
     const struct object_id one = stop_at_one();
     assert_int_equal(step_and_want(&one), 0);
     assert_false(objects_settled(objects));
-    size_t before = world.asked[LOCATIONS];
+    assert_int_equal(objects_state(objects), OBJECTS_ASKING);
+    size_t before = world.asked[LOCATIONS], worker = world.asked[WORKER];
     run_until(OBJECTS_KNOWN);
     assert_int_equal(world.asked[LOCATIONS], before + 1);
+    assert_int_equal(world.asked[WORKER], worker + 1);
     assert_int_equal(step_and_want(&one), 0);
     objects_hurry(objects);
     run_for(20);
     assert_int_equal(world.asked[LOCATIONS], before + 2);
+    assert_int_equal(world.asked[WORKER], worker + 2);
     assert_true(objects_settled(objects));
+}
+
+/* Though nothing is looked at: the scope's size is one of the facts. */
+static void the_worker_is_asked_at_leisure_in_any_case(void **state)
+{
+    static const struct ray_object_ref two[2] = {{.size = 1}, {.size = 2}};
+    size_t count = 0;
+    (void)state;
+    assert_false(objects_count(objects, &count));
+    stop_at_one();
+    objects_forget(objects);
+    assert_false(objects_count(objects, &count)); /* it runs */
+    world.refs = two;
+    world.ref_count = 2;
+    size_t before = all_asked();
+    int64_t start = loop_now_us();
+    objects_ask(objects);
+    run_for(20);
+    if (loop_now_us() - start < 80000) { /* not on a machine that is too busy */
+        assert_int_equal(all_asked(), before);
+        assert_true(objects_count(objects, &count));
+        assert_int_equal(count, 1); /* as before the step */
+    }
+    run_until(OBJECTS_KNOWN);
+    assert_true(objects_count(objects, &count));
+    assert_int_equal(count, 2);
+}
+
+/* Old counters of the node's store are not shown meanwhile: who wants them has it all asked now. */
+static void the_store_is_waited_for(void **state)
+{
+    (void)state;
+    stop_at_one();
+    run_for(1100);
+    assert_non_null(objects_store(objects));
+    objects_forget(objects);
+    objects_ask(objects);
+    assert_null(objects_store(objects));
+    objects_hurry(objects);
+    run_until(OBJECTS_KNOWN);
+    run_for(5);
+    assert_non_null(objects_store(objects));
 }
 
 static void something_new_is_asked_for_at_once(void **state)
@@ -411,6 +464,8 @@ int main(void)
         WITH(a_failure_is_a_reason_in_each_row),
         WITH(what_was_ready_before_a_step_is_told_at_once),
         WITH(whether_it_still_holds_is_asked_at_leisure),
+        WITH(the_worker_is_asked_at_leisure_in_any_case),
+        WITH(the_store_is_waited_for),
         WITH(something_new_is_asked_for_at_once),
         WITH(quick_steps_do_not_put_it_off_for_ever),
         WITH(a_failure_does_not_repeat_what_was),

@@ -136,22 +136,22 @@ def script(name, *arguments):
     return Result(["\n  ".join([title, *done.stdout.splitlines()])], {title: done.stdout.splitlines()})
 
 
-def steps(*arguments):
-    """tests/bench/step: its lines, and its numbers by mode."""
+def numbers(name, *arguments):
+    """Such a benchmark that writes its numbers as well: its lines, and those."""
     with tempfile.NamedTemporaryFile(prefix="raydbg-bench-", suffix=".json") as file:
-        result = script("step", *arguments, "--json", file.name)
+        result = script(name, *arguments, "--json", file.name)
         result.samples = json.loads(Path(file.name).read_text())
     return result
 
 
 def step(settings):
     """next, stackTrace, scopes, variables on a real debugpy"""
-    return steps("--rounds", 5 if settings.quick else 60)
+    return numbers("step", "--rounds", 5 if settings.quick else 60)
 
 
 def delay(settings):
     """the same from an editor that is 100 ms away, there and back"""
-    return steps("--delay", 100, "--rounds", 3 if settings.quick else 15)
+    return numbers("step", "--delay", 100, "--rounds", 3 if settings.quick else 15)
 
 
 def pdb(settings):
@@ -164,10 +164,16 @@ def listing(settings):
     return script("list", "--rounds", 2 if settings.quick else 7, "--tasks", 500 if settings.quick else 10000)
 
 
+def start(settings):
+    """the first byte of raydbg list, with a relay and without"""
+    return numbers("start", "--rounds", 10 if settings.quick else 200)
+
+
 def memory(settings):
     """raydbg memory against ray memory"""
     return script("memory", "--rounds", 2 if settings.quick else 7)
 
 
 SECTIONS = {"small": small, "bulk": bulk, "annotated": annotated, "large": large, "busy": busy, "idle": idle,
-            "step": step, "delay": delay, "pdb": pdb, "list": listing, "memory": memory}
+            "step": step, "delay": delay, "pdb": pdb, "list": listing, "start": start,
+            "memory": memory}

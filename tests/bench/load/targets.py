@@ -75,11 +75,17 @@ def delay(section):
                   / section["raydbg dap"]["median_ms"], trips, 1.3, "round trips", "1.3")
 
 
+def start(section):
+    for way, name, limit in ("with a relay", "list, relay", 15), ("without a relay", "list", 25):
+        yield at_most(f"raydbg list, {way}: to its first byte", section[name]["best_ms"], section[name]["median_ms"],
+                      limit, "ms", f"{limit} ms")
+
+
 CHECKS = {"small": small, "bulk": rate("MB/s of 1 MB bodies", "1M", (PLAIN, FULL), 1),
           "annotated": rate("MB/s of 1 MB of references, annotated", "refs1M", (FULL, "raydbg threads, 1"), 0.6),
           "large": large,
           "busy": rate("messages/s of many busy sessions", "busy", (PLAIN, FULL), 0.8, "messages_per_s"), "idle": idle,
-          "step": step, "delay": delay}
+          "step": step, "delay": delay, "start": start}
 
 
 def verdicts(sections):
