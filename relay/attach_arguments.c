@@ -196,6 +196,18 @@ static int read_all_threads(struct attach_arguments *out, const char *json, stru
     return read_flag(&out->all_threads, json, value, "allThreads", err);
 }
 
+static int read_eager(struct attach_arguments *out, const char *json, struct span value,
+                      struct err *err)
+{
+    return read_flag(&out->eager, json, value, "eager", err);
+}
+
+static int read_preserve_focus(struct attach_arguments *out, const char *json, struct span value,
+                               struct err *err)
+{
+    return read_flag(&out->preserve_focus, json, value, "preserveFocus", err);
+}
+
 /* --- objectStore --- */
 
 /* The place of a string among `words`; -1: it is none of them. */
@@ -309,6 +321,8 @@ static const struct own_member {
     {"maxSessions", read_max_sessions, true},
     {"threadName", read_thread_name, true},
     {"allThreads", read_all_threads, true},
+    {"eager", read_eager, true},
+    {"preserveFocus", read_preserve_focus, true},
     {"ticket", read_ticket, true},
     {"token", read_token, true},
     {"subProcess", read_sub_process, false},

@@ -38,6 +38,8 @@ struct attach_arguments {
     int64_t max_sessions; /* "maxSessions"; ATTACH_MAX_SESSIONS if not given */
     char *thread_name;    /* "threadName": a template, see multi_names.h */
     bool all_threads;     /* "allThreads": those too that have never stopped */
+    bool eager;           /* "eager": the first stop is shown before the others have come */
+    bool preserve_focus;  /* "preserveFocus": what is shown first leaves the focus to the client */
     char *ticket;         /* of a child session */
     /* A JSON object: the members that one of the many is to be attached with, as they came. */
     char *each;

@@ -10,6 +10,9 @@
 
 /* How many attach at once, and how long one counts as attaching: a slow one delays no others. */
 enum { ATTACHING = 32, ATTACHING_MS = 3000 };
+/* An eager client has the machine to itself for what it is shown first: so many attach until it has
+ * asked for variables and LOOK_MS are over, or FIRST_MS since `initialized`. */
+enum { FIRST = 4, LOOK_MS = 100, FIRST_MS = 500 };
 /* `initialized` at the latest; the population at the latest, after configurationDone; the answer to
  * `disconnect`, which an editor waits 2 s for. */
 enum { HURRY_MS = 2000, INTRO_MS = 500, LEAVE_MS = 1500 };
@@ -67,14 +70,29 @@ struct multi_target *multi_add(struct multi *multi, const struct pause *pause)
     return target;
 }
 
+static bool is_first_only(const struct multi *multi)
+{
+    return multi->session->attach.eager && !multi->unhurried;
+}
+
+/* How many attach, or have done so while there are first ones only. */
+static size_t count_attaching(const struct multi *multi)
+{
+    size_t count = 0;
+    int64_t now = loop_now_us();
+    for (const struct multi_target *at = multi->targets; at; at = at->next) {
+        if (at->state == MULTI_ATTACHING)
+            count += now - at->since_us < (int64_t)ATTACHING_MS * 1000;
+        else if (at->state != MULTI_QUEUED && at->state != MULTI_GONE)
+            count += is_first_only(multi);
+    }
+    return count;
+}
+
 static void start_queued(struct multi *multi)
 {
-    size_t attaching = 0;
-    int64_t now = loop_now_us();
-    for (const struct multi_target *at = multi->targets; at; at = at->next)
-        attaching +=
-            at->state == MULTI_ATTACHING && now - at->since_us < (int64_t)ATTACHING_MS * 1000;
-    for (struct multi_target *at = multi->targets; at && attaching < ATTACHING; at = at->next) {
+    size_t attaching = count_attaching(multi), most = is_first_only(multi) ? FIRST : ATTACHING;
+    for (struct multi_target *at = multi->targets; at && attaching < most; at = at->next) {
         if (at->state != MULTI_QUEUED)
             continue;
         multi_target_attach(at);
@@ -120,17 +138,62 @@ static void on_hurry(void *arg)
     say_initialized(multi);
 }
 
+static void on_unhurried(void *arg)
+{
+    struct multi *multi = arg;
+    multi->hurry = NULL;
+    multi->unhurried = true;
+    multi_proceed(multi);
+    multi_stop_introduce(multi, false);
+}
+
+void multi_looked(struct multi *multi)
+{
+    if (!multi->introduced || multi->looked)
+        return;
+    multi->looked = true;
+    if (!is_first_only(multi))
+        return;
+    timer_cancel(&multi->hurry);
+    multi->hurry = timer_start(multi->loop, LOOK_MS, on_unhurried, multi);
+}
+
+static void on_intro(void *arg)
+{
+    struct multi *multi = arg;
+    multi->intro = NULL;
+    multi_stop_introduce(multi, true);
+}
+
+/* An eager client may be done while they attach: then they have as long for that as if
+ * `initialized` waited for them. */
+static void wait_for_stops(struct multi *multi)
+{
+    multi->assembling = multi->session->attach.eager && !first_are_settled(multi);
+    timer_cancel(&multi->intro);
+    multi->intro =
+        timer_start(multi->loop, multi->assembling ? HURRY_MS : INTRO_MS, on_intro, multi);
+}
+
 void multi_proceed(struct multi *multi)
 {
     if (multi->leaving || multi->over)
         return;
     start_queued(multi);
+    if (multi->assembling && first_are_settled(multi)) {
+        wait_for_stops(multi);
+        multi_stop_introduce(multi, false);
+    }
     if (multi->initialized)
         return;
-    if (first_are_settled(multi))
+    if (multi->session->attach.eager) {
         say_initialized(multi);
-    else if (!multi->hurry)
+        multi->hurry = timer_start(multi->loop, FIRST_MS, on_unhurried, multi);
+    } else if (first_are_settled(multi)) {
+        say_initialized(multi);
+    } else if (!multi->hurry) {
         multi->hurry = timer_start(multi->loop, HURRY_MS, on_hurry, multi);
+    }
 }
 
 void multi_target_ready(struct multi_target *target)
@@ -140,18 +203,11 @@ void multi_target_ready(struct multi_target *target)
         return;
     target->state = MULTI_READY;
     multi->waited_told = false;
-    multi_limits_tell(multi);
+    multi_limits_joined(target);
     multi_sets_arm(multi->sets, target);
     if (multi->configured && target->state == MULTI_READY)
         multi_target_configure(target);
     multi_proceed(multi);
-}
-
-static void on_intro(void *arg)
-{
-    struct multi *multi = arg;
-    multi->intro = NULL;
-    multi_stop_introduce(multi, true);
 }
 
 void multi_on_configuration_done(struct multi *multi, const struct envelope *request)
@@ -167,7 +223,7 @@ void multi_on_configuration_done(struct multi *multi, const struct envelope *req
     client_respond(&session->client, request->seq, request->name, NULL);
     client_respond(&session->client, session->attach_seq, "attach", NULL);
     session->attach_seq = 0;
-    multi->intro = timer_start(multi->loop, INTRO_MS, on_intro, multi);
+    wait_for_stops(multi);
     for (struct multi_target *at = multi->targets; at; at = at->next)
         if (at->state == MULTI_READY)
             multi_target_configure(at);

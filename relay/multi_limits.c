@@ -129,3 +129,12 @@ void multi_limits_tell(struct multi *multi)
     }
     buf_free(&limits);
 }
+
+void multi_limits_joined(const struct multi_target *target)
+{
+    for (const struct multi_target *at = target->multi->targets; at; at = at->next)
+        if (at != target && (at->state == MULTI_READY || at->state == MULTI_RUNNING) &&
+            text_equal(at->capabilities, target->capabilities))
+            return; /* what both can do was told when the other one joined */
+    multi_limits_tell(target->multi);
+}

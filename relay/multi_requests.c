@@ -84,6 +84,8 @@ static void on_routed(struct multi *multi, const char *json, size_t len,
     enum id_route kind = find_route(multi, json, len, request, &route);
     if (route.target) {
         look_at(multi, &route);
+        if (text_equal(request->name, "variables"))
+            multi_looked(multi);
         multi_pass(route.target, request->seq, route.thread, route.json.data, route.json.len,
                    &route.envelope);
     } else {

@@ -91,7 +91,7 @@ struct multi {
     struct session *session; /* whose client is served */
     struct loop *loop;
     struct idmap *ids;
-    struct multi_target *targets; /* in the order they joined */
+    struct multi_target *targets; /* as they joined; first the one that was shown first (eager) */
     uint32_t slots;               /* given so far; none is given twice */
     uint32_t slot_room;
     struct multi_target **by_slot; /* NULL where the one that had it is freed */
@@ -100,11 +100,15 @@ struct multi {
     struct multi_jobs *jobs; /* of all targets that there were */
     bool initialized;        /* the client was told `initialized` */
     bool configured;         /* the client has sent configurationDone */
-    bool introduced;         /* the population that was there has been shown */
+    bool introduced;         /* the client has been shown what stands: all of it, or (eager) some */
+    bool gathered;           /* the population that was there has been shown */
+    bool assembling;         /* the client is done (eager), and some of it still attach */
+    bool looked;             /* the client has asked for variables since it was shown some */
+    bool unhurried;          /* what it was shown first (eager) has had its time: the others come */
     bool leaving;
     bool over;
     bool waited_told;              /* the client knows that there is nothing but waiting */
-    struct timer *hurry;           /* `initialized` at the latest */
+    struct timer *hurry;           /* `initialized` at the latest; eager: the others begin */
     struct timer *intro;           /* the population is shown at the latest */
     struct timer *patience;        /* leaving ends at the latest */
     struct timer *sweep;           /* frees what is gone */
@@ -135,6 +139,8 @@ void multi_target_ready(struct multi_target *target);
 void multi_target_ended(struct multi_target *target, const char *why); /* for the user, or NULL */
 /* After a look: starts what waits, says `initialized` when it is time. */
 void multi_proceed(struct multi *multi);
+/* The client asks for variables: it looks at what it was shown. */
+void multi_looked(struct multi *multi);
 /* The attach cannot succeed. */
 void multi_fail(struct multi *multi, const struct err *err);
 /* All is over: the client is told `terminated`. */
@@ -192,6 +198,8 @@ void multi_role_tell(struct multi *multi);
 /* --- multi_limits.c --- */
 /* Tells the client what it may ask of all debuggees, if that has changed. */
 void multi_limits_tell(struct multi *multi);
+/* The same, cheaply, after this one has become ready. */
+void multi_limits_joined(const struct multi_target *target);
 
 /* --- multi_flow.c: multi_flow(); --- */
 /* The debuggee has said so much. */
@@ -274,7 +282,8 @@ void multi_stop_show_all(struct multi *multi, struct multi_target *target,
                          const struct multi_thread *thread);
 /* Names have changed: the client is made to ask for them. */
 void multi_stop_renamed(struct multi *multi);
-/* The population, if all of it has stopped. */
+/* Shows the population, if all of it has stopped; to an eager client also before that, once, what
+ * has. `now`: there is no more waiting. */
 void multi_stop_introduce(struct multi *multi, bool now);
 void multi_stops_free(struct multi *multi);
 

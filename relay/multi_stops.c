@@ -106,14 +106,9 @@ static void tell_running(struct multi *multi)
     }
 }
 
-void multi_stop_show_all(struct multi *multi, struct multi_target *target,
-                         const struct multi_thread *thread)
+static void show_all(struct multi *multi, struct multi_target *target,
+                     const struct multi_thread *thread, bool preserve)
 {
-    bool preserve = !thread && has_focus(multi);
-    if (preserve)
-        thread = multi_thread_by_id(multi, multi->focus, &target);
-    else if (!thread)
-        thread = first_stopped(multi, &target);
     multi->untold_count = 0;
     if (!thread)
         return;
@@ -129,6 +124,17 @@ void multi_stop_show_all(struct multi *multi, struct multi_target *target,
     multi->focus = thread->id;
     send_stopped(target, thread, true, preserve);
     tell_running(multi);
+}
+
+void multi_stop_show_all(struct multi *multi, struct multi_target *target,
+                         const struct multi_thread *thread)
+{
+    bool preserve = !thread && has_focus(multi);
+    if (preserve)
+        thread = multi_thread_by_id(multi, multi->focus, &target);
+    else if (!thread)
+        thread = first_stopped(multi, &target);
+    show_all(multi, target, thread, preserve);
 }
 
 /* --- one after the other --- */
@@ -188,12 +194,12 @@ void multi_stop_note(struct multi_target *target, struct multi_thread *thread)
 {
     struct multi *multi = target->multi;
     thread->shown = true;
-    if (!multi->introduced) {
-        multi_stop_introduce(multi, false);
+    if (multi->introduced && thread->asked) {
+        tell_one(target, thread, false);
         return;
     }
-    if (thread->asked) {
-        tell_one(target, thread, false);
+    if (!multi->gathered) {
+        multi_stop_introduce(multi, false);
         return;
     }
     multi->untold = mem_resize(multi->untold, multi->untold_count + 1, sizeof *multi->untold);
@@ -207,7 +213,7 @@ void multi_stop_note(struct multi_target *target, struct multi_thread *thread)
 void multi_stop_renamed(struct multi *multi)
 {
     multi->renamed = true;
-    if (multi->introduced && !multi->spacing)
+    if (multi->gathered && !multi->spacing)
         multi->spacing = timer_start(multi->loop, SPACE_MS, on_space, multi);
 }
 
@@ -222,19 +228,70 @@ static bool all_have_stopped(const struct multi_target *target)
 
 static bool is_complete(const struct multi *multi)
 {
+    if (multi->assembling || (multi->introduced && !multi->unhurried))
+        return false;
     for (const struct multi_target *at = multi->targets; at; at = at->next)
         if (at->state == MULTI_RUNNING && !(all_have_stopped(at) && at->rank_known))
             return false;
     return true;
 }
 
+static bool all_are_told(const struct multi *multi)
+{
+    for (const struct multi_target *at = multi->targets; at; at = at->next)
+        for (size_t i = 0; at->state == MULTI_RUNNING && i < at->thread_count; i++)
+            if (at->threads[i].stopped && !at->threads[i].told)
+                return false;
+    return true;
+}
+
+/* The rest of the population, beside what an eager client was shown first. A second event makes an
+ * editor forget the first one if it is still at it: then it takes the focus, too. */
+static void show_rest(struct multi *multi)
+{
+    struct multi_target *target = NULL;
+    const struct multi_thread *focus = NULL;
+    if (!multi->looked && has_focus(multi))
+        focus = multi_thread_by_id(multi, multi->focus, &target);
+    if (!all_are_told(multi))
+        multi_stop_show_all(multi, target, focus);
+    else if (multi->renamed)
+        multi_stop_renamed(multi);
+}
+
+/* Editors that are to show any thread that stands take the first of the list. */
+static void move_to_front(struct multi *multi, struct multi_target *target)
+{
+    struct multi_target **at = &multi->targets;
+    while (*at != target)
+        at = &(*at)->next;
+    *at = target->next;
+    target->next = multi->targets;
+    multi->targets = target;
+}
+
 void multi_stop_introduce(struct multi *multi, bool now)
 {
-    if (multi->introduced || !multi->configured || (!now && !is_complete(multi)))
+    const struct attach_arguments *attach = &multi->session->attach;
+    struct multi_target *target = NULL;
+    const struct multi_thread *first = first_stopped(multi, &target);
+    bool complete = now || is_complete(multi), again = multi->introduced;
+    if (multi->gathered || !multi->configured)
+        return;
+    if (!complete && (again || !attach->eager || !first))
         return;
     multi->introduced = true;
-    timer_cancel(&multi->intro);
-    multi_stop_show_all(multi, NULL, NULL);
+    multi->gathered = complete;
+    if (complete) {
+        multi->assembling = false;
+        timer_cancel(&multi->intro);
+    }
+    if (!complete)
+        move_to_front(multi, target);
+    if (again)
+        show_rest(multi);
+    else
+        show_all(multi, target, first, attach->preserve_focus);
 }
 
 void multi_stops_free(struct multi *multi)

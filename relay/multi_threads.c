@@ -279,11 +279,12 @@ void multi_on_threads(struct multi *multi, const struct envelope *request)
 {
     struct buf body = {0};
     bool first = true;
+    bool eager = multi->session->attach.eager && !multi->gathered; /* the others come together */
     buf_add_string(&body, "{\"threads\":[");
     for (const struct multi_target *at = multi->targets; at; at = at->next) {
         for (size_t i = 0; at->state != MULTI_GONE && i < at->thread_count; i++) {
             struct multi_thread *thread = &at->threads[i];
-            if (!thread->shown)
+            if (!thread->shown || (eager && !thread->listed))
                 continue;
             buf_printf(&body, "%s{\"id\":%" PRId64 ",\"name\":", first ? "" : ",", thread->id);
             message_quote(&body, thread->name);

@@ -366,9 +366,10 @@ const char *parent_obstacle(const struct session *session)
 static bool is_own(const char *json, struct span key)
 {
     static const char *const names[] = {
-        "name",    "task",         "tasks",     "job",           "actor",         "node", "mode",
-        "ticket",  "maxSessions",  "token",     "preLaunchTask", "postDebugTask", "type", "request",
-        "restart", "presentation", "compounds", "threadName",    "allThreads"};
+        "name",       "task",    "tasks",        "job",          "actor",         "node",
+        "mode",       "ticket",  "maxSessions",  "token",        "preLaunchTask", "postDebugTask",
+        "type",       "request", "restart",      "presentation", "compounds",     "threadName",
+        "allThreads", "eager",   "preserveFocus"};
     if (key.len > 3 && json[key.at + 1] == '_' && json[key.at + 2] == '_')
         return true; /* "__sessionId" */
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -243,6 +243,7 @@ static void test_each_of_many_gets_what_does_not_choose(void **state)
     assert_int_equal(read_text(&got,
                                "{\"tasks\":\"*\",\"mode\":\"sessions\",\"maxSessions\":4,"
                                "\"threadName\":\"{rank}\",\"allThreads\":true,\"token\":\"x\","
+                               "\"eager\":true,\"preserveFocus\":true,"
                                "\"kill\":true,\"redirectOutput\":true}",
                                &err),
                      0);
@@ -251,10 +252,14 @@ static void test_each_of_many_gets_what_does_not_choose(void **state)
     assert_int_equal(got.max_sessions, 4);
     assert_string_equal(got.thread_name, "{rank}");
     assert_true(got.all_threads);
+    assert_true(got.eager);
+    assert_true(got.preserve_focus);
     attach_arguments_clear(&got);
     assert_int_equal(read_text(&got, "{}", &err), 0);
     assert_string_equal(got.each, "{}");
     assert_int_equal(got.max_sessions, ATTACH_MAX_SESSIONS);
+    assert_false(got.eager);
+    assert_false(got.preserve_focus);
     attach_arguments_clear(&got);
 }
 

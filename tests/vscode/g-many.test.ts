@@ -12,6 +12,8 @@ const groups = 'Groups';
 const stacks = 'Merged Stacks';
 const ranks = [0, 1, 2, 3];
 const many = 200;
+/** Milliseconds until what the round before has left behind is done: 200 tasks let go are news for every view. */
+const rest = 3000;
 const settings: Record<string, unknown> = {'raydbg.notifyOnFirstPause': false, 'debug.openDebug': 'openOnSessionStart'};
 const log = path.join(scratch, 'dap-times');
 
@@ -230,6 +232,7 @@ step('a session for each task: children of one that starts them, and end with it
 });
 
 step(`${many} tasks: the first variables after attach`, async () => {
+  await program.stop('SIGKILL'); // its workers and the herd would share the processors
   const herd = new Program('the herd', [python, '-u', path.join(here, 'lib/herd.py'), String(many), path.join(workspace, 'train.py')]);
   const [, address = ''] = await herd.says(/^READY (\S+)$/m);
   server.set({...settings, 'raydbg.clusters': [{name: 'herd', address}]});
@@ -240,6 +243,7 @@ step(`${many} tasks: the first variables after attach`, async () => {
     await window.row(pauses, /^Trainer\.step\s*200/).waitFor();
     await window.row(pauses, /^Trainer\.step\s*waiting/).waitFor();
     await window.pane(groups).waitFor({state: 'detached'});
+    await window.page.waitForTimeout(rest);
     fs.rmSync(log, {force: true});
     const shown = window.page.waitForFunction(() => [...document.querySelectorAll('.debug-variables .monaco-list-row')]
       .some((row) => /^\s*loss\s*=\s*0\.5/.test(row.textContent ?? '')) && Date.now(), undefined, {polling: 'raf', timeout: 60_000});

@@ -6,6 +6,7 @@ import {Mappings} from './mappings';
 import {Feed} from './feed';
 import {pauseTask, pauseTitle} from './pause';
 import {PauseFilter, filterMatches, filterOf, isMany} from './pause-filter';
+import {mayFocus} from './focus';
 import {Choice, Pauses, pickTasks} from './pick';
 
 export function attachConfiguration(choice: Choice, name = pauseTitle(choice.pause)): vscode.DebugConfiguration {
@@ -59,7 +60,7 @@ export class ConfigurationProvider implements vscode.DebugConfigurationProvider 
     }
     const pathMappings = await this.mappings.of(folder, configuration, this.found(configuration).map(({pause}) => pause));
     return {
-      redirectOutput: true, showReturnValue: true, ...configuration, ...(pathMappings.length ? {pathMappings} : {}),
+      redirectOutput: true, showReturnValue: true, ...(isMany(configuration) ? {eager: true, preserveFocus: mayFocus()} : {}), ...configuration, ...(pathMappings.length ? {pathMappings} : {}),
     };
   }
 

@@ -1,11 +1,14 @@
 /** The debug sessions of this window that are over many tasks: what is known of each, and what can be asked of it. */
 import * as vscode from 'vscode';
 import {Comparison} from './comparison';
+import {focusNow} from './focus';
 import {Barrier, DapMessage, Frame, Group, Stacks, Stepped, ThreadStates, innermost} from './many';
 import {isMany} from './pause-filter';
 
 /** Changes within this time are one. */
 const coalesce = 150;
+/** VS Code's own first questions come first: so long is waited for its variables, which a closed pane never asks for. */
+const patience = 1000;
 
 /** A group, a filter, or some tasks; neither: all. */
 export interface Subject {
@@ -28,13 +31,20 @@ export class ManySession implements vscode.DebugAdapterTracker {
   private allStops = 0;
   private readonly ownStops = new Map<number, number>();
   private timer: NodeJS.Timeout | undefined;
+  /** VS Code has the first variables. */
+  private shown = false;
   /** It has answered as a session over many does. */
   private known = false;
   private ended = false;
   /** A barrier was asked for: the answer is older than the events that follow it. */
   private awaitsBarrier = false;
 
-  constructor(readonly session: vscode.DebugSession, private readonly changed: (session: ManySession) => void) {}
+  /** What is shown first gets the focus from here. */
+  private focuses: boolean;
+
+  constructor(readonly session: vscode.DebugSession, private readonly changed: (session: ManySession) => void) {
+    this.focuses = session.configuration['preserveFocus'] === true;
+  }
 
   get isKnown(): boolean {
     return this.known && !this.ended;
@@ -75,6 +85,11 @@ export class ManySession implements vscode.DebugAdapterTracker {
       this.awaitsBarrier = false;
       if (message.success) this.takeBarrier(message);
     }
+    if (command === 'variables') this.show();
+    if (command === 'stackTrace' && message.success && this.focuses) {
+      this.focuses = false;
+      void this.focusFirst();
+    }
     this.see(message);
     const regrouped = command === 'raydbg/group' || (command === 'evaluate' && body?.raydbg !== undefined);
     if (event === 'stopped' || event === 'thread' || (regrouped && message.type === 'response')) this.reload();
@@ -86,6 +101,11 @@ export class ManySession implements vscode.DebugAdapterTracker {
 
   onExit(): void {
     this.end();
+  }
+
+  private async focusFirst(): Promise<void> {
+    const id = this.states.firstStopped();
+    if (!(await focusNow()) && id !== undefined && !this.ended) await this.focus(id).catch(() => undefined);
   }
 
   private see(message: DapMessage): void {
@@ -114,7 +134,15 @@ export class ManySession implements vscode.DebugAdapterTracker {
   }
 
   private reload(): void {
-    if (!this.ended) this.timer ??= setTimeout(() => void this.load(), coalesce);
+    if (!this.ended) this.timer ??= setTimeout(() => void this.load(), this.shown ? coalesce : patience);
+  }
+
+  private show(): void {
+    if (this.shown) return;
+    this.shown = true;
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.reload();
   }
 
   private async load(): Promise<void> {

@@ -137,6 +137,11 @@ export class ThreadStates {
     return this.stopped.has(id) || (this.all && !this.running.has(id));
   }
 
+  /** The first of the list. */
+  firstStopped(): number | undefined {
+    return [...this.names.keys()].find((id) => this.isStopped(id));
+  }
+
   /** Whether the message changed anything. */
   apply(message: DapMessage): boolean {
     if (message.type === 'request') return this.request(message);

@@ -12,6 +12,12 @@ const event = (name: string, body: DapMessage['body'] = {}): DapMessage => ({typ
 const list: DapMessage = {type: 'response', command: 'threads', success: true, body: {threads: [{id: 1, name: 'one'}, {id: 2, name: 'two'}]}};
 const population = [event('stopped', {threadId: 1, allThreadsStopped: true}), event('continued', {threadId: 3, allThreadsContinued: false})];
 
+test('the first that stands, in the order of the list', () => {
+  assert.equal(states(list).firstStopped(), undefined);
+  assert.equal(states(list, event('stopped', {threadId: 2})).firstStopped(), 2);
+  assert.equal(states(list, ...population).firstStopped(), 1);
+});
+
 test('one stop of all, but for those that run', () => {
   const seen = states(...population);
   assert.deepEqual([1, 2, 3].map((id) => seen.isStopped(id)), [true, true, false]);
