@@ -12,17 +12,15 @@ struct keys {
 
 static const struct {
     const char *name;
-    size_t offset;
+    size_t len, offset;
 } known_keys[] = {
-    {"type", offsetof(struct keys, type)},
-    {"command", offsetof(struct keys, command)},
-    {"event", offsetof(struct keys, event)},
-    {"seq", offsetof(struct keys, seq)},
-    {"request_seq", offsetof(struct keys, request_seq)},
-    {"success", offsetof(struct keys, success)},
-    {"arguments", offsetof(struct keys, arguments)},
-    {"body", offsetof(struct keys, body)},
-    {"message", offsetof(struct keys, message)},
+#define KEY(name)                                                                                  \
+    {                                                                                              \
+#name, sizeof #name - 1, offsetof(struct keys, name)                                       \
+    }
+    KEY(type),    KEY(command),   KEY(event), KEY(seq),     KEY(request_seq),
+    KEY(success), KEY(arguments), KEY(body),  KEY(message),
+#undef KEY
 };
 
 static int fail(const char **problem, const char *why)
@@ -34,8 +32,12 @@ static int fail(const char **problem, const char *why)
 /* The last one of several keys of the same name counts, as it does for json parsers. */
 static void note_key(struct keys *keys, const char *text, struct span key, struct span value)
 {
+    const char *inner = text + key.at + 1;
+    size_t len = key.len - 2;
+    bool escaped = memchr(inner, '\\', len) != NULL;
     for (size_t i = 0; i < sizeof known_keys / sizeof *known_keys; i++)
-        if (scan_key_is(text, key, known_keys[i].name))
+        if (escaped ? scan_key_is(text, key, known_keys[i].name)
+                    : len == known_keys[i].len && memcmp(inner, known_keys[i].name, len) == 0)
             memcpy((char *)keys + known_keys[i].offset, &value, sizeof value);
 }
 
@@ -88,6 +90,13 @@ static int read_name(struct envelope *envelope, const char *text, struct span na
     if (!name.len)
         return fail(problem,
                     event ? "the event has no \"event\"" : "the message has no \"command\"");
+    size_t len = name.len - 2;
+    if (name.len > 2 && text[name.at] == '"' && len < sizeof envelope->name &&
+        !memchr(text + name.at + 1, '\\', len) && !memchr(text + name.at + 1, '\0', len)) {
+        memcpy(envelope->name, text + name.at + 1, len);
+        envelope->name[len] = '\0';
+        return 0;
+    }
     char *plain = scan_string(text, name);
     if (!plain)
         return fail(problem,
@@ -156,10 +165,13 @@ static bool read_early_keys(struct keys *keys, const char *text, size_t len)
     scan_init(&scan, text, len);
     for (;;) {
         struct span key = {0}, value;
-        bool whole = scan_step(&scan, &begun, &key, &value);
-        if (key.len && (scan_key_is(text, key, "body") || scan_key_is(text, key, "message")))
+        bool more = scan_step_key(&scan, &begun, &key);
+        bool body = key.len && scan_key_is(text, key, "body");
+        if (body && more && !scan_end(&scan))
+            keys->body.at = scan.at;
+        if (body || (key.len && scan_key_is(text, key, "message")))
             return true;
-        if (!whole)
+        if (!more || !scan_value(&scan, &value))
             return false;
         note_key(keys, text, key, value);
     }
@@ -178,6 +190,7 @@ bool envelope_read_head(struct envelope *envelope, const char *text, size_t len)
         read_numbers(envelope, text, &keys, &problem) != 0)
         return false;
     envelope->whole.at = (size_t)((const char *)memchr(text, '{', len) - text);
+    envelope->body.at = keys.body.at;
     if (event)
         return !text_equal(envelope->name, "progressStart");
     return envelope->kind == DAP_RESPONSE && keys.request_seq.len &&

@@ -37,9 +37,10 @@ int envelope_read(struct envelope *envelope, const char *text, size_t len, const
 /* Reads the start of a response or an event of which more is to come: `text` may be cut anywhere.
  * True if type, seq and event, or type, seq, request_seq, command and success, all stand in front
  * of a `body` or `message` key that `text` reaches. The spans of seq and request_seq are set then,
- * and whole.at; body, message and whole.len are 0. Only top-level keys whose values are complete
- * count. What is not read can still surprise: one of these keys again behind the body would win
- * with a JSON parser; no adapter writes that. False for a progressStart, whose id is in its body.
+ * and whole.at, and body.at if a `body` starts within `text`; the lengths of body, message and
+ * whole are 0. Only top-level keys whose values are complete count. What is not read can still
+ * surprise: one of these keys again behind the body would win with a JSON parser; no adapter writes
+ * that. False for a progressStart, whose id is in its body.
  */
 bool envelope_read_head(struct envelope *envelope, const char *text, size_t len);
 

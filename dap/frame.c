@@ -30,6 +30,11 @@ void frame_free(struct frame *frame)
     frame->problem = NULL;
 }
 
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
 static bool lose(struct frame *frame, const char *problem)
 {
     frame->problem = mem_string(problem);
@@ -88,6 +93,13 @@ static bool header_line(struct frame *frame, const char *line, size_t len)
     return true;
 }
 
+static void begin_body(struct frame *frame)
+{
+    bool large = frame->large && frame->expected > frame->large;
+    frame->state = large ? IN_HEAD : IN_BODY;
+    buf_reserve(&frame->body, frame->expected < KEEP ? frame->expected : KEEP / 2);
+}
+
 /* The line end that has just been added to `header` ends a line: a header, or the empty one. */
 static bool header_line_end(struct frame *frame)
 {
@@ -100,10 +112,28 @@ static bool header_line_end(struct frame *frame)
         return header_line(frame, line, len);
     if (!frame->has_length)
         return lose(frame, "a header has no Content-Length");
-    bool large = frame->large && frame->expected > frame->large;
-    frame->state = large ? IN_HEAD : IN_BODY;
-    buf_reserve(&frame->body, frame->expected < KEEP ? frame->expected : KEEP / 2);
+    begin_body(frame);
     return true;
+}
+
+/* A header as nearly everybody writes it, that is here as a whole: how long it is. 0: it is another
+ * one, which is read byte by byte. */
+static size_t usual_header(struct frame *frame, const char *bytes, size_t len)
+{
+    static const char name[] = "Content-Length: ", end[] = "\r\n\r\n";
+    enum { NAME = sizeof name - 1, END = sizeof end - 1, DIGITS = 9 };
+    size_t at = NAME, number = 0;
+    if (len < NAME || memcmp(bytes, name, NAME) != 0)
+        return 0;
+    for (; at < len && at < NAME + DIGITS && is_digit(bytes[at]); at++)
+        number = number * 10 + (size_t)(bytes[at] - '0');
+    if (at == NAME || len - at < END || memcmp(bytes + at, end, END) != 0 ||
+        number > frame->max_body)
+        return 0;
+    frame->expected = number;
+    frame->has_length = true;
+    begin_body(frame);
+    return at + END;
 }
 
 /* What is no DAP at all (TLS, bare JSON) is told from its first bytes. */
@@ -151,11 +181,6 @@ static bool in_header(const struct frame *frame)
 }
 
 /* --- a stream that starts inside a message --- */
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
 
 /* True if `c` goes on with the header that `sought` is the start of. */
 static bool sought_fits(const struct buf *sought, char c)
@@ -246,6 +271,8 @@ enum frame_status frame_feed(struct frame *frame, const char *bytes, size_t len,
         collect_rest(frame);
     else if (frame->state == SEEKING)
         at = seek(frame, bytes, len);
+    if (frame->state == IN_NAME && !frame->header.len)
+        at += usual_header(frame, bytes + at, len - at);
     while (at < len && in_header(frame))
         header_byte(frame, bytes[at++]);
     if (frame->state == IN_HEAD && collect(frame, FRAME_HEAD_SIZE, bytes, len, &at))
@@ -285,7 +312,8 @@ void frame_trim(struct frame *frame)
 {
     if (frame->state == AT_MESSAGE)
         start_message(frame);
-    if (frame->header.len)
+    bool in_body = frame->state == IN_HEAD || frame->state == AT_HEAD || frame->state == IN_BODY;
+    if (in_body || frame->header.len)
         return;
     buf_free(&frame->header);
     buf_free(&frame->body);

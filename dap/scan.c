@@ -60,14 +60,19 @@ static bool is_hex_digit(char c)
     return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
+/* What may stand behind a backslash, but for the u. */
+static const bool escapes[256] = {
+    ['"'] = true, ['\\'] = true, ['/'] = true, ['b'] = true,
+    ['f'] = true, ['n'] = true,  ['r'] = true, ['t'] = true,
+};
+
 /* `at` is behind the backslash. */
-static bool skip_escape(struct scan *scan)
+static bool skip_unicode(struct scan *scan)
 {
-    char c = peek(scan);
-    if (!c || !strchr("\"\\/bfnrtu", c))
+    if (peek(scan) != 'u')
         return fail(scan, "a string has an escape that JSON does not have");
     scan->at++;
-    for (int i = 0; c == 'u' && i < 4; i++, scan->at++)
+    for (int i = 0; i < 4; i++, scan->at++)
         if (!is_hex_digit(peek(scan)))
             return fail(scan, "a string has a \\u without four hex digits");
     return true;
@@ -77,19 +82,23 @@ static bool plain_is_strict(struct scan *scan, size_t end);
 
 static bool skip_string(struct scan *scan)
 {
+    const char *text = scan->text;
+    size_t len = scan->len;
     if (!expect(scan, '"', "a string is missing"))
         return false;
     for (;;) {
-        size_t end = bytes_plain_end(scan->text, scan->at, scan->len);
+        size_t end = bytes_plain_end(text, scan->at, len);
         if (scan->strict && !plain_is_strict(scan, end))
             return false;
         scan->at = end;
-        if (end == scan->len)
+        if (end == len)
             return fail(scan, "a string does not end");
         scan->at++;
-        if (scan->text[end] == '"')
+        if (text[end] == '"')
             return true;
-        if (!skip_escape(scan))
+        if (scan->at < len && escapes[(unsigned char)text[scan->at]])
+            scan->at++;
+        else if (!skip_unicode(scan))
             return false;
     }
 }
@@ -295,7 +304,7 @@ static bool step(struct scan *scan, bool *begun, char open, char close)
     return false;
 }
 
-bool scan_step(struct scan *scan, bool *begun, struct span *key, struct span *value)
+bool scan_step_key(struct scan *scan, bool *begun, struct span *key)
 {
     if (!step(scan, begun, '{', '}'))
         return false;
@@ -304,7 +313,12 @@ bool scan_step(struct scan *scan, bool *begun, struct span *key, struct span *va
     if (!skip_string(scan))
         return false;
     *key = (struct span){start, scan->at - start};
-    return expect(scan, ':', "a colon is missing") && scan_value(scan, value);
+    return expect(scan, ':', "a colon is missing");
+}
+
+bool scan_step(struct scan *scan, bool *begun, struct span *key, struct span *value)
+{
+    return scan_step_key(scan, begun, key) && scan_value(scan, value);
 }
 
 static bool resume(struct scan *scan, const char *text, struct span within, const size_t *cursor)

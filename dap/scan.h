@@ -46,6 +46,10 @@ bool scan_strict(const char *text, size_t len, const char **problem);
  * `scan` in front of the object and *begun false. False behind its end, or with `problem` set. */
 bool scan_step(struct scan *scan, bool *begun, struct span *key, struct span *value);
 
+/* The same in two halves: this stops in front of the value, which scan_value() reads. Where the
+ * text is cut between key and value it is false, and `key` is set. */
+bool scan_step_key(struct scan *scan, bool *begun, struct span *key);
+
 /* Iterates over the members of the object, or the elements of the array, that `within` spans
  * (a span that scan_value() has accepted). Start with *cursor = 0; false at the end.
  * `key` includes its quotes. */

@@ -156,8 +156,13 @@ bool scan_string_is(const char *text, struct span value, const char *expected)
     if (value.len < 2 || text[value.at] != '"')
         return false;
     const char *inner = text + value.at + 1;
-    if (!memchr(inner, '\\', value.len - 2))
-        return value.len - 2 == len && memcmp(inner, expected, len) == 0;
+    size_t inner_len = value.len - 2;
+    /* An escape has more bytes than what it stands for. */
+    if (inner_len <= len)
+        return inner_len == len && memcmp(inner, expected, len) == 0 &&
+               !memchr(inner, '\\', inner_len);
+    if (!memchr(inner, '\\', inner_len))
+        return false;
     char *plain = scan_string(text, value);
     bool same = strcmp(plain, expected) == 0;
     free(plain);

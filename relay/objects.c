@@ -97,6 +97,7 @@ static void on_soon(void *arg)
 /* Answers that come together are looked at together. */
 static void look_soon(struct objects *objects, bool news)
 {
+    objects->facts++;
     objects->news |= news;
     if (!objects->soon)
         objects->soon = timer_start(objects->loop, 0, on_soon, objects);
@@ -310,6 +311,7 @@ static void find_owners(struct objects *objects)
 {
     if (!objects->known || objects->again || (!objects->eager && !owners_outdated(objects->owners)))
         return;
+    objects->facts++;
     owners_advance(objects->owners, is_mine, objects);
     objects->eager = !objects_settled(objects);
 }
@@ -365,6 +367,7 @@ void objects_ask(struct objects *objects)
         object_notes_clear(&objects->earlier);
         objects->earlier_counted = false;
     }
+    objects->facts++;
     objects->state = OBJECTS_ASKING;
     objects->retry_ms = RETRY_MS;
     objects->patience = timer_start(objects->loop, PATIENCE_MS, on_impatience, objects);
@@ -396,6 +399,7 @@ void objects_forget(struct objects *objects)
         return;
     keep_notes(objects);
     objects->generation++;
+    objects->facts++;
     objects->state = OBJECTS_NONE;
     objects->problem[0] = '\0';
     objects->again = objects->refresh = objects->news = objects->urgent = false;

@@ -27,6 +27,10 @@ void objects_forget(struct objects *objects);
 /* Counts the stops that were forgotten: what was said under another number is stale. */
 int64_t objects_generation(const struct objects *objects);
 
+/* Another number whenever anything that is said of an object, or of an actor, may be another thing
+ * than before: while it is the same, so is every word. */
+int64_t objects_facts(const struct objects *objects);
+
 enum objects_state {
     OBJECTS_NONE, /* not asked */
     OBJECTS_ASKING,

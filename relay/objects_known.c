@@ -14,6 +14,11 @@ int64_t objects_generation(const struct objects *objects)
     return objects->generation;
 }
 
+int64_t objects_facts(const struct objects *objects)
+{
+    return objects->facts;
+}
+
 enum objects_state objects_state(const struct objects *objects)
 {
     return objects->state;

@@ -29,6 +29,7 @@ struct objects {
     char node_id[ID_TEXT(ID_UNIQUE_BYTES)]; /* once it is known */
     char *address;                          /* of the worker; the same */
     int64_t generation;
+    int64_t facts; /* objects_facts() */
     enum objects_state state;
     char problem[512];
     bool calling;   /* the worker is asked: at most one such call is in flight */

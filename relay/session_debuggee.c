@@ -22,6 +22,7 @@
 static void answer_pending(struct session *session, const char *why)
 {
     struct pending pending;
+    session_objects_refuse_gathered(session, why);
     session_objects_leave(session);
     while (hub_take_pending(&session->place, &pending))
         if (!session_follow_forgets(&pending))
@@ -268,8 +269,12 @@ static bool on_large_begin(void *arg, const struct pending *pending, const char 
 {
     struct session *session = arg;
     struct buf own = {0};
-    if (!session->ops->on_large || session->client.gone ||
-        (pending && ahead_is_own(pending->client.value)))
+    bool ahead = pending && ahead_is_own(pending->client.value);
+    if (session->client.gone || ahead)
+        return false;
+    if (pending && session_objects_gather(session, pending, head, head_len, total))
+        return true;
+    if (!session->ops->on_large)
         return false;
     if (pending
             ? is_rewritten(pending->command) || session_objects_collects(session, pending, total)
@@ -287,7 +292,7 @@ static bool on_large_begin(void *arg, const struct pending *pending, const char 
 static void on_large_part(void *arg, const char *bytes, size_t len)
 {
     struct session *session = arg;
-    if (!session->client.gone)
+    if (!session_objects_part(session, bytes, len) && !session->client.gone)
         session->ops->on_part(session->arg, bytes, len);
 }
 
@@ -295,6 +300,8 @@ static void on_large_part(void *arg, const char *bytes, size_t len)
 static void on_large_end(void *arg, bool whole)
 {
     struct session *session = arg;
+    if (session_objects_part_end(session, whole, on_response))
+        return;
     client_large(&session->client, !whole);
     if (whole || session->client.gone)
         return;

@@ -37,6 +37,7 @@ static void renew(struct session_objects *it, struct objects *objects)
     if (it->generation == generation)
         return;
     it->generation = generation;
+    session_objects_drop_kept(it);
     known_clear(&it->known);
     id_map_clear(&it->told);
     it->view_late = it->knows_actors = it->tired = false;
@@ -83,7 +84,9 @@ static bool source_object(void *arg, const struct object_id *id, struct object_n
 {
     struct render *render = arg;
     render_object(render, id);
-    return objects_note(render->objects, id, out);
+    bool known = objects_note(render->objects, id, out);
+    render->pending = render->pending || (known && out->state == OBJECT_STATE_PENDING);
+    return known;
 }
 
 static bool source_actor(void *arg, const char *actor_id, struct actor_note *out)
@@ -220,8 +223,10 @@ void session_objects_pass(struct session_objects *it, const struct held *held)
     struct envelope envelope;
     const char *problem;
     bool changed = false;
-    if (envelope_read(&envelope, held->json, held->len, &problem) != 0)
-        return; /* not so: it was read before it was held */
+    if (envelope_read(&envelope, held->json, held->len, &problem) != 0) {
+        client_refuse(&it->session->client, held->asked.seq, held->command, problem, false);
+        return;
+    }
     if (objects) {
         struct render render = session_objects_render(it, objects, held->asked.frame);
         changed = edit_response(&render, held, &envelope, &edited);
@@ -286,7 +291,9 @@ static bool on_values(struct render *render, struct held *held, const struct env
     render_end(render, !waits);
     if (waits)
         session_objects_hold(it, held);
-    else if (changed)
+    else
+        session_objects_keep(it, render, held, envelope, &edited);
+    if (changed && !waits)
         pass_edited(it, held, envelope, &edited);
     buf_free(&edited);
     return changed || waits;
@@ -307,14 +314,17 @@ bool session_objects_response(struct session *session, const struct pending *pen
         return on_scopes(&render, json, len, envelope, held.asked.seq);
     if (session->attach.objects.off || held.asked.clipboard)
         return false;
-    held.applies = annotate_applies(json, len);
+    text_copy(held.command, sizeof held.command, pending->command);
+    bool as_it_is;
+    if (session_objects_send_again(it, &held, envelope, &as_it_is))
+        return !as_it_is;
+    held.applies = session_objects_applies(it, &held);
     /* To evaluate an expression is no look by itself, but to see that it gives a reference is one.
      */
     if (held.applies && objects_state(objects) == OBJECTS_NONE)
         look(session, objects);
     if (held.asked.frame)
         known_inherit(&it->known, json, len, held.asked.frame);
-    text_copy(held.command, sizeof held.command, pending->command);
     return on_values(&render, &held, envelope);
 }
 

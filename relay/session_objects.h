@@ -29,9 +29,23 @@ void session_objects_on_list(struct session *session, const char *json,
 /* False: the response is for the client as it is. */
 bool session_objects_response(struct session *session, const struct pending *pending,
                               const char *json, size_t len, const struct envelope *envelope);
-/* Whether a response of `total` bytes is to come whole, because it may be annotated. */
+/* Whether a response of `total` bytes is wanted whole, because it may be annotated. */
 bool session_objects_collects(const struct session *session, const struct pending *pending,
                               size_t total);
+/* The same for one that comes in parts (struct link_ops), and has begun. True: its parts are for
+ * session_objects_part(). False: let it be collected, if it is wanted whole. */
+bool session_objects_gather(struct session *session, const struct pending *pending,
+                            const char *head, size_t head_len, size_t total);
+/* False: it is not of one that is gathered. */
+bool session_objects_part(struct session *session, const char *bytes, size_t len);
+typedef void (*session_objects_whole_fn)(void *session, const struct pending *pending,
+                                         const char *json, size_t len,
+                                         const struct envelope *envelope);
+/* The same; what was gathered is given to `fn` if it is whole. Else its request is still to be
+ * refused. */
+bool session_objects_part_end(struct session *session, bool whole, session_objects_whole_fn fn);
+/* Refuses the request whose answer is being gathered, if there is one: it will not be whole. */
+void session_objects_refuse_gathered(struct session *session, const char *why);
 
 /* Sends what waits, with what is known: something is about to be sent that must not come first, or
  * nothing more will be known. */

@@ -44,7 +44,7 @@ void known_clear(struct known *known)
     id_map_clear(&known->by_reference);
     id_map_clear(&known->numbers);
     free(known->numbered);
-    *known = (struct known){0};
+    *known = (struct known){.changes = known->changes + 1};
 }
 
 /* --- references --- */
@@ -91,10 +91,12 @@ static void add_to_run(struct known *known, int64_t reference, int64_t frame)
     struct known_run *last = known->runs ? &known->runs[known->run_count - 1] : NULL;
     if (last && last->frame == frame && reference == last->last + 1) {
         last->last = reference;
+        known->changes++;
         return;
     }
     if (run_frame(known, reference) == frame || known->run_count == RUNS_LIMIT)
         return;
+    known->changes++;
     if (!known->runs || (known->run_count & (known->run_count - 1)) == 0)
         known->runs = mem_resize(known->runs, known->run_count ? known->run_count * 2 : 1,
                                  sizeof *known->runs);
@@ -172,10 +174,12 @@ static void note_name(struct known *known, const struct object_id *id, const cha
     char *names = *name ? join_names(old, name, within) : NULL;
     if (!names)
         return;
-    if (id_map_set(&known->by_object, &key, (uint64_t)(uintptr_t)names, NAMES_LIMIT))
+    if (id_map_set(&known->by_object, &key, (uint64_t)(uintptr_t)names, NAMES_LIMIT)) {
+        known->changes++;
         free(old);
-    else
+    } else {
         free(names);
+    }
 }
 
 const char *known_names(const struct known *known, const struct object_id *id)
@@ -197,11 +201,15 @@ void known_note(struct known *known, const struct annotate_seen *seen, int64_t f
     struct known_row *row = get_row(known, seen->reference);
     if (!row)
         return;
+    bool is_ref = seen->kind == ANNOTATE_REF;
+    known->changes += row->frame != frame || row->is_ref != is_ref ||
+                      memcmp(&row->id, &seen->id, sizeof row->id) != 0;
     row->frame = frame;
-    row->is_ref = seen->kind == ANNOTATE_REF;
+    row->is_ref = is_ref;
     row->id = seen->id;
     if (seen->kind != ANNOTATE_ARRAY || text_equal(row->evaluate_name, seen->evaluate_name))
         return;
+    known->changes++;
     row->is_array = true;
     free(row->evaluate_name);
     row->evaluate_name = mem_string(seen->evaluate_name);
@@ -224,6 +232,7 @@ void known_set_view(struct known *known, int64_t reference, const struct object_
     struct known_row *row = known_find(known, reference);
     if (!row || !row->is_array)
         return;
+    known->changes++;
     known->views -= row->view == VIEW_OF;
     known->views += id != NULL;
     row->view = id ? VIEW_OF : VIEW_OF_NOTHING;
@@ -236,12 +245,14 @@ void known_forget_view(struct known *known, int64_t reference)
     struct known_row *row = known_find(known, reference);
     if (!row)
         return;
+    known->changes++;
     known->views -= row->view == VIEW_OF;
     row->view = VIEW_NOT_ASKED;
 }
 
 void known_changed(struct known *known)
 {
+    known->changes++;
     forget_names(known);
     for (size_t i = 0; i < known->count; i++)
         known->rows[i].view = VIEW_NOT_ASKED;

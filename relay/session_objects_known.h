@@ -29,6 +29,7 @@ struct known {
     struct known_row *rows;
     size_t count;
     size_t views;           /* rows with VIEW_OF */
+    size_t changes;         /* while it is the same, what was noted is known, all of it */
     struct known_run *runs; /* the last that has a reference counts */
     size_t run_count;
     struct id_map by_object; /* to pointers to text: the names */

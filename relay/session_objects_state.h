@@ -1,12 +1,14 @@
 /* The inside of session_objects.h, for the files that make it up: session_objects.c (requests and
  * responses), session_objects_wait.c (what waits, and what was told), session_objects_own.c (what
- * the session answers itself), session_objects_view.c (arrays that are views of the store). */
+ * the session answers itself), session_objects_view.c (arrays that are views of the store),
+ * session_objects_again.c (answers that come in parts, and such as came before). */
 #ifndef RAYDBG_RELAY_SESSION_OBJECTS_STATE_H
 #define RAYDBG_RELAY_SESSION_OBJECTS_STATE_H
 
 #include "relay/id_map.h"
 #include "relay/objects.h"
 #include "relay/session_objects.h"
+#include "relay/session_objects_kept.h"
 #include "relay/session_objects_known.h"
 #include "relay/session_objects_rows.h"
 
@@ -51,10 +53,15 @@ struct session_objects {
     struct timer *patience; /* ends the waiting */
     struct timer *quiet;    /* lets facts come together before they are announced */
     struct view_ask *view_asks;
-    bool flushing;     /* nothing is to be held again */
-    bool tired;        /* facts were waited for in vain: not again, until some come */
-    bool knows_actors; /* all that will be known of them in this stop */
-    bool view_late;    /* a response was sent before it was known that it shows a view */
+    struct kept_list kept; /* of this stop */
+    struct timer *idle;    /* drops them if none is of use any more */
+    struct gather *gather; /* an answer that comes in parts and is wanted whole, or NULL */
+    struct gather *given;  /* one that has come, while it is passed on; or NULL */
+    bool *destroyed;       /* set meanwhile, to see whether this was destroyed */
+    bool flushing;         /* nothing is to be held again */
+    bool tired;            /* facts were waited for in vain: not again, until some come */
+    bool knows_actors;     /* all that will be known of them in this stop */
+    bool view_late;        /* a response was sent before it was known that it shows a view */
 };
 
 /* What is made for one message. */
@@ -66,6 +73,7 @@ struct render {
     size_t missing; /* references of which nothing can be said yet */
     size_t wanted;
     unsigned wants;
+    bool pending; /* it shows an object that is not made yet: another look may find that it is */
     struct id_key *shown; /* what it says that may become known better */
     size_t shown_count, shown_room;
 };
@@ -84,6 +92,9 @@ void session_objects_pass(struct session_objects *it, const struct held *held);
 /* session_objects_wait.c */
 /* More may become known without anything being asked again. */
 bool facts_pending(const struct objects *objects);
+/* The same, or something will be asked again: the worker, which did not answer, or for the task
+ * that made an object. Nobody waits for that. */
+bool facts_may_come(const struct objects *objects);
 /* Keeps a copy. */
 void session_objects_hold(struct session_objects *it, const struct held *held);
 /* Sends those that need not wait any more. */
@@ -95,6 +106,21 @@ void render_shows(struct render *render, enum told_kind kind, const struct objec
                   const char *actor_id);
 /* Something that was sent may look different now. */
 void session_objects_announce(struct session_objects *it, struct objects *objects);
+
+/* session_objects_again.c */
+/* True: the response came before in this stop, nothing that was said in it has changed, and it is
+ * sent as it was then; *as_it_is: by the caller, unchanged. */
+bool session_objects_send_again(struct session_objects *it, const struct held *held,
+                                const struct envelope *envelope, bool *as_it_is);
+/* annotate_applies(), which may have been asked before. */
+bool session_objects_applies(const struct session_objects *it, const struct held *held);
+/* The response is sent as `edited`, or unchanged if that is empty; it stays where it is. */
+void session_objects_keep(struct session_objects *it, const struct render *render,
+                          const struct held *held, const struct envelope *envelope,
+                          const struct buf *edited);
+void session_objects_drop_kept(struct session_objects *it);
+/* What is gathered is forgotten; its request is not answered. */
+void session_objects_drop_gather(struct session_objects *it);
 
 /* session_objects_own.c */
 void session_objects_answer(struct session_objects *it, const struct held *held);

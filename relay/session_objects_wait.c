@@ -21,9 +21,7 @@ bool facts_pending(const struct objects *objects)
            (objects_state(objects) == OBJECTS_KNOWN && !objects_settled(objects));
 }
 
-/* The same, or something will be asked again: the worker, which did not answer, or for the task
- * that made an object. Nobody waits for that. */
-static bool facts_may_come(const struct objects *objects)
+bool facts_may_come(const struct objects *objects)
 {
     return facts_pending(objects) || objects_state(objects) == OBJECTS_FAILED ||
            objects_expects_more(objects);
@@ -195,29 +193,30 @@ void render_shows(struct render *render, enum told_kind kind, const struct objec
     render->shown[render->shown_count++] = key;
 }
 
-/* Whether a thing that was sent may be known better later. */
-static bool may_change(const struct render *render, const struct id_key *key)
+/* Whether a thing that was sent may be known better later; `facts`: facts_may_come(). */
+static bool may_change(const struct render *render, const struct id_key *key, bool facts)
 {
     size_t count;
     switch ((enum told_kind)key->bytes[ID_MAP_KEY - 1]) {
     case TOLD_ACTOR:
         return true;
     case TOLD_STORE:
-        return render->wants || facts_may_come(render->objects);
+        return render->wants || facts;
     case TOLD_COUNT:
         return !objects_worker(render->objects) && objects_count(render->objects, &count);
     case TOLD_OBJECT:
     case TOLD_ALL_OF_OBJECT:
         break;
     }
-    return facts_may_come(render->objects);
+    return facts;
 }
 
 void render_end(struct render *render, bool sent)
 {
+    bool facts = sent && facts_may_come(render->objects);
     for (size_t i = 0; sent && i < render->shown_count; i++) {
         const struct id_key *key = &render->shown[i];
-        if (may_change(render, key))
+        if (may_change(render, key, facts))
             id_map_set(&render->it->told, key, see(render, key), TOLD_LIMIT);
     }
     free(render->shown);
@@ -307,6 +306,7 @@ void session_objects_leave(struct session *session)
     if (session->place.hub)
         hub_drop_asks(&session->place);
     session_objects_drop_views(it);
+    session_objects_drop_kept(it);
     while (it->asked) {
         struct asked *next = it->asked->next;
         free(it->asked);
@@ -320,6 +320,9 @@ void session_objects_destroy(struct session *session)
     if (!it)
         return;
     session->client.gone = true;
+    if (it->destroyed)
+        *it->destroyed = true;
+    session_objects_drop_gather(it);
     session_objects_leave(session);
     known_clear(&it->known);
     id_map_clear(&it->told);

@@ -312,6 +312,7 @@ static void test_a_head_is_never_misread(void **state)
             assert_memory_equal(&head.seq_at, &whole.seq_at, sizeof whole.seq_at);
             assert_memory_equal(&head.request_seq_at, &whole.request_seq_at, sizeof(struct span));
             assert_int_equal(head.whole.at, whole.whole.at);
+            assert_int_equal(head.body.at, cut > whole.body.at ? whole.body.at : 0);
             assert_int_equal(head.body.len + head.message.len + head.whole.len, 0);
         }
     }
