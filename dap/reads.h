@@ -1,6 +1,6 @@
 /* What only looks at a stopped debuggee, and what ends the truth of what was seen: one table for
- * the relay, which answers ahead (relay/ahead.h), and the editor's end, which keeps the answers
- * (cli/dap_ahead.h). Pure. */
+ * the relay, which answers ahead (relay/ahead.h), the editor's end, which keeps the answers
+ * (cli/dap_ahead.h), and who asks whether anything follows an answer by itself. Pure. */
 #ifndef RAYDBG_DAP_READS_H
 #define RAYDBG_DAP_READS_H
 

@@ -3,9 +3,9 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "dap/frame.h"
 #include "dap/message.h"
+#include "dap/reads.h"
 #include "dap/splice.h"
 #include "relay/closer.h"
 #include "relay/metrics.h"
@@ -104,17 +104,6 @@ static void note_unasked(const struct link *link, const struct envelope *envelop
         log_warn("the debugger answered '%s' twice, or unasked: dropped", envelope->name);
 }
 
-/* Whether what was asked leaves the debuggee as it is: no event comes of it. */
-static bool is_look(const char *command)
-{
-    static const char *const looks[] = {"completions", "exceptionInfo", "modules", "scopes",
-                                        "source",      "stackTrace",    "threads", "variables"};
-    for (size_t i = 0; i < sizeof looks / sizeof *looks; i++)
-        if (text_equal(command, looks[i]))
-            return true;
-    return false;
-}
-
 static void on_response(struct link *link, const char *json, size_t len,
                         const struct envelope *envelope)
 {
@@ -157,7 +146,7 @@ static void on_message(struct link *link, const char *json, size_t len)
         log_warn("a message from the debugger was dropped: %s", problem);
         return;
     }
-    link->looked = envelope.kind == DAP_RESPONSE && is_look(envelope.name);
+    link->looked = envelope.kind == DAP_RESPONSE && reads_only(envelope.name);
     if (envelope.kind == DAP_EVENT)
         link->ops->on_event(link->arg, json, len, &envelope);
     else if (envelope.kind == DAP_RESPONSE)
