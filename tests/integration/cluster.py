@@ -265,8 +265,12 @@ class Cluster:
                            stderr=subprocess.DEVNULL)
 
     def start_node(self, number):
-        """Starts node 127.0.0.NUMBER; one more than the Spec has is the caller's to end."""
+        """Starts node 127.0.0.NUMBER; one more than the Spec has is the caller's to end.
+
+        Workers listen on all addresses, at ports that their own node believes to be free: each node has some of its own.
+        """
         argv = ["ray", "start", f"--node-ip-address={self._node_ip(number)}", "--num-cpus=4", "--disable-usage-stats",
+                f"--min-worker-port={10000 + 1000 * number}", f"--max-worker-port={10999 + 1000 * number}",
                 f"--object-store-memory={self.spec.store}", *self.spec.start]
         if number == 1:
             argv += ["--head", "--port=6379", f"--temp-dir={self.directory}",
