@@ -160,8 +160,7 @@ step('continue: the task ends, and leaves the view', async () => {
 });
 
 step('the row of a held task: open its line, continue it', async () => {
-  await window.row(pauses, /^Trainer\.step.*held/s).click();
-  await window.page.locator('.statusbar-item', {hasText: /Ln 38,/}).waitFor();
+  await window.openRow(pauses, /^Trainer\.step.*held/s, window.page.locator('.statusbar-item', {hasText: /Ln 38,/}));
   await window.rowAction(pauses, /^Trainer\.step.*held/s, 'Continue');
   await program.says(/^RESULT trainer /m);
   await window.row(pauses, /^Trainer\.step/).waitFor({state: 'detached'});

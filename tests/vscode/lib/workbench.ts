@@ -103,6 +103,19 @@ export class Workbench {
     return texts.map((text) => text.replaceAll('\n', ' '));
   }
 
+  /** Clicks a row until what that opens is shown: a click is lost on a row that is drawn anew meanwhile. */
+  async openRow(title: string, text: string | RegExp, opened: Locator): Promise<void> {
+    for (let tries = 4; ; tries--) {
+      await this.row(title, text).click();
+      try {
+        await opened.waitFor({timeout: 5000});
+        return;
+      } catch (error) {
+        if (tries === 1) throw error;
+      }
+    }
+  }
+
   /** Clicks a button of a row, which shows when the mouse is over it: once more if the row has moved away meanwhile. */
   async rowAction(title: string, text: string | RegExp, action: string): Promise<void> {
     const row = this.row(title, text);
