@@ -57,33 +57,17 @@ static bool stands_before(struct span span, size_t at)
     return span.len && span.at + span.len <= at;
 }
 
-static void skip_space(struct scan *scan)
-{
-    while (scan->at < scan->len && strchr(" \n\r\t", scan->text[scan->at]) && scan->text[scan->at])
-        scan->at++;
-}
-
-static bool take(struct scan *scan, char c)
-{
-    skip_space(scan);
-    bool there = scan->at < scan->len && scan->text[scan->at] == c;
-    scan->at += there;
-    return there;
-}
-
 /* Steps through the members of the body itself: to look at the rows is just what is not wanted. */
 static size_t find_rows(const char *json, size_t len, size_t body)
 {
     struct scan scan;
     struct span key, value;
+    bool begun = false;
     scan_init(&scan, json, len < KEPT_HEAD_LIMIT ? len : KEPT_HEAD_LIMIT);
     scan.at = body;
-    for (bool more = take(&scan, '{'); more; more = take(&scan, ',')) {
-        if (!scan_value(&scan, &key) || json[key.at] != '"' || !take(&scan, ':'))
-            break;
-        skip_space(&scan);
+    while (scan_step_key(&scan, &begun, &key)) {
         if (scan_key_is(json, key, "variables"))
-            return scan.at < scan.len ? scan.at : 0;
+            return scan_end(&scan) ? 0 : scan.at;
         if (!scan_value(&scan, &value))
             break;
     }
