@@ -53,6 +53,12 @@ void session_act(struct session *session, const char *action, const char *detail
         session->ops->on_act(session->arg, action, detail);
 }
 
+void session_disturbed(const struct session *session)
+{
+    if (session->ops->on_disturbed)
+        session->ops->on_disturbed(session->arg);
+}
+
 /* --- requests that the session handles --- */
 
 static void on_exception_filters(struct session *session, const char *json,

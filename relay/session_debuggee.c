@@ -179,9 +179,7 @@ static void on_role(void *arg, bool drives, const char *driver)
 
 static void on_disturbed(void *arg)
 {
-    const struct session *session = arg;
-    if (session->ops->on_disturbed)
-        session->ops->on_disturbed(session->arg);
+    session_disturbed(arg);
 }
 
 /* --- events --- */

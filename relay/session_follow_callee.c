@@ -359,9 +359,7 @@ static void on_act(void *arg, const char *action, const char *detail)
 static void on_disturbed(void *arg)
 {
     const struct follow *follow = arg;
-    const struct session *session = follow->session;
-    if (session->ops->on_disturbed)
-        session->ops->on_disturbed(session->arg);
+    session_disturbed(follow->session);
 }
 
 static const struct session_ops callee_ops = {

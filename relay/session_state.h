@@ -65,6 +65,8 @@ void session_send_terminated(struct session *session);
 void session_fail_attach(struct session *session, const struct err *err);
 bool session_attached(const struct session *session);
 void session_act(struct session *session, const char *action, const char *detail);
+/* Somebody else does what may change something (session_ops.on_disturbed). */
+void session_disturbed(const struct session *session);
 
 /* session_attach.c: handlers of requests */
 void session_on_initialize(struct session *session, const char *json,
