@@ -63,6 +63,7 @@ static void choose(const struct ray_worker *worker, struct view_running *running
     int64_t spread =
         first ? period / 1024 * (int64_t)(hash_text(worker->worker_id, 0) % 1024) : period;
     running->asked = true;
+    running->moved = running->moved || changed;
     running->debugger_port = worker->debugger_port;
     running->paused_threads = worker->paused_threads;
     running->again_us = now_us + spread;
@@ -82,14 +83,16 @@ void poll_choose(struct view *view, int64_t now_us)
 
 void poll_answered(struct view_running *running, struct ray_worker_stats *stats, int64_t now_us)
 {
-    ray_worker_stats_clear(&running->stats);
-    running->known = stats != NULL;
+    if (stats || running->moved) {
+        ray_worker_stats_clear(&running->stats);
+        running->stats = stats ? *stats : (struct ray_worker_stats){0};
+        running->known = stats != NULL;
+    }
     if (stats) {
-        running->stats = *stats;
+        running->moved = false;
         running->failures = 0;
         return;
     }
-    running->stats = (struct ray_worker_stats){0};
     if (running->failures < PATIENCE_DOUBLINGS)
         running->failures++;
     int64_t again = now_us + ((int64_t)PATIENCE_US << running->failures);

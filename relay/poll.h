@@ -25,7 +25,9 @@ int64_t poll_rest_us(int64_t took_us, size_t waiting);
  * be asked again. Those that were never asked, and those whose record has changed since, always
  * are; one that did not answer is asked more and more seldom. */
 void poll_choose(struct view *view, int64_t now_us);
-/* The answer of a worker that was chosen: `stats` NULL if there was none, else taken over. */
+/* The answer of a worker that was chosen: `stats` NULL if there was none, else taken over. Without
+ * one, what it said before holds while its record stays as it was then: a worker that was killed
+ * does not answer for some time before Ray says that it is dead. */
 void poll_answered(struct view_running *running, struct ray_worker_stats *stats, int64_t now_us);
 
 #endif

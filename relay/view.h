@@ -8,11 +8,12 @@
 
 /* What one worker runs, as it said when it was asked last. */
 struct view_running {
-    bool known; /* false: the worker was not asked, or did not answer */
+    bool known; /* false: the worker has not answered since its record is as it is */
     struct ray_worker_stats stats;
     bool wanted; /* it is to be asked in this look */
     /* For who decides when to ask again: its record when it was asked, 0 and nothing before. */
     bool asked;
+    bool moved; /* its record has changed since its last answer */
     uint16_t debugger_port;
     int64_t paused_threads;
     int64_t again_us;

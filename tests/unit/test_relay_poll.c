@@ -127,6 +127,28 @@ static void who_does_not_answer_is_asked_more_and_more_seldom(void **state)
     view_clear(&view);
 }
 
+static void what_a_worker_said_holds_until_its_record_changes(void **state)
+{
+    (void)state;
+    struct view view = {0};
+    struct ray_worker_stats stats = {.running_tasks = 1};
+    add_workers(&view, 1, 1);
+    poll_choose(&view, SECOND);
+    poll_answered(&view.running[0], &stats, SECOND);
+    for (int look = 2; look < 4; look++) { /* it was killed, which Ray does not say yet */
+        poll_choose(&view, look * (int64_t)SECOND);
+        poll_answered(&view.running[0], NULL, look * (int64_t)SECOND);
+        assert_true(view.running[0].known);
+        assert_int_equal(view.running[0].stats.running_tasks, 1);
+    }
+    view.workers[0].paused_threads = 0;
+    poll_choose(&view, 5 * (int64_t)SECOND);
+    poll_answered(&view.running[0], NULL, 5 * (int64_t)SECOND);
+    assert_false(view.running[0].known);
+    assert_int_equal(view.running[0].stats.running_tasks, 0);
+    view_clear(&view);
+}
+
 /* --- what is not there --- */
 
 static void what_is_unknown_is_asked_more_and_more_seldom(void **state)
@@ -170,6 +192,7 @@ int main(void)
         cmocka_unit_test(many_are_asked_at_a_rate),
         cmocka_unit_test(what_has_changed_is_asked_at_once),
         cmocka_unit_test(who_does_not_answer_is_asked_more_and_more_seldom),
+        cmocka_unit_test(what_a_worker_said_holds_until_its_record_changes),
         cmocka_unit_test(what_is_unknown_is_asked_more_and_more_seldom),
         cmocka_unit_test(what_nobody_wants_is_forgotten),
     };
