@@ -79,7 +79,7 @@ step('hold: the relay takes what nobody is attached to', async () => {
 });
 
 step('attach by a click: stopped at the line', async () => {
-  await window.rowAction(pauses, /^square.*waiting/s, 'Attach');
+  await window.rowAction(pauses, /^square.*waiting/s, 'Attach', window.toolbar);
   await window.stoppedAt('breakpoint()');
   await window.shot('stopped');
 });
@@ -127,14 +127,14 @@ step('disconnect holds it where it is, and the view says so', async () => {
 });
 
 step('attach again: it stands where it was left', async () => {
-  await window.rowAction(pauses, /^square.*held/s, 'Attach');
+  await window.rowAction(pauses, /^square.*held/s, 'Attach', window.toolbar);
   await window.stoppedAt('total += value * factor');
   await window.shot('again');
 });
 
 step('two tasks at once', async () => {
   await window.show('Ray Debug');
-  await window.rowAction(pauses, /^Trainer\.step/, 'Attach');
+  await window.rowAction(pauses, /^Trainer\.step/, 'Attach', window.toolbar);
   // VS Code leaves the focus where it is while another session is stopped.
   for (const name of ['square', 'Trainer.step (bob)']) await window.pausedSession(name).waitFor();
   await window.stoppedAt('total += value * factor');

@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import {after, before} from 'node:test';
 import type {Browser} from 'playwright-core';
-import {CodeServer, type Program, Relay, closeAll, driver, makeWorkspace, paused, until} from './lib/processes.ts';
+import {CodeServer, LOST_ROW, type Program, Relay, closeAll, driver, makeWorkspace, paused, until} from './lib/processes.ts';
 import {Workbench, browse, steps} from './lib/workbench.ts';
 
 const pauses = 'Paused Tasks';
@@ -65,6 +65,14 @@ step('no token, a wrong one, the right one', async () => {
   await window.shot('right-token');
 });
 
+step('a click on a row that VS Code has lost does nothing', async () => {
+  await window.page.keyboard.press(LOST_ROW);
+  await window.toast('nothing was done').waitFor();
+  await window.command('Notifications: Clear All');
+  assert.equal(await window.toolbar.isVisible(), false);
+  assert.ok(relay.list().every((row) => !row.clients));
+});
+
 step('launch.json: two tasks of a cluster are threads of one session', async () => {
   fs.mkdirSync(path.join(workspace, '.vscode'));
   fs.writeFileSync(path.join(workspace, '.vscode/launch.json'), JSON.stringify({version: '0.2.0', configurations: [
@@ -82,7 +90,7 @@ step('launch.json: two tasks of a cluster are threads of one session', async () 
 });
 
 step('a relay that is killed and started again: the session goes on', async () => {
-  await window.rowAction(pauses, /^square.* · /s, 'Attach');
+  await window.rowAction(pauses, /^square.* · /s, 'Attach', window.toolbar);
   await window.stoppedAt('breakpoint()');
   await window.tool('Step Over');
   await window.stoppedAt('z = y + int(arr.sum())');
@@ -133,7 +141,7 @@ step('a task that dies while it is stopped: said, and gone from the view', async
   await window.tool('Disconnect');
   await window.ended();
   await window.show('Ray Debug');
-  await window.rowAction(pauses, /^doomed.* · /s, 'Attach');
+  await window.rowAction(pauses, /^doomed.* · /s, 'Attach', window.toolbar);
   await window.stoppedAt('breakpoint()');
   const pid = relay.list().find((row) => row.task_name === 'doomed')?.pid;
   assert.ok(pid);

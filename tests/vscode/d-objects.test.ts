@@ -92,7 +92,7 @@ step('the picture of the README: both nodes, the stopped line, what a reference 
   fine = await Workbench.openFine(browser, server.address, workspace, 'picture');
   await fine.show('Ray Debug');
   await fine.expandPane(objects);
-  await fine.rowAction(pauses, /^square.* · /s, 'Attach');
+  await fine.rowAction(pauses, /^square.* · /s, 'Attach', fine.toolbar);
   await fine.stoppedAt('breakpoint()');
   await fine.command('View: Hide Panel');
   await fine.moveView('Variables', 'New Secondary Side Bar Entry');

@@ -103,7 +103,7 @@ step('Attach to Matching: the count is live', async () => {
 });
 
 step('Attach to All of a group: its tasks on both nodes are threads of one session', async () => {
-  await window.rowAction(pauses, /^Gang\s*4/, 'Attach to All');
+  await window.rowAction(pauses, /^Gang\s*4/, 'Attach to All', window.toolbar);
   await window.stoppedAt('breakpoint()');
   for (const rank of ranks) await window.pausedSession(`rank ${rank} Gang`).waitFor();
   assert.equal(await window.page.locator('.debug-call-stack .monaco-list-row', {hasText: 'doomed'}).count(), 0);
@@ -248,7 +248,7 @@ step(`${many} tasks: the first variables after attach`, async () => {
     const shown = window.page.waitForFunction(() => [...document.querySelectorAll('.debug-variables .monaco-list-row')]
       .some((row) => /^\s*loss\s*=\s*0\.5/.test(row.textContent ?? '')) && Date.now(), undefined, {polling: 'raf', timeout: 60_000});
     const clicked = Date.now();
-    await window.rowAction(pauses, /^herd\s*200 paused/, 'Attach to All');
+    await window.rowAction(pauses, /^herd\s*200 paused/, 'Attach to All', window.toolbar);
     const at = await (await shown).jsonValue() as number;
     const [attach, stopped] = [timeOf('attach'), timeOf('stopped')];
     times.push(at - attach);

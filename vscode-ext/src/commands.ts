@@ -5,7 +5,7 @@ import {Clusters} from './clusters';
 import {startAttach} from './configuration';
 import {commandFix, showError, textOf} from './errors';
 import {Feeds} from './feeds';
-import {attachAll, attachMatching, manyHandlers} from './many-commands';
+import {attachAll, attachMatching, deleteGroup, groupFrame, manyHandlers} from './many-commands';
 import {ManySessions} from './many-sessions';
 import {Mappings} from './mappings';
 import {groupings, pauseTask, pauseTitle} from './pause';
@@ -38,19 +38,21 @@ export type Target = {data: PauseNode} | undefined;
 type Handler = (parts: Parts, target: Target) => unknown;
 
 /** The row's pause, or the one that the user picks. */
-async function chosen(parts: Parts, target: Target): Promise<Choice | undefined> {
+async function chosen(parts: Parts, target: Target, what: string): Promise<Choice | undefined> {
   if (target?.data.kind === 'pause') return target.data;
-  return (await pickTasks(parts.feeds, false))?.[0];
+  return (await pickTasks(parts.feeds, false, what))?.[0];
 }
 
 async function attach(parts: Parts, target: Target, extra: object): Promise<void> {
-  const choice = await chosen(parts, target);
+  const choice = await chosen(parts, target, 'Attach to');
   if (choice) await startAttach(choice, extra);
 }
 
+const verbs = {release: 'Release', hold: 'Hold', continue: 'Continue'};
+
 /** Runs `raydbg VERB TASK` and tells what it said if it failed. */
-async function act(parts: Parts, target: Target, verb: 'release' | 'hold' | 'continue'): Promise<void> {
-  const choice = await chosen(parts, target);
+async function act(parts: Parts, target: Target, verb: keyof typeof verbs): Promise<void> {
+  const choice = await chosen(parts, target, verbs[verb]);
   if (!choice) return;
   const {feed, pause} = choice;
   const program = await parts.feeds.program();
@@ -109,12 +111,24 @@ const handlers: Record<string, Handler> = {
   release: (parts, target) => act(parts, target, 'release'),
   hold: (parts, target) => act(parts, target, 'hold'),
   openSource,
-  copyId: (_, target) => target?.data.kind === 'pause' && vscode.env.clipboard.writeText(pauseTask(target.data.pause)),
   groupBy: () => choose('groupBy', groupings, 'Group paused tasks by'),
   groupObjectsBy: () => choose('objects.groupBy', objectGroupings, 'Group references by'),
-  attachAll, attachMatching, filter, pickTask, treemap, refresh, addCluster, forward, removeCluster, setToken, startRelay, trustCertificate, doctor,
+  attachAll: (parts, target) => attachAll(parts, target && {data: {kind: 'cluster', feed: target.data.feed}}),
+  attachMatching, filter, pickTask, treemap, refresh, addCluster, forward, setToken, startRelay, trustCertificate, doctor,
   showLog: (parts) => parts.log.show(),
   walkthrough: () => vscode.commands.executeCommand('workbench.action.openWalkthrough', 'raydbg.raydbg#start'),
+};
+
+/** Called with what VS Code gives the command, which its menu in package.json says. */
+type AnyHandler = (parts: Parts, target: never) => unknown;
+
+/** Of rows, where they are others than those of the palette. */
+const rowHandlers: Record<string, AnyHandler> = {
+  attachAll, removeCluster, deleteGroup, groupFrame,
+  copyId: (_, {data}: {data: PauseNode}) => data.kind === 'pause' && vscode.env.clipboard.writeText(pauseTask(data.pause)),
+  revealCallSite: ({mappings}, {data: {site}}: {data: ObjectNode}) => site && mappings.open(site.file, site.line),
+  takeOver: ({roles}, target: {data: SessionNode}) => roles.takeOver(target),
+  observeSession: ({roles}, target: {data: SessionNode}) => roles.observe(target),
 };
 
 /** What a command rejects with is shown: it never gets as far as VS Code's own words for it. */
@@ -122,14 +136,29 @@ function shown(run: () => unknown): Promise<unknown> {
   return Promise.resolve().then(run).catch((error: unknown) => void showError(textOf(error)));
 }
 
+function register(id: string, run: (target: unknown) => unknown): vscode.Disposable {
+  return vscode.commands.registerCommand(id, (target: unknown) => shown(() => run(target)));
+}
+
+/**
+ * A click that comes while VS Code draws rows anew arrives without its row. To do then what the palette's command does
+ * would be to do it to other tasks.
+ */
+function registerRow(parts: Parts, id: string): vscode.Disposable {
+  const name = id.replace(/^raydbg\.row\./, '');
+  const handler: AnyHandler | undefined = rowHandlers[name] ?? handlers[name] ?? manyHandlers[name];
+  if (!handler) throw new Error(`${id} is in package.json only`);
+  return register(id, (target) => (target ? handler(parts, target as never)
+    : vscode.window.showInformationMessage('The rows changed at the moment of the click: nothing was done. Click again.')));
+}
+
 export function registerCommands(parts: Parts): vscode.Disposable[] {
-  const {registerCommand} = vscode.commands;
+  const manifest = parts.context.extension.packageJSON as {contributes: {menus: Record<string, {command: string}[]>}};
+  const ofRows = new Set(manifest.contributes.menus['view/item/context']?.map(({command}) => command));
+  const anywhere: [string, AnyHandler][] = [...Object.entries(handlers), ...Object.entries(manyHandlers)];
   return [
-    ...Object.entries(handlers).map(([name, handler]) => registerCommand(`raydbg.${name}`, (target?: Target) => shown(() => handler(parts, target)))),
-    ...Object.entries(manyHandlers).map(([name, handler]) =>
-      registerCommand(`raydbg.${name}`, (target?: Parameters<typeof handler>[1]) => shown(() => handler(parts, target)))),
-    registerCommand('raydbg.revealCallSite', ({data: {site}}: {data: ObjectNode}) => site && parts.mappings.open(site.file, site.line)),
-    registerCommand('raydbg.takeOver', (target?: {data: SessionNode}) => parts.roles.takeOver(target)),
-    registerCommand('raydbg.observeSession', (target?: {data: SessionNode}) => parts.roles.observe(target)),
+    ...anywhere.map(([name, handler]) => register(`raydbg.${name}`, (target) => handler(parts, target as never))),
+    ...[...ofRows].map((id) => registerRow(parts, id)),
+    register('raydbg.takeOver', () => parts.roles.takeOver()),
   ];
 }

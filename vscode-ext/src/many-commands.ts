@@ -137,14 +137,14 @@ async function makeGroup(parts: Parts, target: Target): Promise<void> {
 }
 
 /** Those whose stacks have this frame. */
-async function groupFrame(_: Parts, target: Target): Promise<void> {
+export async function groupFrame(_: Parts, target: Target): Promise<void> {
   if (target?.data.kind !== 'frame') return;
   const {frame, threadIds, many} = target.data;
   const name = await askName(frame.name);
   if (name) await many.makeGroup(name.trim(), {threadIds});
 }
 
-async function deleteGroup(_: Parts, target: Target): Promise<void> {
+export async function deleteGroup(_: Parts, target: Target): Promise<void> {
   if (target?.data.kind === 'group') await target.data.many.deleteGroup(target.data.group.name);
 }
 
@@ -201,6 +201,6 @@ async function compare(parts: Parts, target: Target | VariableTarget): Promise<v
 
 export const manyHandlers: Record<string, Handler> = {
   groupNext: step('next'), groupStepIn: step('stepIn'), groupStepOut: step('stepOut'), groupContinue: step('continue'), groupUntil: until,
-  barrier, endBarrier: (parts, target) => sessionOf(parts, target).endBarrier(), makeGroup, groupFrame, deleteGroup, focusTask, openFrame, compare,
+  barrier, endBarrier: (parts, target) => sessionOf(parts, target).endBarrier(), makeGroup, focusTask, openFrame, compare,
   groupStacks: stacks, refreshStacks: (parts) => parts.stacks.refresh(),
 };

@@ -33,10 +33,10 @@ function keyOf(item: TaskItem): string {
   return `${item.choice.feed.cluster.name}/${pauseKey(item.choice.pause)}`;
 }
 
-/** Undefined if the user gave up. The list follows the cluster while it is open. */
-export function pickTasks(pauses: Pauses, many: boolean): Promise<Choice[] | undefined> {
+/** Undefined if the user gave up. The list follows the cluster while it is open. `what` is done with the task. */
+export function pickTasks(pauses: Pauses, many: boolean, what = 'Attach to'): Promise<Choice[] | undefined> {
   const pick = vscode.window.createQuickPick<TaskItem>();
-  pick.title = many ? 'Attach to paused Ray tasks' : 'Attach to a paused Ray task';
+  pick.title = many ? `${what} paused Ray tasks` : `${what} a paused Ray task`;
   pick.canSelectMany = many;
   pick.matchOnDescription = pick.matchOnDetail = true;
   let shown = '';

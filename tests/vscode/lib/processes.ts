@@ -184,6 +184,10 @@ const settings = {
   'remote.autoForwardPorts': false, 'workbench.tips.enabled': false, 'terminal.integrated.gpuAcceleration': 'off', 'window.commandCenter': false,
 };
 
+/** A key that is a click on "Attach to All" of a row which VS Code does not find any more. */
+export const LOST_ROW = 'Control+Alt+Shift+L';
+const keybindings = [{key: LOST_ROW.replace('Control', 'ctrl').toLowerCase(), command: 'raydbg.row.attachAll'}];
+
 /** A VS Code of its own, with the packaged extension installed. */
 export class CodeServer {
   readonly address: string;
@@ -204,6 +208,7 @@ export class CodeServer {
     const home = {HOME: path.join(directory, 'home'), XDG_CONFIG_HOME: path.join(directory, 'home/.config')};
     fs.mkdirSync(home.HOME, {recursive: true});
     CodeServer.write(directory, more);
+    fs.writeFileSync(path.join(directory, 'data/User/keybindings.json'), JSON.stringify(keybindings));
     const installed = spawnSync(node, [entry, ...places, '--install-extension', vsix, '--force'],
       {encoding: 'utf8', timeout: 60_000, env: {...process.env, ...home}});
     if (installed.status !== 0) throw new Error(`the .vsix does not install:\n${installed.stdout}${installed.stderr}`);

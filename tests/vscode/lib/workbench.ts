@@ -116,8 +116,22 @@ export class Workbench {
     }
   }
 
-  /** Clicks a button of a row, which shows when the mouse is over it: once more if the row has moved away meanwhile. */
-  async rowAction(title: string, text: string | RegExp, action: string): Promise<void> {
+  /**
+   * Clicks a button of a row, and once more while VS Code has lost the row by drawing it anew, as far as that is known
+   * before `done` is there.
+   */
+  async rowAction(title: string, text: string | RegExp, action: string, done?: Locator): Promise<void> {
+    const lost = this.toast('nothing was done').first();
+    for (let clear = false; !clear;) {
+      await this.clickAction(title, text, action);
+      await done?.or(lost).filter({visible: true}).first().waitFor();
+      clear = !done || !(await lost.isVisible());
+      if (!clear) await this.command('Notifications: Clear All');
+    }
+  }
+
+  /** A row's buttons show when the mouse is over it: it is tried once more if the row has moved away meanwhile. */
+  private async clickAction(title: string, text: string | RegExp, action: string): Promise<void> {
     const row = this.row(title, text);
     const button = row.locator(`.action-label[aria-label^="${action}"]`);
     for (let tries = 5; ; tries--) {
@@ -218,8 +232,13 @@ export class Workbench {
     }, text);
   }
 
+  /** Is there while something is debugged. */
+  get toolbar(): Locator {
+    return this.page.locator('.debug-toolbar');
+  }
+
   async ended(): Promise<void> {
-    await this.page.locator('.debug-toolbar').waitFor({state: 'hidden'});
+    await this.toolbar.waitFor({state: 'hidden'});
   }
 
   async tool(action: string): Promise<void> {
