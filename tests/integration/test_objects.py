@@ -71,7 +71,7 @@ def held(request, pool):
     with ExitStack() as stack:
         stack.callback(cluster.stop_drivers)
         known = start(cluster, "hold")
-        wait_for_events(cluster, "produce", "sleeper", "unplaced")
+        wait_for_events(cluster, known.small, known.returned, known.pending, known.nowhere)
         stats = worker_stats(cluster, known.pid)
         if request.param == "dap":
             client = stack.enter_context(cluster.raydbg_dap())
@@ -86,10 +86,12 @@ def held(request, pool):
         client.disconnect()
 
 
-def wait_for_events(cluster, *tasks):
+def wait_for_events(cluster, *references):
     """Workers tell of their tasks once a second, and what is not told at a stop is looked up at the next one."""
+    tasks = {reference[:48] for reference in references}  # that return these
+
     def told():
-        return set(tasks) <= {task["name"] for task in cluster.api("/api/v0/tasks")}
+        return tasks <= {task["task_id"] for task in cluster.api("/api/v0/tasks")}
     wait_for(told, 30, f"events of {', '.join(tasks)}", every=0.2)
 
 
@@ -254,7 +256,8 @@ class TestHeld:
         for word in ("used", "capacity", "spilled"):
             assert word in store, store
 
-    def test_the_sum_agrees_with_what_the_worker_says(self, held):
+    def test_the_sum_agrees_with_what_the_worker_says(self, held, values):
+        assert values, "what was looked at has names in the list"
         def key(size):
             return size if size and size > 0 else None
         body = held.client.ok("raydbg/objects", {"count": 1000})
@@ -268,7 +271,8 @@ class TestHeld:
         assert (body["store"]["used"], body["store"]["capacity"]) == (store["used"], store["available"])
         assert str(body["worker"]["pid"]) == held.known.pid
         by_id = {ref["objectRef"]: ref for ref in body["references"]}
-        assert "big" in by_id[held.known.big]["variables"] and by_id[held.known.closed]["variables"] is None
+        named = by_id[held.known.big]["variables"], by_id[held.known.closed]["variables"]
+        assert named == ("big", None), f"stop {body['stop']}: {held.client.text()}"
         page = held.client.ok("raydbg/objects", {"start": 2, "count": 3})
         assert page["references"] and [r["objectRef"] for r in page["references"]] == \
             [r["objectRef"] for r in body["references"]][2:5]
