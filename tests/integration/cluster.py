@@ -143,15 +143,15 @@ class Driver:
 
     def result(self, name, timeout=60):
         """The value that the program printed for this name: the rest of its line `RESULT name value`."""
-        return self.wait_for(rf"^RESULT {re.escape(name)} (.*)$", timeout).group(1)
+        return self.wait_for(rf"^RESULT {re.escape(name)} (.*)\n", timeout).group(1)
 
     def results(self):
         """All values so far, as pairs of name and value, in the order of completion."""
-        return re.findall(r"^RESULT (\S+) (.*)$", self.output(), re.MULTILINE)
+        return re.findall(r"^RESULT (\S+) (.*)\n", self.output(), re.MULTILINE)
 
     def error(self, name, timeout=60):
         """What the program printed for a name that failed: the rest of its line `ERROR name type: message`."""
-        return self.wait_for(rf"^ERROR {re.escape(name)} (.*)$", timeout).group(1)
+        return self.wait_for(rf"^ERROR {re.escape(name)} (.*)\n", timeout).group(1)
 
     def wait(self, timeout=60):
         try:

@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import pytest
-from cluster import PROGRAMS, line_of
+from cluster import PROGRAMS, line_of, wait_for
 from dap_client import DapClient
 
 PAUSES = PROGRAMS / "pauses.py"
@@ -76,6 +76,12 @@ def assert_attachable(cluster, worker, marker):
     disconnect(client)
 
 
+def wait_closed(cluster):
+    """The adapter itself does not bear a client that comes while another one leaves."""
+    some = ["sh", "-c", "grep -qsx raydbg-closer /proc/[0-9]*/comm"]
+    wait_for(lambda: cluster.run(some).returncode, 90, "nothing is being closed any more")
+
+
 @ENDS
 def test_an_end_while_attaching(cluster, paused, end):
     for delay in 0.03, 0.06, 0.09, 0.12, 0.16, 0.22:
@@ -83,7 +89,7 @@ def test_an_end_while_attaching(cluster, paused, end):
         client.send("attach", {"request": "attach"})
         time.sleep(delay)
         end(client)
-        time.sleep(0.3)
+        wait_closed(cluster)
     assert_attachable(cluster, paused, "twice-first")
 
 
