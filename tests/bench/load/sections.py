@@ -16,9 +16,9 @@ from relays import REFERENCES, ROOT, ManyTargets, Relays, Threads
 
 sys.path[:0] = [str(ROOT / "tests/bench")]
 
-SIZES = {"200": "200 B", "10K": "10 KB", "1M": "1 MB", "20M": "20 MB",
-         "refs10K": "10 KB of references", "refs1M": "1 MB of references",
-         "new1M": "1 MB, new each time,", "newrefs1M": "1 MB of references, new each time,"}
+SIZES = {"200": "200 B bodies", "10K": "10 KB bodies", "1M": "1 MB bodies", "20M": "20 MB bodies",
+         "refs10K": "10 KB of references bodies", "refs1M": "1 MB of references bodies",
+         "new1M": "1 MB, new each time", "newrefs1M": "1 MB of references, new each time"}
 RAYDBG = "raydbg transparent", "raydbg full"
 
 
@@ -66,8 +66,8 @@ def one_client(settings, bodies, names=None, threads=(1, 100)):
                 annotates = "refs" in body and row.name in ("raydbg full", "raydbg threads, 1")
                 return load(row, "--body", body, "--seconds", seconds, *["--rewritten"] * annotates)
 
-            samples = rounds(count, rows, run, f"{SIZES[body]} bodies")
-            result.add(body, f"{SIZES[body]} bodies, one client, one request at a time", columns, samples)
+            samples = rounds(count, rows, run, SIZES[body])
+            result.add(body, f"{SIZES[body]}, one client, one request at a time", columns, samples)
     return result
 
 
