@@ -54,7 +54,8 @@ struct session_objects {
     struct timer *quiet;    /* lets facts come together before they are announced */
     struct view_ask *view_asks;
     struct kept_list kept; /* of this stop */
-    struct timer *idle;    /* drops them if none is of use any more */
+    struct buf spare;      /* what the last one was gathered in, for the next */
+    struct timer *idle;    /* drops both if they are of no use any more */
     struct gather *gather; /* an answer that comes in parts and is wanted whole, or NULL */
     struct gather *given;  /* one that has come, while it is passed on; or NULL */
     bool *destroyed;       /* set meanwhile, to see whether this was destroyed */
