@@ -12,6 +12,9 @@
 /* What is kept goes when so long nothing came again. */
 enum { IDLE_MS = 10000 };
 
+/* From here on the kernel is asked for memory, and given it back, each time. */
+enum { SPARE_LEAST = 128 << 10 };
+
 /* An answer that comes in parts. While it is the same as one that is kept, nothing is copied. */
 struct gather {
     struct pending pending;
@@ -70,6 +73,7 @@ void session_objects_drop_kept(struct session_objects *it)
     gather_own(it);
     kept_clear(&it->kept);
     buf_free(&it->spare);
+    buf_free(&it->spare_edited);
 }
 
 static void on_idle(void *arg)
@@ -93,10 +97,38 @@ static void in_use(struct session_objects *it)
 }
 
 /* All that stays is within one limit. */
-static void fit_spare(struct session_objects *it)
+static void fit_spares(struct session_objects *it)
 {
+    if (it->kept.bytes + it->spare.cap + it->spare_edited.cap > KEPT_BYTES)
+        buf_free(&it->spare_edited);
     if (it->kept.bytes + it->spare.cap > KEPT_BYTES)
         buf_free(&it->spare);
+}
+
+/* The next one need not be given memory that the kernel has cleared page by page. */
+static void save(struct session_objects *it, struct buf *from, struct buf *spare)
+{
+    buf_free(spare);
+    *spare = *from;
+    spare->len = 0;
+    *from = (struct buf){0};
+    fit_spares(it);
+    in_use(it);
+}
+
+struct buf session_objects_take_spare(struct session_objects *it)
+{
+    struct buf spare = it->spare_edited;
+    it->spare_edited = (struct buf){0};
+    return spare;
+}
+
+void session_objects_save_spare(struct session_objects *it, struct buf *edited)
+{
+    if (edited->cap >= SPARE_LEAST)
+        save(it, edited, &it->spare_edited);
+    else
+        buf_free(edited);
 }
 
 /* The response is the one that has come in parts. */
@@ -133,12 +165,12 @@ void session_objects_keep(struct session_objects *it, const struct render *rende
     struct kept_basis basis = basis_of(it, held, facts);
     struct gather *gather = given(it, held);
     in_use(it);
-    if (!held->applies && !came_before(it, held, envelope))
+    if (!came_before(it, held, envelope))
         return;
     gather_own(it);
     kept_put(&it->kept, &basis, held->json, held->len, envelope, edited,
              gather && gather->start_len ? &gather->json : NULL);
-    fit_spare(it);
+    fit_spares(it);
 }
 
 bool session_objects_send_again(struct session_objects *it, const struct held *held,
@@ -271,17 +303,6 @@ static void give(struct session *session, struct gather *gather, session_objects
     fn(session, &gather->pending, json, len, &envelope);
 }
 
-/* The next one need not be given memory that the kernel has cleared page by page. */
-static void save_spare(struct session_objects *it, struct buf *json)
-{
-    buf_free(&it->spare);
-    it->spare = *json;
-    it->spare.len = 0;
-    *json = (struct buf){0};
-    fit_spare(it);
-    in_use(it);
-}
-
 bool session_objects_part_end(struct session *session, bool whole, session_objects_whole_fn fn)
 {
     struct session_objects *it = session->objects;
@@ -302,7 +323,7 @@ bool session_objects_part_end(struct session *session, bool whole, session_objec
         it->given = NULL;
         it->destroyed = NULL;
         if (gather->json.data)
-            save_spare(it, &gather->json);
+            save(it, &gather->json, &it->spare);
     }
     buf_free(&gather->json);
     free(gather);

@@ -41,7 +41,7 @@ void kept_clear(struct kept_list *list);
 size_t kept_rows(const char *json, size_t len, const struct envelope *envelope);
 
 /* Whether one of the same rows was asked about lately, as far as a fingerprint tells: most answers
- * never come again, and one that is cheap to make anew is worth keeping only when it does. */
+ * never come again, so that one is kept only when it does. */
 bool kept_came_before(struct kept_list *list, const char *rows, size_t len);
 
 /* The answer whose bytes from the rows on are these; NULL: none. */
