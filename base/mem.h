@@ -6,7 +6,8 @@
 
 /* For who passes on messages of megabytes; once, before threads. What is freed is kept for what
  * comes, but no more than 3 MB of it: by itself glibc goes by the largest block it has seen, and
- * either keeps dozens of megabytes or has the kernel clear the same pages for each message. */
+ * either keeps dozens of megabytes or has the kernel clear the same pages for each message. (A
+ * relay, which waits for days, keeps less: cli/relay_serve.c.) */
 void mem_tune(void);
 
 void *mem_alloc(size_t size);                           /* zeroed */
