@@ -13,60 +13,87 @@ struct id_key id_key(const void *bytes, size_t len)
     return key;
 }
 
-/* The key's slot, or the free one where it belongs; the map is never full. */
-static struct id_slot *find(const struct id_map *map, const struct id_key *key)
+enum { SIZE_MIN = 16 };
+
+static uint64_t hash_of(const struct id_key *key)
 {
-    size_t at = hash_bytes(key, sizeof *key, 0) & (map->size - 1);
-    while (map->slots[at].used && memcmp(&map->slots[at].key, key, sizeof *key) != 0)
-        at = (at + 1) & (map->size - 1);
-    return &map->slots[at];
+    return hash_block(key->bytes);
+}
+
+static bool is_key(const struct id_key *key, const struct id_key *other)
+{
+    uint64_t a[ID_MAP_KEY / 8], b[ID_MAP_KEY / 8];
+    memcpy(a, key->bytes, sizeof a);
+    memcpy(b, other->bytes, sizeof b);
+    return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) == 0;
+}
+
+/* The key's slot, or the free one where it belongs; the map is never full. */
+static struct id_slot *find(const struct id_map *map, const struct id_key *key, uint64_t hash)
+{
+    for (size_t at = hash & (map->size - 1);; at = (at + 1) & (map->size - 1)) {
+        struct id_slot *slot = &map->slots[at];
+        if (!slot->place ||
+            (slot->hash == hash >> 32 && is_key(&map->entries[slot->place - 1].key, key)))
+            return slot;
+    }
 }
 
 static void grow(struct id_map *map)
 {
-    struct id_map larger = {.size = map->size ? map->size * 2 : 16, .count = map->count};
-    larger.slots = mem_array(larger.size, sizeof *larger.slots);
-    for (size_t i = 0; i < map->size; i++)
-        if (map->slots[i].used)
-            *find(&larger, &map->slots[i].key) = map->slots[i];
+    size_t size = map->size ? map->size * 2 : SIZE_MIN;
     free(map->slots);
-    *map = larger;
+    map->slots = mem_array(size, sizeof *map->slots);
+    map->size = size;
+    for (size_t i = 0; i < map->count; i++) {
+        uint64_t hash = hash_of(&map->entries[i].key);
+        size_t at = hash & (size - 1);
+        while (map->slots[at].place)
+            at = (at + 1) & (size - 1);
+        map->slots[at] = (struct id_slot){(uint32_t)(hash >> 32), (uint32_t)i + 1};
+    }
+}
+
+static void add(struct id_map *map, const struct id_key *key, uint64_t hash, uint64_t value)
+{
+    if (map->count + 1 > map->size / 4 * 3)
+        grow(map);
+    if (map->count == map->room) {
+        map->room = map->room ? map->room + map->room / 2 : SIZE_MIN / 2;
+        map->entries = mem_resize(map->entries, map->room, sizeof *map->entries);
+    }
+    map->entries[map->count++] = (struct id_entry){*key, value};
+    *find(map, key, hash) = (struct id_slot){(uint32_t)(hash >> 32), (uint32_t)map->count};
 }
 
 bool id_map_set(struct id_map *map, const struct id_key *key, uint64_t value, size_t limit)
 {
-    uint64_t *known = id_map_get(map, key);
-    if (known) {
-        *known = value;
+    uint64_t hash = hash_of(key);
+    const struct id_slot *slot = map->count ? find(map, key, hash) : NULL;
+    if (slot && slot->place) {
+        map->entries[slot->place - 1].value = value;
         return true;
     }
-    if (map->count >= limit)
+    if (map->count >= limit || map->count == UINT32_MAX)
         return false;
-    if (map->count + 1 > map->size / 4 * 3)
-        grow(map);
-    *find(map, key) = (struct id_slot){*key, value, true};
-    map->count++;
+    add(map, key, hash, value);
     return true;
 }
 
 uint64_t *id_map_get(const struct id_map *map, const struct id_key *key)
 {
-    struct id_slot *slot = map->count ? find(map, key) : NULL;
-    return slot && slot->used ? &slot->value : NULL;
+    const struct id_slot *slot = map->count ? find(map, key, hash_of(key)) : NULL;
+    return slot && slot->place ? &map->entries[slot->place - 1].value : NULL;
 }
 
-const struct id_slot *id_map_next(const struct id_map *map, size_t *cursor)
+const struct id_entry *id_map_next(const struct id_map *map, size_t *cursor)
 {
-    while (*cursor < map->size) {
-        const struct id_slot *slot = &map->slots[(*cursor)++];
-        if (slot->used)
-            return slot;
-    }
-    return NULL;
+    return *cursor < map->count ? &map->entries[(*cursor)++] : NULL;
 }
 
 void id_map_clear(struct id_map *map)
 {
+    free(map->entries);
     free(map->slots);
     *map = (struct id_map){0};
 }

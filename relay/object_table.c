@@ -19,8 +19,8 @@ void *object_table_get(const struct object_table *table, const struct object_id 
 
 void *object_table_next(const struct object_table *table, size_t *cursor)
 {
-    const struct id_slot *slot = id_map_next(&table->map, cursor);
-    return slot ? pointer(&slot->value) : NULL;
+    const struct id_entry *entry = id_map_next(&table->map, cursor);
+    return entry ? pointer(&entry->value) : NULL;
 }
 
 void object_table_clear(struct object_table *table)

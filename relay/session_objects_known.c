@@ -27,10 +27,10 @@ static char *names_of(uint64_t value)
 
 static void forget_names(struct known *known)
 {
-    const struct id_slot *slot;
+    const struct id_entry *entry;
     size_t cursor = 0;
-    while ((slot = id_map_next(&known->by_object, &cursor)))
-        free(names_of(slot->value));
+    while ((entry = id_map_next(&known->by_object, &cursor)))
+        free(names_of(entry->value));
     id_map_clear(&known->by_object);
 }
 

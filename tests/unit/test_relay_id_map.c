@@ -62,7 +62,7 @@ static void test_steps_through_all(void **state)
 {
     (void)state;
     struct id_map map = {0};
-    const struct id_slot *slot;
+    const struct id_entry *entry;
     size_t cursor = 0;
     uint64_t sum = 0;
     assert_null(id_map_next(&map, &cursor));
@@ -70,8 +70,8 @@ static void test_steps_through_all(void **state)
         struct id_key key = key_of(i);
         id_map_set(&map, &key, i, 100);
     }
-    for (cursor = 0; (slot = id_map_next(&map, &cursor));)
-        sum += slot->value;
+    for (cursor = 0; (entry = id_map_next(&map, &cursor));)
+        sum += entry->value;
     assert_int_equal(sum, 4950);
     id_map_clear(&map);
 }
