@@ -28,28 +28,25 @@ enum field {
     FIELD_HINT,
     FIELDS,
 };
-static const struct {
+enum { FIELD_LONGEST = 18 };
+static const struct field_name {
     const char *name;
-    size_t len;
-} field_names[FIELDS] = {
-#define FIELD(name)                                                                                \
-    {                                                                                              \
-        name, sizeof name - 1                                                                      \
-    }
-    [FIELD_NAME] = FIELD("name"),
-    [FIELD_VALUE] = FIELD("value"),
-    [FIELD_RESULT] = FIELD("result"),
-    [FIELD_TYPE] = FIELD("type"),
-    [FIELD_EVALUATE_NAME] = FIELD("evaluateName"),
-    [FIELD_REFERENCE] = FIELD("variablesReference"),
-    [FIELD_HINT] = FIELD("presentationHint"),
-#undef FIELD
+    enum field field;
+} field_names[FIELD_LONGEST + 1][2] = {
+    /* By their lengths, of which at most two are the same. */
+    [4] = {{"name", FIELD_NAME}, {"type", FIELD_TYPE}},
+    [5] = {{"value", FIELD_VALUE}},
+    [6] = {{"result", FIELD_RESULT}},
+    [12] = {{"evaluateName", FIELD_EVALUATE_NAME}},
+    [16] = {{"presentationHint", FIELD_HINT}},
+    [18] = {{"variablesReference", FIELD_REFERENCE}},
 };
 
 /* One variable, or the body of another response than `variables`. Length 0: there is none. */
 struct row {
     struct span fields[FIELDS];
-    size_t last; /* behind its last member */
+    bool escaped[FIELDS]; /* a string with a backslash in it */
+    size_t last;          /* behind its last member */
 };
 
 struct work {
@@ -63,11 +60,11 @@ struct work {
     size_t out_start, done; /* how long `out` was; up to where the text is in it */
     struct annotate_refs refs;
     /* Of the row at hand: */
-    struct buf prefix, unescaped, type, name, evaluate_name;
+    struct object_note noted; /* what `ref_prefix` is of; many objects have the same */
+    struct buf ref_prefix;
+    struct buf prefix, words, unescaped, type, name, evaluate_name;
     struct edit edits[2]; /* its value's and its hint's */
-    size_t starts[2];     /* where in `words` their text is, which moves until all is there */
     size_t count;
-    struct buf words;
 };
 
 static struct span inner(struct span string)
@@ -76,15 +73,14 @@ static struct span inner(struct span string)
 }
 
 /* The unescaped content of a string: the text's own bytes, or `scratch`. */
-static const char *content(const struct work *work, struct span string, struct buf *scratch,
-                           size_t *len)
+static const char *content(const struct work *work, const struct row *row, enum field field,
+                           struct buf *scratch, size_t *len)
 {
-    struct span plain = inner(string);
-    const char *text = work->text + plain.at;
+    struct span plain = inner(row->fields[field]);
     *len = plain.len;
-    if (!memchr(text, '\\', plain.len))
-        return text;
-    char *copy = scan_string(work->text, string);
+    if (!row->escaped[field])
+        return work->text + plain.at;
+    char *copy = scan_string(work->text, row->fields[field]);
     buf_clear(scratch, 1 << 16);
     buf_add_string(scratch, copy);
     free(copy);
@@ -98,12 +94,13 @@ static bool is_string(const struct work *work, struct span value)
 }
 
 /* The same, NUL-terminated; "" for what is no string. */
-static const char *c_string(const struct work *work, struct span value, struct buf *scratch)
+static const char *c_string(const struct work *work, const struct row *row, enum field field,
+                            struct buf *scratch)
 {
     size_t len = 0;
     const char *text = "";
-    if (is_string(work, value))
-        text = content(work, value, scratch, &len);
+    if (is_string(work, row->fields[field]))
+        text = content(work, row, field, scratch, &len);
     if (text != scratch->data) {
         buf_clear(scratch, 1 << 16);
         buf_add(scratch, text, len);
@@ -111,60 +108,119 @@ static const char *c_string(const struct work *work, struct span value, struct b
     return len ? scratch->data : "";
 }
 
-static void row_set(const struct work *work, struct row *row, struct span key, struct span value)
+static bool is_field(const struct work *work, struct span key, bool escaped, const char *name)
 {
-    struct span plain = inner(key);
-    bool escaped = memchr(work->text + plain.at, '\\', plain.len) != NULL;
-    row->last = value.at + value.len;
-    for (size_t i = 0; i < FIELDS; i++)
-        if (escaped ? scan_key_is(work->text, key, field_names[i].name)
-                    : plain.len == field_names[i].len &&
-                          memcmp(work->text + plain.at, field_names[i].name, plain.len) == 0)
-            row->fields[i] = value;
+    return escaped ? scan_key_is(work->text, key, name)
+                   : memcmp(work->text + key.at + 1, name, key.len - 2) == 0;
+}
+
+/* The field that the key names, or FIELDS. */
+static enum field field_of(const struct work *work, struct span key, bool escaped)
+{
+    size_t from = key.len - 2, to = from;
+    if (escaped)
+        from = 0;
+    if (to > FIELD_LONGEST)
+        to = FIELD_LONGEST; /* with escapes it is longer than the name it stands for */
+    for (size_t len = from; len <= to; len++)
+        for (size_t i = 0; i < 2 && field_names[len][i].name; i++)
+            if (is_field(work, key, escaped, field_names[len][i].name))
+                return field_names[len][i].field;
+    return FIELDS;
+}
+
+/* What is behind a string, in text that was scanned before. */
+static inline size_t string_end(const struct work *work, size_t at, bool *escaped)
+{
+    size_t end = bytes_plain_end(work->text, at + 1, work->end);
+    *escaped = end == work->end || work->text[end] != '"';
+    return *escaped ? scan_skip_string(work->text, at, work->end) : end + 1;
+}
+
+/* Reads one member; returns what is behind it, or 0 where none starts. */
+static size_t member_read(const struct work *work, size_t at, struct row *row)
+{
+    bool key_escaped, escaped = false;
+    if (at >= work->end || work->text[at] != '"')
+        return 0;
+    struct span key = {at, 0}, value;
+    at = string_end(work, at, &key_escaped);
+    key.len = at - key.at;
+    at = skip_space(work->text, at, work->end); /* the colon */
+    at = skip_space(work->text, at + 1, work->end);
+    value.at = at;
+    if (at < work->end && work->text[at] == '"')
+        at = string_end(work, at, &escaped);
+    else
+        at = scan_skip(work->text, at, work->end);
+    value.len = at - value.at;
+    enum field field = field_of(work, key, key_escaped);
+    if (field < FIELDS) {
+        row->fields[field] = value;
+        row->escaped[field] = escaped;
+    }
+    row->last = at;
+    return at;
 }
 
 /* `at` is at an object; returns what is behind it. The body was scanned before: no value ends
- * behind it. */
+ * behind it, and what stands there is as it should be. */
 static size_t row_read(const struct work *work, size_t at, struct row *row)
 {
-    struct span within = {at, work->end - at}, key, value;
-    size_t cursor = 0;
-    *row = (struct row){.last = at + 1};
-    while (scan_member(work->text, within, &cursor, &key, &value))
-        row_set(work, row, key, value);
-    return cursor;
+    size_t next;
+    *row = (struct row){.last = ++at};
+    at = skip_space(work->text, at, work->end);
+    while ((next = member_read(work, at, row))) {
+        at = skip_space(work->text, next, work->end);
+        if (at >= work->end || work->text[at] != ',')
+            break;
+        at = skip_space(work->text, at + 1, work->end);
+    }
+    return at < work->end ? at + 1 : at;
 }
 
 /* --- edits --- */
 
-/* The text of the edit is what was put into `words` since `start`. */
-static void edit_add(struct work *work, size_t at, size_t start)
+/* `text` is not copied: it stays until the edits are written. */
+static void edit_add(struct work *work, size_t at, const char *text, size_t len)
 {
     size_t to = work->count++;
     /* The hint may stand in front of the value. */
     if (to && work->edits[0].at.at > at) {
         work->edits[1] = work->edits[0];
-        work->starts[1] = work->starts[0];
         to = 0;
     }
-    work->edits[to] = (struct edit){.at = {at, 0}, .len = work->words.len - start};
-    work->starts[to] = start;
+    work->edits[to] = (struct edit){{at, 0}, text, len};
+}
+
+static char *put(char *to, const char *bytes, size_t len)
+{
+    memcpy(to, bytes, len);
+    return to + len;
 }
 
 /* Writes the text up to `end` with the row's edits, if there are any. */
 static void edits_write(struct work *work, size_t end)
 {
+    size_t len = end - work->done;
     if (!work->count)
         return;
-    for (size_t i = 0; i < work->count; i++) {
-        work->edits[i].at.at -= work->done;
-        work->edits[i].with = work->words.data + work->starts[i];
-    }
     if (!work->done)
         buf_reserve(work->out, work->end + work->end / 2);
-    splice_apply(work->text + work->done, end - work->done, work->edits, work->count, work->out);
+    for (size_t i = 0; i < work->count; i++)
+        len += work->edits[i].len;
+    char *to = buf_reserve(work->out, len);
+    for (size_t i = 0; i < work->count; i++) {
+        const struct edit *edit = &work->edits[i];
+        to = put(to, work->text + work->done, edit->at.at - work->done);
+        to = put(to, edit->with, edit->len);
+        work->done = edit->at.at;
+    }
+    to = put(to, work->text + work->done, end - work->done);
+    *to = '\0';
+    work->out->len += len;
     work->done = end;
-    work->count = work->words.len = 0;
+    work->count = 0;
 }
 
 /* What was written so far is not wanted. */
@@ -179,30 +235,28 @@ static void edits_drop(struct work *work)
 
 static void edit_insert(struct work *work, size_t at, const char *text)
 {
-    size_t start = work->words.len;
-    buf_add_string(&work->words, text);
-    edit_add(work, at, start);
+    edit_add(work, at, text, strlen(text));
 }
 
 /* What is in `prefix` goes in front of the value. It has no byte to be escaped but these. */
-static void edit_prefix(struct work *work, struct span value)
+static void edit_prefix(struct work *work, const struct buf *prefix, struct span value)
 {
-    size_t start = work->words.len;
-    if (!work->prefix.len)
+    if (!prefix->len)
         return;
-    const char *at = work->prefix.data, *end = at + work->prefix.len;
-    while (at < end) {
-        size_t run = 0;
-        while (at + run < end && at[run] != '"' && at[run] != '\\')
-            run++;
-        buf_add(&work->words, at, run);
-        at += run;
-        if (at == end)
-            break;
-        buf_add(&work->words, "\\", 1);
-        buf_add(&work->words, at++, 1);
+    if (bytes_plain_end(prefix->data, 0, prefix->len) < prefix->len) {
+        work->words.len = 0;
+        for (size_t at = 0; at < prefix->len;) {
+            size_t end = bytes_plain_end(prefix->data, at, prefix->len);
+            buf_add(&work->words, prefix->data + at, end - at);
+            if (end < prefix->len) {
+                buf_add(&work->words, "\\", 1);
+                buf_add(&work->words, prefix->data + end++, 1);
+            }
+            at = end;
+        }
+        prefix = &work->words;
     }
-    edit_add(work, value.at + 1, start);
+    edit_add(work, value.at + 1, prefix->data, prefix->len);
 }
 
 static bool has_read_only(const struct work *work, struct span attributes, bool *empty)
@@ -246,8 +300,8 @@ static void see(struct work *work, const struct row *row, struct annotate_seen *
 {
     if (!work->source->seen)
         return;
-    seen->name = c_string(work, row->fields[FIELD_NAME], &work->name);
-    seen->evaluate_name = c_string(work, row->fields[FIELD_EVALUATE_NAME], &work->evaluate_name);
+    seen->name = c_string(work, row, FIELD_NAME, &work->name);
+    seen->evaluate_name = c_string(work, row, FIELD_EVALUATE_NAME, &work->evaluate_name);
     if (!scan_integer(work->text, row->fields[FIELD_REFERENCE], &seen->reference))
         seen->reference = 0;
     work->source->seen(work->source->arg, seen);
@@ -256,9 +310,24 @@ static void see(struct work *work, const struct row *row, struct annotate_seen *
 static bool object_note(const struct work *work, const struct object_id *id,
                         struct object_note *out)
 {
-    *out = (struct object_note){.size = -1};
     return work->source->object && work->source->object(work->source->arg, id, out) &&
            out->state != OBJECT_STATE_UNKNOWN;
+}
+
+static bool is_same(const struct object_note *a, const struct object_note *b)
+{
+    return a->state == b->state && a->size == b->size && strcmp(a->owner, b->owner) == 0 &&
+           strcmp(a->status, b->status) == 0;
+}
+
+static const struct buf *note_prefix(struct work *work, const struct object_note *note)
+{
+    if (is_same(note, &work->noted))
+        return &work->ref_prefix;
+    work->noted = *note;
+    work->ref_prefix.len = 0;
+    annotate_object_prefix(note, work->options, &work->ref_prefix);
+    return &work->ref_prefix;
 }
 
 static void row_ref(struct work *work, const struct row *row, const char *text, size_t len)
@@ -271,8 +340,7 @@ static void row_ref(struct work *work, const struct row *row, const char *text, 
     if (work->options->off)
         return;
     if (object_note(work, &seen.id, &note))
-        annotate_object_prefix(&note, work->options, &work->prefix);
-    edit_prefix(work, row->fields[work->value]);
+        edit_prefix(work, note_prefix(work, &note), row->fields[work->value]);
     if (work->hints)
         edit_hint(work, row);
 }
@@ -302,7 +370,7 @@ static void row_actor(struct work *work, const struct row *row, const char *text
         !work->source->actor(work->source->arg, seen.actor_id, &note))
         return;
     annotate_actor_prefix(&note, work->options, &work->prefix);
-    edit_prefix(work, row->fields[work->value]);
+    edit_prefix(work, &work->prefix, row->fields[work->value]);
 }
 
 static void row_container(struct work *work, const struct row *row, const char *text, size_t len,
@@ -329,7 +397,7 @@ static void row_container(struct work *work, const struct row *row, const char *
     if (work->options->off || !known)
         return;
     annotate_refs_prefix(&work->refs, bytes, unsized, work->options, &work->prefix);
-    edit_prefix(work, row->fields[work->value]);
+    edit_prefix(work, &work->prefix, row->fields[work->value]);
 }
 
 static bool mentions_ref(const struct work *work, struct span value)
@@ -345,7 +413,7 @@ static void row_annotate(struct work *work, const struct row *row)
     size_t len;
     if (!is_string(work, value) || !is_string(work, type))
         return;
-    const char *text = content(work, type, &work->type, &len);
+    const char *text = content(work, row, FIELD_TYPE, &work->type, &len);
     if (!annotate_type_kind(text, len, &kind, &plain))
         return;
     work->prefix.len = 0;
@@ -355,7 +423,7 @@ static void row_annotate(struct work *work, const struct row *row)
     }
     if (kind == ANNOTATE_CONTAINER && !mentions_ref(work, value))
         return;
-    text = content(work, value, &work->unescaped, &len);
+    text = content(work, row, work->value, &work->unescaped, &len);
     if (kind == ANNOTATE_REF)
         row_ref(work, row, text, len);
     else if (kind == ANNOTATE_ACTOR)
@@ -439,6 +507,7 @@ static const struct command *command_find(const char *name)
 static void work_free(struct work *work)
 {
     annotate_refs_free(&work->refs);
+    buf_free(&work->ref_prefix);
     buf_free(&work->words);
     buf_free(&work->prefix);
     buf_free(&work->unescaped);

@@ -150,11 +150,10 @@ static void add_creator(const struct objects *objects, const struct finding *fin
                                 "Ray has no event of the task that made it");
 }
 
-/* All that is known of an object. */
+/* All that is known of an object, but for what made it. */
 static void collect(const struct objects *objects, const struct object_id *id,
-                    struct object_facts *out)
+                    const struct finding *finding, struct object_facts *out)
 {
-    const struct finding *finding = owners_find(objects->owners, id);
     *out = (struct object_facts){
         .id = *id,
         .ref = objects_ref(objects, id),
@@ -163,7 +162,6 @@ static void collect(const struct objects *objects, const struct object_id *id,
         .arg = (void *)(uintptr_t)objects,
     };
     add_finding(objects, finding, out);
-    add_creator(objects, finding, out);
     out->mine = out->ref && out->ref->status != RAY_TASK_NIL;
     if (out->mine && out->owner == OBJECT_OWNER_UNKNOWN) {
         out->owner = OBJECT_OWNER_ALIVE;
@@ -174,9 +172,9 @@ static void collect(const struct objects *objects, const struct object_id *id,
 }
 
 /* What was said at the stop before, while it is not known anew. */
-static const struct object_note *earlier(const struct objects *objects, const struct object_id *id)
+static const struct object_note *earlier(const struct objects *objects, const struct object_id *id,
+                                         const struct finding *finding)
 {
-    const struct finding *finding = owners_find(objects->owners, id);
     if (objects->state != OBJECTS_ASKING &&
         (objects->state != OBJECTS_KNOWN || (finding && finding->done)))
         return NULL;
@@ -186,18 +184,23 @@ static const struct object_note *earlier(const struct objects *objects, const st
 bool objects_can_tell(const struct objects *objects, const struct object_id *id)
 {
     const struct finding *finding = owners_find(objects->owners, id);
-    return (objects->known && finding && finding->done) || earlier(objects, id);
+    return (objects->known && finding && finding->done) || earlier(objects, id, finding);
 }
 
 bool objects_note(const struct objects *objects, const struct object_id *id,
                   struct object_note *out)
 {
-    const struct object_note *before = earlier(objects, id);
+    const struct finding *finding = owners_find(objects->owners, id);
+    const struct object_note *before = earlier(objects, id, finding);
     struct object_facts facts;
-    *out = before ? *before : (struct object_note){.size = -1};
-    if (before || !objects->known)
+    if (before || !objects->known) {
+        *out = before ? *before : (struct object_note){.size = -1};
         return before;
-    collect(objects, id, &facts);
+    }
+    collect(objects, id, finding, &facts);
+    /* What made an object tells how far it is. Of those that are made there are thousands. */
+    if (facts.location && facts.location->pending)
+        add_creator(objects, finding, &facts);
     return object_facts_note(&facts, out);
 }
 
@@ -206,7 +209,9 @@ void objects_describe(const struct objects *objects, const struct object_id *id,
                       struct object_property out[OBJECT_PROPERTIES])
 {
     struct object_facts facts;
-    collect(objects, id, &facts);
+    const struct finding *finding = owners_find(objects->owners, id);
+    collect(objects, id, finding, &facts);
+    add_creator(objects, finding, &facts);
     object_facts_describe(&facts, options, out);
 }
 
