@@ -14,6 +14,7 @@ struct known_run {
 
 /* What a reference of interest is. */
 struct known_row {
+    int64_t reference;
     int64_t frame; /* DAP's frameId; 0: not known */
     bool is_ref, is_array;
     struct object_id id; /* is_ref */
@@ -25,9 +26,10 @@ struct known_row {
 
 /* All zero is empty. */
 struct known {
-    struct id_map by_reference; /* to indices of rows */
     struct known_row *rows;
     size_t count;
+    uint32_t *slots; /* where in `rows` a reference is, from 1 on; 0: free */
+    size_t slot_count;
     size_t views;           /* rows with VIEW_OF */
     size_t changes;         /* while it is the same, what was noted is known, all of it */
     struct known_run *runs; /* the last that has a reference counts */
