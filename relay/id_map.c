@@ -15,7 +15,7 @@ struct id_key id_key(const void *bytes, size_t len)
 
 enum { SIZE_MIN = 16 };
 
-static uint64_t hash_of(const struct id_key *key)
+uint64_t id_map_hash(const struct id_key *key)
 {
     return hash_block(key->bytes);
 }
@@ -46,7 +46,7 @@ static void grow(struct id_map *map)
     map->slots = mem_array(size, sizeof *map->slots);
     map->size = size;
     for (size_t i = 0; i < map->count; i++) {
-        uint64_t hash = hash_of(&map->entries[i].key);
+        uint64_t hash = id_map_hash(&map->entries[i].key);
         size_t at = hash & (size - 1);
         while (map->slots[at].place)
             at = (at + 1) & (size - 1);
@@ -56,7 +56,7 @@ static void grow(struct id_map *map)
 
 static void add(struct id_map *map, const struct id_key *key, uint64_t hash, uint64_t value)
 {
-    if (map->count + 1 > map->size / 4 * 3)
+    if (2 * map->count >= map->size)
         grow(map);
     if (map->count == map->room) {
         map->room = map->room ? map->room + map->room / 2 : SIZE_MIN / 2;
@@ -68,7 +68,7 @@ static void add(struct id_map *map, const struct id_key *key, uint64_t hash, uin
 
 bool id_map_set(struct id_map *map, const struct id_key *key, uint64_t value, size_t limit)
 {
-    uint64_t hash = hash_of(key);
+    uint64_t hash = id_map_hash(key);
     const struct id_slot *slot = map->count ? find(map, key, hash) : NULL;
     if (slot && slot->place) {
         map->entries[slot->place - 1].value = value;
@@ -80,10 +80,15 @@ bool id_map_set(struct id_map *map, const struct id_key *key, uint64_t value, si
     return true;
 }
 
+uint64_t *id_map_find(const struct id_map *map, const struct id_key *key, uint64_t hash)
+{
+    const struct id_slot *slot = map->count ? find(map, key, hash) : NULL;
+    return slot && slot->place ? &map->entries[slot->place - 1].value : NULL;
+}
+
 uint64_t *id_map_get(const struct id_map *map, const struct id_key *key)
 {
-    const struct id_slot *slot = map->count ? find(map, key, hash_of(key)) : NULL;
-    return slot && slot->place ? &map->entries[slot->place - 1].value : NULL;
+    return map->count ? id_map_find(map, key, id_map_hash(key)) : NULL;
 }
 
 const struct id_entry *id_map_next(const struct id_map *map, size_t *cursor)

@@ -40,6 +40,9 @@ struct id_key id_key(const void *bytes, size_t len);
 bool id_map_set(struct id_map *map, const struct id_key *key, uint64_t value, size_t limit);
 /* NULL if it is not there; valid until the map is changed. */
 uint64_t *id_map_get(const struct id_map *map, const struct id_key *key);
+/* The same for a key that is looked up in several maps: its hash is made once. */
+uint64_t id_map_hash(const struct id_key *key);
+uint64_t *id_map_find(const struct id_map *map, const struct id_key *key, uint64_t hash);
 /* Steps through all, in the order in which they came: start with *cursor = 0; NULL at the end. */
 const struct id_entry *id_map_next(const struct id_map *map, size_t *cursor);
 void id_map_clear(struct id_map *map);

@@ -5,6 +5,18 @@ static void *pointer(const uint64_t *value)
     return value ? (void *)(uintptr_t)*value : NULL;
 }
 
+struct object_probe object_probe(const struct object_id *id)
+{
+    struct object_probe probe = {.key = id_key(id->bytes, sizeof id->bytes)};
+    probe.hash = id_map_hash(&probe.key);
+    return probe;
+}
+
+void *object_table_find(const struct object_table *table, const struct object_probe *probe)
+{
+    return pointer(id_map_find(&table->map, &probe->key, probe->hash));
+}
+
 void object_table_set(struct object_table *table, const struct object_id *id, void *value)
 {
     struct id_key key = id_key(id->bytes, sizeof id->bytes);

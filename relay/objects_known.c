@@ -150,18 +150,37 @@ static void add_creator(const struct objects *objects, const struct finding *fin
                                 "Ray has no event of the task that made it");
 }
 
+/* One object: its id, and what was found and said of it. */
+struct known_object {
+    const struct object_id *id;
+    struct object_probe probe;
+    const struct finding *finding; /* or NULL */
+    const struct object_note *earlier;
+};
+
+/* What was said at the stop before counts while it is not known anew. */
+static struct known_object find(const struct objects *objects, const struct object_id *id)
+{
+    struct known_object it = {.id = id, .probe = object_probe(id)};
+    it.finding = owners_find(objects->owners, &it.probe);
+    if (objects->state == OBJECTS_ASKING ||
+        (objects->state == OBJECTS_KNOWN && !(it.finding && it.finding->done)))
+        it.earlier = object_notes_find(&objects->earlier, &it.probe);
+    return it;
+}
+
 /* All that is known of an object, but for what made it. */
-static void collect(const struct objects *objects, const struct object_id *id,
-                    const struct finding *finding, struct object_facts *out)
+static void collect(const struct objects *objects, const struct known_object *it,
+                    struct object_facts *out)
 {
     *out = (struct object_facts){
-        .id = *id,
-        .ref = objects_ref(objects, id),
+        .id = *it->id,
+        .ref = objects->known ? object_table_find(&objects->refs, &it->probe) : NULL,
         .ref_why = why_no_ref(objects),
         .node_name = node_name,
         .arg = (void *)(uintptr_t)objects,
     };
-    add_finding(objects, finding, out);
+    add_finding(objects, it->finding, out);
     out->mine = out->ref && out->ref->status != RAY_TASK_NIL;
     if (out->mine && out->owner == OBJECT_OWNER_UNKNOWN) {
         out->owner = OBJECT_OWNER_ALIVE;
@@ -171,37 +190,53 @@ static void collect(const struct objects *objects, const struct object_id *id,
     }
 }
 
-/* What was said at the stop before, while it is not known anew. */
-static const struct object_note *earlier(const struct objects *objects, const struct object_id *id,
-                                         const struct finding *finding)
+static bool can_tell(const struct objects *objects, const struct known_object *it)
 {
-    if (objects->state != OBJECTS_ASKING &&
-        (objects->state != OBJECTS_KNOWN || (finding && finding->done)))
-        return NULL;
-    return object_notes_get(&objects->earlier, id);
+    return (objects->known && it->finding && it->finding->done) || it->earlier;
 }
 
 bool objects_can_tell(const struct objects *objects, const struct object_id *id)
 {
-    const struct finding *finding = owners_find(objects->owners, id);
-    return (objects->known && finding && finding->done) || earlier(objects, id, finding);
+    struct known_object it = find(objects, id);
+    return can_tell(objects, &it);
+}
+
+static bool make_note(const struct objects *objects, const struct known_object *it,
+                      struct object_note *out)
+{
+    struct object_facts facts;
+    if (it->earlier || !objects->known) {
+        *out = it->earlier ? *it->earlier : (struct object_note){.size = -1};
+        return it->earlier;
+    }
+    collect(objects, it, &facts);
+    /* What made an object tells how far it is. Of those that are made there are thousands. */
+    if (facts.location && facts.location->pending)
+        add_creator(objects, it->finding, &facts);
+    return object_facts_note(&facts, out);
 }
 
 bool objects_note(const struct objects *objects, const struct object_id *id,
                   struct object_note *out)
 {
-    const struct finding *finding = owners_find(objects->owners, id);
-    const struct object_note *before = earlier(objects, id, finding);
-    struct object_facts facts;
-    if (before || !objects->known) {
-        *out = before ? *before : (struct object_note){.size = -1};
-        return before;
+    struct known_object it = find(objects, id);
+    return make_note(objects, &it, out);
+}
+
+struct object_look objects_look(struct objects *objects, const struct object_id *id, bool want,
+                                struct object_note *out)
+{
+    struct known_object it = find(objects, id);
+    bool asks = want && !it.finding;
+    bool known = !asks && make_note(objects, &it, out);
+    /* To want once more what is wanted is of use only while it is not made. */
+    asks = asks || (want && known && out->state == OBJECT_STATE_PENDING);
+    if (asks) {
+        objects_want(objects, id);
+        it = find(objects, id);
+        known = make_note(objects, &it, out);
     }
-    collect(objects, id, finding, &facts);
-    /* What made an object tells how far it is. Of those that are made there are thousands. */
-    if (facts.location && facts.location->pending)
-        add_creator(objects, finding, &facts);
-    return object_facts_note(&facts, out);
+    return (struct object_look){can_tell(objects, &it), known};
 }
 
 void objects_describe(const struct objects *objects, const struct object_id *id,
@@ -209,9 +244,9 @@ void objects_describe(const struct objects *objects, const struct object_id *id,
                       struct object_property out[OBJECT_PROPERTIES])
 {
     struct object_facts facts;
-    const struct finding *finding = owners_find(objects->owners, id);
-    collect(objects, id, finding, &facts);
-    add_creator(objects, finding, &facts);
+    struct known_object it = find(objects, id);
+    collect(objects, &it, &facts);
+    add_creator(objects, it.finding, &facts);
     object_facts_describe(&facts, options, out);
 }
 
