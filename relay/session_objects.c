@@ -196,6 +196,8 @@ static bool edit_response(struct render *render, const struct held *held,
     struct buf annotated = {0}, rows = {0};
     const char *json = held->json;
     size_t len = held->len;
+    if (held->applies)
+        annotated = session_objects_take_spare(render->it);
     if (held->applies && annotate_response(held->command, json, len, envelope, render->rows.options,
                                            &source, &annotated)) {
         json = annotated.data;
@@ -208,7 +210,7 @@ static bool edit_response(struct render *render, const struct held *held,
         annotated = (struct buf){0};
         changed = true;
     }
-    buf_free(&annotated);
+    session_objects_save_spare(render->it, &annotated);
     buf_free(&rows);
     return changed;
 }
@@ -290,6 +292,7 @@ static bool on_values(struct render *render, struct held *held, const struct env
 {
     struct session_objects *it = render->it;
     struct buf edited = {0};
+    const bool *destroyed = it->destroyed; /* NULL: nobody would notice */
     bool changed = edit_response(render, held, envelope, &edited);
     held->wants = it->knows_actors ? 0 : render->wants;
     bool waits = (render->missing && facts_pending(render->objects) && !it->tired) || held->wants ||
@@ -301,6 +304,8 @@ static bool on_values(struct render *render, struct held *held, const struct env
         session_objects_keep(it, render, held, envelope, &edited);
     if (changed && !waits)
         pass_edited(it, held, envelope, &edited);
+    if (destroyed && !*destroyed)
+        session_objects_save_spare(it, &edited);
     buf_free(&edited);
     return changed || waits;
 }

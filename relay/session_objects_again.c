@@ -12,6 +12,9 @@
 /* What is kept goes when so long nothing came again. */
 enum { IDLE_MS = 10000 };
 
+/* From here on the kernel is asked for memory, and given it back, each time. */
+enum { SPARE_LEAST = 128 << 10 };
+
 /* An answer that comes in parts. While it is the same as one that is kept, nothing is copied. */
 struct gather {
     struct pending pending;
@@ -37,32 +40,40 @@ static struct kept_basis basis_of(const struct session_objects *it, const struct
 }
 
 /* What has come so far is copied. */
-static void gather_start(struct gather *gather, const char *bytes, size_t len)
+static void gather_start(struct session_objects *it, const char *bytes, size_t len)
 {
+    struct gather *gather = it->gather;
     gather->at = gather->start_len ? KEPT_HEAD_LIMIT - gather->start_len : 0;
+    if (it->spare.cap <= gather->at + gather->total)
+        buf_free(&it->spare);
+    gather->json = it->spare;
+    it->spare = (struct buf){0};
     buf_reserve(&gather->json, gather->at + gather->total);
     gather->json.len = gather->at;
     buf_add(&gather->json, bytes, len);
 }
 
 /* It is not what is kept, or that goes. */
-static void gather_own(struct gather *gather)
+static void gather_own(struct session_objects *it)
 {
+    struct gather *gather = it->gather;
     struct envelope envelope;
     size_t len;
     if (!gather || !gather->same)
         return;
     const char *json =
         kept_came(gather->same, gather->start, gather->start_len, &gather->head, &len, &envelope);
-    gather_start(gather, json, gather->start_len + gather->came);
+    gather_start(it, json, gather->start_len + gather->came);
     gather->same = NULL;
 }
 
 void session_objects_drop_kept(struct session_objects *it)
 {
     timer_cancel(&it->idle);
-    gather_own(it->gather);
+    gather_own(it);
     kept_clear(&it->kept);
+    buf_free(&it->spare);
+    buf_free(&it->spare_edited);
 }
 
 static void on_idle(void *arg)
@@ -75,6 +86,49 @@ static void on_idle(void *arg)
     }
     it->kept.used = false;
     it->idle = timer_start(it->session->options.loop, IDLE_MS, on_idle, it);
+}
+
+/* Something is of use: it stays so long. */
+static void in_use(struct session_objects *it)
+{
+    it->kept.used = true;
+    if (!it->idle)
+        it->idle = timer_start(it->session->options.loop, IDLE_MS, on_idle, it);
+}
+
+/* All that stays is within one limit. */
+static void fit_spares(struct session_objects *it)
+{
+    if (it->kept.bytes + it->spare.cap + it->spare_edited.cap > KEPT_BYTES)
+        buf_free(&it->spare_edited);
+    if (it->kept.bytes + it->spare.cap > KEPT_BYTES)
+        buf_free(&it->spare);
+}
+
+/* The next one need not be given memory that the kernel has cleared page by page. */
+static void save(struct session_objects *it, struct buf *from, struct buf *spare)
+{
+    buf_free(spare);
+    *spare = *from;
+    spare->len = 0;
+    *from = (struct buf){0};
+    fit_spares(it);
+    in_use(it);
+}
+
+struct buf session_objects_take_spare(struct session_objects *it)
+{
+    struct buf spare = it->spare_edited;
+    it->spare_edited = (struct buf){0};
+    return spare;
+}
+
+void session_objects_save_spare(struct session_objects *it, struct buf *edited)
+{
+    if (edited->cap >= SPARE_LEAST)
+        save(it, edited, &it->spare_edited);
+    else
+        buf_free(edited);
 }
 
 /* The response is the one that has come in parts. */
@@ -90,6 +144,13 @@ bool session_objects_applies(const struct session_objects *it, const struct held
     return !(gather && gather->plain) && annotate_applies(held->json, held->len);
 }
 
+static bool came_before(struct session_objects *it, const struct held *held,
+                        const struct envelope *envelope)
+{
+    size_t rows = kept_rows(held->json, held->len, envelope);
+    return rows && kept_came_before(&it->kept, held->json + rows, held->len - rows);
+}
+
 void session_objects_keep(struct session_objects *it, const struct render *render,
                           const struct held *held, const struct envelope *envelope,
                           const struct buf *edited)
@@ -103,11 +164,13 @@ void session_objects_keep(struct session_objects *it, const struct render *rende
     int64_t facts = held->applies ? objects_facts(render->objects) : -1;
     struct kept_basis basis = basis_of(it, held, facts);
     struct gather *gather = given(it, held);
-    gather_own(it->gather);
+    in_use(it);
+    if (!came_before(it, held, envelope))
+        return;
+    gather_own(it);
     kept_put(&it->kept, &basis, held->json, held->len, envelope, edited,
              gather && gather->start_len ? &gather->json : NULL);
-    if (it->kept.first && !it->idle)
-        it->idle = timer_start(it->session->options.loop, IDLE_MS, on_idle, it);
+    fit_spares(it);
 }
 
 bool session_objects_send_again(struct session_objects *it, const struct held *held,
@@ -164,10 +227,11 @@ void session_objects_drop_gather(struct session_objects *it)
     it->gather = NULL;
 }
 
-static void gather_add(struct gather *gather, const char *bytes, size_t len)
+static void gather_add(struct session_objects *it, const char *bytes, size_t len)
 {
+    struct gather *gather = it->gather;
     if (gather->same && !kept_goes_on(gather->same, gather->came, bytes, len))
-        gather_own(gather);
+        gather_own(it);
     if (gather->same)
         gather->came += len;
     else
@@ -195,7 +259,7 @@ bool session_objects_gather(struct session *session, const struct pending *pendi
     if (gather->same)
         gather->came = head_len - start;
     else
-        gather_start(gather, head, head_len);
+        gather_start(it, head, head_len);
     return true;
 }
 
@@ -203,7 +267,7 @@ bool session_objects_part(struct session *session, const char *bytes, size_t len
 {
     struct gather *gather = session->objects ? session->objects->gather : NULL;
     if (gather && !gather->dropped)
-        gather_add(gather, bytes, len);
+        gather_add(session->objects, bytes, len);
     return gather != NULL;
 }
 
@@ -258,6 +322,8 @@ bool session_objects_part_end(struct session *session, bool whole, session_objec
     if (!destroyed) {
         it->given = NULL;
         it->destroyed = NULL;
+        if (gather->json.data)
+            save(it, &gather->json, &it->spare);
     }
     buf_free(&gather->json);
     free(gather);

@@ -48,6 +48,40 @@ void kept_clear(struct kept_list *list)
 {
     while (list->first)
         drop(list, &list->first);
+    free(list->prints);
+    list->prints = NULL;
+    list->next_print = 0;
+}
+
+/* --- what came before --- */
+
+enum { PRINTS = 64, PRINT_STEP = 512 };
+
+/* Of a word each so many bytes: what it takes two of for one costs a copy, no more. Never 0. */
+static uint64_t print_of(const char *bytes, size_t len)
+{
+    uint64_t print = len, word;
+    for (size_t at = 0; len - at >= sizeof word; at += PRINT_STEP) {
+        memcpy(&word, bytes + at, sizeof word);
+        print = (print ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        print ^= print >> 32;
+        if (len - at <= PRINT_STEP)
+            break;
+    }
+    return print | 1;
+}
+
+bool kept_came_before(struct kept_list *list, const char *rows, size_t len)
+{
+    uint64_t print = print_of(rows, len);
+    if (!list->prints)
+        list->prints = mem_array(PRINTS, sizeof *list->prints);
+    for (size_t i = 0; i < PRINTS; i++)
+        if (list->prints[i] == print)
+            return true;
+    list->prints[list->next_print] = print;
+    list->next_print = (list->next_print + 1) % PRINTS;
+    return false;
 }
 
 /* --- what is there --- */

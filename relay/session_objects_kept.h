@@ -28,6 +28,8 @@ struct kept;
 struct kept_list {
     struct kept *first; /* the oldest */
     size_t bytes;
+    uint64_t *prints; /* what kept_came_before() has seen, in turn; NULL: nothing */
+    size_t next_print;
     bool used; /* since it was last set false */
 };
 
@@ -37,6 +39,10 @@ void kept_clear(struct kept_list *list);
  * front of them, its head, may be another one each time. `json` may be cut anywhere. 0: it does not
  * get there, or the head is no such one: of a success, with both numbers, and not too long. */
 size_t kept_rows(const char *json, size_t len, const struct envelope *envelope);
+
+/* Whether one of the same rows was asked about lately, as far as a fingerprint tells: most answers
+ * never come again, so that one is kept only when it does. */
+bool kept_came_before(struct kept_list *list, const char *rows, size_t len);
 
 /* The answer whose bytes from the rows on are these; NULL: none. */
 struct kept *kept_find(const struct kept_list *list, const char *rows, size_t len);

@@ -54,7 +54,9 @@ struct session_objects {
     struct timer *quiet;    /* lets facts come together before they are announced */
     struct view_ask *view_asks;
     struct kept_list kept; /* of this stop */
-    struct timer *idle;    /* drops them if none is of use any more */
+    struct buf spare;      /* what the last one was gathered in, for the next */
+    struct buf spare_edited;
+    struct timer *idle;    /* drops all of them if they are of no use any more */
     struct gather *gather; /* an answer that comes in parts and is wanted whole, or NULL */
     struct gather *given;  /* one that has come, while it is passed on; or NULL */
     bool *destroyed;       /* set meanwhile, to see whether this was destroyed */
@@ -118,6 +120,10 @@ bool session_objects_applies(const struct session_objects *it, const struct held
 void session_objects_keep(struct session_objects *it, const struct render *render,
                           const struct held *held, const struct envelope *envelope,
                           const struct buf *edited);
+/* An empty buffer to annotate an answer into, and what became of it, for the next: the buffer is
+ * empty after. */
+struct buf session_objects_take_spare(struct session_objects *it);
+void session_objects_save_spare(struct session_objects *it, struct buf *edited);
 void session_objects_drop_kept(struct session_objects *it);
 /* What is gathered is forgotten; its request is not answered. */
 void session_objects_drop_gather(struct session_objects *it);

@@ -81,6 +81,18 @@ def test_one_row_that_differs_is_seen(worker, attach, which):
     client.disconnect()
 
 
+def test_answers_of_any_size_in_turn(worker, attach):
+    """With nothing to annotate, each a few times: what the one was gathered in serves the next."""
+    client = attach()
+    for number, size in enumerate((LARGE, 3 * LARGE, LARGE, 2 * LARGE, SMALL, 5 * LARGE, 2 * LARGE)):
+        worker.rows[LOCALS] = [row("number", str(number), "int"), *fill(size), row("last", str(size), "int")]
+        for _ in range(4):
+            body = client.ok("variables", {"variablesReference": LOCALS})
+            assert [(each["name"], each["value"]) for each in body["variables"]] == [
+                (each["name"], each["value"]) for each in worker.rows[LOCALS]]
+    client.disconnect()
+
+
 def test_heads_of_any_length_keep_their_bytes(worker, attach, adapter):
     rows = json.dumps([row("n", "x" * 5000, "str"), ref_row("big", worker.big)]).encode()
     client = attach()

@@ -287,6 +287,29 @@ static void test_there_is_a_bound(void **state)
     assert_false(is_kept(&list, 1, 'z', KEPT_BYTES / 4));
 }
 
+static void test_what_came_before_is_remembered(void **state)
+{
+    (void)state;
+    enum { SIZE = 4096, MANY = 64 };
+    struct kept_list list = {0};
+    char rows[SIZE];
+    memset(rows, 'a', sizeof rows);
+    assert_false(kept_came_before(&list, rows, sizeof rows));
+    assert_true(kept_came_before(&list, rows, sizeof rows));
+    assert_false(kept_came_before(&list, rows, sizeof rows - 1));
+    assert_false(kept_came_before(&list, rows, 1));
+    for (int i = 0; i < MANY; i++) {
+        rows[SIZE - 512] = (char)i; /* where it looks, and only there */
+        assert_false(kept_came_before(&list, rows, sizeof rows));
+    }
+    assert_true(kept_came_before(&list, rows, sizeof rows));
+    rows[SIZE - 512] = 'a';
+    assert_false(kept_came_before(&list, rows, sizeof rows)); /* the oldest goes first */
+    kept_clear(&list);
+    assert_false(kept_came_before(&list, rows, sizeof rows));
+    kept_clear(&list);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -297,6 +320,7 @@ int main(void)
         cmocka_unit_test(test_it_holds_for_what_it_was_made_from),
         cmocka_unit_test(test_a_buffer_is_taken_as_it_is),
         cmocka_unit_test(test_there_is_a_bound),
+        cmocka_unit_test(test_what_came_before_is_remembered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/text.h"
+#include "load/stamps.h"
 
 /* The task of tests/support/fake_ray.py: its objects are the references. */
 #define TASK "c8ef45ccd0112571ffffffffffffffffffffffff01000000"
@@ -10,14 +11,18 @@
 static const struct {
     const char *name;
     size_t size;
-    bool refs;
+    bool refs, is_new;
 } kinds[CANNED_KINDS] = {
-    [CANNED_200] = {"200", 200, false},
-    [CANNED_10K] = {"10K", 10 << 10, false},
-    [CANNED_1M] = {"1M", 1 << 20, false},
-    [CANNED_20M] = {"20M", 20 << 20, false},
-    [CANNED_REFS_10K] = {"refs10K", 10 << 10, true},
-    [CANNED_REFS_1M] = {"refs1M", 1 << 20, true},
+    [CANNED_200] = {"200", 200, false, false},
+    [CANNED_10K] = {"10K", 10 << 10, false, false},
+    [CANNED_1M] = {"1M", 1 << 20, false, false},
+    [CANNED_20M] = {"20M", 20 << 20, false, false},
+    [CANNED_REFS_10K] = {"refs10K", 10 << 10, true, false},
+    [CANNED_REFS_1M] = {"refs1M", 1 << 20, true, false},
+    [CANNED_NEW_10K] = {"new10K", 10 << 10, false, true},
+    [CANNED_NEW_1M] = {"new1M", 1 << 20, false, true},
+    [CANNED_NEW_REFS_10K] = {"newrefs10K", 10 << 10, true, true},
+    [CANNED_NEW_REFS_1M] = {"newrefs1M", 1 << 20, true, true},
 };
 
 const char *canned_name(enum canned kind)
@@ -35,32 +40,34 @@ bool canned_find(const char *name, enum canned *out)
     return false;
 }
 
-static void add_row(struct buf *out, unsigned index, bool refs)
+static void add_row(struct buf *out, unsigned index, bool refs, bool is_new)
 {
     if (refs)
         buf_printf(out,
-                   "{\"name\": \"%04u\", \"value\": \"ObjectRef(" TASK "%02x%02x0000)\", "
+                   "{\"name\": \"%04u%s\", \"value\": \"ObjectRef(" TASK "%02x%02x0000)\", "
                    "\"type\": \"ObjectRef\", \"evaluateName\": \"refs[%u]\", "
                    "\"variablesReference\": %u}, ",
-                   index, (index + 1) & 0xFF, (index + 1) >> 8, index, index + 5000);
+                   index, is_new ? " " STAMP_FRONT STAMP_NONE : "", (index + 1) & 0xFF,
+                   (index + 1) >> 8, index, index + 5000);
     else
         buf_printf(out,
-                   "{\"name\": \"layer_%u\", \"value\": \"{'loss': 0.6931, 'path': "
+                   "{\"name\": \"layer_%u\", \"value\": \"{'loss': %s, 'path': "
                    "'C:\\\\\\\\data\\\\n', 'caf\\u00e9': %u}\", \"type\": \"dict\", "
                    "\"evaluateName\": \"state[\\\"layer_%u\\\"]\", \"variablesReference\": %u}, ",
-                   index, index * 7919, index, index + 5000);
+                   index, is_new ? STAMP_FRONT STAMP_NONE : "0.6931", index * 7919, index,
+                   index + 5000);
 }
 
 /* The last row fills up to the size; a row's own text takes less than these. */
 enum { ROW_MOST = 240, LAST_LEAST = 80 };
 
-static struct buf make(size_t size, bool refs)
+static struct buf make(size_t size, bool refs, bool is_new)
 {
     struct buf out = {0};
     size_t front = sizeof CANNED_FRONT - 1 + CANNED_TAG;
     buf_add_string(&out, OPEN);
     for (unsigned index = 0; front + out.len + ROW_MOST + LAST_LEAST < size; index++)
-        add_row(&out, index, refs);
+        add_row(&out, index, refs, is_new);
     buf_add_string(&out, "{\"name\": \"last\", \"value\": \"'");
     static const char end[] = "'\", \"type\": \"str\", \"variablesReference\": 0}]}";
     while (front + out.len + sizeof end - 1 < size)
@@ -74,6 +81,6 @@ struct canned_text canned_text(enum canned kind)
     static struct buf made[CANNED_KINDS];
     struct buf *text = &made[kind];
     if (!text->data)
-        *text = make(kinds[kind].size, kinds[kind].refs);
+        *text = make(kinds[kind].size, kinds[kind].refs, kinds[kind].is_new);
     return (struct canned_text){text->data, text->len};
 }

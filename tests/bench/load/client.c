@@ -73,7 +73,7 @@ struct client *client_start(struct load *load, unsigned number, const char *atta
 void client_free(struct client *client)
 {
     for (unsigned i = 0; i < client->load->threads; i++)
-        buf_free(&client->views[i].learned);
+        view_free(&client->views[i]);
     free(client->views);
     if (!client->ended)
         wire_close(&client->wire);
@@ -252,7 +252,7 @@ static void on_scopes(struct client *client, const struct message *answer)
     struct text rest = {at, (size_t)(answer->body.at + answer->body.len - at)};
     struct view *view = &client->views[client->view_ready++];
     view->reference = message_number(rest, "variablesReference", 0);
-    view->expected = canned_text(client->load->body);
+    view_expect(view, canned_text(client->load->body));
     look_at_next(client);
 }
 

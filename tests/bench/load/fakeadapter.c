@@ -10,6 +10,7 @@
 #include "load/canned.h"
 #include "load/endpoint.h"
 #include "load/message.h"
+#include "load/stamps.h"
 #include "load/wire.h"
 
 #include <stdio.h>
@@ -26,6 +27,8 @@ struct peer {
     struct wire wire;
     long seq;
     long attach_seq; /* the request that is answered behind configurationDone */
+    struct buf rows; /* of the last answer with rows that are new each time */
+    long rows_kind;
 };
 
 static void say_event(struct peer *peer, const char *name, const char *body)
@@ -86,6 +89,49 @@ static void on_scopes(struct peer *peer, const struct message *request)
     buf_free(&body);
 }
 
+/* What follows the tag in an answer, and where it is new each time. */
+struct tail {
+    char *text; /* NULL: not made yet */
+    size_t len;
+    struct stamps stamps;
+};
+
+static const struct tail *tail_of(long kind)
+{
+    static struct tail tails[CANNED_KINDS];
+    struct tail *tail = &tails[kind];
+    if (!tail->text) {
+        struct canned_text text = canned_text((enum canned)kind);
+        tail->text = mem_format("%s}", text.data);
+        tail->len = text.len + 1;
+        stamps_find(&tail->stamps, tail->text, tail->len, STAMP_NONE);
+    }
+    return tail;
+}
+
+/* The peer's own rows are not copied, unless what was sent before has not left yet: it may be
+ * them. */
+static void send_new(struct peer *peer, const char *head, size_t len, long kind,
+                     const struct tail *tail, const char *digits)
+{
+    struct buf whole = {0};
+    if (peer->wire.part_count) {
+        buf_add(&whole, head, len);
+        buf_add(&whole, tail->text, tail->len);
+        stamps_write(&tail->stamps, whole.data + len, digits);
+        wire_send(&peer->wire, whole.data, whole.len, NULL, 0);
+        buf_free(&whole);
+        return;
+    }
+    if (!peer->rows.len || peer->rows_kind != kind) {
+        buf_clear(&peer->rows, 0);
+        buf_add(&peer->rows, tail->text, tail->len);
+        peer->rows_kind = kind;
+    }
+    stamps_write(&tail->stamps, peer->rows.data, digits);
+    wire_send(&peer->wire, head, len, peer->rows.data, peer->rows.len);
+}
+
 static void on_variables(struct peer *peer, const struct message *request)
 {
     long kind = message_number(request->body, "variablesReference", 0) - CANNED_FIRST_REFERENCE;
@@ -100,11 +146,11 @@ static void on_variables(struct peer *peer, const struct message *request)
                  "{\"seq\": %ld, \"type\": \"response\", \"request_seq\": %ld, "
                  "\"success\": true, \"command\": \"variables\", \"body\": " CANNED_FRONT "%.*s",
                  ++peer->seq, request->seq, (int)tag.len, tag.at);
-    struct canned_text text = canned_text((enum canned)kind);
-    static char *tails[CANNED_KINDS];
-    if (!tails[kind])
-        tails[kind] = mem_format("%s}", text.data);
-    wire_send(&peer->wire, head, (size_t)len, tails[kind], text.len + 1);
+    const struct tail *tail = tail_of(kind);
+    if (tail->stamps.count)
+        send_new(peer, head, (size_t)len, kind, tail, stamps_digits(tag.at));
+    else
+        wire_send(&peer->wire, head, (size_t)len, tail->text, tail->len);
 }
 
 static const struct {
@@ -154,6 +200,7 @@ static void dispatch(struct peer *peer, const char *json, size_t len)
 static void end(struct peer *peer)
 {
     wire_close(&peer->wire);
+    buf_free(&peer->rows);
     free(peer);
 }
 

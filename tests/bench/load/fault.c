@@ -78,9 +78,27 @@ static void repeat_body(struct buf *message, const struct buf *last, struct buf 
     buf_free(&mixed);
 }
 
+/* The right number and tag with the rows of the answer before. */
+static void repeat_rows(struct buf *message, const struct buf *last, struct buf *out)
+{
+    struct buf mixed = {0};
+    const struct buf *from = last->len ? last : message;
+    size_t front = sizeof BODY - 1 + CANNED_TAG;
+    const char *rows = find(message, BODY) + front, *old = find(from, BODY) + front;
+    buf_add(&mixed, message->data, (size_t)(rows - message->data));
+    buf_add(&mixed, old, (size_t)(from->data + from->len - old));
+    emit(mixed.data, mixed.len, out);
+    buf_free(&mixed);
+}
+
 static const struct fault_kind kinds[] = {
-    {"drop", drop},       {"duplicate", duplicate}, {"flip", flip},
-    {"shorten", shorten}, {"misnumber", misnumber}, {"repeat-body", repeat_body},
+    {"drop", drop},
+    {"duplicate", duplicate},
+    {"flip", flip},
+    {"shorten", shorten},
+    {"misnumber", misnumber},
+    {"repeat-body", repeat_body},
+    {"repeat-rows", repeat_rows},
 };
 
 bool fault_find(const char *name, struct fault *out)
@@ -95,7 +113,7 @@ bool fault_find(const char *name, struct fault *out)
 
 const char *fault_names(void)
 {
-    return "drop, duplicate, flip, shorten, misnumber, repeat-body";
+    return "drop, duplicate, flip, shorten, misnumber, repeat-body, repeat-rows";
 }
 
 static void pass_message(struct fault *fault, struct buf *message, struct buf *last,

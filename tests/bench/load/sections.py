@@ -16,8 +16,9 @@ from relays import REFERENCES, ROOT, ManyTargets, Relays, Threads
 
 sys.path[:0] = [str(ROOT / "tests/bench")]
 
-SIZES = {"200": "200 B", "10K": "10 KB", "1M": "1 MB", "20M": "20 MB",
-         "refs10K": "10 KB of references", "refs1M": "1 MB of references"}
+SIZES = {"200": "200 B bodies", "10K": "10 KB bodies", "1M": "1 MB bodies", "20M": "20 MB bodies",
+         "refs10K": "10 KB of references bodies", "refs1M": "1 MB of references bodies",
+         "new1M": "1 MB, new each time", "newrefs1M": "1 MB of references, new each time"}
 RAYDBG = "raydbg transparent", "raydbg full"
 
 
@@ -62,11 +63,11 @@ def one_client(settings, bodies, names=None, threads=(1, 100)):
             count = min(settings.repetitions, 5) if body == "20M" else settings.repetitions
 
             def run(row):
-                annotates = body.startswith("refs") and row.name in ("raydbg full", "raydbg threads, 1")
+                annotates = "refs" in body and row.name in ("raydbg full", "raydbg threads, 1")
                 return load(row, "--body", body, "--seconds", seconds, *["--rewritten"] * annotates)
 
-            samples = rounds(count, rows, run, f"{SIZES[body]} bodies")
-            result.add(body, f"{SIZES[body]} bodies, one client, one request at a time", columns, samples)
+            samples = rounds(count, rows, run, SIZES[body])
+            result.add(body, f"{SIZES[body]}, one client, one request at a time", columns, samples)
     return result
 
 
@@ -76,14 +77,15 @@ def small(settings):
 
 
 def bulk(settings):
-    """1 MB: throughput"""
-    return one_client(settings, ["1M"])
+    """1 MB: throughput, of what comes again and of what is new each time"""
+    again = one_client(settings, ["1M"])
+    new = one_client(settings, ["new1M", "newrefs1M"], compared(settings), threads=())
+    return Result(again.tables + new.tables, again.samples | new.samples)
 
 
 def annotated(settings):
     """bodies full of references, which raydbg full annotates"""
-    return one_client(settings, ["refs10K", "refs1M"], ("direct", "haproxy", *RAYDBG, *names_of(settings.peers)),
-                      threads=(1,))
+    return one_client(settings, ["refs10K", "refs1M"], compared(settings), threads=(1,))
 
 
 def large(settings):
@@ -91,8 +93,9 @@ def large(settings):
     return one_client(settings, ["20M"], threads=(1,))
 
 
-def names_of(peers):
-    return [peer.partition("=")[0] for peer in peers]
+def compared(settings):
+    """The rows that say what annotating costs."""
+    return ["direct", "haproxy", *RAYDBG, *(peer.partition("=")[0] for peer in settings.peers)]
 
 
 def many(settings, sessions, run, what, key, title, columns, most, without=()):

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "load/canned.h"
 #include "load/message.h"
+#include "load/stamps.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,12 +14,17 @@ struct view {
     long thread;
     long reference;
     struct canned_text expected; /* what follows the tag */
-    struct buf learned;
-    uint64_t learned_at; /* when it changed last; 0: nothing learned yet */
+    struct stamps stamps;        /* where that is new each time */
+    struct buf learned;          /* it is these bytes, or the adapter's */
+    uint64_t learned_at;         /* when it changed last; 0: nothing learned yet */
 };
 
+/* What the adapter says. */
+void view_expect(struct view *view, struct canned_text original);
+void view_free(struct view *view);
+
 /* Compares; false with `why` filled. */
-bool view_check(const struct view *view, struct text body, const char *tag, char *why, size_t size);
+bool view_check(struct view *view, struct text body, const char *tag, char *why, size_t size);
 size_t view_body_size(const struct view *view);
 
 /* For relays that rewrite bodies: takes one as the truth if all that the adapter said is still in
