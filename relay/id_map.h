@@ -20,7 +20,7 @@ struct id_entry {
 
 /* Where an entry is, by its key's hash. */
 struct id_slot {
-    uint32_t hash;  /* the upper half of it: the lower half says where the slot is */
+    uint32_t tag;   /* another key has another one, nearly always */
     uint32_t place; /* among the entries, from 1 on; 0: free */
 };
 

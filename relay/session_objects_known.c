@@ -59,7 +59,9 @@ static size_t slot_of(const struct known *known, int64_t reference)
 
 struct known_row *known_find(const struct known *known, int64_t reference)
 {
-    uint32_t place = known->count ? known->slots[slot_of(known, reference)] : 0;
+    /* debugpy counts up: what is new is above. */
+    bool maybe = known->count && reference <= known->highest;
+    uint32_t place = maybe ? known->slots[slot_of(known, reference)] : 0;
     return place ? &known->rows[place - 1] : NULL;
 }
 
@@ -87,6 +89,8 @@ static struct known_row *get_row(struct known *known, int64_t reference)
     row = &known->rows[known->count++];
     known->slots[slot] = (uint32_t)known->count;
     *row = (struct known_row){.reference = reference};
+    if (known->count == 1 || reference > known->highest)
+        known->highest = reference;
     return row;
 }
 
@@ -181,7 +185,7 @@ static char *join_names(const char *old, const char *name, bool within)
         return NULL;
     if (!old || (old_within && !within))
         return mem_format("%s%s", within ? "in " : "", name);
-    if (within != old_within || has_name(old, name) || strlen(old) + strlen(name) > NAMES_LENGTH)
+    if (within != old_within || strlen(old) + strlen(name) > NAMES_LENGTH || has_name(old, name))
         return NULL;
     return mem_format("%s, %s", old, name);
 }

@@ -28,6 +28,7 @@ struct known_row {
 struct known {
     struct known_row *rows;
     size_t count;
+    int64_t highest; /* of their references */
     uint32_t *slots; /* where in `rows` a reference is, from 1 on; 0: free */
     size_t slot_count;
     size_t views;           /* rows with VIEW_OF */
