@@ -168,7 +168,9 @@ static size_t member_read(const struct work *work, size_t at, struct row *row)
 static size_t row_read(const struct work *work, size_t at, struct row *row)
 {
     size_t next;
-    *row = (struct row){.last = ++at};
+    row->last = ++at;
+    for (size_t i = 0; i < FIELDS; i++)
+        row->fields[i].len = 0;
     at = skip_space(work->text, at, work->end);
     while ((next = member_read(work, at, row))) {
         at = skip_space(work->text, next, work->end);
@@ -332,8 +334,10 @@ static const struct buf *note_prefix(struct work *work, const struct object_note
 
 static void row_ref(struct work *work, const struct row *row, const char *text, size_t len)
 {
-    struct annotate_seen seen = {.kind = ANNOTATE_REF};
     struct object_note note;
+    struct annotate_seen seen;
+    seen.kind = ANNOTATE_REF;
+    seen.actor_id[0] = '\0';
     if (len != ANNOTATE_REF_LEN || !annotate_ref_read(text, len, &seen.id))
         return;
     see(work, row, &seen);

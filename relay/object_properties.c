@@ -94,7 +94,9 @@ static void set_owner(struct object_note *out, int64_t pid, const char *node)
 bool object_facts_note(const struct object_facts *facts, struct object_note *out)
 {
     const char *status;
-    *out = (struct object_note){.state = state_of(facts, &status), .size = size_of(facts)};
+    out->state = state_of(facts, &status);
+    out->size = size_of(facts);
+    out->owner[0] = '\0';
     text_copy(out->status, sizeof out->status, status);
     if (facts->owner != OBJECT_OWNER_UNKNOWN && facts->owner_pid)
         set_owner(out, facts->owner_pid, facts->owner_node);

@@ -1,15 +1,25 @@
 #include "relay/object_table.h"
 
+#include <endian.h>
+#include <string.h>
+
 static void *pointer(const uint64_t *value)
 {
     return value ? (void *)(uintptr_t)*value : NULL;
 }
 
-struct object_probe object_probe(const struct object_id *id)
+/* The processor reads as one what was written as one: by halves it would have to wait for both. */
+void object_probe(struct object_probe *probe, const struct object_id *id)
 {
-    struct object_probe probe = {.key = id_key(id->bytes, sizeof id->bytes)};
-    probe.hash = id_map_hash(&probe.key);
-    return probe;
+    uint64_t words[ID_MAP_KEY / sizeof(uint64_t)];
+    const size_t whole = 3 * sizeof *words;
+    uint32_t rest;
+    memcpy(words, id->bytes, whole);
+    memcpy(&rest, id->bytes + whole, sizeof rest);
+    words[3] = le32toh(rest);
+    words[3] = htole64(words[3]);
+    memcpy(probe->key.bytes, words, sizeof words);
+    probe->hash = id_map_hash(&probe->key);
 }
 
 void *object_table_find(const struct object_table *table, const struct object_probe *probe)

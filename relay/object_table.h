@@ -14,7 +14,7 @@ struct object_probe {
     struct id_key key;
     uint64_t hash;
 };
-struct object_probe object_probe(const struct object_id *id);
+void object_probe(struct object_probe *probe, const struct object_id *id);
 void *object_table_find(const struct object_table *table, const struct object_probe *probe);
 
 /* `value` is not NULL. An id that is there already gets the new one. */

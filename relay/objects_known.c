@@ -125,16 +125,13 @@ static void add_finding(const struct objects *objects, const struct finding *fin
                         struct object_facts *out)
 {
     bool done = finding && finding->done;
-    if (done) {
-        out->owner = finding->owner;
-        out->owner_pid = finding->owner_pid;
-        out->owner_node = objects_node_name(objects, finding->owner_node);
-        out->owner_is_driver = finding->owner_is_driver;
-    }
+    out->owner = done ? finding->owner : OBJECT_OWNER_UNKNOWN;
+    out->owner_pid = done ? finding->owner_pid : 0;
+    out->owner_node = done ? objects_node_name(objects, finding->owner_node) : NULL;
+    out->owner_is_driver = done && finding->owner_is_driver;
     out->owner_why = why_unknown(objects, finding, done, done ? finding->owner_why : "");
     out->location_why = why_unknown(objects, finding, done, done ? finding->location_why : "");
-    if (done && finding->location.known)
-        out->location = &finding->location;
+    out->location = done && finding->location.known ? &finding->location : NULL;
 }
 
 static void add_creator(const struct objects *objects, const struct finding *finding,
@@ -159,27 +156,29 @@ struct known_object {
 };
 
 /* What was said at the stop before counts while it is not known anew. */
-static struct known_object find(const struct objects *objects, const struct object_id *id)
+static void find(const struct objects *objects, const struct object_id *id,
+                 struct known_object *out)
 {
-    struct known_object it = {.id = id, .probe = object_probe(id)};
-    it.finding = owners_find(objects->owners, &it.probe);
-    if (objects->state == OBJECTS_ASKING ||
-        (objects->state == OBJECTS_KNOWN && !(it.finding && it.finding->done)))
-        it.earlier = object_notes_find(&objects->earlier, &it.probe);
-    return it;
+    out->id = id;
+    object_probe(&out->probe, id);
+    out->finding = owners_find(objects->owners, &out->probe);
+    bool again = objects->state == OBJECTS_ASKING ||
+                 (objects->state == OBJECTS_KNOWN && !(out->finding && out->finding->done));
+    out->earlier = again ? object_notes_find(&objects->earlier, &out->probe) : NULL;
 }
 
 /* All that is known of an object, but for what made it. */
 static void collect(const struct objects *objects, const struct known_object *it,
                     struct object_facts *out)
 {
-    *out = (struct object_facts){
-        .id = *it->id,
-        .ref = objects->known ? object_table_find(&objects->refs, &it->probe) : NULL,
-        .ref_why = why_no_ref(objects),
-        .node_name = node_name,
-        .arg = (void *)(uintptr_t)objects,
-    };
+    out->id = *it->id;
+    out->ref = objects->known ? object_table_find(&objects->refs, &it->probe) : NULL;
+    out->ref_why = why_no_ref(objects);
+    out->node_name = node_name;
+    out->arg = (void *)(uintptr_t)objects;
+    out->task = NULL;
+    out->actor = NULL;
+    out->task_why = "";
     add_finding(objects, it->finding, out);
     out->mine = out->ref && out->ref->status != RAY_TASK_NIL;
     if (out->mine && out->owner == OBJECT_OWNER_UNKNOWN) {
@@ -197,7 +196,8 @@ static bool can_tell(const struct objects *objects, const struct known_object *i
 
 bool objects_can_tell(const struct objects *objects, const struct object_id *id)
 {
-    struct known_object it = find(objects, id);
+    struct known_object it;
+    find(objects, id, &it);
     return can_tell(objects, &it);
 }
 
@@ -219,21 +219,23 @@ static bool make_note(const struct objects *objects, const struct known_object *
 bool objects_note(const struct objects *objects, const struct object_id *id,
                   struct object_note *out)
 {
-    struct known_object it = find(objects, id);
+    struct known_object it;
+    find(objects, id, &it);
     return make_note(objects, &it, out);
 }
 
 struct object_look objects_look(struct objects *objects, const struct object_id *id, bool want,
                                 struct object_note *out)
 {
-    struct known_object it = find(objects, id);
+    struct known_object it;
+    find(objects, id, &it);
     bool asks = want && !it.finding;
     bool known = !asks && make_note(objects, &it, out);
     /* To want once more what is wanted is of use only while it is not made. */
     asks = asks || (want && known && out->state == OBJECT_STATE_PENDING);
     if (asks) {
         objects_want(objects, id);
-        it = find(objects, id);
+        find(objects, id, &it);
         known = make_note(objects, &it, out);
     }
     return (struct object_look){can_tell(objects, &it), known};
@@ -244,7 +246,8 @@ void objects_describe(const struct objects *objects, const struct object_id *id,
                       struct object_property out[OBJECT_PROPERTIES])
 {
     struct object_facts facts;
-    struct known_object it = find(objects, id);
+    struct known_object it;
+    find(objects, id, &it);
     collect(objects, &it, &facts);
     add_creator(objects, it.finding, &facts);
     object_facts_describe(&facts, options, out);
