@@ -101,11 +101,14 @@ static const char *c_string(const struct work *work, const struct row *row, enum
     const char *text = "";
     if (is_string(work, row->fields[field]))
         text = content(work, row, field, scratch, &len);
-    if (text != scratch->data) {
-        buf_clear(scratch, 1 << 16);
-        buf_add(scratch, text, len);
-    }
-    return len ? scratch->data : "";
+    if (!len)
+        return "";
+    if (text == scratch->data)
+        return text;
+    scratch->len = 0;
+    char *to = buf_reserve(scratch, len);
+    to[len] = '\0';
+    return memcpy(to, text, len);
 }
 
 static bool is_field(const struct work *work, struct span key, bool escaped, const char *name)

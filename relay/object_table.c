@@ -29,14 +29,18 @@ void *object_table_find(const struct object_table *table, const struct object_pr
 
 void object_table_set(struct object_table *table, const struct object_id *id, void *value)
 {
-    struct id_key key = id_key(id->bytes, sizeof id->bytes);
-    id_map_set(&table->map, &key, (uintptr_t)value, SIZE_MAX);
+    struct object_probe probe;
+    object_probe(&probe, id);
+    id_map_set(&table->map, &probe.key, (uintptr_t)value, SIZE_MAX);
 }
 
 void *object_table_get(const struct object_table *table, const struct object_id *id)
 {
-    struct id_key key = id_key(id->bytes, sizeof id->bytes);
-    return pointer(id_map_get(&table->map, &key));
+    struct object_probe probe;
+    if (!table->map.count)
+        return NULL;
+    object_probe(&probe, id);
+    return object_table_find(table, &probe);
 }
 
 void *object_table_next(const struct object_table *table, size_t *cursor)

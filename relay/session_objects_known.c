@@ -16,18 +16,12 @@ static struct id_key object_key(const struct object_id *id)
     return id_key(id->bytes, sizeof id->bytes);
 }
 
-static char *names_of(uint64_t value)
-{
-    return (char *)(uintptr_t)value;
-}
-
 static void forget_names(struct known *known)
 {
-    const struct id_entry *entry;
     size_t cursor = 0;
-    while ((entry = id_map_next(&known->by_object, &cursor)))
-        free(names_of(entry->value));
-    id_map_clear(&known->by_object);
+    for (void *names; (names = object_table_next(&known->by_object, &cursor));)
+        free(names);
+    object_table_clear(&known->by_object);
 }
 
 void known_clear(struct known *known)
@@ -180,7 +174,7 @@ static bool has_name(const char *names, const char *name)
  * variable is known. */
 static char *join_names(const char *old, const char *name, bool within)
 {
-    bool old_within = old && text_starts(old, "in ");
+    bool old_within = old && old[0] == 'i' && old[1] == 'n' && old[2] == ' ';
     if (old && strcmp(old, name) == 0 && !within)
         return NULL;
     if (!old || (old_within && !within))
@@ -193,27 +187,20 @@ static char *join_names(const char *old, const char *name, bool within)
 static void note_name(struct known *known, const struct object_id *id, const char *name,
                       bool within)
 {
-    struct id_key key = object_key(id);
-    uint64_t *value = id_map_get(&known->by_object, &key);
-    char *old = value ? names_of(*value) : NULL;
-    if (!value && known->by_object.count == NAMES_LIMIT)
+    char *old = object_table_get(&known->by_object, id);
+    if (!old && known->by_object.map.count == NAMES_LIMIT)
         return;
     char *names = *name ? join_names(old, name, within) : NULL;
     if (!names)
         return;
     known->changes++;
-    if (value)
-        *value = (uint64_t)(uintptr_t)names;
-    else
-        id_map_set(&known->by_object, &key, (uint64_t)(uintptr_t)names, NAMES_LIMIT);
+    object_table_set(&known->by_object, id, names);
     free(old);
 }
 
 const char *known_names(const struct known *known, const struct object_id *id)
 {
-    struct id_key key = object_key(id);
-    const uint64_t *value = id_map_get(&known->by_object, &key);
-    return value ? names_of(*value) : NULL;
+    return object_table_get(&known->by_object, id);
 }
 
 /* --- rows --- */

@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "relay/annotate.h"
-#include "relay/id_map.h"
+#include "relay/object_table.h"
 
 /* References, one after the other, that responses about a frame have handed out. */
 struct known_run {
@@ -35,8 +35,8 @@ struct known {
     size_t changes;         /* while it is the same, what was noted is known, all of it */
     struct known_run *runs; /* the last that has a reference counts */
     size_t run_count;
-    struct id_map by_object; /* to pointers to text: the names */
-    struct id_map numbers;   /* of objects that have a row of the relay's own: 1, 2, … */
+    struct object_table by_object; /* to texts: the names */
+    struct id_map numbers;         /* of objects that have a row of the relay's own: 1, 2, … */
     struct object_id *numbered;
 };
 
