@@ -77,7 +77,7 @@ static struct known_row *get_row(struct known *known, int64_t reference)
     struct known_row *row = known_find(known, reference);
     if (row || known->count == ROWS_LIMIT)
         return row;
-    if (2 * known->count == known->slot_count)
+    if (!known->rows || 2 * known->count == known->slot_count)
         grow_rows(known);
     size_t slot = slot_of(known, reference);
     row = &known->rows[known->count++];

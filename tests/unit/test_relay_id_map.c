@@ -33,6 +33,29 @@ static void test_what_is_set_is_there(void **state)
     assert_int_equal(map.count, 0);
 }
 
+/* Objects of few tasks, whose numbers count up, and the same of many tasks. */
+static void test_ids_that_are_near(void **state)
+{
+    (void)state;
+    enum { TASKS = 300, EACH = 20 };
+    struct id_map map = {0};
+    for (unsigned round = 0; round < 2; round++)
+        for (unsigned i = 0; i < TASKS * EACH; i++) {
+            struct id_key key = {{0}};
+            key.bytes[0] = (uint8_t)(i / EACH);
+            key.bytes[1] = (uint8_t)(i / EACH >> 8);
+            key.bytes[24] = (uint8_t)(i % EACH + 1);
+            if (round == 0)
+                assert_true(id_map_set(&map, &key, i, SIZE_MAX));
+            assert_int_equal(*id_map_get(&map, &key), i);
+            assert_int_equal(*id_map_find(&map, &key, id_map_hash(&key)), i);
+            key.bytes[24] = EACH + 1;
+            assert_null(id_map_get(&map, &key));
+        }
+    assert_int_equal(map.count, TASKS * EACH);
+    id_map_clear(&map);
+}
+
 static void test_the_last_byte_counts(void **state)
 {
     (void)state;
@@ -79,9 +102,8 @@ static void test_steps_through_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_set_is_there),
-        cmocka_unit_test(test_the_last_byte_counts),
-        cmocka_unit_test(test_it_is_bounded),
+        cmocka_unit_test(test_what_is_set_is_there), cmocka_unit_test(test_ids_that_are_near),
+        cmocka_unit_test(test_the_last_byte_counts), cmocka_unit_test(test_it_is_bounded),
         cmocka_unit_test(test_steps_through_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
