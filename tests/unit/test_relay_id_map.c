@@ -56,6 +56,28 @@ static void test_ids_that_are_near(void **state)
     id_map_clear(&map);
 }
 
+/* Made up by the factors in base/hash.c: what one word adds to the sum, another takes away. */
+static void test_keys_with_one_hash_are_told_apart(void **state)
+{
+    (void)state;
+    const uint64_t factors[] = {UINT64_C(0x9E3779B97F4A7C15), UINT64_C(0xC2B2AE3D27D4EB4F),
+                                UINT64_C(0x165667B19E3779F9), UINT64_C(0xD6E8FEB86659FD93)};
+    for (size_t word = 1; word < 4; word++) {
+        struct id_map map = {0};
+        uint64_t words[4] = {8 * factors[word]};
+        struct id_key zero = {{0}}, other;
+        words[word] = 0 - 8 * factors[0];
+        memcpy(other.bytes, words, sizeof words);
+        assert_int_equal(id_map_hash(&zero), id_map_hash(&other));
+        assert_true(id_map_set(&map, &zero, 1, 10));
+        assert_null(id_map_get(&map, &other));
+        assert_true(id_map_set(&map, &other, 2, 10));
+        assert_int_equal(*id_map_get(&map, &zero), 1);
+        assert_int_equal(*id_map_get(&map, &other), 2);
+        id_map_clear(&map);
+    }
+}
+
 static void test_the_last_byte_counts(void **state)
 {
     (void)state;
@@ -102,8 +124,11 @@ static void test_steps_through_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_set_is_there), cmocka_unit_test(test_ids_that_are_near),
-        cmocka_unit_test(test_the_last_byte_counts), cmocka_unit_test(test_it_is_bounded),
+        cmocka_unit_test(test_what_is_set_is_there),
+        cmocka_unit_test(test_ids_that_are_near),
+        cmocka_unit_test(test_keys_with_one_hash_are_told_apart),
+        cmocka_unit_test(test_the_last_byte_counts),
+        cmocka_unit_test(test_it_is_bounded),
         cmocka_unit_test(test_steps_through_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
