@@ -4,58 +4,18 @@
 #include "dap/bytes.h"
 #include "dap/splice.h"
 #include "relay/annotate_parts.h"
+#include "relay/annotate_row.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static size_t skip_space(const char *text, size_t at, size_t end)
-{
-    while (at < end &&
-           (text[at] == ' ' || text[at] == '\n' || text[at] == '\r' || text[at] == '\t'))
-        at++;
-    return at;
-}
-
-/* --- rows --- */
-
-enum field {
-    FIELD_NAME,
-    FIELD_VALUE,
-    FIELD_RESULT,
-    FIELD_TYPE,
-    FIELD_EVALUATE_NAME,
-    FIELD_REFERENCE,
-    FIELD_HINT,
-    FIELDS,
-};
-enum { FIELD_LONGEST = 18 };
-static const struct field_name {
-    const char *name;
-    enum field field;
-} field_names[FIELD_LONGEST + 1][2] = {
-    /* By their lengths, of which at most two are the same. */
-    [4] = {{"name", FIELD_NAME}, {"type", FIELD_TYPE}},
-    [5] = {{"value", FIELD_VALUE}},
-    [6] = {{"result", FIELD_RESULT}},
-    [12] = {{"evaluateName", FIELD_EVALUATE_NAME}},
-    [16] = {{"presentationHint", FIELD_HINT}},
-    [18] = {{"variablesReference", FIELD_REFERENCE}},
-};
-
-/* One variable, or the body of another response than `variables`. Length 0: there is none. */
-struct row {
-    struct span fields[FIELDS];
-    bool escaped[FIELDS]; /* a string with a backslash in it */
-    size_t last;          /* behind its last member */
-};
 
 struct work {
     const char *text;
     size_t end; /* of the body */
     const struct annotate_options *options;
     const struct annotate_source *source;
-    enum field value; /* FIELD_VALUE or FIELD_RESULT */
-    bool hints;       /* the response may have a presentationHint */
+    enum annotate_field value; /* FIELD_VALUE or FIELD_RESULT */
+    bool hints;                /* the response may have a presentationHint */
     struct buf *out;
     size_t out_start, done; /* how long `out` was; up to where the text is in it */
     struct annotate_refs refs;
@@ -66,146 +26,6 @@ struct work {
     struct edit edits[2]; /* its value's and its hint's */
     size_t count;
 };
-
-static struct span inner(struct span string)
-{
-    return (struct span){string.at + 1, string.len - 2};
-}
-
-/* The unescaped content of a string: the text's own bytes, or `scratch`. */
-static const char *content(const struct work *work, const struct row *row, enum field field,
-                           struct buf *scratch, size_t *len)
-{
-    struct span plain = inner(row->fields[field]);
-    *len = plain.len;
-    if (!row->escaped[field])
-        return work->text + plain.at;
-    char *copy = scan_string(work->text, row->fields[field]);
-    buf_clear(scratch, 1 << 16);
-    buf_add_string(scratch, copy);
-    free(copy);
-    *len = scratch->len;
-    return scratch->data;
-}
-
-static bool is_string(const struct work *work, struct span value)
-{
-    return value.len >= 2 && work->text[value.at] == '"';
-}
-
-/* The same, NUL-terminated; "" for what is no string. */
-static const char *c_string(const struct work *work, const struct row *row, enum field field,
-                            struct buf *scratch)
-{
-    size_t len = 0;
-    const char *text = "";
-    if (is_string(work, row->fields[field]))
-        text = content(work, row, field, scratch, &len);
-    if (!len)
-        return "";
-    if (text == scratch->data)
-        return text;
-    scratch->len = 0;
-    char *to = buf_reserve(scratch, len);
-    to[len] = '\0';
-    return memcpy(to, text, len);
-}
-
-static inline uint64_t eight_at(const char *text)
-{
-    uint64_t word;
-    memcpy(&word, text, sizeof word);
-    return word;
-}
-
-static inline uint32_t four_at(const char *text)
-{
-    uint32_t word;
-    memcpy(&word, text, sizeof word);
-    return word;
-}
-
-/* memcmp() for four bytes to 24, of which some are compared twice. */
-static inline bool is_same_name(const char *a, const char *b, size_t len)
-{
-    if (len < 8)
-        return four_at(a) == four_at(b) && four_at(a + len - 4) == four_at(b + len - 4);
-    return eight_at(a) == eight_at(b) && eight_at(a + len - 8) == eight_at(b + len - 8) &&
-           (len <= 16 || eight_at(a + 8) == eight_at(b + 8));
-}
-
-static bool is_field(const struct work *work, struct span key, bool escaped, const char *name)
-{
-    return escaped ? scan_key_is(work->text, key, name)
-                   : is_same_name(work->text + key.at + 1, name, key.len - 2);
-}
-
-/* The field that the key names, or FIELDS. */
-static enum field field_of(const struct work *work, struct span key, bool escaped)
-{
-    size_t from = key.len - 2, to = from;
-    if (escaped)
-        from = 0;
-    if (to > FIELD_LONGEST)
-        to = FIELD_LONGEST; /* with escapes it is longer than the name it stands for */
-    for (size_t len = from; len <= to; len++)
-        for (size_t i = 0; i < 2 && field_names[len][i].name; i++)
-            if (is_field(work, key, escaped, field_names[len][i].name))
-                return field_names[len][i].field;
-    return FIELDS;
-}
-
-/* What is behind a string, in text that was scanned before. */
-static inline size_t string_end(const struct work *work, size_t at, bool *escaped)
-{
-    size_t end = bytes_plain_end(work->text, at + 1, work->end);
-    *escaped = end == work->end || work->text[end] != '"';
-    return *escaped ? scan_skip_string(work->text, at, work->end) : end + 1;
-}
-
-/* Reads one member; returns what is behind it, or 0 where none starts. */
-static size_t member_read(const struct work *work, size_t at, struct row *row)
-{
-    bool key_escaped, escaped = false;
-    if (at >= work->end || work->text[at] != '"')
-        return 0;
-    struct span key = {at, 0}, value;
-    at = string_end(work, at, &key_escaped);
-    key.len = at - key.at;
-    at = skip_space(work->text, at, work->end); /* the colon */
-    at = skip_space(work->text, at + 1, work->end);
-    value.at = at;
-    if (at < work->end && work->text[at] == '"')
-        at = string_end(work, at, &escaped);
-    else
-        at = scan_skip(work->text, at, work->end);
-    value.len = at - value.at;
-    enum field field = field_of(work, key, key_escaped);
-    if (field < FIELDS) {
-        row->fields[field] = value;
-        row->escaped[field] = escaped;
-    }
-    row->last = at;
-    return at;
-}
-
-/* `at` is at an object; returns what is behind it. The body was scanned before: no value ends
- * behind it, and what stands there is as it should be. */
-static size_t row_read(const struct work *work, size_t at, struct row *row)
-{
-    size_t next;
-    row->last = ++at;
-    for (size_t i = 0; i < FIELDS; i++)
-        row->fields[i].len = 0;
-    at = skip_space(work->text, at, work->end);
-    while ((next = member_read(work, at, row))) {
-        at = skip_space(work->text, next, work->end);
-        if (at >= work->end || work->text[at] != ',')
-            break;
-        at = skip_space(work->text, at + 1, work->end);
-    }
-    return at < work->end ? at + 1 : at;
-}
 
 /* --- edits --- */
 
@@ -301,7 +121,7 @@ static bool has_read_only(const struct work *work, struct span attributes, bool 
 }
 
 /* What is there but has the wrong type gets a duplicate behind it, which counts. */
-static void edit_hint(struct work *work, const struct row *row)
+static void edit_hint(struct work *work, const struct annotate_row *row)
 {
     struct span hint = row->fields[FIELD_HINT], attributes, key, value;
     bool empty = true;
@@ -324,12 +144,12 @@ static void edit_hint(struct work *work, const struct row *row)
 
 /* --- values --- */
 
-static void see(struct work *work, const struct row *row, struct annotate_seen *seen)
+static void see(struct work *work, const struct annotate_row *row, struct annotate_seen *seen)
 {
     if (!work->source->seen)
         return;
-    seen->name = c_string(work, row, FIELD_NAME, &work->name);
-    seen->evaluate_name = c_string(work, row, FIELD_EVALUATE_NAME, &work->evaluate_name);
+    seen->name = annotate_row_string(row, FIELD_NAME, &work->name);
+    seen->evaluate_name = annotate_row_string(row, FIELD_EVALUATE_NAME, &work->evaluate_name);
     if (!scan_integer(work->text, row->fields[FIELD_REFERENCE], &seen->reference))
         seen->reference = 0;
     work->source->seen(work->source->arg, seen);
@@ -358,7 +178,7 @@ static const struct buf *note_prefix(struct work *work, const struct object_note
     return &work->ref_prefix;
 }
 
-static void row_ref(struct work *work, const struct row *row, const char *text, size_t len)
+static void row_ref(struct work *work, const struct annotate_row *row, const char *text, size_t len)
 {
     struct object_note note;
     struct annotate_seen seen;
@@ -389,7 +209,8 @@ static bool actor_read(const char *text, size_t len, char *id)
     return strspn(id, "0123456789abcdef") == DIGITS;
 }
 
-static void row_actor(struct work *work, const struct row *row, const char *text, size_t len)
+static void row_actor(struct work *work, const struct annotate_row *row, const char *text,
+                      size_t len)
 {
     struct annotate_seen seen = {.kind = ANNOTATE_ACTOR};
     struct actor_note note = {0};
@@ -403,8 +224,8 @@ static void row_actor(struct work *work, const struct row *row, const char *text
     edit_prefix(work, &work->prefix, row->fields[work->value]);
 }
 
-static void row_container(struct work *work, const struct row *row, const char *text, size_t len,
-                          bool plain)
+static void row_container(struct work *work, const struct annotate_row *row, const char *text,
+                          size_t len, bool plain)
 {
     struct annotate_seen seen = {.kind = ANNOTATE_CONTAINER};
     struct object_note note;
@@ -435,15 +256,15 @@ static bool mentions_ref(const struct work *work, struct span value)
     return bytes_find(work->text + value.at, 0, value.len, "ObjectRef(", 10) < value.len;
 }
 
-static void row_annotate(struct work *work, const struct row *row)
+static void row_annotate(struct work *work, const struct annotate_row *row)
 {
-    struct span value = row->fields[work->value], type = row->fields[FIELD_TYPE];
+    struct span value = row->fields[work->value];
     enum annotate_kind kind;
     bool plain = false;
     size_t len;
-    if (!is_string(work, value) || !is_string(work, type))
+    if (!annotate_row_has_string(row, work->value) || !annotate_row_has_string(row, FIELD_TYPE))
         return;
-    const char *text = content(work, row, FIELD_TYPE, &work->type, &len);
+    const char *text = annotate_row_content(row, FIELD_TYPE, &work->type, &len);
     if (!annotate_type_kind(text, len, &kind, &plain))
         return;
     work->prefix.len = 0;
@@ -453,7 +274,7 @@ static void row_annotate(struct work *work, const struct row *row)
     }
     if (kind == ANNOTATE_CONTAINER && !mentions_ref(work, value))
         return;
-    text = content(work, row, work->value, &work->unescaped, &len);
+    text = annotate_row_content(row, work->value, &work->unescaped, &len);
     if (kind == ANNOTATE_REF)
         row_ref(work, row, text, len);
     else if (kind == ANNOTATE_ACTOR)
@@ -467,11 +288,11 @@ static void row_annotate(struct work *work, const struct row *row)
 /* `at` is at the bracket of an array of rows; returns what is behind it. */
 static size_t rows_annotate(struct work *work, size_t at)
 {
-    struct row row;
-    at = skip_space(work->text, at + 1, work->end);
+    struct annotate_row row = {.text = work->text, .end = work->end};
+    at = annotate_skip_space(work->text, at + 1, work->end);
     while (at < work->end && work->text[at] != ']') {
         if (work->text[at] == '{') {
-            at = row_read(work, at, &row);
+            at = annotate_row_read(&row, at);
             row_annotate(work, &row);
             edits_write(work, at);
         } else {
@@ -483,9 +304,9 @@ static size_t rows_annotate(struct work *work, size_t at)
                 break;
             at = scan.at;
         }
-        at = skip_space(work->text, at, work->end);
+        at = annotate_skip_space(work->text, at, work->end);
         if (at < work->end && work->text[at] == ',')
-            at = skip_space(work->text, at + 1, work->end);
+            at = annotate_skip_space(work->text, at + 1, work->end);
     }
     return at + 1;
 }
@@ -496,10 +317,10 @@ static void variables_annotate(struct work *work, size_t at)
     struct scan scan;
     struct span key, value;
     scan_init(&scan, work->text, work->end);
-    scan.at = skip_space(scan.text, at + 1, scan.len);
+    scan.at = annotate_skip_space(scan.text, at + 1, scan.len);
     while (scan.at < scan.len && scan.text[scan.at] == '"' && scan_value(&scan, &key)) {
-        scan.at = skip_space(scan.text, scan.at, scan.len) + 1;
-        scan.at = skip_space(scan.text, scan.at, scan.len);
+        scan.at = annotate_skip_space(scan.text, scan.at, scan.len) + 1;
+        scan.at = annotate_skip_space(scan.text, scan.at, scan.len);
         bool rows = scan_key_is(scan.text, key, "variables");
         /* The last one counts. */
         if (rows)
@@ -508,15 +329,15 @@ static void variables_annotate(struct work *work, size_t at)
             scan.at = rows_annotate(work, scan.at);
         else if (!scan_value(&scan, &value))
             return;
-        scan.at = skip_space(scan.text, scan.at, scan.len);
+        scan.at = annotate_skip_space(scan.text, scan.at, scan.len);
         if (scan.at < scan.len && scan.text[scan.at] == ',')
-            scan.at = skip_space(scan.text, scan.at + 1, scan.len);
+            scan.at = annotate_skip_space(scan.text, scan.at + 1, scan.len);
     }
 }
 
 static const struct command {
     const char *name;
-    enum field value;
+    enum annotate_field value;
     bool hints;
 } commands[] = {
     {"evaluate", FIELD_RESULT, true},
@@ -564,8 +385,8 @@ bool annotate_response(const char *command, const char *json, size_t len,
     if (strcmp(command, "variables") == 0) {
         variables_annotate(&work, body.at);
     } else {
-        struct row row;
-        size_t end = row_read(&work, body.at, &row);
+        struct annotate_row row = {.text = json, .end = work.end};
+        size_t end = annotate_row_read(&row, body.at);
         row_annotate(&work, &row);
         edits_write(&work, end);
     }
