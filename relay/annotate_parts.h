@@ -28,6 +28,9 @@ bool annotate_ref_read(const char *text, size_t len, struct object_id *out);
 /* What a type's name says of its values; false: nothing of interest. `*plain` as below. */
 bool annotate_type_kind(const char *type, size_t len, enum annotate_kind *kind, bool *plain);
 
+/* ANNOTATE_ARRAY. */
+bool annotate_type_is_array(const char *type, size_t len);
+
 /* True if values of this type are containers of Python's own. `*plain`: pydevd shows their repr as
  * Python gives it; else it walks them itself. */
 bool annotate_refs_type(const char *type, size_t len, bool *plain);

@@ -1,7 +1,5 @@
-/* Which types of values are of interest, and which messages may have any of them. */
+/* Which types of values are of interest. */
 #include "relay/annotate_parts.h"
-
-#include "dap/bytes.h"
 
 #include <string.h>
 
@@ -31,8 +29,10 @@ static bool is_one_of(const char *name, size_t len, const char *const *names, si
     return false;
 }
 
-static bool is_array_type(const char *type, size_t len)
+bool annotate_type_is_array(const char *type, size_t len)
 {
+    if (len < 5)
+        return false;
     const char *dot = memrchr(type, '.', len);
     if (dot) {
         len -= (size_t)(dot + 1 - type);
@@ -54,52 +54,9 @@ bool annotate_type_kind(const char *type, size_t len, enum annotate_kind *kind, 
         *kind = ANNOTATE_ACTOR;
     else if (annotate_refs_type(type, len, plain))
         *kind = ANNOTATE_CONTAINER;
-    else if (is_array_type(type, len))
+    else if (annotate_type_is_array(type, len))
         *kind = ANNOTATE_ARRAY;
     else
         return false;
     return true;
-}
-
-/* --- a cheap look --- */
-
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
-
-static size_t skip_space(const char *text, size_t at, size_t end)
-{
-    while (at < end && is_space(text[at]))
-        at++;
-    return at;
-}
-
-/* `at` is behind the key "type". */
-static bool type_applies(const char *json, size_t at, size_t len)
-{
-    at = skip_space(json, at, len);
-    if (at == len || json[at] != ':')
-        return false;
-    at = skip_space(json, at + 1, len);
-    if (at == len || json[at] != '"')
-        return false;
-    const char *name = json + at + 1, *quote = memchr(name, '"', len - at - 1);
-    if (!quote)
-        return false;
-    size_t name_len = (size_t)(quote - name);
-    return is_type(name, name_len, "ActorHandle") || is_array_type(name, name_len);
-}
-
-bool annotate_applies(const char *json, size_t len)
-{
-    static const char ref[] = "ObjectRef(", key[] = "\"type\"";
-    if (bytes_find(json, 0, len, ref, sizeof ref - 1) < len)
-        return true;
-    for (size_t at = 0; (at = bytes_find(json, at, len, key, sizeof key - 1)) < len;) {
-        at += sizeof key - 1;
-        if (type_applies(json, at, len))
-            return true;
-    }
-    return false;
 }

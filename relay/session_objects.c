@@ -334,8 +334,7 @@ bool session_objects_response(struct session *session, const struct pending *pen
      */
     if (held.applies && objects_state(objects) == OBJECTS_NONE)
         look(session, objects);
-    if (held.asked.frame)
-        known_inherit(&it->known, json, len, held.asked.frame);
+    session_objects_inherit(it, &held);
     return on_values(&render, &held, envelope);
 }
 

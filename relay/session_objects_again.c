@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "relay/annotate_look.h"
 #include "relay/metrics.h"
 #include "relay/session_state.h"
 
@@ -22,13 +23,14 @@ struct gather {
     char start[KEPT_HEAD_LIMIT];
     size_t start_len; /* up to the rows */
     struct kept *same;
-    size_t came;     /* of the rows and what is behind them; with `same` */
-    size_t total;    /* of the message */
-    struct buf json; /* without `same`: what has come, behind some room, for kept_put() */
-    size_t at;       /* where in `json` the message starts */
-    bool dropped;    /* nobody wants the rest */
-    bool answered;   /* it was refused */
-    bool plain;      /* it has come, and has nothing to annotate */
+    size_t came;               /* of the rows and what is behind them; with `same` */
+    size_t total;              /* of the message */
+    struct buf json;           /* without `same`: what has come, behind some room, for kept_put() */
+    size_t at;                 /* where in `json` the message starts */
+    struct annotate_look look; /* at the same */
+    bool dropped;              /* nobody wants the rest */
+    bool answered;             /* it was refused */
+    bool plain;                /* it has come, and has nothing to annotate */
 };
 
 /* --- what is kept --- */
@@ -144,6 +146,21 @@ bool session_objects_applies(const struct session_objects *it, const struct held
     return !(gather && gather->plain) && annotate_applies(held->json, held->len);
 }
 
+void session_objects_inherit(struct session_objects *it, const struct held *held)
+{
+    const struct gather *gather = given(it, held);
+    int64_t frame = held->asked.frame;
+    if (!frame)
+        return;
+    if (!gather || !gather->plain || gather->look.scattered) {
+        known_inherit(&it->known, held->json, held->len, frame);
+        return;
+    }
+    const struct annotate_look *look = &gather->look;
+    for (size_t i = 0; i < look->run_count; i++)
+        known_inherit_run(&it->known, look->runs[i].first, look->runs[i].last, frame);
+}
+
 static bool came_before(struct session_objects *it, const struct held *held,
                         const struct envelope *envelope)
 {
@@ -227,6 +244,13 @@ void session_objects_drop_gather(struct session_objects *it)
     it->gather = NULL;
 }
 
+/* While what has just come is near: to read all of it again at the end costs more. */
+static void look_on(struct gather *gather, bool whole)
+{
+    annotate_look_on(&gather->look, gather->json.data + gather->at, gather->json.len - gather->at,
+                     whole);
+}
+
 static void gather_add(struct session_objects *it, const char *bytes, size_t len)
 {
     struct gather *gather = it->gather;
@@ -236,6 +260,8 @@ static void gather_add(struct session_objects *it, const char *bytes, size_t len
         gather->came += len;
     else
         buf_add(&gather->json, bytes, len);
+    if (!gather->same)
+        look_on(gather, false);
 }
 
 bool session_objects_gather(struct session *session, const struct pending *pending,
@@ -276,7 +302,8 @@ bool session_objects_part(struct session *session, const char *bytes, size_t len
 static bool read_gathered(struct gather *gather, const char *json, size_t len,
                           struct envelope *envelope, const char **problem)
 {
-    gather->plain = gather->head.body.at && !annotate_applies(json, len);
+    look_on(gather, true);
+    gather->plain = gather->head.body.at && !gather->look.applies;
     if (!gather->plain)
         return envelope_read(envelope, json, len, problem) == 0;
     *envelope = gather->head;

@@ -136,6 +136,15 @@ void known_inherit(struct known *known, const char *json, size_t len, int64_t fr
     }
 }
 
+void known_inherit_run(struct known *known, int64_t first, int64_t last, int64_t frame)
+{
+    const struct known_run *run = known->runs ? &known->runs[known->run_count - 1] : NULL;
+    if (run && run->frame == frame && first >= run->first && last <= run->last)
+        return; /* as most that is asked for again */
+    for (int64_t reference = first; reference <= last; reference++)
+        add_to_run(known, reference, frame);
+}
+
 /* --- numbers --- */
 
 size_t known_number(struct known *known, const struct object_id *id)

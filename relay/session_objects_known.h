@@ -46,6 +46,8 @@ void known_clear(struct known *known);
 void known_note(struct known *known, const struct annotate_seen *seen, int64_t frame);
 /* Every reference that a response hands out belongs to its frame. */
 void known_inherit(struct known *known, const char *json, size_t len, int64_t frame);
+/* The same for those from `first` to `last`, which were found in it. */
+void known_inherit_run(struct known *known, int64_t first, int64_t last, int64_t frame);
 /* That it belongs to; 0: not known. */
 int64_t known_frame(const struct known *known, int64_t reference);
 /* NULL if nothing is known of it; valid until something is noted. */

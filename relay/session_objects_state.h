@@ -116,6 +116,8 @@ bool session_objects_send_again(struct session_objects *it, const struct held *h
                                 const struct envelope *envelope, bool *as_it_is);
 /* annotate_applies(), which may have been asked before. */
 bool session_objects_applies(const struct session_objects *it, const struct held *held);
+/* known_inherit(), of what may have been looked at before. */
+void session_objects_inherit(struct session_objects *it, const struct held *held);
 /* The response is sent as `edited`, or unchanged if that is empty; it stays where it is. */
 void session_objects_keep(struct session_objects *it, const struct render *render,
                           const struct held *held, const struct envelope *envelope,

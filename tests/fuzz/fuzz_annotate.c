@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "dap/message.h"
 #include "relay/annotate.h"
+#include "relay/annotate_look.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -234,6 +235,24 @@ static void check_edited(const char *value)
     buf_free(&text);
 }
 
+/* In pieces a look finds what it finds in the whole. */
+static void check_look(const char *text, size_t size)
+{
+    struct annotate_look whole = {0}, pieces = {0};
+    annotate_look_on(&whole, text, size, true);
+    check(whole.applies == annotate_applies(text, size));
+    for (size_t len = 0, step = size % 37 + 1; len < size; len += step) {
+        char *come = mem_string_n(text, len);
+        annotate_look_on(&pieces, come, len, false);
+        free(come);
+    }
+    annotate_look_on(&pieces, text, size, true);
+    check(pieces.applies == whole.applies);
+    if (!whole.applies)
+        check(pieces.scattered == whole.scattered && pieces.run_count == whole.run_count &&
+              memcmp(pieces.runs, whole.runs, sizeof whole.runs) == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const types[] = {"ObjectRef", "ActorHandle", "list", "dict", "defaultdict"};
@@ -244,7 +263,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(text, data, size);
     char *string = mem_string_n(text, size);
     text_copy(words, sizeof words, size > 60 ? string + size - 40 : string);
-    annotate_applies(text, size);
+    check_look(text, size);
     if (size && *text >= '0' && *text < '0' + TYPES)
         check_value(types[*text - '0'], string + 1);
     else if (size && *text == '=')

@@ -140,6 +140,26 @@ static void inherit(struct known *known, int from, int to, int step, int64_t fra
     }
 }
 
+static void test_a_run_is_inherited_as_its_references_are(void **state)
+{
+    (void)state;
+    static const struct {
+        int from, to;
+        int64_t frame;
+    } runs[] = {{10, 30, 1}, {15, 20, 2}, {16, 19, 2}, {12, 18, 2}, {14, 21, 2},
+                {10, 30, 1}, {30, 32, 1}, {15, 15, 2}, {31, 40, 1}, {10, 12, 1}};
+    struct known one = {0}, other = {0};
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        inherit(&one, runs[i].from, runs[i].to, 1, runs[i].frame);
+        known_inherit_run(&other, runs[i].from, runs[i].to, runs[i].frame);
+        assert_int_equal(one.changes, other.changes);
+        for (int reference = 1; reference < 50; reference++)
+            assert_int_equal(known_frame(&one, reference), known_frame(&other, reference));
+    }
+    known_clear(&one);
+    known_clear(&other);
+}
+
 static void test_the_last_frame_counts(void **state)
 {
     (void)state;
@@ -287,6 +307,7 @@ int main(void)
         cmocka_unit_test(test_references),
         cmocka_unit_test(test_references_belong_to_a_frame),
         cmocka_unit_test(test_the_last_frame_counts),
+        cmocka_unit_test(test_a_run_is_inherited_as_its_references_are),
         cmocka_unit_test(test_views),
         cmocka_unit_test(test_it_is_bounded),
         cmocka_unit_test(test_numbers),
