@@ -36,3 +36,14 @@ uint64_t hash_text(const char *text, uint64_t seed)
 {
     return hash_bytes(text, strlen(text), seed);
 }
+
+/* Four products that do not wait for each other. Their factors are odd, so that one word that
+ * differs always makes another sum. */
+uint64_t hash_block(const void *bytes)
+{
+    uint64_t words[HASH_BLOCK / sizeof(uint64_t)];
+    memcpy(words, bytes, sizeof words);
+    return hash_number(words[0] * spread + words[1] * UINT64_C(0xC2B2AE3D27D4EB4F) +
+                       words[2] * UINT64_C(0x165667B19E3779F9) +
+                       words[3] * UINT64_C(0xD6E8FEB86659FD93));
+}

@@ -4,167 +4,71 @@
 #include "dap/bytes.h"
 #include "dap/splice.h"
 #include "relay/annotate_parts.h"
+#include "relay/annotate_row.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static size_t skip_space(const char *text, size_t at, size_t end)
-{
-    while (at < end &&
-           (text[at] == ' ' || text[at] == '\n' || text[at] == '\r' || text[at] == '\t'))
-        at++;
-    return at;
-}
-
-/* --- rows --- */
-
-enum field {
-    FIELD_NAME,
-    FIELD_VALUE,
-    FIELD_RESULT,
-    FIELD_TYPE,
-    FIELD_EVALUATE_NAME,
-    FIELD_REFERENCE,
-    FIELD_HINT,
-    FIELDS,
-};
-static const struct {
-    const char *name;
-    size_t len;
-} field_names[FIELDS] = {
-#define FIELD(name)                                                                                \
-    {                                                                                              \
-        name, sizeof name - 1                                                                      \
-    }
-    [FIELD_NAME] = FIELD("name"),
-    [FIELD_VALUE] = FIELD("value"),
-    [FIELD_RESULT] = FIELD("result"),
-    [FIELD_TYPE] = FIELD("type"),
-    [FIELD_EVALUATE_NAME] = FIELD("evaluateName"),
-    [FIELD_REFERENCE] = FIELD("variablesReference"),
-    [FIELD_HINT] = FIELD("presentationHint"),
-#undef FIELD
-};
-
-/* One variable, or the body of another response than `variables`. Length 0: there is none. */
-struct row {
-    struct span fields[FIELDS];
-    size_t last; /* behind its last member */
-};
 
 struct work {
     const char *text;
     size_t end; /* of the body */
     const struct annotate_options *options;
     const struct annotate_source *source;
-    enum field value; /* FIELD_VALUE or FIELD_RESULT */
-    bool hints;       /* the response may have a presentationHint */
+    enum annotate_field value; /* FIELD_VALUE or FIELD_RESULT */
+    bool hints;                /* the response may have a presentationHint */
     struct buf *out;
     size_t out_start, done; /* how long `out` was; up to where the text is in it */
     struct annotate_refs refs;
     /* Of the row at hand: */
-    struct buf prefix, unescaped, type, name, evaluate_name;
+    struct object_note noted; /* what `ref_prefix` is of; many objects have the same */
+    struct buf ref_prefix;
+    struct buf prefix, words, unescaped, type, name, evaluate_name;
     struct edit edits[2]; /* its value's and its hint's */
-    size_t starts[2];     /* where in `words` their text is, which moves until all is there */
     size_t count;
-    struct buf words;
 };
-
-static struct span inner(struct span string)
-{
-    return (struct span){string.at + 1, string.len - 2};
-}
-
-/* The unescaped content of a string: the text's own bytes, or `scratch`. */
-static const char *content(const struct work *work, struct span string, struct buf *scratch,
-                           size_t *len)
-{
-    struct span plain = inner(string);
-    const char *text = work->text + plain.at;
-    *len = plain.len;
-    if (!memchr(text, '\\', plain.len))
-        return text;
-    char *copy = scan_string(work->text, string);
-    buf_clear(scratch, 1 << 16);
-    buf_add_string(scratch, copy);
-    free(copy);
-    *len = scratch->len;
-    return scratch->data;
-}
-
-static bool is_string(const struct work *work, struct span value)
-{
-    return value.len >= 2 && work->text[value.at] == '"';
-}
-
-/* The same, NUL-terminated; "" for what is no string. */
-static const char *c_string(const struct work *work, struct span value, struct buf *scratch)
-{
-    size_t len = 0;
-    const char *text = "";
-    if (is_string(work, value))
-        text = content(work, value, scratch, &len);
-    if (text != scratch->data) {
-        buf_clear(scratch, 1 << 16);
-        buf_add(scratch, text, len);
-    }
-    return len ? scratch->data : "";
-}
-
-static void row_set(const struct work *work, struct row *row, struct span key, struct span value)
-{
-    struct span plain = inner(key);
-    bool escaped = memchr(work->text + plain.at, '\\', plain.len) != NULL;
-    row->last = value.at + value.len;
-    for (size_t i = 0; i < FIELDS; i++)
-        if (escaped ? scan_key_is(work->text, key, field_names[i].name)
-                    : plain.len == field_names[i].len &&
-                          memcmp(work->text + plain.at, field_names[i].name, plain.len) == 0)
-            row->fields[i] = value;
-}
-
-/* `at` is at an object; returns what is behind it. The body was scanned before: no value ends
- * behind it. */
-static size_t row_read(const struct work *work, size_t at, struct row *row)
-{
-    struct span within = {at, work->end - at}, key, value;
-    size_t cursor = 0;
-    *row = (struct row){.last = at + 1};
-    while (scan_member(work->text, within, &cursor, &key, &value))
-        row_set(work, row, key, value);
-    return cursor;
-}
 
 /* --- edits --- */
 
-/* The text of the edit is what was put into `words` since `start`. */
-static void edit_add(struct work *work, size_t at, size_t start)
+/* `text` is not copied: it stays until the edits are written. */
+static void edit_add(struct work *work, size_t at, const char *text, size_t len)
 {
     size_t to = work->count++;
     /* The hint may stand in front of the value. */
     if (to && work->edits[0].at.at > at) {
         work->edits[1] = work->edits[0];
-        work->starts[1] = work->starts[0];
         to = 0;
     }
-    work->edits[to] = (struct edit){.at = {at, 0}, .len = work->words.len - start};
-    work->starts[to] = start;
+    work->edits[to] = (struct edit){{at, 0}, text, len};
+}
+
+static char *put(char *to, const char *bytes, size_t len)
+{
+    memcpy(to, bytes, len);
+    return to + len;
 }
 
 /* Writes the text up to `end` with the row's edits, if there are any. */
 static void edits_write(struct work *work, size_t end)
 {
+    size_t len = end - work->done;
     if (!work->count)
         return;
-    for (size_t i = 0; i < work->count; i++) {
-        work->edits[i].at.at -= work->done;
-        work->edits[i].with = work->words.data + work->starts[i];
-    }
     if (!work->done)
         buf_reserve(work->out, work->end + work->end / 2);
-    splice_apply(work->text + work->done, end - work->done, work->edits, work->count, work->out);
+    for (size_t i = 0; i < work->count; i++)
+        len += work->edits[i].len;
+    char *to = buf_reserve(work->out, len);
+    for (size_t i = 0; i < work->count; i++) {
+        const struct edit *edit = &work->edits[i];
+        to = put(to, work->text + work->done, edit->at.at - work->done);
+        to = put(to, edit->with, edit->len);
+        work->done = edit->at.at;
+    }
+    to = put(to, work->text + work->done, end - work->done);
+    *to = '\0';
+    work->out->len += len;
     work->done = end;
-    work->count = work->words.len = 0;
+    work->count = 0;
 }
 
 /* What was written so far is not wanted. */
@@ -179,30 +83,28 @@ static void edits_drop(struct work *work)
 
 static void edit_insert(struct work *work, size_t at, const char *text)
 {
-    size_t start = work->words.len;
-    buf_add_string(&work->words, text);
-    edit_add(work, at, start);
+    edit_add(work, at, text, strlen(text));
 }
 
 /* What is in `prefix` goes in front of the value. It has no byte to be escaped but these. */
-static void edit_prefix(struct work *work, struct span value)
+static void edit_prefix(struct work *work, const struct buf *prefix, struct span value)
 {
-    size_t start = work->words.len;
-    if (!work->prefix.len)
+    if (!prefix->len)
         return;
-    const char *at = work->prefix.data, *end = at + work->prefix.len;
-    while (at < end) {
-        size_t run = 0;
-        while (at + run < end && at[run] != '"' && at[run] != '\\')
-            run++;
-        buf_add(&work->words, at, run);
-        at += run;
-        if (at == end)
-            break;
-        buf_add(&work->words, "\\", 1);
-        buf_add(&work->words, at++, 1);
+    if (bytes_plain_end(prefix->data, 0, prefix->len) < prefix->len) {
+        work->words.len = 0;
+        for (size_t at = 0; at < prefix->len;) {
+            size_t end = bytes_plain_end(prefix->data, at, prefix->len);
+            buf_add(&work->words, prefix->data + at, end - at);
+            if (end < prefix->len) {
+                buf_add(&work->words, "\\", 1);
+                buf_add(&work->words, prefix->data + end++, 1);
+            }
+            at = end;
+        }
+        prefix = &work->words;
     }
-    edit_add(work, value.at + 1, start);
+    edit_add(work, value.at + 1, prefix->data, prefix->len);
 }
 
 static bool has_read_only(const struct work *work, struct span attributes, bool *empty)
@@ -219,7 +121,7 @@ static bool has_read_only(const struct work *work, struct span attributes, bool 
 }
 
 /* What is there but has the wrong type gets a duplicate behind it, which counts. */
-static void edit_hint(struct work *work, const struct row *row)
+static void edit_hint(struct work *work, const struct annotate_row *row)
 {
     struct span hint = row->fields[FIELD_HINT], attributes, key, value;
     bool empty = true;
@@ -242,12 +144,12 @@ static void edit_hint(struct work *work, const struct row *row)
 
 /* --- values --- */
 
-static void see(struct work *work, const struct row *row, struct annotate_seen *seen)
+static void see(struct work *work, const struct annotate_row *row, struct annotate_seen *seen)
 {
     if (!work->source->seen)
         return;
-    seen->name = c_string(work, row->fields[FIELD_NAME], &work->name);
-    seen->evaluate_name = c_string(work, row->fields[FIELD_EVALUATE_NAME], &work->evaluate_name);
+    seen->name = annotate_row_string(row, FIELD_NAME, &work->name);
+    seen->evaluate_name = annotate_row_string(row, FIELD_EVALUATE_NAME, &work->evaluate_name);
     if (!scan_integer(work->text, row->fields[FIELD_REFERENCE], &seen->reference))
         seen->reference = 0;
     work->source->seen(work->source->arg, seen);
@@ -256,23 +158,39 @@ static void see(struct work *work, const struct row *row, struct annotate_seen *
 static bool object_note(const struct work *work, const struct object_id *id,
                         struct object_note *out)
 {
-    *out = (struct object_note){.size = -1};
     return work->source->object && work->source->object(work->source->arg, id, out) &&
            out->state != OBJECT_STATE_UNKNOWN;
 }
 
-static void row_ref(struct work *work, const struct row *row, const char *text, size_t len)
+static bool is_same(const struct object_note *a, const struct object_note *b)
 {
-    struct annotate_seen seen = {.kind = ANNOTATE_REF};
+    return a->state == b->state && a->size == b->size && strcmp(a->owner, b->owner) == 0 &&
+           strcmp(a->status, b->status) == 0;
+}
+
+static const struct buf *note_prefix(struct work *work, const struct object_note *note)
+{
+    if (is_same(note, &work->noted))
+        return &work->ref_prefix;
+    work->noted = *note;
+    work->ref_prefix.len = 0;
+    annotate_object_prefix(note, work->options, &work->ref_prefix);
+    return &work->ref_prefix;
+}
+
+static void row_ref(struct work *work, const struct annotate_row *row, const char *text, size_t len)
+{
     struct object_note note;
+    struct annotate_seen seen;
+    seen.kind = ANNOTATE_REF;
+    seen.actor_id[0] = '\0';
     if (len != ANNOTATE_REF_LEN || !annotate_ref_read(text, len, &seen.id))
         return;
     see(work, row, &seen);
     if (work->options->off)
         return;
     if (object_note(work, &seen.id, &note))
-        annotate_object_prefix(&note, work->options, &work->prefix);
-    edit_prefix(work, row->fields[work->value]);
+        edit_prefix(work, note_prefix(work, &note), row->fields[work->value]);
     if (work->hints)
         edit_hint(work, row);
 }
@@ -291,7 +209,8 @@ static bool actor_read(const char *text, size_t len, char *id)
     return strspn(id, "0123456789abcdef") == DIGITS;
 }
 
-static void row_actor(struct work *work, const struct row *row, const char *text, size_t len)
+static void row_actor(struct work *work, const struct annotate_row *row, const char *text,
+                      size_t len)
 {
     struct annotate_seen seen = {.kind = ANNOTATE_ACTOR};
     struct actor_note note = {0};
@@ -302,11 +221,11 @@ static void row_actor(struct work *work, const struct row *row, const char *text
         !work->source->actor(work->source->arg, seen.actor_id, &note))
         return;
     annotate_actor_prefix(&note, work->options, &work->prefix);
-    edit_prefix(work, row->fields[work->value]);
+    edit_prefix(work, &work->prefix, row->fields[work->value]);
 }
 
-static void row_container(struct work *work, const struct row *row, const char *text, size_t len,
-                          bool plain)
+static void row_container(struct work *work, const struct annotate_row *row, const char *text,
+                          size_t len, bool plain)
 {
     struct annotate_seen seen = {.kind = ANNOTATE_CONTAINER};
     struct object_note note;
@@ -329,7 +248,7 @@ static void row_container(struct work *work, const struct row *row, const char *
     if (work->options->off || !known)
         return;
     annotate_refs_prefix(&work->refs, bytes, unsized, work->options, &work->prefix);
-    edit_prefix(work, row->fields[work->value]);
+    edit_prefix(work, &work->prefix, row->fields[work->value]);
 }
 
 static bool mentions_ref(const struct work *work, struct span value)
@@ -337,15 +256,15 @@ static bool mentions_ref(const struct work *work, struct span value)
     return bytes_find(work->text + value.at, 0, value.len, "ObjectRef(", 10) < value.len;
 }
 
-static void row_annotate(struct work *work, const struct row *row)
+static void row_annotate(struct work *work, const struct annotate_row *row)
 {
-    struct span value = row->fields[work->value], type = row->fields[FIELD_TYPE];
+    struct span value = row->fields[work->value];
     enum annotate_kind kind;
     bool plain = false;
     size_t len;
-    if (!is_string(work, value) || !is_string(work, type))
+    if (!annotate_row_has_string(row, work->value) || !annotate_row_has_string(row, FIELD_TYPE))
         return;
-    const char *text = content(work, type, &work->type, &len);
+    const char *text = annotate_row_content(row, FIELD_TYPE, &work->type, &len);
     if (!annotate_type_kind(text, len, &kind, &plain))
         return;
     work->prefix.len = 0;
@@ -355,7 +274,7 @@ static void row_annotate(struct work *work, const struct row *row)
     }
     if (kind == ANNOTATE_CONTAINER && !mentions_ref(work, value))
         return;
-    text = content(work, value, &work->unescaped, &len);
+    text = annotate_row_content(row, work->value, &work->unescaped, &len);
     if (kind == ANNOTATE_REF)
         row_ref(work, row, text, len);
     else if (kind == ANNOTATE_ACTOR)
@@ -369,11 +288,11 @@ static void row_annotate(struct work *work, const struct row *row)
 /* `at` is at the bracket of an array of rows; returns what is behind it. */
 static size_t rows_annotate(struct work *work, size_t at)
 {
-    struct row row;
-    at = skip_space(work->text, at + 1, work->end);
+    struct annotate_row row = {.text = work->text, .end = work->end};
+    at = annotate_skip_space(work->text, at + 1, work->end);
     while (at < work->end && work->text[at] != ']') {
         if (work->text[at] == '{') {
-            at = row_read(work, at, &row);
+            at = annotate_row_read(&row, at);
             row_annotate(work, &row);
             edits_write(work, at);
         } else {
@@ -385,9 +304,9 @@ static size_t rows_annotate(struct work *work, size_t at)
                 break;
             at = scan.at;
         }
-        at = skip_space(work->text, at, work->end);
+        at = annotate_skip_space(work->text, at, work->end);
         if (at < work->end && work->text[at] == ',')
-            at = skip_space(work->text, at + 1, work->end);
+            at = annotate_skip_space(work->text, at + 1, work->end);
     }
     return at + 1;
 }
@@ -398,10 +317,10 @@ static void variables_annotate(struct work *work, size_t at)
     struct scan scan;
     struct span key, value;
     scan_init(&scan, work->text, work->end);
-    scan.at = skip_space(scan.text, at + 1, scan.len);
+    scan.at = annotate_skip_space(scan.text, at + 1, scan.len);
     while (scan.at < scan.len && scan.text[scan.at] == '"' && scan_value(&scan, &key)) {
-        scan.at = skip_space(scan.text, scan.at, scan.len) + 1;
-        scan.at = skip_space(scan.text, scan.at, scan.len);
+        scan.at = annotate_skip_space(scan.text, scan.at, scan.len) + 1;
+        scan.at = annotate_skip_space(scan.text, scan.at, scan.len);
         bool rows = scan_key_is(scan.text, key, "variables");
         /* The last one counts. */
         if (rows)
@@ -410,15 +329,15 @@ static void variables_annotate(struct work *work, size_t at)
             scan.at = rows_annotate(work, scan.at);
         else if (!scan_value(&scan, &value))
             return;
-        scan.at = skip_space(scan.text, scan.at, scan.len);
+        scan.at = annotate_skip_space(scan.text, scan.at, scan.len);
         if (scan.at < scan.len && scan.text[scan.at] == ',')
-            scan.at = skip_space(scan.text, scan.at + 1, scan.len);
+            scan.at = annotate_skip_space(scan.text, scan.at + 1, scan.len);
     }
 }
 
 static const struct command {
     const char *name;
-    enum field value;
+    enum annotate_field value;
     bool hints;
 } commands[] = {
     {"evaluate", FIELD_RESULT, true},
@@ -439,6 +358,7 @@ static const struct command *command_find(const char *name)
 static void work_free(struct work *work)
 {
     annotate_refs_free(&work->refs);
+    buf_free(&work->ref_prefix);
     buf_free(&work->words);
     buf_free(&work->prefix);
     buf_free(&work->unescaped);
@@ -465,8 +385,8 @@ bool annotate_response(const char *command, const char *json, size_t len,
     if (strcmp(command, "variables") == 0) {
         variables_annotate(&work, body.at);
     } else {
-        struct row row;
-        size_t end = row_read(&work, body.at, &row);
+        struct annotate_row row = {.text = json, .end = work.end};
+        size_t end = annotate_row_read(&row, body.at);
         row_annotate(&work, &row);
         edits_write(&work, end);
     }

@@ -70,7 +70,7 @@ struct annotate_seen {
 };
 
 struct annotate_source {
-    /* False: not known, or not yet. */
+    /* False: not known, or not yet. Else all of *out is set. */
     bool (*object)(void *arg, const struct object_id *id, struct object_note *out);
     bool (*actor)(void *arg, const char *actor_id, struct actor_note *out);
     /* Each row that is of interest, annotated or not; and each object within a container once,

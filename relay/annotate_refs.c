@@ -15,6 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 enum {
     OUTER_LEFT = 43690,
     OUTER_RIGHT = 21845,
@@ -72,20 +76,64 @@ static unsigned digit(char c)
     return value < 10 ? value : letter < 6 ? letter + 10 : 0xF0;
 }
 
+/* Of `len` digits to half as many bytes; nothing but lower-case hex digits gives true. */
+static bool unhex_portable(const char *hex, size_t len, uint8_t *out)
+{
+    unsigned bad = 0;
+    for (size_t i = 0; i < len / 2; i++) {
+        unsigned high = digit(hex[2 * i]), low = digit(hex[2 * i + 1]);
+        bad |= high | low;
+        out[i] = (uint8_t)(high << 4 | low);
+    }
+    return bad < 0x10;
+}
+
+#ifdef __SSE2__
+
+/* The bytes that 16 digits stand for, in the lower half; what is no digit clears bits of `good`. */
+static __m128i unhex_16(__m128i text, __m128i *good)
+{
+    __m128i digits = _mm_sub_epi8(text, _mm_set1_epi8('0'));
+    __m128i letters = _mm_sub_epi8(text, _mm_set1_epi8('a'));
+    __m128i is_digit = _mm_cmpeq_epi8(_mm_min_epu8(digits, _mm_set1_epi8(9)), digits);
+    __m128i is_letter = _mm_cmpeq_epi8(_mm_min_epu8(letters, _mm_set1_epi8(5)), letters);
+    letters = _mm_add_epi8(letters, _mm_set1_epi8(10));
+    *good = _mm_and_si128(*good, _mm_or_si128(is_digit, is_letter));
+    __m128i values =
+        _mm_or_si128(_mm_and_si128(is_digit, digits), _mm_and_si128(is_letter, letters));
+    /* In each pair the first is the lower byte, and the upper half of the byte that is meant. */
+    __m128i bytes = _mm_or_si128(_mm_slli_epi16(values, 4), _mm_srli_epi16(values, 8));
+    bytes = _mm_and_si128(bytes, _mm_set1_epi16(0xFF));
+    return _mm_packus_epi16(bytes, bytes);
+}
+
+static bool unhex(const char *hex, size_t len, uint8_t *out)
+{
+    __m128i good = _mm_set1_epi8(-1);
+    size_t at = 0;
+    for (; len - at >= sizeof good; at += sizeof good) {
+        __m128i text = _mm_loadu_si128((const __m128i *)(const void *)(hex + at));
+        _mm_storel_epi64((__m128i *)(void *)(out + at / 2), unhex_16(text, &good));
+    }
+    return _mm_movemask_epi8(good) == 0xFFFF && unhex_portable(hex + at, len - at, out + at / 2);
+}
+
+#else
+
+static bool unhex(const char *hex, size_t len, uint8_t *out)
+{
+    return unhex_portable(hex, len, out);
+}
+
+#endif
+
 bool annotate_ref_read(const char *text, size_t len, struct object_id *out)
 {
     static const char start[] = "ObjectRef(";
     if (len < ANNOTATE_REF_LEN || memcmp(text, start, sizeof start - 1) != 0 ||
         text[ANNOTATE_REF_LEN - 1] != ')')
         return false;
-    const char *hex = text + sizeof start - 1;
-    unsigned bad = 0;
-    for (size_t i = 0; i < sizeof out->bytes; i++) {
-        unsigned high = digit(hex[2 * i]), low = digit(hex[2 * i + 1]);
-        bad |= high | low;
-        out->bytes[i] = (uint8_t)(high << 4 | low);
-    }
-    return bad < 0x10;
+    return unhex(text + sizeof start - 1, 2 * sizeof out->bytes, out->bytes);
 }
 
 static size_t slot_of(const struct annotate_refs *refs, const struct object_id *id)

@@ -21,10 +21,10 @@ void object_notes_keep(struct object_notes *notes, const struct object_id *id,
     *kept = *note;
 }
 
-const struct object_note *object_notes_get(const struct object_notes *notes,
-                                           const struct object_id *id)
+const struct object_note *object_notes_find(const struct object_notes *notes,
+                                            const struct object_probe *probe)
 {
-    return object_table_get(&notes->table, id);
+    return object_table_find(&notes->table, probe);
 }
 
 void object_notes_clear(struct object_notes *notes)

@@ -15,8 +15,8 @@ struct object_notes {
  * many, the earlier ones go. */
 void object_notes_keep(struct object_notes *notes, const struct object_id *id,
                        const struct object_note *note);
-const struct object_note *object_notes_get(const struct object_notes *notes,
-                                           const struct object_id *id); /* or NULL */
+const struct object_note *object_notes_find(const struct object_notes *notes,
+                                            const struct object_probe *probe); /* or NULL */
 void object_notes_clear(struct object_notes *notes);
 
 #endif

@@ -24,6 +24,12 @@ static uint32_t index_of(const struct object_id *id)
     return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
+bool object_origin_is_handle(const struct object_id *id)
+{
+    return is_ones(id->bytes, OWN_BYTES) && !is_ones(id->bytes + OWN_BYTES, ACTOR_OWN) &&
+           index_of(id) <= PUTS_ABOVE;
+}
+
 void object_origin_read(const struct object_id *id, struct object_origin *out)
 {
     struct object_id task = *id;
@@ -38,7 +44,7 @@ void object_origin_read(const struct object_id *id, struct object_origin *out)
         out->kind = ORIGIN_DRIVER;
     else if (out->put && !creates)
         out->kind = has_actor ? ORIGIN_ACTOR : ORIGIN_PUT;
-    else if (!out->put && creates && id->bytes[0] == 0xFF)
+    else if (object_origin_is_handle(id))
         out->kind = ORIGIN_HANDLE;
     if (creates)
         task.bytes[0] = 0xFF;

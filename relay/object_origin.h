@@ -25,6 +25,8 @@ struct object_origin {
     char job_id[ID_TEXT(ID_JOB_BYTES)];
 };
 
+/* Whether its kind is ORIGIN_HANDLE. */
+bool object_origin_is_handle(const struct object_id *id);
 void object_origin_read(const struct object_id *id, struct object_origin *out);
 /* Whether a task id is a driver's own, for what is not in any task. */
 bool object_origin_is_driver(const char *task_id);

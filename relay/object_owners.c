@@ -104,9 +104,9 @@ bool owners_settled(const struct owners *owners)
     return true;
 }
 
-const struct finding *owners_find(const struct owners *owners, const struct object_id *id)
+const struct finding *owners_find(const struct owners *owners, const struct object_probe *probe)
 {
-    const struct search *search = object_table_get(&owners->by_id, id);
+    const struct search *search = object_table_find(&owners->by_id, probe);
     return search ? &search->finding : NULL;
 }
 

@@ -8,6 +8,7 @@
 #include "proto/object_client.h"
 #include "relay/directory.h"
 #include "relay/object_properties.h"
+#include "relay/object_table.h"
 
 struct owners;
 
@@ -50,6 +51,6 @@ void owners_forget(struct owners *owners);
 bool owners_settled(const struct owners *owners);
 /* The findings in the order in which they were wanted; NULL past the last. */
 const struct finding *owners_at(const struct owners *owners, size_t index);
-const struct finding *owners_find(const struct owners *owners, const struct object_id *id);
+const struct finding *owners_find(const struct owners *owners, const struct object_probe *probe);
 
 #endif

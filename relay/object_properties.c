@@ -4,7 +4,6 @@
 #include "base/text.h"
 #include "relay/object_origin.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,9 +26,7 @@ static int64_t size_of(const struct object_facts *facts)
 
 static bool is_handle(const struct object_facts *facts)
 {
-    struct object_origin origin;
-    object_origin_read(&facts->id, &origin);
-    return origin.kind == ORIGIN_HANDLE;
+    return object_origin_is_handle(&facts->id);
 }
 
 /* --- its state --- */
@@ -75,14 +72,34 @@ static enum object_state state_of(const struct object_facts *facts, const char *
     return facts->mine || size_of(facts) >= 0 ? OBJECT_STATE_READY : OBJECT_STATE_UNKNOWN;
 }
 
+/* "pid 5842@node-1", cut to what there is room for. */
+static void set_owner(struct object_note *out, int64_t pid, const char *node)
+{
+    char digits[24];
+    size_t at = sizeof digits, room = sizeof out->owner;
+    uint64_t left = pid < 0 ? 0 - (uint64_t)pid : (uint64_t)pid;
+    digits[--at] = '\0';
+    digits[--at] = '@';
+    do
+        digits[--at] = (char)('0' + left % 10);
+    while (left /= 10);
+    if (pid < 0)
+        digits[--at] = '-';
+    memcpy(out->owner, "pid ", 4);
+    memcpy(out->owner + 4, digits + at, sizeof digits - at);
+    size_t len = 4 + sizeof digits - at - 1;
+    text_copy(out->owner + len, room - len, node);
+}
+
 bool object_facts_note(const struct object_facts *facts, struct object_note *out)
 {
     const char *status;
-    *out = (struct object_note){.state = state_of(facts, &status), .size = size_of(facts)};
+    out->state = state_of(facts, &status);
+    out->size = size_of(facts);
+    out->owner[0] = '\0';
     text_copy(out->status, sizeof out->status, status);
     if (facts->owner != OBJECT_OWNER_UNKNOWN && facts->owner_pid)
-        snprintf(out->owner, sizeof out->owner, "pid %lld@%s", (long long)facts->owner_pid,
-                 facts->owner_node);
+        set_owner(out, facts->owner_pid, facts->owner_node);
     return out->state != OBJECT_STATE_UNKNOWN;
 }
 

@@ -1,26 +1,52 @@
 #include "relay/object_table.h"
 
+#include <endian.h>
+#include <string.h>
+
 static void *pointer(const uint64_t *value)
 {
     return value ? (void *)(uintptr_t)*value : NULL;
 }
 
+/* The processor reads as one what was written as one: by halves it would have to wait for both. */
+void object_probe(struct object_probe *probe, const struct object_id *id)
+{
+    uint64_t words[ID_MAP_KEY / sizeof(uint64_t)];
+    const size_t whole = 3 * sizeof *words;
+    uint32_t rest;
+    memcpy(words, id->bytes, whole);
+    memcpy(&rest, id->bytes + whole, sizeof rest);
+    words[3] = le32toh(rest);
+    words[3] = htole64(words[3]);
+    memcpy(probe->key.bytes, words, sizeof words);
+    probe->hash = id_map_hash(&probe->key);
+}
+
+void *object_table_find(const struct object_table *table, const struct object_probe *probe)
+{
+    return pointer(id_map_find(&table->map, &probe->key, probe->hash));
+}
+
 void object_table_set(struct object_table *table, const struct object_id *id, void *value)
 {
-    struct id_key key = id_key(id->bytes, sizeof id->bytes);
-    id_map_set(&table->map, &key, (uintptr_t)value, SIZE_MAX);
+    struct object_probe probe;
+    object_probe(&probe, id);
+    id_map_set(&table->map, &probe.key, (uintptr_t)value, SIZE_MAX);
 }
 
 void *object_table_get(const struct object_table *table, const struct object_id *id)
 {
-    struct id_key key = id_key(id->bytes, sizeof id->bytes);
-    return pointer(id_map_get(&table->map, &key));
+    struct object_probe probe;
+    if (!table->map.count)
+        return NULL;
+    object_probe(&probe, id);
+    return object_table_find(table, &probe);
 }
 
 void *object_table_next(const struct object_table *table, size_t *cursor)
 {
-    const struct id_slot *slot = id_map_next(&table->map, cursor);
-    return slot ? pointer(&slot->value) : NULL;
+    const struct id_entry *entry = id_map_next(&table->map, cursor);
+    return entry ? pointer(&entry->value) : NULL;
 }
 
 void object_table_clear(struct object_table *table)

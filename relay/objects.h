@@ -81,6 +81,13 @@ bool objects_note(const struct objects *objects, const struct object_id *id,
                   struct object_note *out);
 /* Whether objects_note() has something to say, or nothing for good: nobody has to wait. */
 bool objects_can_tell(const struct objects *objects, const struct object_id *id);
+/* objects_can_tell() and objects_note() at once, and before them, if `want`, objects_want(): for
+ * messages that have thousands of references. */
+struct object_look {
+    bool can_tell, known;
+};
+struct object_look objects_look(struct objects *objects, const struct object_id *id, bool want,
+                                struct object_note *out);
 /* Asks for the cluster's actors, once a stop, when one is wanted that is not known: false then, and
  * listeners are told later. */
 bool objects_actor(struct objects *objects, const char *actor_id, struct actor_note *out);

@@ -125,16 +125,13 @@ static void add_finding(const struct objects *objects, const struct finding *fin
                         struct object_facts *out)
 {
     bool done = finding && finding->done;
-    if (done) {
-        out->owner = finding->owner;
-        out->owner_pid = finding->owner_pid;
-        out->owner_node = objects_node_name(objects, finding->owner_node);
-        out->owner_is_driver = finding->owner_is_driver;
-    }
+    out->owner = done ? finding->owner : OBJECT_OWNER_UNKNOWN;
+    out->owner_pid = done ? finding->owner_pid : 0;
+    out->owner_node = done ? objects_node_name(objects, finding->owner_node) : NULL;
+    out->owner_is_driver = done && finding->owner_is_driver;
     out->owner_why = why_unknown(objects, finding, done, done ? finding->owner_why : "");
     out->location_why = why_unknown(objects, finding, done, done ? finding->location_why : "");
-    if (done && finding->location.known)
-        out->location = &finding->location;
+    out->location = done && finding->location.known ? &finding->location : NULL;
 }
 
 static void add_creator(const struct objects *objects, const struct finding *finding,
@@ -150,20 +147,39 @@ static void add_creator(const struct objects *objects, const struct finding *fin
                                 "Ray has no event of the task that made it");
 }
 
-/* All that is known of an object. */
-static void collect(const struct objects *objects, const struct object_id *id,
+/* One object: its id, and what was found and said of it. */
+struct known_object {
+    const struct object_id *id;
+    struct object_probe probe;
+    const struct finding *finding; /* or NULL */
+    const struct object_note *earlier;
+};
+
+/* What was said at the stop before counts while it is not known anew. */
+static void find(const struct objects *objects, const struct object_id *id,
+                 struct known_object *out)
+{
+    out->id = id;
+    object_probe(&out->probe, id);
+    out->finding = owners_find(objects->owners, &out->probe);
+    bool again = objects->state == OBJECTS_ASKING ||
+                 (objects->state == OBJECTS_KNOWN && !(out->finding && out->finding->done));
+    out->earlier = again ? object_notes_find(&objects->earlier, &out->probe) : NULL;
+}
+
+/* All that is known of an object, but for what made it. */
+static void collect(const struct objects *objects, const struct known_object *it,
                     struct object_facts *out)
 {
-    const struct finding *finding = owners_find(objects->owners, id);
-    *out = (struct object_facts){
-        .id = *id,
-        .ref = objects_ref(objects, id),
-        .ref_why = why_no_ref(objects),
-        .node_name = node_name,
-        .arg = (void *)(uintptr_t)objects,
-    };
-    add_finding(objects, finding, out);
-    add_creator(objects, finding, out);
+    out->id = *it->id;
+    out->ref = objects->known ? object_table_find(&objects->refs, &it->probe) : NULL;
+    out->ref_why = why_no_ref(objects);
+    out->node_name = node_name;
+    out->arg = (void *)(uintptr_t)objects;
+    out->task = NULL;
+    out->actor = NULL;
+    out->task_why = "";
+    add_finding(objects, it->finding, out);
     out->mine = out->ref && out->ref->status != RAY_TASK_NIL;
     if (out->mine && out->owner == OBJECT_OWNER_UNKNOWN) {
         out->owner = OBJECT_OWNER_ALIVE;
@@ -173,32 +189,56 @@ static void collect(const struct objects *objects, const struct object_id *id,
     }
 }
 
-/* What was said at the stop before, while it is not known anew. */
-static const struct object_note *earlier(const struct objects *objects, const struct object_id *id)
+static bool can_tell(const struct objects *objects, const struct known_object *it)
 {
-    const struct finding *finding = owners_find(objects->owners, id);
-    if (objects->state != OBJECTS_ASKING &&
-        (objects->state != OBJECTS_KNOWN || (finding && finding->done)))
-        return NULL;
-    return object_notes_get(&objects->earlier, id);
+    return (objects->known && it->finding && it->finding->done) || it->earlier;
 }
 
 bool objects_can_tell(const struct objects *objects, const struct object_id *id)
 {
-    const struct finding *finding = owners_find(objects->owners, id);
-    return (objects->known && finding && finding->done) || earlier(objects, id);
+    struct known_object it;
+    find(objects, id, &it);
+    return can_tell(objects, &it);
+}
+
+static bool make_note(const struct objects *objects, const struct known_object *it,
+                      struct object_note *out)
+{
+    struct object_facts facts;
+    if (it->earlier || !objects->known) {
+        *out = it->earlier ? *it->earlier : (struct object_note){.size = -1};
+        return it->earlier;
+    }
+    collect(objects, it, &facts);
+    /* What made an object tells how far it is. Of those that are made there are thousands. */
+    if (facts.location && facts.location->pending)
+        add_creator(objects, it->finding, &facts);
+    return object_facts_note(&facts, out);
 }
 
 bool objects_note(const struct objects *objects, const struct object_id *id,
                   struct object_note *out)
 {
-    const struct object_note *before = earlier(objects, id);
-    struct object_facts facts;
-    *out = before ? *before : (struct object_note){.size = -1};
-    if (before || !objects->known)
-        return before;
-    collect(objects, id, &facts);
-    return object_facts_note(&facts, out);
+    struct known_object it;
+    find(objects, id, &it);
+    return make_note(objects, &it, out);
+}
+
+struct object_look objects_look(struct objects *objects, const struct object_id *id, bool want,
+                                struct object_note *out)
+{
+    struct known_object it;
+    find(objects, id, &it);
+    bool asks = want && !it.finding;
+    bool known = !asks && make_note(objects, &it, out);
+    /* To want once more what is wanted is of use only while it is not made. */
+    asks = asks || (want && known && out->state == OBJECT_STATE_PENDING);
+    if (asks) {
+        objects_want(objects, id);
+        find(objects, id, &it);
+        known = make_note(objects, &it, out);
+    }
+    return (struct object_look){can_tell(objects, &it), known};
 }
 
 void objects_describe(const struct objects *objects, const struct object_id *id,
@@ -206,7 +246,10 @@ void objects_describe(const struct objects *objects, const struct object_id *id,
                       struct object_property out[OBJECT_PROPERTIES])
 {
     struct object_facts facts;
-    collect(objects, id, &facts);
+    struct known_object it;
+    find(objects, id, &it);
+    collect(objects, &it, &facts);
+    add_creator(objects, it.finding, &facts);
     object_facts_describe(&facts, options, out);
 }
 

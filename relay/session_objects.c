@@ -72,19 +72,25 @@ struct render session_objects_render(struct session_objects *it, struct objects 
     };
 }
 
+static bool look_at(struct render *render, const struct object_id *id, struct object_note *out)
+{
+    struct object_look look =
+        objects_look(render->objects, id, render->wanted++ < WANTED_LIMIT, out);
+    render->missing += !look.can_tell;
+    render_shows(render, TOLD_OBJECT, id, NULL);
+    return look.known;
+}
+
 void render_object(struct render *render, const struct object_id *id)
 {
-    if (render->wanted++ < WANTED_LIMIT)
-        objects_want(render->objects, id);
-    render->missing += !objects_can_tell(render->objects, id);
-    render_shows(render, TOLD_OBJECT, id, NULL);
+    struct object_note note;
+    look_at(render, id, &note);
 }
 
 static bool source_object(void *arg, const struct object_id *id, struct object_note *out)
 {
     struct render *render = arg;
-    render_object(render, id);
-    bool known = objects_note(render->objects, id, out);
+    bool known = look_at(render, id, out);
     render->pending = render->pending || (known && out->state == OBJECT_STATE_PENDING);
     return known;
 }

@@ -1,5 +1,6 @@
 #include "relay/session_objects_known.h"
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "dap/bytes.h"
@@ -10,28 +11,17 @@
 /* What a person opens in one stop is far below; and a name list is for a row's left column. */
 enum { ROWS_LIMIT = 16384, RUNS_LIMIT = 256, NAMES_LIMIT = 4096, NAMES_LENGTH = 96 };
 
-static struct id_key reference_key(int64_t reference)
-{
-    return id_key(&reference, sizeof reference);
-}
-
 static struct id_key object_key(const struct object_id *id)
 {
     return id_key(id->bytes, sizeof id->bytes);
 }
 
-static char *names_of(uint64_t value)
-{
-    return (char *)(uintptr_t)value;
-}
-
 static void forget_names(struct known *known)
 {
-    const struct id_slot *slot;
     size_t cursor = 0;
-    while ((slot = id_map_next(&known->by_object, &cursor)))
-        free(names_of(slot->value));
-    id_map_clear(&known->by_object);
+    for (void *names; (names = object_table_next(&known->by_object, &cursor));)
+        free(names);
+    object_table_clear(&known->by_object);
 }
 
 void known_clear(struct known *known)
@@ -41,7 +31,7 @@ void known_clear(struct known *known)
         free(known->rows[i].evaluate_name);
     free(known->rows);
     free(known->runs);
-    id_map_clear(&known->by_reference);
+    free(known->slots);
     id_map_clear(&known->numbers);
     free(known->numbered);
     *known = (struct known){.changes = known->changes + 1};
@@ -49,25 +39,52 @@ void known_clear(struct known *known)
 
 /* --- references --- */
 
+/* debugpy counts references up, and rows come in that order: NEAR of them share a line of memory.
+ */
+static size_t slot_of(const struct known *known, int64_t reference)
+{
+    enum { NEAR = 16 };
+    uint64_t number = (uint64_t)reference;
+    size_t at = (hash_number(number / NEAR) * NEAR + number % NEAR) & (known->slot_count - 1);
+    while (known->slots[at] && known->rows[known->slots[at] - 1].reference != reference)
+        at = (at + 1) & (known->slot_count - 1);
+    return at;
+}
+
 struct known_row *known_find(const struct known *known, int64_t reference)
 {
-    struct id_key key = reference_key(reference);
-    const uint64_t *index = id_map_get(&known->by_reference, &key);
-    return index ? &known->rows[*index] : NULL;
+    /* debugpy counts up: what is new is above. */
+    bool maybe = known->count && reference <= known->highest;
+    uint32_t place = maybe ? known->slots[slot_of(known, reference)] : 0;
+    return place ? &known->rows[place - 1] : NULL;
+}
+
+static void grow_rows(struct known *known)
+{
+    enum { LEAST = 16 };
+    size_t room = known->slot_count ? known->slot_count : LEAST;
+    known->rows = mem_resize(known->rows, room, sizeof *known->rows);
+    free(known->slots);
+    known->slot_count = 2 * room;
+    known->slots = mem_array(known->slot_count, sizeof *known->slots);
+    for (size_t i = 0; i < known->count; i++)
+        known->slots[slot_of(known, known->rows[i].reference)] = (uint32_t)i + 1;
 }
 
 /* The row of a reference, a new one if need be; NULL if there are too many. */
 static struct known_row *get_row(struct known *known, int64_t reference)
 {
     struct known_row *row = known_find(known, reference);
-    struct id_key key = reference_key(reference);
-    if (row || !id_map_set(&known->by_reference, &key, known->count, ROWS_LIMIT))
+    if (row || known->count == ROWS_LIMIT)
         return row;
-    if ((known->count & (known->count - 1)) == 0)
-        known->rows =
-            mem_resize(known->rows, known->count ? known->count * 2 : 1, sizeof *known->rows);
+    if (!known->rows || 2 * known->count == known->slot_count)
+        grow_rows(known);
+    size_t slot = slot_of(known, reference);
     row = &known->rows[known->count++];
-    *row = (struct known_row){0};
+    known->slots[slot] = (uint32_t)known->count;
+    *row = (struct known_row){.reference = reference};
+    if (known->count == 1 || reference > known->highest)
+        known->highest = reference;
     return row;
 }
 
@@ -166,10 +183,12 @@ static bool has_name(const char *names, const char *name)
  * variable is known. */
 static char *join_names(const char *old, const char *name, bool within)
 {
-    bool old_within = old && text_starts(old, "in ");
+    bool old_within = old && old[0] == 'i' && old[1] == 'n' && old[2] == ' ';
+    if (old && strcmp(old, name) == 0 && !within)
+        return NULL;
     if (!old || (old_within && !within))
         return mem_format("%s%s", within ? "in " : "", name);
-    if (within != old_within || has_name(old, name) || strlen(old) + strlen(name) > NAMES_LENGTH)
+    if (within != old_within || strlen(old) + strlen(name) > NAMES_LENGTH || has_name(old, name))
         return NULL;
     return mem_format("%s, %s", old, name);
 }
@@ -177,25 +196,20 @@ static char *join_names(const char *old, const char *name, bool within)
 static void note_name(struct known *known, const struct object_id *id, const char *name,
                       bool within)
 {
-    struct id_key key = object_key(id);
-    uint64_t *value = id_map_get(&known->by_object, &key);
-    char *old = value ? names_of(*value) : NULL;
+    char *old = object_table_get(&known->by_object, id);
+    if (!old && known->by_object.map.count == NAMES_LIMIT)
+        return;
     char *names = *name ? join_names(old, name, within) : NULL;
     if (!names)
         return;
-    if (id_map_set(&known->by_object, &key, (uint64_t)(uintptr_t)names, NAMES_LIMIT)) {
-        known->changes++;
-        free(old);
-    } else {
-        free(names);
-    }
+    known->changes++;
+    object_table_set(&known->by_object, id, names);
+    free(old);
 }
 
 const char *known_names(const struct known *known, const struct object_id *id)
 {
-    struct id_key key = object_key(id);
-    const uint64_t *value = id_map_get(&known->by_object, &key);
-    return value ? names_of(*value) : NULL;
+    return object_table_get(&known->by_object, id);
 }
 
 /* --- rows --- */

@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "relay/annotate.h"
-#include "relay/id_map.h"
+#include "relay/object_table.h"
 
 /* References, one after the other, that responses about a frame have handed out. */
 struct known_run {
@@ -14,6 +14,7 @@ struct known_run {
 
 /* What a reference of interest is. */
 struct known_row {
+    int64_t reference;
     int64_t frame; /* DAP's frameId; 0: not known */
     bool is_ref, is_array;
     struct object_id id; /* is_ref */
@@ -25,15 +26,17 @@ struct known_row {
 
 /* All zero is empty. */
 struct known {
-    struct id_map by_reference; /* to indices of rows */
     struct known_row *rows;
     size_t count;
+    int64_t highest; /* of their references */
+    uint32_t *slots; /* where in `rows` a reference is, from 1 on; 0: free */
+    size_t slot_count;
     size_t views;           /* rows with VIEW_OF */
     size_t changes;         /* while it is the same, what was noted is known, all of it */
     struct known_run *runs; /* the last that has a reference counts */
     size_t run_count;
-    struct id_map by_object; /* to pointers to text: the names */
-    struct id_map numbers;   /* of objects that have a row of the relay's own: 1, 2, … */
+    struct object_table by_object; /* to texts: the names */
+    struct id_map numbers;         /* of objects that have a row of the relay's own: 1, 2, … */
     struct object_id *numbered;
 };
 

@@ -226,12 +226,12 @@ void render_end(struct render *render, bool sent)
 
 static bool differs(const struct render *render)
 {
-    const struct id_slot *slot;
+    const struct id_entry *entry;
     size_t cursor = 0;
     if (render->it->view_late)
         return true;
-    while ((slot = id_map_next(&render->it->told, &cursor)))
-        if (see(render, &slot->key) != slot->value)
+    while ((entry = id_map_next(&render->it->told, &cursor)))
+        if (see(render, &entry->key) != entry->value)
             return true;
     return false;
 }

@@ -33,6 +33,51 @@ static void test_what_is_set_is_there(void **state)
     assert_int_equal(map.count, 0);
 }
 
+/* Objects of few tasks, whose numbers count up, and the same of many tasks. */
+static void test_ids_that_are_near(void **state)
+{
+    (void)state;
+    enum { TASKS = 300, EACH = 20 };
+    struct id_map map = {0};
+    for (unsigned round = 0; round < 2; round++)
+        for (unsigned i = 0; i < TASKS * EACH; i++) {
+            struct id_key key = {{0}};
+            key.bytes[0] = (uint8_t)(i / EACH);
+            key.bytes[1] = (uint8_t)(i / EACH >> 8);
+            key.bytes[24] = (uint8_t)(i % EACH + 1);
+            if (round == 0)
+                assert_true(id_map_set(&map, &key, i, SIZE_MAX));
+            assert_int_equal(*id_map_get(&map, &key), i);
+            assert_int_equal(*id_map_find(&map, &key, id_map_hash(&key)), i);
+            key.bytes[24] = EACH + 1;
+            assert_null(id_map_get(&map, &key));
+        }
+    assert_int_equal(map.count, TASKS * EACH);
+    id_map_clear(&map);
+}
+
+/* Made up by the factors in base/hash.c: what one word adds to the sum, another takes away. */
+static void test_keys_with_one_hash_are_told_apart(void **state)
+{
+    (void)state;
+    const uint64_t factors[] = {UINT64_C(0x9E3779B97F4A7C15), UINT64_C(0xC2B2AE3D27D4EB4F),
+                                UINT64_C(0x165667B19E3779F9), UINT64_C(0xD6E8FEB86659FD93)};
+    for (size_t word = 1; word < 4; word++) {
+        struct id_map map = {0};
+        uint64_t words[4] = {8 * factors[word]};
+        struct id_key zero = {{0}}, other;
+        words[word] = 0 - 8 * factors[0];
+        memcpy(other.bytes, words, sizeof words);
+        assert_int_equal(id_map_hash(&zero), id_map_hash(&other));
+        assert_true(id_map_set(&map, &zero, 1, 10));
+        assert_null(id_map_get(&map, &other));
+        assert_true(id_map_set(&map, &other, 2, 10));
+        assert_int_equal(*id_map_get(&map, &zero), 1);
+        assert_int_equal(*id_map_get(&map, &other), 2);
+        id_map_clear(&map);
+    }
+}
+
 static void test_the_last_byte_counts(void **state)
 {
     (void)state;
@@ -62,7 +107,7 @@ static void test_steps_through_all(void **state)
 {
     (void)state;
     struct id_map map = {0};
-    const struct id_slot *slot;
+    const struct id_entry *entry;
     size_t cursor = 0;
     uint64_t sum = 0;
     assert_null(id_map_next(&map, &cursor));
@@ -70,8 +115,8 @@ static void test_steps_through_all(void **state)
         struct id_key key = key_of(i);
         id_map_set(&map, &key, i, 100);
     }
-    for (cursor = 0; (slot = id_map_next(&map, &cursor));)
-        sum += slot->value;
+    for (cursor = 0; (entry = id_map_next(&map, &cursor));)
+        sum += entry->value;
     assert_int_equal(sum, 4950);
     id_map_clear(&map);
 }
@@ -80,6 +125,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_set_is_there),
+        cmocka_unit_test(test_ids_that_are_near),
+        cmocka_unit_test(test_keys_with_one_hash_are_told_apart),
         cmocka_unit_test(test_the_last_byte_counts),
         cmocka_unit_test(test_it_is_bounded),
         cmocka_unit_test(test_steps_through_all),

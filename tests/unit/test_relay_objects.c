@@ -127,6 +127,36 @@ static void what_was_ready_before_a_step_is_told_at_once(void **state)
     assert_true(objects_can_tell(objects, &one));
 }
 
+static void check_look(const struct object_id *id, bool want, bool can_tell, bool known)
+{
+    struct object_note note;
+    struct object_look look = objects_look(objects, id, want, &note);
+    assert_int_equal(look.can_tell, can_tell);
+    assert_int_equal(look.known, known);
+    assert_int_equal(objects_can_tell(objects, id), can_tell);
+    assert_int_equal(objects_note(objects, id, &note), known);
+}
+
+/* Size and owner are known of what the worker lists; where it is, of what is wanted. */
+static void a_look_wants_and_tells(void **state)
+{
+    (void)state;
+    const struct object_id one = id(RETURNED(TASK_OF("2000000000000002")));
+    const struct object_id other = id(RETURNED(TASK_OF("3000000000000003")));
+    struct ray_object_ref refs[] = {
+        {.id = one, .size = 5000, .status = RAY_TASK_FINISHED},
+        {.id = other, .size = 7, .status = RAY_TASK_FINISHED},
+    };
+    ask_with(refs, COUNT(refs));
+    check_look(&one, false, false, true);
+    check_look(&one, true, false, true);
+    run_until(OBJECTS_KNOWN);
+    check_look(&one, true, true, true);
+    check_look(&other, false, false, true);
+    objects_forget(objects);
+    check_look(&one, true, false, false);
+}
+
 static size_t all_asked(void)
 {
     size_t count = 0;
@@ -463,6 +493,7 @@ int main(void)
         WITH(a_silent_worker_is_not_waited_for),
         WITH(a_failure_is_a_reason_in_each_row),
         WITH(what_was_ready_before_a_step_is_told_at_once),
+        WITH(a_look_wants_and_tells),
         WITH(whether_it_still_holds_is_asked_at_leisure),
         WITH(the_worker_is_asked_at_leisure_in_any_case),
         WITH(the_store_is_waited_for),

@@ -62,6 +62,37 @@ static void test_a_list_of_names_ends_somewhere(void **state)
     known_clear(&known);
 }
 
+/* They count up as a rule; whoever says that they do is not relied on. */
+static void test_references_in_any_order(void **state)
+{
+    (void)state;
+    enum { COUNT = 2000, STEP = 7 };
+    struct known known = {0};
+    for (int64_t i = 0; i < COUNT; i++)
+        see(&known, ANNOTATE_REF, 1 + i * STEP % COUNT * 3, (uint8_t)(i % 251), "x");
+    assert_int_equal(known.count, COUNT);
+    for (int64_t i = 0; i < COUNT; i++)
+        assert_int_equal(known_find(&known, 1 + i * STEP % COUNT * 3)->id.bytes[0], i % 251);
+    for (int64_t i = 0; i < COUNT; i++) {
+        assert_null(known_find(&known, 2 + 3 * i));
+        assert_null(known_find(&known, -1 - 3 * i));
+    }
+    known_clear(&known);
+}
+
+static void test_too_many_references_are_not_known(void **state)
+{
+    (void)state;
+    enum { LIMIT = 16384 };
+    struct known known = {0};
+    for (int64_t i = 1; i <= LIMIT + 10; i++)
+        see(&known, ANNOTATE_REF, i, 1, "x");
+    assert_non_null(known_find(&known, 1));
+    assert_non_null(known_find(&known, LIMIT));
+    assert_null(known_find(&known, LIMIT + 1));
+    known_clear(&known);
+}
+
 static void test_references(void **state)
 {
     (void)state;
@@ -271,6 +302,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_a_list_of_names_ends_somewhere),
+        cmocka_unit_test(test_references_in_any_order),
+        cmocka_unit_test(test_too_many_references_are_not_known),
         cmocka_unit_test(test_references),
         cmocka_unit_test(test_references_belong_to_a_frame),
         cmocka_unit_test(test_the_last_frame_counts),
