@@ -44,6 +44,12 @@ def rate(what, body, rows, limit, metric="mb_per_s"):
     return check
 
 
+def bulk(section):
+    yield from rate("MB/s of 1 MB bodies", "1M", (PLAIN, FULL), 1)(section)
+    yield from rate("MB/s of 1 MB, new each time", "new1M", (PLAIN, FULL), 1)(section)
+    yield from rate("MB/s of 1 MB of new references, annotated", "newrefs1M", (FULL,), 0.6)(section)
+
+
 def large(section):
     for row in PLAIN, FULL:
         above = most(section["20M"], row, "peak_above_idle") / MIB
@@ -81,7 +87,7 @@ def start(section):
                       limit, "ms", f"{limit} ms")
 
 
-CHECKS = {"small": small, "bulk": rate("MB/s of 1 MB bodies", "1M", (PLAIN, FULL), 1),
+CHECKS = {"small": small, "bulk": bulk,
           "annotated": rate("MB/s of 1 MB of references, annotated", "refs1M", (FULL, "raydbg threads, 1"), 0.6),
           "large": large,
           "busy": rate("messages/s of many busy sessions", "busy", (PLAIN, FULL), 0.8, "messages_per_s"), "idle": idle,
