@@ -21,6 +21,19 @@ static inline uint64_t bytes_zero(uint64_t word)
     return (word - BYTES_EACH(1)) & ~word & BYTES_EACH(0x80);
 }
 
+static inline bool bytes_is_space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+/* What is behind JSON's white space: nearly always there is one space, or none. */
+static inline size_t bytes_space_end(const char *text, size_t at, size_t len)
+{
+    while (at < len && text[at] <= ' ' && bytes_is_space(text[at]))
+        at++;
+    return at;
+}
+
 /* The next quote or backslash: the end of what is plain in a string. */
 static inline size_t bytes_plain_end_portable(const char *text, size_t at, size_t len)
 {

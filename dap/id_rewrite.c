@@ -1,6 +1,7 @@
 #include "dap/id_rewrite.h"
 
 #include "base/text.h"
+#include "dap/bytes.h"
 
 #include <string.h>
 
@@ -322,10 +323,7 @@ static const struct member *find_member(const struct members *members, const cha
 
 static size_t skip_space(const struct pass *pass, size_t at)
 {
-    while (at < pass->end && (pass->text[at] == ' ' || pass->text[at] == '\n' ||
-                              pass->text[at] == '\r' || pass->text[at] == '\t'))
-        at++;
-    return at;
+    return bytes_space_end(pass->text, at, pass->end);
 }
 
 static struct span skip(struct pass *pass)

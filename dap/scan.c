@@ -16,11 +16,6 @@ static bool fail(struct scan *scan, const char *problem)
     return false;
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
-
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
@@ -34,14 +29,9 @@ static char peek(const struct scan *scan)
     return '\0';
 }
 
-/* Inline: nearly always there is one space, or none. */
 static inline char skip_space(struct scan *scan)
 {
-    const char *text = scan->text;
-    size_t at = scan->at, len = scan->len;
-    while (at < len && text[at] <= ' ' && is_space(text[at]))
-        at++;
-    scan->at = at;
+    scan->at = bytes_space_end(scan->text, scan->at, scan->len);
     return peek(scan);
 }
 
@@ -388,7 +378,8 @@ size_t scan_skip(const char *text, size_t at, size_t end)
         return scan_skip_string(text, at, end);
     if (at < end && (text[at] == '{' || text[at] == '['))
         return skip_container(text, at, end);
-    while (at < end && text[at] != ',' && text[at] != '}' && text[at] != ']' && !is_space(text[at]))
+    while (at < end && text[at] != ',' && text[at] != '}' && text[at] != ']' &&
+           !bytes_is_space(text[at]))
         at++;
     return at;
 }

@@ -289,7 +289,7 @@ static void row_annotate(struct work *work, const struct annotate_row *row)
 static size_t rows_annotate(struct work *work, size_t at)
 {
     struct annotate_row row = {.text = work->text, .end = work->end};
-    at = annotate_skip_space(work->text, at + 1, work->end);
+    at = bytes_space_end(work->text, at + 1, work->end);
     while (at < work->end && work->text[at] != ']') {
         if (work->text[at] == '{') {
             at = annotate_row_read(&row, at);
@@ -304,9 +304,9 @@ static size_t rows_annotate(struct work *work, size_t at)
                 break;
             at = scan.at;
         }
-        at = annotate_skip_space(work->text, at, work->end);
+        at = bytes_space_end(work->text, at, work->end);
         if (at < work->end && work->text[at] == ',')
-            at = annotate_skip_space(work->text, at + 1, work->end);
+            at = bytes_space_end(work->text, at + 1, work->end);
     }
     return at + 1;
 }
@@ -317,10 +317,10 @@ static void variables_annotate(struct work *work, size_t at)
     struct scan scan;
     struct span key, value;
     scan_init(&scan, work->text, work->end);
-    scan.at = annotate_skip_space(scan.text, at + 1, scan.len);
+    scan.at = bytes_space_end(scan.text, at + 1, scan.len);
     while (scan.at < scan.len && scan.text[scan.at] == '"' && scan_value(&scan, &key)) {
-        scan.at = annotate_skip_space(scan.text, scan.at, scan.len) + 1;
-        scan.at = annotate_skip_space(scan.text, scan.at, scan.len);
+        scan.at = bytes_space_end(scan.text, scan.at, scan.len) + 1;
+        scan.at = bytes_space_end(scan.text, scan.at, scan.len);
         bool rows = scan_key_is(scan.text, key, "variables");
         /* The last one counts. */
         if (rows)
@@ -329,9 +329,9 @@ static void variables_annotate(struct work *work, size_t at)
             scan.at = rows_annotate(work, scan.at);
         else if (!scan_value(&scan, &value))
             return;
-        scan.at = annotate_skip_space(scan.text, scan.at, scan.len);
+        scan.at = bytes_space_end(scan.text, scan.at, scan.len);
         if (scan.at < scan.len && scan.text[scan.at] == ',')
-            scan.at = annotate_skip_space(scan.text, scan.at + 1, scan.len);
+            scan.at = bytes_space_end(scan.text, scan.at + 1, scan.len);
     }
 }
 

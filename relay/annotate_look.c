@@ -1,5 +1,6 @@
 #include "relay/annotate_look.h"
 
+#include "dap/bytes.h"
 #include "relay/annotate_parts.h"
 
 #include <string.h>
@@ -19,18 +20,6 @@ enum {
 /* What the look goes on behind; with an answer that only more bytes can give it waits for them. */
 enum verdict { GO_ON, WAIT };
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
-
-static size_t skip_space(const char *text, size_t at, size_t end)
-{
-    while (at < end && is_space(text[at]))
-        at++;
-    return at;
-}
-
 static bool type_applies(const char *name, size_t len)
 {
     return (len == sizeof "ActorHandle" - 1 && memcmp(name, "ActorHandle", len) == 0) ||
@@ -46,10 +35,10 @@ static inline enum verdict look_at_type(struct annotate_look *look, const char *
         return memcmp(json + at, type_key, len - at) == 0 ? WAIT : GO_ON;
     if (memcmp(json + at, type_key, key) != 0)
         return GO_ON;
-    at = skip_space(json, at + key, len);
+    at = bytes_space_end(json, at + key, len);
     if (at < len && json[at] != ':')
         return GO_ON;
-    at = at < len ? skip_space(json, at + 1, len) : len;
+    at = at < len ? bytes_space_end(json, at + 1, len) : len;
     if (at == len)
         return WAIT;
     if (json[at] != '"')

@@ -20,14 +20,6 @@ static const struct field_name {
     [18] = {{"variablesReference", FIELD_REFERENCE}},
 };
 
-size_t annotate_skip_space(const char *text, size_t at, size_t end)
-{
-    while (at < end &&
-           (text[at] == ' ' || text[at] == '\n' || text[at] == '\r' || text[at] == '\t'))
-        at++;
-    return at;
-}
-
 const char *annotate_row_content(const struct annotate_row *row, enum annotate_field field,
                                  struct buf *scratch, size_t *len)
 {
@@ -128,8 +120,8 @@ static size_t member_read(struct annotate_row *row, size_t at)
     struct span key = {at, 0}, value;
     at = string_end(row, at, &key_escaped);
     key.len = at - key.at;
-    at = annotate_skip_space(row->text, at, row->end); /* the colon */
-    at = annotate_skip_space(row->text, at + 1, row->end);
+    at = bytes_space_end(row->text, at, row->end); /* the colon */
+    at = bytes_space_end(row->text, at + 1, row->end);
     value.at = at;
     if (at < row->end && row->text[at] == '"')
         at = string_end(row, at, &escaped);
@@ -151,12 +143,12 @@ size_t annotate_row_read(struct annotate_row *row, size_t at)
     row->last = ++at;
     for (size_t i = 0; i < FIELDS; i++)
         row->fields[i].len = 0;
-    at = annotate_skip_space(row->text, at, row->end);
+    at = bytes_space_end(row->text, at, row->end);
     while ((next = member_read(row, at))) {
-        at = annotate_skip_space(row->text, next, row->end);
+        at = bytes_space_end(row->text, next, row->end);
         if (at >= row->end || row->text[at] != ',')
             break;
-        at = annotate_skip_space(row->text, at + 1, row->end);
+        at = bytes_space_end(row->text, at + 1, row->end);
     }
     return at < row->end ? at + 1 : at;
 }

@@ -31,8 +31,6 @@ struct annotate_row {
 /* Reads the object that stands at `at`; returns what is behind it. `row` has text and end; the text
  * was scanned before: no value ends behind it, and what stands there is as it should be. */
 size_t annotate_row_read(struct annotate_row *row, size_t at);
-/* What is behind white space. */
-size_t annotate_skip_space(const char *text, size_t at, size_t end);
 bool annotate_row_has_string(const struct annotate_row *row, enum annotate_field field);
 /* The unescaped content of a string: the text's own bytes, or `scratch`. */
 const char *annotate_row_content(const struct annotate_row *row, enum annotate_field field,
