@@ -41,32 +41,16 @@ static void edit_add(struct work *work, size_t at, const char *text, size_t len)
     work->edits[to] = (struct edit){{at, 0}, text, len};
 }
 
-static char *put(char *to, const char *bytes, size_t len)
-{
-    memcpy(to, bytes, len);
-    return to + len;
-}
-
 /* Writes the text up to `end` with the row's edits, if there are any. */
 static void edits_write(struct work *work, size_t end)
 {
-    size_t len = end - work->done;
     if (!work->count)
         return;
     if (!work->done)
         buf_reserve(work->out, work->end + work->end / 2);
     for (size_t i = 0; i < work->count; i++)
-        len += work->edits[i].len;
-    char *to = buf_reserve(work->out, len);
-    for (size_t i = 0; i < work->count; i++) {
-        const struct edit *edit = &work->edits[i];
-        to = put(to, work->text + work->done, edit->at.at - work->done);
-        to = put(to, edit->with, edit->len);
-        work->done = edit->at.at;
-    }
-    to = put(to, work->text + work->done, end - work->done);
-    *to = '\0';
-    work->out->len += len;
+        work->edits[i].at.at -= work->done;
+    splice_apply(work->text + work->done, end - work->done, work->edits, work->count, work->out);
     work->done = end;
     work->count = 0;
 }

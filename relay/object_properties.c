@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "relay/json_fields.h"
 #include "relay/object_origin.h"
 
 #include <stdlib.h>
@@ -75,20 +76,11 @@ static enum object_state state_of(const struct object_facts *facts, const char *
 /* "pid 5842@node-1", cut to what there is room for. */
 static void set_owner(struct object_note *out, int64_t pid, const char *node)
 {
-    char digits[24];
-    size_t at = sizeof digits, room = sizeof out->owner;
-    uint64_t left = pid < 0 ? 0 - (uint64_t)pid : (uint64_t)pid;
-    digits[--at] = '\0';
-    digits[--at] = '@';
-    do
-        digits[--at] = (char)('0' + left % 10);
-    while (left /= 10);
-    if (pid < 0)
-        digits[--at] = '-';
-    memcpy(out->owner, "pid ", 4);
-    memcpy(out->owner + 4, digits + at, sizeof digits - at);
-    size_t len = 4 + sizeof digits - at - 1;
-    text_copy(out->owner + len, room - len, node);
+    static const char start[] = "pid ";
+    memcpy(out->owner, start, sizeof start - 1);
+    char *at = json_number(out->owner + sizeof start - 1, pid);
+    *at++ = '@';
+    text_copy(at, sizeof out->owner - (size_t)(at - out->owner), node);
 }
 
 bool object_facts_note(const struct object_facts *facts, struct object_note *out)

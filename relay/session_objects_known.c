@@ -183,9 +183,9 @@ static bool has_name(const char *names, const char *name)
  * variable is known. */
 static char *join_names(const char *old, const char *name, bool within)
 {
-    bool old_within = old && old[0] == 'i' && old[1] == 'n' && old[2] == ' ';
-    if (old && strcmp(old, name) == 0 && !within)
+    if (old && !within && strcmp(old, name) == 0)
         return NULL;
+    bool old_within = old && text_starts(old, "in ");
     if (!old || (old_within && !within))
         return mem_format("%s%s", within ? "in " : "", name);
     if (within != old_within || strlen(old) + strlen(name) > NAMES_LENGTH || has_name(old, name))
