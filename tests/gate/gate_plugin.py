@@ -1,0 +1,93 @@
+"""A pytest plugin: takes the tests of a tier, says in a file which failed and how, and shows that no test is in no tier.
+
+    pytest -p gate_plugin --tier default --slice 3 --gate-record FILE …
+"""
+
+import json
+import os
+import time
+
+import pytest
+import reruns
+import tiers
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("gate")
+    group.addoption("--suite", help="the table of tiers.toml that --tier and --part are of")
+    group.addoption("--tier", choices=("default", "full"), help="only the tests of this tier")
+    group.addoption("--slice", type=int, choices=range(tiers.SLICES), help="with --tier default: this sixth of the others, too")
+    group.addoption("--part", choices=("pool", "alone"), help="only the tests that run beside others, or only those that do not")
+    group.addoption("--gate-record", metavar="FILE", help="a line of JSON for each failure")
+    group.addoption("--gate-check", action="store_true", help="fail if a collected test is in no tier and no slice")
+
+
+def pytest_configure(config):
+    config.gate_start = time.monotonic()
+    path = config.getoption("gate_record")
+    if path and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Recorder(path), "gate-recorder")
+
+
+def cluster_of(item):
+    marker = item.get_closest_marker("xdist_group")
+    return marker.args[0] if marker else None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    name, tier, part = (config.getoption(option) for option in ("suite", "tier", "part"))
+    if not name:
+        return
+    suite = tiers.load()[name]
+    tests = {item: (item.nodeid, cluster_of(item)) for item in items}
+    if config.getoption("gate_check"):
+        left = suite.left_out(list(tests.values()))
+        if left:
+            raise pytest.UsageError("no tier has these tests:\n" + "\n".join(id for id, _ in left))
+    chosen = suite.select(list(tests.values()), tier or "full", config.getoption("slice"))
+    kept = [item for item in items if tests[item] in chosen
+            and (part is None or suite.matches("alone", item.nodeid) == (part == "alone"))]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+    items[:] = kept
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    report = outcome.get_result()
+    if report.failed and call.excinfo:
+        reason = reruns.hard_exception(call.excinfo.value)
+        if reason:
+            report.user_properties.append(("gate-hard", reason))
+
+
+class Recorder:
+    """Writes what failed, in the process that has all reports."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def pytest_runtest_logreport(self, report):
+        if report.failed:
+            text = report.longreprtext + "".join(content for _, content in report.sections)
+            hard = dict(report.user_properties).get("gate-hard") or reruns.hard_text(text)
+            self.write(report.nodeid, report.when, first_line(report), hard)
+
+    def pytest_collectreport(self, report):
+        if report.failed:
+            self.write(report.nodeid, "collect", first_line(report), "it cannot be collected")
+
+    def write(self, id, when, line, hard):
+        row = {"id": id, "when": when, "line": line, "hard": hard, **reruns.machine()}
+        with open(self.path, "a") as file:
+            file.write(json.dumps(row) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def first_line(report):
+    """The line that says what went wrong."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    text = crash.message if crash else report.longreprtext
+    return next((line.strip() for line in text.splitlines() if line.strip()), "no text")[:300]
