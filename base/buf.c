@@ -7,26 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-char *buf_reserve(struct buf *buf, size_t len)
+void buf_grow(struct buf *buf, size_t need)
 {
-    size_t need = buf->len + len + 1;
-    if (need > buf->cap) {
-        size_t cap = buf->cap ? buf->cap : 256;
-        while (cap < need)
-            cap += cap / 2;
-        buf->data = mem_resize(buf->data, cap, 1);
-        buf->cap = cap;
-    }
-    return buf->data + buf->len;
+    size_t cap = buf->cap ? buf->cap : 256;
+    while (cap < need)
+        cap += cap / 2;
+    buf->data = mem_resize(buf->data, cap, 1);
+    buf->cap = cap;
 }
 
-void buf_add(struct buf *buf, const void *bytes, size_t len)
+void buf_add_rest(struct buf *buf, const void *head, size_t head_len, const void *body,
+                  size_t body_len, size_t done)
 {
-    char *to = buf_reserve(buf, len);
-    if (len)
-        memcpy(to, bytes, len);
-    buf->len += len;
-    buf->data[buf->len] = '\0';
+    if (done < head_len)
+        buf_add(buf, (const char *)head + done, head_len - done);
+    size_t of_body = done > head_len ? done - head_len : 0;
+    buf_add(buf, (const char *)body + of_body, body_len - of_body);
 }
 
 void buf_add_string(struct buf *buf, const char *text)
@@ -73,7 +69,7 @@ char *buf_take(struct buf *buf)
     buf_reserve(buf, 0);
     buf->data[buf->len] = '\0';
     char *data = buf->data;
-    if (buf->len + 1 <= buf->cap / 2) /* it may be kept for long */
+    if (buf->len + 1 <= buf->cap / 2) /* the caller may keep it for long */
         data = mem_resize(data, buf->len + 1, 1);
     *buf = (struct buf){0};
     return data;

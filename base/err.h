@@ -2,17 +2,17 @@
 #ifndef RAYDBG_BASE_ERR_H
 #define RAYDBG_BASE_ERR_H
 
-/* The kinds are the program's exit codes. */
+/* Also the program's exit codes. */
 enum err_code {
     ERR_NONE = 0,
     ERR_FAILED = 1,      /* anything not named below */
-    ERR_USAGE = 2,       /* the user's words were wrong */
+    ERR_USAGE = 2,       /* the user's input was wrong */
     ERR_NOT_FOUND = 3,   /* no such task, or several */
     ERR_DENIED = 4,      /* a token or a role is missing */
     ERR_UNREACHABLE = 5, /* the cluster, a node or a worker does not answer */
 };
 
-/* A plain value: copied freely, owns nothing. An empty string means there is no such line. */
+/* A plain value: copied freely, owns nothing. An empty string means that the line is absent. */
 struct err {
     enum err_code code;
     char what[512];
@@ -30,7 +30,7 @@ int err_why(struct err *err, const char *format, ...) __attribute__((format(prin
 int err_hint(struct err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* "what: why (hint)" in one line, for places that have only one: a DAP response's message, a log.
- * Always ends with NUL; cuts what does not fit. */
+ * Always NUL-terminated; text that does not fit is cut. */
 void err_line(const struct err *err, char *out, unsigned long size);
 
 #endif

@@ -9,50 +9,39 @@ enum { SIZE_MIN = 16 };
 static void place(struct hash_index *index, uint64_t hash, uintptr_t item)
 {
     size_t at = hash & (index->size - 1);
-    while (index->slots[at].used)
+    while (index->slots[at].above)
         at = (at + 1) & (index->size - 1);
-    index->slots[at] = (struct hash_slot){hash, item, true};
+    index->slots[at] = (struct hash_slot){hash, item + 1};
     index->count++;
 }
 
-/* At most three quarters are used. */
+/* Doubles the table: at most half of its slots are used. The hashes of consecutive ids are
+ * consecutive (fixed_map_hash()), so such ids take up whole blocks of slots, and a search behind a
+ * block that another one has taken passes all its slots: at three quarters 12 slots on average, at
+ * half 4. */
 static void grow(struct hash_index *index)
 {
     struct hash_index larger = {.size = index->size ? 2 * index->size : SIZE_MIN};
     larger.slots = mem_array(larger.size, sizeof *larger.slots);
     for (size_t i = 0; i < index->size; i++)
-        if (index->slots[i].used)
-            place(&larger, index->slots[i].hash, index->slots[i].item);
+        if (index->slots[i].above)
+            place(&larger, index->slots[i].hash, index->slots[i].above - 1);
     free(index->slots);
     *index = larger;
 }
 
 void hash_index_add(struct hash_index *index, uint64_t hash, uintptr_t item)
 {
-    if (4 * (index->count + 1) > 3 * index->size)
+    if (2 * (index->count + 1) > index->size)
         grow(index);
     place(index, hash, item);
 }
 
-bool hash_index_next(const struct hash_index *index, uint64_t hash, size_t *cursor, uintptr_t *item)
-{
-    while (*cursor < index->size) {
-        const struct hash_slot *slot = &index->slots[(hash + (*cursor)++) & (index->size - 1)];
-        if (!slot->used)
-            return false;
-        if (slot->hash == hash) {
-            *item = slot->item;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Moves up what would not be found behind the hole any more. */
+/* Moves items into the hole: a search ends at a free slot and must not miss the items behind it. */
 static void close_hole(struct hash_index *index, size_t hole)
 {
     size_t mask = index->size - 1;
-    for (size_t at = (hole + 1) & mask; index->slots[at].used; at = (at + 1) & mask) {
+    for (size_t at = (hole + 1) & mask; index->slots[at].above; at = (at + 1) & mask) {
         size_t home = index->slots[at].hash & mask;
         if (((at - home) & mask) < ((at - hole) & mask))
             continue;
@@ -67,10 +56,10 @@ void hash_index_remove(struct hash_index *index, uint64_t hash, uintptr_t item)
     if (!index->size)
         return;
     size_t at = hash & (index->size - 1);
-    while (index->slots[at].used &&
-           (index->slots[at].hash != hash || index->slots[at].item != item))
+    while (index->slots[at].above &&
+           (index->slots[at].hash != hash || index->slots[at].above != item + 1))
         at = (at + 1) & (index->size - 1);
-    if (!index->slots[at].used)
+    if (!index->slots[at].above)
         return;
     close_hole(index, at);
     index->count--;

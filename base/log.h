@@ -1,4 +1,4 @@
-/* The program's log: one line a call, to stderr, off by default but for warnings.
+/* The program's log: each call writes one line to stderr. The default level is warn.
  * Never log a token, a message body or a variable's value. */
 #ifndef RAYDBG_BASE_LOG_H
 #define RAYDBG_BASE_LOG_H
@@ -7,7 +7,7 @@
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
-/* RAYDBG_LOG (error, warn, info, debug) sets the level; any other value is an error. */
+/* Sets the level to the value of RAYDBG_LOG: error, warn, info or debug. False for any other. */
 bool log_set_level(const char *name);
 void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -42,6 +42,15 @@ void *mem_resize(void *old, size_t count, size_t size)
     return check(realloc(old, bytes ? bytes : 1));
 }
 
+void *mem_grow(void *items, size_t count, size_t *room, size_t size)
+{
+    enum { LEAST = 16 };
+    if (count < *room)
+        return items;
+    *room = *room ? 2 * *room : LEAST;
+    return mem_resize(items, *room, size);
+}
+
 char *mem_string(const char *text)
 {
     return text ? mem_string_n(text, strlen(text)) : NULL;

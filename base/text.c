@@ -29,6 +29,12 @@ bool text_empty(const char *text)
     return !text || !*text;
 }
 
+const char *text_basename(const char *path)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return slash ? slash + 1 : path;
+}
+
 bool text_copy(char *out, size_t size, const char *text)
 {
     size_t len = strlen(text);
@@ -87,6 +93,14 @@ bool text_unhex(const char *hex, uint8_t *out, size_t len)
     return true;
 }
 
+bool text_is_graphic(const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (text[i] <= ' ' || text[i] > '~')
+            return false;
+    return true;
+}
+
 bool text_split_host_port(const char *text, char *host, size_t host_size, uint16_t *port)
 {
     const char *colon = text ? strrchr(text, ':') : NULL;
@@ -102,7 +116,7 @@ bool text_split_host_port(const char *text, char *host, size_t host_size, uint16
     } else if (memchr(text, ':', len)) {
         return false;
     }
-    if (len == 0 || len >= host_size)
+    if (len == 0 || len >= host_size || !text_is_graphic(text, len))
         return false;
     memcpy(host, text, len);
     host[len] = '\0';
@@ -128,6 +142,27 @@ size_t text_utf8(const char *p, size_t left)
     return overlong || outside ? 0 : len;
 }
 
+uint32_t text_code_point(const char *at, size_t size)
+{
+    static const unsigned char first[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
+    uint32_t code = (unsigned char)at[0] & first[size];
+    for (size_t i = 1; i < size; i++)
+        code = code << 6 | ((unsigned char)at[i] & 0x3F);
+    return code;
+}
+
+bool text_is_control(uint32_t code_point)
+{
+    static const uint32_t ranges[][2] = {
+        {0, 0x1F},        {0x7F, 0x9F},     {0x061C, 0x061C}, {0x200B, 0x200B}, {0x200E, 0x200F},
+        {0x2028, 0x202E}, {0x2060, 0x206F}, {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}, {0xE0000, 0xE007F},
+    };
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        if (code_point >= ranges[i][0] && code_point <= ranges[i][1])
+            return true;
+    return false;
+}
+
 void text_rewrite(struct buf *out, const char *text, size_t len, const char *special,
                   text_other_fn other, const void *arg)
 {
@@ -151,9 +186,8 @@ void text_rewrite(struct buf *out, const char *text, size_t len, const char *spe
 
 static void add_printable(struct buf *out, const char *at, size_t size, const void *keep)
 {
-    bool control = size == 1 && !(*at && strchr(keep, *at));
-    bool c1 = size == 2 && at[0] == '\xC2' && (unsigned char)at[1] < 0xA0;
-    if (!size || control || c1)
+    bool kept = size == 1 && *at && strchr(keep, *at);
+    if (!size || (!kept && text_is_control(text_code_point(at, size))))
         buf_add(out, "?", 1);
     else
         buf_add(out, at, size);
@@ -164,4 +198,30 @@ char *text_printable(const char *text, size_t len, const char *keep)
     struct buf out = {0};
     text_rewrite(&out, text, len, "", add_printable, keep);
     return buf_take(&out);
+}
+
+static size_t smallest(size_t a, size_t b, size_t c)
+{
+    size_t least = a < b ? a : b;
+    return least < c ? least : c;
+}
+
+size_t text_distance(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+    enum { LONGEST = 64 };
+    size_t row[LONGEST + 1];
+    if (a_len > LONGEST || b_len > LONGEST)
+        return SIZE_MAX;
+    for (size_t k = 0; k <= b_len; k++)
+        row[k] = k;
+    for (size_t i = 1; i <= a_len; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t k = 1; k <= b_len; k++) {
+            size_t above = row[k];
+            row[k] = smallest(above + 1, row[k - 1] + 1, diagonal + (a[i - 1] != b[k - 1]));
+            diagonal = above;
+        }
+    }
+    return row[b_len];
 }

@@ -1,71 +1,103 @@
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/attach_pick.h"
 #include "cli/command.h"
-#include "cli/console.h"
-#include "cli/options.h"
-#include "cli/origin_ask.h"
-#include "cli/relay_options.h"
-#include "cli/terminal.h"
-#include "relay/address.h"
-#include "relay/closer.h"
-#include "relay/reach.h"
+#include "cli/common/options.h"
+#include "cli/common/relay_options.h"
+#include "cli/console/console.h"
+#include "cli/relay_own.h"
+#include "relay/cluster/cluster_address.h"
+#include "relay/debuggee/closer.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-const char cmd_attach_synopsis[] = "attach [TASK... | --all] [-e COMMAND]... [OPTION]...";
-const char cmd_attach_details[] =
-    "TASK is a task id or its beginning, a task name, an actor id, class or name, or PID@NODE;\n"
-    "raydbg list shows them. Without TASK: the one task that is paused. Several, or a pattern "
-    "such\n"
-    "as 'Trainer.*', are debugged at one prompt, and those that pause later with them:\n"
-    "      --all               all paused tasks\n"
-    "      --job J, --actor A, --node N   only those of a job, an actor or class, a node\n"
-    "\n"
-    "  -e, --command COMMAND   run this instead of what is typed; may be repeated\n"
-    "      --echo              print each command before it runs, as if it was typed\n"
-    "      --strict            the first command that fails ends it, with exit code 1\n"
-    "      --map REMOTE=LOCAL  where the worker's files are on this machine; may be repeated\n"
-    "      --kill              end the worker when the console is left\n"
-    "  -q, --quiet             no header, none of what the task prints\n"
-    "      --format json       tables (threads, compare, ...) as JSON\n"
-    "      --address ADDRESS   the cluster: HOST:PORT of its GCS, or http://HOST:8265\n"
-    "      --connect HOST:PORT a debugpy adapter itself: nothing is asked of the cluster\n"
-    "      --no-tune           leave the worker's sockets and timers alone: slower steps\n"
-    "\n"
-    "With a relay, which keeps the task stopped where it is when the console is left:\n"
-    "      --observe           look only: another client drives\n"
-    "      --take-over         drive, although another client does\n"
-    "      --let-go            let the task go on when the console is left\n" RELAY_OPTION_HELP "\n"
-    "On a terminal it is a console with pdb's commands; help lists them, ^C pauses the task, ^D\n"
-    "leaves it running. Without a terminal it runs the lines of stdin and prints plain text.\n"
-    "Without a relay the task goes on whenever the console is left, unless --kill was given.\n"
-    "\n"
-    "  raydbg attach square\n"
-    "  raydbg attach 'Trainer.*' -e 'compare loss' -e 'all continue'\n"
-    "  printf 'break train.py:41, loss > 9\\nc\\np loss\\n' | raydbg attach Trainer.step\n"
-    "\n"
-    "exit codes: 0 done, 1 the worker died or --strict, 2 usage, 3 no such task or several,\n"
-    "            4 not allowed, 5 not reachable\n";
-
-/* What the command line says. The lists hold pointers into argv, or copies (maps). */
+/* The parsed command line. All texts are argv's, except those of `maps`. */
 struct request {
-    const char *task; /* of one */
+    const char *task; /* not for many; NULL: the only one */
     const char *address;
     const char *connect;
     const char *prompt;
     const char *job, *actor, *node, *format;
-    bool all;
+    bool all, wait;
     bool is_many;
     struct pause_filter many;
     struct relay_wish wish;
-    bool tune, kill, strict, quiet, echo, observe, take_over, let_go;
-    const char **commands;
-    size_t command_count;
+    bool tune, kill, one_stop, strict, quiet, echo, observe, take_over, let_go;
+    struct option_list commands, map_texts;
     struct path_map *maps;
     size_t map_count;
+};
+
+static const struct option_row option_rows[] = {
+    {"all", 0, OPTION_FLAG, offsetof(struct request, all), .help = "all paused tasks"},
+    {"job", 0, OPTION_STRING, offsetof(struct request, job), .value = "J",
+     .help = "only those of a job"},
+    {"actor", 0, OPTION_STRING, offsetof(struct request, actor), .value = "A",
+     .help = "only those of an actor or a class"},
+    {"node", 0, OPTION_STRING, offsetof(struct request, node), .value = "N",
+     .help = "only those on a node"},
+    {"wait", 'w', OPTION_FLAG, offsetof(struct request, wait),
+     .help = "wait until one pauses that is meant"},
+    {"command", 'e', OPTION_LIST, offsetof(struct request, commands), .value = "COMMAND",
+     .help = "run this instead of what is typed; may be repeated"},
+    {"echo", 0, OPTION_FLAG, offsetof(struct request, echo),
+     .help = "print each command before it runs, as if it was typed"},
+    {"one-stop", 0, OPTION_FLAG, offsetof(struct request, one_stop),
+     .help = "continue leaves the console: the task stops again where it reaches a breakpoint"},
+    {"strict", 0, OPTION_FLAG, offsetof(struct request, strict),
+     .help = "the first command that fails ends it, with exit code 1"},
+    {"map", 0, OPTION_LIST, offsetof(struct request, map_texts), .value = "REMOTE=LOCAL",
+     .help = "where the worker's files are on this machine; may be repeated"},
+    {"kill", 0, OPTION_FLAG, offsetof(struct request, kill),
+     .help = "end the worker when the console is left"},
+    {"quiet", 'q', OPTION_FLAG, offsetof(struct request, quiet),
+     .help = "no header, none of what the task prints"},
+    {"format", 0, OPTION_STRING, offsetof(struct request, format), .value = "F",
+     .words = "text json", .help = "text (default); json: tables (threads, compare, ...) as JSON"},
+    {"address", 0, OPTION_STRING, offsetof(struct request, address), .value = "ADDRESS",
+     .help = "the cluster: HOST:PORT of its GCS, or http://HOST:8265"},
+    {"connect", 0, OPTION_STRING, offsetof(struct request, connect), .value = "HOST:PORT",
+     .help = "a debugpy adapter itself: nothing is asked of the cluster"},
+    {"no-tune", 0, OPTION_FLAG, offsetof(struct request, tune),
+     .help = "leave the worker's sockets and timers alone: slower steps"},
+    {.help = "Looking never lets go: after -e, at the end of stdin, when the terminal is closed or "
+             "this process dies, the task is still stopped where it was. A relay sees to that: one "
+             "that runs, or one that is started here, and ends by itself when it holds nothing. "
+             "quit and ^D let the task go on, unless the relay was started by hand; detach does "
+             "not. With --no-relay it goes on whenever the console is left; RAYDBG_START_RELAY=0 "
+             "uses a relay, but starts none."},
+    {"observe", 0, OPTION_FLAG, offsetof(struct request, observe),
+     .help = "look only: another client drives"},
+    {"take-over", 0, OPTION_FLAG, offsetof(struct request, take_over),
+     .help = "drive, although another client does"},
+    {"let-go", 0, OPTION_FLAG, offsetof(struct request, let_go),
+     .help = "let the task go on however the console is left"},
+    RELAY_OPTION_ROWS(struct request, wish),
+};
+
+const struct command_text cmd_attach_text = {
+    .name = "attach",
+    .summary = "debug a paused task in this terminal",
+    .synopsis = "attach [TASK... | --all] [-e COMMAND]... [OPTION]...",
+    .intro = "TASK is a task id or its beginning, a task name, an actor id, class or name, or "
+             "PID@NODE; raydbg list shows them. Without TASK: the one task that is paused. "
+             "Several, or a pattern such as 'Trainer.*', are debugged at one prompt, and those "
+             "that pause later with them.",
+    .options = option_rows,
+    .option_count = sizeof option_rows / sizeof *option_rows,
+    .notes = "On a terminal it is a console with pdb's commands; help lists them, ^C pauses the "
+             "task. Without a terminal it runs the lines of stdin and prints plain text.",
+    .examples = "  raydbg attach square\n"
+                "  raydbg attach 'Trainer.*' -e 'compare loss' -e 'all continue'\n"
+                "  printf 'break train.py:41, loss > 9\\nc\\np loss\\n' | raydbg attach "
+                "Trainer.step",
+    .exits = "0 done, 1 the worker died or --strict, 2 usage, 3 no such task or several, 4 not "
+             "allowed, 5 not reachable, 6 --one-stop, and not left by continue",
+    .operand = WORD_TASK,
 };
 
 static void free_request(struct request *request)
@@ -75,7 +107,8 @@ static void free_request(struct request *request)
         free(request->maps[i].local);
     }
     free(request->maps);
-    free(request->commands);
+    free(request->map_texts.items);
+    free(request->commands.items);
     pause_filter_clear(&request->many);
 }
 
@@ -92,7 +125,7 @@ static int add_map(struct request *request, const char *text)
 {
     const char *equals = strchr(text, '=');
     if (!equals || equals == text || !equals[1])
-        return command_usage("attach", "--map takes REMOTE=LOCAL, not '%s'", text);
+        return command_usage(&cmd_attach_text, "--map takes REMOTE=LOCAL, not '%s'", text);
     request->maps = mem_resize(request->maps, request->map_count + 1, sizeof *request->maps);
     request->maps[request->map_count++] = (struct path_map){
         .remote = without_slash(text, (size_t)(equals - text)),
@@ -101,67 +134,23 @@ static int add_map(struct request *request, const char *text)
     return 0;
 }
 
-static int add_command(struct request *request, const char *text)
-{
-    request->commands =
-        mem_resize(request->commands, request->command_count + 1, sizeof *request->commands);
-    request->commands[request->command_count++] = text;
-    return 0;
-}
-
-static const struct {
-    const char *name;
-    const char *letter;
-    int (*add)(struct request *request, const char *text);
-} repeated[] = {
-    {"--command", "-e", add_command},
-    {"--map", NULL, add_map},
-};
-
-/* The options that may stand several times are taken out of argv; gives the new argc, or -1. */
-static int take_repeated(struct request *request, int argc, char **argv)
-{
-    int kept = 1;
-    for (int i = 1; i < argc; i++) {
-        size_t row = 0, rows = sizeof repeated / sizeof *repeated, len = 0;
-        if (text_equal(argv[i], "--")) {
-            while (i < argc)
-                argv[kept++] = argv[i++];
-            break;
-        }
-        for (; row < rows; row++) {
-            len = strlen(repeated[row].name);
-            if (text_equal(argv[i], repeated[row].letter) ||
-                (text_starts(argv[i], repeated[row].name) && strchr("=", argv[i][len])))
-                break;
-        }
-        if (row == rows) {
-            argv[kept++] = argv[i];
-            continue;
-        }
-        const char *value = argv[i][1] == '-' && argv[i][len] ? argv[i] + len + 1 : argv[++i];
-        if (!value || i >= argc) {
-            command_usage("attach", "%s needs a value", repeated[row].name);
-            return -1;
-        }
-        if (repeated[row].add(request, value) != 0)
-            return -1;
-    }
-    argv[kept] = NULL;
-    return kept;
-}
-
-/* One TASK that is no pattern is one task; anything else is all that match. */
+/* No TASK, or one TASK that is not a pattern, means one task; anything else means all that
+ * match. */
 static int read_tasks(struct request *request, char **tasks, int count)
 {
     struct pause_filter *many = &request->many;
     bool filtered = request->job || request->actor || request->node;
     if (request->all && count)
-        return command_usage("attach", "--all is all tasks: '%s' is one too many", tasks[0]);
+        return command_usage(&cmd_attach_text, "--all is all tasks: '%s' is one too many",
+                             tasks[0]);
     request->is_many =
         request->all || filtered || count > 1 || (count == 1 && pause_filter_is_glob(tasks[0]));
+    if (request->wait && request->connect)
+        return command_usage(&cmd_attach_text,
+                             "--connect goes to one adapter: there is no --wait for it");
     if (request->is_many && request->connect)
-        return command_usage("attach", "--connect goes to one adapter: no other task is known");
+        return command_usage(&cmd_attach_text,
+                             "--connect goes to one adapter: no other task is known");
     if (!request->is_many) {
         request->task = count ? tasks[0] : NULL;
         return 0;
@@ -174,227 +163,54 @@ static int read_tasks(struct request *request, char **tasks, int count)
     return 0;
 }
 
-/* 0; or -1 with the exit code in *code, which may be 0 after --help. */
+/* Returns 0, or -1 with the exit code in *code, which may be 0 after --help. */
 static int read_options(struct request *request, int argc, char **argv, int *code)
 {
-    const struct option_spec specs[] = {
-        {"address", 0, OPTION_STRING, NULL, &request->address},
-        {"connect", 0, OPTION_STRING, NULL, &request->connect},
-        {"no-tune", 0, OPTION_FLAG, &request->tune, NULL},
-        {"kill", 0, OPTION_FLAG, &request->kill, NULL},
-        {"strict", 0, OPTION_FLAG, &request->strict, NULL},
-        {"echo", 0, OPTION_FLAG, &request->echo, NULL},
-        {"quiet", 'q', OPTION_FLAG, &request->quiet, NULL},
-        {"observe", 0, OPTION_FLAG, &request->observe, NULL},
-        {"take-over", 0, OPTION_FLAG, &request->take_over, NULL},
-        {"let-go", 0, OPTION_FLAG, &request->let_go, NULL},
-        {"all", 0, OPTION_FLAG, &request->all, NULL},
-        {"job", 0, OPTION_STRING, NULL, &request->job},
-        {"actor", 0, OPTION_STRING, NULL, &request->actor},
-        {"node", 0, OPTION_STRING, NULL, &request->node},
-        {"format", 0, OPTION_STRING, NULL, &request->format},
-        RELAY_OPTION_SPECS(request->wish),
-    };
     int operands = 0;
     bool done = false;
     request->tune = request->wish.wanted = true;
     *code = ERR_USAGE;
-    argc = take_repeated(request, argc, argv);
-    if (argc < 0 ||
-        !options_parse("attach", specs, sizeof specs / sizeof *specs, argc, argv, &operands, &done))
+    if (!options_parse(&cmd_attach_text, request, argc, argv, &operands, &done))
         return -1;
     if (done) {
         *code = ERR_NONE;
         return -1;
     }
-    if (request->format && !text_equal(request->format, "text") &&
-        !text_equal(request->format, "json")) {
-        command_usage("attach", "--format is text or json, not '%s'", request->format);
-        return -1;
-    }
+    for (size_t i = 0; i < request->map_texts.count; i++)
+        if (add_map(request, request->map_texts.items[i]) != 0)
+            return -1;
     if (read_tasks(request, argv + 1, operands) != 0)
         return -1;
     if (request->connect && request->wish.address) {
-        command_usage("attach", "--connect goes to an adapter itself: --relay is no use then");
+        command_usage(&cmd_attach_text,
+                      "--connect goes to an adapter itself: --relay is no use then");
         return -1;
     }
     return 0;
 }
 
-/* --- which pause --- */
+/* --- run --- */
 
-static void print_candidates(FILE *stream, const struct pause_list *list, const size_t *matches,
-                             size_t count, bool numbered)
+static int pick(struct request *request, struct loop *loop, struct pause_source *origin,
+                struct pause *pause)
 {
-    for (size_t i = 0; i < count; i++) {
-        char id[ID_TEXT(ID_UNIQUE_BYTES)], title[256];
-        const struct pause *pause = &list->items[matches[i]];
-        pause_short_id(list, matches[i], id);
-        pause_title(pause, title, sizeof title);
-        char *clean = text_printable(title, strlen(title), "");
-        if (numbered)
-            fprintf(stream, "  %zu  %s  %s\n", i + 1, clean, pause_state_name(pause->state));
-        else
-            fprintf(stream, "  %-12s %s  %s\n", id, clean, pause_state_name(pause->state));
-        free(clean);
-    }
+    const struct attach_pick pick = {
+        .task = request->task,
+        .many = request->is_many ? &request->many : NULL,
+        .may_ask = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && !request->commands.count,
+        .wait = request->wait,
+    };
+    return attach_pick(loop, origin, &pick, pause);
 }
 
-/* Asks on the terminal; gives the index within `matches`, or -1. */
-static int64_t ask_which(const struct pause_list *list, const size_t *matches, size_t count)
-{
-    char answer[64];
-    int64_t number;
-    print_candidates(stdout, list, matches, count, true);
-    for (;;) {
-        printf("which? [1-%zu] ", count);
-        fflush(stdout);
-        if (!fgets(answer, sizeof answer, stdin))
-            return -1;
-        answer[strcspn(answer, "\r\n")] = '\0';
-        if (!*answer || text_equal(answer, "q"))
-            return -1;
-        if (text_to_int(answer, 1, (int64_t)count, &number))
-            return number - 1;
-    }
-}
-
-static int none_found(const struct request *request, const struct pause_list *list)
-{
-    struct err err;
-    size_t others = 0;
-    char what[200];
-    for (size_t i = 0; i < list->count; i++)
-        others += list->items[i].state == PAUSE_WAITING || list->items[i].state == PAUSE_HELD;
-    pause_filter_describe(&request->many, what, sizeof what);
-    if (request->task || !text_equal(what, "*"))
-        err_set(&err, ERR_NOT_FOUND, "no paused task is named '%s'",
-                request->task ? request->task : what);
-    else
-        err_set(&err, ERR_NOT_FOUND, "no task is paused");
-    if (others)
-        err_why(&err, "%zu other%s paused", others, others == 1 ? " is" : "s are");
-    err_hint(&err, "raydbg list shows what is paused");
-    return command_fail(&err);
-}
-
-/* Gives the index in the list, or -1 with the exit code in *code. */
-static int64_t choose(const struct request *request, const struct pause_list *list,
-                      const size_t *matches, size_t count, int *code)
-{
-    struct err err;
-    if (count == 1)
-        return (int64_t)matches[0];
-    *code = ERR_NOT_FOUND;
-    if (count == 0) {
-        *code = none_found(request, list);
-        return -1;
-    }
-    if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && !request->command_count) {
-        int64_t chosen = ask_which(list, matches, count);
-        return chosen < 0 ? -1 : (int64_t)matches[chosen];
-    }
-    if (request->task)
-        err_set(&err, ERR_NOT_FOUND, "'%s' is %zu paused tasks:", request->task, count);
-    else
-        err_set(&err, ERR_NOT_FOUND, "%zu tasks are paused: which?", count);
-    *code = command_fail(&err);
-    print_candidates(stderr, list, matches, count, false);
-    fputs("  give more of the id, or PID@NODE; --all attaches to all\n", stderr);
-    return -1;
-}
-
-/* As an attach over DAP that names no task. */
-static void every_waiting(const struct pause_list *list, size_t **matches, size_t *count)
-{
-    *matches = mem_array(list->count + 1, sizeof **matches);
-    *count = 0;
-    for (size_t i = 0; i < list->count; i++)
-        if (list->items[i].state == PAUSE_WAITING || list->items[i].state == PAUSE_HELD)
-            (*matches)[(*count)++] = i;
-}
-
-/* --- the whole --- */
-
-static size_t count_many(const struct request *request, const struct pause_list *list)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < list->count; i++)
-        count += (list->items[i].state == PAUSE_WAITING || list->items[i].state == PAUSE_HELD) &&
-                 pause_filter_matches(&request->many, &list->items[i]);
-    return count;
-}
-
-/* TASK is found: it need not wait for the names of others. */
-static bool is_found(void *arg, const struct pause_list *list)
-{
-    const struct request *request = arg;
-    size_t *matches = NULL, count = 0;
-    if (request->is_many)
-        count = count_many(request, list);
-    else if (request->task)
-        pause_find(list, request->task, &matches, &count);
-    free(matches);
-    return count > 0;
-}
-
-static int find_pause(const struct request *request, const struct origin *origin,
-                      struct pause *pause)
-{
-    const struct pause_list *list = origin_pauses(origin);
-    size_t *matches = NULL, count = 0;
-    int code = ERR_NONE;
-    if (request->is_many)
-        return count_many(request, list) ? ERR_NONE : none_found(request, list);
-    if (request->task)
-        pause_find(list, request->task, &matches, &count);
-    else
-        every_waiting(list, &matches, &count);
-    int64_t index = choose(request, list, matches, count, &code);
-    free(matches);
-    if (index < 0)
-        return code;
-    pause_copy(pause, &list->items[index]);
-    struct err err;
-    if (reach_check(pause, &err) != 0)
-        return command_fail(&err);
-    return ERR_NONE;
-}
-
-static int run_on_cluster(struct console_options *options, struct request *request,
-                          const struct address *address)
-{
-    struct loop *loop = options->session.loop;
-    struct pause pause = {0};
-    struct err err;
-    struct cluster *cluster = cluster_create(loop, address, &err);
-    if (!cluster)
-        return command_fail(&err);
-    struct origin *origin = origin_of_cluster(cluster);
-    int code = origin_ask(loop, origin, is_found, request, &err) == 0
-                   ? find_pause(request, origin, &pause)
-                   : command_fail(&err);
-    if (code == ERR_NONE) {
-        options->session.cluster = cluster;
-        options->session.pause = options->pause = request->is_many ? NULL : &pause;
-        options->origin = origin;
-        code = console_run(options);
-        options->session.pause = options->pause = NULL;
-    }
-    pause_clear(&pause);
-    origin_destroy(&origin);
-    cluster_destroy(&cluster);
-    return code;
-}
-
-/* What the relay is to attach to: the words of the user, unless there was something to choose. The
- * caller frees. */
-static char *task_of(const struct request *request, const struct origin *origin,
+/* The task for the relay to attach to: the user's words if they name exactly one pause, else the id
+ * or PID@NODE of the chosen one. The caller frees. */
+static char *task_of(const struct request *request, const struct pause_source *origin,
                      const struct pause *pause)
 {
     size_t *matches = NULL, count = 0;
     if (request->task)
-        pause_find(origin_pauses(origin), request->task, &matches, &count);
+        pause_find(pause_source_pauses(origin), request->task, &matches, &count);
     free(matches);
     if (count == 1)
         return mem_string(request->task);
@@ -402,29 +218,70 @@ static char *task_of(const struct request *request, const struct origin *origin,
                            : mem_format("%lld@%s", (long long)pause->pid, pause->node_ip);
 }
 
+static int run_through(struct console_options *options, struct request *request,
+                       const struct relay_address *relay, struct pause_source *origin,
+                       struct pause *pause)
+{
+    char *task = request->is_many ? NULL : task_of(request, origin, pause);
+    options->relay = relay;
+    options->origin = origin;
+    options->pause = request->is_many ? NULL : pause;
+    options->session.task = task;
+    int code = console_run(options);
+    options->relay = NULL;
+    options->origin = NULL;
+    options->pause = NULL;
+    options->session.task = NULL;
+    free(task);
+    return code;
+}
+
+static int run_in_process(struct console_options *options, struct request *request,
+                          struct cluster *cluster, struct pause_source *origin, struct pause *pause)
+{
+    options->session.cluster = cluster;
+    options->session.pause = options->pause = request->is_many ? NULL : pause;
+    options->origin = origin;
+    int code = console_run(options);
+    options->session.pause = options->pause = NULL;
+    return code;
+}
+
+static int run_on_cluster(struct console_options *options, struct request *request,
+                          const struct relay_choice *choice)
+{
+    struct pause pause = {0};
+    struct relay_address own = {0};
+    struct err err;
+    struct cluster *cluster = cluster_create(choice->loop, &choice->cluster, &err);
+    if (!cluster)
+        return command_fail(&err);
+    struct pause_source *origin = pause_source_of_cluster(cluster);
+    int code = pick(request, choice->loop, origin, &pause);
+    if (code == ERR_NONE &&
+        relay_own_use(&own, choice->loop, &request->wish, &choice->cluster,
+                      &(struct relay_own_options){.left = "the console is left"}))
+        code = run_through(options, request, &own, origin, &pause);
+    else if (code == ERR_NONE)
+        code = run_in_process(options, request, cluster, origin, &pause);
+    relay_address_clear(&own);
+    pause_clear(&pause);
+    pause_source_destroy(&origin);
+    cluster_destroy(&cluster);
+    return code;
+}
+
 static int run_on_relay(struct console_options *options, struct request *request,
                         const struct relay_address *relay)
 {
     struct loop *loop = options->session.loop;
     struct pause pause = {0};
-    struct err err;
-    struct origin *origin = origin_of_relay(loop, relay);
-    int code = origin_ask(loop, origin, is_found, request, &err) == 0
-                   ? find_pause(request, origin, &pause)
-                   : command_fail(&err);
-    if (code == ERR_NONE) {
-        char *task = request->is_many ? NULL : task_of(request, origin, &pause);
-        options->relay = relay;
-        options->origin = origin;
-        options->pause = request->is_many ? NULL : &pause;
-        options->session.task = task;
-        code = console_run(options);
-        options->pause = NULL;
-        options->session.task = NULL;
-        free(task);
-    }
+    struct pause_source *origin = pause_source_of_relay(loop, relay);
+    int code = pick(request, loop, origin, &pause);
+    if (code == ERR_NONE)
+        code = run_through(options, request, relay, origin, &pause);
     pause_clear(&pause);
-    origin_destroy(&origin);
+    pause_source_destroy(&origin);
     return code;
 }
 
@@ -436,8 +293,9 @@ static int run_chosen(struct console_options *options, struct request *request,
         return console_run(options);
     if (choice->found == RELAY_NONE) {
         if (request->observe || request->take_over)
-            return command_usage("attach", "--observe and --take-over need a relay: there is none");
-        return run_on_cluster(options, request, &choice->cluster);
+            return command_usage(&cmd_attach_text,
+                                 "--observe and --take-over need a relay: there is none");
+        return run_on_cluster(options, request, choice);
     }
     return run_on_relay(options, request, &choice->relay);
 }
@@ -449,13 +307,14 @@ static int run(struct request *request)
                     .connect = request->connect,
                     .tune = request->tune,
                     .kill = request->kill},
-        .commands = request->commands,
-        .command_count = request->command_count,
+        .commands = request->commands.items,
+        .command_count = request->commands.count,
         .maps = request->maps,
         .map_count = request->map_count,
         .many = request->is_many ? &request->many : NULL,
         .prompt = request->prompt,
         .json = text_equal(request->format, "json"),
+        .one_stop = request->one_stop,
         .strict = request->strict,
         .echo = request->echo,
         .quiet = request->quiet,

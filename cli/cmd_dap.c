@@ -1,67 +1,107 @@
 #include "cli/command.h"
-#include "cli/dap_bridge.h"
-#include "cli/options.h"
-#include "cli/relay_options.h"
-#include "cli/signals.h"
+#include "cli/common/options.h"
+#include "cli/common/relay_options.h"
+#include "cli/common/signals.h"
+#include "cli/dap/dap_bridge.h"
+#include "cli/relay_own.h"
+#include "cli/run_relay.h"
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "base/text.h"
+#include "dap/envelope.h"
 #include "dap/frame.h"
-#include "relay/closer.h"
-#include "relay/loop.h"
-#include "relay/session.h"
-#include "relay/stream.h"
+#include "relay/children/client_modes.h"
+#include "relay/debuggee/closer.h"
+#include "relay/io/loop.h"
+#include "relay/io/stream.h"
+#include "relay/session/session.h"
 
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-const char cmd_dap_synopsis[] =
-    "dap [--address A] [--relay R] [--connect HOST:PORT] [--no-tune] [--no-ahead] [--kill] [TASK]";
+struct dap_words {
+    const char *address, *connect;
+    bool tune, kill, ahead;
+    struct relay_wish wish;
+};
 
-const char cmd_dap_details[] =
-    "An editor starts this as its debug adapter. It speaks the Debug Adapter Protocol on stdin "
-    "and\n"
-    "stdout, finds the task that the editor's `attach` request names, and debugs it.\n"
-    "\n"
-    "  --address A          the cluster: HOST:PORT of the GCS, or http://HOST:8265\n"
-    "  --connect HOST:PORT  a debugpy adapter, without looking for a cluster\n"
-    "  --no-tune            leave TCP_NODELAY and TCP_QUICKACK as they are (25 times slower)\n"
-    "  --no-ahead           with a relay: ask it only what the editor asks, when it asks (also\n"
-    "                       RAYDBG_AHEAD=0)\n"
-    "  --kill               terminate really ends the worker process, not only the "
-    "session\n" RELAY_OPTION_HELP
-    "  TASK                 for an attach that names none: an id or its beginning, a task's or an\n"
-    "                       actor's name, PID@NODE\n"
-    "\n"
-    "`attach` arguments: address, task, connect, subProcess, kill, noTune; of many tasks tasks,\n"
-    "job, actor, node, mode, maxSessions, threadName, allThreads, eager; and debugpy's\n"
-    "own (pathMappings, showReturnValue, redirectOutput, ...), which are passed on.\n"
-    "\n"
-    "Neovim (nvim-dap):\n"
-    "  dap.adapters.raydbg = { type = 'executable', command = 'raydbg', args = { 'dap' } }\n"
-    "  dap.configurations.python = {{ type = 'raydbg', request = 'attach', name = 'Ray task',\n"
-    "                                 task = 'square' }}\n"
-    "\n"
-    "exit codes: 0 the session ended in order, 1 the client's stream was broken, 2 wrong usage,\n"
-    "            4 the relay does not trust us or we it, 5 the relay is gone\n";
+static const struct option_row option_rows[] = {
+    {"address", 'a', OPTION_STRING, offsetof(struct dap_words, address), .value = "ADDRESS",
+     .help = "the cluster: HOST:PORT of the GCS, or http://HOST:8265"},
+    {"connect", 0, OPTION_STRING, offsetof(struct dap_words, connect), .value = "HOST:PORT",
+     .help = "a debugpy adapter, without looking for a cluster"},
+    {"no-tune", 0, OPTION_FLAG, offsetof(struct dap_words, tune),
+     .help = "leave TCP_NODELAY and TCP_QUICKACK as they are (25 times slower)"},
+    {"no-ahead", 0, OPTION_FLAG, offsetof(struct dap_words, ahead),
+     .help = "with a relay: ask it only what the editor asks, when it asks (also RAYDBG_AHEAD=0)"},
+    {"kill", 0, OPTION_FLAG, offsetof(struct dap_words, kill),
+     .help = "terminate really ends the worker process, not only the session"},
+    RELAY_OPTION_ROWS(struct dap_words, wish),
+};
 
-/* The largest message taken from an editor. */
+const struct command_text cmd_dap_text = {
+    .name = "dap",
+    .summary = "speak the Debug Adapter Protocol on stdin and stdout, for editors",
+    .synopsis = "dap [--address A] [--relay R] [--connect HOST:PORT] [--no-tune] [--no-ahead]\n"
+                "            [--kill] [TASK]",
+    .intro = "An editor starts this as its debug adapter. It speaks the Debug Adapter Protocol on "
+             "stdin and stdout, finds the task that the editor's `attach` request names, and "
+             "debugs it.\n"
+             "\n"
+             "TASK is for an attach that names none: an id or its beginning, a task's or an "
+             "actor's name, PID@NODE. Without a relay it starts one, which holds the task when the "
+             "editor dies, and ends by itself; RAYDBG_START_RELAY=0 uses one that runs, but starts "
+             "none.",
+    .options = option_rows,
+    .option_count = sizeof option_rows / sizeof *option_rows,
+    .notes = "`launch` runs a program whose tasks and driver stop at the editor's breakpoints. Its "
+             "arguments: program or module, args, python, cwd, env, console, and those of an "
+             "attach that do not choose tasks.\n"
+             "\n"
+             "`attach` arguments: address, task, connect, subProcess, kill, noTune; of many tasks "
+             "tasks, job, actor, node, mode, maxSessions, threadName, allThreads, eager; and "
+             "debugpy's own (pathMappings, showReturnValue, redirectOutput, ...), which are passed "
+             "on.\n"
+             "\n"
+             "Neovim (nvim-dap):\n"
+             "  dap.adapters.raydbg = { type = 'executable', command = 'raydbg', args = { 'dap' } "
+             "}\n"
+             "  dap.configurations.python = {{ type = 'raydbg', request = 'attach', name = 'Ray "
+             "task',\n"
+             "                                 task = 'square' }}",
+    .exits = "0 the session ended in order, 1 the client's stream was broken, 2 wrong usage, 4 the "
+             "relay does not trust us or we it, 5 the relay is gone",
+    .operand = WORD_TASK,
+};
+
+/* The largest body that is accepted from an editor, in bytes. */
 enum { MAX_BODY = 64 * 1024 * 1024 };
 
 struct dap {
     struct loop *loop;
+    struct begun *begun; /* filled in when the client launches a program; NULL: it may not */
     struct stream *stream;
     struct session *session;
     struct frame frame;
     int code;
 };
 
+/* The state of a session without a relay when a `launch` comes, which needs one. */
+struct begun {
+    char *initialize;
+    int64_t messages; /* sent to the client */
+    struct buf bytes; /* the launch, and what follows it */
+};
+
 static void on_message(void *arg, const char *json, size_t len)
 {
     struct dap *dap = arg;
     char header[FRAME_HEADER_ROOM];
+    if (dap->begun)
+        dap->begun->messages++;
     stream_write(dap->stream, header, frame_header(header, len), json, len);
 }
 
@@ -86,6 +126,31 @@ static void on_open(void *arg)
     (void)arg; /* files are open from the start */
 }
 
+/* True if the message is a `launch`: this session ends with it, and keeps the rest. */
+static bool leaves(struct dap *dap, const char *json, size_t json_len, const char *rest,
+                   size_t rest_len)
+{
+    struct envelope envelope;
+    const char *problem;
+    struct begun *begun = dap->begun;
+    if (!begun || envelope_read(&envelope, json, json_len, &problem) != 0 ||
+        envelope.kind != DAP_REQUEST)
+        return false;
+    if (text_equal(envelope.name, "initialize")) {
+        free(begun->initialize);
+        begun->initialize = mem_string_n(json, json_len);
+    }
+    if (!text_equal(envelope.name, "launch"))
+        return false;
+    char header[FRAME_HEADER_ROOM];
+    buf_add(&begun->bytes, header, frame_header(header, json_len));
+    buf_add(&begun->bytes, json, json_len);
+    buf_add(&begun->bytes, rest, rest_len);
+    stream_read_enable(dap->stream, false);
+    loop_stop(dap->loop);
+    return true;
+}
+
 static void on_bytes(void *arg, const char *bytes, size_t len)
 {
     struct dap *dap = arg;
@@ -97,6 +162,8 @@ static void on_bytes(void *arg, const char *bytes, size_t len)
         if (status == FRAME_MESSAGE) {
             size_t body_len;
             const char *body = frame_body(&dap->frame, &body_len);
+            if (leaves(dap, body, body_len, bytes, len))
+                return;
             session_receive(dap->session, body, body_len);
         } else if (status == FRAME_ERROR) {
             stream_read_enable(dap->stream, false);
@@ -139,10 +206,10 @@ static const struct session_ops session_ops = {
     .on_end = on_end,
 };
 
-static int serve(const struct session_options *options)
+static int serve(const struct session_options *options, struct begun *begun)
 {
-    struct dap dap = {.loop = options->loop};
-    /* The task goes on. */
+    struct dap dap = {.loop = options->loop, .begun = begun};
+    /* SIGINT and SIGTERM end the session; the task goes on. */
     struct signals *signals = signals_start(dap.loop, on_signal, &dap);
     frame_init(&dap.frame, MAX_BODY);
     dap.session = session_create(options, &session_ops, &dap);
@@ -157,71 +224,115 @@ static int serve(const struct session_options *options)
     return dap.code;
 }
 
-/* Through a relay if there is one, else in this process. */
+/* True if there is a relay. Starts the user's own if none was found: it holds the task if the
+ * editor dies. */
+static bool has_relay(struct relay_choice *choice, const struct relay_wish *wish)
+{
+    if (choice->found == RELAY_NONE && choice->has_cluster &&
+        relay_own_use(&choice->relay, choice->loop, wish, &choice->cluster,
+                      &(struct relay_own_options){.left = "the editor is gone", .quiet = true}))
+        choice->found = RELAY_FOUND;
+    return choice->found != RELAY_NONE;
+}
+
+static int serve_by_relay(const struct session_options *options, struct relay_choice *choice,
+                          bool ahead, const struct dap_bridge_begun *begun)
+{
+    const struct dap_bridge_options bridge = {
+        .loop = choice->loop,
+        .relay = &choice->relay,
+        .task = options->task,
+        .tune = options->tune,
+        .kill = options->kill,
+        .ahead = ahead,
+        .begun = begun,
+    };
+    closer_stop(); /* the relay has its own closer */
+    return dap_bridge_run(&bridge);
+}
+
+/* A program that makes its own cluster needs a relay before there is one. */
+static int serve_launch(const struct session_options *options, const struct relay_wish *wish,
+                        struct relay_choice *choice, bool ahead, struct begun *begun)
+{
+    struct err err;
+    struct dap_bridge_begun so_far = {
+        .initialize = begun->initialize,
+        .seq = begun->messages,
+        .bytes = begun->bytes.data,
+        .len = begun->bytes.len,
+    };
+    loop_destroy(&choice->loop);
+    choice->loop = loop_create(false, &err);
+    if (!choice->loop)
+        return command_fail(&err);
+    if (!relay_own_use(&choice->relay, choice->loop, wish, &choice->cluster,
+                       &(struct relay_own_options){.idle = RUN_RELAY_IDLE, .quiet = true})) {
+        err_set(&err, ERR_UNREACHABLE, "there is no relay for the program's processes to dial");
+        err_hint(&err, "launch goes without --no-relay and RAYDBG_START_RELAY=0");
+        so_far.problem = &err;
+    }
+    return serve_by_relay(options, choice, ahead, &so_far);
+}
+
+/* Serves through a relay if one was found or can be started, else in this process. */
 static int serve_anywhere(struct session_options *options, const struct relay_wish *wish,
                           bool ahead)
 {
     struct relay_choice choice;
+    struct begun begun = {0};
     struct err err;
     int code;
     if (relay_choose(&choice, wish, options->address, false, &err) != 0) {
         code = command_fail(&err);
-    } else if (choice.found != RELAY_NONE) {
-        const struct dap_bridge_options bridge = {
-            .loop = choice.loop,
-            .relay = &choice.relay,
-            .task = options->task,
-            .tune = options->tune,
-            .kill = options->kill,
-            .ahead = ahead,
-        };
-        closer_stop(); /* the relay's does it */
-        code = dap_bridge_run(&bridge);
+    } else if (has_relay(&choice, wish)) {
+        code = serve_by_relay(options, &choice, ahead, NULL);
     } else {
-        /* An `attach` may name a dashboard on https. */
+        /* This loop needs TLS: an `attach` may name a dashboard on https. */
         loop_destroy(&choice.loop);
         options->loop = choice.loop = loop_create(true, &err);
-        code = choice.loop ? serve(options) : command_fail(&err);
+        code = choice.loop ? serve(options, &begun) : command_fail(&err);
+        if (begun.bytes.len)
+            code = serve_launch(options, wish, &choice, ahead, &begun);
     }
+    free(begun.initialize);
+    buf_free(&begun.bytes);
     relay_choice_clear(&choice);
     return code;
 }
 
 int cmd_dap(int argc, char **argv)
 {
-    const char *address = NULL, *connect = NULL;
-    struct relay_wish wish = {.wanted = true};
-    bool tune = true, kill = false, ahead = !text_equal(getenv("RAYDBG_AHEAD"), "0"), done = false;
+    struct dap_words words = {
+        .tune = true,
+        .ahead = !text_equal(getenv("RAYDBG_AHEAD"), "0"),
+        .wish = {.wanted = true},
+    };
+    bool done = false;
     int operands;
     struct err err;
-    const struct option_spec specs[] = {
-        {"address", 'a', OPTION_STRING, NULL, &address},
-        {"connect", 0, OPTION_STRING, NULL, &connect},
-        {"no-tune", 0, OPTION_FLAG, &tune, NULL},
-        {"no-ahead", 0, OPTION_FLAG, &ahead, NULL},
-        {"kill", 0, OPTION_FLAG, &kill, NULL},
-        RELAY_OPTION_SPECS(wish),
-    };
-    if (!options_parse("dap", specs, sizeof specs / sizeof *specs, argc, argv, &operands, &done))
+    if (!options_parse(&cmd_dap_text, &words, argc, argv, &operands, &done))
         return ERR_USAGE;
     if (done)
         return ERR_NONE;
     if (operands > 1)
-        return command_usage("dap", "one TASK at a time, not %d", operands);
-    if (connect && wish.address)
-        return command_usage("dap", "--connect goes to an adapter itself: --relay is no use then");
-    struct session_options options = {
-        .address = address,
+        return command_usage(&cmd_dap_text, "one TASK at a time, not %d", operands);
+    if (words.connect && words.wish.address)
+        return command_usage(&cmd_dap_text,
+                             "--connect goes to an adapter itself: --relay is no use then");
+    struct session_options session = {
+        .address = words.address,
         .task = operands ? argv[1] : NULL,
-        .connect = connect,
-        .tune = tune,
-        .kill = kill,
+        .connect = words.connect,
+        .tune = words.tune,
+        .kill = words.kill,
+        .modes = &client_session_modes,
     };
     closer_start();
-    if (!connect)
-        return serve_anywhere(&options, &wish, ahead);
-    options.loop = loop_create(true, &err);
-    int code = options.loop ? serve(&options) : command_fail(&err);
-    loop_destroy(&options.loop);
+    if (!words.connect)
+        return serve_anywhere(&session, &words.wish, words.ahead);
+    session.loop = loop_create(true, &err);
+    int code = session.loop ? serve(&session, NULL) : command_fail(&err);
+    loop_destroy(&session.loop);
     return code;
 }

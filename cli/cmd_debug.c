@@ -1,30 +1,20 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/options.h"
-#include "cli/origin_ask.h"
-#include "cli/relay_options.h"
-#include "cli/table.h"
-#include "cli/terminal.h"
-#include "relay/closer.h"
+#include "cli/common/options.h"
+#include "cli/common/relay_options.h"
+#include "cli/common/table.h"
+#include "cli/common/terminal.h"
+#include "cli/pauses/pause_source_wait.h"
+#include "relay/debuggee/closer.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-const char cmd_debug_synopsis[] = "debug [--address ADDRESS] [-v] [OPTION]...";
-const char cmd_debug_details[] =
-    "For who is used to `ray debug`: the same list, newest first, the same question, the same\n"
-    "prompt. The debugger is raydbg's console, for tasks that wait in pdb or in debugpy.\n"
-    "\n"
-    "      --address ADDRESS   the cluster: HOST:PORT of its GCS, or http://HOST:8265\n"
-    "  -v, --verbose           ids, too\n" RELAY_OPTION_HELP "\n"
-    "An empty line asks anew; q or ^D ends it.\n"
-    "\n"
-    "exit codes: 0 done, 2 usage, 4 not allowed, 5 not reachable\n";
 
 struct debug_request {
     const char *address;
@@ -32,7 +22,27 @@ struct debug_request {
     bool verbose;
 };
 
-/* What is shown, copied: nothing is kept open while the user thinks. */
+static const struct option_row option_rows[] = {
+    {"address", 'a', OPTION_STRING, offsetof(struct debug_request, address), .value = "ADDRESS",
+     .help = "the cluster: HOST:PORT of its GCS, or http://HOST:8265"},
+    {"verbose", 'v', OPTION_FLAG, offsetof(struct debug_request, verbose), .help = "ids, too"},
+    RELAY_OPTION_ROWS(struct debug_request, wish),
+};
+
+const struct command_text cmd_debug_text = {
+    .name = "debug",
+    .summary = "pick a paused task from a list, as `ray debug` does",
+    .synopsis = "debug [--address ADDRESS] [-v] [OPTION]...",
+    .intro = "For who is used to `ray debug`: the same list, newest first, the same question, the "
+             "same prompt. The debugger is raydbg's console, for tasks that wait in pdb or in "
+             "debugpy.",
+    .options = option_rows,
+    .option_count = sizeof option_rows / sizeof *option_rows,
+    .notes = "An empty line asks anew; q or ^D ends it.",
+    .exits = "0 done, 2 usage, 4 not allowed, 5 not reachable",
+};
+
+/* Copies of the pauses that are shown: no connection stays open while the user thinks. */
 struct menu {
     struct pause *items; /* newest first */
     size_t count;
@@ -66,17 +76,17 @@ static int menu_ask(struct menu *menu, const struct relay_choice *choice)
 {
     struct err err;
     struct cluster *cluster = NULL;
-    struct origin *origin = NULL;
+    struct pause_source *origin = NULL;
     if (choice->found != RELAY_NONE)
-        origin = origin_of_relay(choice->loop, &choice->relay);
+        origin = pause_source_of_relay(choice->loop, &choice->relay);
     else if ((cluster = cluster_create(choice->loop, &choice->cluster, &err)))
-        origin = origin_of_cluster(cluster);
+        origin = pause_source_of_cluster(cluster);
     int code = ERR_NONE;
-    if (origin && origin_ask(choice->loop, origin, NULL, NULL, &err) == 0)
-        menu_fill(menu, origin_pauses(origin));
+    if (origin && pause_source_wait(choice->loop, origin, NULL, NULL, &err) == 0)
+        menu_fill(menu, pause_source_pauses(origin));
     else
         code = command_fail(&err);
-    origin_destroy(&origin);
+    pause_source_destroy(&origin);
     cluster_destroy(&cluster);
     return code;
 }
@@ -133,14 +143,15 @@ static void menu_print(const struct menu *menu, bool verbose)
         table_cell(table, pause->actor_id);
         table_cell(table, pause->node_id);
     }
-    table_render(table, isatty(STDOUT_FILENO) ? terminal_columns(stdout) : 10000,
-                 terminal_colour(stdout), terminal_utf8(), &out);
+    table_render(table, terminal_table_columns(stdout), terminal_colour(stdout), terminal_utf8(),
+                 &out);
     printf("Active breakpoints:\n%s", out.data ? out.data : "");
     buf_free(&out);
     table_free(&table);
 }
 
-/* Byte by byte: what stands behind the line in a pipe is the console's. False at the end. */
+/* Reads byte by byte: in a pipe, the bytes after the line belong to the console. False at the
+ * end. */
 static bool read_line(char *out, size_t size)
 {
     size_t len = 0;
@@ -156,7 +167,7 @@ static bool read_line(char *out, size_t size)
     return got == 1 || len > 0;
 }
 
-/* The caller frees. Ray <= 2.34 tells no ids. */
+/* The caller frees. Ray <= 2.34 gives no ids. */
 static char *task_of(const struct pause *pause)
 {
     if (*pause->task_id)
@@ -206,17 +217,12 @@ int cmd_debug(int argc, char **argv)
     struct debug_request request = {.wish = {.wanted = true}};
     bool done;
     int operands;
-    const struct option_spec specs[] = {
-        {"address", 'a', OPTION_STRING, NULL, &request.address},
-        {"verbose", 'v', OPTION_FLAG, &request.verbose, NULL},
-        RELAY_OPTION_SPECS(request.wish),
-    };
-    if (!options_parse("debug", specs, sizeof specs / sizeof *specs, argc, argv, &operands, &done))
+    if (!options_parse(&cmd_debug_text, &request, argc, argv, &operands, &done))
         return ERR_USAGE;
     if (done)
         return ERR_NONE;
     if (operands)
-        return command_usage("debug", "it takes no '%s'", argv[1]);
-    closer_start(); /* before what run() asks starts threads */
+        return command_usage(&cmd_debug_text, "it takes no '%s'", argv[1]);
+    closer_start(); /* before run() starts threads */
     return run(&request);
 }

@@ -1,30 +1,47 @@
 #include "cli/command.h"
-#include "cli/doctor_ask.h"
-#include "cli/doctor_judge.h"
-#include "cli/doctor_report.h"
-#include "cli/options.h"
-#include "cli/relay_options.h"
-#include "cli/terminal.h"
+#include "cli/common/options.h"
+#include "cli/common/relay_options.h"
+#include "cli/common/terminal.h"
+#include "cli/doctor/doctor_ask.h"
+#include "cli/doctor/doctor_judge.h"
+#include "cli/doctor/doctor_report.h"
 
 #include "base/text.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <unistd.h>
 
-const char cmd_doctor_synopsis[] = "doctor [--address A] [--relay R] [--format F]";
+struct doctor_words {
+    const char *address, *format;
+    struct relay_wish wish;
+};
 
-const char cmd_doctor_details[] =
-    "Looks at everything that debugging needs, in three seconds at most, and says what is\n"
-    "wrong and what to do: the cluster, its nodes, the relay, the workers' debuggers and whether\n"
-    "their ports can be reached from here, this environment. It changes and disturbs nothing.\n"
-    "\n"
-    "  --address A   the cluster: HOST:PORT of the GCS, or http://HOST:8265 of the dashboard;\n"
-    "                else RAY_ADDRESS, else the cluster that runs on this machine\n"
-    "  --format F    text (default), json: an array of {check, status, what, why, hint},\n"
-    "                status is ok, warning or problem, null is nothing\n" RELAY_OPTION_HELP "\n"
-    "  raydbg doctor --format json | jq -r '.[] | select(.status == \"problem\") | .what'\n"
-    "\n"
-    "exit codes: 0 no problem, 1 a problem, 2 wrong usage, 5 no cluster, or no way to it\n";
+static const struct option_row option_rows[] = {
+    {"address", 'a', OPTION_STRING, offsetof(struct doctor_words, address), .value = "ADDRESS",
+     .help = "the cluster: HOST:PORT of the GCS, or http://HOST:8265 of the dashboard; else "
+             "RAY_ADDRESS, else the cluster that runs on this machine"},
+    {"format", 'f', OPTION_STRING, offsetof(struct doctor_words, format), .value = "F",
+     .words = "text json",
+     .help = "text (default), json: an array of {check, status, what, why, hint}, status is ok, "
+             "warning or problem, null is nothing"},
+    RELAY_OPTION_ROWS(struct doctor_words, wish),
+};
+
+const struct command_text cmd_doctor_text = {
+    .name = "doctor",
+    .summary = "check what debugging needs, and say what to do",
+    .synopsis = "doctor [--address A] [--relay R] [--format F]",
+    .intro = "Looks at everything that debugging needs, in three seconds at most, and says what is "
+             "wrong and what to do: the cluster, its nodes, the relay, the workers' debuggers and "
+             "whether their ports can be reached from here, this environment. It changes and "
+             "disturbs nothing.",
+    .options = option_rows,
+    .option_count = sizeof option_rows / sizeof *option_rows,
+    .examples = "  raydbg doctor --format json | jq -r '.[] | select(.status == \"problem\") | "
+                ".what'",
+    .exits = "0 no problem, 1 a problem, 2 wrong usage, 5 no cluster, or no way to it",
+};
 
 static void print(const struct doctor_report *report, bool json)
 {
@@ -61,22 +78,14 @@ static int run(const char *given, const struct relay_wish *wish, bool json)
 
 int cmd_doctor(int argc, char **argv)
 {
-    const char *given = NULL, *format = "text";
+    struct doctor_words words = {.format = "text", .wish = {.wanted = true}};
     bool done;
     int operands;
-    struct relay_wish wish = {.wanted = true};
-    const struct option_spec specs[] = {
-        {"address", 'a', OPTION_STRING, NULL, &given},
-        {"format", 'f', OPTION_STRING, NULL, &format},
-        RELAY_OPTION_SPECS(wish),
-    };
-    if (!options_parse("doctor", specs, sizeof specs / sizeof *specs, argc, argv, &operands, &done))
+    if (!options_parse(&cmd_doctor_text, &words, argc, argv, &operands, &done))
         return ERR_USAGE;
     if (done)
         return ERR_NONE;
     if (operands)
-        return command_usage("doctor", "'%s' is no option: doctor takes no names", argv[1]);
-    if (!text_equal(format, "text") && !text_equal(format, "json"))
-        return command_usage("doctor", "--format is text or json, not '%s'", format);
-    return run(given, &wish, text_equal(format, "json"));
+        return command_usage(&cmd_doctor_text, "'%s' is no option: doctor takes no names", argv[1]);
+    return run(words.address, &words.wish, text_equal(words.format, "json"));
 }

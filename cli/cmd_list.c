@@ -1,135 +1,186 @@
 #include "cli/command.h"
-#include "cli/options.h"
-#include "cli/origin_ask.h"
-#include "cli/pause_watch.h"
-#include "cli/relay_options.h"
-#include "cli/signals.h"
+#include "cli/common/options.h"
+#include "cli/common/quantity.h"
+#include "cli/common/relay_options.h"
+#include "cli/common/signals.h"
+#include "cli/common/terminal.h"
+#include "cli/pauses/pause_source_wait.h"
+#include "cli/pauses/pause_watch.h"
+#include "cli/why/task_list.h"
+#include "cli/why/why_ask.h"
 
 #include "base/text.h"
-#include "cli/pause_select.h"
-#include "relay/cluster.h"
+#include "cli/pauses/pause_select.h"
+#include "relay/cluster/cluster.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char cmd_list_synopsis[] =
-    "list [--address A] [--relay R] [--all] [--job J] [--node N] [--actor A]\n"
-    "             [--state S] [--sort K] [--watch] [--format F]";
+struct list_words {
+    const char *address, *format, *state, *sort, *since;
+    bool failed, running;
+    struct list_request request;
+    struct relay_wish wish;
+};
 
-const char cmd_list_details[] =
-    "Shows every worker of the cluster that waits in a debugger, and what it was running.\n"
-    "\n"
-    "  --address A   the cluster: HOST:PORT of the GCS, or http://HOST:8265 of the dashboard;\n"
-    "                else RAY_ADDRESS, else the cluster that runs on this machine\n"
-    "  --all         also workers whose debugger is open but that run nothing\n"
-    "  --job J, --node N, --actor A, --state S\n"
-    "                only those; N is an ip, a host name or an id, A an id, a class or a name,\n"
-    "                S waiting (a thread waits for a client), attached (a task runs with its\n"
-    "                debugger open: a client is attached, or was), held (a relay keeps it) or\n"
-    "                idle\n"
-    "  --sort K      node (default), age, name, state, job, pid\n"
-    "  --watch       go on: redraws on a terminal, else a JSON line for each change; with\n"
-    "                --format json lines say, too, when the cluster is away and live again\n"
-    "  --format F    table (default), json, yaml\n"
-    "\n"
-    "A relay also knows where a task stopped that it holds, why, and who is "
-    "attached:\n" RELAY_OPTION_HELP "\n"
-    "AGE counts from the start of the task (debugpy), or from its breakpoint (pdb). JSON is an\n"
-    "array of objects; what is not known is null.\n"
-    "\n"
-    "  raydbg list --actor Trainer --format json | jq -r '.[].task_id'\n"
-    "\n"
-    "exit codes: 0 done (nothing paused is done too), 2 wrong usage, 4 not allowed (token),\n"
-    "            5 cluster or relay unreachable\n";
+static const struct option_row option_rows[] = {
+    {"address", 'a', OPTION_STRING, offsetof(struct list_words, address), .value = "ADDRESS",
+     .help = "the cluster: HOST:PORT of the GCS, or http://HOST:8265 of the dashboard; else "
+             "RAY_ADDRESS, else the cluster that runs on this machine"},
+    {"all", 'A', OPTION_FLAG, offsetof(struct list_words, request.select.all),
+     .help = "also workers whose debugger is open but that run nothing"},
+    {"job", 0, OPTION_STRING, offsetof(struct list_words, request.select.job), .value = "J",
+     .help = "only those of a job"},
+    {"node", 0, OPTION_STRING, offsetof(struct list_words, request.select.node), .value = "N",
+     .help = "only those on a node: its ip, host name or id"},
+    {"actor", 0, OPTION_STRING, offsetof(struct list_words, request.select.actor), .value = "A",
+     .help = "only those of an actor: its id, class or name"},
+    {"state", 0, OPTION_STRING, offsetof(struct list_words, state), .value = "S",
+     .words = "waiting attached held idle",
+     .help = "only those in a state: waiting (a thread waits for a client), attached (a task runs "
+             "with its debugger open: a client is attached, or was), held (a relay keeps it) or "
+             "idle"},
+    {"sort", 0, OPTION_STRING, offsetof(struct list_words, sort), .value = "K",
+     .words = "node age name state job pid",
+     .help = "the order: node (default), age, name, state, job, pid"},
+    {"watch", 'w', OPTION_FLAG, offsetof(struct list_words, request.watch),
+     .help = "go on: redraws on a terminal, else a JSON line for each change; with --format json "
+             "lines say, too, when the cluster is away and live again"},
+    {"format", 'f', OPTION_STRING, offsetof(struct list_words, format), .value = "F",
+     .words = "table json yaml", .help = "table (default), json, yaml"},
+    {.help = "Instead of the paused tasks, with --job, --node and --format only:"},
+    {"failed", 0, OPTION_FLAG, offsetof(struct list_words, failed),
+     .help = "the tasks that failed within --since, and why"},
+    {"running", 0, OPTION_FLAG, offsetof(struct list_words, running),
+     .help = "the tasks that run, and what they wait for"},
+    {"since", 0, OPTION_STRING, offsetof(struct list_words, since), .value = "TIME",
+     .samples = "10m 1h 1d", .help = "with --failed: a time such as 10m; 1h by default"},
+    {.help = "A relay also knows where a task stopped that it holds, why, and who is attached:"},
+    RELAY_OPTION_ROWS(struct list_words, wish),
+};
+
+const struct command_text cmd_list_text = {
+    .name = "list",
+    .summary = "show every paused task of the cluster",
+    .synopsis =
+        "list [--address A] [--relay R] [--all] [--job J] [--node N] [--actor A] [--state S]\n"
+        "             [--sort K] [--watch] [--format F] [--failed [--since TIME] | --running]",
+    .intro = "Shows every worker of the cluster that waits in a debugger, and what it was running.",
+    .options = option_rows,
+    .option_count = sizeof option_rows / sizeof *option_rows,
+    .notes = "AGE counts from the start of the task (debugpy), or from its breakpoint (pdb). JSON "
+             "is an array of objects; what is not known is null.",
+    .examples = "  raydbg list --actor Trainer --format json | jq -r '.[].task_id'",
+    .exits = "0 done (nothing paused is done too), 2 wrong usage, 4 not allowed (token), 5 cluster "
+             "or relay unreachable",
+};
 
 static const struct {
     const char *name;
     enum list_format format;
 } formats[] = {{"table", LIST_TABLE}, {"json", LIST_JSON}, {"yaml", LIST_YAML}};
 
-static bool parse_format(const char *name, enum list_format *format)
+static enum list_format format_of(const char *name)
 {
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        if (text_equal(name, formats[i].name)) {
-            *format = formats[i].format;
-            return true;
-        }
-    }
-    return false;
+    size_t i = 0;
+    while (!text_equal(name, formats[i].name))
+        i++;
+    return formats[i].format;
 }
 
-static int show_once(struct loop *loop, struct origin *origin, const struct list_request *request)
+static int show_once(struct loop *loop, struct pause_source *origin,
+                     const struct list_request *request)
 {
     struct err err;
-    if (origin_ask(loop, origin, NULL, NULL, &err) != 0)
+    if (pause_source_wait(loop, origin, NULL, NULL, &err) != 0)
         return command_fail(&err);
     list_print(origin, request);
     return ERR_NONE;
 }
 
-static int show(struct loop *loop, struct origin *origin, const struct list_request *request)
-{
-    int code =
-        request->watch ? pause_watch(loop, origin, request) : show_once(loop, origin, request);
-    origin_destroy(&origin);
-    return code;
-}
-
-static int run_chosen(const struct relay_choice *choice, const struct list_request *request)
+static int run_chosen(struct relay_choice *choice, const struct relay_wish *wish, const char *given,
+                      const struct list_request *request)
 {
     struct err err;
-    if (choice->found != RELAY_NONE)
-        return show(choice->loop, origin_of_relay(choice->loop, &choice->relay), request);
-    struct cluster *cluster = cluster_create(choice->loop, &choice->cluster, &err);
-    if (!cluster)
+    if (request->watch)
+        return pause_watch(choice, wish, given, request);
+    struct pause_source *origin = pause_source_of_choice(choice, &err);
+    if (!origin)
         return command_fail(&err);
-    int code = show(choice->loop, origin_of_cluster(cluster), request);
-    cluster_destroy(&cluster);
+    int code = show_once(choice->loop, origin, request);
+    pause_source_destroy(&origin);
     return code;
 }
 
 static int run(const char *given, const struct relay_wish *wish, const struct list_request *request)
 {
     if (request->watch)
-        signals_block(); /* ^C ends it in order from the start */
+        signals_block(); /* ^C ends the watch cleanly from the start */
     struct relay_choice choice;
     struct err err;
-    int code = relay_choose(&choice, wish, given, true, &err) == 0 ? run_chosen(&choice, request)
-                                                                   : command_fail(&err);
+    int code = relay_choose(&choice, wish, given, true, &err) == 0
+                   ? run_chosen(&choice, wish, given, request)
+                   : command_fail(&err);
     relay_choice_clear(&choice);
     return code;
 }
 
+/* --- tasks that failed, or run --- */
+
+struct task_list {
+    struct task_list_select select;
+    bool json;
+};
+
+static void show_tasks(void *arg, const char *cluster, const struct why_records *records,
+                       const struct why_subject *subject, struct buf *out)
+{
+    const struct task_list *list = arg;
+    const struct why_style style = {terminal_colour(stdout), terminal_utf8(),
+                                    terminal_table_columns(stdout)};
+    (void)subject;
+    if (list->json)
+        task_list_json(records, &list->select, out);
+    else
+        task_list_table(records, &list->select, cluster, &style, out);
+}
+
+static int list_tasks(const struct list_words *words)
+{
+    const struct list_request *request = &words->request;
+    struct task_list list = {{words->failed, request->select.job, request->select.node},
+                             text_equal(words->format, "json")};
+    struct evidence_question question = {.tables_only = words->running};
+    if (words->failed && words->running)
+        return command_usage(&cmd_list_text, "--failed and --running exclude each other");
+    if (request->watch || request->select.all || request->select.actor || words->state ||
+        request->format == LIST_YAML)
+        return command_usage(
+            &cmd_list_text, "--failed and --running take --job, --node and --format table or json");
+    if (!quantity_duration(words->since, &question.within_ms))
+        return command_usage(&cmd_list_text, "--since is a time such as 10m, not '%s'",
+                             words->since);
+    return why_ask(words->address, &question, show_tasks, &list);
+}
+
 int cmd_list(int argc, char **argv)
 {
-    struct list_request request = {0};
-    const char *given = NULL, *format = "table", *state = NULL, *sort = "node";
+    struct list_words words = {
+        .format = "table", .sort = "node", .since = "1h", .wish = {.wanted = true}};
     bool done;
     int operands;
-    struct relay_wish wish = {.wanted = true};
-    const struct option_spec specs[] = {
-        {"address", 'a', OPTION_STRING, NULL, &given},
-        {"all", 'A', OPTION_FLAG, &request.select.all, NULL},
-        {"job", 0, OPTION_STRING, NULL, &request.select.job},
-        {"node", 0, OPTION_STRING, NULL, &request.select.node},
-        {"actor", 0, OPTION_STRING, NULL, &request.select.actor},
-        {"state", 0, OPTION_STRING, NULL, &state},
-        {"sort", 0, OPTION_STRING, NULL, &sort},
-        {"watch", 'w', OPTION_FLAG, &request.watch, NULL},
-        {"format", 'f', OPTION_STRING, NULL, &format},
-        RELAY_OPTION_SPECS(wish),
-    };
-    if (!options_parse("list", specs, sizeof specs / sizeof *specs, argc, argv, &operands, &done))
+    if (!options_parse(&cmd_list_text, &words, argc, argv, &operands, &done))
         return ERR_USAGE;
     if (done)
         return ERR_NONE;
     if (operands)
-        return command_usage("list", "'%s' is no option: list takes no names", argv[1]);
-    if (!parse_format(format, &request.format))
-        return command_usage("list", "--format is table, json or yaml, not '%s'", format);
-    if (!pause_select_sort(&request.select, sort))
-        return command_usage("list", "--sort is %s, not '%s'", pause_select_sorts(), sort);
-    if (state && !pause_select_state(&request.select, state))
-        return command_usage("list", "--state is waiting, attached, held or idle, not '%s'", state);
-    return run(given, &wish, &request);
+        return command_usage(&cmd_list_text, "'%s' is no option: list takes no names", argv[1]);
+    words.request.format = format_of(words.format);
+    if (words.failed || words.running)
+        return list_tasks(&words);
+    pause_select_sort(&words.request.select, words.sort);
+    if (words.state)
+        pause_select_state(&words.request.select, words.state);
+    return run(words.address, &words.wish, &words.request);
 }

@@ -4,77 +4,96 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/options.h"
-#include "cli/relay_ask.h"
-#include "cli/relay_options.h"
-#include "cli/relay_pauses.h"
-#include "relay/pause_json.h"
+#include "cli/common/options.h"
+#include "cli/common/relay_ask.h"
+#include "cli/common/relay_options.h"
+#include "cli/pauses/relay_pauses.h"
+#include "relay/pause/pause_json.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char cmd_release_synopsis[] = "release TASK... | --all [--relay R] [--format F]";
-const char cmd_release_details[] =
-    "Lets tasks go on that a relay holds; the relay forgets them, and so do its clients.\n"
-    "TASK is what raydbg attach takes: a task id or its beginning, a name, PID@NODE.\n"
-    "\n"
-    "  --all                   every task that the relay holds\n"
-    "  --format F              table (default: a line each), json\n"
-    "  --address ADDRESS       the cluster whose relay is meant\n" RELAY_OPTION_HELP "\n"
-    "exit codes: 0 done, 1 the relay could not, 2 wrong usage, 3 no such task or several,\n"
-    "            4 not allowed, 5 no relay, or it cannot be reached\n";
-
-const char cmd_hold_synopsis[] = "hold TASK... [--relay R] [--format F]";
-const char cmd_hold_details[] =
-    "Has the relay attach to tasks that wait, and keep them stopped: raydbg list shows where "
-    "then.\n"
-    "TASK is what raydbg attach takes: a task id or its beginning, a name, PID@NODE.\n"
-    "\n"
-    "  --format F              table (default: a line each), json\n"
-    "  --address ADDRESS       the cluster whose relay is meant\n" RELAY_OPTION_HELP "\n"
-    "exit codes: 0 done, 1 the relay could not, 2 wrong usage, 3 no such task or several,\n"
-    "            4 not allowed, 5 no relay, or it cannot be reached\n";
-
-const char cmd_continue_synopsis[] = "continue TASK... [--relay R] [--format F]";
-const char cmd_continue_details[] =
-    "Lets stopped tasks run on; the relay stays attached, and so do its clients: the next\n"
-    "breakpoint() or exception holds them again.\n"
-    "TASK is what raydbg attach takes: a task id or its beginning, a name, PID@NODE.\n"
-    "\n"
-    "  --format F              table (default: a line each), json\n"
-    "  --address ADDRESS       the cluster whose relay is meant\n" RELAY_OPTION_HELP "\n"
-    "exit codes: 0 done, 1 the relay could not, 2 wrong usage, 3 no such task or several,\n"
-    "            4 not allowed, 5 no relay, or it cannot be reached\n";
-
-/* What one command does, and how it says so. */
-struct deed {
-    const char *name; /* the command's, and the last part of the path */
-    const char *done; /* "square (c2668a) on … is released" */
+struct release_words {
+    const char *address, *format;
+    bool all;
+    struct relay_wish wish;
 };
 
-static const struct deed release = {"release", "goes on"};
-static const struct deed resume = {"continue", "runs on"};
-static const struct deed hold = {"hold", "is held"};
+/* The first row is for `release` alone. */
+static const struct option_row option_rows[] = {
+    {"all", 'A', OPTION_FLAG, offsetof(struct release_words, all),
+     .help = "every task that the relay holds"},
+    {"format", 'f', OPTION_STRING, offsetof(struct release_words, format), .value = "F",
+     .words = "table json", .help = "table (default: a line each), json"},
+    {"address", 'a', OPTION_STRING, offsetof(struct release_words, address), .value = "ADDRESS",
+     .help = "the cluster whose relay is meant"},
+    RELAY_OPTION_ROWS(struct release_words, wish),
+};
+enum { OPTIONS = sizeof option_rows / sizeof *option_rows };
+
+#define TASK_HELP "TASK is what raydbg attach takes: a task id or its beginning, a name, PID@NODE."
+#define EXITS                                                                                      \
+    "0 done, 1 the relay could not, 2 wrong usage, 3 no such task or several, 4 not allowed, 5 "   \
+    "no "                                                                                          \
+    "relay, or it cannot be reached"
+
+const struct command_text cmd_release_text = {
+    .name = "release",
+    .summary = "let tasks go on that the relay holds",
+    .synopsis = "release TASK... | --all [--relay R] [--format F]",
+    .intro = "Lets tasks go on that a relay holds; the relay forgets them, and so do its "
+             "clients. " TASK_HELP,
+    .options = option_rows,
+    .option_count = OPTIONS,
+    .exits = EXITS,
+    .operand = WORD_TASK,
+};
+
+const struct command_text cmd_hold_text = {
+    .name = "hold",
+    .summary = "have the relay attach to a paused task and keep it",
+    .synopsis = "hold TASK... [--relay R] [--format F]",
+    .intro = "Has the relay attach to tasks that wait, and keep them stopped: raydbg list shows "
+             "where then. " TASK_HELP,
+    .options = option_rows + 1,
+    .option_count = OPTIONS - 1,
+    .exits = EXITS,
+    .operand = WORD_TASK,
+};
+
+const struct command_text cmd_continue_text = {
+    .name = "continue",
+    .summary = "let a stopped task run on, with the relay still attached",
+    .synopsis = "continue TASK... [--relay R] [--format F]",
+    .intro = "Lets stopped tasks run on; the relay stays attached, and so do its clients: the next "
+             "breakpoint() or exception holds them again. " TASK_HELP,
+    .options = option_rows + 1,
+    .option_count = OPTIONS - 1,
+    .exits = EXITS,
+    .operand = WORD_TASK,
+};
+
+/* One of the commands, and how it reports success. */
+struct deed {
+    const struct command_text *command; /* its name is the last part of the request's path */
+    const char *done;                   /* "square (c2668a) on … is released" */
+};
+
+static const struct deed release = {&cmd_release_text, "goes on"};
+static const struct deed resume = {&cmd_continue_text, "runs on"};
+static const struct deed hold = {&cmd_hold_text, "is held"};
 
 struct call {
     struct loop *loop;
     const struct relay_address *relay;
     const struct deed *deed;
     bool json;
-    struct buf out; /* of JSON: the pauses so far */
+    struct buf out; /* JSON: the pauses so far */
 };
 
 /* --- one task --- */
-
-/* RFC 3986: all but the unreserved. */
-static void add_encoded(struct buf *out, const char *text)
-{
-    static const char plain[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
-    for (const char *c = text; *c; c++)
-        buf_printf(out, strchr(plain, *c) ? "%c" : "%%%02X", (unsigned char)*c);
-}
 
 static void show(struct call *call, const struct pause *pause)
 {
@@ -90,16 +109,16 @@ static void show(struct call *call, const struct pause *pause)
     free(clean);
 }
 
-/* Gives the exit code. */
+/* Returns the exit code. */
 static int act(struct call *call, const char *task)
 {
     struct buf path = {0}, body = {0};
     struct pause pause = {0};
     struct err err;
     buf_add_string(&path, "/v1/pauses/");
-    add_encoded(&path, task);
-    buf_printf(&path, "/%s", call->deed->name);
-    int failed = relay_ask(call->loop, call->relay, "POST", path.data, &body, &err);
+    relay_ask_add_name(&path, task);
+    buf_printf(&path, "/%s", call->deed->command->name);
+    int failed = relay_ask(call->loop, call->relay, "POST", path.data, NULL, &body, &err);
     if (!failed)
         failed = relay_pause_parse(&pause, body.data ? body.data : "", body.len, &err);
     int code = failed ? command_fail(&err) : ERR_NONE;
@@ -113,7 +132,7 @@ static int act(struct call *call, const char *task)
 
 /* --- many --- */
 
-/* Who has no task is known by its place. */
+/* A worker without a task is identified by pid and node. */
 static char *name_of(const struct pause *pause)
 {
     return *pause->task_id
@@ -128,7 +147,7 @@ static int act_on_held(struct call *call)
     struct err err;
     int code = ERR_NONE;
     size_t held = 0;
-    if (relay_ask(call->loop, call->relay, "GET", "/v1/pauses", &body, &err) != 0 ||
+    if (relay_ask(call->loop, call->relay, "GET", "/v1/pauses", NULL, &body, &err) != 0 ||
         relay_pauses_parse(&said, body.data ? body.data : "", body.len, &err) != 0)
         code = command_fail(&err);
     for (size_t i = 0; i < said.pauses.count; i++) {
@@ -165,31 +184,22 @@ static int act_on_all(struct call *call, int count, char **tasks)
 
 /* --- the commands --- */
 
-static int run(const struct deed *deed, bool may_all, int argc, char **argv)
+static int run(const struct deed *deed, int argc, char **argv)
 {
-    const char *address = NULL, *format = "table";
-    struct relay_wish wish = {.wanted = true};
+    struct release_words words = {.format = "table", .wish = {.wanted = true}};
     struct relay_choice choice;
     struct err err;
-    bool all = false, done = false;
+    bool done = false;
     int operands, code;
-    const struct option_spec specs[] = {
-        {"address", 'a', OPTION_STRING, NULL, &address},
-        {"format", 'f', OPTION_STRING, NULL, &format},
-        RELAY_OPTION_SPECS(wish),
-        {"all", 'A', OPTION_FLAG, &all, NULL}, /* the last: not every command has it */
-    };
-    size_t rows = sizeof specs / sizeof *specs - (may_all ? 0 : 1);
-    if (!options_parse(deed->name, specs, rows, argc, argv, &operands, &done))
+    if (!options_parse(deed->command, &words, argc, argv, &operands, &done))
         return ERR_USAGE;
     if (done)
         return ERR_NONE;
-    if (all ? operands > 0 : operands == 0)
-        return command_usage(deed->name, all ? "--all and TASK exclude each other" : "which TASK?");
-    if (!text_equal(format, "table") && !text_equal(format, "json"))
-        return command_usage(deed->name, "--format is table or json, not '%s'", format);
-    struct call call = {.deed = deed, .json = text_equal(format, "json")};
-    if (relay_choose(&choice, &wish, address, false, &err) != 0) {
+    if (words.all ? operands > 0 : operands == 0)
+        return command_usage(deed->command,
+                             words.all ? "--all and TASK exclude each other" : "which TASK?");
+    struct call call = {.deed = deed, .json = text_equal(words.format, "json")};
+    if (relay_choose(&choice, &words.wish, words.address, false, &err) != 0) {
         code = command_fail(&err);
     } else if (choice.found == RELAY_NONE) {
         code = relay_is_missing();
@@ -204,15 +214,15 @@ static int run(const struct deed *deed, bool may_all, int argc, char **argv)
 
 int cmd_release(int argc, char **argv)
 {
-    return run(&release, true, argc, argv);
+    return run(&release, argc, argv);
 }
 
 int cmd_continue(int argc, char **argv)
 {
-    return run(&resume, false, argc, argv);
+    return run(&resume, argc, argv);
 }
 
 int cmd_hold(int argc, char **argv)
 {
-    return run(&hold, false, argc, argv);
+    return run(&hold, argc, argv);
 }

@@ -1,31 +1,47 @@
-/* `raydbg sessions`: who is attached to what, as the relay tells it. */
+/* `raydbg sessions`: lists the clients that are attached through the relay, and their tasks. */
 #include "cli/command.h"
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/options.h"
-#include "cli/pause_output.h"
-#include "cli/relay_ask.h"
-#include "cli/relay_options.h"
-#include "cli/table.h"
-#include "cli/terminal.h"
+#include "cli/common/options.h"
+#include "cli/common/relay_ask.h"
+#include "cli/common/relay_options.h"
+#include "cli/common/table.h"
+#include "cli/common/terminal.h"
+#include "cli/pauses/pause_table.h"
+#include "dap/message.h"
 
 #include <cjson/cJSON.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-const char cmd_sessions_synopsis[] = "sessions [--relay R] [--format F]";
-const char cmd_sessions_details[] =
-    "Shows the relay's clients: who drives and who observes which task, and since when.\n"
-    "\n"
-    "  --format F              table (default), json\n"
-    "  --address ADDRESS       the cluster whose relay is meant\n" RELAY_OPTION_HELP "\n"
-    "JSON is an array of {id, role, client, peer, pause, task_name, tasks, since}; since is\n"
-    "in seconds since 1970, tasks how many there are, and what is not known is null.\n"
-    "\n"
-    "exit codes: 0 done (nobody attached is done too), 2 wrong usage, 4 not allowed,\n"
-    "            5 no relay, or it cannot be reached\n";
+struct sessions_words {
+    const char *address, *format;
+    struct relay_wish wish;
+};
+
+static const struct option_row option_rows[] = {
+    {"format", 'f', OPTION_STRING, offsetof(struct sessions_words, format), .value = "F",
+     .words = "table json", .help = "table (default), json"},
+    {"address", 'a', OPTION_STRING, offsetof(struct sessions_words, address), .value = "ADDRESS",
+     .help = "the cluster whose relay is meant"},
+    RELAY_OPTION_ROWS(struct sessions_words, wish),
+};
+
+const struct command_text cmd_sessions_text = {
+    .name = "sessions",
+    .summary = "show who is attached to what through the relay",
+    .synopsis = "sessions [--relay R] [--format F]",
+    .intro = "Shows the relay's clients: who drives and who observes which task, and since when.",
+    .options = option_rows,
+    .option_count = sizeof option_rows / sizeof *option_rows,
+    .notes = "JSON is an array of {id, role, client, peer, pause, task_name, tasks, since}; since "
+             "is in seconds since 1970, tasks how many there are, and what is not known is null.",
+    .exits = "0 done (nobody attached is done too), 2 wrong usage, 4 not allowed, 5 no relay, or "
+             "it cannot be reached",
+};
 
 static void show_json(const cJSON *sessions)
 {
@@ -35,7 +51,10 @@ static void show_json(const cJSON *sessions)
     cJSON_ArrayForEach(session, sessions)
     {
         char *text = cJSON_PrintUnformatted(session);
-        printf("%s%s", between, text ? text : "null");
+        struct buf line = {0};
+        message_escape(&line, text ? text : "null"); /* clients choose their names */
+        printf("%s%s", between, line.data);
+        buf_free(&line);
         between = ",\n ";
         cJSON_free(text);
     }
@@ -48,7 +67,8 @@ static void add_text(struct table *table, const cJSON *session, const char *name
     table_cell(table, text_empty(text) ? "-" : text);
 }
 
-/* Of a session over many, the one that its client looks at, and how many more. */
+/* The session's task. For a session over many tasks: the task that its client looks at, and the
+ * number of the others. */
 static void add_task(struct table *table, const cJSON *session)
 {
     const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(session, "task_name"));
@@ -85,7 +105,8 @@ static void show_table(const cJSON *sessions)
         add_text(table, session, "peer");
         table_cell(table, age);
     }
-    table_render(table, terminal_columns(stdout), terminal_colour(stdout), terminal_utf8(), &out);
+    table_render(table, terminal_table_columns(stdout), terminal_colour(stdout), terminal_utf8(),
+                 &out);
     fwrite(out.data, 1, out.len, stdout);
     buf_free(&out);
     table_free(&table);
@@ -95,7 +116,7 @@ static int show(const struct relay_choice *choice, bool json)
 {
     struct buf body = {0};
     struct err err;
-    if (relay_ask(choice->loop, &choice->relay, "GET", "/v1/sessions", &body, &err) != 0) {
+    if (relay_ask(choice->loop, &choice->relay, "GET", "/v1/sessions", NULL, &body, &err) != 0) {
         buf_free(&body);
         return command_fail(&err);
     }
@@ -119,32 +140,24 @@ static int show(const struct relay_choice *choice, bool json)
 
 int cmd_sessions(int argc, char **argv)
 {
-    const char *address = NULL, *format = "table";
-    struct relay_wish wish = {.wanted = true};
+    struct sessions_words words = {.format = "table", .wish = {.wanted = true}};
     struct relay_choice choice;
     struct err err;
     bool done = false;
     int operands, code;
-    const struct option_spec specs[] = {
-        {"address", 'a', OPTION_STRING, NULL, &address},
-        {"format", 'f', OPTION_STRING, NULL, &format},
-        RELAY_OPTION_SPECS(wish),
-    };
-    if (!options_parse("sessions", specs, sizeof specs / sizeof *specs, argc, argv, &operands,
-                       &done))
+    if (!options_parse(&cmd_sessions_text, &words, argc, argv, &operands, &done))
         return ERR_USAGE;
     if (done)
         return ERR_NONE;
     if (operands)
-        return command_usage("sessions", "'%s' is no option: sessions takes no names", argv[1]);
-    if (!text_equal(format, "table") && !text_equal(format, "json"))
-        return command_usage("sessions", "--format is table or json, not '%s'", format);
-    if (relay_choose(&choice, &wish, address, false, &err) != 0)
+        return command_usage(&cmd_sessions_text, "'%s' is no option: sessions takes no names",
+                             argv[1]);
+    if (relay_choose(&choice, &words.wish, words.address, false, &err) != 0)
         code = command_fail(&err);
     else if (choice.found == RELAY_NONE)
         code = relay_is_missing();
     else
-        code = show(&choice, text_equal(format, "json"));
+        code = show(&choice, text_equal(words.format, "json"));
     relay_choice_clear(&choice);
     return code;
 }

@@ -1,38 +1,77 @@
 #include "cli/command.h"
 
-#include "base/text.h"
+#include "cli/command_completion.h"
+#include "cli/command_man.h"
+#include "cli/common/options.h"
 
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+struct help_words {
+    const char *man;
+};
+
+static const struct option_row help_options[] = {
+    {"man", 0, OPTION_STRING, offsetof(struct help_words, man), .value = "DIR", .word = WORD_FILE,
+     .help = "write the manual pages into a directory"},
+};
+
+const struct command_text cmd_help_text = {
+    .name = "help",
+    .summary = "show this, or the help of one command",
+    .synopsis = "help [COMMAND] [--man DIR]",
+    .options = help_options,
+    .option_count = sizeof help_options / sizeof *help_options,
+    .exits = "0 done, 1 a page cannot be written, 2 wrong usage",
+    .operand = WORD_COMMAND,
+};
+
+const struct command_text cmd_version_text = {
+    .name = "version",
+    .summary = "show the version",
+    .synopsis = "version",
+};
+
+const struct command_text cmd_completions_text = {
+    .name = "completions",
+    .summary = "print the completion script of a shell",
+    .synopsis = "completions bash|zsh|fish",
+    .intro = "Prints a script that completes commands, options, values and paused tasks. Packages "
+             "and cmake --install have put it where the shell finds it; otherwise:",
+    .examples = "  source <(raydbg completions bash)                  # in ~/.bashrc\n"
+                "  source <(raydbg completions zsh)                   # in ~/.zshrc, after "
+                "compinit\n"
+                "  raydbg completions fish > ~/.config/fish/completions/raydbg.fish",
+    .exits = "0 done, 2 wrong usage",
+    .operands = "bash zsh fish",
+};
+
 static const struct command commands[] = {
-    {"list", cmd_list, "show every paused task of the cluster", cmd_list_synopsis,
-     cmd_list_details},
-    {"memory", cmd_memory, "show what fills the object stores, who holds it, what leaks",
-     cmd_memory_synopsis, cmd_memory_details},
-    {"attach", cmd_attach, "debug a paused task in this terminal", cmd_attach_synopsis,
-     cmd_attach_details},
-    {"debug", cmd_debug, "pick a paused task from a list, as `ray debug` does", cmd_debug_synopsis,
-     cmd_debug_details},
-    {"dap", cmd_dap, "speak the Debug Adapter Protocol on stdin and stdout, for editors",
-     cmd_dap_synopsis, cmd_dap_details},
-    {"relay", cmd_relay, "hold the cluster's pauses behind one port, for many clients",
-     cmd_relay_synopsis, cmd_relay_details},
-    {"hold", cmd_hold, "have the relay attach to a paused task and keep it", cmd_hold_synopsis,
-     cmd_hold_details},
-    {"continue", cmd_continue, "let a stopped task run on, with the relay still attached",
-     cmd_continue_synopsis, cmd_continue_details},
-    {"release", cmd_release, "let tasks go on that the relay holds", cmd_release_synopsis,
-     cmd_release_details},
-    {"sessions", cmd_sessions, "show who is attached to what through the relay",
-     cmd_sessions_synopsis, cmd_sessions_details},
-    {"doctor", cmd_doctor, "check what debugging needs, and say what to do", cmd_doctor_synopsis,
-     cmd_doctor_details},
-    {"help", cmd_help, "show this, or the help of one command", "help [COMMAND]", ""},
-    {"version", cmd_version, "show the version", "version", ""},
+    {&cmd_list_text, cmd_list},
+    {&cmd_why_text, cmd_why},
+    {&cmd_logs_text, cmd_logs},
+    {&cmd_stack_text, cmd_stack},
+    {&cmd_profile_text, cmd_profile},
+    {&cmd_timeline_text, cmd_timeline},
+    {&cmd_slow_text, cmd_slow},
+    {&cmd_memory_text, cmd_memory},
+    {&cmd_run_text, cmd_run},
+    {&cmd_break_text, cmd_break},
+    {&cmd_env_text, cmd_env},
+    {&cmd_attach_text, cmd_attach},
+    {&cmd_debug_text, cmd_debug},
+    {&cmd_dap_text, cmd_dap},
+    {&cmd_relay_text, cmd_relay},
+    {&cmd_hold_text, cmd_hold},
+    {&cmd_continue_text, cmd_continue},
+    {&cmd_release_text, cmd_release},
+    {&cmd_sessions_text, cmd_sessions},
+    {&cmd_doctor_text, cmd_doctor},
+    {&cmd_completions_text, command_completions_main},
+    {&cmd_help_text, command_help_main},
+    {&cmd_version_text, command_version_main},
 };
 
 static const size_t command_count = sizeof commands / sizeof *commands;
@@ -40,74 +79,66 @@ static const size_t command_count = sizeof commands / sizeof *commands;
 const struct command *command_find(const char *name)
 {
     for (size_t i = 0; name && i < command_count; i++)
-        if (strcmp(name, commands[i].name) == 0)
+        if (strcmp(name, commands[i].text->name) == 0)
             return &commands[i];
     return NULL;
 }
 
-/* Names in an error may come from a cluster. */
-static void print_line(const char *before, const char *text)
+const struct command *command_at(size_t i)
 {
-    char *clean = text_printable(text, strlen(text), "");
-    fprintf(stderr, "%s%s\n", before, clean);
-    free(clean);
+    return i < command_count ? &commands[i] : NULL;
 }
 
-int command_fail(const struct err *err)
+static void show_commands(void)
 {
-    print_line("raydbg: ", err->what);
-    if (err->why[0])
-        print_line("  ", err->why);
-    if (err->hint[0])
-        print_line("  ", err->hint);
-    return err->code ? (int)err->code : ERR_FAILED;
-}
-
-int command_usage(const char *name, const char *format, ...)
-{
-    const struct command *command = command_find(name);
-    va_list args;
-    fputs("raydbg: ", stderr);
-    va_start(args, format);
-    vfprintf(stderr, format, args);
-    va_end(args);
-    if (command)
-        fprintf(stderr, "\nusage: raydbg %s\n  raydbg %s --help tells the rest\n",
-                command->synopsis, command->name);
-    else
-        fputs("\n  raydbg help lists the commands\n", stderr);
-    return ERR_USAGE;
-}
-
-int command_help(const char *name, bool whole)
-{
-    const struct command *command = command_find(name);
-    printf("raydbg %s: %s\n\nusage: raydbg %s\n", command->name, command->summary,
-           command->synopsis);
-    if (whole && command->details[0])
-        printf("\n%s", command->details);
-    else if (command->details[0])
-        printf("\nraydbg %s --help tells the rest\n", command->name);
-    return ERR_NONE;
-}
-
-int cmd_help(int argc, char **argv)
-{
-    if (argc > 1) {
-        if (!command_find(argv[1]))
-            return command_usage(NULL, "there is no command '%s'", argv[1]);
-        return command_help(argv[1], true);
-    }
-    puts("raydbg: debug Ray tasks and actors where they stopped\n\nusage: raydbg COMMAND ...\n");
+    struct buf out = {0};
+    buf_add_string(&out, "raydbg: " COMMAND_SUMMARY "\n\nusage: raydbg COMMAND ...\n\n");
     for (size_t i = 0; i < command_count; i++)
-        printf("  %-8s %s\n", commands[i].name, commands[i].summary);
-    puts("\nraydbg COMMAND --help tells the options of one\n"
-         "exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found or ambiguous, 4 not allowed,\n"
-         "            5 cluster unreachable");
+        buf_printf(&out, "  %-11s %s\n", commands[i].text->name, commands[i].text->summary);
+    buf_add_string(&out, "\nraydbg COMMAND --help tells the options of one\nexit codes: ");
+    command_fill(&out, COMMAND_EXITS, 12, 12, 92);
+    fputs(out.data, stdout);
+    buf_free(&out);
+}
+
+int command_help_main(int argc, char **argv)
+{
+    struct help_words words = {0};
+    struct err err;
+    bool done;
+    int operands;
+    if (!options_parse(&cmd_help_text, &words, argc, argv, &operands, &done))
+        return ERR_USAGE;
+    if (done)
+        return ERR_NONE;
+    if (words.man)
+        return command_man_write(words.man, &err) == 0 ? ERR_NONE : command_fail(&err);
+    if (!operands)
+        show_commands();
+    else if (command_find(argv[1]))
+        command_help(command_find(argv[1])->text, true);
+    else
+        return command_usage(NULL, "there is no command '%s'", argv[1]);
     return ERR_NONE;
 }
 
-int cmd_version(int argc, char **argv)
+int command_completions_main(int argc, char **argv)
+{
+    struct buf out = {0};
+    bool done;
+    int operands;
+    if (!options_parse(&cmd_completions_text, NULL, argc, argv, &operands, &done))
+        return ERR_USAGE;
+    if (done)
+        return ERR_NONE;
+    if (operands != 1 || !command_completion(argv[1], &out))
+        return command_usage(&cmd_completions_text, "which shell: bash, zsh or fish?");
+    fputs(out.data, stdout);
+    buf_free(&out);
+    return ERR_NONE;
+}
+
+int command_version_main(int argc, char **argv)
 {
     (void)argc, (void)argv;
     puts("raydbg " RAYDBG_VERSION);

@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/command.h"
+#include "relay/keeper/keeper_process.h"
 
 #include <locale.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@ static void set_log_level(void)
                 level);
 }
 
-/* `raydbg`, `raydbg -h`, `raydbg --version` as everybody's fingers type them. */
+/* Maps -h, --help, -V and --version to commands. */
 static const char *spelled_out(const char *word)
 {
     if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
@@ -28,12 +29,13 @@ static const char *spelled_out(const char *word)
 
 int main(int argc, char **argv)
 {
+    keeper_process_resume(argc, argv);
     setlocale(LC_ALL, "");
     set_log_level();
     mem_tune();
     if (argc < 2) {
         char *help[] = {argv[0], NULL};
-        cmd_help(1, help);
+        command_help_main(1, help);
         return ERR_USAGE;
     }
     const struct command *command = command_find(spelled_out(argv[1]));

@@ -26,7 +26,7 @@ static int write_text(const char *path, const unsigned char *text)
     FILE *out = fopen(path, "w");
     if (!out)
         return 1;
-    fprintf(out, "#include \"relay/pdb_install.h\"\n\nconst char pdb_agent[] =");
+    fprintf(out, "#include \"relay/debuggee/pdb_install.h\"\n\nconst char pdb_agent[] =");
     for (size_t at = 0; text[at]; at++)
         fprintf(out, "%s%c%s", at % LINE ? "" : "\n    \"", text[at],
                 at % LINE == LINE - 1 || !text[at + 1] ? "\"" : "");

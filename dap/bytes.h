@@ -1,6 +1,7 @@
-/* Where in a text certain bytes stand: 16 at a time where the processor can (SSE2, which every
- * x86-64 has), else 8 or one. All give the same; `len` is the text's, `at` at most that, and `len`
- * is what they return if there is none. Inline, because most of what they skip is short. */
+/* Searches a text for certain bytes: 16 at a time with SSE2, which every x86-64 has, else 8 or 1 at
+ * a time, with the same results. Each search starts at `at`, which is at most `len`, the text's
+ * length, and returns an offset, or `len` if it finds nothing. Inline, because most runs that they
+ * skip are short. */
 #ifndef RAYDBG_DAP_BYTES_H
 #define RAYDBG_DAP_BYTES_H
 
@@ -15,7 +16,7 @@
 
 #define BYTES_EACH(c) (UINT64_C(0x0101010101010101) * (uint64_t)(c))
 
-/* Nonzero if one of the word's bytes is zero; the lowest bit that is set is the first one's. */
+/* Nonzero if a byte of the word is zero; the lowest bit set is in the lowest such byte. */
 static inline uint64_t bytes_zero(uint64_t word)
 {
     return (word - BYTES_EACH(1)) & ~word & BYTES_EACH(0x80);
@@ -26,7 +27,7 @@ static inline bool bytes_is_space(char c)
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-/* What is behind JSON's white space: nearly always there is one space, or none. */
+/* Skips JSON's white space, which is nearly always one space or none. */
 static inline size_t bytes_space_end(const char *text, size_t at, size_t len)
 {
     while (at < len && text[at] <= ' ' && bytes_is_space(text[at]))
@@ -34,7 +35,7 @@ static inline size_t bytes_space_end(const char *text, size_t at, size_t len)
     return at;
 }
 
-/* The next quote or backslash: the end of what is plain in a string. */
+/* The next quote or backslash: the end of a string's run of plain bytes. */
 static inline size_t bytes_plain_end_portable(const char *text, size_t at, size_t len)
 {
     uint64_t word;
@@ -52,7 +53,7 @@ static inline size_t bytes_plain_end_portable(const char *text, size_t at, size_
     return at;
 }
 
-/* The next quote or bracket of any kind: what counts in a container of which nothing is wanted. */
+/* The next quote, or bracket of any kind: the only bytes that matter in a skipped container. */
 static inline size_t bytes_structure_portable(const char *text, size_t at, size_t len)
 {
     while (at < len && text[at] != '"' && (text[at] | 0x20) != '{' && (text[at] | 0x20) != '}')
@@ -60,7 +61,7 @@ static inline size_t bytes_structure_portable(const char *text, size_t at, size_
     return at;
 }
 
-/* Where `needle`, of two bytes or more, stands next. */
+/* The next occurrence of `needle`, which has at least two bytes. */
 static inline size_t bytes_find_portable(const char *text, size_t at, size_t len,
                                          const char *needle, size_t needle_len)
 {
@@ -100,7 +101,7 @@ static inline size_t bytes_structure(const char *text, size_t at, size_t len)
     return bytes_structure_portable(text, at, len);
 }
 
-/* memmem() is made for needles that are long; for a key, two bytes tell nearly always. */
+/* memmem() is made for long needles; for a key, the first two bytes nearly always decide. */
 static inline size_t bytes_find(const char *text, size_t at, size_t len, const char *needle,
                                 size_t needle_len)
 {

@@ -1,9 +1,12 @@
 #include "dap/capabilities.h"
 
+#include "base/text.h"
 #include "dap/rules.h"
 
-/* The body of debugpy 1.8.22's own answer, byte for byte, so that a session sees that its debuggee
- * has nothing else. None of these needs a command that rules.c holds back. */
+#include <stdlib.h>
+
+/* The body of debugpy 1.8.22's `initialize` response, byte for byte, so that a session sees when
+ * its debuggee's capabilities do not differ. None needs a command that rules.c refuses. */
 static const char defaults[] =
     "{\"supportsCompletionsRequest\": true, "
     "\"supportsConditionalBreakpoints\": true, "
@@ -38,7 +41,7 @@ const char *capabilities_default(void)
     return defaults;
 }
 
-/* Capabilities that promise a command. */
+/* Capabilities, and the command that each promises. */
 static const struct {
     const char *name;
     const char *command;
@@ -58,8 +61,8 @@ static const struct {
     {"supportsWriteMemoryRequest", "writeMemory"},
 };
 
-/* False if the capability promises what a client's request does not get: it is refused, or, as for
- * `cancel`, answered without anything being done. */
+/* False if the capability promises a command that the relay refuses or, like `cancel`, answers
+ * without doing anything. */
 static bool holds(const char *text, struct span key)
 {
     for (size_t i = 0; i < sizeof promises / sizeof *promises; i++) {
@@ -88,4 +91,27 @@ void capabilities_filter(const char *text, struct span upstream, struct buf *out
         done = value.at + value.len;
     }
     buf_add(out, text + done, upstream.at + upstream.len - done);
+}
+
+void capabilities_withdraw(struct buf *object)
+{
+    static const char own[] = "supportsConfigurationDoneRequest"; /* the session waits for it */
+    const struct span promised = {0, sizeof defaults - 1};
+    struct span key, value, found;
+    struct buf withdrawn = {0};
+    size_t cursor = 0;
+    bool on;
+    while (scan_member(defaults, promised, &cursor, &key, &value)) {
+        char *name = scan_string(defaults, key);
+        if (scan_boolean(defaults, value, &on) && on && !text_equal(name, own) &&
+            !scan_find(object->data, (struct span){0, object->len}, name, &found))
+            buf_printf(&withdrawn, "\"%s\": false, ", name);
+        free(name);
+    }
+    if (withdrawn.len) {
+        buf_add(&withdrawn, object->data + 1, object->len - 1); /* without its opening brace */
+        object->len = 1;
+        buf_add(object, withdrawn.data, withdrawn.len);
+    }
+    buf_free(&withdrawn);
 }

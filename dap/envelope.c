@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The top-level keys of a message, as they were found. */
+/* The values of a message's top-level keys; a span of length 0 for a key that is absent. */
 struct keys {
     struct span type, command, event, seq, request_seq, success, arguments, body, message;
 };
@@ -29,7 +29,7 @@ static int fail(const char **problem, const char *why)
     return -1;
 }
 
-/* The last one of several keys of the same name counts, as it does for json parsers. */
+/* The last of several keys with the same name counts, as in JSON parsers. */
 static void note_key(struct keys *keys, const char *text, struct span key, struct span value)
 {
     const char *inner = text + key.at + 1;
@@ -87,6 +87,8 @@ static int read_name(struct envelope *envelope, const char *text, struct span na
                      const char **problem)
 {
     bool event = envelope->kind == DAP_EVENT;
+    if (envelope->kind == DAP_RESPONSE && (!name.len || text[name.at] != '"'))
+        return 0;
     if (!name.len)
         return fail(problem,
                     event ? "the event has no \"event\"" : "the message has no \"command\"");
@@ -103,10 +105,13 @@ static int read_name(struct envelope *envelope, const char *text, struct span na
                     event ? "its \"event\" is not a string" : "its \"command\" is not a string");
     bool fits = text_copy(envelope->name, sizeof envelope->name, plain);
     free(plain);
-    return fits ? 0 : fail(problem, "its \"command\" or \"event\" is too long");
+    if (fits)
+        return 0;
+    envelope->name[0] = '\0';
+    return envelope->kind == DAP_REQUEST ? fail(problem, "its \"command\" is too long") : 0;
 }
 
-/* The id of a request of the other side, where the schema has one inside the message. */
+/* Reads the seq of another request, in the two messages whose schema has one. */
 static void read_nested_id(struct envelope *envelope, const char *text)
 {
     struct span within = {0};
@@ -124,7 +129,8 @@ static int read_numbers(struct envelope *envelope, const char *text, const struc
                         const char **problem)
 {
     envelope->seq_at = keys->seq;
-    if (keys->seq.len && !scan_integer(text, keys->seq, &envelope->seq))
+    if (keys->seq.len && !scan_integer(text, keys->seq, &envelope->seq) &&
+        envelope->kind == DAP_REQUEST)
         return fail(problem, "its \"seq\" is not an integer");
     if (envelope->kind != DAP_RESPONSE)
         return 0;
@@ -156,8 +162,8 @@ int envelope_read(struct envelope *envelope, const char *text, size_t len, const
     return 0;
 }
 
-/* Reads the keys in front of `body` or `message`; false if `text` does not get there. A number that
- * `text` cuts is not taken for a whole one: no other key follows it. */
+/* Reads the keys in front of `body` or `message`; false if `text` reaches neither. A number that is
+ * cut at the end of `text` is never taken for a whole one: no such key follows it. */
 static bool read_early_keys(struct keys *keys, const char *text, size_t len)
 {
     struct scan scan;
@@ -210,7 +216,8 @@ void envelope_moved(const struct envelope *before, size_t len_before, const char
 {
     const char *problem;
     *out = *before;
-    if (before->nested_id_at.len) { /* stands among the ids, in messages that are small and rare */
+    /* The edits may have moved a nested id: read again; such messages are small and rare. */
+    if (before->nested_id_at.len) {
         envelope_read(out, json, len, &problem);
         return;
     }

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <strings.h>
 
-/* IN_HEAD: the part of a large body that is collected before the caller is asked (AT_HEAD). */
+/* IN_HEAD collects the start of a large body; at AT_HEAD the caller decides about its rest. */
 enum { IN_NAME, IN_VALUE, IN_HEAD, AT_HEAD, IN_BODY, PASSING, AT_MESSAGE, SEEKING, LOST };
 
-/* Memory that a connection keeps between messages. */
+/* Bytes of memory that a connection keeps between messages. */
 enum { KEEP = 65536 };
 
 /* The longest header that frame_resync() looks for. */
@@ -100,7 +100,7 @@ static void begin_body(struct frame *frame)
     buf_reserve(&frame->body, frame->expected < KEEP ? frame->expected : KEEP / 2);
 }
 
-/* The line end that has just been added to `header` ends a line: a header, or the empty one. */
+/* Handles the line whose end was just added to `header`: a header line, or the empty line. */
 static bool header_line_end(struct frame *frame)
 {
     const char *line = frame->header.data + frame->line;
@@ -116,8 +116,8 @@ static bool header_line_end(struct frame *frame)
     return true;
 }
 
-/* A header as nearly everybody writes it, that is here as a whole: how long it is. 0: it is another
- * one, which is read byte by byte. */
+/* Reads a complete header in the usual form and returns its length; 0 for any other header, which
+ * is then read byte by byte. */
 static size_t usual_header(struct frame *frame, const char *bytes, size_t len)
 {
     static const char name[] = "Content-Length: ", end[] = "\r\n\r\n";
@@ -136,7 +136,8 @@ static size_t usual_header(struct frame *frame, const char *bytes, size_t len)
     return at + END;
 }
 
-/* What is no DAP at all (TLS, bare JSON) is told from its first bytes. */
+/* True if `c` may come next in a header. A stream that is not DAP (TLS, bare JSON) fails at its
+ * first bytes. */
 static bool header_byte_fits(const struct frame *frame, char c)
 {
     size_t len = frame->header.len;
@@ -182,7 +183,7 @@ static bool in_header(const struct frame *frame)
 
 /* --- a stream that starts inside a message --- */
 
-/* True if `c` goes on with the header that `sought` is the start of. */
+/* True if `c` continues the header that `sought` begins. */
 static bool sought_fits(const struct buf *sought, char c)
 {
     static const char name[] = "content-length:";
@@ -201,7 +202,7 @@ static bool sought_fits(const struct buf *sought, char c)
     return c == '{' && last == '\n' && sought->data[len - 3] == '\n';
 }
 
-/* Skips to behind a header, in front of its body; returns how many bytes. */
+/* Skips to the first byte behind a header; returns how many bytes it skipped. */
 static size_t seek(struct frame *frame, const char *bytes, size_t len)
 {
     struct buf *sought = &frame->header;
@@ -216,7 +217,7 @@ static size_t seek(struct frame *frame, const char *bytes, size_t len)
                 header_byte(frame, header[i]);
             return at;
         }
-        /* Its first letter comes but once in it. */
+        /* The header has its first letter only once, so it cannot start inside a failed match. */
         if (!fits)
             buf_clear(sought, KEEP);
         if (fits || bytes[at] == 'C' || bytes[at] == 'c')
@@ -232,7 +233,7 @@ void frame_resync(struct frame *frame)
 
 /* --- bodies --- */
 
-/* Adds to the body what is missing of its first `limit` bytes; true if it has them all. */
+/* Fills the body up to `limit` bytes; true once it has them all. */
 static bool collect(struct frame *frame, size_t limit, const char *bytes, size_t len, size_t *at)
 {
     size_t missing = limit - frame->body.len;
@@ -252,7 +253,7 @@ static enum frame_status pass(struct frame *frame, size_t len, size_t *consumed)
     return *consumed ? FRAME_PART : FRAME_MORE;
 }
 
-/* The caller has not called frame_pass(). */
+/* The caller has not called frame_pass(): collects the whole body. */
 static void collect_rest(struct frame *frame)
 {
     frame->state = IN_BODY;

@@ -25,7 +25,7 @@ struct member {
     const struct members *inside;
 };
 
-/* What an object has that counts; a text is the first one. */
+/* The members of an object that are or contain ids. A SHAPE_TEXT member must be the first row. */
 struct members {
     const struct member *rows;
     size_t count;
@@ -205,14 +205,14 @@ struct pass {
     size_t len;
     size_t at;
     size_t end;
-    size_t done; /* what is in front of it is in `out` */
+    size_t done; /* `out` has everything in front of this offset */
     struct buf *out;
 
-    /* Out, to the client: `map` is set. */
+    /* For id_rewrite_out(), which sets `map`. */
     struct idmap *map;
     uint32_t slot;
     int64_t thread;
-    /* In, from the client: `from` is set. */
+    /* For id_rewrite_in(), which sets `from`. */
     const struct idmap *from;
     enum id_route route;
     struct idmap_entry to;
@@ -220,7 +220,7 @@ struct pass {
 
 static void replace(struct pass *pass, struct span at, const char *with, size_t len)
 {
-    if (!pass->done) /* ids grow by a few digits; many short rows make it an eighth */
+    if (!pass->done) /* ids grow by a few digits: by an eighth of a message of many short rows */
         buf_reserve(pass->out, pass->len + pass->len / 8);
     buf_add(pass->out, pass->text + pass->done, at.at - pass->done);
     buf_add(pass->out, with, len);
@@ -236,7 +236,8 @@ static void replace_number(struct pass *pass, struct span at, int64_t number)
     replace(pass, at, digits + start, sizeof digits - start);
 }
 
-/* Notes which debuggee a request is for; the worst that one of its ids says counts. */
+/* Notes the debuggee that one id of a request belongs to. An unknown id makes the whole request
+ * ID_ROUTE_UNKNOWN; otherwise ids of two debuggees make it ID_ROUTE_MIXED. */
 static void note_route(struct pass *pass, bool known, uint32_t slot, int64_t thread)
 {
     if (!known || pass->route == ID_ROUTE_UNKNOWN) {
@@ -296,7 +297,7 @@ static void exchange_text(struct pass *pass, struct span at)
         note_route(pass, true, slot, 0);
         if (prefix)
             replace(pass, (struct span){at.at, prefix}, "\"", 1);
-    } else if (pass->slot || prefix) { /* slot 0's own stay, but for those that look like others' */
+    } else if (pass->slot || prefix) { /* slot 0's stay, unless they look like another slot's */
         buf_printf(&quoted, "\"%u/", pass->slot);
         replace(pass, (struct span){at.at, 1}, quoted.data, quoted.len);
     }
@@ -313,7 +314,7 @@ static const struct member *find_member(const struct members *members, const cha
         if (members->rows[i].len == key.len - 2 &&
             memcmp(name, members->rows[i].name, key.len - 2) == 0)
             return &members->rows[i];
-    /* An escape of a letter has five bytes more than what it stands for. */
+    /* A name with an escaped letter has at least five more bytes. */
     for (size_t i = 0; i < members->count; i++)
         if (members->rows[i].len + 5 <= key.len - 2 &&
             scan_key_is(text, key, members->rows[i].name))
@@ -333,7 +334,7 @@ static struct span skip(struct pass *pass)
     return (struct span){start, pass->at - start};
 }
 
-/* `at` is behind an item: to the next one, or behind the container's end, then false. */
+/* Moves `at` from behind an item to the next one; false, and behind the container, at its end. */
 static bool next_item(struct pass *pass)
 {
     size_t at = skip_space(pass, pass->at);
@@ -344,7 +345,7 @@ static bool next_item(struct pass *pass)
     return more && pass->at < pass->end;
 }
 
-/* `at` is at an opening bracket: to the first item; false, and behind it, if the container is
+/* Moves `at` from an opening bracket to the first item; false, and behind the container, if it is
  * empty. */
 static bool first_item(struct pass *pass)
 {
@@ -359,7 +360,7 @@ static bool first_item(struct pass *pass)
 
 static void pass_object(struct pass *pass, const struct members *members);
 
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as scan_value() lets containers be */
+/* NOLINTNEXTLINE(misc-no-recursion): scan_value() limits the depth of containers */
 static void pass_value(struct pass *pass, const struct member *member, enum shape shape)
 {
     char c = pass->text[pass->at];
@@ -388,7 +389,7 @@ static void pass_object(struct pass *pass, const struct members *members)
         pass->at = skip_space(pass, pass->at);
         if (pass->at >= pass->end)
             return;
-        if (pass->text[pass->at] == '"' && !texts) { /* most are texts, whatever they are called */
+        if (pass->text[pass->at] == '"' && !texts) { /* no id, whatever the key */
             pass->at = scan_skip_string(pass->text, pass->at, pass->end);
             continue;
         }
@@ -413,11 +414,9 @@ static void run(struct pass *pass, struct span within, const struct members *mem
 
 static int64_t event_thread(const char *json, const struct envelope *envelope, int64_t thread)
 {
-    struct span at;
     int64_t own;
     bool has = envelope->kind == DAP_EVENT && !text_equal(envelope->name, "output") &&
-               envelope->body.len && scan_find(json, envelope->body, "threadId", &at) &&
-               scan_integer(json, at, &own);
+               scan_integer_at(json, envelope->body, "threadId", &own);
     return has ? own : thread;
 }
 

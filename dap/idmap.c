@@ -7,32 +7,34 @@
 
 enum {
     ID_LIMIT = INT32_MAX,
-    /* A thread's stop is found as an id is, by slot, "kind" and thread. */
+    /* The kind of a thread's stop, which is a row, too: found by slot, this kind and thread. */
     KIND_STOP = ID_KIND_COUNT,
     KIND_BITS = 4,
     PAGE_BITS = 10,
     PAGE_ROWS = 1 << PAGE_BITS,
 };
 
-/* Rows are named by their index; 0 is none. */
+/* Rows are referred to by index; index 0 means no row. */
 struct row {
     uint32_t place; /* slot << KIND_BITS | kind */
     uint32_t foreign;
-    uint32_t thread; /* whose stop it lives in, or 0; of a stop how many rows do */
-    uint32_t id;     /* the session's, 0 if it is free; of a stop the first row that lives in it */
+    uint32_t thread; /* the thread whose stop the id lives in, or 0; of a stop: how many ids do */
+    uint32_t id;     /* the session's id, 0 if free; of a stop: the first row that lives in it */
     uint32_t next;   /* the next row of the same stop, or the next free one */
 };
 
-/* One debuggee's rows by kind and foreign id: open addressing, at most three quarters full. */
+/* One debuggee's rows by kind and foreign id: open addressing, at most three quarters full. A slot
+ * has 4 bytes, where hash_index has 16, because a session has up to a thousand tables of dozens of
+ * ids. */
 struct table {
     uint32_t *rows;
     uint32_t size; /* 0, or a power of two */
     uint32_t count;
-    bool renumbered; /* slot 0 only: its ids are no more its own */
+    bool renumbered; /* for slot 0: the session's ids differ from the debuggee's */
 };
 
-/* Rows by the session's id. Numbers are given in order and freed in runs, so that pages are full or
- * not there. */
+/* Rows by the session's id. Numbers are given in order and freed in runs, so that pages tend to be
+ * either full or not allocated. */
 struct page {
     uint32_t used;
     uint32_t rows[PAGE_ROWS];
@@ -41,7 +43,7 @@ struct page {
 struct space {
     struct page **pages;
     size_t room;
-    uint32_t next; /* the number that is given next */
+    uint32_t next; /* the next number to give */
 };
 
 struct idmap {
@@ -53,7 +55,7 @@ struct idmap {
     struct table *tables;
     uint32_t table_count;
     struct space spaces[ID_KIND_COUNT];
-    uint32_t stop; /* the one that got an id last, or 0: others of the same message follow */
+    uint32_t stop; /* the stop that got the last id, or 0: a message has many ids of one stop */
 };
 
 static const bool lives_in_stop[ID_KIND_COUNT] = {
@@ -117,7 +119,7 @@ static uint32_t row_add(struct idmap *map, const struct row *row)
             map->row_room = map->row_room ? map->row_room + map->row_room / 2 : 64;
             map->rows = mem_resize(map->rows, map->row_room, sizeof *map->rows);
         }
-        map->row_end += !map->row_end; /* 0 is none */
+        map->row_end += !map->row_end; /* index 0 means no row */
         index = map->row_end++;
     }
     map->rows[index] = *row;
@@ -153,7 +155,7 @@ static void table_put(const struct idmap *map, struct table *table, uint32_t ind
     table->count++;
 }
 
-/* Rows that are free by now are left out. */
+/* Leaves out free rows. */
 static void table_resize(const struct idmap *map, struct table *table, uint32_t size)
 {
     struct table old = *table;
@@ -166,8 +168,8 @@ static void table_resize(const struct idmap *map, struct table *table, uint32_t 
     free(old.rows);
 }
 
-/* What the table shrinks to with `count` rows: by halves, because the next stop has about as
- * many ids again. */
+/* The size to shrink the table to for `count` rows: at least half, unless it is empty, because the
+ * next stop has about as many ids again. */
 static uint32_t smaller_size(const struct table *table, uint32_t count)
 {
     if (!count)
@@ -182,7 +184,7 @@ static void table_add(struct idmap *map, struct table *table, uint32_t index)
     table_put(map, table, index);
 }
 
-/* The place in the table, which must have room, that has the row or would have it. */
+/* The table's slot that has the row, or else would get it. The table must have a free slot. */
 static uint32_t table_seek(const struct idmap *map, const struct table *table, uint32_t kind,
                            uint32_t foreign)
 {
@@ -203,8 +205,7 @@ static uint32_t table_find(const struct idmap *map, uint32_t slot, uint32_t kind
     return table->rows[table_seek(map, table, kind, foreign)];
 }
 
-/* Rows behind the removed one move up, so that no search ends at the gap before it has found them.
- */
+/* Rows behind the removed one move into the gap, where a search would otherwise end too early. */
 static void table_remove(const struct idmap *map, struct table *table, uint32_t index)
 {
     const struct row *row = &map->rows[index];
@@ -260,7 +261,7 @@ static void space_clear(struct space *space, uint32_t id)
     *page = NULL;
 }
 
-/* A free number; at 2^31 it starts again and passes over those that are still in use. */
+/* A free number; at 2^31 numbering starts again and skips numbers that are in use. */
 static uint32_t space_next(struct space *space)
 {
     uint32_t id;
@@ -308,7 +309,7 @@ static uint32_t stop_of(struct idmap *map, uint32_t slot, uint32_t thread)
     return map->stop;
 }
 
-/* Hangs the row on the thread's stop. */
+/* Adds the row to the list of the thread's stop. */
 static void live_in_stop(struct idmap *map, uint32_t slot, uint32_t thread, uint32_t index)
 {
     uint32_t stop = stop_of(map, slot, thread);
@@ -351,7 +352,7 @@ bool idmap_in(const struct idmap *map, enum id_kind kind, int64_t id, struct idm
     if (!index)
         return false;
     const struct row *row = &map->rows[index];
-    /* After a renumbering slot 0 has foreign ids that are nobody's in the session. */
+    /* Once slot 0 is renumbered, the session does not have its foreign ids. */
     if (row->id != id)
         return false;
     *out = (struct idmap_entry){
@@ -362,7 +363,7 @@ bool idmap_in(const struct idmap *map, enum id_kind kind, int64_t id, struct idm
     return true;
 }
 
-/* Takes the row from the session's ids; aliases and slot 0's own are not among them. */
+/* Removes the row from the space, which has neither aliases nor slot 0's unchanged ids. */
 static void unlist(struct idmap *map, uint32_t index)
 {
     const struct row *row = &map->rows[index];
@@ -386,7 +387,7 @@ void idmap_alias(struct idmap *map, uint32_t slot, enum id_kind kind, int64_t fo
     map->rows[index].id = (uint32_t)id;
 }
 
-/* Frees the row; the table still has it. */
+/* Frees the row, but leaves it in the table. */
 static void forget(struct idmap *map, uint32_t index)
 {
     const struct row *row = &map->rows[index];
@@ -398,7 +399,7 @@ static void forget(struct idmap *map, uint32_t index)
     row_remove(map, index);
 }
 
-/* An empty map has no memory, but knows which numbers it has given. */
+/* An empty map frees its memory, but remembers which numbers it has given. */
 static void shrink_empty(struct idmap *map)
 {
     if (map->count)
@@ -417,7 +418,7 @@ void idmap_end_stop(struct idmap *map, uint32_t slot, int64_t thread)
         return;
     struct table *table = &map->tables[slot];
     uint32_t left = table->count - map->rows[stop].thread - 1, size = smaller_size(table, left);
-    /* Many are taken out by one sweep over the table. */
+    /* One sweep over the table removes many rows at once. */
     bool sweep = size < table->size || map->rows[stop].thread > table->size / 16;
     for (uint32_t index = map->rows[stop].id, next; index; index = next) {
         next = map->rows[index].next;

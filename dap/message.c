@@ -18,12 +18,18 @@ static void add_escaped(struct buf *out, char c)
 static void add_other(struct buf *out, const char *at, size_t size, const void *arg)
 {
     (void)arg;
-    if (size > 1 || *at == 0x7F)
-        buf_add(out, at, size);
-    else if (size == 1)
-        add_escaped(out, *at);
-    else
+    uint32_t code = size ? text_code_point(at, size) : 0;
+    if (!size)
         buf_add_string(out, "\xEF\xBF\xBD");
+    else if (size == 1 && code != 0x7F)
+        add_escaped(out, *at);
+    else if (!text_is_control(code))
+        buf_add(out, at, size);
+    else if (code < 0x10000)
+        buf_printf(out, "\\u%04x", (unsigned)code);
+    else
+        buf_printf(out, "\\u%04x\\u%04x", 0xD800U + (unsigned)((code - 0x10000) >> 10),
+                   0xDC00U + (unsigned)(code & 0x3FF));
 }
 
 void message_quote(struct buf *out, const char *text)
@@ -31,6 +37,11 @@ void message_quote(struct buf *out, const char *text)
     buf_add(out, "\"", 1);
     text_rewrite(out, text, strlen(text), "\"\\", add_other, NULL);
     buf_add(out, "\"", 1);
+}
+
+void message_escape(struct buf *out, const char *json)
+{
+    text_rewrite(out, json, strlen(json), "", add_other, NULL);
 }
 
 static void start(struct buf *out, int64_t seq, const char *type, const char *name_key,

@@ -4,24 +4,10 @@
 
 #include <stddef.h>
 
-static const char *const reads[] = {
-    "breakpointLocations", "disassemble",           "exceptionInfo", "loadedSources", "modules",
-    "raydbg/objects",      "raydbg/clusterObjects", "readMemory",    "scopes",        "source",
-    "stackTrace",          "stepInTargets",         "threads",       "variables",
-};
-
 static const char *const ends[] = {
     "capabilities", "continued", "exited", "initialized", "invalidated",
     "memory",       "stopped",   "thread", "terminated",
 };
-
-bool reads_only(const char *command)
-{
-    for (size_t i = 0; i < sizeof reads / sizeof *reads; i++)
-        if (text_equal(command, reads[i]))
-            return true;
-    return false;
-}
 
 bool reads_end_with(const char *event)
 {

@@ -2,8 +2,9 @@
 
 #include "base/text.h"
 
-/* debugpy 1.8's adapter knows these from the schema, pydevd has no handler and sends no answer: the
- * adapter then waits for ever, for this client and every later one (debugpy-facts 0.1). */
+/* debugpy 1.8's adapter knows these commands from the schema and forwards them; pydevd has no
+ * handler and sends no answer. The adapter then waits for ever and serves neither this client nor
+ * any later one (docs/facts/debugpy.md#0.1). */
 #define WEDGES(name)                                                                               \
     {                                                                                              \
         RULE_FROM_CLIENT, DAP_REQUEST, name, RULE_REFUSE,                                          \
@@ -35,7 +36,6 @@ static const struct rule rules[] = {
     WEDGES("disassemble"),
     WEDGES("loadedSources"),
     WEDGES("readMemory"),
-    WEDGES("restart"),
     WEDGES("restartFrame"),
     WEDGES("reverseContinue"),
     WEDGES("runInTerminal"),
@@ -64,12 +64,16 @@ static const struct rule rules[] = {
         "the adapter out"),
 
     REQUEST("initialize", RULE_REWRITE, "the session answers it, the debuggee is found later"),
-    REQUEST("attach", RULE_REWRITE, "names a task; justMyCode must be false (debugpy-facts 0.7)"),
+    REQUEST("attach", RULE_REWRITE,
+            "names a task; justMyCode must be false (docs/facts/debugpy.md#0.7)"),
     REQUEST("configurationDone", RULE_REWRITE, "releases the task: only once, and when all is set"),
     REQUEST("setExceptionBreakpoints", RULE_REWRITE,
-            "`uncaught` is always set (debugpy-facts 0.3)"),
-    REQUEST("disconnect", RULE_REWRITE, "terminateDebuggee kills the worker (debugpy-facts 0.2)"),
-    REQUEST("terminate", RULE_REWRITE, "kills the worker (debugpy-facts 0.2)"),
+            "`uncaught` is always set (docs/facts/debugpy.md#0.3)"),
+    REQUEST("restart", RULE_REWRITE,
+            "wedges debugpy; the session tells the stops once more: the task is not let go"),
+    REQUEST("disconnect", RULE_REWRITE,
+            "terminateDebuggee kills the worker (docs/facts/debugpy.md#0.2)"),
+    REQUEST("terminate", RULE_REWRITE, "kills the worker (docs/facts/debugpy.md#0.2)"),
 
     REQUEST("continue", RULE_OBSERVE, "threads run; wedges debugpy if none is stopped"),
     REQUEST("next", RULE_OBSERVE, "threads run"),
@@ -104,7 +108,8 @@ static const struct rule rules[] = {
     RESPONSE("setVariable", RULE_REWRITE, "references say their size and owner"),
     RESPONSE("setExpression", RULE_REWRITE, "references say their size and owner"),
     RESPONSE("stackTrace", RULE_REWRITE, "Ray's own frames are marked subtle"),
-    RESPONSE("exceptionInfo", RULE_REWRITE, "a type name carries pydevd's note (debugpy-facts d)"),
+    RESPONSE("exceptionInfo", RULE_REWRITE,
+             "a type name carries pydevd's note (docs/facts/debugpy.md#d)"),
 
     EVENT("initialized", RULE_OBSERVE, "the attach sequence goes on"),
     EVENT("stopped", RULE_OBSERVE, "which threads are stopped"),
@@ -121,7 +126,7 @@ static const struct rule rules[] = {
     REVERSE("startDebugging"),
 };
 
-/* What holds for a name that the table does not have. */
+/* The rules for names that are not in the table. */
 static const struct rule defaults[2][3] = {
     [RULE_FROM_CLIENT] =
         {

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Objects of more members are compared by their bytes alone: each is looked for among all. */
+/* Objects of more members are compared by their bytes alone, because the search for each member
+ * goes over all. */
 enum { MEMBERS = 64 };
 
 static bool same_bytes(const char *a, struct span at_a, const char *b, struct span at_b)
@@ -11,7 +12,7 @@ static bool same_bytes(const char *a, struct span at_a, const char *b, struct sp
     return at_a.len == at_b.len && memcmp(a + at_a.at, b + at_b.at, at_a.len) == 0;
 }
 
-/* scan_string() does not tell lone surrogates and NUL from U+FFFD. */
+/* True if the string has no \u escape: scan_string() makes lone surrogates and NUL U+FFFD. */
 static bool is_plain(const char *text, struct span string)
 {
     return !memmem(text + string.at, string.len, "\\u", 2);
@@ -46,7 +47,7 @@ static bool same_array(const char *a, struct span at_a, const char *b, struct sp
     return !scan_element(b, at_b, &cursor_b, &right);
 }
 
-/* The value of the only member of this name; false if there is none, or another. */
+/* The value of the only member with this name; false if there is none, or more than one. */
 static bool find_only(const char *text, struct span object, const char *other, struct span name,
                       struct span *value)
 {

@@ -21,7 +21,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* The byte at `at`, or NUL at the end, which no JSON token starts with. */
+/* The byte at `at`, or NUL at the end; no JSON token starts with NUL. */
 static char peek(const struct scan *scan)
 {
     if (scan->at < scan->len)
@@ -50,7 +50,7 @@ static bool is_hex_digit(char c)
     return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/* What may stand behind a backslash, but for the u. */
+/* The characters that may follow a backslash, except u. */
 static const bool escapes[256] = {
     ['"'] = true, ['\\'] = true, ['/'] = true, ['b'] = true,
     ['f'] = true, ['n'] = true,  ['r'] = true, ['t'] = true,
@@ -178,7 +178,7 @@ static bool skip_key(struct scan *scan)
 }
 
 /* `at` is at an opening bracket. Leaves `at` in front of the first value, or of the closing
- * bracket of an empty container, and says which. */
+ * bracket of an empty container, and sets *empty. */
 static bool open_container(struct scan *scan, struct nest *nest, bool *empty)
 {
     char due = peek(scan) == '{' ? '}' : ']';
@@ -190,7 +190,7 @@ static bool open_container(struct scan *scan, struct nest *nest, bool *empty)
     return *empty || due == ']' || skip_key(scan);
 }
 
-/* Behind a value: closes what ends here, then goes to the next value if there is one. */
+/* Behind a value: closes the containers that end here, then moves to the next value, if any. */
 static bool close_containers(struct scan *scan, struct nest *nest)
 {
     while (nest->depth) {
@@ -243,7 +243,7 @@ bool scan_end(struct scan *scan)
     return scan->at == scan->len;
 }
 
-/* --- what Python reads --- */
+/* --- as strict as Python --- */
 
 static bool plain_is_strict(struct scan *scan, size_t end)
 {
@@ -272,7 +272,7 @@ bool scan_strict(const char *text, size_t len, const char **problem)
 
 /* --- iteration --- */
 
-/* To the next member or element; false at the container's end, or with a problem. */
+/* Moves to the next member or element; false at the container's end, or with a problem. */
 static bool step(struct scan *scan, bool *begun, char open, char close)
 {
     char c = skip_space(scan);
@@ -337,7 +337,7 @@ bool scan_element(const char *text, struct span within, size_t *cursor, struct s
     return more;
 }
 
-/* --- over what was checked before --- */
+/* --- skipping in checked text --- */
 
 size_t scan_skip_string(const char *text, size_t at, size_t end)
 {
@@ -346,7 +346,7 @@ size_t scan_skip_string(const char *text, size_t at, size_t end)
         at = bytes_plain_end(text, at, end);
         if (at < end && text[at] == '"')
             return at + 1;
-        at += 2; /* of an escape the first byte is enough: the others are plain */
+        at += 2; /* the backslash and one byte; the rest of an escape is plain */
     }
     return end;
 }

@@ -1,4 +1,4 @@
-/* What is done with the spans that scan.c finds. */
+/* Looks up, compares and converts the spans that scan.c finds. */
 #include "dap/scan.h"
 
 #include "base/buf.h"
@@ -23,14 +23,14 @@ bool scan_find(const char *text, struct span object, const char *key, struct spa
 
 bool scan_path(const char *text, struct span object, const char *path, struct span *value)
 {
-    char *key = mem_string(path), *rest = key, *name;
-    bool found = true;
-    while (found && (name = strsep(&rest, "/"))) {
-        found = scan_find(text, object, name, value);
-        object = *value;
+    for (const char *slash; (slash = strchr(path, '/')); path = slash + 1) {
+        char *key = mem_string_n(path, (size_t)(slash - path));
+        bool found = scan_find(text, object, key, &object);
+        free(key);
+        if (!found)
+            return false;
     }
-    free(key);
-    return found;
+    return scan_find(text, object, path, value);
 }
 
 bool scan_key_is(const char *text, struct span key, const char *name)
@@ -64,6 +64,24 @@ bool scan_boolean(const char *text, struct span value, bool *out)
     return *out || (value.len && text[value.at] == 'f');
 }
 
+bool scan_integer_at(const char *text, struct span object, const char *path, int64_t *out)
+{
+    struct span value;
+    return scan_path(text, object, path, &value) && scan_integer(text, value, out);
+}
+
+int64_t scan_count_at(const char *text, struct span object, const char *path)
+{
+    int64_t count;
+    return scan_integer_at(text, object, path, &count) && count > 0 ? count : 0;
+}
+
+bool scan_boolean_at(const char *text, struct span object, const char *path, bool *out)
+{
+    struct span value;
+    return scan_path(text, object, path, &value) && scan_boolean(text, value, out);
+}
+
 /* --- unescaping --- */
 
 static const char replacement[] = "\xEF\xBF\xBD"; /* U+FFFD */
@@ -93,14 +111,14 @@ static void add_code_point(struct buf *out, uint32_t code)
     buf_add(out, utf8, len);
 }
 
-/* The number that four hex digits, which scan_value() has checked, stand for. */
+/* The value of four hex digits that scan_value() has checked. */
 static uint32_t hex_unit(const char *p)
 {
     char digits[5] = {p[0], p[1], p[2], p[3]};
     return (uint32_t)strtoul(digits, NULL, 16);
 }
 
-/* `p` is behind a backslash; returns how many bytes the escape has. */
+/* `p` is behind a backslash; returns how many bytes of the escape follow from there. */
 static size_t add_escape(struct buf *out, const char *p, size_t left)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
@@ -122,7 +140,7 @@ static size_t add_escape(struct buf *out, const char *p, size_t left)
     return 5;
 }
 
-/* Bytes without a backslash. */
+/* Adds bytes without a backslash. */
 static void add_plain(struct buf *out, const char *p, size_t len)
 {
     const char *nul;
@@ -150,6 +168,12 @@ char *scan_string(const char *text, struct span value)
     return buf_take(&out);
 }
 
+char *scan_string_at(const char *text, struct span object, const char *path)
+{
+    struct span value;
+    return scan_path(text, object, path, &value) ? scan_string(text, value) : NULL;
+}
+
 bool scan_string_is(const char *text, struct span value, const char *expected)
 {
     size_t len = strlen(expected);
@@ -157,7 +181,7 @@ bool scan_string_is(const char *text, struct span value, const char *expected)
         return false;
     const char *inner = text + value.at + 1;
     size_t inner_len = value.len - 2;
-    /* An escape has more bytes than what it stands for. */
+    /* An escape has more bytes than the character that it encodes. */
     if (inner_len <= len)
         return inner_len == len && memcmp(inner, expected, len) == 0 &&
                !memchr(inner, '\\', inner_len);

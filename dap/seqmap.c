@@ -12,10 +12,11 @@ struct entry {
 };
 
 /* `entries` is in ascending order of upstream seq, so that a response is found by bisection and the
- * oldest request is the first one. What was taken stays in place, marked, until half is such. */
+ * oldest request is the first one. A taken entry stays in place, marked, until the array is full
+ * and at least half of it is taken. */
 struct seqmap {
     struct entry *entries;
-    size_t first; /* all before it were taken */
+    size_t first; /* all entries before it are taken */
     size_t end;
     size_t room;
     size_t waiting;
@@ -87,16 +88,11 @@ static void take(struct seqmap *map, struct entry *entry, struct pending *out)
     map->waiting--;
     while (map->first < map->end && !map->entries[map->first].waits)
         map->first++;
-    if (map->waiting == 0) { /* a link that is idle keeps no memory */
+    if (map->waiting == 0) { /* an idle link keeps no memory */
         free(map->entries);
         map->entries = NULL;
         map->first = map->end = map->room = 0;
     }
-    if (map->waiting)
-        return;
-    free(map->entries);
-    map->entries = NULL;
-    map->first = map->end = map->room = 0;
 }
 
 static struct entry *find(const struct seqmap *map, struct upstream_seq upstream)

@@ -1,5 +1,5 @@
-/* Which upstream request answers which client's request. Two number spaces, two types: mixing them
- * does not compile. */
+/* Maps each upstream request to the client's request. The two number spaces have two types, so that
+ * mixing them does not compile. */
 #ifndef RAYDBG_DAP_SEQMAP_H
 #define RAYDBG_DAP_SEQMAP_H
 
@@ -12,8 +12,8 @@ struct upstream_seq {
     int64_t value;
 };
 
-/* One request that waits for its response. `owner` is the caller's: a session, or NULL for the
- * relay's own; `tag` is free for the caller. */
+/* One request that waits for its response. The caller sets `owner`, a session, or NULL for the
+ * relay's own requests, and may use `tag` as it likes. */
 struct pending {
     struct upstream_seq upstream;
     struct client_seq client;
@@ -28,18 +28,18 @@ struct seqmap;
 struct seqmap *seqmap_create(void);
 void seqmap_destroy(struct seqmap **map);
 
-/* The first upstream seq is `first`, not 1; before any other call. */
+/* Starts the upstream seqs at `first` instead of 1. Call before any other function. */
 void seqmap_start(struct seqmap *map, int64_t first);
-/* Notes a request that is about to be sent and gives it the next upstream seq (1, 2, …). */
+/* Records a request that is about to be sent and gives it the next upstream seq (1, 2, …). */
 struct upstream_seq seqmap_add(struct seqmap *map, void *owner, struct client_seq client,
                                const char *command, void *tag);
-/* The next upstream seq for a message that wants no answer. */
+/* The next upstream seq, for a message that gets no response. */
 struct upstream_seq seqmap_next(struct seqmap *map);
-/* Takes the request that a response answers; false if there is none (a second answer). */
+/* Removes the request that a response answers; false if there is none (a second response). */
 bool seqmap_take(struct seqmap *map, struct upstream_seq upstream, struct pending *out);
-/* The same, but it stays; NULL if there is none. Valid until the map is changed. */
+/* The same without removing it; NULL if there is none. Valid until the map is changed. */
 const struct pending *seqmap_find(const struct seqmap *map, struct upstream_seq upstream);
-/* Takes any request, oldest first, of `owner` (of everybody with `any`): for when a link dies. */
+/* Removes the oldest request of `owner`, or of all owners with `any`: for when a link dies. */
 bool seqmap_take_oldest(struct seqmap *map, const void *owner, bool any, struct pending *out);
 size_t seqmap_count(const struct seqmap *map);
 

@@ -2,20 +2,31 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+
+static char *put(char *to, const char *bytes, size_t len)
+{
+    return len ? mempcpy(to, bytes, len) : to;
+}
 
 void splice_apply(const char *text, size_t len, const struct edit *edits, size_t count,
                   struct buf *out)
 {
-    size_t at = 0;
+    size_t at = 0, room = len;
+    for (size_t i = 0; i < count; i++)
+        room += edits[i].len;
+    char *to = buf_reserve(out, room);
     for (size_t i = 0; i < count; i++) {
-        buf_add(out, text + at, edits[i].at.at - at);
-        buf_add(out, edits[i].with, edits[i].len);
+        to = put(to, text + at, edits[i].at.at - at);
+        to = put(to, edits[i].with, edits[i].len);
         at = edits[i].at.at + edits[i].at.len;
     }
-    buf_add(out, text + at, len - at);
+    to = put(to, text + at, len - at);
+    *to = '\0';
+    out->len = (size_t)(to - out->data);
 }
 
-/* A number to put in, with the key that it needs where the message has none. */
+/* A number to write, with its key if the message does not have the key. */
 struct number {
     char text[48];
     struct edit edit;
@@ -27,7 +38,7 @@ static void set_number(struct number *number, const struct envelope *envelope, c
     int len = at.len
                   ? snprintf(number->text, sizeof number->text, "%" PRId64, value)
                   : snprintf(number->text, sizeof number->text, "\"%s\":%" PRId64 ",", key, value);
-    /* A new key goes first: the object is never empty, it has a type. */
+    /* A new key goes first, with a comma: the object is never empty, it has a type. */
     if (!at.len)
         at.at = envelope->whole.at + 1;
     number->edit = (struct edit){at, number->text, (size_t)len};

@@ -1,4 +1,4 @@
-/* Replaces spans of a text and keeps every other byte as it was. */
+/* Replaces spans of a text and keeps every other byte unchanged. */
 #ifndef RAYDBG_DAP_SPLICE_H
 #define RAYDBG_DAP_SPLICE_H
 
@@ -12,16 +12,16 @@ struct edit {
     size_t len;
 };
 
-/* Appends the edited text to `out`. Edits are in ascending order and do not overlap. */
+/* Appends the edited text to `out`. Edits must be in ascending order and must not overlap. */
 void splice_apply(const char *text, size_t len, const struct edit *edits, size_t count,
                   struct buf *out);
 
 /* Appends the message with a new seq (and, in a response, request_seq) to `out`, without a header.
- * A message without a seq gets one. `request_seq` is ignored unless it is a response. */
+ * A message without a seq gets one. `request_seq` is ignored unless the message is a response. */
 void splice_seq(const char *text, size_t len, const struct envelope *envelope, int64_t seq,
                 int64_t request_seq, struct buf *out);
-/* Only the message's start, up to the last of what changes: from the returned offset of `text` on
- * it stays as it is. */
+/* Appends only the start of the message, up to its last change. The caller adds `text` from the
+ * returned offset on, which does not change. */
 size_t splice_seq_head(const char *text, const struct envelope *envelope, int64_t seq,
                        int64_t request_seq, struct buf *out);
 

@@ -12,7 +12,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-/* No token and no PEM file is near this; a mistaken path may be a very large file. */
+/* In bytes. No token and no PEM file comes near it; a wrong path may name a very large file. */
 enum { FILE_LIMIT = 1 << 20 };
 
 static const char white_space[] = " \t\r\n\v\f";
@@ -167,7 +167,8 @@ static int load_pem(const char *variable, char **out, struct err *err)
     return 0;
 }
 
-/* As Ray's python/ray/_common/tls_utils.py: on for "1" and "true", and then needs all three. */
+/* Follows Ray's python/ray/_common/tls_utils.py: "1" and "true" turn TLS on, which needs all three
+ * files. */
 static int load_tls(struct credentials *credentials, struct err *err)
 {
     const char *use = getenv("RAY_USE_TLS");

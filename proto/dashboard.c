@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 10,000 rows is what the server allows; 10,000 tasks in detail were 28 MB (ray-facts.md 5). */
+/* The server allows at most 10,000 rows; 10,000 tasks in detail had 28 MB (docs/facts/ray.md#5). */
 #define ROWS "limit=10000&detail=1"
 static const size_t max_body = 128u << 20;
 
@@ -27,7 +27,7 @@ struct dashboard {
     struct call *calls; /* in flight */
 };
 
-/* Parses the body (NULL: there is none, `err` says why) and runs the user's callback. */
+/* Parses the body (NULL: there is none, `err` says why) and runs the caller's callback. */
 typedef void (*answer_fn)(const struct call *call, const char *body, struct err *err);
 
 struct call {
@@ -35,9 +35,10 @@ struct call {
     struct dashboard *dashboard;
     struct http_get *get;
     answer_fn answer;
-    void (*fn)(void); /* of the type that `answer` knows */
+    void (*fn)(void); /* the caller's callback; `answer` casts it to its type */
     void *arg;
     const char *what; /* "/api/v0/workers", for messages */
+    int status;       /* of the answer; 0: there is none */
 };
 
 static int split_url(struct dashboard *dashboard, const char *url, struct err *err)
@@ -105,11 +106,12 @@ void dashboard_destroy(struct dashboard **dashboard)
     free(it);
 }
 
-/* Why there was no whole answer. */
+/* Sets `err` to the reason why there is no complete answer. */
 static void explain_transport(const struct call *call, const struct http_reply *reply,
                               struct err *err)
 {
     const struct dashboard *dashboard = call->dashboard;
+    bool v6 = strchr(dashboard->host, ':');
     switch (reply->result) {
     case HTTP_ANSWERED:
         break;
@@ -118,9 +120,20 @@ static void explain_transport(const struct call *call, const struct http_reply *
         err_why(err, "%s", reply->why);
         err_hint(err, "is the address right, and is that port reachable from this machine?");
         break;
+    case HTTP_UNTRUSTED:
+        err_set(err, ERR_DENIED, "the dashboard at %s is not trusted", dashboard->url);
+        err_why(err, "%s", reply->why);
+        err_hint(err, "SSL_CERT_FILE names the CA that signed it, if this system does not know "
+                      "it");
+        break;
     case HTTP_BROKEN:
         err_set(err, ERR_UNREACHABLE, "the dashboard at %s gave no whole answer", dashboard->url);
         err_why(err, "%s", reply->why);
+        err_hint(
+            err,
+            "is that a Ray dashboard (its port is 8265 as a rule)? for the port of a GCS leave "
+            "http:// away: --address %s%s%s:%u",
+            v6 ? "[" : "", dashboard->host, v6 ? "]" : "", dashboard->port);
         break;
     case HTTP_TIMEOUT:
         err_set(err, ERR_UNREACHABLE, "the dashboard at %s did not answer %s within %.0f s",
@@ -222,7 +235,7 @@ static void unlink_call(struct call *call)
     *at = call->next;
 }
 
-/* The user's callback may destroy the dashboard: nothing of it is touched after. */
+/* The caller's callback may destroy the dashboard, so the dashboard is not touched afterwards. */
 static void on_reply(void *arg, const struct http_reply *reply)
 {
     struct call *call = arg;
@@ -230,11 +243,12 @@ static void on_reply(void *arg, const struct http_reply *reply)
     log_debug("dashboard: %s: HTTP %d, %zu bytes", call->what, reply->status, reply->len);
     bool ok = usable(call, reply, &err);
     unlink_call(call);
+    call->status = reply->result == HTTP_ANSWERED ? reply->status : 0;
     call->answer(call, ok ? reply->body : NULL, &err);
     free(call);
 }
 
-/* `query` is what follows "?", or "". */
+/* `query` is the part behind "?", or "". */
 static void ask(struct dashboard *dashboard, const char *what, const char *query, answer_fn answer,
                 void (*fn)(void), void *arg)
 {
@@ -261,7 +275,7 @@ static void ask(struct dashboard *dashboard, const char *what, const char *query
     free(path);
 }
 
-/* The server gives up by itself a second before we do, with words of its own. */
+/* The server gives up a second before our deadline, and then explains the failure itself. */
 static void ask_rows(struct dashboard *dashboard, const char *what, const char *filters,
                      answer_fn answer, void (*fn)(void), void *arg)
 {
@@ -288,7 +302,31 @@ void dashboard_version(struct dashboard *dashboard, gcs_version_fn fn, void *arg
     ask(dashboard, "/api/version", "", answer_version, (void (*)(void))fn, arg);
 }
 
-/* answer_workers() and its like: parse, then call back. */
+static void answer_session(const struct call *call, const char *body, struct err *err)
+{
+    char session[128] = "";
+    bool ok = body && dashboard_parse_session(body, session, sizeof session, err) == 0;
+    ((dashboard_session_fn)call->fn)(call->arg, ok ? NULL : err, session);
+}
+
+void dashboard_session(struct dashboard *dashboard, dashboard_session_fn fn, void *arg)
+{
+    ask(dashboard, "/api/version", "", answer_session, (void (*)(void))fn, arg);
+}
+
+static void answer_profiling(const struct call *call, const char *body, struct err *err)
+{
+    bool enabled = false, absent = call->status == 404;
+    bool ok = absent || (body && dashboard_parse_profiling(body, &enabled, err) == 0);
+    ((dashboard_profiling_fn)call->fn)(call->arg, ok ? NULL : err, enabled || absent);
+}
+
+void dashboard_profiling(struct dashboard *dashboard, dashboard_profiling_fn fn, void *arg)
+{
+    ask(dashboard, "/api/profiling_enabled", "", answer_profiling, (void (*)(void))fn, arg);
+}
+
+/* Defines answer_workers() and the others: each parses the body, then calls back. */
 #define ANSWER(kind, type)                                                                         \
     static void answer_##kind(const struct call *call, const char *body, struct err *err)          \
     {                                                                                              \

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The text of a member, or NULL where it is missing, null, or no string. */
+/* The text of a member, or NULL if it is missing, null or not a string. */
 static const char *member_text(const cJSON *row, const char *name)
 {
     return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, name));
@@ -38,8 +38,8 @@ static bool member_true(const cJSON *row, const char *name)
     return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, name));
 }
 
-/* Ids go into file names, URLs and back to the cluster: anything but `bytes` bytes of hex is
- * unknown. So is Ray's nil id, all f. */
+/* Ids go into file names, URLs and back to the cluster, so anything except `bytes` bytes of hex is
+ * unknown (""). So is Ray's nil id, all f. */
 static void member_id(const cJSON *row, const char *name, char *out, size_t bytes)
 {
     uint8_t raw[ID_UNIQUE_BYTES];
@@ -63,8 +63,8 @@ static int not_the_api(struct err *err, const char *why)
     return -1;
 }
 
-/* The API's own failure: `msg` is several lines of text and often a traceback. The first line says
- * what it is. */
+/* A failure that the API itself reports: `msg` has several lines, often a traceback. The first line
+ * names the failure. */
 static int api_failed(const cJSON *root, struct err *err)
 {
     const char *message = member_text(root, "msg");
@@ -151,7 +151,7 @@ static void worker_row(const cJSON *row, void *record)
     worker->end_ms = member_int(row, "end_time_ms");
 }
 
-/* `start_time_ms` is when it began to run; `events` has it too, for older Rays. */
+/* `start_time_ms` is when the task began to run. For older versions of Ray, `events` has it. */
 static int64_t running_since(const cJSON *row)
 {
     int64_t ms = member_int(row, "start_time_ms");
@@ -202,9 +202,11 @@ static void node_row(const cJSON *row, void *record)
     node->hostname = member_copy(row, "node_name");
     node->is_alive = text_equal(member_text(row, "state"), "ALIVE");
     node->is_head = member_true(row, "is_head_node");
+    node->end_ms = member_int(row, "end_time_ms");
+    node->end_detail = member_copy(row, "state_message");
 }
 
-/* Submission jobs whose driver has not begun have no job_id. */
+/* A submission job whose driver has not started has no job_id. */
 static void job_row(const cJSON *row, void *record)
 {
     struct ray_job *job = record;
@@ -248,4 +250,28 @@ int dashboard_parse_version(const char *text, char *ray, size_t ray_size, char *
     text_copy(python, python_size, interpreter ? interpreter : "");
     cJSON_Delete(root);
     return known ? 0 : not_the_api(err, "it has no ray_version");
+}
+
+int dashboard_parse_session(const char *text, char *session, size_t size, struct err *err)
+{
+    cJSON *root = parse(text, err);
+    if (!root)
+        return -1;
+    const char *name = member_text(root, "session_name");
+    bool known = name && text_copy(session, size, name);
+    cJSON_Delete(root);
+    return known ? 0 : not_the_api(err, "it has no session_name");
+}
+
+int dashboard_parse_profiling(const char *text, bool *enabled, struct err *err)
+{
+    cJSON *root = parse(text, err);
+    if (!root)
+        return -1;
+    const cJSON *data = cJSON_GetObjectItemCaseSensitive(root, "data");
+    const cJSON *value = cJSON_GetObjectItemCaseSensitive(data, "profilingEnabled");
+    bool known = cJSON_IsBool(value);
+    *enabled = cJSON_IsTrue(value);
+    cJSON_Delete(root);
+    return known ? 0 : not_the_api(err, "it has no profilingEnabled");
 }

@@ -14,30 +14,33 @@
 #include <string.h>
 
 static const char protocol_name[] = "raydbg-http";
+static const char read_failed[] = "read failed"; /* libwebsockets' error text */
 
-/* `sul` is first: libwebsockets gives it back. A get ends in finish() only, and libwebsockets may
- * still call back for its wsi after: the wsi's opaque pointer is NULL by then. */
+/* libwebsockets gives `sul` back to its timer's callback. A get is freed by finish() or
+ * http_cancel(). libwebsockets may still call back for its wsi after that: the wsi's opaque pointer
+ * is then NULL. */
 struct http_get {
-    lws_sorted_usec_list_t sul; /* the start, then the deadline, then the end */
+    lws_sorted_usec_list_t sul; /* the timer of the start, then of the deadline, then of the end */
     struct lws_context *context;
     struct lws *wsi;
     http_fn fn;
     void *arg;
-    char *host, *path, *token;
+    char *host, *path, *authorization;
     char *host_header;
     const char *method; /* static */
+    struct buf request; /* the request's body, behind LWS_PRE bytes for libwebsockets; or empty */
     struct lws_vhost *vhost;
     uint16_t port;
     bool tls;
     int64_t deadline_ms;
     size_t max_body;
     struct buf body;
-    int64_t length; /* of the body as the server told it; -1 if it did not */
+    int64_t length; /* the Content-Length; -1 if the server sent none */
     bool chunked;
     bool connected; /* the request may go out */
     bool ended;
-    char **read_at;  /* in lws_http_client_read(): where it is, */
-    char *read_from; /* and where it began */
+    char **read_at;  /* the position of lws_http_client_read(); NULL outside of it */
+    char *read_from; /* the position where it began */
     enum http_result result;
     int status;
     char type[64];
@@ -55,9 +58,10 @@ static void get_free(struct http_get *get)
     free(get->host);
     free(get->host_header);
     free(get->path);
-    if (get->token)
-        explicit_bzero(get->token, strlen(get->token));
-    free(get->token);
+    buf_free(&get->request);
+    if (get->authorization)
+        explicit_bzero(get->authorization, strlen(get->authorization));
+    free(get->authorization);
     buf_free(&get->body);
     free(get);
 }
@@ -79,19 +83,25 @@ static void finish(lws_sorted_usec_list_t *sul)
     struct lws_context *context = get->context;
     get->fn(get->arg, &reply);
     get_free(get);
-    /* libwebsockets goes on to wait for its sockets: whoever waits for what fn did must see it. */
+    /* libwebsockets would next wait for its sockets: wake the loop, so that its caller sees at once
+     * what fn did. */
     lws_cancel_service(context);
 }
 
-/* Callbacks of libwebsockets may run within http_get() or deep in its own code: the user's callback
+/* libwebsockets may call back within http_get() or deep in its own code, so the caller's callback
  * always waits for the next turn of the loop. */
 static void end(struct http_get *get, enum http_result result, const char *why)
 {
+    enum { STATUS_LEAST = 100 };
     if (get->ended)
         return;
+    if (result == HTTP_ANSWERED && get->status < STATUS_LEAST) {
+        result = HTTP_BROKEN;
+        why = "the server's answer has no HTTP status";
+    }
     get->ended = true;
     get->result = result;
-    if (why) /* NULL: it is there */
+    if (why) /* NULL: get->why is already set */
         text_copy(get->why, sizeof get->why, why);
     lws_sul_schedule(get->context, 0, &get->sul, finish, 1);
 }
@@ -108,7 +118,7 @@ static bool add_header(struct lws *wsi, enum lws_token_indexes token, const char
                                         (int)strlen(value), at, limit) == 0;
 }
 
-/* in: char **, where libwebsockets is in its header buffer; len: what is left. */
+/* `in` is a char **, the position in libwebsockets' header buffer; `len` is the space left. */
 static int add_headers(struct http_get *get, struct lws *wsi, void *in, size_t len)
 {
     unsigned char **at = in;
@@ -116,17 +126,35 @@ static int add_headers(struct http_get *get, struct lws *wsi, void *in, size_t l
     get->connected = true;
     bool fits = add_header(wsi, WSI_TOKEN_HTTP_ACCEPT, "application/json", at, limit) &&
                 add_header(wsi, WSI_TOKEN_HTTP_USER_AGENT, "raydbg/" RAYDBG_VERSION, at, limit);
-    if (fits && get->token) {
-        char *bearer = mem_format("Bearer %s", get->token);
-        fits = add_header(wsi, WSI_TOKEN_HTTP_AUTHORIZATION, bearer, at, limit);
-        explicit_bzero(bearer, strlen(bearer));
-        free(bearer);
+    if (fits && get->authorization)
+        fits = add_header(wsi, WSI_TOKEN_HTTP_AUTHORIZATION, get->authorization, at, limit);
+    if (fits && text_equal(get->method, "POST")) {
+        char length[24];
+        snprintf(length, sizeof length, "%zu", get->request.len ? get->request.len - LWS_PRE : 0);
+        fits = add_header(wsi, WSI_TOKEN_HTTP_CONTENT_LENGTH, length, at, limit) &&
+               (!get->request.len ||
+                add_header(wsi, WSI_TOKEN_HTTP_CONTENT_TYPE, "application/json", at, limit));
     }
-    if (fits && text_equal(get->method, "POST"))
-        fits = add_header(wsi, WSI_TOKEN_HTTP_CONTENT_LENGTH, "0", at, limit);
+    if (fits && get->request.len) {
+        lws_client_http_body_pending(wsi, 1);
+        lws_callback_on_writable(wsi);
+    }
     if (!fits)
         end(get, HTTP_BROKEN, "the token is too long for a header");
     return fits ? 0 : -1;
+}
+
+/* libwebsockets writes all of it, or fails: the body is far below what a socket takes. */
+static int write_body(struct http_get *get, struct lws *wsi)
+{
+    size_t len = get->request.len ? get->request.len - LWS_PRE : 0;
+    if (!len)
+        return 0;
+    int written =
+        lws_write(wsi, (unsigned char *)get->request.data + LWS_PRE, len, LWS_WRITE_HTTP_FINAL);
+    lws_client_http_body_pending(wsi, 0);
+    buf_free(&get->request);
+    return written == (int)len ? 0 : -1;
 }
 
 static void read_head(struct http_get *get, struct lws *wsi)
@@ -156,7 +184,7 @@ static int add_body(struct http_get *get, const void *bytes, size_t len)
     return 0;
 }
 
-/* libwebsockets says "conn fail: 111" (not 4.1) or a phrase of its own. */
+/* libwebsockets gives "conn fail: 111" (not 4.1) or a phrase of its own. */
 static void describe_connect(char *out, size_t size, const char *text, size_t len)
 {
     char line[128];
@@ -164,7 +192,7 @@ static void describe_connect(char *out, size_t size, const char *text, size_t le
     const char *number = strrchr(line, ' ');
     int64_t code;
     bool known = number && text_starts(line, "conn") && text_to_int(number + 1, 1, 200, &code);
-    if (text_equal(line, "Unable to connect")) /* any error of connect(): no news */
+    if (text_equal(line, "Unable to connect")) /* for any error of connect() */
         text_copy(out, size, "nothing accepts connections there, or it is out of reach");
     else
         text_copy(out, size, known ? strerror((int)code) : line);
@@ -178,21 +206,23 @@ static void on_error(struct http_get *get, const char *text, size_t len)
     const char *problem = get->vhost ? trust_problem(get->vhost) : "";
     if (*problem)
         text_copy(why, sizeof why, problem);
+    else if (get->connected && len == strlen(read_failed) && !memcmp(text, read_failed, len))
+        text_copy(why, sizeof why, "the server closed the connection without an HTTP answer");
     else if (text)
         describe_connect(why, sizeof why, text, len);
-    end(get, get->connected ? HTTP_BROKEN : HTTP_NO_CONNECT, why);
+    end(get, *problem ? HTTP_UNTRUSTED : get->connected ? HTTP_BROKEN : HTTP_NO_CONNECT, why);
 }
 
-/* The connection has ended before libwebsockets saw the end of a body. That is the end only of one
- * whose length nobody told. */
+/* The connection ended before libwebsockets saw the end of the body. The body is complete only if
+ * it is not chunked and has the announced length, or none was announced. */
 static void on_closed(struct http_get *get)
 {
     bool whole = get->status && !get->chunked && (int64_t)get->body.len >= get->length;
     end(get, whole ? HTTP_ANSWERED : HTTP_BROKEN, "the connection was closed");
 }
 
-/* libwebsockets says so when it has read the last chunk, and (4.1) also when the connection ends
- * before: then there was nothing to read. */
+/* libwebsockets calls this when it has read the last chunk, and (4.1) also when the connection ends
+ * earlier: then it has read nothing. */
 static void on_completed(struct http_get *get)
 {
     if (get->chunked && get->read_at && *get->read_at != get->read_from)
@@ -201,7 +231,7 @@ static void on_completed(struct http_get *get)
         on_closed(get);
 }
 
-/* What is left in libwebsockets' buffer comes back as LWS_CALLBACK_RECEIVE_CLIENT_HTTP_READ. */
+/* Reads libwebsockets' buffer, which comes back as LWS_CALLBACK_RECEIVE_CLIENT_HTTP_READ. */
 static int drain(struct http_get *get, struct lws *wsi)
 {
     char space[LWS_PRE + 16384];
@@ -210,7 +240,7 @@ static int drain(struct http_get *get, struct lws *wsi)
     get->read_at = &at;
     get->read_from = at;
     int rc = lws_http_client_read(wsi, &at, &len);
-    get->read_at = NULL; /* finish() never runs from within */
+    get->read_at = NULL; /* finish() never runs from within, so `get` still exists */
     return rc < 0 ? -1 : 0;
 }
 
@@ -224,6 +254,8 @@ static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user
     switch ((int)reason) {
     case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER:
         return add_headers(get, wsi, in, len);
+    case LWS_CALLBACK_CLIENT_HTTP_WRITEABLE:
+        return write_body(get, wsi);
     case LWS_CALLBACK_ESTABLISHED_CLIENT_HTTP:
         read_head(get, wsi);
         return 0;
@@ -233,7 +265,7 @@ static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user
         return get->ended ? -1 : add_body(get, in, len);
     case LWS_CALLBACK_COMPLETED_CLIENT_HTTP:
         on_completed(get);
-        return -1; /* close: a request has its own connection */
+        return -1; /* close: each request has its own connection */
     case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
         get->wsi = NULL;
         on_error(get, in, len);
@@ -293,7 +325,8 @@ struct http_get *http_get(const struct http_request *request, http_fn fn, void *
         .arg = arg,
         .host = mem_string(request->host),
         .path = mem_string(request->path),
-        .token = mem_string(request->token),
+        .authorization = request->token ? mem_format("Bearer %s", request->token)
+                                        : mem_string(request->authorization),
         .method = request->method ? request->method : "GET",
         .host_header = mem_format(v6 ? "[%s]" : "%s", is_unix ? "localhost" : request->host),
         .port = request->port,
@@ -301,6 +334,11 @@ struct http_get *http_get(const struct http_request *request, http_fn fn, void *
         .deadline_ms = request->deadline_ms,
         .max_body = request->max_body,
     };
+    if (request->json) {
+        static const char room[LWS_PRE];
+        buf_add(&get->request, room, sizeof room);
+        buf_add_string(&get->request, request->json);
+    }
     if (!is_unix && request->port != usual) {
         char *bare = get->host_header;
         get->host_header = mem_format("%s:%u", bare, request->port);

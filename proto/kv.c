@@ -1,4 +1,4 @@
-/* The GCS's key-value store: replies, and the JSON that raydbg reads there. */
+/* Decodes the replies of the GCS's key-value store, and the JSON that raydbg reads from it. */
 #include "proto/reply.h"
 
 #include "base/mem.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ray's StatusCode; the same in 2.9.3 and 2.60.0 (asked for a key that is not there). */
+/* Ray's StatusCode; the same in 2.9.3 and 2.60.0 (measured with a missing key). */
 enum { STATUS_NOT_FOUND = 17 };
 
 static int malformed(struct err *err)
@@ -101,7 +101,7 @@ static void id_of(const cJSON *object, const char *name, char *out, size_t len)
         text_hex(binary, len, out);
 }
 
-/* 0 if it is no number, or out of range. */
+/* 0 if the member is not a number, or out of range. */
 static int64_t number_of(const cJSON *object, const char *name, double scale)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
@@ -133,7 +133,7 @@ int reply_version(const char *json, size_t len, struct ray_version *version, cha
     return 0;
 }
 
-bool pdb_key_parse(const char *key, char uuid[33])
+bool kv_parse_pdb_key(const char *key, char uuid[33])
 {
     static const char prefix[] = "RAY_PDB_";
     uint8_t binary[16];

@@ -10,15 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One object_client_locations(): an owner is asked in parts, a few at once, so that none of its
- * answers keeps it busy for long. Ray <= 2.10 takes one object at a time. */
+/* One object_client_locations(). It asks an owner in parts, a few at once, so that no answer keeps
+ * the owner busy for long. Ray <= 2.10 takes one object at a time. */
 struct batch {
     struct rpc_channel *channel;
     char worker_id[ID_TEXT(ID_UNIQUE_BYTES)];
     struct ray_object_location *locations;
-    size_t count, next; /* all; how many were asked for */
-    size_t pending;     /* parts that were not answered */
-    struct err err;     /* the first */
+    size_t count, next; /* of locations; how many of them were asked for */
+    size_t pending;     /* parts that were asked for and not answered */
+    struct err err;     /* the first error */
 };
 
 struct call {
@@ -30,9 +30,9 @@ struct call {
         object_node_fn node;
         object_locations_fn locations;
     } fn;
-    char worker_id[ID_TEXT(ID_UNIQUE_BYTES)]; /* who must answer; "": any */
-    struct batch *batch;                      /* whose part this is */
-    size_t first, count;                      /* the part */
+    char worker_id[ID_TEXT(ID_UNIQUE_BYTES)]; /* the worker that must answer; "": any */
+    struct batch *batch;                      /* the batch that this call asks a part of, or NULL */
+    size_t first, count;                      /* the part: a range of the batch's locations */
 };
 
 struct object_client {
@@ -100,7 +100,7 @@ static void on_reply(void *arg, const struct rpc_reply *reply)
     free(call);
 }
 
-/* Takes over what `request` holds. */
+/* Sends the call; frees the contents of `request`. */
 static void ask(struct call *call, struct rpc_channel *channel, const char *method,
                 struct buf *request)
 {
@@ -156,7 +156,7 @@ void object_client_worker(struct object_client *client, const char *address, con
         return;
     }
     if (text_unhex(worker_id, binary, sizeof binary))
-        text_hex(binary, sizeof binary, call->worker_id); /* for an id in upper case */
+        text_hex(binary, sizeof binary, call->worker_id); /* from upper case, too */
     ask(call, rpc_channel(client->rpc, address), "/ray.rpc.CoreWorkerService/GetCoreWorkerStats",
         &request);
 }
@@ -217,7 +217,7 @@ static void on_part(struct call *call, const struct rpc_reply *reply)
         tell_locations(call);
 }
 
-/* Asks for the objects that are next. If there are none at all, nobody is asked. */
+/* Asks for the next objects. For an empty batch it sends nothing; the callback still runs. */
 static void ask_part(struct object_client *client, struct batch *batch, object_locations_fn fn,
                      void *arg)
 {
@@ -232,7 +232,7 @@ static void ask_part(struct object_client *client, struct batch *batch, object_l
     call->count = left < most ? left : most;
     batch->next += call->count;
     batch->pending++;
-    if (!batch->count) /* which on_part() takes for success */
+    if (!batch->count) /* on_part() takes it for success */
         err_set(&err, ERR_USAGE, "no object was asked for");
     struct object_id *ids = mem_array(call->count, sizeof *ids);
     for (size_t i = 0; i < call->count; i++)
@@ -252,7 +252,7 @@ void object_client_locations(struct object_client *client, const char *address,
     struct batch *batch = mem_alloc(sizeof *batch);
     batch->channel = rpc_channel(client->rpc, address);
     if (!text_copy(batch->worker_id, sizeof batch->worker_id, worker_id))
-        *batch->worker_id = '\0'; /* too long for one: to be refused */
+        *batch->worker_id = '\0'; /* too long for an id: request_locations() refuses "" */
     batch->locations = mem_array(count, sizeof *batch->locations);
     batch->count = count;
     for (size_t i = 0; i < count; i++)

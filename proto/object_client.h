@@ -1,9 +1,9 @@
-/* Calls about objects, to core workers and raylets; both numberings of what was renumbered are
- * understood. Callbacks run on the loop's thread, exactly once, never from within the call; `err`
- * is NULL on success. What a callback is given is its to clear (or to move elsewhere, by value: the
- * struct that it points to is only lent); locations are its to free.
+/* Calls to core workers and raylets about objects; understands both numberings of the messages that
+ * Ray has renumbered. Callbacks run on the loop's thread, exactly once, never from within the call;
+ * `err` is NULL on success. A callback clears the record that it gets, or copies it by value to
+ * keep it: the struct itself is only borrowed. It frees locations.
  *
- * Never harm a process of the cluster: ids are checked for their length before they are sent. */
+ * Never harm a process of the cluster: the length of each id is checked before it is sent. */
 #ifndef RAYDBG_PROTO_OBJECT_CLIENT_H
 #define RAYDBG_PROTO_OBJECT_CLIENT_H
 
@@ -12,15 +12,16 @@
 
 struct object_client;
 
-/* `rpc` is borrowed. `version` is the cluster's; all 0 (unknown) is fine where messages tell
- * themselves, and an error where they don't. */
+/* `rpc` is borrowed. `version` is the cluster's. With all 0 (unknown), object_client_locations()
+ * gives an error; the other calls assume a new version where a message does not show its own
+ * numbering. */
 struct object_client *object_client_create(struct rpc *rpc, int64_t deadline_ms);
 void object_client_set_version(struct object_client *client, struct ray_version version);
 void object_client_destroy(struct object_client **client); /* callbacks in flight are dropped */
-/* The callbacks with this `arg` do not run any more. */
+/* Drops the calls with this `arg`: their callbacks do not run. */
 void object_client_forget(struct object_client *client, const void *arg);
 
-/* GetCoreWorkerStats(include_memory_info) of the worker at "IP:PORT". An answer of another worker
+/* GetCoreWorkerStats(include_memory_info) of the worker at "IP:PORT". An answer from a worker other
  * than `worker_id` ("": any) is an error. */
 typedef void (*object_worker_fn)(void *arg, const struct err *err,
                                  struct ray_worker_objects *worker);
@@ -32,10 +33,11 @@ typedef void (*object_node_fn)(void *arg, const struct err *err, struct ray_node
 void object_client_node(struct object_client *client, const char *address, bool with_refs,
                         object_node_fn fn, void *arg);
 
-/* GetObjectLocationsOwner: what the worker at "IP:PORT", with this id, knows of these objects. The
- * answer is in the order of `ids`, one for each; `known` is false for what it has no reference to.
- * Ask the owner: a borrower answers, too, with what it happens to know, and one that has no
- * reference writes a warning into its log for each. An error if the version is not known. */
+/* GetObjectLocationsOwner: what the worker with this id, at "IP:PORT", knows of these objects. The
+ * answer has one entry for each of `ids`, in their order; `known` is false for an object to which
+ * the worker has no reference. Ask the owner: a borrower answers, too, with what it happens to
+ * know, and a worker without a reference logs a warning for each object. An error if the version is
+ * not known. */
 typedef void (*object_locations_fn)(void *arg, const struct err *err,
                                     struct ray_object_location *locations, size_t count);
 void object_client_locations(struct object_client *client, const char *address,

@@ -43,14 +43,14 @@ bool object_id_is_put(const struct object_id *id)
     return number >= FIRST_PUT;
 }
 
-/* Its task is the actor's creation: eight bytes 0xFF, and the actor's id. */
+/* The task in a handle's id is the actor's creation: eight bytes 0xFF, then the actor's id. */
 bool object_id_is_actor_handle(const struct object_id *id, char actor[ID_TEXT(ID_ACTOR_BYTES)])
 {
     enum { UNIQUE = ID_TASK_BYTES - ID_ACTOR_BYTES };
     for (size_t i = 0; i < UNIQUE; i++)
         if (id->bytes[i] != 0xFF)
             return false;
-    uint8_t nil = 0xFF; /* an id that begins so is of no actor: a driver's task has it */
+    uint8_t nil = 0xFF; /* a nil actor id is 0xFF up to its job id: a driver's task has it */
     for (size_t i = 0; i < ID_ACTOR_BYTES - ID_JOB_BYTES; i++)
         nil &= id->bytes[UNIQUE + i];
     if (nil == 0xFF)

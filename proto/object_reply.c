@@ -8,15 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Read by proto/wire.h and not by protobuf-c: a node's answer may have 200,000 references, and
- * protobuf-c allocates several times for each, and copies what it does not know. */
+/* Uses proto/wire.h instead of protobuf-c: a node's answer may have 200,000 references, and
+ * protobuf-c allocates several times for each and copies unknown fields. */
 
 static int64_t at_least(int64_t number, int64_t least)
 {
     return number < least ? least : number;
 }
 
-/* An int32 of ours for a number that may be larger. */
+/* Limits a number to INT32_MAX. */
 static int32_t narrow(uint64_t number)
 {
     return number > INT32_MAX ? INT32_MAX : (int32_t)number;
@@ -30,7 +30,7 @@ static bool is_before(struct ray_version version, int major, int minor)
 
 /* --- one reference --- */
 
-/* Ray <= 2.38 has no PENDING_ACTOR_TASK_… (6, 7): what comes behind them is two less there. */
+/* Ray <= 2.38 has no PENDING_ACTOR_TASK_… (6, 7): later numbers are two less there. */
 static int8_t status_of(uint64_t number, bool early)
 {
     enum { FIRST_MOVED = 6, MOVED_BY = 2 };
@@ -39,7 +39,7 @@ static int8_t status_of(uint64_t number, bool early)
     return (int8_t)(number > INT8_MAX ? INT8_MAX : number);
 }
 
-/* False if it is malformed; its id may be missing nevertheless. */
+/* False if the message is malformed. A well-formed one may still lack an id: see *has_id. */
 static bool read_ref(const struct wire_field *message, bool early, struct ray_string_pool *pool,
                      struct ray_object_ref *out, bool *has_id)
 {
@@ -100,7 +100,7 @@ enum stats_field {
     OWNED,
 };
 
-/* By the field's number. Checked: v1 2.9.3 ... 2.49.2, v2 2.51.2 ... 2.60.0. */
+/* Fields by their number. Checked: v1 2.9.3 ... 2.49.2, v2 2.51.2 ... 2.60.0. */
 enum { STATS_NUMBERS = 26 };
 static const uint8_t stats_v1[STATS_NUMBERS] = {
     [7] = IP,         [8] = PORT, [9] = ACTOR_ID,     [18] = REFS,          [19] = JOB_ID,
@@ -111,7 +111,7 @@ static const uint8_t stats_v2[STATS_NUMBERS] = {
     [15] = WORKER_ID, [17] = PID, [18] = WORKER_TYPE, [19] = OBJECTS_TOTAL, [20] = OWNED,
 };
 
-/* OTHER, too, for a type that the field does not have. */
+/* OTHER for an unknown number, and for a wire type that the field does not have. */
 static enum stats_field stats_field_of(const uint8_t *numbering, uint32_t tag)
 {
     static const enum wire_type types[] = {
@@ -135,13 +135,13 @@ static void set_stats(struct ray_worker_objects *out, enum stats_field what,
         out->port = field->value <= UINT16_MAX ? (uint16_t)field->value : 0;
         break;
     case ACTOR_ID:
-        ray_id_set(out->actor_id, ID_ACTOR_BYTES, field->bytes, field->len);
+        record_set_id(out->actor_id, ID_ACTOR_BYTES, field->bytes, field->len);
         break;
     case JOB_ID:
-        ray_id_set(out->job_id, ID_JOB_BYTES, field->bytes, field->len);
+        record_set_id(out->job_id, ID_JOB_BYTES, field->bytes, field->len);
         break;
     case WORKER_ID:
-        ray_id_set(out->worker_id, ID_UNIQUE_BYTES, field->bytes, field->len);
+        record_set_id(out->worker_id, ID_UNIQUE_BYTES, field->bytes, field->len);
         break;
     case PID:
         out->pid = (int64_t)(uint32_t)field->value;
@@ -162,8 +162,8 @@ static void set_stats(struct ray_worker_objects *out, enum stats_field what,
     }
 }
 
-/* How many references there is room needed for. One with an id is at least this long: what is
- * shorter is left out, so that no answer makes us take much more memory than it has bytes. */
+/* The number of references to allocate room for. Messages that are too short for an id are left
+ * out, so that no answer makes us allocate much more memory than it has bytes. */
 static size_t count_refs(const uint8_t *numbering, const uint8_t *bytes, size_t len)
 {
     struct wire wire = wire_of(bytes, len);
@@ -174,7 +174,7 @@ static size_t count_refs(const uint8_t *numbering, const uint8_t *bytes, size_t 
     return count;
 }
 
-/* Clears what it has read if it is malformed. */
+/* False, with `out` cleared, if the message is malformed. */
 static bool read_stats(const uint8_t *bytes, size_t len, struct ray_version version,
                        struct ray_worker_objects *out)
 {
@@ -225,8 +225,8 @@ int object_reply_worker(const uint8_t *bytes, size_t len, struct ray_version ver
 
 /* --- a node --- */
 
-/* The integers of ObjectStoreStats, by number; Ray <= 2.48 has consumed_bytes as 12, and all behind
- * it is one more there. */
+/* The integers of ObjectStoreStats, by field number. Ray <= 2.48 has consumed_bytes as 12, and all
+ * later numbers are one more there. */
 enum { STORE_NUMBERS = 17, CONSUMED = 12, CREATED_BYTES_V1 = 16 };
 
 static bool has_consumed(const int64_t numbers[STORE_NUMBERS], struct ray_version version)
@@ -307,10 +307,11 @@ int object_reply_node(const uint8_t *bytes, size_t len, struct ray_version versi
 
 /* --- locations --- */
 
-/* WorkerObjectLocationsPubMessage tells itself which numbering it has. Of an object that is known
- * there, spilled_node_id (4) is always there (nil where it is not spilled), and up to Ray 2.52
- * primary_node_id (6), too; of others there is only ref_removed. It, pending_creation and did_spill
- * are 7, 8, 9 up to 2.52, and 5, 6, 7 from 2.55 on, which has no primary_node_id. */
+/* WorkerObjectLocationsPubMessage shows its own numbering. For an object that the worker knows,
+ * spilled_node_id (4) is always present (nil if it is not spilled), and up to Ray 2.52
+ * primary_node_id (6), too; for any other object only ref_removed is present. The fields
+ * ref_removed, pending_creation and did_spill are 7, 8, 9 up to 2.52, and 5, 6, 7 from 2.55 on,
+ * which has no primary_node_id. */
 enum { FIRST_FLAG_V1 = 7, FIRST_FLAG_V2 = 5, FLAG_NUMBERS = 10 };
 
 static unsigned first_flag(const bool flags[FLAG_NUMBERS], bool has_spilled_node, bool has_primary)
@@ -335,11 +336,11 @@ static void add_node(struct ray_object_location *out, const struct wire_field *f
     if (field->len != ID_UNIQUE_BYTES)
         return;
     char *id = out->node_ids[out->node_count];
-    ray_id_set(id, ID_UNIQUE_BYTES, field->bytes, field->len);
+    record_set_id(id, ID_UNIQUE_BYTES, field->bytes, field->len);
     out->node_count += *id != '\0';
 }
 
-/* What it has set is the caller's to free, whatever this returns. */
+/* The caller frees the fields of `out`, whatever this returns. */
 static bool read_location(const struct wire_field *message, struct ray_object_location *out)
 {
     struct wire wire = wire_of(message->bytes, message->len);
@@ -359,10 +360,10 @@ static bool read_location(const struct wire_field *message, struct ray_object_lo
             out->spilled_url = mem_string_n((const char *)field.bytes, field.len);
         } else if (field.tag == WIRE_TAG(4, WIRE_LENGTH)) {
             has_spilled_node = true;
-            ray_id_set(out->spilled_node_id, ID_UNIQUE_BYTES, field.bytes, field.len);
+            record_set_id(out->spilled_node_id, ID_UNIQUE_BYTES, field.bytes, field.len);
         } else if (field.tag == WIRE_TAG(6, WIRE_LENGTH)) {
             has_primary = true;
-            ray_id_set(primary, ID_UNIQUE_BYTES, field.bytes, field.len);
+            record_set_id(primary, ID_UNIQUE_BYTES, field.bytes, field.len);
         } else if ((field.tag & 7) == WIRE_VARINT && number < FLAG_NUMBERS) {
             flags[number] = field.value != 0;
         }
@@ -373,8 +374,8 @@ static bool read_location(const struct wire_field *message, struct ray_object_lo
     out->known = !found[0];
     out->pending = found[1];
     out->did_spill = found[2];
-    /* Once all copies are gone, the owner puts an error into its own node's store, which is a copy
-     * but no primary one (measured: 2.9.3, 2.44.1). */
+    /* Once all copies are gone, the owner puts an error into its own node's store. The error counts
+     * as a copy, but not as the primary one (measured: 2.9.3, 2.44.1). */
     out->lost = has_primary && !*primary && out->node_count && !out->pending && !*out->spilled_url;
     return !wire.malformed;
 }

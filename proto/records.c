@@ -1,6 +1,7 @@
 #include "proto/records.h"
 
 #include "base/text.h"
+#include "proto/failure_records.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@ void ray_workers_free(struct ray_worker *workers, size_t count)
         free(workers[i].ip);
         free(workers[i].exit_type);
         free(workers[i].exit_detail);
+        free(workers[i].init_error);
     }
     free(workers);
 }
@@ -31,6 +33,12 @@ void ray_actors_free(struct ray_actor *actors, size_t count)
         free(actors[i].name);
         free(actors[i].repr_name);
         free(actors[i].state);
+        if (actors[i].death)
+            ray_actor_death_clear(actors[i].death);
+        free(actors[i].death);
+        if (actors[i].resources)
+            ray_resources_clear(actors[i].resources);
+        free(actors[i].resources);
     }
     free(actors);
 }
@@ -40,6 +48,7 @@ void ray_nodes_free(struct ray_node *nodes, size_t count)
     for (size_t i = 0; nodes && i < count; i++) {
         free(nodes[i].ip);
         free(nodes[i].hostname);
+        free(nodes[i].end_detail);
     }
     free(nodes);
 }
@@ -49,6 +58,9 @@ void ray_jobs_free(struct ray_job *jobs, size_t count)
     for (size_t i = 0; jobs && i < count; i++) {
         free(jobs[i].entrypoint);
         free(jobs[i].driver_ip);
+        free(jobs[i].submission_id);
+        free(jobs[i].submission_status);
+        free(jobs[i].submission_message);
     }
     free(jobs);
 }
@@ -72,7 +84,7 @@ void ray_worker_stats_clear(struct ray_worker_stats *stats)
     *stats = (struct ray_worker_stats){0};
 }
 
-void ray_id_set(char *out, size_t id_len, const uint8_t *bytes, size_t len)
+void record_set_id(char *out, size_t id_len, const uint8_t *bytes, size_t len)
 {
     bool nil = true;
     for (size_t i = 0; i < len && nil; i++)

@@ -4,7 +4,11 @@
 #include "base/text.h"
 #include "core_worker.pb-c.h"
 #include "gcs.pb-c.h"
+#include "node_manager.pb-c.h"
+#include "proto/failure_wire.h"
+#include "proto/reply_status.h"
 #include "proto/request.h"
+#include "proto/runtime_env.h"
 #include "proto/stats_wire.h"
 #include "proto/wire.h"
 
@@ -17,9 +21,13 @@ static const char *const exit_types[] = {"SYSTEM_ERROR", "INTENDED_SYSTEM_EXIT",
 /* enum ActorTableData.ActorState; the same in 2.9.3 and 2.60.0. */
 static const char *const actor_states[] = {"DEPENDENCIES_UNREADY", "PENDING_CREATION", "ALIVE",
                                            "RESTARTING", "DEAD"};
+/* enum NodeDeathInfo.Reason, from 2.34 on. */
+static const char *const node_end_reasons[] = {
+    NULL, "EXPECTED_TERMINATION", "UNEXPECTED_TERMINATION", "AUTOSCALER_DRAIN_PREEMPTED",
+    "AUTOSCALER_DRAIN_IDLE"};
 enum { WORKER_TYPE_DRIVER = 1, NODE_ALIVE = 0 };
 
-/* A copy of the name, or of the number if it is newer than this table. */
+/* A copy of the name, or the number as text if it is newer than the table. */
 static char *name_of(const char *const *names, size_t count, int32_t value)
 {
     if (value >= 0 && (size_t)value < count)
@@ -31,7 +39,7 @@ static char *name_of(const char *const *names, size_t count, int32_t value)
 
 static void set_id(char *out, size_t len, ProtobufCBinaryData id)
 {
-    ray_id_set(out, len, id.data, id.len);
+    record_set_id(out, len, id.data, id.len);
 }
 
 static uint16_t port_of(int64_t number)
@@ -39,28 +47,10 @@ static uint16_t port_of(int64_t number)
     return number > 0 && number <= UINT16_MAX ? (uint16_t)number : 0;
 }
 
-/* A time or count that Ray has as uint64. */
+/* Converts a time or count that Ray sends as uint64; 0 if it does not fit. */
 static int64_t signed_of(uint64_t number)
 {
     return number > INT64_MAX ? 0 : (int64_t)number;
-}
-
-/* protobuf-c gives NULL for malformed bytes. */
-static int malformed(const char *what, struct err *err)
-{
-    err_set(err, ERR_FAILED, "the cluster's answer about %s could not be read", what);
-    return err_hint(err, "is this a Ray cluster of version 2.9 or later?");
-}
-
-static int check_status(const RayWire__GcsStatus *status, const char *what, struct err *err)
-{
-    if (!status || status->code == 0)
-        return 0;
-    char *words = text_printable(status->message, strlen(status->message), "");
-    err_set(err, ERR_FAILED, "the GCS did not tell about %s", what);
-    err_why(err, "%s (status %d)", words, status->code);
-    free(words);
-    return -1;
 }
 
 /* --- workers --- */
@@ -79,6 +69,7 @@ static void set_worker(struct ray_worker *out, const RayWire__WorkerTableData *i
     out->is_driver = in->worker_type == WORKER_TYPE_DRIVER;
     out->debugger_port = port_of(in->debugger_port);
     out->paused_threads = in->num_paused_threads;
+    out->launch_ms = signed_of(in->worker_launch_time_ms);
     out->start_ms = signed_of(in->start_time_ms);
     out->end_ms = signed_of(in->end_time_ms);
     if (in->is_alive)
@@ -87,10 +78,13 @@ static void set_worker(struct ray_worker *out, const RayWire__WorkerTableData *i
         out->exit_type = NAME_OF(exit_types, in->exit_type);
     if (*in->exit_detail)
         out->exit_detail = mem_string(in->exit_detail);
+    if (in->creation_task_exception)
+        out->init_error = mem_string(in->creation_task_exception->formatted_exception_string);
+    out->memory_at_death = signed_of(in->memory_used_bytes_at_death);
 }
 
-/* A list of workers that is being read, one row at a time: 100,000 of them, all unpacked at once,
- * would take ten times their bytes. */
+/* A list of workers, unpacked one row at a time: 100,000 workers, all unpacked at once, would take
+ * ten times their bytes. */
 struct worker_rows {
     struct ray_worker *rows;
     size_t count, room;
@@ -102,10 +96,7 @@ static bool add_row(struct worker_rows *list, const struct wire_field *field)
         ray_wire__worker_table_data__unpack(NULL, field->len, field->bytes);
     if (!row)
         return false;
-    if (list->count == list->room) {
-        list->room = list->room ? 2 * list->room : 8;
-        list->rows = mem_resize(list->rows, list->room, sizeof *list->rows);
-    }
+    list->rows = mem_grow(list->rows, list->count, &list->room, sizeof *list->rows);
     struct ray_worker *worker = &list->rows[list->count++];
     *worker = (struct ray_worker){0};
     set_worker(worker, row);
@@ -116,7 +107,8 @@ static bool add_row(struct worker_rows *list, const struct wire_field *field)
 static int read_status(const struct wire_field *field, struct err *err)
 {
     RayWire__GcsStatus *status = ray_wire__gcs_status__unpack(NULL, field->len, field->bytes);
-    int failed = status ? check_status(status, "its workers", err) : malformed("its workers", err);
+    int failed = status ? reply_status_check(status, "its workers", err)
+                        : reply_status_malformed("its workers", err);
     ray_wire__gcs_status__free_unpacked(status, NULL);
     return failed;
 }
@@ -128,9 +120,9 @@ static int read_workers(struct worker_rows *list, struct wire wire, struct err *
         if (field.tag == WIRE_TAG(1, WIRE_LENGTH) && read_status(&field, err) != 0)
             return -1;
         if (field.tag == WIRE_TAG(2, WIRE_LENGTH) && !add_row(list, &field))
-            return malformed("its workers", err);
+            return reply_status_malformed("its workers", err);
     }
-    return wire.malformed ? malformed("its workers", err) : 0;
+    return wire.malformed ? reply_status_malformed("its workers", err) : 0;
 }
 
 int reply_workers(const uint8_t *bytes, size_t len, struct ray_worker **out, size_t *count,
@@ -148,7 +140,7 @@ int reply_workers(const uint8_t *bytes, size_t len, struct ray_worker **out, siz
 
 /* --- tasks --- */
 
-/* When the attempt began to run, in ms; 0 if it did not yet. */
+/* The time at which the attempt began to run, in ms; 0 if it has not. */
 static int64_t running_ms(const RayWire__TaskStateUpdate *in, int running)
 {
     int64_t ns = in->running_ts;
@@ -181,8 +173,8 @@ static void set_task(struct ray_task *out, const RayWire__TaskEvents *in, int ru
     }
 }
 
-/* Whether `events` has a later attempt of the same task than its `index`th. Quadratic, but we ask
- * for one task at a time, and it has few attempts. */
+/* True if `events` has a later attempt of the same task than events[index]. Quadratic, but we ask
+ * for one task at a time, and a task has few attempts. */
 static bool is_superseded(RayWire__TaskEvents *const *events, size_t count, size_t index)
 {
     const RayWire__TaskEvents *one = events[index];
@@ -203,10 +195,10 @@ int reply_tasks(const uint8_t *bytes, size_t len, struct ray_version version, st
 {
     RayWire__GetTaskEventsReply *reply = ray_wire__get_task_events_reply__unpack(NULL, len, bytes);
     if (!reply)
-        return malformed("a task", err);
-    int failed = check_status(reply->status, "a task", err);
+        return reply_status_malformed("a task", err);
+    int failed = reply_status_check(reply->status, "a task", err);
     if (!failed) {
-        int running = task_status_running(version);
+        int running = task_filter_status_running(version);
         *count = 0;
         *out = mem_array(reply->n_events_by_task, sizeof **out);
         for (size_t i = 0; i < reply->n_events_by_task; i++)
@@ -218,6 +210,26 @@ int reply_tasks(const uint8_t *bytes, size_t len, struct ray_version version, st
 }
 
 /* --- actors, nodes, jobs --- */
+
+static void set_actor_life(struct ray_actor *out, const RayWire__ActorTableData *in)
+{
+    if (in->address)
+        set_id(out->worker_id, ID_UNIQUE_BYTES, in->address->worker_id);
+    if (in->owner_address)
+        set_id(out->owner_id, ID_UNIQUE_BYTES, in->owner_address->worker_id);
+    out->max_restarts = in->max_restarts;
+    out->restarts = signed_of(in->num_restarts);
+    out->start_ms = signed_of(in->start_time);
+    out->end_ms = signed_of(in->end_time);
+    if (in->death_cause) {
+        out->death = mem_alloc(sizeof *out->death);
+        failure_wire_death(out->death, in->death_cause);
+    }
+    if (in->n_required_resources) {
+        out->resources = mem_alloc(sizeof *out->resources);
+        failure_wire_resources(out->resources, in->required_resources, in->n_required_resources);
+    }
+}
 
 static void set_actor(struct ray_actor *out, const RayWire__ActorTableData *in)
 {
@@ -231,6 +243,7 @@ static void set_actor(struct ray_actor *out, const RayWire__ActorTableData *in)
     out->repr_name = mem_string(in->repr_name);
     out->state = NAME_OF(actor_states, in->state);
     out->pid = in->pid;
+    set_actor_life(out, in);
 }
 
 int reply_actors(const uint8_t *bytes, size_t len, struct ray_actor **out, size_t *count,
@@ -239,8 +252,8 @@ int reply_actors(const uint8_t *bytes, size_t len, struct ray_actor **out, size_
     RayWire__GetAllActorInfoReply *reply =
         ray_wire__get_all_actor_info_reply__unpack(NULL, len, bytes);
     if (!reply)
-        return malformed("its actors", err);
-    int failed = check_status(reply->status, "its actors", err);
+        return reply_status_malformed("its actors", err);
+    int failed = reply_status_check(reply->status, "its actors", err);
     if (!failed) {
         *count = reply->n_actor_table_data;
         *out = mem_array(*count, sizeof **out);
@@ -259,6 +272,16 @@ static void set_node(struct ray_node *out, const RayWire__GcsNodeInfo *in)
     out->manager_port = port_of(in->node_manager_port);
     out->is_alive = in->state == NODE_ALIVE;
     out->is_head = in->is_head_node;
+    out->agent_port = port_of(in->metrics_agent_port);
+    out->metrics_port = port_of(in->metrics_export_port);
+    out->start_ms = signed_of(in->start_time_ms);
+    out->end_ms = signed_of(in->end_time_ms);
+    if (!in->death_info)
+        return;
+    int32_t reason = in->death_info->reason;
+    if (reason > 0 && (size_t)reason < sizeof node_end_reasons / sizeof *node_end_reasons)
+        out->end_reason = node_end_reasons[reason];
+    out->end_detail = mem_string(in->death_info->reason_message);
 }
 
 int reply_nodes(const uint8_t *bytes, size_t len, struct ray_node **out, size_t *count,
@@ -267,8 +290,8 @@ int reply_nodes(const uint8_t *bytes, size_t len, struct ray_node **out, size_t 
     RayWire__GetAllNodeInfoReply *reply =
         ray_wire__get_all_node_info_reply__unpack(NULL, len, bytes);
     if (!reply)
-        return malformed("its nodes", err);
-    int failed = check_status(reply->status, "its nodes", err);
+        return reply_status_malformed("its nodes", err);
+    int failed = reply_status_check(reply->status, "its nodes", err);
     if (!failed) {
         *count = reply->n_node_info_list;
         *out = mem_array(*count, sizeof **out);
@@ -279,6 +302,9 @@ int reply_nodes(const uint8_t *bytes, size_t len, struct ray_node **out, size_t 
     return failed;
 }
 
+/* Ray's own drivers have namespaces such as "_ray_internal_dashboard". */
+static const char internal_namespace[] = "_ray_internal_";
+
 static void set_job(struct ray_job *out, const RayWire__JobTableData *in)
 {
     set_id(out->job_id, ID_JOB_BYTES, in->job_id);
@@ -286,6 +312,24 @@ static void set_job(struct ray_job *out, const RayWire__JobTableData *in)
     out->entrypoint = mem_string(in->entrypoint);
     out->driver_ip = mem_string(in->driver_ip_address);
     out->driver_pid = in->driver_pid;
+    if (in->config) {
+        const RayWire__RuntimeEnvInfo *env = in->config->runtime_env_info;
+        out->is_internal = text_starts(in->config->ray_namespace, internal_namespace);
+        out->packages = runtime_env_packages(env ? env->serialized_runtime_env : "");
+    }
+    out->start_ms = signed_of(in->start_time);
+    out->end_ms = signed_of(in->end_time);
+    for (size_t i = 0; in->config && i < in->config->n_metadata; i++)
+        if (text_equal(in->config->metadata[i]->key, "job_submission_id") && !out->submission_id)
+            out->submission_id = mem_string(in->config->metadata[i]->value);
+    if (!in->job_info)
+        return;
+    out->submission_status = mem_string(in->job_info->status);
+    out->submission_message = mem_string(in->job_info->message);
+    out->has_exit_code =
+        in->job_info->driver_ended_case == RAY_WIRE__JOBS_APIINFO__DRIVER_ENDED_DRIVER_EXIT_CODE;
+    if (out->has_exit_code)
+        out->exit_code = in->job_info->driver_exit_code;
 }
 
 int reply_jobs(const uint8_t *bytes, size_t len, struct ray_job **out, size_t *count,
@@ -293,8 +337,8 @@ int reply_jobs(const uint8_t *bytes, size_t len, struct ray_job **out, size_t *c
 {
     RayWire__GetAllJobInfoReply *reply = ray_wire__get_all_job_info_reply__unpack(NULL, len, bytes);
     if (!reply)
-        return malformed("its jobs", err);
-    int failed = check_status(reply->status, "its jobs", err);
+        return reply_status_malformed("its jobs", err);
+    int failed = reply_status_check(reply->status, "its jobs", err);
     if (!failed) {
         *count = reply->n_job_info_list;
         *out = mem_array(*count, sizeof **out);
@@ -305,7 +349,7 @@ int reply_jobs(const uint8_t *bytes, size_t len, struct ray_job **out, size_t *c
     return failed;
 }
 
-/* --- a worker's own words --- */
+/* --- a worker's stats --- */
 
 static bool set_stats_v1(struct ray_worker_stats *out, ProtobufCBinaryData bytes)
 {
@@ -350,7 +394,7 @@ static bool set_stats(struct ray_worker_stats *out, ProtobufCBinaryData bytes)
     return false;
 }
 
-/* Ids of another length are left out; `running_tasks` still counts them. */
+/* Leaves out ids of a wrong length; `running_tasks` still counts them. */
 static void set_running(struct ray_worker_stats *out, const RayWire__GetCoreWorkerStatsReply *in)
 {
     out->running_task_ids = mem_array(in->n_running_task_ids, sizeof *out->running_task_ids);
@@ -375,4 +419,15 @@ int reply_worker_stats(const uint8_t *bytes, size_t len, struct ray_worker_stats
     if (reply)
         ray_wire__get_core_worker_stats_reply__free_unpacked(reply, NULL);
     return failed ? -1 : 0;
+}
+
+int reply_worker_is_dead(const uint8_t *bytes, size_t len, bool *dead, struct err *err)
+{
+    RayWire__IsLocalWorkerDeadReply *reply =
+        ray_wire__is_local_worker_dead_reply__unpack(NULL, len, bytes);
+    if (!reply)
+        return err_set(err, ERR_FAILED, "the raylet's answer about a worker could not be read");
+    *dead = reply->is_dead;
+    ray_wire__is_local_worker_dead_reply__free_unpacked(reply, NULL);
+    return 0;
 }

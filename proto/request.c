@@ -17,7 +17,7 @@ enum task_filter task_filter_of(struct ray_version version)
     return ray_version_compare(version, 2, 41, 0) < 0 ? TASK_FILTER_V1 : TASK_FILTER_V2;
 }
 
-int task_status_running(struct ray_version version)
+int task_filter_status_running(struct ray_version version)
 {
     return ray_version_compare(version, 2, 39, 0) < 0 ? 6 : 8;
 }
@@ -49,7 +49,7 @@ enum task_filter task_filter_from_probe(int grpc_status)
 
 void request_filter_probe(struct buf *out)
 {
-    /* Read as a message: field 14, of 97 bytes, of which 4 are there. */
+    /* A V2 GCS reads the name as a message: field 14, of 97 bytes, but only 4 bytes follow. */
     static char name[] = "raydbg";
     RayWire__GetTaskEventsRequestV1__Filters filters =
         RAY_WIRE__GET_TASK_EVENTS_REQUEST_V1__FILTERS__INIT;
@@ -176,6 +176,17 @@ int request_worker_objects(const char *worker_id, struct buf *out, struct err *e
     return 0;
 }
 
+int request_worker_is_dead(const char *worker_id, struct buf *out, struct err *err)
+{
+    uint8_t binary[ID_UNIQUE_BYTES];
+    if (!text_unhex(worker_id, binary, sizeof binary))
+        return bad_worker_id(err);
+    RayWire__IsLocalWorkerDeadRequest request = RAY_WIRE__IS_LOCAL_WORKER_DEAD_REQUEST__INIT;
+    request.worker_id = (ProtobufCBinaryData){sizeof binary, binary};
+    pack(&request.base, out);
+    return 0;
+}
+
 void request_node_stats(bool with_refs, struct buf *out)
 {
     RayWire__GetNodeStatsRequest request = RAY_WIRE__GET_NODE_STATS_REQUEST__INIT;
@@ -248,6 +259,13 @@ void request_jobs(struct buf *out)
     RayWire__GetAllJobInfoRequest request = RAY_WIRE__GET_ALL_JOB_INFO_REQUEST__INIT;
     request.skip_submission_job_info_field = true;
     request.skip_is_running_tasks_field = true;
+    pack(&request.base, out);
+}
+
+void request_all_actors(struct buf *out)
+{
+    RayWire__GetAllActorInfoRequest request = RAY_WIRE__GET_ALL_ACTOR_INFO_REQUEST__INIT;
+    request.show_dead_jobs = true;
     pack(&request.base, out);
 }
 

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "proto/rpc_channels.h"
 #include "proto/rpc_error.h"
+#include "proto/rpc_state.h"
 
 #include <grpc/byte_buffer.h>
 #include <grpc/byte_buffer_reader.h>
@@ -21,10 +22,11 @@
 
 enum { DEFAULT_MAX_REPLY = 256 << 20 };
 
-/* One call, from rpc_call() until its callback has run. Touched by the loop's thread before it is
- * started and after it was taken from the mailbox, by grpc in between. */
+/* One call, from rpc_call() until its callback has run. The loop's thread uses it before it is
+ * started and after it was taken from the mailbox, grpc in between. */
 struct call {
-    struct call *next; /* in the mailbox, or among those that wait for their turn */
+    struct rpc_event event; /* the first member */
+    struct call *next;      /* among the waiting bulk calls */
     struct call *flight_next, **flight_link;
     struct rpc_channel *channel; /* NULL: refused, `refusal` says why */
     struct err refusal;
@@ -40,85 +42,14 @@ struct call {
     void *arg;
 };
 
-/* Finished calls on their way from the queue's thread to the loop's. It outlives the rpc, because a
- * posted deliver() may still be under way when the rpc goes: `rpc` is NULL from then on. */
-struct mailbox {
-    pthread_mutex_t lock;
-    struct call *first, **last;
-    int refs;    /* the rpc's, and a posted deliver()'s */
-    bool posted; /* a deliver() is under way */
-    struct rpc *rpc;
-};
-
-struct rpc {
-    struct rpc_options options;
-    grpc_completion_queue *queue;
-    pthread_t thread;
-    struct rpc_channels channels;
-    struct call *in_flight;
-    struct call *waiting, **waiting_last; /* bulk calls before their turn */
-    size_t bulk;                          /* those under way */
-    struct mailbox *mailbox;
-    bool closing;
-};
-
-/* --- the mailbox --- */
-
-static void mailbox_unref(struct mailbox *box)
-{
-    pthread_mutex_lock(&box->lock);
-    bool last = --box->refs == 0;
-    pthread_mutex_unlock(&box->lock);
-    if (!last)
-        return;
-    pthread_mutex_destroy(&box->lock);
-    free(box);
-}
-
-static struct call *mailbox_take(struct mailbox *box)
-{
-    pthread_mutex_lock(&box->lock);
-    struct call *call = box->first;
-    if (call) {
-        box->first = call->next;
-        if (!box->first)
-            box->last = &box->first;
-    }
-    pthread_mutex_unlock(&box->lock);
-    return call;
-}
-
 static void finish(struct rpc *rpc, struct call *call);
 
-/* Posted to the loop. A callback may destroy the rpc: its remaining calls have then been finished
- * there. */
-static void deliver(void *arg)
+static void run_call(struct rpc *rpc, struct rpc_event *event)
 {
-    struct mailbox *box = arg;
-    pthread_mutex_lock(&box->lock);
-    box->posted = false;
-    pthread_mutex_unlock(&box->lock);
-    struct call *call;
-    while (box->rpc && (call = mailbox_take(box)))
-        finish(box->rpc, call);
-    mailbox_unref(box);
+    finish(rpc, (struct call *)event);
 }
 
-/* From any thread. */
-static void mailbox_put(struct rpc *rpc, struct call *call)
-{
-    struct mailbox *box = rpc->mailbox;
-    pthread_mutex_lock(&box->lock);
-    call->next = NULL;
-    *box->last = call;
-    box->last = &call->next;
-    bool post = !box->posted;
-    box->refs += post;
-    box->posted = true;
-    pthread_mutex_unlock(&box->lock);
-    if (post)
-        rpc->options.post(rpc->options.post_context, deliver, box);
-}
+/* --- start and end --- */
 
 static void *drain_queue(void *arg)
 {
@@ -129,18 +60,16 @@ static void *drain_queue(void *arg)
         if (event.type == GRPC_QUEUE_SHUTDOWN)
             return NULL;
         if (event.type == GRPC_OP_COMPLETE)
-            mailbox_put(rpc, event.tag);
+            rpc_mailbox_put(rpc->mailbox, event.tag);
     }
 }
-
-/* --- start and end --- */
 
 static void log_from_grpc(gpr_log_func_args *args)
 {
     log_debug("grpc: %s", args->message);
 }
 
-/* Signals are the main thread's: neither ours nor grpc's threads take one. */
+/* Blocks all signals in our thread and in grpc's, so that only the main thread gets them. */
 static void start_threads(struct rpc *rpc)
 {
     sigset_t all, before;
@@ -165,14 +94,9 @@ struct rpc *rpc_create(const struct rpc_options *options)
     if (rpc->options.max_reply > INT_MAX)
         rpc->options.max_reply = INT_MAX;
     rpc->waiting_last = &rpc->waiting;
-    rpc->mailbox = mem_alloc(sizeof *rpc->mailbox);
-    pthread_mutex_init(&rpc->mailbox->lock, NULL);
-    rpc->mailbox->last = &rpc->mailbox->first;
-    rpc->mailbox->refs = 1;
-    rpc->mailbox->rpc = rpc;
+    rpc->mailbox = rpc_mailbox_create(rpc, options->post, options->post_context);
     gpr_set_log_function(log_from_grpc);
-    /* getaddrinfo() knows what the user's other programs know (/etc/hosts, nsswitch); c-ares not.
-     */
+    /* Unlike c-ares, getaddrinfo() uses /etc/hosts and nsswitch, as the user's other programs. */
     setenv("GRPC_DNS_RESOLVER", "native", 0);
     rpc->channels.rpc = rpc;
     rpc->channels.options = &rpc->options;
@@ -180,9 +104,9 @@ struct rpc *rpc_create(const struct rpc_options *options)
     return rpc;
 }
 
-/* A channel that never connects, kept until the process ends: without any, grpc ends its threads,
- * and that sleeps for some 3 ms, a third of a short command. With it nothing of grpc waits at exit
- * (measured with grpc 1.51). */
+/* Makes a channel that never connects and is kept until the process ends. Without any channel grpc
+ * ends its threads, which sleeps for some 3 ms, a third of a short command. With this one grpc does
+ * not wait at exit (measured with grpc 1.51). */
 static void keep_grpc(void)
 {
     static grpc_channel *anchor;
@@ -205,17 +129,15 @@ void rpc_destroy(struct rpc **rpc)
     refuse_waiting(it);
     for (struct call *call = it->in_flight; call; call = call->flight_next)
         grpc_call_cancel(call->call, NULL);
+    rpc_stream_cancel_all(it);
     grpc_completion_queue_shutdown(it->queue);
     pthread_join(it->thread, NULL);
-    struct call *call;
-    while ((call = mailbox_take(it->mailbox)))
-        finish(it, call);
+    rpc_mailbox_drain(it->mailbox);
     keep_grpc();
     rpc_channels_clear(&it->channels);
     grpc_completion_queue_destroy(it->queue);
     grpc_shutdown();
-    it->mailbox->rpc = NULL;
-    mailbox_unref(it->mailbox);
+    rpc_mailbox_close(&it->mailbox);
     free(it);
 }
 
@@ -229,6 +151,7 @@ struct rpc_channel *rpc_channel(struct rpc *rpc, const char *host_port)
 static struct call *call_new(rpc_reply_fn fn, void *arg)
 {
     struct call *call = mem_alloc(sizeof *call);
+    call->event.run = run_call;
     call->fn = fn;
     call->arg = arg;
     call->details = grpc_empty_slice();
@@ -237,20 +160,26 @@ static struct call *call_new(rpc_reply_fn fn, void *arg)
     return call;
 }
 
-/* grpc copies what it is given before grpc_call_start_batch() returns, but for `call`'s own fields.
- * The token is plain metadata: call credentials would be refused on a channel without TLS. */
+bool rpc_token_header(const struct rpc *rpc, grpc_metadata *header)
+{
+    const struct credentials *credentials = rpc->options.credentials;
+    char *bearer =
+        credentials && credentials->token ? mem_format("Bearer %s", credentials->token) : NULL;
+    *header = (grpc_metadata){0};
+    if (!bearer)
+        return false;
+    header->key = grpc_slice_from_static_string("authorization");
+    header->value = grpc_slice_from_copied_string(bearer);
+    explicit_bzero(bearer, strlen(bearer));
+    free(bearer);
+    return true;
+}
+
+/* grpc copies its arguments before grpc_call_start_batch() returns, except the fields of `call`. */
 static grpc_call_error call_start(struct call *call)
 {
-    const struct credentials *credentials = call->channel->all->rpc->options.credentials;
-    const char *token = credentials ? credentials->token : NULL;
-    char *bearer = token ? mem_format("Bearer %s", token) : NULL;
-    grpc_metadata header = {0};
-    if (bearer) {
-        header.key = grpc_slice_from_static_string("authorization");
-        header.value = grpc_slice_from_copied_string(bearer);
-        explicit_bzero(bearer, strlen(bearer));
-        free(bearer);
-    }
+    grpc_metadata header;
+    bool token = rpc_token_header(call->channel->all->rpc, &header);
     grpc_op ops[] = {
         {.op = GRPC_OP_SEND_INITIAL_METADATA,
          .data.send_initial_metadata = {.count = token ? 1 : 0, .metadata = &header}},
@@ -294,11 +223,11 @@ void rpc_refuse(struct rpc *rpc, const struct err *err, rpc_reply_fn fn, void *a
 {
     struct call *call = call_new(fn, arg);
     call->refusal = *err;
-    mailbox_put(rpc, call);
+    rpc_mailbox_put(rpc->mailbox, &call->event);
 }
 
-/* Opens the channel if need be; true, with the reason, if no call may be made. */
-static bool refused(struct rpc_channel *channel, struct err *err)
+/* Opens the channel if it is closed; true, with the reason in `err`, if no call may be made. */
+bool rpc_refuses(struct rpc_channel *channel, struct err *err)
 {
     *err = (struct err){0};
     if (channel->all->rpc->closing) {
@@ -327,15 +256,15 @@ static struct call *call_make(struct rpc_channel *channel, const char *method,
     return call;
 }
 
-/* Sends it, or lets its callback know why not. */
+/* Sends the call; if that fails, its callback gets the reason. */
 static void call_begin(struct call *call)
 {
     struct rpc_channel *channel = call->channel;
     struct rpc *rpc = channel->all->rpc;
     channel->calls++;
     rpc->bulk += call->bulk;
-    if (refused(channel, &call->refusal)) {
-        mailbox_put(rpc, call);
+    if (rpc_refuses(channel, &call->refusal)) {
+        rpc_mailbox_put(rpc->mailbox, &call->event);
         return;
     }
     grpc_slice path = grpc_slice_from_copied_string(call->method);
@@ -349,7 +278,7 @@ static void call_begin(struct call *call)
     if (error != GRPC_CALL_OK) { /* a mistake of ours, such as bad metadata */
         err_set(&call->refusal, ERR_FAILED, "gRPC refused a call to %s", channel->address);
         err_why(&call->refusal, "%s", grpc_call_error_to_string(error));
-        mailbox_put(rpc, call);
+        rpc_mailbox_put(rpc->mailbox, &call->event);
     }
 }
 
@@ -359,7 +288,7 @@ void rpc_call(struct rpc_channel *channel, const char *method, const uint8_t *re
     call_begin(call_make(channel, method, request, len, deadline_ms, fn, arg));
 }
 
-/* --- those that wait for their turn --- */
+/* --- waiting bulk calls --- */
 
 static struct call *take_waiting(struct rpc *rpc)
 {
@@ -379,7 +308,7 @@ static void begin_waiting(struct rpc *rpc)
         call_begin(call);
 }
 
-/* The rpc is closing: call_begin() says so. */
+/* For an rpc that is closing: call_begin() refuses each call. */
 static void refuse_waiting(struct rpc *rpc)
 {
     struct call *call;
@@ -417,25 +346,26 @@ static void call_free(struct call *call)
     free(call);
 }
 
-static void explain(struct call *call, struct err *err)
+void rpc_explain(struct rpc_channel *channel, grpc_status_code status, grpc_slice details,
+                 int64_t deadline_ms, struct err *err)
 {
-    const struct rpc_options *options = &call->channel->all->rpc->options;
-    char *details = grpc_slice_to_c_string(call->details);
+    const struct rpc_options *options = &channel->all->rpc->options;
+    char *text = grpc_slice_to_c_string(details);
     struct rpc_failure failure = {
-        .status = (int)call->status,
-        .details = details,
-        .address = call->channel->address,
-        .answered = call->channel->answered,
-        .deadline_ms = call->deadline_ms,
+        .status = (int)status,
+        .details = text,
+        .address = channel->address,
+        .answered = channel->answered,
+        .deadline_ms = deadline_ms,
         .max_reply = options->max_reply,
         .credentials = options->credentials,
     };
     rpc_error(&failure, err);
-    log_debug("grpc: status %d from %s: %s", failure.status, failure.address, details);
-    gpr_free(details);
+    log_debug("grpc: status %d from %s: %s", failure.status, failure.address, text);
+    gpr_free(text);
 }
 
-/* Gives the reply's bytes; `slice` keeps them. False if there are none. */
+/* Reads the reply's bytes into `slice`; false if there are none. */
 static bool read_reply(struct call *call, grpc_slice *slice)
 {
     grpc_byte_buffer_reader reader;
@@ -446,7 +376,7 @@ static bool read_reply(struct call *call, grpc_slice *slice)
     return true;
 }
 
-/* Fills `reply`, and `err` or `bytes`, which its fields then point at. */
+/* Fills `reply`, and `err` or `bytes`, which the fields of `reply` then point to. */
 static void conclude(struct rpc *rpc, struct call *call, struct rpc_reply *reply, struct err *err,
                      grpc_slice *bytes)
 {
@@ -463,11 +393,11 @@ static void conclude(struct rpc *rpc, struct call *call, struct rpc_reply *reply
     } else if (rpc->closing) {
         err_set(err, ERR_FAILED, "the call to %s was cancelled", call->channel->address);
     } else {
-        explain(call, err);
+        rpc_explain(call->channel, call->status, call->details, call->deadline_ms, err);
     }
 }
 
-/* On the loop's thread. Nothing of the rpc is touched after the callback, which may destroy it. */
+/* Runs on the loop's thread. The callback may destroy the rpc, which is not touched afterwards. */
 static void finish(struct rpc *rpc, struct call *call)
 {
     struct rpc_reply reply;

@@ -22,9 +22,9 @@ struct rpc_options {
     size_t max_reply; /* bytes; 0 for the default of 256 MiB */
 };
 
-/* `bytes` is borrowed for the call. On failure `err` is set: unreachable (with the address), denied
- * (a token is missing or wrong), deadline, a reply too large, or the server's own words; and
- * `status` is grpc's code (12 = UNIMPLEMENTED). */
+/* `bytes` and `err` are borrowed for the callback. On failure `err` is set: unreachable (with the
+ * address), denied (a token is missing or wrong), deadline, a reply too large, or the server's own
+ * error; and `status` is grpc's code (12 = UNIMPLEMENTED). */
 struct rpc_reply {
     const uint8_t *bytes;
     size_t len;
@@ -35,11 +35,12 @@ struct rpc_reply {
 typedef void (*rpc_reply_fn)(void *arg, const struct rpc_reply *reply);
 
 struct rpc *rpc_create(const struct rpc_options *options);
-/* Cancels what is in flight; each callback still runs, with an error, before this returns. */
+/* Cancels the calls in flight. Each callback still runs before this returns, with an error unless
+ * its reply has already arrived. */
 void rpc_destroy(struct rpc **rpc);
 
-/* A channel per address is kept and reused; it lives as long as the rpc. Of the connections behind
- * them RPC_CONNECTIONS stay open, those that were used last, beside those with a call in flight: a
+/* The channel of an address, which is kept and reused and lives as long as the rpc. Only the
+ * RPC_CONNECTIONS connections that were used last stay open, besides those with a call in flight: a
  * process that has asked 10,000 workers holds neither 10,000 descriptors nor their memory. */
 enum { RPC_CONNECTIONS = 256 };
 struct rpc_channel *rpc_channel(struct rpc *rpc, const char *host_port);
@@ -49,14 +50,14 @@ struct rpc_channel *rpc_channel(struct rpc *rpc, const char *host_port);
 void rpc_call(struct rpc_channel *channel, const char *method, const uint8_t *request, size_t len,
               int64_t deadline_ms, rpc_reply_fn fn, void *arg);
 
-/* As rpc_call(), for one of thousands that are asked at once: RPC_BULK_CALLS of these are under way
- * at a time, and the others wait for their turn, in order. The deadline counts from the turn. */
+/* Like rpc_call(), for calls that are made by the thousand: RPC_BULK_CALLS of them are in flight at
+ * a time, and the others wait, in order. The deadline counts from when the call is sent. */
 enum { RPC_BULK_CALLS = 64 };
 void rpc_bulk_call(struct rpc_channel *channel, const char *method, const uint8_t *request,
                    size_t len, int64_t deadline_ms, rpc_reply_fn fn, void *arg);
 
-/* As rpc_call(), but sends nothing and gives `err` to the callback: for who refuses a request and
- * may not call back from within the call that asked. */
+/* Like rpc_call(), but sends nothing and gives `err` to the callback: for a function that refuses a
+ * request and must not call back before it returns. */
 void rpc_refuse(struct rpc *rpc, const struct err *err, rpc_reply_fn fn, void *arg);
 
 #endif

@@ -10,9 +10,9 @@
 #include <string.h>
 
 enum {
-    MAX_METADATA = 64 << 10, /* an error's text travels there; grpc's default is 8 KiB */
-    /* So many deadlines in a row make a connection suspect: a peer that vanished without a FIN
-     * would otherwise be waited for until TCP gives up, after a quarter of an hour. */
+    MAX_METADATA = 64 << 10, /* bytes; has an error's text; grpc's default is 8 KiB */
+    /* After so many missed deadlines in a row a connection is closed. Otherwise calls to a peer
+     * that vanished without a FIN would wait until TCP gives up, after a quarter of an hour. */
     DEADLINES_TO_RECONNECT = 2,
 };
 
@@ -33,7 +33,7 @@ struct rpc_channel *rpc_channels_get(struct rpc_channels *all, const char *host_
     return channel;
 }
 
-/* --- which are open --- */
+/* --- open channels --- */
 
 static void unlink_open(struct rpc_channel *channel)
 {
@@ -85,7 +85,7 @@ static grpc_arg int_arg(const char *key, int value)
         .type = GRPC_ARG_INTEGER, .key = (char *)(uintptr_t)key, .value.integer = value};
 }
 
-/* Leaves it closed if its address is none. */
+/* Leaves the channel closed if its address is not valid. */
 static void connect_to(struct rpc_channel *channel)
 {
     struct rpc_channels *all = channel->all;
@@ -98,7 +98,7 @@ static void connect_to(struct rpc_channel *channel)
         /* Ray's own clients ignore http_proxy as well: a cluster is not behind one. */
         int_arg(GRPC_ARG_ENABLE_HTTP_PROXY, 0),
         int_arg(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1),
-        /* So that a channel that is opened anew has a new connection. */
+        /* Gives a channel that is opened again a new connection. */
         int_arg(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1),
     };
     grpc_channel_args options = {sizeof args / sizeof *args, args};
@@ -121,9 +121,9 @@ bool rpc_channel_open(struct rpc_channel *channel)
     return true;
 }
 
-/* Drops a connection that failed; the next call opens a new one. So a call never waits for grpc's
- * backoff (who polls has its own), and workers that are gone leave nothing behind but an address.
- */
+/* Closes a connection that failed; the next call opens a new one. A call therefore never waits for
+ * grpc's backoff (a caller that polls has its own), and a worker that is gone leaves only an
+ * address behind. */
 void rpc_channel_judge(struct rpc_channel *channel, grpc_status_code status)
 {
     bool late = status == GRPC_STATUS_DEADLINE_EXCEEDED;

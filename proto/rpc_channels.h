@@ -1,4 +1,4 @@
-/* The channels of an rpc, one for each address, and which of them have a connection. For rpc.c; on
+/* The channels of an rpc, one for each address, and the list of those that are open. For rpc.c, on
  * the loop's thread. */
 #ifndef RAYDBG_PROTO_RPC_CHANNELS_H
 #define RAYDBG_PROTO_RPC_CHANNELS_H
@@ -13,33 +13,33 @@ struct rpc_channel {
     struct rpc_channel *next;
     struct rpc_channels *all;
     char *address;
-    grpc_channel *channel;             /* NULL until the first call, and after it was closed */
-    struct rpc_channel *older, *newer; /* among the open ones, by their last use */
-    size_t calls;                      /* in flight, for rpc.c to count */
+    grpc_channel *channel;             /* NULL before the first call, and while closed */
+    struct rpc_channel *older, *newer; /* in the list of open ones, by last use */
+    size_t calls;                      /* in flight, counted by rpc.c */
     bool answered;
     int deadlines; /* missed in a row */
 };
 
-/* All zero but for `rpc` and `options` is the empty set. */
+/* All zero, except `rpc` and `options`, is the empty set. */
 struct rpc_channels {
     struct rpc *rpc;
     const struct rpc_options *options;
     struct rpc_channel *first;
     struct hash_index addresses;
-    struct rpc_channel *oldest, *newest; /* of those that are open */
+    struct rpc_channel *oldest, *newest; /* of the open channels */
     size_t open;
-    grpc_channel_credentials *secrets; /* TLS or none; NULL until the first is opened */
+    grpc_channel_credentials *secrets; /* TLS or insecure; NULL until the first channel is opened */
 };
 
 struct rpc_channel *rpc_channels_get(struct rpc_channels *all, const char *host_port);
-/* Nothing may be in flight. */
+/* Frees all channels. No call may be in flight. */
 void rpc_channels_clear(struct rpc_channels *all);
-/* Closes what was not used for longest and has no call in flight, beyond RPC_CONNECTIONS. */
+/* While more than RPC_CONNECTIONS are open, closes the least recently used without a call. */
 void rpc_channels_trim(struct rpc_channels *all);
 
-/* It is about to be used: opens it if need be. False if its address is none. */
+/* Call before each use: opens the channel if it is closed. False if its address is not valid. */
 bool rpc_channel_open(struct rpc_channel *channel);
-/* A call has ended with this status. */
+/* Call when a call has ended with this status. */
 void rpc_channel_judge(struct rpc_channel *channel, grpc_status_code status);
 
 #endif

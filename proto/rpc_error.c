@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* grpc's codes that we tell apart. */
+/* The grpc status codes that have errors of their own. */
 enum {
     ANY = -1,
     DEADLINE_EXCEEDED = 4,
@@ -23,16 +23,16 @@ enum side { EITHER, YES, NO };
 #define GCS_PORT "the GCS's port is 6379 by default"
 #define NOT_TLS_HINT "this side uses TLS because RAY_USE_TLS is set: does the cluster use it too?"
 
-/* What grpc 1.51's texts mean, as seen against real servers: Ray 2.60 with and without TLS and
+/* The meaning of grpc 1.51's texts, as seen with real servers: Ray 2.60 with and without TLS and
  * tokens, an HTTP server, a debugpy port, sockets that close, reset or send garbage. The first row
- * that applies is taken. Without a `why` the details are shown. */
+ * that matches is used. Without a `why` the error shows the details. */
 static const struct {
-    const char *needle; /* in the details; "" always */
+    const char *needle; /* text in the details; "" matches always */
     int status;
-    enum side tls;      /* whether we use it */
-    enum side answered; /* whether this address did before */
+    enum side tls;      /* YES: we use TLS */
+    enum side answered; /* YES: this address has answered before */
     enum err_code code;
-    const char *before, *after; /* around the address */
+    const char *before, *after; /* texts around the address */
     const char *why;
     const char *hint;
 } rows[] = {
@@ -79,27 +79,26 @@ static const struct {
      "the process there may have ended", ""},
     {"reset by peer", UNAVAILABLE, EITHER, YES, ERR_UNREACHABLE, "", " closed the connection",
      "the process there may have ended", ""},
-    {"Channel Destroyed", UNAVAILABLE, EITHER, EITHER, ERR_UNREACHABLE, "cannot reach ", "",
+    {"Channel Destroyed", ANY, EITHER, EITHER, ERR_UNREACHABLE, "cannot reach ", "",
      "the connection failed", ""},
     {"", UNAVAILABLE, EITHER, EITHER, ERR_UNREACHABLE, "cannot reach ", "", NULL, ""},
     {"", ANY, EITHER, EITHER, ERR_FAILED, "", " answered with an error", NULL, ""},
 };
 
-/* Moves behind `marker`, if the text has it. */
+/* The part of `text` behind `marker`, or all of it if it has no `marker`. */
 static const char *behind(const char *text, const char *marker)
 {
     const char *found = strstr(text, marker);
     return found ? found + strlen(marker) : text;
 }
 
-/* The part of grpc's text that says something: "Connection refused" in "failed to connect to all
- * addresses; last error: UNKNOWN: ipv4:127.0.0.1:9: Failed to connect to remote host: Connection
- * refused". */
+/* The informative part of grpc's text: "Connection refused" in "failed to connect to all addresses;
+ * last error: UNKNOWN: ipv4:127.0.0.1:9: Failed to connect to remote host: Connection refused". */
 static const char *telling_part(const char *details)
 {
     const char *part = behind(details, "last error: ");
     if (part != details)
-        part = behind(part, ": "); /* a status, in words */
+        part = behind(part, ": "); /* the name of a status */
     if (text_starts(part, "ipv4:") || text_starts(part, "ipv6:"))
         part = behind(part, ": ");
     if (text_starts(part, "DNS resolution failed"))
@@ -111,7 +110,7 @@ static void set_details(const char *details, struct err *err)
 {
     const char *part = telling_part(details);
     char *text = text_printable(part, strlen(part), "");
-    /* "Connection refused" reads better in small letters, "InvalidAuthToken: …" does not. */
+    /* "Connection refused" reads better in lower case, "InvalidAuthToken: …" does not. */
     if (isupper((unsigned char)text[0]) && strchr(text, ' ') && !strchr(text, ':'))
         text[0] = (char)tolower((unsigned char)text[0]);
     err_why(err, "%s", text);
@@ -141,7 +140,7 @@ static void from_table(const struct rpc_failure *failure, struct err *err)
     }
 }
 
-/* Ray 2.52 to 2.60 say the same for a missing and a wrong token, but we know which it is. */
+/* Ray 2.52 to 2.60 give the same error for a missing and a wrong token, but we know which it is. */
 static void token_error(const struct rpc_failure *failure, struct err *err)
 {
     const struct credentials *credentials = failure->credentials;
@@ -175,7 +174,7 @@ static void size_error(const struct rpc_failure *failure, struct err *err)
     set_details(failure->details, err);
 }
 
-/* Errors that say more than fixed words can. */
+/* Errors that need more than the table's fixed texts. */
 static const struct {
     int status;
     const char *needle;

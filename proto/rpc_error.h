@@ -1,4 +1,4 @@
-/* Turns what gRPC says of a failed call into one clear error. Pure. */
+/* Turns gRPC's report of a failed call into one clear error. Pure. */
 #ifndef RAYDBG_PROTO_RPC_ERROR_H
 #define RAYDBG_PROTO_RPC_ERROR_H
 
@@ -10,7 +10,7 @@
 
 struct rpc_failure {
     int status;          /* grpc's code */
-    const char *details; /* grpc's or the server's words, "" if none; not yet fit for a terminal */
+    const char *details; /* grpc's or the server's text, "" if none; not yet fit for a terminal */
     const char *address; /* "HOST:PORT" */
     bool answered;       /* this address has answered a call before */
     int64_t deadline_ms;

@@ -4,9 +4,9 @@
 
 enum { VARINT = WIRE_VARINT, LENGTH = WIRE_LENGTH };
 
-/* Fields that one numbering has with a wire type that the other has not (ray-facts.md 1b; read in
- * the descriptors of 2.9.3, 2.40.0, 2.44.1, 2.49.2 and 2.50.1 to 2.60.0). Every worker's answer has
- * worker_id and pid, so that at least one row always applies. */
+/* Pairs of field number and wire type that only one of the numberings has (docs/facts/ray.md#1b;
+ * read in the descriptors of 2.9.3, 2.40.0, 2.44.1, 2.49.2 and 2.50.1 to 2.60.0). Every worker's
+ * answer has worker_id and pid, so that at least one row always matches. */
 static const struct {
     uint32_t field;
     uint32_t wire;

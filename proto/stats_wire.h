@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 enum stats_numbering {
-    STATS_UNKNOWN, /* garbage, contradictory, or nothing that tells */
+    STATS_UNKNOWN, /* malformed, contradictory, or no field that tells */
     STATS_V1,      /* Ray <= 2.49 */
     STATS_V2,      /* Ray >= 2.50 */
 };

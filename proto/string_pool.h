@@ -1,4 +1,4 @@
-/* Strings of which there are many, but few different ones: each is kept once. */
+/* Stores each different string once, for many strings of which most are equal. */
 #ifndef RAYDBG_PROTO_STRING_POOL_H
 #define RAYDBG_PROTO_STRING_POOL_H
 

@@ -2,9 +2,11 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "proto/ca_bundle.h"
 
 #include <libwebsockets.h>
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
@@ -47,8 +49,8 @@ bool trust_fingerprint_parse(const char *text, char out[TRUST_FINGERPRINT_ROOM])
 
 /* --- the certificate --- */
 
-/* Takes the place of OpenSSL's own verification: within the handshake, so before anything is sent
- * that matters, a client's own certificate among it. */
+/* Replaces OpenSSL's own verification. It runs within the handshake, before any sensitive data is
+ * sent, including a client's own certificate. */
 static int verify_pin(X509_STORE_CTX *store, void *arg)
 {
     struct kept *kept = arg;
@@ -70,7 +72,8 @@ static int verify_pin(X509_STORE_CTX *store, void *arg)
     return 0;
 }
 
-/* The usual verification, of which libwebsockets only keeps the failure. */
+/* OpenSSL's usual verification; also notes the reason of a failure, which libwebsockets does not
+ * keep. */
 static int verify_chain(X509_STORE_CTX *store, void *arg)
 {
     struct kept *kept = arg;
@@ -117,9 +120,10 @@ static int load_trust(struct kept *kept, const struct trust *trust, struct err *
         return 0;
     }
     SSL_CTX_set_cert_verify_callback(kept->ssl, verify_chain, kept);
-    if (trust->ca && SSL_CTX_load_verify_locations(kept->ssl, trust->ca, NULL) != 1)
-        return ssl_failed(err, "the CA file", trust->ca);
-    if (!trust->ca && SSL_CTX_set_default_verify_paths(kept->ssl) != 1)
+    const char *ca = trust->ca ? trust->ca : ca_bundle_find("");
+    if (ca && SSL_CTX_load_verify_locations(kept->ssl, ca, NULL) != 1)
+        return ssl_failed(err, "the CA file", ca);
+    if (!ca && SSL_CTX_set_default_verify_paths(kept->ssl) != 1)
         return ssl_failed(err, "the system's CA certificates", NULL);
     return 0;
 }
@@ -151,15 +155,32 @@ static void on_vhost_gone(struct lws_vhost *vhost, void *arg)
     kept_free(arg);
 }
 
+bool trust_is_loopback(const char *host)
+{
+    struct in_addr v4;
+    struct in6_addr v6;
+    if (inet_pton(AF_INET, host, &v4) == 1)
+        return ntohl(v4.s_addr) >> 24 == 127;
+    if (inet_pton(AF_INET6, host, &v6) == 1)
+        return IN6_IS_ADDR_LOOPBACK(&v6);
+    return text_equal(host, "localhost");
+}
+
+static bool is_here(const char *host)
+{
+    return host[0] == '+' || trust_is_loopback(host);
+}
+
 static char *vhost_name(const struct lws_protocols *protocols, const char *host, bool tls,
                         const struct trust *trust)
 {
 #define OR_NONE(text) ((text) ? (text) : "")
+    const char *where = is_here(host) ? "here" : "";
     if (!tls)
-        return mem_string(protocols[0].name);
-    return mem_format("%s\n%s\n%s\n%s\n%s\n%s", protocols[0].name, strchr(host, ':') ? host : "",
-                      OR_NONE(trust->ca), OR_NONE(trust->fingerprint), OR_NONE(trust->cert),
-                      OR_NONE(trust->key));
+        return mem_format("%s\n%s", protocols[0].name, where);
+    return mem_format("%s\n%s\n%s\n%s\n%s\n%s\n%s", protocols[0].name, where,
+                      strchr(host, ':') ? host : "", OR_NONE(trust->ca),
+                      OR_NONE(trust->fingerprint), OR_NONE(trust->cert), OR_NONE(trust->key));
 #undef OR_NONE
 }
 
@@ -190,12 +211,14 @@ struct lws_vhost *trust_vhost(struct lws_context *context, const struct lws_prot
     vhost = lws_create_vhost(context, &info);
     if (!vhost)
         err_set(err, ERR_FAILED, "no client connection could be made");
+    else if (is_here(host))
+        lws_set_proxy(vhost, ":0"); /* port 0: no proxy, whatever $http_proxy is */
     return vhost;
 }
 
 int trust_flags(const char *host, bool tls)
 {
-    /* libwebsockets cuts the name to check at its first colon: load() gives an IPv6 address. */
+    /* libwebsockets cuts the name to check at its first colon: load() sets an IPv6 address. */
     int v6 = strchr(host, ':') ? LCCSCF_SKIP_SERVER_CERT_HOSTNAME_CHECK : 0;
     return tls ? LCCSCF_USE_SSL | v6 : 0;
 }

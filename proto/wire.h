@@ -8,8 +8,8 @@
 
 enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_LENGTH = 2, WIRE_FIXED32 = 5 };
 
-/* A field's number and wire type in one, as they are encoded: what a decoder switches over, so that
- * a known number with another type is an unknown field. */
+/* A field's number and wire type in one integer, as they are encoded. A decoder switches over it,
+ * so that a known number with another type is an unknown field. */
 #define WIRE_TAG(number, type) ((uint32_t)((number) << 3 | (type)))
 
 struct wire {
@@ -25,12 +25,12 @@ struct wire_field {
 };
 
 struct wire wire_of(const uint8_t *bytes, size_t len);
-/* False at the end, and where the bytes are malformed, which is the end, too. */
+/* Reads the next field. False at the end, and at malformed bytes, where the walk also ends. */
 bool wire_next(struct wire *wire, struct wire_field *out);
 
-/* Of a FIXED64. */
+/* The value of a FIXED64. */
 double wire_double(const struct wire_field *field);
-/* Of a VARINT that is signed. */
+/* The value of a signed VARINT. */
 int64_t wire_signed(const struct wire_field *field);
 
 #endif

@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT / "tests/support"))
 
 from dap_client import DapClient  # noqa: E402
 
-AGENT = ROOT / "relay/pdb_agent"
+AGENT = ROOT / "relay/debuggee/pdb_agent"
 DEBUGGEES = HERE / "debuggees.py"
 
 
@@ -34,7 +34,7 @@ def agent_source():
 
 
 def statement(token, source=None):
-    """relay/pdb_install.c makes the same."""
+    """relay/debuggee/pdb_install.c makes the same."""
     packed = base64.b64encode(zlib.compress((source or agent_source()).encode())).decode()
     return ('!exec(compile(__import__("zlib").decompress(__import__("base64").b64decode("%s")),"<raydbg agent>","exec"),'
             '{"__name__":"ray.raydbg_agent","TOKEN":"%s"})\n' % (packed, token)).encode()

@@ -10,20 +10,37 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import debugpy_session  # noqa: E402
 from agent_session import ROOT, Debuggee, Session  # noqa: E402
 
 SOME = ("3.9", "3.11", "3.13")
 ALL = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
 
+# debugpy by Python. 1.8.6 cannot listen on Python 3.13; the newest is in the integration tests always.
+SOME_DEBUGPY = (("3.11", "1.8.0"), ("3.12", "1.8.16"), ("3.13", "1.8.20"))
+VERSIONS = [f"1.8.{n}" for n in (0, 1, 2, 5, 6, 7, 8, 9, *range(11, 23))]
+ALL_DEBUGPY = (("3.9", "1.8.0"), ("3.11", "1.8.0"), ("3.11", "1.8.5"), ("3.11", "1.8.22"),
+               *((python, version) for python in ("3.12", "3.13") for version in VERSIONS
+                 if (python, version) != ("3.13", "1.8.6")))
+
 
 def pytest_addoption(parser):
     parser.addoption("--ends", action="store_true", help="as without: they are always among them")
-    parser.addoption("--matrix", action="store_true", help="on Python 3.8 to 3.13")
+    parser.addoption("--matrix", action="store_true", help="on Python 3.8 to 3.13, and every debugpy")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: on one debugpy only, or with --matrix on each fourth")
 
 
 def pytest_generate_tests(metafunc):
     if "python" in metafunc.fixturenames:
         metafunc.parametrize("python", ALL if metafunc.config.getoption("matrix") else SOME, indirect=True)
+    if "debugpy_version" in metafunc.fixturenames:
+        pairs = ALL_DEBUGPY if metafunc.config.getoption("matrix") else SOME_DEBUGPY
+        if metafunc.definition.get_closest_marker("slow"):
+            pairs = pairs[1:2] if pairs is SOME_DEBUGPY else pairs[::4]
+        metafunc.parametrize("debugpy_version", pairs, ids=["py%s-debugpy%s" % pair for pair in pairs])
 
 
 def find_python(version):
@@ -72,3 +89,22 @@ def attach(debuggee):
     yield start
     for session in sessions:
         session.close()
+
+
+@pytest.fixture
+def debugpy_attach(debugpy_version):
+    """debugpy_attach("function", "--option", VARIABLE="value"): a debugpy_session.Session at the task's first stop."""
+    started = []
+    python, version = debugpy_version
+    directory = debugpy_session.debugpy_directory(python, version)
+
+    def start(function, *arguments, options=None, **env):
+        worker = debugpy_session.Worker(find_python(python), directory, function, env)
+        started.append(worker.kill)
+        session = debugpy_session.Session.start(worker, *arguments, **(options or {}))
+        started.append(session.close)
+        return session
+
+    yield start
+    for end in reversed(started):
+        end()

@@ -309,6 +309,8 @@ def test_values(attach):
                              "evaluateName": "empty"}
     assert len(client.evaluate("big", frame)) == 200002
     assert client.evaluate("big", frame, "clipboard") == "x" * 200000
+    raw = {"expression": "big", "frameId": frame, "context": "watch", "format": {"rawString": True}}
+    assert client.ok("evaluate", raw)["result"] == "x" * 200000
     mapping = client.children(rows["mapping"]["variablesReference"])
     assert mapping["('two', 3)"]["evaluateName"] == "mapping[('two', 3)]"
     assert [name for name in mapping if name.startswith("<Bad: its repr() failed")]
@@ -444,8 +446,8 @@ def reset(sock):
 
 
 def goodbye():
-    """What relay/pdb_install.h says to a pdb that may have the statement in part."""
-    text = (ROOT / "relay/pdb_install.h").read_text()
+    """What relay/debuggee/pdb_install.h says to a pdb that may have the statement in part."""
+    text = (ROOT / "relay/debuggee/pdb_install.h").read_text()
     texts = dict(re.findall(r'#define PDB_INSTALL_(BREAK|GOODBYE) "(.*)"', text))
     return (texts["BREAK"] + texts["GOODBYE"]).replace("\\n", "\n").encode()
 
@@ -496,7 +498,7 @@ PARTS = {"nothing": 0, "a complete name": 5, "an open bracket": 6, "an open stri
 
 @pytest.mark.parametrize("part", PARTS.values(), ids=PARTS.keys())
 def test_a_relay_that_dies_while_it_connects(debuggee, part):
-    """What relay/closer_process.c does then."""
+    """What relay/debuggee/closer_process.c does then."""
     program = debuggee("plain")
     with program.connect() as sock:
         sock.sendall(statement("00")[:part] + goodbye())

@@ -3,6 +3,7 @@
 They need no Ray. The relay is the binary in $RAYDBG, by default build-asan/raydbg.
 """
 
+import os
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,6 +18,10 @@ from fake_ray import FakeRay  # noqa: E402
 from object_session import Worker  # noqa: E402
 from relay_process import RelayProcess  # noqa: E402
 from relay_under_test import RelayUnderTest  # noqa: E402
+
+# The session is in the process that a test starts, but where it asks for a relay: one that starts by itself would stay,
+# and answer ahead. test_own_relay.py is about those.
+os.environ["RAYDBG_START_RELAY"] = "0"
 
 
 @pytest.fixture

@@ -66,13 +66,28 @@ def test_a_client_that_sets_no_filters_gets_uncaught(adapter, relay):
     relay.disconnect()
 
 
-@pytest.mark.parametrize("command", sorted(WEDGE))
+@pytest.mark.parametrize("command", sorted(WEDGE - {"restart"}))
 def test_wedging_commands_never_reach_debugpy(adapter, relay, command):
     relay.start()
     answer = relay.request(command, {"requestId": 1})
     assert answer["success"] is (command == "cancel")
     assert relay.ok("threads")["threads"]
     assert command not in adapter.commands()
+    relay.disconnect()
+
+
+@pytest.mark.parametrize("command", ["evaluate", "setBreakpoints", "setExpression", "raydbg/objects", "nonsense"])
+def test_a_request_that_debugpy_cannot_read_stays_here(adapter, relay, command):
+    """Its adapter reads nothing after a message above 0xFFFFFF bytes."""
+    relay.start()
+    before = len(adapter.received)
+    answer = relay.request(command, {"expression": "x" * 0xFFFFFF, "source": {"path": "/x"}, "breakpoints": []})
+    assert not answer["success"], answer
+    if command != "nonsense":
+        assert "too large" in answer["message"] and "16 MiB" in answer["message"], answer
+    assert len(adapter.received) == before
+    relay.ok("evaluate", {"expression": "x" * (0xFFFFFF - 200)})
+    assert max(len(one.raw) for one in adapter.received) <= 0xFFFFFF
     relay.disconnect()
 
 
@@ -185,10 +200,14 @@ def test_sub_processes_only_when_asked_for(adapter, start_relay):
 
 def test_capabilities_that_differ_are_told(adapter, relay):
     adapter.on["initialize"] = lambda c, request: c.respond(request, {"supportsLogPoints": True,
-                                                                      "supportsRestartRequest": True})
-    relay.start()
+                                                                      "supportsRestartFrame": True})
+    promised = relay.initialize()
+    relay.attach({"request": "attach"})
     told = relay.wait_event("capabilities")["body"]["capabilities"]
-    assert told == {"supportsLogPoints": True, "supportsRestartRequest": False}
+    withdrawn = {name for name, value in promised.items() if value is True}
+    withdrawn -= {"supportsLogPoints", "supportsRestartRequest", "supportsConfigurationDoneRequest"}
+    assert told == {"supportsLogPoints": True, "supportsRestartFrame": False, **dict.fromkeys(withdrawn, False)}
+    assert "supportsTerminateDebuggee" in withdrawn
     relay.disconnect()
 
 

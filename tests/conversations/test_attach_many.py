@@ -145,7 +145,7 @@ def test_which_ones(attach, gang, arguments, count):
 def test_one_name_is_one_task(attach, gang):
     gang.add("load", rank=7)
     out = attach("load", "--echo", commands=["threads"]).stdout
-    assert "(raydbg) threads" in out and "MainThread" in out and "rank" not in out
+    assert "(raydbg) threads" in out and "rank 7 load" in out and "rank 0" not in out
 
 
 def test_nothing_that_matches(attach):
@@ -313,7 +313,7 @@ def test_leaving_holds_every_task(gang, terminal, run_relay, how):
 def test_threads_of_one_worker_are_told_apart(attach, gang):
     adapter = ManyAdapter(threads=3)
     gang.add("Pool.work", adapter)
-    out = attach("Pool*", "--echo", commands=["threads", "thread Dummy-2", "next"]).stdout
+    out = attach("Pool*", "--echo", commands=["threads", "thread thread-2", "next"]).stdout
     known, _ = rows(out)
     assert len(known) == 3 and all("Pool.work" in name for name, _ in known.values())
-    assert re.search(r"^pid 5004 Dummy-2 \(3/3\)> next$", out, re.M), out
+    assert re.search(r"^pid 5004 thread-2 \(3/3\)> next$", out, re.M), out

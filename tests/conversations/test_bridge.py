@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import sanitizers
 from fake_adapter import PROGRAM
-from fake_relay import FakeRelay, make_certificate, pause
+from fake_relay import FakeRelay, make_certificate, pause, register
 from relay_under_test import raydbg_path
 
 TOKEN = "0123456789abcdef" * 4
@@ -61,7 +61,8 @@ def test_a_session_over_the_bridge(adapter, start, fake):
     assert "stays held" in client.events("output")[-1]["body"]["output"]
     assert client.process.wait(5) == 0
     upgrade = fake.asked("/dap")[0][2]
-    assert upgrade["Sec-WebSocket-Protocol"] == "dap" and upgrade["Authorization"] == f"Bearer {TOKEN}"
+    assert upgrade["Sec-WebSocket-Protocol"] == "dap" and upgrade["Authorization"].startswith("Raydbg anywhere ")
+    assert TOKEN not in str(fake.calls)
 
 
 def test_messages_are_not_changed(adapter, start):
@@ -308,7 +309,8 @@ def test_a_console_whose_relay_dies(adapter, fake):
 
 def test_a_console_that_is_refused(fake):
     result = run("attach", "--relay", fake.address, "square", "-e", "where", env={"RAYDBG_TOKEN": "f" * 64})
-    assert result.returncode == 4 and "the relay wants a token" in result.stderr
+    assert result.returncode == 4 and "does not prove that it knows this client's token" in result.stderr
+    assert "f" * 64 not in str(fake.calls)
 
 
 # --- raydbg list ---
@@ -374,20 +376,6 @@ def test_watch_follows_the_relay(fake):
 # --- finding one ---
 
 
-def register(home, fake, name="relay.json", **changes):
-    """As the relay itself does it, for the test's own process."""
-    directory = home / "state/raydbg"
-    directory.mkdir(parents=True, exist_ok=True)
-    ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
-    entry = {"addresses": [fake.address], "tls": False, "pid": os.getpid(), "cluster": "10.0.0.5:6379",
-             "fingerprint": "", "host": socket.gethostname(), "version": "0.1.0", "start_ticks": ticks,
-             "started": int(time.time() * 1000), "refreshed": int(time.time() * 1000), **changes}
-    path = directory / name
-    path.write_text(json.dumps(entry))
-    path.chmod(0o600)
-    return path
-
-
 def test_a_relay_on_this_machine_is_found(fake, home):
     register(home, fake)
     fake.pauses = [pause("square")]
@@ -428,6 +416,14 @@ def test_a_relay_of_another_cluster_is_passed_over(fake, home):
     register(home, fake)
     assert run("release", "--all", "--address", "127.0.0.1:1").returncode == 5
     assert not fake.calls
+
+
+def test_another_relay_where_a_registered_one_was(fake, home):
+    """It knows the token, too, but is not the one that the entry is about."""
+    register(home, fake, cluster="127.0.0.1:1", id="0" * 32)
+    result = run("release", "--all", "--address", "127.0.0.1:1")
+    assert result.returncode == 5 and "there is no relay" in result.stderr
+    assert {path for _, path, _ in fake.calls} == {"/v1/challenge"}
 
 
 def test_no_relay_goes_without(fake, home):
@@ -474,11 +470,13 @@ def test_a_task_is_encoded(fake):
 
 
 def test_release_all_releases_what_is_held(fake):
-    fake.pauses = [pause("square", "a1" * 24), pause("boom", "c3" * 24, **HELD), pause("bang", "d4" * 24, **HELD)]
+    idle = {**HELD, "state": "idle"}  # its task has ended, its debugger is held
+    fake.pauses = [pause("square", "a1" * 24), pause("boom", "c3" * 24, **HELD), pause("bang", "d4" * 24, **HELD),
+                   pause("over", "e5" * 24, **idle)]
     result = run("release", "--all", "--relay", fake.address)
     assert result.returncode == 0, result.stderr
     posts = [path for method, path, _ in fake.calls if method == "POST"]
-    assert posts == [f"/v1/pauses/{task * 24}/release" for task in ("c3", "d4")]
+    assert posts == [f"/v1/pauses/{task * 24}/release" for task in ("c3", "d4", "e5")]
 
 
 def test_release_all_of_nothing(fake):

@@ -88,6 +88,26 @@ def test_many_messages_in_one_write(adapter, relay):
     relay.disconnect()
 
 
+ODD_NUMBERS = (b"18446744073709551617", b'"5"', b"5.0", b"null", b"{}")
+
+
+@pytest.mark.parametrize("odd", ODD_NUMBERS)
+def test_an_adapter_numbers_as_it_likes(adapter, relay, odd):
+    """The relay gives each message a seq of its own, so that of an event or a response is not judged."""
+    relay.start()
+    connection = adapter.connection()
+    connection.send_body(b'{"seq":%s,"type":"event","event":"odd","body":{"n":9007199254740993}}' % odd)
+    assert relay.wait_event("odd")["body"]["n"] == 9007199254740993
+    connection.send_body(b'{"seq":%s,"type":"event","event":"%s","body":{}}' % (odd, b"long" * 40))
+    relay.wait_event("long" * 40)
+    for command in (b'"command":"evaluate",', b"", b'"command":5,', b'"command":"%s",' % (b"long" * 40)):
+        adapter.on["evaluate"] = lambda c, request, command=command: c.send_body(
+            b'{"seq":%s,"type":"response","request_seq":%d,%s"success":true,"body":{"result":"7"}}'
+            % (odd, request["seq"], command))
+        assert relay.evaluate("six", 3) == "7"
+    relay.disconnect()
+
+
 def test_clients_number_as_they_like(adapter, relay):
     """Sparse, descending and negative numbers: each answer carries the client's own."""
     relay.start()

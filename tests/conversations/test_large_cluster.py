@@ -87,9 +87,9 @@ def told(events):
     for message in list(events.messages):
         if message["event"] == "pauses":
             known = {pause["id"]: pause for pause in message["pauses"]}
-        elif message["event"] in ("appeared", "changed"):
+        elif message["event"] in ("added", "changed"):
             known[message["pause"]["id"]] = message["pause"]
-        elif message["event"] == "gone":
+        elif message["event"] == "removed":
             known.pop(message["id"])
     return known
 
@@ -129,7 +129,8 @@ def test_what_list_asks_grows_with_the_pauses(small, large, tmp_path):
         run_list(cluster, tmp_path)
         counts = methods(cluster)
         pauses = len(cluster.paused)
-        assert counts["GetCoreWorkerStats"]["requests"] == pauses
+        # A worker that a busy machine lets answer too late is asked once more.
+        assert pauses <= counts["GetCoreWorkerStats"]["requests"] <= 2 * pauses, counts
         assert counts["GetTaskEvents"] == {**counts["GetTaskEvents"], "requests": pauses, "scans": 0}
         assert all(counts[name]["requests"] == 1 for name in LISTS)
         # A relay is looked for, too.

@@ -111,15 +111,15 @@ def test_threads_of_one_worker_go_on_one_at_a_time(attach, gang):
     shown(client)
     ids = {name: id for name, id in threads(client).items() if str(worker.pid) in name}
     wait_until(lambda: sorted(n for n in threads(client) if str(worker.pid) in n) == [
-        f"pid {worker.pid} Dummy-{n} Pool.work 127.0.0.1" for n in (1, 2, 3)], 5, lambda: threads(client))
+        f"pid {worker.pid} thread-{n} Pool.work 127.0.0.1" for n in (1, 2, 3)], 5, lambda: threads(client))
     ids = {name: id for name, id in threads(client).items() if str(worker.pid) in name}
     left = {1, 2, 3}
     for number in 2, 3, 1:
-        client.ok("continue", {"threadId": ids[f"pid {worker.pid} Dummy-{number} Pool.work 127.0.0.1"]})
+        client.ok("continue", {"threadId": ids[f"pid {worker.pid} thread-{number} Pool.work 127.0.0.1"]})
         left.discard(number)
         assert worker.adapter.standing == left
         for other in left:
-            assert client.stack(ids[f"pid {worker.pid} Dummy-{other} Pool.work 127.0.0.1"])
+            assert client.stack(ids[f"pid {worker.pid} thread-{other} Pool.work 127.0.0.1"])
 
 
 def test_the_whole_task_goes_on_if_asked_to(attach, gang):

@@ -189,6 +189,36 @@ def test_an_observer_of_many(join, gang):
     assert roles == ["observer", "driver"]
 
 
+VERBS = ["/next", "/all next", "/step", "/out", "/continue", "/continue --skip 2", "/until app.py:8", "/barrier app.py:8",
+         f"/continue --until {PATH}:8"]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_an_observers_verbs_move_nothing(join, gang, verb):
+    shown(join())
+    observer = join(role="observer")
+    shown(observer)
+    answer = observer.request("evaluate", {"expression": verb, "context": "repl"})
+    assert not answer["success"] and "this session observes" in answer["message"], answer
+    assert "take over" in answer["message"]
+    assert "3 tasks" not in str(answer)
+    moves = {"next", "stepIn", "stepOut", "continue", "setBreakpoints"}
+    assert not [w for w in gang.workers if moves & set(w.adapter.commands())]
+
+
+def test_an_observer_of_some_is_told_how_many_move(join, gang):
+    other = join.relay.client("tcp")
+    other.initialize(clientName="other")
+    other.attach(join.relay.attach_arguments("tcp", task="load"))
+    other.stopped()
+    client = join()
+    shown(client)
+    body = client.ok("evaluate", {"expression": "/next", "context": "repl"})
+    assert body["result"] == "next: 2 tasks, 1 driven by another client" and body["raydbg"]["observed"] == 1
+    assert thread_of(client, gang.workers[2]) not in body["raydbg"]["threadIds"]
+    assert "next" not in gang.workers[2].adapter.commands()
+
+
 def test_who_drives_any_is_a_driver(join, gang):
     """One of the tasks is somebody else's: the session drives the others, and is told whose that one is."""
     other = join.relay.client("tcp")
@@ -284,6 +314,7 @@ def test_a_client_that_does_not_read(join, gang, flood):
     assert len(client.events("output")) - before < 20, "the one that floods is held up"
     flood.end()
     slow.close()
+    client.disconnect()  # a connection that the client closes may end inside what is still printed
 
 
 def test_what_only_others_drive_is_left_by_a_client_that_does_not_read(join, gang, flood):
@@ -304,6 +335,51 @@ def test_what_only_others_drive_is_left_by_a_client_that_does_not_read(join, gan
     while not any("flood is left" in text or "lags behind" in text for text in said):
         said.append(slow.event("output")["output"])
     assert slow.request("threads")["threads"]
+    slow.close()
+
+
+def test_a_first_stop_that_comes_late_is_shown_as_the_population(gang, start_relay):
+    """debugpy on a busy machine reports it a second after configurationDone: until then there is nothing to show."""
+    def late(connection, request):
+        connection.respond(request)
+        connection.respond(connection.attached)
+        timer = threading.Timer(0.9, lambda: [worker.adapter.stop(n) for n in worker.adapter.threads])
+        timer.daemon = True
+        timer.start()
+
+    while len(gang.workers) > 1:
+        gang.remove(gang.workers[-1])
+    worker = gang.workers[0]
+    worker.adapter.on["configurationDone"] = late
+    client = start_relay(None, "--address", gang.address, "--no-relay")
+    client.initialize(clientID="vscode", clientName="editor")
+    client.attach(ALL)
+    first = client.wait_event("stopped")["body"]
+    assert first["allThreadsStopped"] is True and first["preserveFocusHint"] is False
+    assert len(threads(client)) == 1
+
+
+def test_what_a_client_missed_counts_while_it_does_not_read(join, gang, flood):
+    """Each time anew: what it has read since is not counted."""
+    loud, other = gang.add("flood", adapter=ManyAdapter()), gang.add("other", adapter=ManyAdapter())
+    driver = join.relay.client("tcp")
+    driver.initialize(clientName="other")
+    driver.attach(join.relay.attach_arguments("tcp", task="other"))
+    driver.stopped()
+    slow = SlowClient(join.relay, **ALL)
+    wait_until(lambda: 5 in [row.get("tasks") for row in join.relay.sessions()], 5, lambda: join.relay.sessions())
+    flood(loud)
+    for end in "first", "second":
+        time.sleep(1.5)  # by now the relay holds up what this client drives
+        for _ in range(11):
+            other.adapter.connections[-1].event("output", {"category": "stdout", "output": "y" * 60000})
+        other.adapter.connections[-1].event("output", {"category": "stdout", "output": f"the {end} end"})
+        driver.wait_event("output", lambda body: body["output"] == f"the {end} end")
+        time.sleep(0.2)
+        assert 5 in [row.get("tasks") for row in join.relay.sessions()], join.relay.sessions()
+        while slow.event("output")["output"] != f"the {end} end":
+            pass
+    flood.end()
     slow.close()
 
 

@@ -83,6 +83,32 @@ def test_a_client_that_vanishes_with_a_request_pending(adapter, hub):
     assert_held(adapter)
 
 
+CUT = "cut for more than 16 s"
+
+
+@pytest.mark.parametrize("said, told", [("3.12.1/1.8.22 nodelay,keepalive!PermissionError(1) adapter=7", True),
+                                        ("3.12.1/1.8.22 nodelay,keepalive adapter=7 cut=900s", False)])
+def test_a_client_is_told_when_a_short_cut_lets_the_task_go(adapter, hub, said, told):
+    adapter.on["evaluate"] = lambda c, request: c.respond(request, {"result": said, "variablesReference": 0})
+    for client in (hub.join(), hub.join("websocket", name="late")):
+        client.ok("threads")
+        assert (CUT in outputs(client)) is told, outputs(client)
+
+
+def test_a_release_that_the_debugger_does_not_hear_says_so(adapter, hub):
+    """As after a message that debugpy's adapter does not read: the task stays stopped until its adapter ends."""
+    said = "3.12.1/1.8.22 nodelay,keepalive adapter=4711 cut=900s"
+    adapter.on["evaluate"] = lambda c, request: c.respond(request, {"result": said, "variablesReference": 0})
+    adapter.on["modules"] = adapter.on["disconnect"] = lambda connection, request: None
+    client = hub.join()
+    client.send("modules")
+    client.strict = False
+    client.ok("raydbg/release")
+    client.wait_event("terminated", timeout=20)
+    assert "does not answer" in outputs(client) and "kill 4711" in outputs(client), outputs(client)
+    assert "was released and goes on" not in outputs(client), outputs(client)
+
+
 @pytest.mark.parametrize("where", ["attach", "disconnect"])
 def test_on_disconnect_continue(adapter, hub, where):
     first = hub.join(**({"onDisconnect": "continue"} if where == "attach" else {}))
@@ -111,6 +137,19 @@ def test_an_observer_that_leaves_releases_nothing(adapter, hub):
     second.stopped()
     second.disconnect(terminateDebuggee=True)
     assert_held(adapter)
+
+
+@pytest.mark.parametrize("beside", [True, False], ids=["beside a driver", "alone"])
+def test_an_observer_kills_nobody(adapter, run_relay, beside):
+    hub = run_relay("--kill")
+    if beside:
+        hub.join(name="driver").stopped()
+    observer = hub.join(role="observer")
+    observer.stopped()
+    before = len(adapter.requests("evaluate"))
+    observer.disconnect(terminateDebuggee=True)
+    assert_held(adapter)
+    assert len(adapter.requests("evaluate")) == before, "the worker was ended"
 
 
 def test_hold_never(adapter, run_relay):
@@ -333,6 +372,49 @@ def test_release_through_http(adapter, hub):
     wait_until(lambda: not (hub.pause() or {}).get("held"), 5, "not held any more")
 
 
+def test_a_refusal_that_comes_while_the_debugger_is_tuned(adapter, hub):
+    """A debugger that is being left greets, and refuses then: it is tried again, on a new connection alone."""
+    refused = []
+
+    def attach(connection, request):
+        if connection is not adapter.connections[0]:
+            adapter.on_attach(connection, request)
+            return
+        refused.append(request)
+        connection.event("initialized")
+
+    def evaluate(connection, request):
+        if connection is adapter.connections[0]:
+            connection.respond(refused[0], success=False, message="'Server[pid=258] is already being debugged.'")
+        adapter.on_evaluate(connection, request)
+
+    adapter.on.update(attach=attach, evaluate=evaluate)
+    client = hub.join()
+    assert client.stopped()["reason"] == "breakpoint"
+    assert refused and len(adapter.connections) == 2
+
+
+def test_a_release_while_the_debugger_is_being_attached(adapter, ray, run_relay):
+    """The client is told, and what the debugger answers late finds nobody, but a relay that lives."""
+    late = []
+    hub = run_relay("--address", ray.address)
+    adapter.on["initialize"] = lambda connection, request: late.append((connection, request))
+    first = hub.client()
+    first.initialize()
+    attaching = first.send("attach", hub.attach_arguments())
+    wait_until(lambda: late, 10, "the relay attaches")
+    assert hub.post("release").status == 200
+    with pytest.raises(DapError, match="given up"):
+        first.check(first.response(attaching))
+    adapter.on_initialize(*late[0])
+    first.wait_event("terminated")
+    adapter.on["initialize"] = adapter.on_initialize
+    wait_until(lambda: adapter.connection().ended.is_set(), 10, "the debugger is let go")
+    first.close()
+    second = hub.join()
+    assert second.stopped()["reason"] == "breakpoint"
+
+
 def test_hold_and_continue_through_http(adapter, run_relay):
     hub = run_relay("--hold", "never")
     first = hub.join()
@@ -350,6 +432,23 @@ def test_hold_and_continue_through_http(adapter, run_relay):
     assert client.stopped()["threadId"] == 1
 
 
+def test_a_hold_outlives_the_relay(adapter, run_relay):
+    """What was held by hand stays held after a goodbye, though this relay would let it go then."""
+    hub = run_relay("--hold", "on-loss")
+    client = hub.join()
+    client.stopped()
+    assert hub.post("hold").status == 200
+    hub.kill9()
+    client.wait_end()
+    hub.restart()
+    assert hub.pause()["held"]
+    again = hub.join()
+    again.stopped()
+    again.disconnect()
+    assert_held(adapter)
+    assert hub.pause()["held"] and hub.pause()["clients"] == 0
+
+
 def test_errors_of_http(hub):
     for method, path, status in (("POST", "/v1/pauses/nothing-like-it/release", 404), ("GET", "/nowhere", 404),
                                  ("POST", "/v1/pauses/nothing/explode", 404), ("DELETE", "/v1/pauses", 405)):
@@ -363,12 +462,12 @@ def test_events_follow_what_happens(adapter, hub):
     assert events.wait(lambda m: m["event"] == "pauses")["pauses"] == []
     client = hub.join(name="somebody")
     client.stopped()
-    events.wait(lambda m: m["event"] in ("appeared", "changed") and m["pause"]["held"] and m["pause"]["clients"] == 1)
+    events.wait(lambda m: m["event"] in ("added", "changed") and m["pause"]["held"] and m["pause"]["clients"] == 1)
     events.wait(lambda m: m["event"] == "sessions" and "somebody" in str(m["sessions"]))
     client.disconnect()
     events.wait(lambda m: m["event"] == "changed" and m["pause"]["held"] and m["pause"]["clients"] == 0)
     hub.post("release")
-    events.wait(lambda m: m["event"] == "gone" or m["event"] == "changed" and not m["pause"]["held"])
+    events.wait(lambda m: m["event"] == "removed" or m["event"] == "changed" and not m["pause"]["held"])
 
 
 def test_the_audit_log_tells_who_did_what(hub):
@@ -387,6 +486,8 @@ def test_the_audit_log_tells_who_did_what(hub):
         assert action in actions, actions
     attach = noted[actions.index("attach")]
     assert attach["role"] == "driver" and "127.0.0.1" in attach["peer"] and attach["time"]
+    for action in "evaluate", "setVariable", "continue":
+        assert noted[actions.index(action)]["role"] == "driver", noted
     text = (hub.state / "s/raydbg/audit.log").read_text()
     assert "secret-value" not in text and hub.token not in text
     assert (hub.state / "s/raydbg/audit.log").stat().st_mode & 0o777 == 0o600
@@ -403,3 +504,67 @@ def test_a_dropped_answer_is_noticed(adapter, hub):
     client.strict = False
     with pytest.raises((DapError, DapClosed)):
         client.wait_event("stopped", timeout=0.2)
+
+
+# --- a relay that holds only what is lost, and ends by itself ---
+
+
+@pytest.fixture
+def on_loss(run_relay):
+    return run_relay("--hold", "on-loss", "--until-idle", "1s")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_goodbye_lets_go_where_only_losses_are_held(adapter, on_loss, kind):
+    client = on_loss.join(kind)
+    client.stopped()
+    client.disconnect()
+    wait_released(adapter)
+    client.wait_end()
+    assert "goes on" in outputs(client) and "held" not in outputs(client)
+    assert on_loss.wait(30) == 0, "it ends when it holds nothing"
+    assert not on_loss.kept_pids()
+
+
+@pytest.mark.parametrize("how", ["vanishes", "asks"])
+def test_a_lost_client_leaves_the_task_stopped(adapter, on_loss, how):
+    client = on_loss.join()
+    client.stopped()
+    if how == "vanishes":
+        client.transport.reset()
+    else:
+        client.disconnect(onDisconnect="hold")
+        assert "stays held" in outputs(client)
+    wait_until(lambda: on_loss.pause()["clients"] == 0, 10, "the relay notices")
+    time.sleep(2.5)  # longer than an idle relay lives, and than a running task is kept
+    assert_held(adapter)
+    assert on_loss.process.poll() is None
+    second = on_loss.join("websocket")
+    assert second.stopped()["reason"] == "breakpoint"
+    second.disconnect()
+    wait_released(adapter)
+    assert on_loss.wait(30) == 0
+
+
+@pytest.mark.parametrize("how", ["vanishes", "asks"])
+def test_a_task_that_runs_is_not_held(adapter, on_loss, how):
+    client = on_loss.join()
+    thread = client.stopped()["threadId"]
+    client.resume(thread)
+    if how == "vanishes":
+        client.transport.reset()
+    else:
+        client.disconnect(onDisconnect="hold")
+        assert "goes on" in outputs(client)
+    wait_until(lambda: adapter.requests("disconnect"), 10, f"it leaves ({adapter.commands()})")
+    assert on_loss.wait(30) == 0
+
+
+def test_a_goodbye_beside_others_leaves_them_the_task(adapter, on_loss):
+    first, second = on_loss.join(name="first"), on_loss.join(name="second")
+    first.stopped(), second.stopped()
+    first.disconnect()
+    assert_held(adapter)
+    assert second.stack(1)[0]["name"] == "square"
+    second.disconnect()
+    wait_released(adapter)

@@ -73,6 +73,17 @@ def test_64_kib_before_the_token(adapter, hub):
     assert_untouched(hub, adapter)
 
 
+def test_64_kib_are_all_messages_together(adapter, hub):
+    """None of them is over the limit by itself."""
+    with hub.connect() as sock:
+        for number in 1, 2:
+            send_quietly(sock, frame({"seq": number, "type": "request", "command": "initialize",
+                                      "arguments": {"adapterID": "x" * 40_000}}))
+        said = drain(sock, 5)
+    assert b"64 KiB" in said or b"65536" in said, said[-1000:]
+    assert_untouched(hub, adapter)
+
+
 def test_64_kib_are_enough_for_a_client(adapter, hub):
     client = hub.dap_tcp()
     client.ok("initialize", {"adapterID": "x", "clientName": "n" * 40_000})
@@ -138,6 +149,12 @@ def test_a_header_over_the_limit(run_relay):
     assert hub.http("GET", "/healthz", token="").status == 200
 
 
+@pytest.mark.parametrize("option, value", [("--max-header", "256"), ("--max-header", "8192"), ("--max-header", "8K")])
+def test_a_limit_may_be_at_its_own_limits(run_relay, option, value):
+    hub = run_relay(option, value)
+    assert hub.http("GET", "/healthz", token="").status == 200
+
+
 def test_sessions_over_the_limit(adapter, run_relay):
     hub = run_relay("--max-sessions", "3")
     clients = [hub.join(name=f"client {n}") for n in range(3)]
@@ -174,6 +191,28 @@ def test_strangers_of_one_address_over_the_limit(adapter, run_relay):
     with hub.connect(source="127.0.0.7") as sock:
         sock.sendall(request)
         assert b"supports" in sock.recv(65536), "their places are free again"
+
+
+def test_a_stranger_that_comes_hundreds_of_times_at_once(run_relay):
+    """Beyond some hundreds, refused connections are closed without a word; they leave nothing behind."""
+    hub = run_relay("--max-per-address", "20")
+    strangers = []
+    for _ in range(400):
+        with suppress(OSError):
+            strangers.append(hub.connect(source="127.0.0.7"))
+    wait_until(lambda: hub.http("GET", "/healthz", token="").status == 200, 10, "the others are served")
+    for sock in strangers:
+        sock.close()
+    request = frame({"seq": 1, "type": "request", "command": "initialize", "arguments": {"adapterID": "x"}})
+
+    def is_served():
+        with suppress(OSError), hub.connect(source="127.0.0.7") as sock:
+            sock.settimeout(2)
+            sock.sendall(request)
+            return b"supports" in sock.recv(65536)
+        return False
+
+    wait_until(is_served, 10, "their places are free again")
 
 
 def test_thousands_of_hostile_connections(adapter, hub, soak):

@@ -5,6 +5,7 @@ import os
 import re
 import socket
 import subprocess
+import time
 from contextlib import suppress
 
 import pytest
@@ -149,7 +150,8 @@ def test_a_token_file_that_others_can_read(run_relay, tmp_path):
 
 # --- Origin and Host ---
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1.evil.example", "http://localhost"])
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1.evil.example", "http://localhost",
+                                    "http://" + "long." * 800 + "example"])
 @pytest.mark.parametrize("path", ["/dap", "/events", "/v1/pauses"])
 def test_another_origin_is_refused(adapter, hub, origin, path):
     if path == "/v1/pauses":
@@ -305,6 +307,7 @@ def test_metrics(adapter, hub):
     after = metrics(hub)
     assert before.keys() <= after.keys()
     assert {name for name in after if after[name] != before.get(name, 0)}, "nothing was counted"
+    assert before["process_start_time_seconds"] == after["process_start_time_seconds"] <= time.time() + 1
     assert any("session" in name and after[name] == before[name] + 1 for name in before), after
     assert any("refused" in name and after[name] > before.get(name, 0) for name in after), after
 

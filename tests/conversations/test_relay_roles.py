@@ -41,6 +41,15 @@ def test_roles_are_told(hub):
     assert hub.pause()["clients"] == 2 and "first" in hub.pause()["driver"]
 
 
+def test_a_role_is_told_once(hub):
+    first = hub.join(name="first")
+    for _ in range(3):
+        hub.join(role="observer").disconnect()
+    wait_until(lambda: hub.pause()["clients"] == 1, 10, "the observers are gone")
+    first.ok("threads")
+    assert [event["body"]["role"] for event in first.events("raydbg/role")] == ["driver"]
+
+
 def test_an_observer_alone_drives_nothing(adapter, hub):
     client = hub.join(role="observer")
     client.stopped()
@@ -168,6 +177,20 @@ def test_a_client_that_vanishes_takes_its_breakpoints_along(adapter, hub):
     first.transport.reset()
     wait_until(lambda: lines(adapter) == [12] and lines(adapter, "/app/other.py") == [], 5,
                lambda: f"only the second's ({lines(adapter)}, {lines(adapter, '/app/other.py')})")
+
+
+def test_breakpoints_too_large_together_go_alone(adapter, hub):
+    """What several clients have set in one source is merged, but never into more than debugpy's adapter reads."""
+    size = 3_500_000
+    conditions = [letter * size for letter in "abcdef"]
+    for number, condition in enumerate(conditions):
+        client = hub.join(name=f"client {number}", takeOver=True)
+        client.stopped()
+        client.ok("setBreakpoints", {"source": {"path": PROGRAM}, "breakpoints": [{"line": 10 + number, "condition": condition}]},
+                  timeout=60)
+    sent = [[b["line"] for b in r["arguments"]["breakpoints"]] for r in adapter.requests("setBreakpoints")
+            if r["arguments"]["source"]["path"] == PROGRAM]
+    assert [11, 10] in sent and [15] in sent and max(map(len, sent)) * size < 16 << 20, sent
 
 
 def test_breakpoint_ids_stay_a_clients_own(adapter, hub):

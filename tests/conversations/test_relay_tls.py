@@ -51,6 +51,22 @@ def assert_bridge_refuses(client, words):
     assert re.search(words, said, re.IGNORECASE), said
 
 
+ENDLESS = ["X-Folded: a\r\n b\r\n\r\n", "no colon\r\n\r\n", "X-Part: of a head"]
+
+
+def test_a_header_that_never_ends_is_answered(run_relay, authority):
+    """libwebsockets takes each of them for one that is still coming."""
+    hub = tls_relay(run_relay, authority)
+    sockets = [hub.connect() for _ in ENDLESS]
+    for sock, header in zip(sockets, ENDLESS):
+        sock.sendall(f"GET /healthz HTTP/1.1\r\nHost: {hub.host_header}\r\n{header}".encode())
+    for sock, header in zip(sockets, ENDLESS):
+        with sock:
+            said = drain(sock)
+        assert said.startswith(b"HTTP/1.1 408 ") and b"NAME: VALUE" in said, (header, said)
+    assert hub.http("GET", "/healthz", token="").status == 200
+
+
 def test_tls_carries_websocket_and_http(adapter, run_relay, authority):
     hub = tls_relay(run_relay, authority)
     assert hub.http("GET", "/healthz", token="").status == 200

@@ -1,23 +1,13 @@
 /* Whatever the bytes: what is annotated is JSON and equals the input but for what was put in, once;
  * what is stripped is JSON and has nothing more to strip. The input is a message, or (by its first
  * byte) a value of one of several types within one, or what an edit box sends. */
+#include "fuzz.h"
+
 #include "base/mem.h"
 #include "base/text.h"
 #include "dap/message.h"
-#include "relay/annotate.h"
-#include "relay/annotate_look.h"
-
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool condition)
-{
-    if (!condition)
-        abort();
-}
+#include "relay/annotate/annotate.h"
+#include "relay/annotate/annotate_scan.h"
 
 /* --- what is known: by the id's last bytes; the words are the input's own --- */
 
@@ -149,7 +139,7 @@ static void check_annotated(const char *command, const char *text, size_t len,
     size_t count = 0, count_again = 0;
     struct envelope annotated;
     const char *problem;
-    struct annotate_source source = {object, actor, seen, &count};
+    struct annotate_source source = {object, actor, seen, NULL, &count};
     if (!annotate_response(command, text, len, envelope, options, &source, &out)) {
         check(!out.len);
         buf_free(&out);
@@ -168,6 +158,35 @@ static void check_annotated(const char *command, const char *text, size_t len,
     check(!annotate_response(command, out.data, out.len, &annotated, options, &source, &again));
     buf_free(&out);
     buf_free(&again);
+}
+
+/* Annotating a response of which only the head was read finds what annotating the checked one does,
+ * or that it has to be checked: it is malformed, or its body is not its last member. */
+static void check_unchecked(const char *command, const char *text, size_t len)
+{
+    static const struct annotate_options options = {0};
+    struct buf out = {0}, wanted = {0};
+    struct envelope head, whole;
+    const char *problem;
+    size_t count = 0;
+    bool checked = false, more = false;
+    struct annotate_source source = {object, actor, seen, NULL, &count};
+    if (!envelope_read_head(&head, text, len) || !head.body.at)
+        return;
+    head.body.len = len - head.body.at;
+    bool any = annotate_unchecked(command, text, len, &head, &options, &source, &out, &checked);
+    bool good = envelope_read(&whole, text, len, &problem) == 0;
+    if (good) {
+        size_t behind = whole.body.at + whole.body.len;
+        more = !head.success || text[whole.body.at] != '{' || whole.body.at != head.body.at ||
+               memchr(text + behind, ',', len - behind);
+        annotate_response(command, text, len, &whole, &options, &source, &wanted);
+    }
+    check(checked == (good && !more) && (checked || !any) && any == (out.len > 0));
+    if (checked)
+        check(out.len == wanted.len && (!any || memcmp(out.data, wanted.data, out.len) == 0));
+    buf_free(&out);
+    buf_free(&wanted);
 }
 
 static void check_stripped(const char *text, size_t len, const struct envelope *envelope)
@@ -197,6 +216,8 @@ static void check_message(const char *text, size_t len)
                                                        {.off = true}};
     struct envelope envelope;
     const char *problem;
+    for (size_t i = 0; i < 4; i++)
+        check_unchecked(commands[i], text, len);
     if (envelope_read(&envelope, text, len, &problem) != 0)
         return;
     check_stripped(text, len, &envelope);
@@ -238,15 +259,15 @@ static void check_edited(const char *value)
 /* In pieces a look finds what it finds in the whole. */
 static void check_look(const char *text, size_t size)
 {
-    struct annotate_look whole = {0}, pieces = {0};
-    annotate_look_on(&whole, text, size, true);
+    struct annotate_scan whole = {0}, pieces = {0};
+    annotate_scan_on(&whole, text, size, true);
     check(whole.applies == annotate_applies(text, size));
     for (size_t len = 0, step = size % 37 + 1; len < size; len += step) {
         char *come = mem_string_n(text, len);
-        annotate_look_on(&pieces, come, len, false);
+        annotate_scan_on(&pieces, come, len, false);
         free(come);
     }
-    annotate_look_on(&pieces, text, size, true);
+    annotate_scan_on(&pieces, text, size, true);
     check(pieces.applies == whole.applies);
     if (!whole.applies)
         check(pieces.scattered == whole.scattered && pieces.run_count == whole.run_count &&

@@ -1,21 +1,11 @@
 /* What is taken for a message is spliced and read again: everything but its numbers must be as it
  * was, byte for byte. */
+#include "fuzz.h"
+
 #include "dap/capabilities.h"
 #include "dap/envelope.h"
 #include "dap/message.h"
 #include "dap/splice.h"
-
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool condition)
-{
-    if (!condition)
-        abort();
-}
 
 static void check_within(struct span span, size_t len)
 {
@@ -83,6 +73,8 @@ static void check_spliced(const char *text, size_t len, const struct envelope *e
     bool has_both =
         envelope->seq_at.len && (envelope->kind != DAP_RESPONSE || envelope->request_seq_at.len);
     splice_seq(out.data, out.len, &again, envelope->seq, envelope->request_seq, &back);
+    int64_t seq;
+    has_both = has_both && scan_integer(text, envelope->seq_at, &seq);
     bool minus_zero = memmem(text, len, "-0", 2) != NULL;
     if (has_both && !minus_zero)
         check(back.len == len && memcmp(back.data, text, len) == 0);

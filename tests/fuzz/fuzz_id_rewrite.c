@@ -2,21 +2,11 @@
  * exchanged, and the map leads back from the one to the other; the envelope that is moved is the
  * one that is read. In a request "@3" stands for an id of the session's that is the debuggee's 3.
  */
+#include "fuzz.h"
+
 #include "base/mem.h"
 #include "base/text.h"
 #include "dap/id_rewrite.h"
-
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool condition)
-{
-    if (!condition)
-        abort();
-}
 
 /* --- the ids, by their paths: written down a second time, in another form --- */
 

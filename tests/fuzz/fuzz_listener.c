@@ -1,14 +1,13 @@
 /* A client's bytes on the relay's port, from the first one on. An input's first byte says what
  * comes before it (nothing, a request's header, a WebSocket handshake, each with the token), the
  * second how many bytes are sent at once. */
+#include "fuzz.h"
+
 #include "base/mem.h"
-#include "relay/listener.h"
+#include "relay/port/listener.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -93,8 +92,13 @@ static void on_refused(void *arg, const char *peer, const char *why)
         abort();
 }
 
-static const struct listener_ops ops = {on_open,  on_message, on_broken, on_drain,
-                                        on_close, on_http,    on_refused};
+static const struct listener_ops ops = {.on_open = on_open,
+                                        .on_message = on_message,
+                                        .on_broken = on_broken,
+                                        .on_drain = on_drain,
+                                        .on_close = on_close,
+                                        .on_http = on_http,
+                                        .on_refused = on_refused};
 
 static void stop(void)
 {
@@ -158,8 +162,6 @@ static void put(int fd, const uint8_t *bytes, size_t len, size_t step)
         turn(fd);
     }
 }
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

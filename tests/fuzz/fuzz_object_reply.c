@@ -1,28 +1,11 @@
 /* Answers about objects, from bytes that may be anything: what is decoded must be whole, and the
  * same as what protobuf-c makes of it. */
+#include "fuzz.h"
+
 #include "core_worker.pb-c.h"
 #include "node_manager.pb-c.h"
 #include "proto/object_reply.h"
 #include "proto/stats_wire.h"
-
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool condition)
-{
-    if (!condition)
-        abort();
-}
-
-static void check_hex(const char *text, size_t bytes)
-{
-    size_t len = strlen(text);
-    check(len == 0 || len == 2 * bytes);
-    check(strspn(text, "0123456789abcdef") == len);
-}
 
 static void check_worker(const struct ray_worker_objects *worker, size_t size)
 {

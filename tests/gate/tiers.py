@@ -127,7 +127,7 @@ def base():
     return os.environ.get("RAYDBG_BASE") or git("rev-list", "-1", "--first-parent", "--before=1 day ago", "HEAD") or None
 
 
-LAYERS = ("base", "proto", "dap", "relay", "cli")
+LAYERS = ("base", "proto", "dap", "relay", "cli")  # and their rooms
 
 
 def tidy_files(number=None):

@@ -143,15 +143,16 @@ class Driver:
 
     def result(self, name, timeout=60):
         """The value that the program printed for this name: the rest of its line `RESULT name value`."""
-        return self.wait_for(rf"^RESULT {re.escape(name)} (.*)\n", timeout).group(1)
+        # Ray may have printed a part of a worker's line in front of it.
+        return self.wait_for(rf"RESULT {re.escape(name)} (.*)\n", timeout).group(1)
 
     def results(self):
         """All values so far, as pairs of name and value, in the order of completion."""
-        return re.findall(r"^RESULT (\S+) (.*)\n", self.output(), re.MULTILINE)
+        return re.findall(r"RESULT (\S+) (.*)\n", self.output())
 
     def error(self, name, timeout=60):
         """What the program printed for a name that failed: the rest of its line `ERROR name type: message`."""
-        return self.wait_for(rf"^ERROR {re.escape(name)} (.*)\n", timeout).group(1)
+        return self.wait_for(rf"ERROR {re.escape(name)} (.*)\n", timeout).group(1)
 
     def wait(self, timeout=60):
         try:
@@ -336,8 +337,21 @@ class Cluster:
         stopped = [driver.stop() for driver in self.drivers]
         self.drivers.clear()
         if stopped and self.spec.dashboard:
-            wait_for(lambda: not any(w["is_alive"] and (w.get("debugger_port") or 0) > 0 for w in self.workers()), 30,
-                     "the stopped drivers' workers end", every=0.1)
+            left = []
+
+            def ended():
+                # Ray <= 2.60 may list an ended worker as alive for ever: the GCS reads the row, adds to
+                # num_paused_threads and writes the row back, and the worker's end may be written in between.
+                left[:] = [w for w in self.workers() if w["is_alive"] and (w.get("debugger_port") or 0) > 0
+                           and self.runs(w["pid"])]
+                return not left
+            # Ray gives an actor 30 s to end by itself (RAY_actor_graceful_shutdown_timeout_ms).
+            wait_for(ended, 60, lambda: f"the stopped drivers' workers end: {left}", every=0.1)
+
+    def runs(self, pid):
+        """True if the process with this pid inside has not ended."""
+        done = self.run(["cat", f"/proc/{pid}/stat"])
+        return done.returncode == 0 and done.stdout.rpartition(")")[2].split()[0] not in "ZX"
 
     def kill(self, pid, sig=signal.SIGKILL):
         """Signals a process by its pid inside, which is the one that Ray tells."""
@@ -420,11 +434,15 @@ class Cluster:
         return [self.raydbg_path, *arguments]
 
     def raydbg(self, *arguments, env=None, **options):
-        """Runs raydbg inside to its end, with RAY_ADDRESS set to this cluster's (override or unset it by `env`)."""
-        return self.run(self.raydbg_argv(*arguments), env={"RAY_ADDRESS": self.head(), **(env or {})}, **options)
+        """Runs raydbg inside to its end, with RAY_ADDRESS set to this cluster's (override or unset it by `env`). It
+        starts no relay by itself, unless RAYDBG_START_RELAY is unset."""
+        return self.run(self.raydbg_argv(*arguments), env=self._raydbg_env(env), **options)
+
+    def _raydbg_env(self, env):
+        return {"RAY_ADDRESS": self.head(), "RAYDBG_START_RELAY": "0", **(env or {})}
 
     def raydbg_popen(self, *arguments, env=None, **options):
-        return self.popen(self.raydbg_argv(*arguments), env={"RAY_ADDRESS": self.head(), **(env or {})}, **options)
+        return self.popen(self.raydbg_argv(*arguments), env=self._raydbg_env(env), **options)
 
     @contextlib.contextmanager
     def raydbg_dap(self, *arguments, env=None, **options):

@@ -62,6 +62,7 @@ def pytest_addoption(parser):
     parser.addoption("--ends", action="store_true", help="core cases also on the oldest Python and the oldest Ray")
     parser.addoption("--matrix", action="store_true", help="core cases on Python 3.9 to 3.13 and Ray 2.9.3 to 2.60")
     parser.addoption("--soak", action="store_true", help="the long forms: 20 x kill -9, half an hour of the soak")
+    parser.addoption("--rounds", type=int, default=1, help="how often test_deadlocks.py runs its program")
 
 
 def core_specs(config):
@@ -75,19 +76,27 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("core_spec", specs.values(), ids=specs.keys())
 
 
-KINDS = ("cluster", "cluster_313", "token_cluster", "tls_cluster", "old_cluster", "held", "objects_cluster", "newest")
+# Small stores, which fill and spill soon; and Ray tells where references were made.
+OBJECTS = Spec(store=80_000_000, env=(("RAY_record_ref_creation_sites", "1"),))
+LEGACY = Spec(env=(("RAY_DEBUG", "legacy"),))
+
+# The fixtures that are a shared cluster, or something on it. A test with none of them runs on the first.
+SHARED = {"cluster": Spec(), "cluster_313": Spec(python="3.13"), "token_cluster": Spec(token=True),
+          "tls_cluster": Spec(tls=True), "old_cluster": Spec(python="3.11", ray="2.44.1"), "objects_cluster": OBJECTS,
+          "held": OBJECTS, "legacy_cluster": LEGACY, "newest": LEGACY}
+ORDER = list(dict.fromkeys(SHARED.values()))
 
 
 def kind_of(item):
-    """Sorts by the cluster that a test uses, so that each is started once."""
+    """Sorts by the cluster that a test uses, so that each is started once. A network of its own comes last."""
+    if "routed" in item.fixturenames:
+        return len(ORDER) + 1, item.path.name
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
     spec = next((value for value in parameters.values() if isinstance(value, Spec)), None)
-    if spec in DEFAULT.values():
-        return list(DEFAULT.values()).index(spec), ""
-    if spec is not None:
-        return len(KINDS), repr(spec)
-    names = {*item.fixturenames, *(value for value in parameters.values() if isinstance(value, str))}
-    return max((KINDS.index(name) for name in names if name in KINDS), default=0), ""
+    if spec is None:
+        names = {*item.fixturenames, *(value for value in parameters.values() if isinstance(value, str))}
+        spec = max((SHARED[name] for name in names if name in SHARED), key=ORDER.index, default=ORDER[0])
+    return (ORDER.index(spec), "") if spec in ORDER else (len(ORDER), repr(spec))
 
 
 def pytest_collection_modifyitems(items):
@@ -152,13 +161,15 @@ def old_cluster(cluster_factory):
     return cluster_factory(Spec(python="3.11", ray="2.44.1"))
 
 
-# Small stores, which fill and spill soon; and Ray tells where references were made.
-OBJECTS = Spec(store=80_000_000, env=(("RAY_record_ref_creation_sites", "1"),))
-
-
 @pytest.fixture
 def objects_cluster(cluster_factory):
     return cluster_factory(OBJECTS)
+
+
+@pytest.fixture
+def legacy_cluster(cluster_factory):
+    """Its breakpoints wait in Ray's legacy pdb."""
+    return cluster_factory(LEGACY)
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """`raydbg attach` on a real Ray: scripts on stdin and -e, the console on a terminal."""
 
 import contextlib
+import itertools
 import os
 import pty
 import re
@@ -205,16 +206,29 @@ def test_what_the_task_prints_shows(cluster):
 
 def test_threads(cluster):
     driver = paused(cluster, "threaded", threads=3)
-    done = script(cluster, "Pool.work", "__import__('time').sleep(0.5)", "threads", *[f"thread {n}" for n in range(1, 9)],
+    done = script(cluster, "Pool.work", "__import__('time').sleep(2)", "threads", *[f"thread {n}" for n in range(1, 9)],
                   "thread x")
-    assert len(re.findall(r"^  [ →] +\d+  \S+ +stopped at .*pauses\.py:\d+ in work$", done.stdout, re.M)) == 3, done.stdout
-    assert len(re.findall(r"^\[thread \d+ \(\S+\) stopped at .* in work\]$", done.stderr, re.M)) == 2, done.stderr
+    assert len(re.findall(r"^  [ →] +\d+  Pool.work thread-\d +stopped at .*pauses\.py:\d+ in work$", done.stdout, re.M)) == 3, done.stdout
+    assert len(re.findall(r"^\[thread \d+ \(Pool.work thread-\d\) stopped at .* in work\]$", done.stderr, re.M)) == 2, done.stderr
     assert "there is no thread" in done.stderr and "is running" in done.stderr
     for rank in range(3):
         assert driver.result(f"threaded-{rank}") == f"rank {rank}"
 
 
 # --- leaving ---
+
+def test_a_step_off_the_end_is_the_end(cluster):
+    driver = paused(cluster, "square", "threaded", threads=4)
+    done = script(cluster, "square", "n", "n", "return", "where")
+    assert done.returncode == 0 and ended(done.stdout, "square"), (done.stdout, done.stderr)
+    assert "main_loop" not in done.stdout
+    all_stop = "p __import__('time').sleep(2)"  # debugpy stops one thread after the other
+    done = script(cluster, "Pool", all_stop, "n", "n", "threads")  # one is over, the others stay where they are
+    assert done.returncode == 0, done.stderr
+    assert "has left the task's code" in done.stderr and "site-packages" not in done.stdout, (done.stdout, done.stderr)
+    assert len(re.findall(r"stopped at .* in work$", done.stdout, re.M)) == 2, done.stdout
+    driver.result("square")
+
 
 def test_the_end_of_input_lets_the_task_go_on(cluster):
     driver = paused(cluster, "square")
@@ -246,13 +260,28 @@ def test_strict(cluster):
     assert done.returncode == 1 and "NameError" in done.stderr and not re.search(r"^1$", done.stdout, re.M)
 
 
+def test_looking_never_lets_go(cluster, tmp_path):
+    """Without a relay an attach starts one."""
+    own = {"env": {"RAYDBG_START_RELAY": None, "XDG_STATE_HOME": str(tmp_path)}}
+    driver = paused(cluster, "square")
+    done = script(cluster, "square", "where", "p y", **own)
+    assert done.returncode == 0 and "started relay 127.0.0.1:" in done.stderr and re.search(r"^9$", done.stdout, re.M)
+    done = cluster.raydbg("attach", "square", "-e", "locals", **own)
+    assert done.returncode == 0 and re.search(r"^  y +9", done.stdout, re.M) and "stays held" in done.stdout + done.stderr
+    assert "square" in (rows := cluster.raydbg("list", **own).stdout) and "held" in rows
+    assert not driver.results()
+    assert script(cluster, "square", "p x", "quit", **own).returncode == 0
+    assert driver.result("square") == "9"
+
+
 def test_an_interrupted_script_lets_the_task_go_on(cluster):
     driver = paused(cluster, "spin")
-    process = cluster.raydbg_popen("attach", "spin", "-e", "c")
-    time.sleep(2)
+    process = cluster.raydbg_popen("attach", "spin", "--echo", "-e", "c")
+    assert b"(raydbg) c\n" in iter(process.stdout.readline, b""), process.stdout.read()
+    time.sleep(0.5)  # it runs
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=20)
-    assert process.returncode == 1 and b"spin goes on" in out
+    assert process.returncode == 130 and b"spin goes on" in out
     assert not driver.results()
 
 
@@ -262,7 +291,8 @@ def test_a_worker_that_dies_is_told(cluster):
     process = cluster.raydbg_popen("attach", "square", stderr=-1)
     process.stdin.write(b"p y\n")
     process.stdin.flush()
-    assert b"9\n" in iter(process.stdout.readline, b"")
+    lines = list(itertools.takewhile(lambda line: line not in (b"9\n", b""), iter(process.stdout.readline, None)))
+    assert process.poll() is None, (lines, process.stderr.read())
     cluster.kill(pid)
     assert process.wait(30) == 1  # its stdin is still open
     err = process.stderr.read()
@@ -338,6 +368,56 @@ def test_the_console_on_a_terminal(cluster, terminal):
     assert driver.result("walk") == "232"
     history = cluster.directory / "state/raydbg/history"
     assert history.stat().st_mode & 0o777 == 0o600 and "p number\n" in history.read_text()
+
+
+BLOCK = """\
+    for i in range(3):
+        if i == 1:
+
+            continue
+        print("turn", i)
+"""
+
+
+def test_a_pasted_block_is_python(cluster, terminal):
+    driver = paused(cluster, "walk")
+    console = terminal(cluster, "walk")
+    console.prompt()
+    console.type(f"\033[200~{BLOCK}\033[201~".replace("\n", "\r"))
+    console.expect(r'print\("turn", i\)')  # Enter runs it
+    console.type("\r")
+    console.expect(r"\nturn 0\r?\nturn 2\r?\n")
+    console.prompt()
+    console.type(BLOCK.replace("\n", "\r") + "\r")  # a terminal that marks nothing: the empty line ends the block
+    console.expect(r"\n\.\.\. +if i == 1:")
+    console.expect(r"SyntaxError: 'continue' not properly in loop")
+    console.prompt("p (number,")
+    console.expect(r"\.\.\. ")
+    console.type("2)\r")
+    console.expect(r"\(7, 2\)")
+    console.prompt("for i in number:")
+    console.expect(r"\.\.\. ")
+    console.type("    c")
+    console.expect(r"    c")
+    console.process.send_signal(signal.SIGINT)
+    console.prompt()
+    console.type("\033[200~p number\rtbreak helper\rcontinue\r\033[201~")  # nothing but verbs: one after the other
+    console.expect(r"continue")
+    console.type("\r")
+    console.expect(r"\n7\r?\n")
+    console.expect(r"in helper · breakpoint 1")
+    console.prompt("c")
+    console.expect(r"walk has ended")
+    assert console.end() == 0
+    assert driver.result("walk") == "232"
+
+
+def test_a_block_in_a_script_is_python(cluster):
+    driver = paused(cluster, "walk")
+    done = script(cluster, "walk", *BLOCK.splitlines(), "", "p number ;; p 'a;;b'", "for _ in 'x':", "    continue")
+    assert "SyntaxError: 'continue' not properly in loop" in done.stderr, done.stderr
+    assert re.search(r"^7\n'a;;b'\nwalk goes on$", done.stdout, re.M), done.stdout
+    assert driver.result("walk") == "232"
 
 
 def test_interrupt_pauses_a_running_task(cluster, terminal):

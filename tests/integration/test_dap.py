@@ -9,8 +9,8 @@ from dap_client import DapError, DapTimeout
 
 PAUSES = PROGRAMS / "pauses.py"
 
-# debugpy-facts 0.1: with debugpy itself each of these leaves the worker's debugger stuck for good.
-WEDGING = ("breakpointLocations cancel dataBreakpointInfo disassemble loadedSources readMemory restart restartFrame "
+# docs/facts/debugpy.md#0.1: with debugpy itself each of these leaves the worker's debugger stuck for good.
+WEDGING = ("breakpointLocations cancel dataBreakpointInfo disassemble loadedSources readMemory restartFrame "
            "reverseContinue runInTerminal setDataBreakpoints setInstructionBreakpoints startDebugging stepBack "
            "terminateThreads writeMemory").split()
 
@@ -34,11 +34,16 @@ def test_a_task_stops_at_its_breakpoint_and_steps(core_cluster):
     driver = core_cluster.driver("pauses.py", "walk")
     core_cluster.wait_paused()
     with core_cluster.raydbg_dap() as client:
-        stop = attach(client, "walk")
+        stop = attach(client, "walk", {"showReturnValue": True, "redirectOutput": True})
         assert stop["reason"] == "breakpoint"
         thread = stop["threadId"]
         top = assert_at(client, stop, "walk", "walk-breakpoint")
-        assert client.locals(top["id"])["number"]["value"] == "7"
+        found = client.locals(top["id"])
+        assert found["number"]["value"] == "7" and not [name for name in found if name.startswith("(return)")]
+        assert [t["name"] for t in client.ok("threads")["threads"] if "walk" not in t["name"]] == []
+        client.ok("restart")
+        assert client.stopped()["threadId"] == thread
+        assert_at(client, stop, "walk", "walk-breakpoint")
         assert_at(client, client.step("next", thread), "walk", "walk-call")
         inside = client.step("stepIn", thread)
         frames = client.stack(thread)
@@ -46,6 +51,9 @@ def test_a_task_stops_at_its_breakpoint_and_steps(core_cluster):
         assert_at(client, client.step("stepOut", inside["threadId"]), "walk", "walk-call")
         client.resume(thread)
         assert driver.result("walk") == "232"
+        client.wait_event("terminated")  # its job ends with it
+        said = "".join(e["body"]["output"] for e in client.events("output"))
+        assert "Debugger client is connected" not in said and "goes on" not in said
         client.disconnect()
 
 
@@ -211,6 +219,21 @@ def test_wedging_commands_leave_the_session_usable(core_cluster):
 
 
 # --- leaving, dying, and what a client may do wrong ---
+
+def test_a_value_of_16_mib_wedges_nothing(cluster, soak):
+    """debugpy's adapter reads nothing after a message of that size. Long form: 20 of them."""
+    driver = cluster.driver("pauses.py", "walk")
+    cluster.wait_paused()
+    large = [("'x' * 17_000_000", "clipboard"), ("print('x' * 17_000_000)", "repl"),
+             ("exec('raise ValueError(17_000_000 * str(7))')", "watch"), ("b'\\0' * 17_000_000", "clipboard")]
+    with cluster.raydbg_dap() as client:
+        frame = client.stack(attach(client, "walk")["threadId"])[0]["id"]
+        for expression, context in large * 5 if soak else large[:1]:
+            client.request("evaluate", {"expression": expression, "context": context, "frameId": frame}, timeout=60)
+            assert client.evaluate("number", frame) == "7"
+        client.disconnect()
+    assert driver.result("walk") == "232"
+
 
 def test_terminate_debuggee_does_not_kill_the_worker(cluster):
     driver = cluster.driver("pauses.py", "actor")

@@ -14,7 +14,7 @@ from routed import HEAD, RoutedCluster
 
 FAILED, UNREACHABLE = 1, 5
 # Every check that docs/doctor.md knows.
-CHECKS = {"cluster", "gcs", "ray", "nodes", "raylets", "auth", "clocks", "call-sites", "relay", "relay-token",
+CHECKS = {"cluster", "gcs", "ray", "nodes", "raylets", "debugpy", "auth", "clocks", "call-sites", "relay", "relay-token",
           "relay-pauses", "relay-version", "keeper", "ray-debug", "debuggers", "debugger-ports", "legacy-pdb",
           "leftovers", "raydbg", "extension"}
 
@@ -62,11 +62,23 @@ def test_a_fine_cluster(cluster):
     found.assert_check("auth", "ok", "no token; no TLS")
     found.assert_check("relay", "ok", "none runs")
     found.assert_check("ray-debug", "ok", "unset")
+    found.assert_check("debugpy", "ok", "have debugpy 1.8")
     doctor(cluster, env={"RAY_ADDRESS": None}).assert_check("cluster", "ok", "a raylet's command line")
     found = doctor(cluster, "--address", "http://127.0.0.1:8265", "--no-relay", env={"RAY_DEBUG": "legacy"})
     found.assert_check("gcs", "ok", "the dashboard answers in")
     found.assert_check("relay", "ok", "--no-relay")
     found.assert_check("ray-debug", "warning", "legacy", "unset RAY_DEBUG")
+
+
+def test_debugpy_in_the_runtime_env_of_jobs(core_cluster):
+    """Read from the GCS: no worker has such an environment, and none is made."""
+    for env in ({"pip": ["debugpy>=1.8.0"]}, {"conda": "training"}):
+        core_cluster.driver("job_with_env.py", json.dumps(env)).wait_for("^READY$")
+    found = doctor(core_cluster)
+    found.assert_check("debugpy", "ok", "on this node have debugpy 1.8", "1 running job has debugpy in its runtime_env",
+                       "1 running job has an image, a conda environment or an interpreter")
+    core_cluster.stop_drivers()
+    wait_for(lambda: not doctor(core_cluster)["debugpy"]["why"], 20, "the jobs have ended")
 
 
 def test_the_text_is_for_people(cluster):
@@ -130,6 +142,7 @@ def test_no_cluster(tmp_path):
     found = Findings(subprocess.run(argv, capture_output=True, text=True, timeout=30))
     assert found.code == UNREACHABLE
     found.assert_check("cluster", "problem", "no Ray cluster was found", "--address")
+    assert "debugpy" not in found
     found = Findings(subprocess.run([*argv, "--address", "127.0.0.1:1"], capture_output=True, text=True, timeout=30))
     assert found.code == UNREACHABLE
     found.assert_check("cluster", "ok", "--address")
@@ -173,8 +186,8 @@ def test_a_relay(cluster, run_relay):
     assert "leftovers" not in doctor(cluster, env=ours)
 
 
-def test_legacy_pdb_is_told_and_left_alone(cluster_factory):
-    cluster = cluster_factory(Spec(env=(("RAY_DEBUG", "legacy"),)))
+def test_legacy_pdb_is_told_and_left_alone(legacy_cluster):
+    cluster = legacy_cluster
     driver = cluster.driver("pauses.py", "square")
 
     def waits():
@@ -208,8 +221,8 @@ def blocked(cluster, port):
         cluster._ip("rule add pref 0 lookup local", "rule del pref 20", "rule del pref 5")
 
 
-def outside(cluster, *arguments, **options):
-    argv = cluster.outside([cluster.raydbg_path, "doctor", "--format", "json", *arguments])
+def outside(cluster, *arguments, before=(), **options):
+    argv = cluster.outside([*before, cluster.raydbg_path, "doctor", "--format", "json", *arguments])
     started = time.monotonic()
     found = Findings(cluster.run(argv, env={"RAY_ADDRESS": HEAD}, **options))
     found.seconds = time.monotonic() - started
@@ -221,6 +234,9 @@ def test_a_blocked_debugger_port(routed):
     routed.driver("pauses.py", "square")
     port = routed.wait_paused()[0]["debugger_port"]
     outside(routed).assert_check("debugger-ports", "ok", "all 1")
+    # A machine that has no node of the cluster.
+    elsewhere = outside(routed, before=["unshare", "-p", "-f", "--mount-proc"])
+    elsewhere.assert_check("debugpy", "ok", "unknown: no node", "1 worker with an open debugger has it", "on a node")
     with blocked(routed, port):
         found = outside(routed)
         found.assert_check("debugger-ports", "problem", f":{port}", "no answer in time", "raydbg relay", "--relay")

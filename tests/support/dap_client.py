@@ -226,6 +226,12 @@ class DapClient:
         """The first event of this name not yet handed out whose body fits; it is consumed, others are left."""
         return self._wait(lambda: self._take_event(name, predicate), timeout, f"the event {name}")
 
+    def wait_first(self, names, timeout=DEFAULT_TIMEOUT):
+        """The first event of any of these names not yet handed out; it is consumed."""
+        def find():
+            return next((event for name in names if (event := self._take_event(name, None))), None)
+        return self._wait(find, timeout, f"one of the events {', '.join(names)}")
+
     def events(self, name=None):
         """All events received so far, consumed or not."""
         with self._changed:

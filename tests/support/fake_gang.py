@@ -17,9 +17,9 @@ from ray.core.generated import common_pb2, core_worker_pb2, gcs_pb2, gcs_service
 
 class Worker:
     """`waits`: whether a thread of it waits for a debugger; `busy`: whether it runs its task; with a `rank`, it answers
-    that to who asks for one, and its pid to anything else."""
+    that to who asks for one, and its pid to anything else; `parent` is the id of the task that called its own."""
 
-    def __init__(self, number, name, adapter, rank):
+    def __init__(self, number, name, adapter, rank, parent):
         self.number, self.name, self.adapter = number, name, adapter
         self.pid = 5000 + number
         self.task = b"\xc8" + number.to_bytes(2, "big") + b"\x11" * 13 + b"\xff" * 4 + JOB
@@ -28,6 +28,7 @@ class Worker:
         self.named = True
         self.busy = True
         self.rank = rank
+        self.parent = parent
 
     def evaluate(self, connection, request):
         asked = "WORLD_RANK" in request["arguments"]["expression"]
@@ -50,9 +51,9 @@ class FakeGang(FakeRay):
         for name in names:
             self.add(name)
 
-    def add(self, name, adapter=None, rank=None):
+    def add(self, name, adapter=None, rank=None, parent=b""):
         self.number += 1
-        worker = Worker(self.number, name, adapter or FakeAdapter(), rank)
+        worker = Worker(self.number, name, adapter or FakeAdapter(), rank, parent)
         if rank is not None or not adapter:
             worker.adapter.on["evaluate"] = worker.evaluate
         self.workers.append(worker)
@@ -78,13 +79,19 @@ class FakeGang(FakeRay):
 
     def GetAllWorkerInfo(self, _):
         reply = gcs_service_pb2.GetAllWorkerInfoReply()
-        for worker in self.workers:
-            address = common_pb2.Address(node_id=NODE, ip_address="127.0.0.1", port=self.port,
-                                         worker_id=worker.worker_id)
-            reply.worker_table_data.append(gcs_pb2.WorkerTableData(
-                is_alive=True, worker_address=address, pid=worker.pid, debugger_port=worker.adapter.port,
-                num_paused_threads=int(worker.waits and not self._attached(worker))))
+        reply.worker_table_data.extend(self._row(worker) for worker in self.workers)
         return reply
+
+    def GetWorkerInfo(self, data):
+        request = gcs_service_pb2.GetWorkerInfoRequest.FromString(data)
+        worker = self._of(request.worker_id)
+        return gcs_service_pb2.GetWorkerInfoReply(worker_table_data=self._row(worker) if worker else None)
+
+    def _row(self, worker):
+        address = common_pb2.Address(node_id=NODE, ip_address="127.0.0.1", port=self.port, worker_id=worker.worker_id)
+        return gcs_pb2.WorkerTableData(
+            is_alive=True, worker_address=address, pid=worker.pid, debugger_port=worker.adapter.port,
+            num_paused_threads=int(worker.waits and not self._attached(worker)))
 
     def GetAllActorInfo(self, _):
         return gcs_service_pb2.GetAllActorInfoReply()
@@ -99,6 +106,7 @@ class FakeGang(FakeRay):
             task = reply.events_by_task.add(task_id=worker.task, job_id=JOB)
             task.task_info.name = task.task_info.func_or_class_name = worker.name
             task.task_info.task_id, task.task_info.job_id = worker.task, JOB
+            task.task_info.parent_task_id = worker.parent
             task.state_updates.node_id, task.state_updates.worker_id = NODE, worker.worker_id
             task.state_updates.worker_pid = worker.pid
             task.state_updates.state_ts_ns[8] = time.time_ns()

@@ -77,18 +77,21 @@ def renumber(stats):
 class FakeRay:
     """Serves until it is closed. What may be changed at any time: `refs`, `store`, `tasks` (names, by the ids of those
     that there are events of), `delay` (seconds, by method), `silent` (methods that do not answer until the end),
-    `old_numbers`, `version`. GetCoreWorkerStats is the question
+    `old_numbers`, `version`, `running` (whether the worker runs its task, which is paused), `node` (fields of
+    GcsNodeInfo). GetCoreWorkerStats is the question
     for references; that for running tasks is apart."""
 
     def __init__(self, debugger_port, version="2.60.0"):
         self.debugger_port = debugger_port
         self.version = version
         self.old_numbers = False
+        self.running = True
         self.refs = []
         self.locations = {}
         self.tasks = {TASK: "work"}
         self.store = {"object_store_bytes_used": 96_000_000, "object_store_bytes_avail": 2_000_000_000,
                       "spilled_bytes_total": 5_000_000, "spilled_objects_total": 3, "num_local_objects": 7}
+        self.node = {}
         self.delay = {}
         self.silent = set()
         self.asked = Counter()
@@ -105,9 +108,13 @@ class FakeRay:
     def __exit__(self, *_):
         self.close()
 
-    def close(self):
+    def stop(self):
+        """The cluster is gone: nothing listens at its address any more."""
         self._end.set()
         self._server.stop(0).wait(5)
+
+    def close(self):
+        self.stop()
 
     @property
     def address(self):
@@ -161,12 +168,12 @@ class FakeRay:
     def GetAllWorkerInfo(self, _):
         return gcs_service_pb2.GetAllWorkerInfoReply(worker_table_data=[gcs_pb2.WorkerTableData(
             is_alive=True, worker_address=self._address(), pid=PID, debugger_port=self.debugger_port,
-            num_paused_threads=1)])
+            num_paused_threads=int(self.running))])
 
     def GetAllNodeInfo(self, _):
-        return gcs_service_pb2.GetAllNodeInfoReply(node_info_list=[gcs_pb2.GcsNodeInfo(
-            node_id=NODE, node_manager_address="127.0.0.1", node_manager_port=self.port,
-            node_manager_hostname="node-1", state=0)])
+        return gcs_service_pb2.GetAllNodeInfoReply(node_info_list=[gcs_pb2.GcsNodeInfo(**{
+            "node_id": NODE, "node_manager_address": "127.0.0.1", "node_manager_port": self.port,
+            "node_manager_hostname": "node-1", "state": 0, **self.node})])
 
     def GetAllActorInfo(self, _):
         return gcs_service_pb2.GetAllActorInfoReply(actor_table_data=[gcs_pb2.ActorTableData(
@@ -200,7 +207,7 @@ class FakeRay:
             objects_total=len(self.refs), num_owned_objects=sum(ref.task_status != 0 for ref in self.refs))
         if request.include_memory_info:
             stats.object_refs.extend(self.refs)
-        reply = core_worker_pb2.GetCoreWorkerStatsReply(running_task_ids=[TASK])
+        reply = core_worker_pb2.GetCoreWorkerStatsReply(running_task_ids=[TASK] if self.running else [])
         if not self.old_numbers:
             reply.core_worker_stats.CopyFrom(stats)
             return reply
@@ -233,6 +240,6 @@ class _Handler(grpc.GenericRpcHandler):
 
     def service(self, details):
         method = details.method.rpartition("/")[2]
-        if not hasattr(FakeRay, method):
+        if not hasattr(self.ray, method):
             return None
         return grpc.unary_unary_rpc_method_handler(lambda request, _: self.ray.call(method, request))

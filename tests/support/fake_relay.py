@@ -5,23 +5,39 @@
         relay.refuse = (503, "full", "10,000 sessions", "later")
         relay.drop()                                      # every connection is cut, as when it is killed
 
+It proves that it knows its token as a relay does (GET /v1/challenge), and takes a client's proof, or over TLS its token.
+
 What clients ask: `relay.calls` has (method, path, headers) of each HTTP request, `relay.sessions` counts WebSockets.
 """
 
 import asyncio
+import hmac
 import json
+import os
+import secrets
 import socket
 import ssl
 import struct
 import subprocess
 import threading
 import time
+from pathlib import Path
 from urllib.parse import unquote
 
 from aiohttp import WSMsgType, web
 from dap_client import frame
 
 HELD = "raydbg: square stays held by relay; release it with: raydbg release c2668a\n"
+
+
+def proof(token, who, id, place, client_nonce, relay_nonce, request=" "):
+    text = "\n".join([f"raydbg {who}", id, place, client_nonce, relay_nonce, request, ""])
+    return hmac.new(token.encode(), text.encode(), "sha256").hexdigest()
+
+
+def machine(pid="self"):
+    """Which loopback network a process has."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip() + " " + os.readlink(f"/proc/{pid}/ns/net")
 
 
 def make_certificate(directory, *names):
@@ -45,10 +61,28 @@ def pause(name="square", task_id="c2668a65bda616c1ffffffffffffffffffffffff010000
             "held_since": None, "held": False, **changes}
 
 
+def register(home, fake, name="relay.json", **changes):
+    """The entry in the state directory, as a relay writes it, for the process that runs this."""
+    directory = home / "state/raydbg"
+    directory.mkdir(parents=True, exist_ok=True)
+    ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+    entry = {"addresses": [fake.address], "tls": False, "pid": os.getpid(), "cluster": "10.0.0.5:6379",
+             "id": fake.id, "machine": fake.machine, "proofs": ["0" * 64],  # only the store's entries are checked by them
+             "fingerprint": "", "host": socket.gethostname(), "version": "0.1.0", "start_ticks": ticks,
+             "started": int(time.time() * 1000), "refreshed": int(time.time() * 1000), **changes}
+    path = directory / name
+    path.write_text(json.dumps(entry))
+    path.chmod(0o600)
+    return path
+
+
 class FakeRelay:
-    def __init__(self, adapter=None, token=None, host="127.0.0.1", port=0, unix=None, cert=None, sock=None):
+    def __init__(self, adapter=None, token=None, host="127.0.0.1", port=0, unix=None, cert=None, sock=None,
+                 machine=machine()):
         self.adapter = adapter
         self.token = token
+        self.id, self.machine = secrets.token_hex(16), machine
+        self._issued = {}
         self.refuse = None  # (status, what, why, hint) for /dap
         self.healthy = True
         self.pauses = []
@@ -138,11 +172,13 @@ class FakeRelay:
     async def _handle(self, request):
         path = request.raw_path.partition("?")[0]
         self.calls.append((request.method, path, dict(request.headers)))
+        if path in ("/healthz", "/v1/challenge") and not self.healthy:
+            await asyncio.sleep(5)
         if path == "/healthz":
-            if not self.healthy:
-                await asyncio.sleep(5)
             return web.Response(text="ok")
-        if self.token and request.headers.get("Authorization") != f"Bearer {self.token}":
+        if path == "/v1/challenge":
+            return self._prove(request)
+        if self.token and not self._knows_token(request, path):
             return self._error(401, "the relay wants a token", "yours is another one", "RAYDBG_TOKEN")
         if path == "/dap":
             return self._error(*self.refuse) if self.refuse else await self._dap(request)
@@ -152,6 +188,22 @@ class FakeRelay:
         if path.startswith("/v1/pauses/") and request.method == "POST":
             return self._act(path)
         return self._error(404, f"there is nothing at {path}", "", "")
+
+    def _prove(self, request):
+        client_nonce, asked, relay_nonce = request.query["nonce"], request.query["place"], secrets.token_hex(56)
+        place = asked if asked == "anywhere" else f"here {self.machine} {self.address}"
+        self._issued[relay_nonce] = (client_nonce, asked, place)
+        proofs = [proof(self.token, "relay", self.id, place, client_nonce, relay_nonce)] if self.token else []
+        return web.json_response({"id": self.id, "nonce": relay_nonce, "open": not self.token, "proofs": proofs})
+
+    def _knows_token(self, request, path):
+        scheme, _, value = request.headers.get("Authorization", "").partition(" ")
+        if scheme == "Bearer":
+            return self._tls and value == self.token
+        asked, client_nonce, relay_nonce, given = (value.split(" ") + [""] * 4)[:4]
+        issued = self._issued.pop(relay_nonce, None)
+        return issued and issued[:2] == (client_nonce, asked) and given == proof(
+            self.token, "client", self.id, issued[2], client_nonce, relay_nonce, f"{request.method} {unquote(path)}")
 
     def _act(self, path):
         if path in self.answers:

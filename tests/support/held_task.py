@@ -8,6 +8,7 @@ KINDS = ["tcp", "websocket"]
 CHANGES = {"continue": {"threadId": 1}, "next": {"threadId": 1}, "stepIn": {"threadId": 1}, "stepOut": {"threadId": 1},
            "pause": {"threadId": 1}, "setVariable": {"variablesReference": 6, "name": "x", "value": "4"},
            "setExpression": {"expression": "x", "value": "4", "frameId": 3},
+           "goto": {"threadId": 1, "targetId": 1},
            "evaluate": {"expression": "x.clear()", "frameId": 3, "context": "repl"}}
 LOOKS = {"threads": None, "stackTrace": {"threadId": 1}, "scopes": {"frameId": 3}, "variables": {"variablesReference": 6}}
 

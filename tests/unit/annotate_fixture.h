@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "dap/message.h"
-#include "relay/annotate.h"
+#include "relay/annotate/annotate.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,6 +55,7 @@ static inline bool actor(void *arg, const char *actor_id, struct actor_note *out
 struct log {
     char text[8192];
     int refs, containers, actors, arrays;
+    char children[64]; /* the variablesReferences */
 };
 
 static inline void seen(void *arg, const struct annotate_seen *row)
@@ -73,6 +74,13 @@ static inline void seen(void *arg, const struct annotate_seen *row)
                  row->evaluate_name);
 }
 
+static inline void child(void *arg, int64_t reference)
+{
+    struct log *log = arg;
+    size_t at = strlen(log->children);
+    snprintf(log->children + at, sizeof log->children - at, "%lld ", (long long)reference);
+}
+
 static const struct annotate_options plain_options;
 
 /* The annotated message, or NULL. The caller frees. */
@@ -82,7 +90,7 @@ static inline char *annotate(const char *command, const char *json,
     struct envelope envelope;
     const char *problem;
     struct buf out = {0};
-    struct annotate_source source = {object, actor, log ? seen : NULL, log};
+    struct annotate_source source = {object, actor, log ? seen : NULL, log ? child : NULL, log};
     assert_int_equal(envelope_read(&envelope, json, strlen(json), &problem), 0);
     bool any = annotate_response(command, json, strlen(json), &envelope, options, &source, &out);
     assert_int_equal(any, out.len > 0);

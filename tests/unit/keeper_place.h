@@ -4,7 +4,7 @@
 #ifndef RAYDBG_TESTS_KEEPER_PLACE_H
 #define RAYDBG_TESTS_KEEPER_PLACE_H
 
-#include "relay/keeper.h"
+#include "relay/keeper/keeper.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -209,7 +209,7 @@ static inline void put_one(struct keeper *keeper)
     struct kept *kept = keeper_put(keeper, body_fd);
     if (!kept)
         _exit(2);
-    kept_snapshot(kept, "{\"n\":1}", 7);
+    kept_snapshot(kept, "{\"n\":1}", 7, 0);
 }
 
 #endif

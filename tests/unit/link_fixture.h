@@ -3,9 +3,10 @@
 #define RAYDBG_TESTS_LINK_FIXTURE_H
 
 #include "base/buf.h"
+#include "base/text.h"
 #include "dap/frame.h"
-#include "relay/link.h"
-#include "relay/stream.h"
+#include "relay/debuggee/link.h"
+#include "relay/io/stream.h"
 #include "tcp_peer.h"
 
 #include <linux/sockios.h>
@@ -49,7 +50,9 @@ static inline void on_response(void *arg, const struct pending *pending, const c
                                size_t len, const struct envelope *envelope)
 {
     struct fixture *it = arg;
-    (void)json, (void)envelope;
+    (void)json;
+    if (text_equal(envelope->name, pending->command))
+        buf_printf(&it->log, "%s=", envelope->name);
     buf_printf(&it->log, "%s@%d:%zu ", pending->command, (int)pending->client.value, len);
 }
 
@@ -117,7 +120,7 @@ static inline void set_up(struct fixture *it)
     it->loop = loop_create(false, NULL);
     assert_non_null(it->loop);
     it->peer = fds[1];
-    it->link = link_adopt(it->loop, fds[0], true, FIRST_SEQ, &ops, it);
+    it->link = link_adopt(it->loop, fds[0], true, FIRST_SEQ, NULL, 0, &ops, it);
     buf_add_string(&it->log, "");
 }
 

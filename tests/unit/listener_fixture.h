@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "relay/listener.h"
+#include "relay/port/listener.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -189,8 +189,15 @@ static inline void *run_server(void *arg)
     return NULL;
 }
 
-static const struct listener_ops server_ops = {on_open,  on_message, on_broken, on_drain,
-                                               on_close, on_http,    on_refused};
+static const struct listener_ops server_ops = {
+    .on_open = on_open,
+    .on_message = on_message,
+    .on_broken = on_broken,
+    .on_drain = on_drain,
+    .on_close = on_close,
+    .on_http = on_http,
+    .on_refused = on_refused,
+};
 
 static inline struct auth *test_auth(void)
 {

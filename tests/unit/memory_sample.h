@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "cli/memory_output.h"
+#include "cli/memory/memory_output.h"
 
 #define PUT 100000001u
 #define MEGA 1000000

@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "relay/object_sweep.h"
+#include "relay/sweep/object_sweep.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* A cluster for relay/objects.c: what it asks is counted, and answered from the tables below when
- * the loop runs; what is in `mute` is never answered. It stands in for relay/cluster.c,
- * relay/source.c and proto/object_client.c. */
+/* A cluster for relay/objects/worker_objects.c: what it asks is counted, and answered from the
+ * tables below when the loop runs; what is in `mute` is never answered. It stands in for
+ * relay/cluster/cluster.c, relay/cluster/ray_source.c and proto/object_client.c. */
 #ifndef RAYDBG_TESTS_OBJECTS_FIXTURE_H
 #define RAYDBG_TESTS_OBJECTS_FIXTURE_H
 
@@ -9,10 +9,10 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "proto/object_client.h"
-#include "relay/cluster.h"
-#include "relay/loop.h"
-#include "relay/objects.h"
-#include "relay/source.h"
+#include "relay/cluster/cluster.h"
+#include "relay/cluster/ray_source.h"
+#include "relay/io/loop.h"
+#include "relay/objects/worker_objects.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,10 +120,10 @@ static struct question *ask(enum asked what, void *arg)
 
 /* --- the seam --- */
 
-struct source *cluster_source(const struct cluster *cluster)
+struct ray_source *cluster_source(const struct cluster *cluster)
 {
     (void)cluster;
-    return (struct source *)&world;
+    return (struct ray_source *)&world;
 }
 
 const struct pause_list *cluster_pauses(const struct cluster *cluster)
@@ -132,14 +132,14 @@ const struct pause_list *cluster_pauses(const struct cluster *cluster)
     return &world.pauses;
 }
 
-struct object_client *source_quick_objects(struct source *source)
+struct object_client *ray_source_quick_objects(struct ray_source *source)
 {
     (void)source;
     return world.dashboard ? NULL : (struct object_client *)&world;
 }
 
 #define SOURCE(name, what, type)                                                                   \
-    void source_##name(struct source *source, type callback, void *arg)                            \
+    void ray_source_##name(struct ray_source *source, type callback, void *arg)                    \
     {                                                                                              \
         (void)source;                                                                              \
         ask(what, arg)->fn.name = callback;                                                        \
@@ -151,7 +151,7 @@ SOURCE(nodes, NODES, gcs_nodes_fn)
 SOURCE(actors, ACTORS, gcs_actors_fn)
 SOURCE(jobs, JOBS, gcs_jobs_fn)
 
-void source_task(struct source *source, const char *task_id, gcs_tasks_fn fn, void *arg)
+void ray_source_task(struct ray_source *source, const char *task_id, gcs_tasks_fn fn, void *arg)
 {
     (void)source;
     struct question *question = ask(TASK, arg);
@@ -159,7 +159,7 @@ void source_task(struct source *source, const char *task_id, gcs_tasks_fn fn, vo
     text_copy(question->id, sizeof question->id, task_id);
 }
 
-void source_kv_forget(struct source *source, const void *arg)
+void ray_source_kv_forget(struct ray_source *source, const void *arg)
 {
     (void)source;
     drop_questions(arg);

@@ -24,9 +24,24 @@
 #define PUT(task) task "01e1f505" /* 100,000,001 */
 
 static const struct ray_node nodes[] = {
-    {N1, (char *)"10.0.0.1", (char *)"node-1", 71, true, true},
-    {N2, (char *)"10.0.0.2", (char *)"node-2", 72, true, false},
-    {N3, (char *)"10.0.0.3", (char *)"node-3", 73, false, false},
+    {.node_id = N1,
+     .ip = (char *)"10.0.0.1",
+     .hostname = (char *)"node-1",
+     .manager_port = 71,
+     .is_alive = true,
+     .is_head = true},
+    {.node_id = N2,
+     .ip = (char *)"10.0.0.2",
+     .hostname = (char *)"node-2",
+     .manager_port = 72,
+     .is_alive = true,
+     .is_head = false},
+    {.node_id = N3,
+     .ip = (char *)"10.0.0.3",
+     .hostname = (char *)"node-3",
+     .manager_port = 73,
+     .is_alive = false,
+     .is_head = false},
 };
 
 static const struct ray_worker workers[] = {
@@ -52,12 +67,18 @@ static const struct ray_task tasks[] = {
 };
 
 static const struct ray_actor actors[] = {
-    {ACTOR, JOB, N2, (char *)"Counter", (char *)"bob", NULL, (char *)"ALIVE", 600},
+    {.actor_id = ACTOR,
+     .job_id = JOB,
+     .node_id = N2,
+     .class_name = (char *)"Counter",
+     .name = (char *)"bob",
+     .state = (char *)"ALIVE",
+     .pid = 600},
 };
 
 static const struct ray_job jobs[] = {{JOB, .driver_ip = (char *)"10.0.0.1", .driver_pid = 300}};
 
-static struct objects *objects;
+static struct worker_objects *objects;
 static size_t told;
 
 static inline struct object_id id(const char *hex)
@@ -91,27 +112,28 @@ static inline int set_up(void **state)
     WORLD(actor, actors);
     WORLD(job, jobs);
     told = 0;
-    objects = objects_create(world.loop, NULL, W);
-    objects_listen(objects, on_news, objects);
+    objects = worker_objects_create(world.loop, NULL, W);
+    worker_objects_listen(objects, on_news, objects);
     return 0;
 }
 
 static inline int tear_down(void **state)
 {
     (void)state;
-    objects_destroy(&objects);
+    worker_objects_destroy(&objects);
     assert_null(world.questions); /* nothing is told to who is gone */
     loop_destroy(&world.loop);
     return 0;
 }
 
-static inline void run_until(enum objects_state wanted)
+static inline void run_until(enum worker_objects_state wanted)
 {
     int64_t end = loop_now_us() + 5000000;
-    while ((objects_state(objects) != wanted || !objects_settled(objects)) && loop_now_us() < end)
+    while ((worker_objects_state(objects) != wanted || !worker_objects_settled(objects)) &&
+           loop_now_us() < end)
         loop_run_once(world.loop, 1);
-    assert_int_equal(objects_state(objects), wanted);
-    assert_true(objects_settled(objects));
+    assert_int_equal(worker_objects_state(objects), wanted);
+    assert_true(worker_objects_settled(objects));
 }
 
 static inline void run_for(int64_t ms)
@@ -125,31 +147,31 @@ static inline struct object_note note_of(const char *hex)
 {
     struct object_note note;
     struct object_id wanted = id(hex);
-    objects_want(objects, &wanted);
-    run_until(OBJECTS_KNOWN);
-    objects_note(objects, &wanted, &note);
+    worker_objects_want(objects, &wanted);
+    run_until(WORKER_OBJECTS_KNOWN);
+    worker_objects_note(objects, &wanted, &note);
     return note;
 }
 
 static inline void check_property(const char *hex, const char *name, const char *value)
 {
-    struct object_property all[OBJECT_PROPERTIES];
+    struct object_property all[OBJECT_DETAILS];
     struct object_id wanted = id(hex);
     size_t at = 0;
-    objects_describe(objects, &wanted, NULL, all);
-    while (at < OBJECT_PROPERTIES && !text_equal(all[at].name, name))
+    worker_objects_describe(objects, &wanted, NULL, all);
+    while (at < OBJECT_DETAILS && !text_equal(all[at].name, name))
         at++;
-    assert_true(at < OBJECT_PROPERTIES);
+    assert_true(at < OBJECT_DETAILS);
     assert_string_equal(all[at].value, value);
-    object_properties_clear(all);
+    object_details_clear(all);
 }
 
 static inline void ask_with(const struct ray_object_ref *refs, size_t count)
 {
     world.refs = refs;
     world.ref_count = count;
-    objects_ask(objects);
-    run_until(OBJECTS_KNOWN);
+    worker_objects_ask(objects);
+    run_until(WORKER_OBJECTS_KNOWN);
 }
 
 #endif

@@ -18,7 +18,7 @@ static inline struct buf load(const char *name)
     FILE *file = fopen(path, "rb");
     assert_non_null(file);
     struct buf bytes = {0};
-    size_t got = fread(buf_reserve(&bytes, 1 << 16), 1, 1 << 16, file);
+    size_t got = fread(buf_reserve(&bytes, 1 << 18), 1, 1 << 18, file);
     bytes.len = got;
     fclose(file);
     assert_true(got > 0);

@@ -3,7 +3,7 @@
 #define RAYDBG_TESTS_TCP_PLACE_H
 
 #include "base/buf.h"
-#include "relay/loop.h"
+#include "relay/io/loop.h"
 #include "tcp_peer.h"
 
 struct tcp_place {

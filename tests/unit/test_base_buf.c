@@ -138,13 +138,24 @@ static void test_take(void **state)
     free(text);
 }
 
+static void test_the_rest_of_two_parts(void **state)
+{
+    (void)state;
+    for (size_t done = 0; done <= 7; done++) {
+        struct buf buf = {0};
+        buf_add_rest(&buf, "head", 4, "end", 3, done);
+        assert_string_equal(buf.data, &"headend"[done]);
+        buf_free(&buf);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_add),     cmocka_unit_test(test_nul_bytes_are_kept),
         cmocka_unit_test(test_growth),  cmocka_unit_test(test_reserve),
         cmocka_unit_test(test_consume), cmocka_unit_test(test_clear),
-        cmocka_unit_test(test_take),
+        cmocka_unit_test(test_take),    cmocka_unit_test(test_the_rest_of_two_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

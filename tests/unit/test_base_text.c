@@ -29,6 +29,15 @@ static void test_comparisons(void **state)
     assert_false(text_empty(" "));
 }
 
+static void test_basename(void **state)
+{
+    (void)state;
+    assert_string_equal(text_basename("/usr/bin/python"), "python");
+    assert_string_equal(text_basename("python"), "python");
+    assert_string_equal(text_basename("/usr/bin/"), "");
+    assert_null(text_basename(NULL));
+}
+
 static void test_copy(void **state)
 {
     (void)state;
@@ -136,9 +145,10 @@ static void test_host_port(void **state)
         {"exactly:7", "exactly", 7},
     };
     static const char *const wrong[] = {
-        "head",    "head:", ":80",        "head:0",        "head:65536", "head:-1",
-        "head:8x", "::1",   "::1:80",     "[::1]",         "[]:80",      "[::1:80",
-        "[::1]80", "",      "head:80:90", "toolonghost:1", "head: 80",   "[::1]x:80",
+        "head",    "head:",  ":80",        "head:0",        "head:65536",   "head:-1",
+        "head:8x", "::1",    "::1:80",     "[::1]",         "[]:80",        "[::1:80",
+        "[::1]80", "",       "head:80:90", "toolonghost:1", "head: 80",     "[::1]x:80",
+        "a b:80",  "h\n:80", "h\x7F:80",   "h\xC2\x9B:80",  "[::1\xFF]:80",
     };
     char host[13];
     uint16_t port;
@@ -179,6 +189,11 @@ static void test_printable(void **state)
         {"\xC2\x9B"
          "31m\xC2\x80\xC2\x9F\xC2\xA0",
          "", "?31m??\xC2\xA0"},
+        {"a\xE2\x80\xAE"
+         "b\xE2\x81\xA6\xD8\x9C\xE2\x80\x8B\xE2\x80\xA8\xEF\xBB\xBF\xF3\xA0\x81\xA1",
+         "", "a?b??????"},
+        {"\xE2\x80\x8D\xE2\x80\x8C\xE2\x80\x94\xF3\xA0\x84\x80", "\n",
+         "\xE2\x80\x8D\xE2\x80\x8C\xE2\x80\x94\xF3\xA0\x84\x80"},
         {"\x9b\xff\xC0\x80\xED\xA0\x80\xF4\x90\x80\x80", "",
          "???????"
          "????"},
@@ -229,10 +244,10 @@ static void test_rewriting(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_comparisons), cmocka_unit_test(test_copy),
-        cmocka_unit_test(test_to_int),      cmocka_unit_test(test_hex),
-        cmocka_unit_test(test_host_port),   cmocka_unit_test(test_printable),
-        cmocka_unit_test(test_rewriting),
+        cmocka_unit_test(test_comparisons), cmocka_unit_test(test_basename),
+        cmocka_unit_test(test_copy),        cmocka_unit_test(test_to_int),
+        cmocka_unit_test(test_hex),         cmocka_unit_test(test_host_port),
+        cmocka_unit_test(test_printable),   cmocka_unit_test(test_rewriting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,12 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/console_input.h"
-#include "cli/console_json.h"
-#include "cli/console_parse.h"
-#include "cli/console_source.h"
-#include "cli/console_view.h"
-#include "cli/console_watch.h"
+#include "cli/client/dap_values.h"
+#include "cli/console/console_parse.h"
+#include "cli/pauses/task_watch.h"
+#include "cli/prompt/prompt_input.h"
+#include "cli/text/console_format.h"
+#include "cli/text/console_source.h"
 
 #include <locale.h>
 #include <stdlib.h>
@@ -62,6 +62,7 @@ static void test_prefixes_that_are_short_or_ambiguous_are_python(void **state)
     expect_line("con", NULL, "con"); /* continue, condition */
     expect_line("dis", NULL, "dis"); /* display, disable */
     expect_line("glob", "globals", "");
+    expect_line("loc", "locals", "");
     expect_line("disp x", "display", "x");
     expect_line("nexts", NULL, "nexts");
 }
@@ -167,7 +168,7 @@ static void test_places(void **state)
 static void expect_range(const char *text, int64_t first, int64_t last)
 {
     int64_t from = 0, to = 0;
-    assert_true(range_read(text, 11, &from, &to));
+    assert_true(parse_range(text, 11, &from, &to));
     assert_int_equal(from, first);
     assert_int_equal(to, last);
 }
@@ -181,10 +182,10 @@ static void test_ranges(void **state)
     expect_range("5,10", 5, 10);
     expect_range(" 5 , 10 ", 5, 10);
     expect_range("50,3", 50, 52);
-    assert_false(range_read("x", 11, &from, &to));
-    assert_false(range_read("0", 11, &from, &to));
-    assert_false(range_read("5,", 11, &from, &to));
-    assert_false(range_read("5,10,15", 11, &from, &to));
+    assert_false(parse_range("x", 11, &from, &to));
+    assert_false(parse_range("0", 11, &from, &to));
+    assert_false(parse_range("5,", 11, &from, &to));
+    assert_false(parse_range("5,10,15", 11, &from, &to));
 }
 
 static void test_words(void **state)
@@ -192,10 +193,10 @@ static void test_words(void **state)
     (void)state;
     char text[] = " 1  22 ";
     char *rest = text;
-    assert_string_equal(word_take(&rest), "1");
-    assert_string_equal(word_take(&rest), "22");
-    assert_string_equal(word_take(&rest), "");
-    assert_string_equal(word_take(&rest), "");
+    assert_string_equal(parse_word(&rest), "1");
+    assert_string_equal(parse_word(&rest), "22");
+    assert_string_equal(parse_word(&rest), "");
+    assert_string_equal(parse_word(&rest), "");
 }
 
 /* --- values --- */
@@ -204,7 +205,7 @@ static void expect_one_line(const struct style *style, const char *text, int col
                             const char *expected)
 {
     struct buf out = {0};
-    bool cut = view_one_line(&out, style, text, columns);
+    bool cut = console_format_one_line(&out, style, text, columns);
     assert_string_equal(out.data ? out.data : "", expected);
     assert_int_equal(cut, !text_equal(text, expected) && strchr(expected, '?') == NULL);
     buf_free(&out);
@@ -227,7 +228,7 @@ static void test_one_line(void **state)
 static void expect_shown(const char *value, size_t limit, bool partial, const char *expected)
 {
     struct buf out = {0};
-    view_value(&out, &plain, value, limit, partial, "p --all x");
+    console_format_value(&out, &plain, value, limit, partial, "p --all x");
     assert_string_equal(out.data, expected);
     buf_free(&out);
 }
@@ -245,7 +246,7 @@ static void test_values_are_cut_by_characters(void **state)
     char *big = mem_alloc(100001);
     memset(big, 'x', 100000);
     struct buf out = {0};
-    view_value(&out, &plain, big, 2000, false, "p --all x");
+    console_format_value(&out, &plain, big, 2000, false, "p --all x");
     assert_non_null(strstr(out.data, "\n… 98,000 more characters: p --all x\n"));
     buf_free(&out);
     free(big);
@@ -255,23 +256,23 @@ static void test_flatten(void **state)
 {
     (void)state;
     char array[] = "array([[1, 2],\n       [3, 4]])";
-    view_flatten(array);
+    console_format_flatten(array);
     assert_string_equal(array, "array([[1, 2], [3, 4]])");
     char spaces[] = "a  b\t c \n\n d";
-    view_flatten(spaces);
+    console_format_flatten(spaces);
     assert_string_equal(spaces, "a  b\t c d");
 }
 
 static void test_prefix_and_counts(void **state)
 {
     (void)state;
-    assert_int_equal(view_prefix("äbc", 2), 3);
-    assert_int_equal(view_prefix("ä", 5), 2);
-    assert_int_equal(view_characters("äbc", 4), 3);
-    assert_int_equal(view_fit("漢字", 3), 3);
-    assert_int_equal(view_digits(9), 1);
-    assert_int_equal(view_digits(10), 2);
-    assert_int_equal(view_digits(99999), 5);
+    assert_int_equal(console_format_prefix("äbc", 2), 3);
+    assert_int_equal(console_format_prefix("ä", 5), 2);
+    assert_int_equal(console_format_characters("äbc", 4), 3);
+    assert_int_equal(console_format_fit("漢字", 3), 3);
+    assert_int_equal(console_format_digits(9), 1);
+    assert_int_equal(console_format_digits(10), 2);
+    assert_int_equal(console_format_digits(99999), 5);
 }
 
 /* --- source lines and places --- */
@@ -280,7 +281,7 @@ static void expect_source(const struct style *style, const char *text, bool curr
                           const char *expected)
 {
     struct buf out = {0};
-    view_source_line(&out, style, 8, 2, text, current);
+    console_format_source_line(&out, style, 8, 2, text, current);
     assert_string_equal(out.data, expected);
     buf_free(&out);
 }
@@ -299,12 +300,13 @@ static void test_source_lines(void **state)
     expect_source(&plain, "0123456789012345678901234567890123456789", false,
                   "     8    012345678901234567890123456789…\n");
     expect_source(&plain, "x = '\033[2J'", false, "     8    x = '?[2J'\n");
-    expect_source(&colour, "x", true, "\033[36m  →  8    x\033[0m\n");
+    expect_source(&colour, "x", true, "\033[36m  →  8  \033[0m  x\n");
+    expect_source(&colour, "return 1", false, "     8    \033[35mreturn\033[0m \033[33m1\033[0m\n");
 }
 
 static void expect_path(const char *path, const char *cwd, const char *expected)
 {
-    char *shown = view_path(&plain, path, cwd);
+    char *shown = console_format_path(&plain, path, cwd);
     assert_string_equal(shown, expected);
     free(shown);
 }
@@ -323,28 +325,16 @@ static void test_paths(void **state)
     expect_path("/a\033b.py", NULL, "/a?b.py");
 }
 
-static void test_ray_frames(void **state)
-{
-    (void)state;
-    assert_true(view_is_ray("/v/site-packages/ray/_private/worker.py", "main_loop"));
-    assert_true(view_is_ray("/v/site-packages/ray/util/rpdb.py", "set_trace"));
-    assert_true(view_is_ray("python/ray/_raylet.pyx", "ray._raylet.execute_task"));
-    assert_true(view_is_ray("", "ray._raylet.execute_task (Current frame)"));
-    assert_false(view_is_ray("/home/ray/app.py", "main"));
-    assert_false(view_is_ray("/v/site-packages/ray/train/loop.py", "step"));
-    assert_false(view_is_ray("/v/site-packages/numpy/core.py", "add"));
-}
-
 static void test_notes_are_stripped(void **state)
 {
     (void)state;
     char with[] = "ValueError       (note: full exception trace is shown but …)";
-    view_strip_note(with);
+    console_format_strip_note(with);
     assert_string_equal(with, "ValueError");
     char without[] = "ValueError (note)";
-    view_strip_note(without);
+    console_format_strip_note(without);
     assert_string_equal(without, "ValueError (note)");
-    view_strip_note(NULL);
+    console_format_strip_note(NULL);
 }
 
 /* --- sources --- */
@@ -459,19 +449,19 @@ static void test_a_task_is_over_when_its_worker_runs_it_no_more(void **state)
     struct pause worker = {.worker_id = "w1", .task_id = "t1", .state = PAUSE_ATTACHED};
     struct pause_list list = {&worker, 1};
     struct pause ours = worker;
-    assert_false(watcher_is_over(&ours, &list));
+    assert_false(pause_is_over(&ours, &list));
     worker.state = PAUSE_IDLE;
-    assert_true(watcher_is_over(&ours, &list));
+    assert_true(pause_is_over(&ours, &list));
     worker.state = PAUSE_ATTACHED;
     text_copy(worker.task_id, sizeof worker.task_id, "t2");
-    assert_true(watcher_is_over(&ours, &list));
+    assert_true(pause_is_over(&ours, &list));
     text_copy(ours.actor_id, sizeof ours.actor_id, "a1");
-    assert_false(watcher_is_over(&ours, &list)); /* the actor's next call */
+    assert_false(pause_is_over(&ours, &list)); /* the actor's next call */
     ours.actor_id[0] = '\0';
     worker.task_id[0] = '\0';
-    assert_false(watcher_is_over(&ours, &list)); /* not told */
+    assert_false(pause_is_over(&ours, &list)); /* not told */
     list.count = 0;
-    assert_false(watcher_is_over(&ours, &list)); /* gone: the connection tells */
+    assert_false(pause_is_over(&ours, &list)); /* gone: the connection tells */
 }
 
 int main(void)
@@ -491,7 +481,6 @@ int main(void)
         cmocka_unit_test(test_prefix_and_counts),
         cmocka_unit_test(test_source_lines),
         cmocka_unit_test(test_paths),
-        cmocka_unit_test(test_ray_frames),
         cmocka_unit_test(test_notes_are_stripped),
         cmocka_unit_test(test_functions_in_sources),
         cmocka_unit_test(test_json),
@@ -499,5 +488,5 @@ int main(void)
         cmocka_unit_test(test_a_task_is_over_when_its_worker_runs_it_no_more),
     };
     setlocale(LC_ALL, "C.UTF-8");
-    return cmocka_run_group_tests_name("cli/console", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("cli/console/console", tests, NULL, NULL);
 }

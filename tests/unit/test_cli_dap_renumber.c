@@ -1,8 +1,8 @@
 /* Numbers that the client has and the relay has not, and requests that wait. */
 #include "cmocka_prelude.h"
 
-#include "cli/dap_pending.h"
-#include "cli/dap_renumber.h"
+#include "cli/dap/dap_pending.h"
+#include "cli/dap/dap_renumber.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,18 +2,22 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/doctor_asking.h"
-#include "cli/doctor_here.h"
-#include "cli/doctor_judge.h"
-#include "cli/doctor_ports.h"
-#include "cli/doctor_relay.h"
+#include "cli/doctor/doctor_asking.h"
+#include "cli/doctor/doctor_debugpy.h"
+#include "cli/doctor/doctor_host.h"
+#include "cli/doctor/doctor_judge.h"
+#include "cli/doctor/doctor_ports.h"
+#include "cli/doctor/doctor_relay.h"
 
 #include <arpa/inet.h>
 #include <cjson/cJSON.h>
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* --- the report --- */
@@ -306,6 +310,141 @@ static void test_ray_debug(void **state)
     }
 }
 
+static void test_debugpy_on_this_node(void **state)
+{
+    static const struct {
+        const char *version;
+        enum doctor_status status;
+        const char *part;
+    } rows[] = {
+        {"1.8.14", DOCTOR_OK, "have debugpy 1.8.14"},
+        {"", DOCTOR_OK, "have debugpy"},
+        {"1.6.7", DOCTOR_WARNING, "older than 1.8.0"},
+        {NULL, DOCTOR_WARNING, "/opt/site-packages has Ray and not debugpy"},
+        {NULL, DOCTOR_WARNING, "pip install"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct doctor_facts facts = well();
+        facts.here.debugpy.packages = mem_string("/opt/site-packages");
+        facts.here.debugpy.version = mem_string(rows[i].version);
+        struct doctor_report report = judged(&facts);
+        assert_check(&report, "debugpy", rows[i].status, rows[i].part);
+        doctor_report_clear(&report);
+    }
+    struct doctor_facts facts = well();
+    facts.cluster.workers.answered = false; /* no node here, and nothing known of the others */
+    struct doctor_report report = judged(&facts);
+    assert_null(find_check(&report, "debugpy"));
+    doctor_report_clear(&report);
+}
+
+/* What the running jobs bring, beside a node without debugpy, with it, and with no node here. */
+static void test_debugpy_of_the_jobs(void **state)
+{
+    static const struct {
+        const char *packages, *version;
+        size_t jobs[RUNTIME_PACKAGES_OWN + 1]; /* unknown, node, debugpy, own */
+        enum doctor_status status;
+        const char *part;
+    } rows[] = {
+        {"/p", NULL, {0, 0, 2, 0}, DOCTOR_OK, "all running jobs have debugpy"},
+        {"/p", NULL, {0, 0, 2, 0}, DOCTOR_OK, "other jobs need it"},
+        {"/p", "1.7.0", {0, 0, 1, 0}, DOCTOR_OK, "/p has one older"},
+        {"/p",
+         NULL,
+         {0, 1, 1, 0},
+         DOCTOR_WARNING,
+         "; 1 running job has debugpy in its runtime_env"},
+        {"/p", NULL, {1, 0, 1, 0}, DOCTOR_WARNING, "no debugpy"},
+        {"/p", NULL, {0, 0, 1, 1}, DOCTOR_WARNING, "1 running job has an image"},
+        {"/p", NULL, {0, 1, 0, 0}, DOCTOR_WARNING, "runtime_env={\"pip\": [\"debugpy>=1.8.0\"]}"},
+        {"/p", "1.8.1", {0, 3, 0, 0}, DOCTOR_OK, "have debugpy 1.8.1"},
+        {"/p", "1.8.1", {0, 3, 0, 2}, DOCTOR_OK, "2 running jobs have an image"},
+        {NULL, NULL, {0, 3, 0, 0}, DOCTOR_OK, "unknown: no node"},
+        {NULL, NULL, {0, 0, 0, 0}, DOCTOR_OK, "the 1 worker with an open debugger has it"},
+        {NULL, NULL, {0, 1, 2, 0}, DOCTOR_OK, "2 running jobs have debugpy in their runtime_env"},
+        {NULL,
+         NULL,
+         {0, 0, 0, 0},
+         DOCTOR_OK,
+         "--runtime-env-json '{\"pip\": [\"debugpy>=1.8.0\"]}'"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct doctor_facts facts = well();
+        facts.here.debugpy.packages = mem_string(rows[i].packages);
+        facts.here.debugpy.version = mem_string(rows[i].version);
+        memcpy(facts.cluster.jobs, rows[i].jobs, sizeof rows[i].jobs);
+        struct doctor_report report = judged(&facts);
+        assert_check(&report, "debugpy", rows[i].status, rows[i].part);
+        doctor_report_clear(&report);
+    }
+}
+
+/* --- a node's packages --- */
+
+static void make(const char *format, ...)
+{
+    char path[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(path, sizeof path, format, args);
+    va_end(args);
+    assert_int_equal(mkdir(path, 0700), 0);
+}
+
+/* A process in `top`/proc whose program is a raylet beside those packages, or another one. */
+static void make_process(const char *top, int pid, const char *packages, const char *tail)
+{
+    char path[512];
+    make("%s/proc/%d", top, pid);
+    snprintf(path, sizeof path, "%s/proc/%d/cmdline", top, pid);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "%s/%s%s%c--gcs-address=127.0.0.1:6379%c", top, packages, tail, 0, 0);
+    fclose(file);
+}
+
+static void check_packages(const char *top, const char *packages, const char *version)
+{
+    struct doctor_debugpy found = {0};
+    char proc[300], place[300];
+    snprintf(proc, sizeof proc, "%s/proc", top);
+    snprintf(place, sizeof place, "%s/%s", top, packages ? packages : "");
+    doctor_debugpy_look(&found, proc);
+    assert_true(text_equal(found.packages, packages ? place : NULL));
+    assert_true(text_equal(found.version, version));
+    free(found.packages);
+    free(found.version);
+}
+
+static void test_the_packages_beside_a_raylet(void **state)
+{
+    static const char raylet[] = "/ray/core/src/ray/raylet/raylet";
+    char top[] = "/tmp/raydbg-doctor-XXXXXX", command[100];
+    (void)state;
+    assert_non_null(mkdtemp(top));
+    make("%s/proc", top);
+    make("%s/with", top);
+    make("%s/with/ray", top);
+    make("%s/with/debugpy", top);
+    make("%s/without", top);
+    make("%s/without/ray", top);
+    make_process(top, 1, "with", "/bin/init");
+    check_packages(top, NULL, NULL);
+    make_process(top, 2, "gone", raylet);
+    check_packages(top, NULL, NULL);
+    make_process(top, 3, "with", raylet);
+    check_packages(top, "with", "");
+    make("%s/with/debugpy-1.8.14.dist-info", top);
+    check_packages(top, "with", "1.8.14");
+    make_process(top, 4, "without", raylet);
+    check_packages(top, "without", NULL);
+    snprintf(command, sizeof command, "rm -r %s", top);
+    assert_int_equal(system(command), 0);
+}
+
 static void test_legacy_pdb_call_sites_and_clocks(void **state)
 {
     (void)state;
@@ -489,6 +628,9 @@ int main(void)
         cmocka_unit_test(test_a_token_that_is_wrong),
         cmocka_unit_test(test_versions),
         cmocka_unit_test(test_ray_debug),
+        cmocka_unit_test(test_debugpy_on_this_node),
+        cmocka_unit_test(test_debugpy_of_the_jobs),
+        cmocka_unit_test(test_the_packages_beside_a_raylet),
         cmocka_unit_test(test_legacy_pdb_call_sites_and_clocks),
         cmocka_unit_test(test_a_relay),
         cmocka_unit_test(test_a_relay_that_refuses),

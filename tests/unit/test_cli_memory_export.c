@@ -2,8 +2,8 @@
 #include "cmocka_prelude.h"
 #include "memory_sample.h"
 
-#include "cli/memory_export.h"
-#include "relay/object_json.h"
+#include "cli/memory/memory_export.h"
+#include "relay/sweep/sweep_json.h"
 
 #include <cjson/cJSON.h>
 #include <time.h>
@@ -31,8 +31,8 @@ static void json_reads_back_and_has_groups(void **state)
 {
     (void)state;
     struct object_sweep *sweep = memory_sample();
-    struct object_query query = {.group_by = OBJECT_BY_NODE, .filter = "train.py"};
-    struct object_report *report = object_query_run(&query, sweep);
+    struct sweep_query query = {.group_by = OBJECT_BY_NODE, .filter = "train.py"};
+    struct object_report *report = sweep_query_run(&query, sweep);
     struct buf out = {0};
     struct err err;
     memory_json(report, sweep, &query, &out);
@@ -46,7 +46,7 @@ static void json_reads_back_and_has_groups(void **state)
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(root, "rows")), 4);
     check_rows_of_group(root, groups->child);
     cJSON_Delete(root);
-    struct object_sweep *read = object_sweep_read(out.data, out.len, &err);
+    struct object_sweep *read = sweep_json_read(out.data, out.len, &err);
     if (!read)
         fail_msg("%s: %s", err.what, err.why);
     assert_int_equal(read->row_count, 4);
@@ -89,8 +89,8 @@ static void csv_has_all(void **state)
 {
     (void)state;
     struct object_sweep *sweep = memory_sample();
-    struct object_query query = {.group_by = OBJECT_BY_ACTOR, .filter = "e5e5e5"};
-    struct object_report *report = object_query_run(&query, sweep);
+    struct sweep_query query = {.group_by = OBJECT_BY_ACTOR, .filter = "e5e5e5"};
+    struct object_report *report = sweep_query_run(&query, sweep);
     struct buf out = {0};
     memory_csv(report, sweep, &query, &out);
     assert_string_equal(
@@ -103,9 +103,9 @@ static void csv_has_all(void **state)
                   "1,false,0,0,60,node-2," TASK_ID("e5") ",,,,\"only actors: their state, or a "
                                                          "method that runs\"\n");
     buf_free(&out);
-    query = (struct object_query){.filter = "SUBMITTED_TO", .group_by = OBJECT_BY_NOTHING};
+    query = (struct sweep_query){.filter = "SUBMITTED_TO", .group_by = OBJECT_BY_NOTHING};
     object_report_free(&report);
-    report = object_query_run(&(struct object_query){.filter = "c3c3c3"}, sweep);
+    report = sweep_query_run(&(struct sweep_query){.filter = "c3c3c3"}, sweep);
     memory_csv(report, sweep, &query, &out);
     assert_non_null(strstr(out.data, "\n,10.0.0.1,node-1,70,Driver,01000000,,," TASK_ID(
                                          "c3") "01000000,,LOCAL_REFERENCE,"));
@@ -199,20 +199,20 @@ static void many_rows_take_no_time(void **state)
 {
     (void)state;
     struct object_sweep *sweep = many();
-    struct object_query query = {.group_by = OBJECT_BY_CALL_SITE};
+    struct sweep_query query = {.group_by = OBJECT_BY_CALL_SITE};
     struct memory_style style = {.width = 200};
     struct buf out = {0};
-    struct memory_lines lines;
+    struct memory_sites lines;
     assert_int_equal(sweep->row_count, MANY);
     double begin = seconds();
-    struct object_report *report = object_query_run(&query, sweep);
+    struct object_report *report = sweep_query_run(&query, sweep);
     double grouped = seconds();
     memory_csv(report, sweep, &query, &out);
     buf_clear(&out, 0);
     double csv = seconds();
     memory_json(report, sweep, &query, &out);
     double json = seconds();
-    memory_lines_make(&lines, sweep, report, OBJECT_SORT_SIZE);
+    memory_sites_make(&lines, sweep, report, OBJECT_SORT_SIZE);
     memory_print_lines(&lines, sweep, &style, 20, &out);
     memory_print_totals(report, sweep, &style, true, &out);
     double table = seconds();
@@ -220,7 +220,7 @@ static void many_rows_take_no_time(void **state)
                   grouped - begin, csv - grouped, json - csv, table - json);
     assert_true(csv - grouped < 5 && json - csv < 5 && table - json < 5);
     assert_int_equal(lines.count, 100 * 50);
-    memory_lines_clear(&lines);
+    memory_sites_clear(&lines);
     object_report_free(&report);
     buf_free(&out);
     object_sweep_free(&sweep);

@@ -2,8 +2,8 @@
 #include "cmocka_prelude.h"
 #include "memory_sample.h"
 
-#include "cli/memory_output.h"
-#include "cli/terminal.h"
+#include "cli/common/terminal.h"
+#include "cli/memory/memory_output.h"
 
 #include <locale.h>
 
@@ -18,8 +18,8 @@ static void check(struct buf *out, const char *expected)
 
 static struct object_report *run(const struct object_sweep *sweep, enum object_group_by by)
 {
-    struct object_query query = {.group_by = by};
-    return object_query_run(&query, sweep);
+    struct sweep_query query = {.group_by = by};
+    return sweep_query_run(&query, sweep);
 }
 
 static void stores_are_bars(void **state)
@@ -84,10 +84,10 @@ static void print_lines(const struct memory_style *style, enum object_sort_by by
 {
     struct object_sweep *sweep = memory_sample();
     struct object_report *report = run(sweep, OBJECT_BY_NOTHING);
-    struct memory_lines lines;
-    memory_lines_make(&lines, sweep, report, by);
+    struct memory_sites lines;
+    memory_sites_make(&lines, sweep, report, by);
     memory_print_lines(&lines, sweep, style, limit, out);
-    memory_lines_clear(&lines);
+    memory_sites_clear(&lines);
     object_report_free(&report);
     object_sweep_free(&sweep);
 }
@@ -302,7 +302,7 @@ static void names_are_fit_for_a_terminal(void **state)
     (void)state;
     struct object_sweep *sweep = memory_sample();
     struct object_report *report = run(sweep, OBJECT_BY_NODE);
-    struct memory_lines lines;
+    struct memory_sites lines;
     struct buf out = {0};
     free(sweep->processes[1].actor_class);
     sweep->processes[1].actor_class = mem_string("\033[2JEvil");
@@ -312,12 +312,12 @@ static void names_are_fit_for_a_terminal(void **state)
     report = run(sweep, OBJECT_BY_NODE);
     memory_print_stores(sweep, &wide, &out);
     memory_print_groups(report, sweep, &wide, OBJECT_BY_NODE, 9, 9, true, &out);
-    memory_lines_make(&lines, sweep, report, OBJECT_SORT_SIZE);
+    memory_sites_make(&lines, sweep, report, OBJECT_SORT_SIZE);
     memory_print_lines(&lines, sweep, &wide, 9, &out);
     assert_null(strchr(out.data, '\033'));
     assert_null(strchr(out.data, '\a'));
     assert_non_null(strstr(out.data, "Evil"));
-    memory_lines_clear(&lines);
+    memory_sites_clear(&lines);
     buf_free(&out);
     object_report_free(&report);
     object_sweep_free(&sweep);
@@ -343,15 +343,15 @@ static void without_call_sites_tasks_tell(void **state)
     assert_true(memory_has_call_sites(sweep));
     driver->refs[0].call_site = "";
     struct object_report *report = run(sweep, OBJECT_BY_NOTHING);
-    struct memory_lines lines;
+    struct memory_sites lines;
     struct buf out = {0};
-    memory_lines_make(&lines, sweep, report, OBJECT_SORT_SIZE);
+    memory_sites_make(&lines, sweep, report, OBJECT_SORT_SIZE);
     memory_print_lines(&lines, sweep, &wide, 9, &out);
     check(&out,
           "     SIZE  OBJECTS  REFS  OWNER          CALL SITE     NO VARIABLE  HELD BY\n"
-          "  50.0 kB       50    50  driver pid 70  -             -            50 x variable\n"
-          "  50.0 kB       50    50  driver pid 70  made by make  -            50 x variable\n");
-    memory_lines_clear(&lines);
+          "  50.0 KB       50    50  driver pid 70  -             -            50 x variable\n"
+          "  50.0 KB       50    50  driver pid 70  made by make  -            50 x variable\n");
+    memory_sites_clear(&lines);
     object_report_free(&report);
     object_sweep_free(&sweep);
 }
@@ -369,13 +369,13 @@ static void the_owner_says_where_it_was_made(void **state)
         "(put object)  | /app/a.py:make:3";
     object_sweep_join(sweep);
     struct object_report *report = run(sweep, OBJECT_BY_NOTHING);
-    struct memory_lines lines;
-    memory_lines_make(&lines, sweep, report, OBJECT_SORT_SIZE);
+    struct memory_sites lines;
+    memory_sites_make(&lines, sweep, report, OBJECT_SORT_SIZE);
     assert_int_equal(lines.count, 1);
     assert_string_equal(lines.lines[0].call_site, "(put object)  | /app/a.py:make:3");
     assert_int_equal(lines.lines[0].refs, 2);
     assert_int_equal(lines.lines[0].bytes, 10);
-    memory_lines_clear(&lines);
+    memory_sites_clear(&lines);
     object_report_free(&report);
     object_sweep_free(&sweep);
 }

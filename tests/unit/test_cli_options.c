@@ -2,8 +2,10 @@
 #include "cmocka_prelude.h"
 
 #include "base/text.h"
-#include "cli/options.h"
+#include "cli/common/command_usage.h"
+#include "cli/common/options.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +14,8 @@
 struct parsed {
     bool ok, done;
     bool all, tune;
-    const char *address, *format;
+    const char *address, *format, *sort;
+    struct option_list maps, hosts;
     int operands;
     char *argv[12];
     char *said; /* on both streams; freed by clear() */
@@ -20,16 +23,37 @@ struct parsed {
 
 static void parse_words(struct parsed *out, int argc)
 {
-    const struct option_spec specs[] = {
-        {"all", 'A', OPTION_FLAG, &out->all, NULL},
-        {"no-tune", 0, OPTION_FLAG, &out->tune, NULL},
-        {"address", 'a', OPTION_STRING, NULL, &out->address},
-        {"format", 'f', OPTION_STRING, NULL, &out->format},
+    static const struct option_row options[] = {
+        {"all", 'A', OPTION_FLAG, offsetof(struct parsed, all), .help = "all of them"},
+        {.help = "A paragraph of its own:"},
+        {"no-tune", 0, OPTION_FLAG, offsetof(struct parsed, tune), .help = "leave it"},
+        {"address", 'a', OPTION_STRING, offsetof(struct parsed, address), .value = "ADDRESS",
+         .help = "where"},
+        {"format", 'f', OPTION_STRING, offsetof(struct parsed, format), .value = "F",
+         .help = "how"},
+        {"sort", 0, OPTION_STRING, offsetof(struct parsed, sort), .value = "K",
+         .words = "age name pid", .help = "the order"},
+        {"map", 'm', OPTION_LIST, offsetof(struct parsed, maps), .value = "A=B", .help = "any"},
+        {"host", 0, OPTION_LIST, offsetof(struct parsed, hosts), .most = 2, .value = "H",
+         .help = "two at most"},
+    };
+    static const struct command_text command = {
+        .name = "list",
+        .summary = "show them",
+        .synopsis = "list [OPTION]...",
+        .intro =
+            "The first line of what it does, which is so long that it has to be broken into "
+            "several of them.\n  but not this one, which begins with a space and is longer than "
+            "the width of all the others together is\nthe end",
+        .options = options,
+        .option_count = sizeof options / sizeof *options,
+        .exits = "0 done, 2 wrong usage, with which a line is filled up to its end, or nearly so, "
+                 "5 away",
     };
     size_t len;
     FILE *output = stdout, *errors = stderr;
     stdout = stderr = open_memstream(&out->said, &len);
-    out->ok = options_parse("list", specs, 4, argc, out->argv, &out->operands, &out->done);
+    out->ok = options_parse(&command, out, argc, out->argv, &out->operands, &out->done);
     fclose(stdout);
     stdout = output;
     stderr = errors;
@@ -55,6 +79,8 @@ static struct parsed parse(const char *line)
 
 static void clear(struct parsed *parsed)
 {
+    free(parsed->maps.items);
+    free(parsed->hosts.items);
     free(parsed->said);
 }
 
@@ -197,6 +223,79 @@ static void values_that_are_missing_or_too_many(void **state)
     check_wrong("-Ax", "--all takes no value");
 }
 
+static void only_the_rows_words(void **state)
+{
+    (void)state;
+    struct parsed got = parse("--sort name");
+    assert_true(got.ok);
+    assert_string_equal(got.sort, "name");
+    clear(&got);
+    check_wrong("--sort size", "--sort is age, name or pid, not 'size'");
+    check_wrong("--sort=", "--sort is age, name or pid, not ''");
+    check_wrong("--sort nam", "not 'nam'");
+    check_wrong("--sort pidage", "not 'pidage'");
+}
+
+static void lists_keep_their_order(void **state)
+{
+    (void)state;
+    struct parsed got = parse("-m a --map=b x -mc --host h");
+    assert_true(got.ok);
+    assert_int_equal(got.maps.count, 3);
+    assert_string_equal(got.maps.items[0], "a");
+    assert_string_equal(got.maps.items[1], "b");
+    assert_string_equal(got.maps.items[2], "c");
+    assert_int_equal(got.hosts.count, 1);
+    assert_int_equal(got.operands, 1);
+    clear(&got);
+    check_wrong("--host a --host b --host c", "--host is given more than 2 times");
+}
+
+static void the_help_is_broken_into_lines(void **state)
+{
+    (void)state;
+    struct parsed got = parse("--help");
+    assert_string_equal(
+        got.said,
+        "raydbg list: show them\n\nusage: raydbg list [OPTION]...\n\n"
+        "The first line of what it does, which is so long that it has to be broken into several "
+        "of\n"
+        "them.\n"
+        "  but not this one, which begins with a space and is longer than the width of all the "
+        "others together is\n"
+        "the end\n\n"
+        "  -A, --all               all of them\n\n"
+        "A paragraph of its own:\n"
+        "      --no-tune           leave it\n"
+        "  -a, --address ADDRESS   where\n"
+        "  -f, --format F          how\n"
+        "      --sort K            the order\n"
+        "  -m, --map A=B           any\n"
+        "      --host H            two at most\n\n"
+        "exit codes: 0 done, 2 wrong usage, with which a line is filled up to its end, or nearly "
+        "so,\n"
+        "            5 away\n");
+    clear(&got);
+}
+
+static void check_fill(const char *text, size_t width, const char *expected)
+{
+    struct buf out = {0};
+    command_fill(&out, text, 0, 2, width);
+    assert_string_equal(out.data, expected);
+    buf_free(&out);
+}
+
+static void lines_are_as_long_as_they_may_be(void **state)
+{
+    (void)state;
+    check_fill("aaa bbb", 7, "aaa bbb\n");
+    check_fill("aaa bbb", 6, "aaa\n  bbb\n");
+    check_fill("aaa bbb cc dd", 8, "aaa bbb\n  cc dd\n");
+    check_fill("a-word-that-is-too-long b", 5, "a-word-that-is-too-long\n  b\n");
+    check_fill("one\n\ntwo", 9, "one\n\n  two\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +308,10 @@ int main(void)
         cmocka_unit_test(help_is_printed),
         cmocka_unit_test(unknown_options_are_named),
         cmocka_unit_test(values_that_are_missing_or_too_many),
+        cmocka_unit_test(only_the_rows_words),
+        cmocka_unit_test(lists_keep_their_order),
+        cmocka_unit_test(the_help_is_broken_into_lines),
+        cmocka_unit_test(lines_are_as_long_as_they_may_be),
     };
     return cmocka_run_group_tests_name("options", tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/pause_select.h"
+#include "cli/pauses/pause_select.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "cmocka_prelude.h"
 #include "sample_ids.h"
 
-#include "cli/pause_watch.h"
+#include "cli/pauses/pause_watch.h"
 
 #include <cjson/cJSON.h>
 

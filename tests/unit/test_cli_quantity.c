@@ -1,7 +1,7 @@
 /* Durations and sizes as a user writes them in options. */
 #include "cmocka_prelude.h"
 
-#include "cli/quantity.h"
+#include "cli/common/quantity.h"
 
 static const char *const nonsense[] = {
     "",

@@ -1,8 +1,8 @@
 /* Tables for people: widths, cuts, and nothing that a terminal would act on. */
 #include "cmocka_prelude.h"
 
-#include "cli/table.h"
-#include "cli/terminal.h"
+#include "cli/common/table.h"
+#include "cli/common/terminal.h"
 
 #include <locale.h>
 #include <stdlib.h>

@@ -85,7 +85,7 @@ static void from_a_node_to_an_object(void **state)
     chosen_is(&live, "8.0 MB");
     assert_int_equal(press(&live, TOP_KEY_ENTER), TOP_DO_DETAIL);
     shows(&live, "owner           pid 100 on node-1, Driver");
-    shows(&live, "status          FINISHED, attempt 0");
+    shows(&live, "status          FINISHED, attempt 1");
     shows(&live, "copies          asking its owner");
     shows(&live, "referred to by  2 processes");
     shows(&live, "100  node-1          Driver  LOCAL_REFERENCE");
@@ -230,7 +230,7 @@ static void a_choice_that_is_gone_leaves_its_line(void **state)
     type(&live, "gggggg");
     assert_int_equal(top_model_list(&live.model)->by, OBJECT_BY_NOTHING);
     press(&live, TOP_KEY_END);
-    chosen_is(&live, "1.0 kB");
+    chosen_is(&live, "1.0 KB");
     look(&live, sample(MIB, 0));
     chosen_is(&live, "1.0 MB"); /* the last one there is */
     end(&live);
@@ -254,7 +254,7 @@ static void long_lists_scroll(void **state)
     press(&live, TOP_KEY_DOWN);
     top_model_resize(&live.model, 60, 12); /* still in sight */
     draw(&live);
-    chosen_is(&live, "1.0 kB");
+    chosen_is(&live, "1.0 KB");
     end(&live);
 }
 

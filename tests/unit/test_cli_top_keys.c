@@ -81,13 +81,13 @@ static void units_and_growth(void **state)
     struct live live = start(sample(MIB, 0));
     look(&live, sample(3 * MIB, 1));
     shows(&live, "11.0 MB     +2.0 MB");
-    shows(&live, "13.0 MB     +1.0 kB");
+    shows(&live, "13.0 MB     +1.0 KB");
     press(&live, 'u');
     shows(&live, "11000000 B  +2000000 B");
     type(&live, "uuuu");
     type(&live, "gggggg/1.0");
     press(&live, TOP_KEY_ESCAPE);
-    shows(&live, "1.0 kB new");
+    shows(&live, "1.0 KB new");
     assert_int_equal(line_with(&live, "8.0 MB new"), -1);
     end(&live);
 }
@@ -140,7 +140,7 @@ static void before_the_first_look(void **state)
 {
     (void)state;
     struct live live = {0};
-    struct object_query query = {.group_by = OBJECT_BY_NODE};
+    struct sweep_query query = {.group_by = OBJECT_BY_NODE};
     top_model_init(&live.model, &query);
     live.model.source = "127.0.0.1:6379";
     shows(&live, "asking 127.0.0.1:6379");

@@ -22,8 +22,11 @@ static void test_quote(void **state)
     assert_quotes("", "\"\"");
     assert_quotes("plain /text~", "\"plain /text~\"");
     assert_quotes("\"\\\b\f\n\r\t", "\"\\\"\\\\\\b\\f\\n\\r\\t\"");
-    assert_quotes("\x01\x1f\x7f", "\"\\u0001\\u001f\x7f\"");
+    assert_quotes("\x01\x1f\x7f", "\"\\u0001\\u001f\\u007f\"");
     assert_quotes("8.0 MB · \xF0\x9F\x98\x80", "\"8.0 MB · \xF0\x9F\x98\x80\"");
+    assert_quotes("\xC2\x9B"
+                  "31m\xE2\x80\xAE\xF3\xA0\x81\xA1\xC2\xA0",
+                  "\"\\u009b31m\\u202e\\udb40\\udc61\xC2\xA0\"");
     assert_quotes("\xff", "\"\xEF\xBF\xBD\"");
     assert_quotes("a\xC3", "\"a\xEF\xBF\xBD\"");
     assert_quotes("\xC3\"", "\"\xEF\xBF\xBD\\\"\"");

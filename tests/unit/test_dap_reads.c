@@ -2,6 +2,7 @@
 #include "cmocka_prelude.h"
 
 #include "base/text.h"
+#include "dap/dap_command.h"
 #include "dap/reads.h"
 #include "dap/rules.h"
 
@@ -17,11 +18,11 @@ static void test_what_may_change_something_is_no_read(void **state)
         "unknown",    "Variables",
     };
     for (size_t i = 0; i < sizeof acts / sizeof *acts; i++)
-        if (reads_only(acts[i]))
+        if (dap_command_is(acts[i], DAP_COMMAND_READS))
             fail_msg("%s is no read", acts[i]);
     static const char *const reads[] = {"threads", "stackTrace", "scopes", "variables"};
     for (size_t i = 0; i < sizeof reads / sizeof *reads; i++)
-        assert_true(reads_only(reads[i]));
+        assert_true(dap_command_is(reads[i], DAP_COMMAND_READS));
 }
 
 /* Whatever moves the debuggee by the rules is none, also what is added to them later. */
@@ -32,7 +33,7 @@ static void test_the_rules_agree(void **state)
     const struct rule *rules = rules_all(&count);
     for (size_t i = 0; i < count; i++)
         if (rules[i].kind == DAP_REQUEST && rules[i].action == RULE_OBSERVE)
-            assert_false(reads_only(rules[i].name));
+            assert_false(dap_command_is(rules[i].name, DAP_COMMAND_READS));
 }
 
 static void test_events_that_end_what_was_read(void **state)

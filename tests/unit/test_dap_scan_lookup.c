@@ -227,6 +227,40 @@ static void test_a_raw_nul_does_not_end_a_string(void **state)
     free(got);
 }
 
+static void test_values_at_a_path(void **state)
+{
+    static const char text[] =
+        "{\"a\":{\"b\":{\"n\":7,\"s\":\"\\u0041\",\"t\":true}},\"a/b\":1,\"n\":-3,\"s\":4}";
+    struct span all = {0, strlen(text)}, none = {0, 0}, value;
+    int64_t number = 99;
+    bool truth = false;
+    (void)state;
+    assert_true(scan_integer_at(text, all, "a/b/n", &number));
+    assert_int_equal(number, 7);
+    assert_true(scan_integer_at(text, all, "n", &number));
+    assert_int_equal(number, -3);
+    assert_int_equal(scan_count_at(text, all, "a/b/n"), 7);
+    assert_int_equal(scan_count_at(text, all, "n"), 0);
+    assert_int_equal(scan_count_at(text, all, "a"), 0);
+    assert_true(scan_boolean_at(text, all, "a/b/t", &truth));
+    assert_true(truth);
+    char *string = scan_string_at(text, all, "a/b/s");
+    assert_string_equal(string, "A");
+    free(string);
+    static const char *const missing[] = {"", "a/c", "a/b/c", "b", "n/b", "a/b/n/x", "/a", "a/"};
+    for (size_t i = 0; i < sizeof missing / sizeof *missing; i++) {
+        assert_false(scan_path(text, all, missing[i], &value));
+        assert_false(scan_integer_at(text, all, missing[i], &number));
+        assert_null(scan_string_at(text, all, missing[i]));
+    }
+    assert_false(scan_integer_at(text, all, "s/x", &number));
+    assert_false(scan_integer_at(text, all, "a", &number)); /* of another type */
+    assert_null(scan_string_at(text, all, "s"));
+    assert_false(scan_integer_at(text, none, "n", &number));
+    assert_null(scan_string_at(text, none, "s"));
+    assert_int_equal(number, -3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +273,7 @@ int main(void)
         cmocka_unit_test(test_booleans),
         cmocka_unit_test(test_strings),
         cmocka_unit_test(test_a_raw_nul_does_not_end_a_string),
+        cmocka_unit_test(test_values_at_a_path),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -146,6 +146,8 @@ static void never_shows_a_bad_token(void **state)
     assert_null(strstr(line, "ret "));
     setenv("RAY_AUTH_TOKEN", "t\xC3\xBC", 1);
     expect_error("printable ASCII");
+    setenv("RAY_AUTH_TOKEN", "t\x7F", 1);
+    expect_error("printable ASCII");
 }
 
 static void huge_and_odd_files(void **state)

@@ -139,6 +139,9 @@ static void nodes(void **state)
     assert_string_equal(rows[1].hostname, "node-b");
     assert_false(rows[1].is_alive);
     assert_false(rows[1].is_head);
+    assert_int_equal(rows[1].end_ms, 1763697400000);
+    assert_string_equal(rows[1].end_detail, "Unexpected termination: health check failed due to "
+                                            "missing too many heartbeats");
     ray_nodes_free(rows, count);
 }
 

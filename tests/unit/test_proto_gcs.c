@@ -49,10 +49,10 @@ static void filter_by_version(void **state)
 static void running_by_version(void **state)
 {
     (void)state;
-    assert_int_equal(task_status_running((struct ray_version){2, 9, 3}), 6);
-    assert_int_equal(task_status_running((struct ray_version){2, 38, 9}), 6);
-    assert_int_equal(task_status_running((struct ray_version){2, 39, 0}), 8);
-    assert_int_equal(task_status_running((struct ray_version){2, 60, 0}), 8);
+    assert_int_equal(task_filter_status_running((struct ray_version){2, 9, 3}), 6);
+    assert_int_equal(task_filter_status_running((struct ray_version){2, 38, 9}), 6);
+    assert_int_equal(task_filter_status_running((struct ray_version){2, 39, 0}), 8);
+    assert_int_equal(task_filter_status_running((struct ray_version){2, 60, 0}), 8);
 }
 
 /* --- requests, byte for byte --- */
@@ -89,6 +89,9 @@ static void other_requests(void **state)
     assert_int_equal(request_worker_stats(worker_id, &request, NULL), 0);
     snprintf(hex, sizeof hex, "0a1c%s18012000", worker_id); /* limit 0 is sent */
     expect_hex(&request, hex);
+    assert_int_equal(request_worker_is_dead(worker_id, &request, NULL), 0);
+    snprintf(hex, sizeof hex, "0a1c%s", worker_id);
+    expect_hex(&request, hex);
     request_jobs(&request);
     expect_hex(&request, "18012001");
     request_kv_get("ns", "key", &request);
@@ -121,6 +124,7 @@ static void wrong_ids_are_refused(void **state)
             assert_int_equal(err.code, ERR_USAGE);
         }
         assert_int_equal(request_worker_stats(bad_ids[i], &request, &err), -1);
+        assert_int_equal(request_worker_is_dead(bad_ids[i], &request, &err), -1);
     }
     assert_int_equal(request_task(TASK_FILTER_V2, NULL, &request, &err), -1);
     assert_int_equal(request_worker_stats(task_id, &request, &err), -1);
@@ -215,7 +219,7 @@ static void nothing_is_sent_with_a_wrong_id(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof bad_ids / sizeof *bad_ids; i++) {
         gcs_task(gcs, bad_ids[i], on_tasks, &answers);
-        core_worker_stats(gcs, address, bad_ids[i], on_stats, &answers);
+        gcs_core_worker_stats(gcs, address, bad_ids[i], on_stats, &answers);
     }
     int wanted = 2 * (int)(sizeof bad_ids / sizeof *bad_ids);
     assert_true(post_queue_run_until(&queue, &answers, wanted));

@@ -283,6 +283,7 @@ static void what_is_no_http(void **state)
     expect("\x00\x00\x12", "", HTTP_CLOSE, HTTP_BROKEN, 0, NULL);
     expect("SSH-2.0-OpenSSH_9.2\r\n", "", HTTP_CLOSE, HTTP_BROKEN, 0, NULL);
     expect("Content-Length: 2\r\n\r\n{}", "", HTTP_CLOSE, HTTP_BROKEN, 0, NULL);
+    expect("HTTP/1.1 xx OK\r\n" CHUNKED, "3\r\nabc\r\n0\r\n\r\n", HTTP_HOLD, HTTP_BROKEN, 0, NULL);
 }
 
 /* Half an answer is none: its bytes would be taken for a whole, but odd, reply. */

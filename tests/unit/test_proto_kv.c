@@ -113,17 +113,17 @@ static void decodes_pdb_keys(void **state)
     assert_int_equal(reply_kv_keys(BYTES(bytes), &keys, &count, &err), 0);
     assert_int_equal(count, 2);
     for (size_t i = 0; i < count; i++) {
-        assert_true(pdb_key_parse(keys[i], uuid));
+        assert_true(kv_parse_pdb_key(keys[i], uuid));
         free(keys[i]);
     }
     free(keys);
     buf_free(&bytes);
-    assert_true(pdb_key_parse("RAY_PDB_6c04c7ab7ad94341910160c957088d1b", uuid));
+    assert_true(kv_parse_pdb_key("RAY_PDB_6c04c7ab7ad94341910160c957088d1b", uuid));
     assert_string_equal(uuid, "6c04c7ab7ad94341910160c957088d1b");
-    assert_false(pdb_key_parse("RAY_PDB_CONTINUE_6c04c7ab7ad94341910160c957088d1b", uuid));
-    assert_false(pdb_key_parse("RAY_PDB_6c04", uuid));
-    assert_false(pdb_key_parse("RAY_PDB_", uuid));
-    assert_false(pdb_key_parse("", uuid));
+    assert_false(kv_parse_pdb_key("RAY_PDB_CONTINUE_6c04c7ab7ad94341910160c957088d1b", uuid));
+    assert_false(kv_parse_pdb_key("RAY_PDB_6c04", uuid));
+    assert_false(kv_parse_pdb_key("RAY_PDB_", uuid));
+    assert_false(kv_parse_pdb_key("", uuid));
 }
 
 int main(void)

@@ -42,8 +42,10 @@ static void check_workers(const char *name, int64_t task_pid, const char *task_w
     assert_int_equal(one->paused_threads, 1);
     assert_null(one->exit_type);
     assert_true(one->start_ms > 1795234000000 && one->end_ms == 0);
+    assert_true(one->launch_ms < one->start_ms && one->launch_ms > one->start_ms - 60000);
     one = worker_of_pid(workers, count, driver_pid);
     assert_true(one->is_driver && one->is_alive && one->debugger_port == 0);
+    assert_int_equal(one->launch_ms, 0);
     one = worker_of_pid(workers, count, dead_pid);
     assert_false(one->is_alive);
     assert_string_equal(one->exit_type, "SYSTEM_ERROR"); /* 0, but said */
@@ -63,6 +65,27 @@ static void decodes_workers(void **state)
 }
 
 /* --- tasks --- */
+
+/* A worker with this debugger_port alone. */
+static uint16_t decoded_port(uint8_t low, uint8_t middle, uint8_t high)
+{
+    const uint8_t reply[] = {0x12, 5, 0xD8, 0x01, 0x80 | low, 0x80 | middle, high};
+    struct ray_worker *workers;
+    size_t count;
+    assert_int_equal(reply_workers(reply, sizeof reply, &workers, &count, &err), 0);
+    assert_int_equal(count, 1);
+    uint16_t port = workers[0].debugger_port;
+    ray_workers_free(workers, count);
+    return port;
+}
+
+static void what_is_no_port_is_none(void **state)
+{
+    (void)state;
+    assert_int_equal(decoded_port(0x7F, 0x7F, 3), 65535);
+    assert_int_equal(decoded_port(0, 0, 4), 0); /* 65536 */
+    assert_int_equal(decoded_port(1, 0, 4), 0);
+}
 
 static void check_task(const char *name, struct ray_version version, const char *task_name,
                        const char *actor_id, const char *worker, int64_t pid, int64_t running_ms)
@@ -196,6 +219,8 @@ static void decodes_jobs(void **state)
         assert_true(text_ends(jobs->entrypoint, "python /tmp/pchk/driver.py"));
         assert_string_equal(jobs->driver_ip, "127.0.0.1");
         assert_true(jobs->driver_pid == 154 || jobs->driver_pid == 183);
+        assert_false(jobs->is_internal);
+        assert_int_equal(jobs->packages, RUNTIME_PACKAGES_NODE);
         ray_jobs_free(jobs, count);
         buf_free(&bytes);
     }
@@ -380,6 +405,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(decodes_workers),
+        cmocka_unit_test(what_is_no_port_is_none),
         cmocka_unit_test(decodes_tasks_of_each_version),
         cmocka_unit_test(running_depends_on_the_version),
         cmocka_unit_test(gives_the_latest_attempt_only),

@@ -369,6 +369,9 @@ static void explains_what_servers_say(void **state)
          "handshake failed: SSL_ERROR_SSL: error:0A00010B:SSL routines::wrong version number",
          true, false, ERR_UNREACHABLE, "does not speak TLS"},
         {14, "empty address list: ", true, false, ERR_DENIED, "no valid PEM"},
+        /* Seen with either status, when another call of the channel has failed first. */
+        {14, "Channel Destroyed", false, false, ERR_UNREACHABLE, "cannot reach 10.0.0.7:6379"},
+        {2, "Channel Destroyed", false, false, ERR_UNREACHABLE, "cannot reach 10.0.0.7:6379"},
         {8, "Received message larger than max (300 vs. 200)", false, true, ERR_FAILED, "256 MiB"},
         {4, "Deadline Exceeded", false, true, ERR_UNREACHABLE, "within 5.0 s"},
         {12, "Received http2 header with status: 404", false, false, ERR_UNREACHABLE,

@@ -357,10 +357,93 @@ static void test_seen(void **state)
     struct log log = {0}, off = {0};
     char *out = annotate("variables", json, &plain_options, &log);
     assert_string_equal(log.text, told);
+    assert_string_equal(log.children, "9 10 11 12 ");
     free(out);
     assert_null(annotate("variables", json, &(struct annotate_options){.off = true}, &off));
     assert_string_equal(off.text, told);
+    assert_string_equal(off.children, "9 10 11 12 ");
     free(json);
+}
+
+/* --- responses of which only the head was read --- */
+
+#define HEAD                                                                                       \
+    "{\"seq\": 1, \"type\": \"response\", \"request_seq\": 2, \"success\": true, "                 \
+    "\"command\": \"variables\", \"body\": "
+#define REF_ROW                                                                                    \
+    "{\"name\": \"a\", \"value\": \"" REF_1 "\", \"type\": \"ObjectRef\", "                        \
+    "\"variablesReference\": 7}"
+
+/* Annotates the response; false if that did not check all of it. */
+static bool annotate_head(const char *json, struct buf *out)
+{
+    struct envelope head;
+    bool checked;
+    struct annotate_source source = {object, actor, NULL, NULL, NULL};
+    assert_true(envelope_read_head(&head, json, strlen(json)));
+    head.body.len = strlen(json) - head.body.at;
+    bool any = annotate_unchecked("variables", json, strlen(json), &head, &plain_options, &source,
+                                  out, &checked);
+    assert_int_equal(any, out->len > 0);
+    return checked;
+}
+
+static void test_unchecked(void **state)
+{
+    (void)state;
+    static const char *const good[] = {
+        HEAD "{\"variables\": [" REF_ROW "]}}",
+        HEAD " { \"x\" : [1, {}] , \"variables\" :[ 1 , {} ," REF_ROW " , " REF_ROW "] } } ",
+        HEAD "{\"variables\": [{\"a\\\"\": -0.5e1, \"b\": [[], {\"c\": NaN}]}," REF_ROW "]}}",
+    };
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        struct buf out = {0};
+        char *wanted = annotate("variables", good[i], &plain_options, NULL);
+        assert_true(annotate_head(good[i], &out));
+        assert_string_equal(out.data, wanted);
+        free(wanted);
+        buf_free(&out);
+    }
+}
+
+/* Malformed, or with a member behind the body. */
+static void test_unchecked_rest(void **state)
+{
+    (void)state;
+    static const char *const rests[] = {
+        "]}",
+        "]},}",
+        "]}}}",
+        "]}} x",
+        "]}}, ",
+        ",]}}",
+        ", {\"a\"}]}}",
+        ", {\"a\"::1}]}}",
+        ", {\"a\": 01}]}}",
+        ", {\"a\":1,}]}}",
+        ", {\"a\": 1 2}]}}",
+        ", {\"a\": [}]}]}}",
+        ", {\"a\": \"\\x\"}]}}",
+        ", {a: 1}]}}",
+        ", {\"a\": 1]}}",
+        ", {\"a",
+        ", {\"a\": \"b",
+        ", {",
+        "} {}]}}",
+        "], }}",
+        "], \"x\"}}",
+        "], \"x\": }}",
+        "] \"x\": 1}}",
+        "}}",
+        "]}, \"success\": false}",
+    };
+    for (size_t i = 0; i < sizeof rests / sizeof *rests; i++) {
+        struct buf out = {0};
+        char *json = mem_format("%s%s", HEAD "{\"variables\": [" REF_ROW, rests[i]);
+        assert_false(annotate_head(json, &out));
+        free(json);
+        buf_free(&out);
+    }
 }
 
 static void test_applies(void **state)
@@ -399,6 +482,7 @@ int main(void)
         cmocka_unit_test(test_hints),           cmocka_unit_test(test_look_alikes),
         cmocka_unit_test(test_other_responses), cmocka_unit_test(test_containers),
         cmocka_unit_test(test_deep_container),  cmocka_unit_test(test_seen),
+        cmocka_unit_test(test_unchecked),       cmocka_unit_test(test_unchecked_rest),
         cmocka_unit_test(test_applies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* What of an `attach` is raydbg's own, and what debugpy gets. */
 #include "cmocka_prelude.h"
 
-#include "relay/attach_arguments.h"
+#include "relay/session/attach_arguments.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,8 +152,8 @@ static void test_initialize_arguments(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct span span = {0, strlen(cases[i].given)};
-        char *plain = initialize_arguments(cases[i].given, span, false);
-        char *with_children = initialize_arguments(cases[i].given, span, true);
+        char *plain = attach_arguments_initialize(cases[i].given, span, false);
+        char *with_children = attach_arguments_initialize(cases[i].given, span, true);
         assert_string_equal(plain, cases[i].plain);
         assert_string_equal(with_children, cases[i].with_children);
         free(plain);

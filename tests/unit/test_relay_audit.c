@@ -1,7 +1,7 @@
 /* The audit log: a JSON line each, in a file of this user's alone that stays small. */
 #include "cmocka_prelude.h"
 
-#include "relay/audit.h"
+#include "relay/access/audit.h"
 
 #include <cjson/cJSON.h>
 #include <fcntl.h>
@@ -69,7 +69,8 @@ static void test_a_line(void **state)
     audit_write(audit, &(struct audit_entry){.action = "attach",
                                              .peer = "127.0.0.1:5",
                                              .role = "driver",
-                                             .client = "a\"b\\\n\x01\xFF\xE2\x82\xAC",
+                                             .client = "a\"b\\\n\x01\xFF\xE2\x82\xAC"
+                                                       "\xC2\x9B\xE2\x80\xAE",
                                              .detail = ""});
     audit_write(audit, &(struct audit_entry){.action = "release", .task = "t", .pause = "p"});
     audit_close(&audit);
@@ -83,7 +84,11 @@ static void test_a_line(void **state)
     assert_text(line, "action", "attach");
     assert_text(line, "peer", "127.0.0.1:5");
     assert_text(line, "role", "driver");
-    assert_text(line, "client", "a\"b\\\n\x01\xEF\xBF\xBD\xE2\x82\xAC");
+    assert_text(line, "client",
+                "a\"b\\\n\x01\xEF\xBF\xBD\xE2\x82\xAC"
+                "\xC2\x9B\xE2\x80\xAE");
+    assert_non_null(strstr(text, "\\u009b\\u202e"));
+    assert_null(strstr(text, "\xC2\x9B"));
     assert_text(line, "detail", "");
     assert_null(cJSON_GetObjectItem(line, "task"));
     regex_t time;
@@ -218,6 +223,63 @@ static void write_five(struct audit *audit)
         audit_write(audit, &(struct audit_entry){.action = "attach"});
 }
 
+/* What another user, or one who has the directory, may have put there. */
+static void test_no_other_file_is_written(void **state)
+{
+    (void)state;
+    char other[160];
+    struct stat file;
+    struct err err = {0};
+    snprintf(other, sizeof other, "%s/other", directory);
+    int fd = open(other, O_CREAT | O_WRONLY, 0644);
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(symlink(other, path), 0);
+    assert_null(audit_open(path, &err));
+    assert_string_equal(err.why, "it is a symbolic link");
+    unlink(path);
+    assert_int_equal(symlink("/nowhere", path), 0);
+    assert_null(audit_open(path, &err));
+    unlink(path);
+    assert_int_equal(link(other, path), 0);
+    assert_null(audit_open(path, &err));
+    assert_non_null(strstr(err.why, "hard link"));
+    unlink(path);
+    struct audit *audit = open_log(); /* and later, when a new file is begun */
+    unlink(path);
+    assert_int_equal(symlink(other, path), 0);
+    char *warning = stderr_of(write_five, audit);
+    assert_non_null(strstr(warning, "lines are lost"));
+    free(warning);
+    audit_close(&audit);
+    assert_int_equal(stat(other, &file), 0);
+    assert_int_equal(file.st_size, 0);
+    assert_int_equal(file.st_mode & 0777, 0644);
+    unlink(other);
+}
+
+/* /dev/stderr of a relay whose stderr is a file. */
+static void test_a_link_of_the_systems_is_followed(void **state)
+{
+    (void)state;
+    struct stat file;
+    int fd = open(path, O_CREAT | O_RDWR, 0644), before = dup(2);
+    assert_int_equal(fchmod(fd, 0644), 0);
+    assert_int_equal(ftruncate(fd, 20 * 1024 * 1024), 0);
+    dup2(fd, 2);
+    struct audit *audit = audit_open("/dev/stderr", NULL);
+    audit_write(audit, &(struct audit_entry){.action = "one"});
+    dup2(before, 2);
+    close(before);
+    close(fd);
+    assert_non_null(audit);
+    audit_close(&audit);
+    assert_int_equal(stat(path, &file), 0);
+    assert_true(file.st_size > 20 * 1024 * 1024);
+    assert_int_equal(file.st_mode & 0777, 0644);
+    assert_int_equal(access("/dev/stderr.1", F_OK), -1);
+}
+
 static void test_a_full_disk_is_warned_of_once(void **state)
 {
     (void)state;
@@ -300,6 +362,8 @@ int main(void)
         TEST(test_somebody_removes_it),
         TEST(test_a_full_disk_is_warned_of_once),
         TEST(test_a_torn_line),
+        TEST(test_no_other_file_is_written),
+        TEST(test_a_link_of_the_systems_is_followed),
         TEST(test_none),
     };
     return cmocka_run_group_tests_name("audit", tests, NULL, NULL);

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "relay/auth.h"
+#include "relay/access/auth.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -172,11 +172,26 @@ static void bad_tokens_are_refused(void **state)
     expect_refused(file("t", "0123456789abcde\n", 0600), NULL, "fewer than 16");
     expect_refused(file("t", "0123456789 abcdef", 0600), NULL, "visible ASCII");
     expect_refused(file("t", "0123456789abcdef\xc3\xa9", 0600), NULL, "visible ASCII");
+    char text[5000];
+    memset(text, 'x', sizeof text);
+    text[AUTH_TOKEN_MOST + 1] = '\0';
+    expect_refused(file("t", text, 0600), NULL, "more than 1000");
+    text[AUTH_TOKEN_MOST] = '\0';
+    struct auth *longest = create(file("t", text, 0600), NULL);
+    assert_int_equal(auth_check(longest, text), AUTH_DRIVER);
+    auth_destroy(&longest);
+    memset(text, '\n', sizeof text); /* the token would be in what is cut off */
+    memcpy(text + 4090, "0123456789abcdefgh", 19);
+    expect_refused(file("t", text, 0600), NULL, "more than 4096 bytes");
     expect_refused("/nonexistent", NULL, strerror(ENOENT));
     expect_refused(home, NULL, strerror(EISDIR));
     expect_refused(NULL, "/nonexistent", strerror(ENOENT));
     setenv("RAYDBG_TOKEN", "short", 1);
     expect_refused(NULL, NULL, "fewer than 16");
+    memset(text, 'x', sizeof text);
+    text[AUTH_TOKEN_MOST + 1] = '\0';
+    setenv("RAYDBG_TOKEN", text, 1);
+    expect_refused(NULL, NULL, "more than 1000");
 }
 
 static void state_paths(void **state)
@@ -199,13 +214,43 @@ static void state_paths(void **state)
     expect_refused(NULL, NULL, "no place to keep a token");
 }
 
+static void who_may_read_a_token_file(void **state)
+{
+    (void)state;
+    enum { ROOT = 0, US = 65532, ANOTHER = 1000 };
+    static const struct {
+        uid_t owner, reader;
+        mode_t mode;
+        bool is_private;
+    } rows[] = {
+        {US, US, S_IFREG | 0600, true},       {US, US, S_IFREG | 0400, true},
+        {US, US, S_IFREG | 0640, false},      {US, US, S_IFREG | 0440, false},
+        {US, US, S_IFREG | 0604, false},      {US, US, S_IFREG | 0620, false},
+        {ROOT, US, S_IFREG | 0440, true},     {ROOT, US, S_IFREG | 0640, true},
+        {ROOT, US, S_IFREG | 0660, false},    {ROOT, US, S_IFREG | 0444, false},
+        {ROOT, US, S_IFREG | 0442, false},    {ROOT, US, S_IFREG | 0450, false},
+        {ROOT, ROOT, S_IFREG | 0600, true},   {ROOT, ROOT, S_IFREG | 0440, false},
+        {ANOTHER, US, S_IFREG | 0440, false}, {ANOTHER, ROOT, S_IFREG | 0440, false},
+        {US, US, S_IFIFO | 0666, true},       {ROOT, US, S_IFCHR | 0666, true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct stat file = {.st_uid = rows[i].owner, .st_mode = rows[i].mode};
+        if (auth_file_is_private(&file, rows[i].reader) != rows[i].is_private)
+            fail_msg("row %zu", i);
+    }
+}
+
 int main(void)
 {
 #define IN_A_HOME(test) cmocka_unit_test_setup_teardown(test, make_home, remove_home)
     const struct CMUnitTest tests[] = {
-        IN_A_HOME(a_token_is_made),        IN_A_HOME(only_the_token_will_do),
-        IN_A_HOME(a_file_comes_first),     IN_A_HOME(the_observers_file_is_found),
-        IN_A_HOME(bad_tokens_are_refused), IN_A_HOME(state_paths),
+        IN_A_HOME(a_token_is_made),
+        IN_A_HOME(only_the_token_will_do),
+        IN_A_HOME(a_file_comes_first),
+        IN_A_HOME(the_observers_file_is_found),
+        IN_A_HOME(bad_tokens_are_refused),
+        IN_A_HOME(state_paths),
+        cmocka_unit_test(who_may_read_a_token_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

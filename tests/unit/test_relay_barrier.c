@@ -1,7 +1,7 @@
 /* Who has come, who is missing. */
 #include "cmocka_prelude.h"
 
-#include "relay/barrier.h"
+#include "relay/verbs/barrier.h"
 
 #include <stdio.h>
 
@@ -11,7 +11,7 @@ static struct barrier *make(int64_t count)
     for (int64_t rank = 0; rank < count; rank++) {
         char name[64];
         snprintf(name, sizeof name, "rank %lld Trainer.step", (long long)rank);
-        const struct crowd_member who = {rank + 1, rank, name};
+        const struct task_list_item who = {rank + 1, rank, name};
         barrier_expect(barrier, &who);
     }
     return barrier;

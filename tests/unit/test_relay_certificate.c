@@ -2,7 +2,7 @@
 #include "certificates.h"
 
 #include "base/text.h"
-#include "relay/certificate.h"
+#include "relay/access/certificate.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -121,6 +121,33 @@ static void what_cannot_be_served(void **state)
     test_pair_free(&expired);
 }
 
+/* Whether the check of a pair that is good for `days` days writes a warning. */
+static bool warns(int days)
+{
+    struct err err = {0};
+    char path[] = "/tmp/raydbg-warning-XXXXXX", text[512] = "";
+    struct test_pair pair = test_pair_make(dir, "soon", days, NULL);
+    int out = mkstemp(path), old = dup(STDERR_FILENO);
+    assert_true(out >= 0 && old >= 0);
+    assert_int_equal(dup2(out, STDERR_FILENO), STDERR_FILENO);
+    int rc = certificate_check(pair.cert_path, pair.key_path, NULL, &err);
+    dup2(old, STDERR_FILENO);
+    close(old);
+    assert_int_equal(rc, 0);
+    assert_true(pread(out, text, sizeof text - 1, 0) >= 0);
+    close(out);
+    unlink(path);
+    test_pair_free(&pair);
+    return strstr(text, "expires in less than") != NULL;
+}
+
+static void the_end_is_told_two_weeks_before(void **state)
+{
+    (void)state;
+    assert_true(warns(13));
+    assert_false(warns(15));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -128,6 +155,7 @@ int main(void)
         cmocka_unit_test(a_name_is_no_language),
         cmocka_unit_test(fingerprints),
         cmocka_unit_test(what_cannot_be_served),
+        cmocka_unit_test(the_end_is_told_two_weeks_before),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

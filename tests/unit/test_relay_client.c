@@ -1,7 +1,7 @@
 /* The way out to one client, while a message passes in parts by another way. */
 #include "cmocka_prelude.h"
 
-#include "relay/client.h"
+#include "relay/client/client.h"
 
 #include <string.h>
 

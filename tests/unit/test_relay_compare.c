@@ -1,7 +1,7 @@
 /* Values of many tasks: grouped, counted, judged. */
 #include "cmocka_prelude.h"
 
-#include "relay/compare.h"
+#include "relay/verbs/compare.h"
 
 #include "dap/scan.h"
 
@@ -15,7 +15,7 @@ static void add(struct compare *compare, int64_t rank, enum compare_outcome outc
     char name[64];
     snprintf(name, sizeof name, "rank %lld Trainer.step pid %lld", (long long)rank,
              (long long)(800 + rank));
-    const struct crowd_member who = {rank + 1, rank, name};
+    const struct task_list_item who = {rank + 1, rank, name};
     compare_add(compare, &who, outcome, text, "float");
 }
 

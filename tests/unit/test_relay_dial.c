@@ -1,7 +1,7 @@
 /* A connection that is being made: told before it is, to each address in turn, or not at all. */
 #include "cmocka_prelude.h"
 
-#include "relay/dial.h"
+#include "relay/io/dial.h"
 #include "tcp_place.h"
 
 enum { WAIT_MS = 10000, DIAL_MS = 5000, SHORT_MS = 100 };

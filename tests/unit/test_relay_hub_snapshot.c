@@ -2,10 +2,11 @@
 #include "cmocka_prelude.h"
 #include "sample_ids.h"
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "dap/capabilities.h"
-#include "relay/hub_snapshot.h"
+#include "relay/hub/hub_snapshot.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -111,6 +112,8 @@ static void check_packed(size_t size)
     assert_string_equal(again.capabilities, full.capabilities);
     hub_snapshot_clear(&again);
     assert_false(hub_snapshot_unpack(&again, packed.data, packed.len - 1));
+    packed.data[0]++; /* the length of what was packed */
+    assert_false(hub_snapshot_unpack(&again, packed.data, packed.len));
     buf_free(&packed);
     buf_free(&clearing);
 }
@@ -254,6 +257,20 @@ static void what_is_no_snapshot(void **state)
     }
 }
 
+/* What is kept as a C string would be cut there, and the snapshot made of it could not be read. */
+static void a_raw_nul_within_a_text(void **state)
+{
+    (void)state;
+    struct buf text = {0};
+    struct hub_snapshot snapshot;
+    hub_snapshot_write(&full, &text);
+    char *name = strstr(text.data, "supportsX");
+    assert_non_null(name);
+    name[3] = '\0';
+    assert_false(read_text(&snapshot, text.data, text.len));
+    buf_free(&text);
+}
+
 static void cut_anywhere(void **state)
 {
     (void)state;
@@ -321,10 +338,68 @@ static void packed_is_small(void **state)
     buf_free(&packed);
 }
 
+static char *long_text(const char *before, size_t len, const char *after)
+{
+    struct buf text = {0};
+    buf_add_string(&text, before);
+    memset(buf_reserve(&text, len), 'x', len);
+    text.len += len;
+    buf_add_string(&text, after);
+    return buf_take(&text);
+}
+
+/* Too long for who reads it, it would be lost with the pause: what makes it long is left out. */
+static void check_long(const struct hub_snapshot *snapshot, struct hub_snapshot *again)
+{
+    struct buf packed = {0};
+    hub_snapshot_pack(snapshot, &packed);
+    assert_true(hub_snapshot_unpack(again, packed.data, packed.len));
+    assert_string_equal(again->pause.task_name, "train");
+    assert_int_equal(again->generation, full.generation);
+    buf_free(&packed);
+}
+
+static void the_longest_comes_back(void **state)
+{
+    (void)state;
+    struct hub_snapshot snapshot = full, again;
+    log_set_level("error");
+    char *stop =
+        long_text("[{\"seq\":3,\"type\":\"event\",\"event\":\"stopped\",\"body\":{\"text\":\"",
+                  HUB_SNAPSHOT_MAX,
+                  "\",\"threadId\":7,\"reason\":\"exception\",\"allThreadsStopped\":false}},"
+                  "{\"seq\":0,\"event\":\"thread\"}]");
+    char *clearing = long_text("[\"", HUB_SNAPSHOT_MAX, "\"]");
+    char *capabilities = long_text("{\"x\":\"", HUB_SNAPSHOT_MAX, "\"}");
+    snapshot.events = stop;
+    check_long(&snapshot, &again);
+    assert_string_equal(again.events,
+                        "[{\"seq\":0,\"type\":\"event\",\"event\":\"stopped\",\"body\":{"
+                        "\"preserveFocusHint\":false,"
+                        "\"reason\":\"exception\",\"threadId\":7,\"allThreadsStopped\":false}},"
+                        "{\"seq\":0,\"event\":\"thread\"}]");
+    assert_string_equal(again.clearing, full.clearing);
+    hub_snapshot_clear(&again);
+    snapshot.clearing = clearing;
+    check_long(&snapshot, &again);
+    assert_string_equal(again.clearing, "[]");
+    assert_string_equal(again.capabilities, full.capabilities);
+    hub_snapshot_clear(&again);
+    snapshot.capabilities = capabilities;
+    check_long(&snapshot, &again);
+    assert_null(again.capabilities);
+    hub_snapshot_clear(&again);
+    log_set_level("warn");
+    free(stop);
+    free(clearing);
+    free(capabilities);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(packed_it_comes_back),
+        cmocka_unit_test(the_longest_comes_back),
         cmocka_unit_test(every_field_comes_back),
         cmocka_unit_test(what_there_is_not_comes_back_as_none),
         cmocka_unit_test(cleared_is_all_zero),
@@ -333,6 +408,7 @@ int main(void)
         cmocka_unit_test(other_versions_are_refused),
         cmocka_unit_test(wrong_types_are_refused),
         cmocka_unit_test(what_is_no_snapshot),
+        cmocka_unit_test(a_raw_nul_within_a_text),
         cmocka_unit_test(cut_anywhere),
         cmocka_unit_test(broken_anywhere),
         cmocka_unit_test(packed_without_words_is_read),

@@ -3,7 +3,7 @@
 #include "cmocka_prelude.h"
 
 #include "base/text.h"
-#include "relay/inject.h"
+#include "relay/debuggee/inject.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,8 @@ static bool is_wanted(const struct injection *row, const struct inject_options *
 {
     return row->when == INJECT_ALWAYS || (row->when == INJECT_TUNE && options->tune) ||
            (row->when == INJECT_SUB_PROCESS && options->sub_process) ||
-           (row->when == INJECT_NO_SUB_PROCESS && !options->sub_process);
+           (row->when == INJECT_NO_SUB_PROCESS && !options->sub_process) ||
+           (row->when == INJECT_ADAPTER && !options->reverse);
 }
 
 /* debugpy takes what has a line end for statements, and prints its value. */
@@ -59,14 +60,27 @@ static void rows_follow_the_options(void **state)
     }
 }
 
+/* A pydevd that has dialled the relay has no adapter beside it. */
+static void without_an_adapter_it_is_left_alone(void **state)
+{
+    const struct inject_options reverse = {.tune = true, .reverse = true}, usual = {.tune = true};
+    char *without = inject_expression(&reverse), *with = inject_expression(&usual);
+    (void)state;
+    assert_null(strstr(without, "('keepalive'"));
+    assert_non_null(strstr(with, "('keepalive'"));
+    assert_non_null(strstr(without, "('guard'"));
+    free(without);
+    free(with);
+}
+
 /* By name, so that a row with the wrong condition shows. */
 static void named_rows(void **state)
 {
     const struct inject_options plain = {.tune = false}, full = {.tune = true, .sub_process = true};
     char *without = inject_expression(&plain), *with = inject_expression(&full);
     (void)state;
-    static const char *const always[] = {"'all-stop'", "'guard'", "'breakpoint'", "'get'",
-                                         "'postmortem'"};
+    static const char *const always[] = {"'all-stop'",   "'guard'", "'limit'",
+                                         "'breakpoint'", "'get'",   "'postmortem'"};
     for (size_t i = 0; i < sizeof always / sizeof *always; i++) {
         assert_non_null(strstr(without, always[i]));
         assert_non_null(strstr(with, always[i]));
@@ -163,15 +177,30 @@ static void only_tune_is_all_that_a_stranger_gets(void **state)
     free(expression);
 }
 
+static void the_answer_tells_how_long_a_cut_may_last(void **state)
+{
+    (void)state;
+    assert_int_equal(inject_cut_s("3.12.1/1.8.22 nodelay,keepalive adapter=7 cut=900s"), 900);
+    assert_int_equal(inject_cut_s("3.12.1/1.8.22 keepalive!PermissionError(1, 'x') adapter=7"),
+                     INJECT_CUT_DEBUGPY_S);
+    assert_int_equal(inject_cut_s("3.12.1/1.8.22 nodelay,keepalive adapter=7"), 0);
+    assert_int_equal(inject_cut_s("3.12.1/1.8.22 nodelay"), 0);
+    assert_int_equal(inject_cut_s(NULL), 0);
+    assert_int_equal(inject_adapter("3.12.1/1.8.22 nodelay,keepalive adapter=7 cut=900s"), 7);
+    assert_int_equal(inject_adapter(NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_one_line_of_ascii),
         cmocka_unit_test(rows_follow_the_options),
+        cmocka_unit_test(without_an_adapter_it_is_left_alone),
         cmocka_unit_test(named_rows),
         cmocka_unit_test(rows_are_whole),
         cmocka_unit_test(sources_survive_their_quoting),
         cmocka_unit_test(only_tune_is_all_that_a_stranger_gets),
+        cmocka_unit_test(the_answer_tells_how_long_a_cut_may_last),
     };
     return cmocka_run_group_tests_name("inject", tests, NULL, NULL);
 }

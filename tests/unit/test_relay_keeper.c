@@ -4,9 +4,12 @@
 
 #include "base/log.h"
 #include "keeper_place.h"
-#include "relay/keeper.h"
-#include "relay/keeper_wire.h"
-#include "relay/loop.h"
+#include "relay/io/daemon.h"
+#include "relay/io/loop.h"
+#include "relay/keeper/keeper.h"
+#include "relay/keeper/keeper_process.h"
+#include "relay/keeper/keeper_snapshots.h"
+#include "relay/keeper/keeper_wire.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -48,8 +51,8 @@ static void test_a_relay_that_leaves_is_followed_by_another(void **state)
     struct kept *second = keeper_put(keeper, b[0]);
     assert_non_null(first);
     assert_non_null(second);
-    kept_snapshot(first, "old", 3);
-    kept_snapshot(first, "new", 3);
+    kept_snapshot(first, "old", 3, 0);
+    kept_snapshot(first, "new", 3, 0);
     assert_int_equal(keeper_leave(&keeper), 2);
     assert_null(keeper);
     close(a[0]);
@@ -104,10 +107,10 @@ static void test_what_it_does_not_hand_out_stays(void **state)
     int pair[2];
     tcp_pair(pair);
     struct keeper *keeper = start();
-    kept_snapshot(keeper_put(keeper, pair[0]), "one", 3);
+    kept_snapshot(keeper_put(keeper, pair[0]), "one", 3, 0);
     keeper_leave(&keeper);
     keeper = start(); /* takes nothing over, puts another */
-    kept_snapshot(keeper_put(keeper, pair[0]), "two", 3);
+    kept_snapshot(keeper_put(keeper, pair[0]), "two", 3, 0);
     assert_int_equal(keeper_leave(&keeper), 2);
     keeper = start();
     struct found found = {0};
@@ -205,6 +208,36 @@ static void test_the_log_cannot_be_written(void **state)
     close(pair[1]);
 }
 
+/* Whatever the memory has under a slot: it is not the notes of the connection that comes next. */
+static void test_a_slots_old_snapshot_is_nobodys(void **state)
+{
+    (void)state;
+    int pair[2];
+    struct found found = {0};
+    char memory[64];
+    const uint32_t slot = 0;
+    tcp_pair(pair);
+    struct keeper *keeper = start();
+    snprintf(memory, sizeof memory, "/proc/%d/fd/%d", keeper_pid(keeper), DAEMON_MEMORY_FD);
+    int fd = open(memory, O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0);
+    struct keeper_snapshots *other = keeper_snapshots_open(fd, &slot, 1, NULL);
+    assert_true(keeper_snapshots_write(other, slot, "stale", 5, 0));
+    keeper_snapshots_close(&other);
+    close(fd);
+    assert_non_null(keeper_put(keeper, pair[0]));
+    assert_int_equal(keeper_leave(&keeper), 1);
+    keeper = start();
+    keeper_take_over(keeper, on_found, &found);
+    assert_int_equal(found.count, 1);
+    assert_int_equal(found.len[0], 0);
+    kept_drop(&found.kept[0]);
+    keeper_leave(&keeper);
+    close(found.fd[0]);
+    close(pair[0]);
+    close(pair[1]);
+}
+
 /* --- what may hit it --- */
 
 static void test_a_dead_keeper_is_replaced(void **state)
@@ -221,7 +254,7 @@ static void test_a_dead_keeper_is_replaced(void **state)
     log_set_level("error");
     assert_null(keeper_put(keeper, pair[0]));
     assert_null(keeper_put(keeper, pair[0]));
-    kept_snapshot(kept, "still fine", 10);
+    kept_snapshot(kept, "still fine", 10, 0);
     kept_drop(&kept);
     assert_int_equal(keeper_leave(&keeper), 0);
     log_set_level("warn");
@@ -485,7 +518,7 @@ static void test_five_thousand(void **state)
         struct kept *kept = keeper_put(keeper, pair[0]);
         assert_non_null(kept);
         snprintf(text, 32, "number %d ", i);
-        kept_snapshot(kept, text, sizeof text);
+        kept_snapshot(kept, text, sizeof text, 0);
         peers[i] = pair[1];
         close(pair[0]);
     }
@@ -527,6 +560,7 @@ static int be_a_relay(char **argv)
 
 int main(int argc, char **argv)
 {
+    keeper_process_resume(argc, argv);
     if (argc == 3)
         return be_a_relay(argv);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -538,6 +572,7 @@ int main(int argc, char **argv)
         TEST(test_a_peer_that_has_closed),
         TEST(test_it_lets_go_when_no_relay_comes),
         TEST(test_the_log_cannot_be_written),
+        TEST(test_a_slots_old_snapshot_is_nobodys),
         TEST(test_a_dead_keeper_is_replaced),
         TEST(test_a_stopped_keeper_does_not_stop_the_relay),
         TEST(test_the_terminals_signals_do_not_reach_it),

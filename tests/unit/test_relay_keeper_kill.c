@@ -3,7 +3,8 @@
 #include "cmocka_prelude.h"
 
 #include "keeper_place.h"
-#include "relay/keeper.h"
+#include "relay/keeper/keeper.h"
+#include "relay/keeper/keeper_process.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -75,7 +76,7 @@ static void write_snapshot(const struct own *own)
     memset(bytes, head.pattern, len);
     memcpy(bytes, &head, sizeof head);
     entry->started = head.number;
-    kept_snapshot(own->kept, bytes, len);
+    kept_snapshot(own->kept, bytes, len, 0);
     entry->finished = head.number;
 }
 
@@ -296,8 +297,9 @@ static void test_killed_at_any_moment(void **state)
     munmap(ledger, sizeof *ledger);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    keeper_process_resume(argc, argv);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_killed_at_any_moment, setup, teardown),

@@ -2,9 +2,10 @@
 #include "cmocka_prelude.h"
 
 #include "keeper_place.h"
-#include "relay/keeper.h"
-#include "relay/keeper_wire.h"
-#include "relay/loop.h"
+#include "relay/io/loop.h"
+#include "relay/keeper/keeper.h"
+#include "relay/keeper/keeper_process.h"
+#include "relay/keeper/keeper_wire.h"
 
 #include <grp.h>
 #include <signal.h>
@@ -286,8 +287,9 @@ static void test_who_may_connect(void **state)
     assert_int_equal(chmod(directory, 0700), 0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    keeper_process_resume(argc, argv);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {

@@ -118,6 +118,23 @@ static void test_a_reset_takes_nothing_that_had_come(void **state)
     tear_down(&it);
 }
 
+/* An answer is found by its request_seq: neither its own number nor its command is needed. */
+static void test_an_answer_that_names_no_command(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"seq\":\"5\",\"type\":\"response\",\"request_seq\":501}";
+    struct fixture it;
+    char header[FRAME_HEADER_ROOM], log[64];
+    set_up(&it);
+    forward(&it, 7, "threads");
+    take_all(&it);
+    assert_true(tcp_peer_write(it.peer, header, frame_header(header, sizeof text - 1)));
+    assert_true(tcp_peer_write(it.peer, text, sizeof text - 1));
+    snprintf(log, sizeof log, "threads=threads@7:%zu ", sizeof text - 1);
+    assert_log(&it, log);
+    tear_down(&it);
+}
+
 /* A stopped link fills the kernel's buffers, not ours. */
 static void test_a_stopped_link_stops_the_adapter(void **state)
 {
@@ -203,7 +220,7 @@ static void test_an_idle_link_is_small(void **state)
     }
     size_t before = memory_in_use();
     for (size_t i = 0; i < LINKS; i++) {
-        it[i].link = link_adopt(loop, fds[i][0], true, FIRST_SEQ, &ops, &it[i]);
+        it[i].link = link_adopt(loop, fds[i][0], true, FIRST_SEQ, NULL, 0, &ops, &it[i]);
         forward(&it[i], 1, "next");
         assert_true(tcp_peer_write(fds[i][1], out.data, out.len));
         assert_log(&it[i], "output:60000 next@1:60000 ");
@@ -230,6 +247,7 @@ int main(void)
         cmocka_unit_test(test_a_reset_is_told_from_an_end),
         cmocka_unit_test(test_what_was_read_waits_in_order),
         cmocka_unit_test(test_a_reset_takes_nothing_that_had_come),
+        cmocka_unit_test(test_an_answer_that_names_no_command),
         cmocka_unit_test(test_a_stopped_link_stops_the_adapter),
         cmocka_unit_test(test_requests_queue_for_a_stopped_adapter),
         cmocka_unit_test(test_an_idle_link_is_small),

@@ -1,7 +1,7 @@
 /* A link to Ray's pdb: the statement, the marker, and what becomes of a pdb that is no adapter. */
 #include "cmocka_prelude.h"
 
-#include "relay/link.h"
+#include "relay/debuggee/link.h"
 #include "tcp_place.h"
 
 enum { WAIT_MS = 10000, CONNECT_MS = 5000, TOKEN = 32 };

@@ -106,6 +106,61 @@ static char *request(const struct server *server, const char *text)
     return take_all(fd);
 }
 
+static void only_its_own_names_are_hosts(void **state)
+{
+    static const char *const hosts[] = {"relay.example:1", "[::2]:4713", "[::3].x"};
+    static const struct {
+        const char *host;
+        bool good;
+    } cases[] = {
+        {"localhost", true},
+        {"LOCALHOST:80", true},
+        {"127.0.0.1:65535", true},
+        {"localhost:", true},
+        {"[::1]", true},
+        {"[::1]:80", true},
+        {"::1", true},
+        {"relay.example:9", true},
+        {"[::2]", true},
+        {"[::1].evil", false},
+        {"[::1]evil", false},
+        {"[::1]:evil", false},
+        {"[::1]:80.evil", false},
+        {"[::1", false},
+        {"[::1]]", false},
+        {"[localhost]", false},
+        {"[127.0.0.1]:80", false},
+        {"[::3]", false},
+        {"[::3].x", false},
+        {"localhost:evil", false},
+        {"localhost:-1", false},
+        {"localhost:65536", false},
+        {"localhost:80:80", false},
+        {"localhost.", false},
+        {"127.0.0.1:1@evil", false},
+        {"evil@localhost", false},
+        {"localhost.evil", false},
+        {"localhost, evil", false},
+        {":80", false},
+        {"[]", false},
+        {"127.0.0.1.evil", false},
+        {"0177.0.0.1", false},
+        {"[::1%lo]", false},
+    };
+    (void)state;
+    struct server *server =
+        server_start((struct listener_options){.hosts = hosts, .host_count = 3}, NULL, false);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *text = mem_format("GET /healthz HTTP/1.1\r\nHost: %s\r\n\r\n", cases[i].host);
+        char *answer = request(server, text);
+        if (!strstr(answer, cases[i].good ? "200 OK" : "403 Forbidden"))
+            fail_msg("%s: %s", cases[i].host, answer);
+        free(answer);
+        free(text);
+    }
+    server_stop(server);
+}
+
 static void http_is_answered(void **state)
 {
     (void)state;
@@ -141,7 +196,17 @@ static void http_is_answered(void **state)
         {"GET /x HTTP/1.1\r\n" BEARER "\r\n", "403 Forbidden"},
         {"GET /x HTTP/1.1\r\n" HOST BEARER "Origin: http://mine.evil\r\n\r\n", "403 Forbidden"},
         {"GET /x HTTP/1.1\r\n" HOST BEARER "Origin: null\r\n\r\n", "403 Forbidden"},
+        {"GET /x HTTP/1.1\r\n" HOST BEARER "Origin:\r\n\r\n", "403 Forbidden"},
+        {"GET /x HTTP/1.1\r\n" HOST BEARER "origin: \t\r\n\r\n", "403 Forbidden"},
+        {"GET /x HTTP/1.1\n" BEARER "Host: localhost\nOrigin: http://evil\n\n", "403 Forbidden"},
+        {"GET /x HTTP/1.1\r\n" HOST BEARER "X-Long: a\r\n b\r\n\r\n", "400 Bad"},
+        {"GET /x HTTP/1.1\r\n" HOST BEARER "Origin:\r\n http://mine\r\n\r\n", "400 Bad"},
+        {"GET /x HTTP/1.1\r\n" HOST BEARER "Origin : http://evil\r\n\r\n", "400 Bad"},
+        {"GET /x HTTP/1.1\r\n" HOST BEARER "nothing\r\n\r\n", "the request's header is malformed"},
+        {"GET /x HTTP/1.1\r\n" HOST BEARER "X-None:\r\n\r\n", "400 Bad"},
+        {"GET /x HTTP/1.1\r\n" HOST BEARER "X: a\x01\r\n\r\n", "400 Bad"},
         {"GET /x?a=b&token=" TOKEN " HTTP/1.1\r\n" HOST "\r\n", "400 Bad"},
+        {"GET /x?access_token=" TOKEN " HTTP/1.1\r\n" HOST "\r\n", "400 Bad"},
         {"GET /dap HTTP/1.1\r\n" HOST BEARER "\r\n", "426 Upgrade"},
         {"POST /x HTTP/1.1\r\n" HOST BEARER "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "411 "},
         {"POST /x HTTP/1.1\r\n" HOST BEARER "Content-Length: -4\r\n\r\n", "400 Bad"},
@@ -278,6 +343,28 @@ static void strangers_are_few(void **state)
     expect_in(request(server, "GET /x HTTP/1.1\r\n" HOST BEARER "\r\n"), "GET /x driver");
     close(known);
     close(stranger);
+    close(other);
+    server_stop(server);
+}
+
+/* Its client has not closed yet: it takes no other's place. */
+static void who_was_refused_takes_no_place(void **state)
+{
+    (void)state;
+    struct server *server =
+        server_start((struct listener_options){.max_per_address = 2}, NULL, false);
+    int refused[2], other;
+    for (size_t i = 0; i < 2; i++) {
+        refused[i] = dial(server);
+        put_text(refused[i], "hello\r\n\r\n");
+        for (char bytes[256]; recv(refused[i], bytes, sizeof bytes, 0) > 0;)
+            continue; /* to the end of what it is told */
+    }
+    other = dial(server);
+    put_text(other, DAP("b", "1"));
+    expect(other, DAP("b", "1"));
+    for (size_t i = 0; i < 2; i++)
+        close(refused[i]);
     close(other);
     server_stop(server);
 }
@@ -483,12 +570,14 @@ int main(void)
         cmocka_unit_test(a_token_is_to_come),
         cmocka_unit_test(nonsense_ends),
         cmocka_unit_test(half_closed),
+        cmocka_unit_test(only_its_own_names_are_hosts),
         cmocka_unit_test(http_is_answered),
         cmocka_unit_test(a_body_is_too_long),
         cmocka_unit_test(the_client_leaves_first),
         cmocka_unit_test(waiting_costs_nothing),
         cmocka_unit_test(limits_are_told),
         cmocka_unit_test(strangers_are_few),
+        cmocka_unit_test(who_was_refused_takes_no_place),
         cmocka_unit_test(strangers_have_little_time),
         cmocka_unit_test(the_owner_refuses),
         cmocka_unit_test(many_at_once),

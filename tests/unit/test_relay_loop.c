@@ -1,7 +1,7 @@
 /* The event loop, with each of the two ways in which it waits. */
 #include "cmocka_prelude.h"
 
-#include "relay/loop.h"
+#include "relay/io/loop.h"
 
 #include <pthread.h>
 #include <stdio.h>

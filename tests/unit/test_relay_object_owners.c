@@ -125,7 +125,7 @@ static void a_task_that_has_put_it_is_guessed_at_the_very_last(void **state)
     check_property(none, "owner", "unknown: no process that could be asked says that it owns it");
     run_for(1400); /* what is only guessed is not thought to be late */
     assert_int_equal(world.asked[TASK], 512);
-    objects_forget(objects);
+    worker_objects_forget(objects);
     ask_with(NULL, 0);
     note_of(hex);
     note_of(none);
@@ -142,30 +142,30 @@ static void nodes_of_one_name_are_called_by_their_ip(void **state)
     WORLD(node, twins);
     ask_with(NULL, 0);
     run_for(5);
-    assert_string_equal(objects_node_name(objects, N1), "10.0.0.1");
-    assert_string_equal(objects_node_name(objects, N2), "10.0.0.2");
-    assert_string_equal(objects_node_name(objects, N3), "node-3");
-    assert_string_equal(objects_node_name(objects, "77"), "77");
+    assert_string_equal(worker_objects_node_name(objects, N1), "10.0.0.1");
+    assert_string_equal(worker_objects_node_name(objects, N2), "10.0.0.2");
+    assert_string_equal(worker_objects_node_name(objects, N3), "node-3");
+    assert_string_equal(worker_objects_node_name(objects, "77"), "77");
 }
 
 static void actors_are_asked_for_when_one_is_wanted(void **state)
 {
     (void)state;
     struct actor_note note;
-    assert_false(objects_actor(objects, ACTOR, &note)); /* the worker runs */
+    assert_false(worker_objects_actor(objects, ACTOR, &note)); /* the worker runs */
     ask_with(NULL, 0);
     assert_int_equal(world.asked[ACTORS], 0);
-    assert_false(objects_actor(objects, ACTOR, &note));
+    assert_false(worker_objects_actor(objects, ACTOR, &note));
     size_t before = told;
     run_for(20);
     assert_true(told > before);
-    assert_true(objects_actor(objects, ACTOR, &note));
+    assert_true(worker_objects_actor(objects, ACTOR, &note));
     assert_string_equal(note.class_name, "Counter");
     assert_string_equal(note.name, "bob");
     assert_string_equal(note.node, "node-2");
     assert_string_equal(note.state, "ALIVE");
     assert_int_equal(note.pid, 600);
-    assert_false(objects_actor(objects, ACTOR_ID("77"), &note));
+    assert_false(worker_objects_actor(objects, ACTOR_ID("77"), &note));
     assert_int_equal(world.asked[ACTORS], 1);
 }
 

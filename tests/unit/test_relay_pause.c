@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "relay/pause.h"
+#include "relay/pause/pause.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -415,9 +415,27 @@ static void copies_own_their_strings(void **state)
     pause_list_clear(&list);
 }
 
+/* A name means what runs or stands, unless there is nothing but idle workers. */
+static void idle_workers_are_hidden(void **state)
+{
+    (void)state;
+    struct pause pauses[] = {
+        {.actor_class = "Trainer", .worker_id = UNIQUE_ID("a1"), .state = PAUSE_IDLE},
+        {.actor_class = "Trainer", .worker_id = UNIQUE_ID("a2"), .state = PAUSE_WAITING},
+        {.actor_class = "Trainer", .worker_id = UNIQUE_ID("a3"), .state = PAUSE_IDLE},
+        {.actor_class = "Trainer", .worker_id = UNIQUE_ID("a4"), .state = PAUSE_ATTACHED},
+    };
+    struct pause_list list = LIST(pauses);
+    check_find(&list, "Trainer", "1 3 ");
+    check_find(&list, "a1a1a1a1", "0 ");
+    pauses[1].state = pauses[3].state = PAUSE_IDLE;
+    check_find(&list, "Trainer", "0 1 2 3 ");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(idle_workers_are_hidden),
         cmocka_unit_test(names_of_states_and_debuggers),
         cmocka_unit_test(source_of_the_time),
         cmocka_unit_test(short_ids_are_unique),

@@ -2,7 +2,7 @@
 #include "cmocka_prelude.h"
 
 #include "base/text.h"
-#include "relay/pause_filter.h"
+#include "relay/pause/pause_filter.h"
 
 #include <string.h>
 

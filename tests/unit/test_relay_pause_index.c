@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "relay/pause_index.h"
+#include "relay/pause/pause_index.h"
 
 #include <stdio.h>
 #include <stdlib.h>

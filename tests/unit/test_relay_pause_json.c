@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "relay/pause_json.h"
+#include "relay/pause/pause_json.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* The marker in what a pdb says, whatever else it says and however it is cut. */
 #include "base/mem.h"
 #include "cmocka_prelude.h"
-#include "relay/pdb_install.h"
+#include "relay/debuggee/pdb_install.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Sorting by numbers: like a stable sort by comparison. */
 #include "cmocka_prelude.h"
 
-#include "relay/radix.h"
+#include "base/radix.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

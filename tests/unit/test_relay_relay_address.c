@@ -1,6 +1,6 @@
 #include "cmocka_prelude.h"
 
-#include "relay/relay_address.h"
+#include "relay/locate/relay_address.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +41,8 @@ static void nonsense(void **state)
         "",           "https://",         "unix:",           "host:0",
         "host:99999", "host:x",           "http://10.0.0.5", "[::1",
         "a b:1",      "https://h:1/path", "https://h@x",     "1:2:3:4",
-        ":4713",      "ws://h:1",
+        ":4713",      "ws://h:1",         "[[h]:1",          "a b",
+        "h\x01",
     };
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {

@@ -4,7 +4,7 @@
 #include "cmocka_prelude.h"
 
 #include "base/text.h"
-#include "relay/remote_call.h"
+#include "relay/session/remote_call.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "dap/message.h"
-#include "relay/roles.h"
+#include "relay/hub/roles.h"
 
 #include <stdio.h>
 #include <string.h>

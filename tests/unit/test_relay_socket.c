@@ -1,7 +1,7 @@
 /* What the kernel tells of a connection. */
 #include "cmocka_prelude.h"
 
-#include "relay/socket.h"
+#include "relay/io/socket.h"
 
 #include <arpa/inet.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Where a task is. */
 #include "cmocka_prelude.h"
 
-#include "relay/stack_place.h"
+#include "relay/stack/stack_place.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "cmocka_prelude.h"
 
 #include "base/mem.h"
-#include "relay/stack_slice.h"
+#include "relay/stack/stack_slice.h"
 
 #include <stdlib.h>
 #include <string.h>

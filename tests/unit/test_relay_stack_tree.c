@@ -1,7 +1,7 @@
 /* Many stacks as one tree. */
 #include "cmocka_prelude.h"
 
-#include "relay/stack_tree.h"
+#include "relay/verbs/stack_tree.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@ static void add(struct stack_tree *tree, int64_t rank, const char *frames)
 {
     char name[64];
     snprintf(name, sizeof name, "rank %lld", (long long)rank);
-    const struct crowd_member who = {rank + 1, rank, name};
+    const struct task_list_item who = {rank + 1, rank, name};
     stack_tree_add(tree, &who, rank >= 7, frames, (struct span){0, strlen(frames)});
 }
 
@@ -47,7 +47,7 @@ static void test_forks_and_stacks_that_end_on_the_way(void **state)
     (void)state;
     struct stack_tree *tree = stack_tree_create(false);
     struct buf out = {0};
-    const struct crowd_member runs = {9, 8, "rank 8 runs"};
+    const struct task_list_item runs = {9, 8, "rank 8 runs"};
     add(tree, 7, REDUCES);
     for (int rank = 0; rank < 5; rank++)
         add(tree, rank, WAITS);

@@ -1,7 +1,7 @@
 /* Which threads are stopped, as events tell. */
 #include "cmocka_prelude.h"
 
-#include "relay/thread_set.h"
+#include "relay/stack/thread_set.h"
 
 #include <string.h>
 

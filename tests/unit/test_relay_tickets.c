@@ -1,7 +1,7 @@
 /* Tickets of child sessions: good once, for a minute, and for their own bearer only. */
 #include "cmocka_prelude.h"
 
-#include "relay/tickets.h"
+#include "relay/access/tickets.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "certificates.h"
 #include "websocket_client.h"
 
-#include "relay/certificate.h"
+#include "relay/access/certificate.h"
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>

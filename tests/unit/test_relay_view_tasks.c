@@ -9,42 +9,42 @@
 static void an_empty_id_is_nobodys(void **state)
 {
     (void)state;
-    struct view view = {0};
+    struct cluster_view view = {0};
     add_worker(&view, "", "10.0.0.7", 1);
     add_worker(&view, WORKER, "10.0.0.7", 2);
     add_actor(&view);
     add_node(&view);
     add_job(&view, false);
-    assert_null(view_worker(&view, ""));
-    assert_ptr_equal(view_worker(&view, WORKER), &view.workers[1]);
-    assert_null(view_worker(&view, OTHER_WORKER));
-    assert_ptr_equal(view_actor(&view, ACTOR), view.actors);
-    assert_null(view_actor(&view, ""));
-    assert_ptr_equal(view_node(&view, NODE), view.nodes);
-    assert_null(view_node(&view, OTHER_NODE));
-    assert_ptr_equal(view_job(&view, JOB), view.jobs);
-    assert_null(view_job(&view, "02000000"));
-    view_clear(&view);
+    assert_null(cluster_view_worker(&view, ""));
+    assert_ptr_equal(cluster_view_worker(&view, WORKER), &view.workers[1]);
+    assert_null(cluster_view_worker(&view, OTHER_WORKER));
+    assert_ptr_equal(cluster_view_actor(&view, ACTOR), view.actors);
+    assert_null(cluster_view_actor(&view, ""));
+    assert_ptr_equal(cluster_view_node(&view, NODE), view.nodes);
+    assert_null(cluster_view_node(&view, OTHER_NODE));
+    assert_ptr_equal(cluster_view_job(&view, JOB), view.jobs);
+    assert_null(cluster_view_job(&view, "02000000"));
+    cluster_view_clear(&view);
 }
 
 static void a_known_task_is_replaced(void **state)
 {
     (void)state;
-    struct view view = {0};
+    struct cluster_view view = {0};
     add_task(&view, TASK, "square", 0);
     add_task(&view, OTHER_TASK, "cube", 0);
     add_task(&view, TASK, "square", 1700000000000);
-    view_add_tasks(&view, NULL, 0);
+    cluster_view_add_tasks(&view, NULL, 0);
     assert_int_equal(view.task_count, 2);
-    assert_true(view_task(&view, TASK)->running_ms == 1700000000000);
-    assert_string_equal(view_task(&view, OTHER_TASK)->name, "cube");
-    view_clear(&view);
+    assert_true(cluster_view_task(&view, TASK)->running_ms == 1700000000000);
+    assert_string_equal(cluster_view_task(&view, OTHER_TASK)->name, "cube");
+    cluster_view_clear(&view);
 }
 
 static void tasks_that_nobody_runs_are_dropped(void **state)
 {
     (void)state;
-    struct view view = {0};
+    struct cluster_view view = {0};
     add_task(&view, TASK, "square", 0);
     add_task(&view, OTHER_TASK, "cube", 0);
     add_task(&view, THIRD_TASK, "halve", 0);
@@ -52,16 +52,16 @@ static void tasks_that_nobody_runs_are_dropped(void **state)
     add_running(last_stats(&view), OTHER_TASK);
     struct ray_pdb *pdb = add_pdb(&view);
     text_copy(pdb->task_id, sizeof pdb->task_id, THIRD_TASK);
-    view_drop_tasks(&view);
+    cluster_view_drop_tasks(&view);
     assert_int_equal(view.task_count, 2);
-    assert_null(view_task(&view, TASK));
-    assert_string_equal(view_task(&view, OTHER_TASK)->name, "cube");
-    assert_string_equal(view_task(&view, THIRD_TASK)->name, "halve");
+    assert_null(cluster_view_task(&view, TASK));
+    assert_string_equal(cluster_view_task(&view, OTHER_TASK)->name, "cube");
+    assert_string_equal(cluster_view_task(&view, THIRD_TASK)->name, "halve");
     view.running->stats.running_task_id_count = 0;
     pdb->task_id[0] = '\0';
-    view_drop_tasks(&view);
+    cluster_view_drop_tasks(&view);
     assert_int_equal(view.task_count, 0);
-    view_clear(&view);
+    cluster_view_clear(&view);
 }
 
 struct mentions {
@@ -78,7 +78,7 @@ static void note_mention(void *arg, const char *task_id)
 static void each_mention_of_a_task(void **state)
 {
     (void)state;
-    struct view view = {0};
+    struct cluster_view view = {0};
     struct mentions mentions = {""};
     add_worker(&view, WORKER, "10.0.0.7", 1);
     add_worker(&view, OTHER_WORKER, "10.0.0.7", 2);
@@ -87,16 +87,17 @@ static void each_mention_of_a_task(void **state)
     add_running(stats, OTHER_TASK);
     add_pdb(&view);
     text_copy(add_pdb(&view)->task_id, ID_TEXT(ID_TASK_BYTES), TASK);
-    view_each_task_id(&view, note_mention, &mentions);
+    cluster_view_each_task_id(&view, note_mention, &mentions);
     assert_string_equal(mentions.text, "c1 c2 c1 ");
-    view_clear(&view);
+    cluster_view_clear(&view);
 }
 
-/* --- fate --- */
+/* --- death causes --- */
 
-static void check_fate(const struct view *view, const char *worker_id, const char *expected)
+static void check_death(const struct cluster_view *view, const char *worker_id,
+                        const char *expected)
 {
-    char *sentence = view_fate(view, worker_id);
+    char *sentence = cluster_view_death_cause(view, worker_id);
     if (expected)
         assert_string_equal(sentence, expected);
     else
@@ -104,27 +105,39 @@ static void check_fate(const struct view *view, const char *worker_id, const cha
     free(sentence);
 }
 
-static void fate_of_a_worker(void **state)
+static void death_cause_of_a_worker(void **state)
 {
     (void)state;
-    struct view view = {0};
+    struct cluster_view view = {0};
     struct ray_worker *worker = add_worker(&view, WORKER, "10.0.0.7", 7);
-    check_fate(&view, WORKER, NULL);
-    check_fate(&view, OTHER_WORKER, NULL);
-    check_fate(&view, "", NULL);
+    check_death(&view, WORKER, NULL);
+    check_death(&view, OTHER_WORKER, NULL);
+    check_death(&view, "", NULL);
     worker->is_alive = false;
-    check_fate(&view, WORKER, "worker pid 7 on 10.0.0.7 died");
+    check_death(&view, WORKER, "worker pid 7 on 10.0.0.7 died");
     worker->exit_type = mem_string("SYSTEM_ERROR");
-    check_fate(&view, WORKER, "worker pid 7 on 10.0.0.7 died: SYSTEM_ERROR");
+    check_death(&view, WORKER, "worker pid 7 on 10.0.0.7 died: SYSTEM_ERROR");
     worker->exit_detail = mem_string("it was killed");
-    check_fate(&view, WORKER, "worker pid 7 on 10.0.0.7 died: SYSTEM_ERROR: it was killed");
+    check_death(&view, WORKER,
+                "worker pid 7 on 10.0.0.7 died: SYSTEM_ERROR: it was killed; `raydbg why "
+                "7@10.0.0.7` reads its last words");
+    free(worker->exit_detail);
+    worker->exit_detail =
+        mem_string("Worker exits with an exit code 1. The process receives a SIGTERM.");
+    check_death(
+        &view, WORKER,
+        "worker pid 7 on 10.0.0.7 died: SYSTEM_ERROR: Worker exits with an exit code 1. The "
+        "process receives a SIGTERM.; that is, its process got a SIGTERM: from `ray stop`, "
+        "a pod's or batch system's end, or `kill`");
+    free(worker->exit_detail);
+    worker->exit_detail = mem_string("it was killed");
     free(worker->exit_type);
     worker->exit_type = mem_string("INTENDED_USER_EXIT");
     free(worker->ip);
     worker->ip = NULL;
-    check_fate(&view, WORKER,
-               "worker pid 7 on an unknown node ended: INTENDED_USER_EXIT: it was killed");
-    view_clear(&view);
+    check_death(&view, WORKER,
+                "worker pid 7 on an unknown node ended: INTENDED_USER_EXIT: it was killed");
+    cluster_view_clear(&view);
 }
 
 int main(void)
@@ -134,7 +147,7 @@ int main(void)
         cmocka_unit_test(a_known_task_is_replaced),
         cmocka_unit_test(tasks_that_nobody_runs_are_dropped),
         cmocka_unit_test(each_mention_of_a_task),
-        cmocka_unit_test(fate_of_a_worker),
+        cmocka_unit_test(death_cause_of_a_worker),
     };
     return cmocka_run_group_tests_name("view", tests, NULL, NULL);
 }

@@ -33,6 +33,30 @@ static void messages_come_back(void **state)
     server_stop(server);
 }
 
+/* One that has closed takes no place of a limit. */
+static void those_that_have_closed_are_not_counted(void **state)
+{
+    (void)state;
+    struct server *server =
+        server_start((struct listener_options){.max_connections = 2}, NULL, false);
+    for (int i = 0; i < 6; i++) {
+        int fd = open_websocket(server, i % 2 ? UPGRADE("/dap") BEARER "\r\n"
+                                              : UPGRADE("/events") BEARER "\r\n");
+        wait_for(&server->opened, i + 1);
+        if (i < 3) {
+            put_frame(fd, FIN | CLOSE, "\x03\xe8", 2);
+            drain_to_end(fd);
+        } else {
+            close(fd);
+        }
+        wait_for(&server->closed, i + 1);
+    }
+    for (int i = 0; i < WAIT_MS / 5 && listener_connections(server->listener); i++)
+        sleep_ms(5);
+    assert_int_equal(listener_connections(server->listener), 0);
+    server_stop(server);
+}
+
 static void invalid_text_passes(void **state)
 {
     (void)state;
@@ -187,6 +211,10 @@ static void handshakes_are_refused(void **state)
         {UPGRADE("/dap?token=" TOKEN) "\r\n", "400 Bad"},
         {UPGRADE("/dap") BEARER "Origin: http://evil\r\n\r\n", "403 Forbidden"},
         {UPGRADE("/dapper") BEARER "\r\n", "404 Not Found"},
+        {"GET /dap HTTP/1.1\r\n" HOST "Connection: Upgrade\r\nUpgrade: websocket\r\n"
+         "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 12\r\n" BEARER
+         "\r\n",
+         "426 Upgrade Required"},
         {UPGRADE("/dap") BEARER "Sec-WebSocket-Protocol: raydbg.events\r\n\r\n", "400 Bad"},
         {UPGRADE("/dap") BEARER "Sec-WebSocket-Protocol: dap, raydbg.events\r\n\r\n", "400 Bad"},
         {UPGRADE("/events") BEARER "Sec-WebSocket-Protocol: other\r\n\r\n", "400 Bad"},
@@ -210,10 +238,15 @@ static void handshakes_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(messages_come_back),  cmocka_unit_test(invalid_text_passes),
-        cmocka_unit_test(large_messages),      cmocka_unit_test(a_reader_stalls),
-        cmocka_unit_test(reading_stops),       cmocka_unit_test(limits_and_nonsense),
-        cmocka_unit_test(events_are_followed), cmocka_unit_test(handshakes_are_refused),
+        cmocka_unit_test(messages_come_back),
+        cmocka_unit_test(those_that_have_closed_are_not_counted),
+        cmocka_unit_test(invalid_text_passes),
+        cmocka_unit_test(large_messages),
+        cmocka_unit_test(a_reader_stalls),
+        cmocka_unit_test(reading_stops),
+        cmocka_unit_test(limits_and_nonsense),
+        cmocka_unit_test(events_are_followed),
+        cmocka_unit_test(handshakes_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

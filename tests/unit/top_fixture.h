@@ -4,7 +4,7 @@
 
 #include "object_sample.h"
 
-#include "cli/top_draw.h"
+#include "cli/top/top_draw.h"
 
 #include <locale.h>
 #include <stdlib.h>
@@ -87,7 +87,7 @@ static inline void look(struct live *live, struct sample now)
 static inline struct live start(struct sample first)
 {
     struct live live = {0};
-    struct object_query query = {.group_by = OBJECT_BY_NODE};
+    struct sweep_query query = {.group_by = OBJECT_BY_NODE};
     top_model_init(&live.model, &query);
     top_model_resize(&live.model, 120, 30);
     live.model.utf8 = true;

@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/text.h"
-#include "relay/tunnel.h"
+#include "relay/server/tunnel.h"
 #include "tcp_peer.h"
 
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "relay/view.h"
+#include "relay/cluster/cluster_view.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,12 +23,12 @@
 
 /* --- records --- */
 
-static inline struct ray_worker *add_worker(struct view *view, const char *id, const char *ip,
-                                            int64_t pid)
+static inline struct ray_worker *add_worker(struct cluster_view *view, const char *id,
+                                            const char *ip, int64_t pid)
 {
     view->workers = mem_resize(view->workers, view->worker_count + 1, sizeof *view->workers);
     view->running = mem_resize(view->running, view->worker_count + 1, sizeof *view->running);
-    view->running[view->worker_count] = (struct view_running){0};
+    view->running[view->worker_count] = (struct cluster_view_running){0};
     struct ray_worker *worker = &view->workers[view->worker_count++];
     *worker = (struct ray_worker){.pid = pid, .is_alive = true, .debugger_port = 40001};
     worker->ip = mem_string(ip);
@@ -39,9 +39,9 @@ static inline struct ray_worker *add_worker(struct view *view, const char *id, c
 }
 
 /* What the worker added last says of itself. */
-static inline struct ray_worker_stats *last_stats(struct view *view)
+static inline struct ray_worker_stats *last_stats(struct cluster_view *view)
 {
-    struct view_running *running = &view->running[view->worker_count - 1];
+    struct cluster_view_running *running = &view->running[view->worker_count - 1];
     running->known = true;
     text_copy(running->stats.job_id, sizeof running->stats.job_id, JOB);
     return &running->stats;
@@ -56,7 +56,8 @@ static inline void add_running(struct ray_worker_stats *stats, const char *task_
     text_copy(stats->running_task_ids[count], sizeof *stats->running_task_ids, task_id);
 }
 
-static inline void add_task(struct view *view, const char *id, const char *name, int64_t running_ms)
+static inline void add_task(struct cluster_view *view, const char *id, const char *name,
+                            int64_t running_ms)
 {
     struct ray_task *task = mem_alloc(sizeof *task);
     text_copy(task->task_id, sizeof task->task_id, id);
@@ -64,10 +65,10 @@ static inline void add_task(struct view *view, const char *id, const char *name,
     task->name = mem_string(name);
     task->func_or_class = mem_string(name);
     task->running_ms = running_ms;
-    view_add_tasks(view, task, 1);
+    cluster_view_add_tasks(view, task, 1);
 }
 
-static inline void add_actor(struct view *view)
+static inline void add_actor(struct cluster_view *view)
 {
     view->actors = mem_array(1, sizeof *view->actors);
     view->actor_count = 1;
@@ -77,16 +78,17 @@ static inline void add_actor(struct view *view)
     view->actors->name = mem_string("bob");
 }
 
-static inline void add_node(struct view *view)
+static inline void add_node(struct cluster_view *view)
 {
     view->nodes = mem_array(1, sizeof *view->nodes);
     view->node_count = 1;
     text_copy(view->nodes->node_id, sizeof view->nodes->node_id, NODE);
+    view->nodes->is_alive = true;
     view->nodes->ip = mem_string("10.0.0.99");
     view->nodes->hostname = mem_string("head-node");
 }
 
-static inline struct ray_pdb *add_pdb(struct view *view)
+static inline struct ray_pdb *add_pdb(struct cluster_view *view)
 {
     view->pdbs = mem_resize(view->pdbs, view->pdb_count + 1, sizeof *view->pdbs);
     struct ray_pdb *pdb = &view->pdbs[view->pdb_count++];
@@ -98,7 +100,7 @@ static inline struct ray_pdb *add_pdb(struct view *view)
     return pdb;
 }
 
-static inline void add_job(struct view *view, bool is_dead)
+static inline void add_job(struct cluster_view *view, bool is_dead)
 {
     view->jobs = mem_array(1, sizeof *view->jobs);
     view->job_count = 1;

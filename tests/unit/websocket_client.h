@@ -41,6 +41,15 @@ static inline void put_message(int fd, const char *text)
     put_frame(fd, FIN | TEXT, text, strlen(text));
 }
 
+/* Reads on until the other side has closed. */
+static inline void drain_to_end(int fd)
+{
+    char bytes[256];
+    while (read(fd, bytes, sizeof bytes) > 0)
+        continue;
+    close(fd);
+}
+
 /* Reads a frame's header; its payload's length. */
 static inline size_t take_header(int fd, int *head)
 {

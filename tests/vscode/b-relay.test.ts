@@ -16,6 +16,8 @@ let window: Workbench;
 let workspace: string;
 
 const step = steps();
+/** Where a row of the call stack has none of the buttons that show under the mouse. */
+const onName = {position: {x: 50, y: 8}};
 
 /** A kubectl that has no Kubernetes: it forwards from this machine to this machine. VS Code takes PATH from a login shell. */
 function standIn(): void {
@@ -138,7 +140,7 @@ step('two tasks at once', async () => {
   // VS Code leaves the focus where it is while another session is stopped.
   for (const name of ['square', 'Trainer.step (bob)']) await window.pausedSession(name).waitFor();
   await window.stoppedAt('total += value * factor');
-  await window.page.locator('.debug-call-stack .monaco-list-row', {hasText: 'Trainer.step'}).click();
+  await window.pausedSession('Trainer.step').click(onName);
   await window.stoppedAt('breakpoint()');
   await window.value('loss', /0\.62/);
   await window.shot('two');
@@ -147,19 +149,19 @@ step('two tasks at once', async () => {
     'the second task is held');
 });
 
-step('continue: the task ends, and leaves the view', async () => {
-  await window.page.locator('.debug-call-stack .monaco-list-row', {hasText: 'scaled'}).click();
+step('continue: the task ends, and leaves the view; its session ends', async () => {
+  await window.pausedSession('square').click(onName);
   await window.stoppedAt('total += value * factor');
   await window.tool('Continue');
   await program.says(/^RESULT square /m);
   await window.show('Ray Debug');
   await window.row(pauses, /^square/).waitFor({state: 'detached'});
-  await window.tool('Disconnect'); // the worker lives, and so does its session
-  await window.ended();
+  await window.ended(); // the worker lives, and its session does not
   await window.shot('gone');
 });
 
 step('the row of a held task: open its line, continue it', async () => {
+  await window.show('Ray Debug');
   await window.openRow(pauses, /^Trainer\.step.*held/s, window.page.locator('.statusbar-item', {hasText: /Ln 38,/}));
   await window.rowAction(pauses, /^Trainer\.step.*held/s, 'Continue');
   await program.says(/^RESULT trainer /m);

@@ -110,11 +110,12 @@ step('a relay that is killed and started again: the session goes on', async () =
 step('a second window observes, and takes over', async () => {
   other = await window.another(server.address, workspace, 'observer');
   await other.show('Ray Debug');
+  await other.row(pauses, /^square.* · /s).waitFor({timeout: 60_000}); // the extension starts
   await other.menu(pauses, /^square.* · /s, 'Attach as Observer');
   await other.stoppedAt('total = scaled(');
   await other.page.locator('.statusbar-item', {hasText: 'observing'}).waitFor();
   await other.show('Ray Debug');
-  await other.expandPane('Sessions');
+  await other.showCluster();
   await other.row('Sessions', /^square.*driver/s).waitFor();
   await other.row('Sessions', /^square.*observer/s).waitFor();
   await other.shot('observes');
@@ -130,7 +131,7 @@ step('a second window observes, and takes over', async () => {
 
 step('the first window takes over again, from the row of its session', async () => {
   await window.show('Ray Debug');
-  await window.expandPane('Sessions');
+  await window.showCluster();
   await window.rowAction('Sessions', /^square.*observer/s, 'Take Over');
   await window.page.locator('.statusbar-item', {hasText: 'observing'}).waitFor({state: 'hidden'});
   await other?.page.locator('.statusbar-item', {hasText: 'observing'}).waitFor();
@@ -147,6 +148,7 @@ step('a task that dies while it is stopped: said, and gone from the view', async
   assert.ok(pid);
   process.kill(pid, 'SIGKILL');
   await window.ended();
+  await window.command('Debug Console: Focus on Debug Console View');
   await window.page.locator('.repl-tree .monaco-list-row', {hasText: `worker pid ${pid} on 127.0.0.1 died`}).waitFor();
   await window.shot('died');
   await window.show('Ray Debug');

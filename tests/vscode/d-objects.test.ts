@@ -32,9 +32,7 @@ before(async () => {
 after(() => closeAll(() => fine?.close(), () => window?.close(), () => browser?.close(), () => server?.stop(), () => program?.stop('SIGKILL')));
 
 step('nodes with their stores, and references by call site, largest first', async () => {
-  await window.show('Ray Debug');
-  await window.expandPane(objects);
-  await window.expandPane('Paused Tasks', false);
+  await window.showCluster();
   await window.row(objects, /^127\.0\.0\.1.*of 200 MB/s).waitFor();
   await window.row(objects, /^127\.0\.0\.2.*of 200 MB/s).waitFor();
   await window.row(objects, /^12 MB.*Trainer\.__init__/s).waitFor();
@@ -83,7 +81,7 @@ step('the doctor, in a terminal', async () => {
 
 step('a relay is started', async () => {
   await window.command('Ray Debug: Start Relay');
-  await window.expandPane('Sessions');
+  await window.showCluster();
   await window.welcome('Sessions').filter({hasText: 'Nobody is attached.'}).waitFor();
   await window.shot('relay');
 });
@@ -91,10 +89,11 @@ step('a relay is started', async () => {
 step('the picture of the README: both nodes, the stopped line, what a reference holds', async () => {
   fine = await Workbench.openFine(browser, server.address, workspace, 'picture');
   await fine.show('Ray Debug');
-  await fine.expandPane(objects);
   await fine.rowAction(pauses, /^square.* · /s, 'Attach', fine.toolbar);
   await fine.stoppedAt('breakpoint()');
-  await fine.command('View: Hide Panel');
+  await fine.showCluster();
+  await fine.command('View: Set Panel Alignment to Left');
+  await fine.drag('panel', -20);
   await fine.moveView('Variables', 'New Secondary Side Bar Entry');
   await fine.drag('left', 30);
   await fine.drag('right', -40);
@@ -105,7 +104,6 @@ step('the picture of the README: both nodes, the stopped line, what a reference 
   await fine.show('Ray Debug');
   await fine.row(pauses, /^square.*attached · .*train\.py:22/s).waitFor();
   await fine.row(pauses, /^Trainer\.step.*waiting · /s).waitFor();
-  await fine.drag({above: objects}, -110);
   await fine.row(objects, /train\.py:21 square/s).waitFor();
   await fine.page.mouse.move(620, 400);
   await fine.shot('readme');

@@ -109,8 +109,8 @@ step('a raydbg of another version is named, with the setting that chooses one', 
   const other = path.join(scratch, 'other-raydbg');
   fs.writeFileSync(other, '#!/bin/sh\necho raydbg 0.0.9\n', {mode: 0o755});
   server.set({...settings, 'raydbg.path': other});
-  await window.toast(/other-raydbg is raydbg 0\.0\.9; this extension needs \d/).waitFor();
-  await window.welcome(pauses).filter({hasText: 'does not run'}).waitFor();
+  await window.toast(/other-raydbg \(setting raydbg\.path\): raydbg 0\.0\.9 is older than the \d+\.\d+ that this extension needs/).waitFor();
+  await window.welcome(pauses).filter({hasText: 'There is no raydbg program that this extension can run'}).waitFor();
   await window.shot('version');
   await window.toast(/other-raydbg/).locator('.monaco-button', {hasText: 'Set Path'}).click();
   await window.page.locator('.settings-editor .setting-item', {hasText: 'program to run'}).first().waitFor();

@@ -1,4 +1,5 @@
 /** From a task into one that it calls on the other node, and back to ray.get: VS Code's own "Step Into Target". */
+import assert from 'node:assert/strict';
 import {after, before} from 'node:test';
 import type {Browser} from 'playwright-core';
 import {CodeServer, type Program, closeAll, driver, makeWorkspace, paused} from './lib/processes.ts';
@@ -76,3 +77,12 @@ for (const {debugger: name, task, stops, back} of CALLERS) {
     await window.row('Paused Tasks', new RegExp(`^${task}`)).waitFor({state: 'hidden'}); // it goes on, to its end
   });
 }
+
+step('a treemap of nothing says so', async () => {
+  await program.stop('SIGKILL'); // and with it what refers to its objects
+  await window.command('Ray Debug: Object Store Treemap');
+  const page = window.page.frameLocator('iframe.webview.ready').frameLocator('#active-frame');
+  await page.locator('#empty', {hasText: 'Nothing is in the object store'}).waitFor();
+  assert.equal(await page.locator('#map').isVisible(), false);
+  await window.shot('empty treemap');
+});

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the extension's tests: a real VS Code, a real two-node Ray and the packaged .vsix, in a namespace of their own.
+"""Runs the extension's tests: a real VS Code, a real two-node Ray and the packages, in a namespace of their own.
 
 Screenshots of each step are left in artifacts/vscode.
 """
@@ -7,6 +7,7 @@ Screenshots of each step are left in artifacts/vscode.
 import argparse
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -21,20 +22,30 @@ from cluster import Cluster, Spec  # noqa: E402
 
 # The test's picture that README.md begins with, and its place there.
 PICTURE = ("picture-01-readme.png", ROOT / "docs/images/vscode.png")
-SPEC = Spec(env=(("RAY_record_ref_creation_sites", "1"),))
+SPEC = Spec(env=(("RAY_record_ref_creation_sites", "1"), ("RAY_DASHBOARD_ENABLE_PROFILING", "1")))
+TARGET = {"x86_64": "linux-x64", "aarch64": "linux-arm64"}[platform.machine()]
 # Seconds for one file of tests. What failed, a line of JSON each, goes to $GATE_RECORD: tests/gate/run_stage.py.
 TIMEOUT = 4 * 60 * float(os.environ.get("RAYDBG_TEST_PATIENCE", 1))
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("vsix", type=Path)
+    parser.add_argument("packages", type=Path, help="the directory with this machine's package and the universal one, which tools/vsix made")
     parser.add_argument("binary", type=Path)
     parser.add_argument("name", nargs="*", help="a test file, or the beginning of its name; none: all")
     parser.add_argument("--again", metavar="N", help="pictures go to artifacts/vscode/again-N")
     parser.add_argument("--picture", action="store_true",
                         help="make README.md's picture anew: it is the one of the test d-objects")
     return parser.parse_args()
+
+
+def package(packages, binary, target):
+    """The package for that target, of the binary's version."""
+    version = subprocess.run([binary, "version"], check=True, capture_output=True, text=True).stdout.split()[1]
+    path = packages.resolve() / f"raydbg-{target}-{version}.vsix"
+    if not path.is_file():
+        sys.exit(f"{path} is missing: tools/vsix here universal -o {packages}")
+    return path
 
 
 def chosen(names):
@@ -67,7 +78,7 @@ def record(file, problem):
             rows.write(json.dumps({"id": str(file.relative_to(ROOT)), "line": problem, "hard": None, **reruns.machine()}) + "\n")
 
 
-def main(vsix, binary, names, again):
+def main(packages, binary, names, again):
     files = chosen(names)
     artifacts = ROOT / "artifacts/vscode"
     if again:
@@ -77,7 +88,8 @@ def main(vsix, binary, names, again):
     with Cluster(SPEC, binary) as cluster:
         scratch = cluster.directory / "vscode"
         scratch.mkdir()
-        env = {"RAYDBG_TEST_DIRECTORY": scratch, "RAYDBG_TEST_VSIX": vsix.resolve(),
+        env = {"RAYDBG_START_RELAY": "0", "RAYDBG_TEST_DIRECTORY": scratch, "RAYDBG_TEST_VSIX": package(packages, binary, TARGET),
+               "RAYDBG_TEST_UNIVERSAL": package(packages, binary, "universal"),
                "RAYDBG_TEST_ARTIFACTS": artifacts,
                "RAYDBG_TEST_BINARY": binary.resolve(), "RAYDBG_TEST_PYTHON": cluster.venv / "bin/python",
                "NODE_NO_WARNINGS": "1"}
@@ -93,7 +105,7 @@ def main(vsix, binary, names, again):
 if __name__ == "__main__":
     args = arguments()
     os.chdir(ROOT)
-    code = main(args.vsix, args.binary, ["d-objects"] if args.picture else args.name, args.again)
+    code = main(args.packages, args.binary, ["d-objects"] if args.picture else args.name, args.again)
     if code == 0 and args.picture:
         shutil.copyfile(ROOT / "artifacts/vscode" / PICTURE[0], PICTURE[1])
     sys.exit(code)

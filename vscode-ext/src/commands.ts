@@ -1,28 +1,32 @@
 /** The commands of the palette and of the rows of paused tasks. */
 import * as vscode from 'vscode';
-import {addCluster, doctor, feedOf, forward, removeCluster, setToken, startRelay, trustCertificate} from './cluster-commands';
-import {Clusters} from './clusters';
-import {startAttach} from './configuration';
-import {commandFix, showError, textOf} from './errors';
-import {Feeds} from './feeds';
-import {attachAll, attachMatching, deleteGroup, groupFrame, manyHandlers} from './many-commands';
-import {ManySessions} from './many-sessions';
-import {Mappings} from './mappings';
-import {groupings, pauseTask, pauseTitle} from './pause';
-import {objectGroupings} from './objects';
-import {ObjectNode, ObjectsView} from './objects-view';
-import {PauseNode, PausesView} from './pauses-view';
-import {Choice, pickTasks} from './pick';
-import {Exit, errorText, run} from './program';
-import {Roles} from './roles';
-import {SessionNode, SessionsView} from './sessions-view';
-import {StacksView} from './stacks-view';
-import {TreemapPanel} from './treemap-panel';
+import {addCluster, doctor, feedOf, forward, removeCluster, setToken, startRelay, trustCertificate} from './cluster/cluster-commands';
+import {Clusters} from './cluster/clusters';
+import {startAttach} from './session/configuration';
+import {commandFix, showError, textOf} from './base/errors';
+import {Feeds} from './cluster/feeds';
+import {Finder} from './program/finder';
+import {attachAll, attachMatching, deleteGroup, groupFrame, manyHandlers} from './many/many-commands';
+import {ManySessions} from './many/many-sessions';
+import {Mappings} from './session/mappings';
+import {groupings, pauseTask, pauseTitle} from './pauses/pause';
+import {objectGroupings} from './objects/objects';
+import {ObjectNode, ObjectsView} from './objects/objects-view';
+import {PauseNode, PausesView} from './pauses/pauses-view';
+import {Choice, pickTasks} from './pauses/pick';
+import {Exit, errorText, run} from './base/program';
+import {Roles} from './session/roles';
+import {SessionNode, SessionsView} from './session/sessions-view';
+import {StacksView} from './many/stacks-view';
+import {TreemapPanel} from './objects/treemap-panel';
+import {WhyDocuments} from './why/documents';
+import {whyHandlers} from './why/why-commands';
 
 export interface Parts {
   context: vscode.ExtensionContext;
   clusters: Clusters;
   feeds: Feeds;
+  finder: Finder;
   view: PausesView;
   objects: ObjectsView;
   sessions: SessionsView;
@@ -30,6 +34,7 @@ export interface Parts {
   many: ManySessions;
   stacks: StacksView;
   mappings: Mappings;
+  documents: WhyDocuments;
   log: vscode.LogOutputChannel;
 }
 
@@ -88,7 +93,7 @@ async function treemap(parts: Parts): Promise<void> {
 }
 
 function refresh(parts: Parts): void {
-  if (parts.feeds.broken) void parts.feeds.restart();
+  if (parts.feeds.broken) void parts.feeds.retry();
   for (const feed of parts.feeds.all) feed.restart();
   parts.objects.refresh();
   parts.sessions.refresh();
@@ -115,6 +120,7 @@ const handlers: Record<string, Handler> = {
   groupObjectsBy: () => choose('objects.groupBy', objectGroupings, 'Group references by'),
   attachAll: (parts, target) => attachAll(parts, target && {data: {kind: 'cluster', feed: target.data.feed}}),
   attachMatching, filter, pickTask, treemap, refresh, addCluster, forward, setToken, startRelay, trustCertificate, doctor,
+  install: (parts) => parts.finder.install(),
   showLog: (parts) => parts.log.show(),
   walkthrough: () => vscode.commands.executeCommand('workbench.action.openWalkthrough', 'raydbg.raydbg#start'),
 };
@@ -140,13 +146,16 @@ function register(id: string, run: (target: unknown) => unknown): vscode.Disposa
   return vscode.commands.registerCommand(id, (target: unknown) => shown(() => run(target)));
 }
 
+/** Of the palette. */
+const anywhere: [string, AnyHandler][] = [handlers, manyHandlers, whyHandlers].flatMap((some) => Object.entries<AnyHandler>(some));
+
 /**
  * A click that comes while VS Code draws rows anew arrives without its row. To do then what the palette's command does
  * would be to do it to other tasks.
  */
 function registerRow(parts: Parts, id: string): vscode.Disposable {
   const name = id.replace(/^raydbg\.row\./, '');
-  const handler: AnyHandler | undefined = rowHandlers[name] ?? handlers[name] ?? manyHandlers[name];
+  const handler: AnyHandler | undefined = rowHandlers[name] ?? Object.fromEntries(anywhere)[name];
   if (!handler) throw new Error(`${id} is in package.json only`);
   return register(id, (target) => (target ? handler(parts, target as never)
     : vscode.window.showInformationMessage('The rows changed at the moment of the click: nothing was done. Click again.')));
@@ -155,7 +164,6 @@ function registerRow(parts: Parts, id: string): vscode.Disposable {
 export function registerCommands(parts: Parts): vscode.Disposable[] {
   const manifest = parts.context.extension.packageJSON as {contributes: {menus: Record<string, {command: string}[]>}};
   const ofRows = new Set(manifest.contributes.menus['view/item/context']?.map(({command}) => command));
-  const anywhere: [string, AnyHandler][] = [...Object.entries(handlers), ...Object.entries(manyHandlers)];
   return [
     ...anywhere.map(([name, handler]) => register(`raydbg.${name}`, (target) => handler(parts, target as never))),
     ...[...ofRows].map((id) => registerRow(parts, id)),

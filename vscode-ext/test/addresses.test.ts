@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {clusterSetting, relayEndpoint} from '../src/addresses';
+import {clusterSetting, relayEndpoint} from '../src/cluster/addresses';
 
 test('a cluster or a relay', () => {
   assert.deepEqual(clusterSetting('a', '10.0.0.5:6379'), {name: 'a', address: '10.0.0.5:6379'});

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {Comparison, compareValues, csvOf, linesOf, statisticsText} from '../src/comparison';
+import {Comparison, compareValues, csvOf, linesOf, statisticsText} from '../src/many/comparison';
 
 const comparison: Comparison = {
   expression: 'loss', asked: 3,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {forwardCommand, parseForward} from '../src/forward';
+import {forwardCommand, parseForward} from '../src/cluster/forward';
 
 test('what is run to bring a port here', () => {
   assert.equal(forwardCommand({forward: 'ssh', target: 'me@head -p 2222', port: 4800}).join(' '),

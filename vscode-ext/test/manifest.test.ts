@@ -7,8 +7,10 @@ interface Entry {
   when?: string;
 }
 
-const {contributes} = JSON.parse(fs.readFileSync('package.json', 'utf8')) as
-  {contributes: {commands: Entry[]; menus: Record<string, Entry[]>}};
+const {contributes} = JSON.parse(fs.readFileSync('package.json', 'utf8')) as {contributes: {
+  commands: Entry[]; menus: Record<string, Entry[]>; viewsWelcome: {contents: string}[];
+  walkthroughs: {title: string; description: string; steps: {title: string; description: string}[]}[];
+}};
 
 test('commands of rows are of rows only', () => {
   const hidden = contributes.menus['commandPalette']?.filter(({when}) => when === 'false').map(({command}) => command);
@@ -22,4 +24,23 @@ test('commands of rows are of rows only', () => {
   for (const [menu, entries] of Object.entries(contributes.menus))
     if (menu !== 'view/item/context' && menu !== 'commandPalette')
       for (const {command} of entries) assert.doesNotMatch(command, /\.row\./, menu);
+});
+
+/** VS Code shows these as they are: a backquote, and a star that is not one of the two of bold text. */
+test('texts that VS Code does not take for Markdown have none of it', () => {
+  const steps = contributes.walkthroughs.flatMap((one) => [one, ...one.steps]);
+  const welcome = contributes.viewsWelcome.map(({contents}) => contents);
+  for (const text of steps.flatMap(({title, description}) => [title, description])) assert.doesNotMatch(text.replace(/\*\*[^*]+\*\*/g, ''), /[`*_]/);
+  for (const text of welcome) assert.doesNotMatch(text, /[`*]/);
+});
+
+test('a row that is attached to does not offer to attach again', () => {
+  const offered = (item: string): string[] => (contributes.menus['view/item/context'] ?? []).filter(({when}) => {
+    const pattern = /viewItem =~ \/(.*)\/$/.exec(when ?? '')?.[1];
+    return pattern !== undefined && new RegExp(pattern).test(item);
+  }).map(({command}) => command);
+  assert.ok(offered('pause free waiting').includes('raydbg.row.attach'));
+  assert.ok(offered('pause free held located').includes('raydbg.row.attach'));
+  assert.ok(!offered('pause taken attached').includes('raydbg.row.attach'));
+  assert.ok(offered('pause taken held').includes('raydbg.row.observe'));
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {Barrier, DapMessage, StackRun, ThreadStates, barrierText, endingHere, groupText, innermost, parsePlace, placeText, shortName, splitName} from '../src/many';
+import {Barrier, DapMessage, StackRun, ThreadStates, barrierText, endingHere, groupText, innermost, parsePlace, placeText, shortName, splitName} from '../src/many/many';
 
 function states(...messages: DapMessage[]): ThreadStates {
   const made = new ThreadStates();

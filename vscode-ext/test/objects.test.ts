@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {bar, bytesText, callSite, groupLabel, parseMemory, portion, processText} from '../src/objects';
+import {bar, bytesText, callSite, groupLabel, parseMemory, portion, processText} from '../src/objects/objects';
 
 test('sizes are decimal, with two digits', () => {
   const texts = [0, 100, 999, 1000, 9949, 9950, 8_000_128, 12_000_000, 999_499_999, 999_500_000, 3.1e15].map(bytesText);

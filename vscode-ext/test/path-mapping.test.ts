@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {guessMapping, packageRoot, toLocal} from '../src/path-mapping';
+import {guessMapping, packageRoot, toLocal} from '../src/session/path-mapping';
 
 const root = '/tmp/ray/session_x/runtime_resources/working_dir_files/_ray_pkg_0123abcd';
 

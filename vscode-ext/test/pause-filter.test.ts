@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {GroupBy, Pause, groupPauses} from '../src/pause';
-import {filterMatches, filterOf, filterText, groupFilter, isMany, parseFilter, widen} from '../src/pause-filter';
+import {GroupBy, Pause, groupPauses} from '../src/pauses/pause';
+import {filterMatches, filterOf, filterText, groupFilter, isMany, parseFilter, widen} from '../src/pauses/pause-filter';
 import {pause} from './sample';
 
 const actor = pause({task_id: 'd0', task_name: 'Trainer.step', actor_class: 'Trainer', actor_name: 'bob', actor_id: '0123456789abcdef', worker_id: 'w2',
@@ -45,7 +45,8 @@ test('a group of the view, with those that come later where that can be said', (
 
 test('which configurations are for many', () => {
   for (const [configuration, many] of [[{tasks: '*'}, true], [{tasks: ['a']}, true], [{job: '01'}, true], [{mode: 'threads'}, true], [{task: 'T*'}, true],
-    [{task: 'c2668a'}, false], [{}, false], [{task: 'c2668a', ticket: 't', mode: 'sessions'}, false], [{connect: 'h:1', tasks: '*'}, false]] as const)
+    [{task: 'c2668a'}, false], [{}, false], [{task: 'c2668a', ticket: 't', mode: 'sessions'}, false], [{connect: 'h:1', tasks: '*'}, false],
+    [{request: 'launch', program: 'train.py'}, true], [{request: 'attach', task: 'c2668a'}, false]] as const)
     assert.equal(isMany(configuration), many, JSON.stringify(configuration));
   assert.deepEqual(filterOf({tasks: '*', node: 'n'}), {tasks: ['*'], node: 'n'});
   assert.deepEqual(filterOf({task: 'T*'}), {tasks: ['T*']});

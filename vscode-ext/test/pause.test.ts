@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {PauseSet, age, groupPauses, isNear, matches, parseLine, pauseDescription, pauseTask, pauseTitle, place} from '../src/pause';
+import {PauseSet, age, groupPauses, isAttached, isNear, jobsOf, matches, parseLine, pauseDescription, pauseTask, pauseTitle, place, sessionName, twinTitles} from '../src/pauses/pause';
 import {pause} from './sample';
 
 const since = 1767225600.25;
@@ -26,6 +26,7 @@ test('what a row says', () => {
   assert.equal(pauseDescription(held, start + 240_000), 'held · 4m · train.py:41 · 10.0.0.7');
   assert.match(pauseDescription({...held, clients: 1}, start), /^attached · /);
   assert.match(pauseDescription({...held, clients: 0}, start), /^held · /);
+  assert.equal(sessionName(held), 'Trainer.step (bob) · pid 5935@10.0.0.7');
   assert.equal(pauseTitle(pause({task_name: null})), 'pid 5935');
   assert.equal(pauseTitle(pause({task_name: null, actor_class: 'Trainer'})), 'Trainer');
 });
@@ -36,15 +37,35 @@ test('a task is named by its id, unless several calls could be it', () => {
   assert.equal(pauseTask(pause({task_id: null})), '5935@10.0.0.7');
 });
 
+test('pauses of one name are told apart by what `raydbg list` calls them', () => {
+  const all = [pause(), pause({worker_id: 'b', task_id: 'f91b7800'}), pause({worker_id: 'c', task_name: 'other'})];
+  const twins = twinTitles(all);
+  assert.deepEqual([...twins], ['square']);
+  assert.deepEqual(all.map((one) => pauseDescription(one, start + 1000, twins.has(pauseTitle(one)))),
+    ['c2668a · waiting · 1s · 10.0.0.7', 'f91b78 · waiting · 1s · 10.0.0.7', 'waiting · 1s · 10.0.0.7']);
+  assert.match(pauseDescription(pause({ambiguous: true}), start, true), /^pid 5935 · /);
+});
+
+test('the jobs of pauses, the newest first', () => {
+  const all = [pause({worker_id: 'a'}), pause({worker_id: 'b', job_id: '02000000', since: since + 5}), pause({worker_id: 'c', since: since + 1}),
+    pause({worker_id: 'd', job_id: null, since: null})];
+  assert.deepEqual(jobsOf(all).map(({job, pauses}) => `${job}: ${pauses.map((one) => one.worker_id).join('')}`), ['02000000: b', '01000000: ca', ': d']);
+});
+
+test('what somebody is attached to', () => {
+  const attached = [{state: 'attached'}, {state: 'held', clients: 1}, {state: 'held', clients: 0}, {}] as const;
+  assert.deepEqual(attached.map((facts) => isAttached(pause(facts))), [true, true, false, false]);
+});
+
 test('groups', () => {
   const all = [pause({worker_id: 'a', since: since + 9}), pause({worker_id: 'b', since: since + 1}),
     pause({worker_id: 'c', actor_class: 'Actor', node_ip: '10.0.0.9', state: 'held'}), pause({worker_id: 'd', since: null})];
   const groups = (by: Parameters<typeof groupPauses>[1]): string[] =>
     groupPauses(all, by).map((group) => `${group.label}: ${group.pauses.map((one) => one.worker_id).join('')}`);
-  assert.deepEqual(groups('function'), ['Actor: c', 'square: bad']);
-  assert.deepEqual(groups('node'), ['10.0.0.7: bad', '10.0.0.9: c']);
-  assert.deepEqual(groups('state'), ['held: c', 'waiting: bad']);
-  assert.deepEqual(groups('none'), [': cbad']);
+  assert.deepEqual(groups('function'), ['Actor: c', 'square: abd']);
+  assert.deepEqual(groups('node'), ['10.0.0.7: abd', '10.0.0.9: c']);
+  assert.deepEqual(groups('state'), ['held: c', 'waiting: abd']);
+  assert.deepEqual(groups('none'), [': abcd']);
 });
 
 test('a filter finds all its words', () => {

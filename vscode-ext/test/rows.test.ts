@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {Row, mergeRows, row} from '../src/rows';
+import {Row, mergeRows, row} from '../src/base/rows';
 
 type Made = [string, string, Made[]?];
 

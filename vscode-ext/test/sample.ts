@@ -1,4 +1,4 @@
-import {Pause} from '../src/pause';
+import {Pause} from '../src/pauses/pause';
 
 /** A pause as `raydbg list --format json` prints one. */
 export function pause(facts: Partial<Pause> = {}): Pause {

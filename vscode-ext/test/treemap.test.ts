@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {squarify} from '../src/treemap';
+import {squarify} from '../src/objects/treemap';
 
 const room = {x: 10, y: 20, width: 600, height: 400};
 

@@ -42,8 +42,10 @@ listen bench
 
 
 def programs(raydbg=None):
-    """Where the compiled programs are: beside the raydbg that was built with them, by default the released one."""
-    return (raydbg or release_path()).parent / "tests/bench/load"
+    """Where the compiled programs are: beside the raydbg that was built with them, by default the released one. A
+    portable one is built without."""
+    beside = raydbg.parent / "tests/bench/load" if raydbg else None
+    return beside if beside and beside.exists() else ROOT / "build/tests/bench/load"
 
 
 def run(*argv):

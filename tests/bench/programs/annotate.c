@@ -1,6 +1,6 @@
 /* CPU time of reading a body once and of annotating it, interleaved: one line per body, "NAME BYTES
  * REFS SCAN APPLIES ANNOTATE", medians in microseconds. */
-#include "relay/annotate.h"
+#include "relay/annotate/annotate.h"
 #include "base/buf.h"
 
 #include <stdio.h>
@@ -96,7 +96,7 @@ static void measure(const char *name, struct buf text, unsigned refs, size_t rou
 {
     static double scan_us[ROUNDS_MAX], applies_us[ROUNDS_MAX], annotate_us[ROUNDS_MAX];
     struct annotate_options options = {0};
-    struct annotate_source source = {object, actor, seen, NULL};
+    struct annotate_source source = {object, actor, seen, NULL, NULL};
     struct envelope envelope;
     const char *problem;
     if (envelope_read(&envelope, text.data, text.len, &problem) != 0)

@@ -57,7 +57,8 @@
     (dap-breakpoint-delete-all)
     (dap-continue session (dap--debug-session-thread-id session))
     (dap-disconnect session)
-    ;; It kills the adapter as soon as that says `terminated'.
+    ;; A session ends with the adapter's `terminated', or with the adapter, whose end Emacs handles after it has noticed it.
+    (wait-for (lambda () (eq (dap--debug-session-state session) 'terminated)) "the session's end")
     (wait-for (lambda () (not (process-live-p (dap--debug-session-proc session)))) "the adapter's end")
     (say "ended" (dap--debug-session-state session))))
 

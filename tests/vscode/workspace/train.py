@@ -1,5 +1,5 @@
 """The program that the tests debug: a task, an actor on the second node, and a task that runs on."""
-
+import os
 import sys
 import time
 
@@ -46,6 +46,13 @@ def doomed():
     return patience
 
 
+@ray.remote(max_retries=0)
+def fails(x):
+    breakpoint()
+    print("its last words", flush=True)
+    return 1 / (x - 3)
+
+
 @ray.remote(resources={"b": 1})
 def remote_part(x):
     doubled = x * 2
@@ -62,7 +69,7 @@ def caller(x):
 
 @ray.remote(num_cpus=0)
 class Gang:
-    """Each rank goes round on its own; the last one is late in the second round."""
+    """Each rank goes round on its own; the last one is late in the second round, until train.py.late is there."""
 
     def __init__(self, rank):
         self.rank = rank
@@ -75,8 +82,8 @@ class Gang:
         return total
 
     def meet(self, step):
-        if self.rank == 3 and step == 1:
-            time.sleep(8)
+        while self.rank == 3 and step == 1 and not os.path.exists(__file__ + ".late"):
+            time.sleep(0.1)
         return step * self.rank
 
 
@@ -96,6 +103,7 @@ def trainer():
 LEGACY = {"env_vars": {"RAY_DEBUG": "legacy"}}
 
 CALLS = {"square": lambda: (square.remote(12), None), "trainer": trainer, "doomed": lambda: (doomed.remote(), None),
+         "fails": lambda: (fails.remote(3), None),
          "gang": gang, "caller": lambda: (caller.remote(20), None),
          "legacy_caller": lambda: (caller.options(name="legacy_caller", runtime_env=LEGACY).remote(20), None)}
 

@@ -1,6 +1,6 @@
 /** The comparison's page: a table that sorts, with the numbers above it. */
-import {Comparison, Line, compareValues, linesOf, statisticsText} from '../comparison';
-import {FromPage, ToPage} from '../compare-messages';
+import {Comparison, Line, compareValues, linesOf, statisticsText} from '../many/comparison';
+import {FromPage, ToPage} from '../many/compare-messages';
 import {part} from './parts';
 
 declare function acquireVsCodeApi(): {postMessage(message: FromPage): void};
@@ -126,6 +126,7 @@ function headOf(column: Column): HTMLElement {
   const {key, down} = sorted[by];
   const head = element('th');
   head.scope = 'col';
+  head.setAttribute('role', 'columnheader');
   head.setAttribute('aria-sort', key === column.key ? (down ? 'descending' : 'ascending') : 'none');
   const button = element('button', column.title);
   button.type = 'button';
@@ -144,8 +145,10 @@ function sort(key: string): void {
 
 function rowOf(entry: Entry): HTMLElement {
   const line = element('tr', '', entry.outlier ? 'outlier' : '');
+  line.setAttribute('role', 'row'); // a narrow page lays a table out as none, which would be none for screen readers, too
   for (const column of columns[by]) {
     const cell = element('td', '', column.key);
+    cell.setAttribute('role', 'cell');
     column.fill(cell, entry);
     line.append(cell);
   }

@@ -1,6 +1,6 @@
 /** The treemap's page: boxes that mouse, keyboard and screen readers reach alike. */
-import {Box, squarify} from '../treemap';
-import {FromPage, ToPage, TreemapBy, TreemapItem} from '../treemap-messages';
+import {Box, squarify} from '../objects/treemap';
+import {FromPage, ToPage, TreemapBy, TreemapItem} from '../objects/treemap-messages';
 import {part} from './parts';
 
 declare function acquireVsCodeApi(): {postMessage(message: FromPage): void; setState(state: unknown): void};
@@ -12,7 +12,10 @@ const colours = 6;
 const map = part('map', SVGSVGElement);
 const chosen = part('chosen', HTMLElement);
 const total = part('total', HTMLElement);
+const empty = part('empty', HTMLElement);
 const problem = part('problem', HTMLElement);
+
+const nothing = 'Nothing is in the object store. What ray.put() is given and what tasks return is drawn here, as long as a program refers to it.';
 
 let items: TreemapItem[] = [];
 let boxes: Box[] = [];
@@ -121,7 +124,10 @@ for (const input of document.querySelectorAll<HTMLInputElement>('input[name=by]'
 window.addEventListener('message', (event: MessageEvent<ToPage>) => {
   const message = event.data;
   problem.textContent = message.kind === 'problem' ? message.text : '';
+  if (message.kind === 'problem' && !items.length) empty.textContent = 'What is in the object store is not known.';
   if (message.kind !== 'items') return;
+  empty.textContent = nothing;
+  document.body.classList.toggle('filled', message.items.length > 0);
   ({items} = message);
   total.textContent = items.length ? `Object Store · ${message.total}` : 'Object Store · nothing is in it';
   draw();

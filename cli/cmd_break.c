@@ -1,0 +1,275 @@
+/* `raydbg break`: the relay's breakpoints by file. */
+#include "cli/break_ask.h"
+#include "cli/command.h"
+#include "cli/common/options.h"
+#include "cli/common/relay_ask.h"
+#include "cli/common/relay_options.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "dap/scan.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct break_words {
+    const char *address, *format;
+    bool list, clear, all;
+    struct break_wish wish;
+    struct relay_wish relay;
+};
+
+static const struct option_row option_rows[] = {
+    BREAK_OPTION_ROWS(struct break_words, wish),
+    {"list", 'l', OPTION_FLAG, offsetof(struct break_words, list),
+     .help = "show the breakpoints, and how many processes are there to reach one"},
+    {"clear", 0, OPTION_FLAG, offsetof(struct break_words, clear),
+     .help = "remove the breakpoints at FILE:LINE, or with these numbers"},
+    {"all", 'A', OPTION_FLAG, offsetof(struct break_words, all),
+     .help = "with --clear: every breakpoint"},
+    {"format", 'f', OPTION_STRING, offsetof(struct break_words, format), .value = "F",
+     .words = "table json", .help = "of --list: table (default), json"},
+    {"address", 'a', OPTION_STRING, offsetof(struct break_words, address), .value = "ADDRESS",
+     .help = "the cluster whose relay is meant"},
+    RELAY_OPTION_ROWS(struct break_words, relay),
+};
+
+const struct command_text cmd_break_text = {
+    .name = "break",
+    .summary = "set breakpoints by file, in all processes of raydbg run",
+    .synopsis = "break FILE:LINE... [--if EXPR] [--hit N | --first] [--skip N] [--log TEXT]\n"
+                "             [--task GLOB] [--rank N] [--node NODE]\n"
+                "       raydbg break --list | --clear FILE:LINE|NUMBER... | --clear --all",
+    .intro = "Breakpoints by file belong to the relay: they reach the driver and the workers of "
+             "every job that raydbg run has started, and those that come later. A task that "
+             "reaches one waits; raydbg list shows it.",
+    .options = option_rows,
+    .option_count = sizeof option_rows / sizeof *option_rows,
+    .notes =
+        "Hits are counted by the relay, over all processes: each hit that --hit, --skip or "
+        "--first counts asks it, which takes the task 0.2 ms or more. A rank is what RANK or "
+        "WORLD_RANK is set to (Ray Train does so for PyTorch), else a variable or attribute of "
+        "self called rank.",
+    .examples = "  raydbg break train.py:57 --if 'loss != loss' --first\n"
+                "  raydbg break train.py:60 --log 'step {step}: {loss}' --task 'Trainer.*'",
+    .exits = "0 done, 1 the relay could not, 2 wrong usage, 3 no such file or breakpoint, 4 not "
+             "allowed, 5 no relay, or it cannot be reached",
+    .operand = WORD_FILE,
+};
+
+struct call {
+    struct loop *loop;
+    const struct relay_address *relay;
+    const struct break_words *words;
+};
+
+/* --- --list --- */
+
+static void show_text(const char *json, struct span item, const char *name, const char *before)
+{
+    char *text = scan_string_at(json, item, name);
+    char *clean = text ? text_printable(text, strlen(text), "") : NULL;
+    if (clean)
+        printf("%s%s", before, clean);
+    free(clean);
+    free(text);
+}
+
+static void show_number(const char *json, struct span item, const char *name, const char *before)
+{
+    int64_t number;
+    if (scan_integer_at(json, item, name, &number))
+        printf("%s%" PRId64, before, number);
+}
+
+static void show_flag(const char *json, struct span item, const char *name, const char *words)
+{
+    bool set = false;
+    scan_boolean_at(json, item, name, &set);
+    fputs(set ? words : "", stdout);
+}
+
+static void show_row(const char *json, struct span item)
+{
+    int64_t id = 0, line = 0;
+    scan_integer_at(json, item, "id", &id);
+    scan_integer_at(json, item, "line", &line);
+    printf("%3" PRId64 "  ", id);
+    show_text(json, item, "file", "");
+    printf(":%" PRId64, line);
+    show_text(json, item, "if", "  if ");
+    show_text(json, item, "task", "  in ");
+    show_number(json, item, "rank", "  rank ");
+    show_text(json, item, "node", "  on ");
+    show_text(json, item, "log", "  log ");
+    show_number(json, item, "hit", "  at hit ");
+    show_number(json, item, "skip", "  after ");
+    show_flag(json, item, "first", "  at the first hit");
+    show_number(json, item, "hits", "  · hits: ");
+    show_flag(json, item, "spent", ", no further one stops");
+    putchar('\n');
+    show_text(json, item, "problem", "     its condition fails: ");
+    if (scan_path(json, item, "problem", &item))
+        putchar('\n');
+}
+
+static void show(const char *json, struct span all)
+{
+    struct span list, item;
+    size_t cursor = 0;
+    int64_t connected = 0, debugged = 0;
+    bool any = false;
+    if (scan_find(json, all, "breakpoints", &list))
+        for (; scan_element(json, list, &cursor, &item); any = true)
+            show_row(json, item);
+    if (!any)
+        puts("There are no breakpoints by file.");
+    scan_integer_at(json, all, "processes/connected", &connected);
+    scan_integer_at(json, all, "processes/debugged", &debugged);
+    printf("%" PRId64 " process%s of raydbg run: %" PRId64 " with a debugger, the others at full "
+           "speed\n",
+           connected, connected == 1 ? "" : "es", debugged);
+    show_text(json, all, "processes/problem", "one cannot be debugged: ");
+    if (scan_path(json, all, "processes/problem", &item) && json[item.at] == '"')
+        putchar('\n');
+}
+
+static int ask(const struct call *call, struct buf *body, struct span *all)
+{
+    struct err err;
+    struct scan scan;
+    if (relay_ask(call->loop, call->relay, "GET", "/v1/breakpoints", NULL, body, &err) != 0)
+        return command_fail(&err);
+    scan_init(&scan, body->data ? body->data : "", body->len);
+    if (scan_value(&scan, all))
+        return ERR_NONE;
+    err_set(&err, ERR_FAILED, "the relay's answer is not JSON");
+    return command_fail(&err);
+}
+
+static int list(const struct call *call)
+{
+    struct buf body = {0};
+    struct span all = {0};
+    int code = ask(call, &body, &all);
+    if (code == ERR_NONE && text_equal(call->words->format, "json"))
+        fwrite(body.data, 1, body.len, stdout);
+    else if (code == ERR_NONE)
+        show(body.data, all);
+    buf_free(&body);
+    return code;
+}
+
+/* --- --clear --- */
+
+/* The id of the breakpoint that `name` is, by its number or as FILE:LINE; 0: there is none. */
+static int64_t find(const char *json, struct span all, const char *name, struct err *err)
+{
+    struct span items, item;
+    size_t cursor = 0;
+    int64_t number = 0, line = 0, found = 0;
+    char *file = NULL;
+    bool by_number = text_to_int(name, 1, INT64_MAX, &number);
+    if ((!by_number && break_place(name, &file, &line, err) != 0) ||
+        !scan_find(json, all, "breakpoints", &items))
+        return 0;
+    while (scan_element(json, items, &cursor, &item)) {
+        int64_t id = 0, at = 0;
+        char *its = scan_string_at(json, item, "file");
+        scan_integer_at(json, item, "id", &id);
+        scan_integer_at(json, item, "line", &at);
+        if (by_number ? id == number : at == line && text_equal(its, file))
+            found = id;
+        free(its);
+    }
+    free(file);
+    if (!found) {
+        err_set(err, ERR_NOT_FOUND, "there is no breakpoint '%s'", name);
+        err_hint(err, "raydbg break --list shows them");
+    }
+    return found;
+}
+
+static int clear_all(const struct call *call)
+{
+    struct buf body = {0};
+    struct err err;
+    int rc = relay_ask(call->loop, call->relay, "POST", "/v1/breakpoints/clear", NULL, &body, &err);
+    buf_free(&body);
+    return rc == 0 ? ERR_NONE : command_fail(&err);
+}
+
+static int clear(const struct call *call, int count, char **names)
+{
+    struct buf body = {0};
+    struct span all = {0};
+    struct err err;
+    int code = ask(call, &body, &all);
+    for (int i = 0; code == ERR_NONE && i < count; i++) {
+        int64_t id = find(body.data, all, names[i], &err);
+        if (!id || break_clear(call->loop, call->relay, id, &err) != 0)
+            code = command_fail(&err);
+    }
+    buf_free(&body);
+    return code;
+}
+
+/* --- */
+
+static int set(const struct call *call, int count, char **places)
+{
+    struct err err;
+    for (int i = 0; i < count; i++) {
+        int64_t id;
+        if (break_set(call->loop, call->relay, &call->words->wish, places[i], &id, &err) != 0)
+            return command_fail(&err);
+        printf("breakpoint %" PRId64 " at %s\n", id, places[i]);
+    }
+    return ERR_NONE;
+}
+
+static int act(const struct call *call, int count, char **operands)
+{
+    if (call->words->list)
+        return list(call);
+    if (call->words->all)
+        return clear_all(call);
+    return call->words->clear ? clear(call, count, operands) : set(call, count, operands);
+}
+
+static const char *misuse(const struct break_words *words, int operands)
+{
+    if (words->list && (words->clear || operands))
+        return "--list takes no FILE:LINE";
+    if (words->all && (!words->clear || operands))
+        return "--all goes with --clear, without FILE:LINE";
+    return !words->list && !words->all && !operands ? "which FILE:LINE?" : NULL;
+}
+
+int cmd_break(int argc, char **argv)
+{
+    struct break_words words = {.format = "table", .relay = {.wanted = true}};
+    struct relay_choice choice;
+    struct err err;
+    bool done = false;
+    int operands, code;
+    if (!options_parse(&cmd_break_text, &words, argc, argv, &operands, &done))
+        return ERR_USAGE;
+    if (done)
+        return ERR_NONE;
+    if (misuse(&words, operands))
+        return command_usage(&cmd_break_text, "%s", misuse(&words, operands));
+    if (relay_choose(&choice, &words.relay, words.address, false, &err) != 0) {
+        code = command_fail(&err);
+    } else if (choice.found == RELAY_NONE) {
+        code = relay_is_missing();
+    } else {
+        struct call call = {choice.loop, &choice.relay, &words};
+        code = act(&call, operands, argv + 1);
+    }
+    relay_choice_clear(&choice);
+    return code;
+}

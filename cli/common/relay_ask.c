@@ -1,0 +1,49 @@
+#include "cli/common/relay_ask.h"
+
+#include "cli/common/command_usage.h"
+#include "relay/locate/relay_call.h"
+
+enum { DEADLINE_MS = 30000 };
+
+struct answer {
+    const struct relay_address *relay;
+    struct err err;
+    struct buf body;
+    bool done;
+};
+
+static void on_reply(void *arg, const struct http_reply *reply)
+{
+    struct answer *answer = arg;
+    answer->done = true;
+    if (relay_address_reply(answer->relay, reply, &answer->err) == 0)
+        buf_add(&answer->body, reply->body, reply->len);
+}
+
+int relay_ask(struct loop *loop, const struct relay_address *relay, const char *method,
+              const char *path, const char *json, struct buf *body, struct err *err)
+{
+    struct answer answer = {.relay = relay};
+    relay_call(relay, loop, method, path, json, DEADLINE_MS, on_reply, &answer);
+    loop_run_until(loop, &answer.done, -1);
+    *body = answer.body;
+    *err = answer.err;
+    return answer.err.code ? -1 : 0;
+}
+
+void relay_ask_add_name(struct buf *path, const char *name)
+{
+    static const char plain[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+    for (const char *c = name; *c; c++)
+        buf_printf(path, strchr(plain, *c) ? "%c" : "%%%02X", (unsigned char)*c);
+}
+
+int relay_is_missing(void)
+{
+    struct err err;
+    err_set(&err, ERR_UNREACHABLE, "there is no relay");
+    err_why(&err, "none runs on this machine, and the cluster knows none that can be reached");
+    err_hint(&err, "raydbg relay starts one; --relay says where it is");
+    return command_fail(&err);
+}

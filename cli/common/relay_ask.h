@@ -1,0 +1,19 @@
+/* Sends one request of a command to a relay. */
+#ifndef RAYDBG_CLI_COMMON_RELAY_ASK_H
+#define RAYDBG_CLI_COMMON_RELAY_ASK_H
+
+#include "base/buf.h"
+#include "relay/locate/relay_address.h"
+
+/* `json` is the body of a POST, or NULL. Runs the loop until the response comes, 30 s at most. The
+ * caller frees `body`, also after an error, when it is empty. */
+int relay_ask(struct loop *loop, const struct relay_address *relay, const char *method,
+              const char *path, const char *json, struct buf *body, struct err *err);
+
+/* Appends a name to a path; all characters but RFC 3986's unreserved ones become %XX. */
+void relay_ask_add_name(struct buf *path, const char *name);
+
+/* Prints that there is no relay; returns the exit code. */
+int relay_is_missing(void);
+
+#endif

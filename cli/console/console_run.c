@@ -1,0 +1,414 @@
+/* Resumes the task, waits for its next stop, and shows it. */
+#include "cli/console/console_state.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/common/signals.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TURN_MS = 100, SILENCE_MS = 2000, GRACE_MS = 1000 };
+
+/* --- waiting --- */
+
+bool run_ask_pause(struct console *console, int64_t thread)
+{
+    struct err err;
+    char arguments[64];
+    snprintf(arguments, sizeof arguments, "{\"threadId\":%" PRId64 "}", thread);
+    console->pausing = true;
+    console->gave_up = false;
+    console_note(console, "pausing; ^C again leaves");
+    int result =
+        dap_client_request_within(console->debuggee, "pause", arguments, SILENCE_MS, NULL, &err);
+    if (result != 0 && !console->gave_up)
+        console_fail(console, &err);
+    return !console->gave_up;
+}
+
+/* Handles ^C while the task runs: the first one pauses it. True if the console should be left. */
+static bool wants_out(struct console *console)
+{
+    if (input_end_asked())
+        return true;
+    if (!input_interrupted())
+        return false;
+    if (console->pausing || !console->interactive)
+        return true;
+    return !run_ask_pause(console, 1);
+}
+
+static int resume(struct console *console, const char *command);
+
+enum wait_end run_wait(struct console *console, int64_t timeout_ms)
+{
+    int64_t start = loop_now_us() / 1000;
+    bool told = !console->interactive || timeout_ms >= 0;
+    for (;;) {
+        int64_t waited = loop_now_us() / 1000 - start;
+        console->waiting_since_us = 0; /* waiting here is not a request */
+        if (dap_client_has_fresh_stop(console->debuggee))
+            return WAIT_STOPPED;
+        if (dap_client_ended(console->debuggee))
+            return WAIT_ENDED;
+        if (wants_out(console))
+            return WAIT_LEFT;
+        if (console->call_over || watcher_finished(&console->watcher))
+            return WAIT_FINISHED;
+        if (timeout_ms >= 0 && waited >= timeout_ms)
+            return WAIT_TIMEOUT;
+        if (!told && waited >= SILENCE_MS) {
+            told = true;
+            console_note(console, "running; ^C pauses");
+        }
+        loop_run_once(console->loop, TURN_MS);
+    }
+}
+
+/* Waits for the thread that was stepped, after another has stopped first. Only for a moment: it may
+ * wait for a lock that the other holds. */
+static void await_thread(struct console *console, int64_t thread)
+{
+    int64_t end = loop_now_us() / 1000 + GRACE_MS;
+    while (!dap_client_ended(console->debuggee) && loop_now_us() / 1000 < end) {
+        const struct dap_client_thread *it = dap_client_thread(console->debuggee, thread);
+        if (!it || it->stopped)
+            return;
+        loop_run_once(console->loop, TURN_MS);
+    }
+}
+
+void run_announce(struct console *console)
+{
+    const struct dap_client_thread *thread;
+    if (console->options->many) {
+        many_announce(console);
+        return;
+    }
+    while ((thread = dap_client_next_stop(console->debuggee))) {
+        int64_t id = thread->id;
+        if (!console->thread)
+            stop_show(console, id);
+        else if (id != console->thread)
+            thread_announce(console, id);
+    }
+}
+
+/* True for a frame without user code: Ray's, or that of asyncio and threading. */
+static bool is_machinery(const struct stack_frame *frame)
+{
+    return frame->ray || strstr(frame->path, "/asyncio/") ||
+           text_ends(frame->path, "/threading.py");
+}
+
+bool run_stepped_off(struct console *console, int64_t id)
+{
+    struct err err;
+    const struct dap_client_thread *thread = dap_client_thread(console->debuggee, id);
+    if (!thread || !thread->stopped || !text_equal(thread->reason, "step"))
+        return false;
+    console->thread = console->last_thread = id;
+    bool off = stack_load(console, &err) == 0;
+    for (size_t i = 0; i < console->frame_count; i++)
+        off = off && is_machinery(&console->frames[i]);
+    return off;
+}
+
+/* Another thread that is stopped, or 0. */
+static int64_t other_stopped(const struct console *console, int64_t id)
+{
+    size_t count;
+    const struct dap_client_thread *threads = dap_client_known(console->debuggee, &count);
+    for (size_t i = 0; i < count; i++)
+        if (threads[i].stopped && threads[i].id != id)
+            return threads[i].id;
+    return 0;
+}
+
+int run_on(struct console *console, int64_t id)
+{
+    console->thread = id;
+    /* If other threads are stopped, it steps out: `continue` would resume those, too, and a step
+     * out of the worker's loop never ends. */
+    bool alone = console->options->many || !other_stopped(console, id);
+    dap_client_seen(console->debuggee, id);
+    return resume(console, alone ? "continue" : "stepOut");
+}
+
+/* Returns false if a step has left the task's code, and the thread runs on. */
+static bool take_stop(struct console *console, int64_t wanted)
+{
+    console->call_over = false;
+    if (wanted)
+        await_thread(console, wanted);
+    const struct dap_client_thread *thread = dap_client_thread(console->debuggee, wanted);
+    if (!thread || !thread->stopped)
+        thread = dap_client_next_stop(console->debuggee);
+    int64_t id = thread ? thread->id : 0, other = other_stopped(console, id);
+    if (id && run_stepped_off(console, id) && run_on(console, id) == 0) {
+        if (!other)
+            return false;
+        console_note(console, "%s has left the task's code", console->label);
+        id = other;
+    }
+    if (id)
+        stop_show(console, id);
+    run_announce(console);
+    return true;
+}
+
+static void end_console(struct console *console, int exit_code)
+{
+    console->leaving = true;
+    console->exit_code = exit_code;
+}
+
+/* A worker's end that was not intended is a failure. Its cause is known only with a cluster. */
+int run_exit_code(const struct console *console)
+{
+    const struct err *end = dap_client_end(console->debuggee);
+    if (end)
+        return (int)end->code;
+    bool known = console->options->origin && !console->options->many && !console->fate_intended;
+    return known && !console->finished ? ERR_FAILED : ERR_NONE;
+}
+
+int run_left_code(const struct console *console)
+{
+    return console->interactive ? ERR_NONE : input_end_asked() ? ERR_FAILED : EXIT_INTERRUPTED;
+}
+
+void run_say_end(struct console *console)
+{
+    const struct err *end = dap_client_end(console->debuggee);
+    if (end)
+        console_fail(console, end);
+    else if (console->options->many)
+        console_print(console, "%s: no more to come\n", console->title);
+    else if (console->job_over)
+        console_print(console, "%s has ended, and its job\n", console->title);
+    else if (console->worker_over)
+        console_print(console, "%s has ended\n", console->title);
+}
+
+static bool is_actor(const struct console *console)
+{
+    return console->watcher.pause && *console->watcher.pause->actor_id;
+}
+
+/* The actor lives on and may stop in its next call: the user decides how long to wait. */
+static enum wait_end await_next_call(struct console *console)
+{
+    console_note(console, "%s has ended; waiting for the actor's next stop, ^C leaves",
+                 console->title);
+    watcher_rest(&console->watcher);
+    console->call_over = false;
+    free(console->shown_place); /* the next call is a new place */
+    console->shown_place = NULL;
+    enum wait_end end;
+    do
+        end = run_wait(console, TURN_MS);
+    while (end == WAIT_TIMEOUT);
+    return end;
+}
+
+void run_until_stop(struct console *console, int64_t thread)
+{
+    if (console->options->many) {
+        many_until_stop(console, thread ? thread : console->last_thread);
+        return;
+    }
+    enum wait_end end = run_wait(console, -1);
+    console_flush_output(console);
+    if (end == WAIT_FINISHED && is_actor(console) && console->interactive)
+        end = await_next_call(console);
+    switch (end) {
+    case WAIT_STOPPED:
+        if (!take_stop(console, console->pausing ? console->last_thread : thread)) {
+            run_until_stop(console, 0);
+            return;
+        }
+        break;
+    case WAIT_FINISHED:
+        console_print(console, "%s has ended\n", console->title);
+        console->finished = true;
+        end_console(console, ERR_NONE);
+        break;
+    case WAIT_ENDED:
+        run_say_end(console);
+        end_console(console, run_exit_code(console));
+        break;
+    case WAIT_LEFT:
+        end_console(console, run_left_code(console));
+        break;
+    case WAIT_TIMEOUT:
+    case WAIT_AWAY:
+        break;
+    }
+    console->pausing = false;
+}
+
+void run_pause(struct console *console)
+{
+    if (run_ask_pause(console, console->options->many ? console->last_thread : 1))
+        run_until_stop(console, console->last_thread);
+}
+
+/* --- verbs --- */
+
+/* Resumes the selected thread by this request, and clears the state of its stop. */
+static int resume(struct console *console, const char *command)
+{
+    struct err err;
+    int64_t thread = console->thread;
+    watcher_start(&console->watcher);
+    console->pausing = false;
+    console->thread = 0;
+    stack_clear(console);
+    if (dap_client_resume(console->debuggee, command, thread, &err) == 0)
+        return 0;
+    struct err ignored;
+    console->thread = dap_client_ended(console->debuggee) ? 0 : thread;
+    if (console->thread && stack_load(console, &ignored) != 0)
+        console->thread = 0;
+    return console_fail(console, &err);
+}
+
+static int step(struct console *console, const char *command)
+{
+    int64_t thread = console->thread;
+    if (resume(console, command) != 0 && !dap_client_ended(console->debuggee))
+        return -1;
+    run_until_stop(console, thread);
+    return 0;
+}
+
+int console_verb_next(struct console *console, char *argument)
+{
+    (void)argument;
+    return step(console, "next");
+}
+
+int console_verb_step(struct console *console, char *argument)
+{
+    (void)argument;
+    return step(console, "stepIn");
+}
+
+int console_verb_return(struct console *console, char *argument)
+{
+    (void)argument;
+    return step(console, "stepOut");
+}
+
+int console_verb_remote(struct console *console, char *argument)
+{
+    (void)argument;
+    if (resume(console, "raydbg/stepIntoRemote") != 0 && !dap_client_ended(console->debuggee))
+        return -1;
+    run_until_stop(console, 0);
+    return 0;
+}
+
+int console_verb_get(struct console *console, char *argument)
+{
+    (void)argument;
+    if (resume(console, "raydbg/stepOutToGet") != 0 && !dap_client_ended(console->debuggee))
+        return -1;
+    run_until_stop(console, 0);
+    return 0;
+}
+
+int console_verb_continue(struct console *console, char *argument)
+{
+    (void)argument;
+    if (console->thread && resume(console, "continue") != 0 && !dap_client_ended(console->debuggee))
+        return -1;
+    if (console->options->one_stop && !dap_client_ended(console->debuggee))
+        console->leaving = true;
+    else
+        run_until_stop(console, 0);
+    return 0;
+}
+
+/* Steps out of the function with a hidden breakpoint at the line: the first of both ends it. */
+static int until_line(struct console *console, const char *argument)
+{
+    int64_t line;
+    const struct stack_frame *frame = stack_selected(console);
+    if (!text_to_int(argument, 1, INT32_MAX, &line))
+        return console_error(console, "until: '%s' is no line number", argument);
+    if (line <= frame->line)
+        return console_error(console, "until: line %" PRId64 " is not below the current one", line);
+    if (breakpoints_add_hidden(console, frame->path, line) != 0)
+        return -1;
+    int result = step(console, "stepOut");
+    if (!dap_client_ended(console->debuggee))
+        breakpoints_remove_hidden(console);
+    return result;
+}
+
+/* True if the thread has stopped after `line`, outside `place`, or not by a step, or does not
+ * stop. */
+static bool until_arrived(struct console *console, const char *place, int64_t line)
+{
+    struct err err;
+    const struct dap_client_thread *thread =
+        dap_client_thread(console->debuggee, console->last_thread);
+    if (!thread || !thread->stopped || !text_equal(thread->reason, "step"))
+        return true;
+    console->thread = thread->id;
+    if (stack_load(console, &err) != 0)
+        return true;
+    const struct stack_frame *frame = stack_selected(console);
+    char *here = mem_format("%s\n%s", frame->path, frame->name);
+    bool arrived = !text_equal(here, place) || frame->line > line;
+    free(here);
+    return arrived;
+}
+
+int console_verb_until(struct console *console, char *argument)
+{
+    if (*argument)
+        return until_line(console, argument);
+    const struct stack_frame *frame = stack_selected(console);
+    int64_t line = frame->line;
+    char *place = mem_format("%s\n%s", frame->path, frame->name);
+    int result = 0;
+    bool arrived = false;
+    while (!arrived && result == 0) {
+        result = resume(console, "next");
+        if (result == 0 && run_wait(console, SILENCE_MS) != WAIT_STOPPED)
+            break;
+        arrived = until_arrived(console, place, line);
+        if (input_interrupted())
+            break;
+    }
+    free(place);
+    if (result == 0)
+        run_until_stop(console, console->last_thread);
+    return result;
+}
+
+static int leave(struct console *console)
+{
+    end_console(console, ERR_NONE);
+    return 0;
+}
+
+int console_verb_detach(struct console *console, char *argument)
+{
+    (void)argument;
+    console->kill = false;
+    return leave(console);
+}
+
+int console_verb_quit(struct console *console, char *argument)
+{
+    (void)argument;
+    console->goodbye = true;
+    return leave(console);
+}

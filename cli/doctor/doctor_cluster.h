@@ -1,0 +1,16 @@
+/* Asks the cluster from here: the GCS or the dashboard, its nodes, its debuggers. */
+#ifndef RAYDBG_CLI_DOCTOR_DOCTOR_CLUSTER_H
+#define RAYDBG_CLI_DOCTOR_DOCTOR_CLUSTER_H
+
+#include "cli/doctor/doctor_asking.h"
+
+struct doctor_inquiry;
+
+/* Asks all questions of facts->cluster.place. `token` is the one for a relay, or NULL; borrowed.
+ * Returns NULL if the credentials are invalid, and notes that. */
+struct doctor_inquiry *doctor_inquiry_start(struct doctor_asking *asking, const char *token);
+/* Points to true once the cluster has named its relays, or has failed to. */
+const bool *doctor_inquiry_relays_known(const struct doctor_inquiry *inquiry);
+void doctor_inquiry_stop(struct doctor_inquiry **inquiry);
+
+#endif

@@ -1,0 +1,111 @@
+#include "cli/why/why_ask.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/common/command_usage.h"
+#include "cli/common/relay_ask.h"
+#include "cli/common/relay_options.h"
+#include "cli/common/terminal.h"
+#include "cli/pauses/relay_pauses.h"
+#include "relay/cluster/cluster.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct look {
+    why_ask_fn fn;
+    void *arg;
+    const char *cluster;
+    struct buf out;
+    struct err err;
+    bool done;
+};
+
+static void on_evidence(void *arg, const struct err *err, const struct why_records *records,
+                        const struct why_subject *subject)
+{
+    struct look *look = arg;
+    look->done = true;
+    if (err)
+        look->err = *err;
+    else
+        look->fn(look->arg, look->cluster, records, subject, &look->out);
+}
+
+static int take_look(struct look *look, struct loop *loop, struct cluster *cluster,
+                     const struct evidence_question *question)
+{
+    char *note = mem_format("asking %s ...", look->cluster);
+    struct evidence *evidence = evidence_ask(cluster, question, on_evidence, look, &look->err);
+    if (evidence) {
+        struct progress *progress = progress_start(note);
+        loop_run_until(loop, &look->done, -1);
+        progress_stop(&progress);
+    }
+    evidence_free(&evidence);
+    free(note);
+    if (look->err.code)
+        return command_fail(&look->err);
+    if (look->out.len)
+        fwrite(look->out.data, 1, look->out.len, stdout);
+    return ERR_NONE;
+}
+
+/* The pauses of a relay that runs here for this cluster: it knows who is attached. False if there
+ * is none, or if it does not answer. */
+static bool ask_relay(const char *address, struct relay_pauses *pauses, char **relay)
+{
+    const struct relay_wish wish = {.wanted = true};
+    struct relay_choice choice;
+    struct buf body = {0};
+    struct err err;
+    bool answered = false;
+    if (!relay_is_here(&wish, address))
+        return false;
+    if (relay_choose_quietly(&choice, &wish, address) &&
+        relay_ask(choice.loop, &choice.relay, "GET", "/v1/pauses", NULL, &body, &err) == 0 &&
+        relay_pauses_parse(pauses, body.data, body.len, &err) == 0) {
+        *relay = relay_address_short(&choice.relay);
+        answered = true;
+    }
+    buf_free(&body);
+    relay_choice_clear(&choice);
+    return answered;
+}
+
+static int ask_cluster(const struct relay_choice *choice, const struct evidence_question *question,
+                       why_ask_fn fn, void *arg)
+{
+    struct err err;
+    struct cluster *cluster = cluster_create(choice->loop, &choice->cluster, &err);
+    struct look look = {.fn = fn, .arg = arg, .cluster = choice->cluster.text};
+    int code = cluster ? take_look(&look, choice->loop, cluster, question) : command_fail(&err);
+    buf_free(&look.out);
+    cluster_destroy(&cluster);
+    return code;
+}
+
+int why_ask(const char *address, const struct evidence_question *question, why_ask_fn fn, void *arg)
+{
+    const struct relay_wish no_relay = {0};
+    struct relay_choice choice;
+    struct relay_pauses pauses;
+    struct evidence_question asked = *question;
+    char *relay = NULL;
+    struct err err;
+    int code;
+    bool has_relay = ask_relay(address, &pauses, &relay);
+    if (relay_choose(&choice, &no_relay, address, true, &err) != 0) {
+        code = command_fail(&err);
+    } else {
+        bool is_its = has_relay && text_equal(pauses.cluster, choice.cluster.text);
+        asked.pauses = is_its ? &pauses.pauses : NULL;
+        asked.relay = relay;
+        code = ask_cluster(&choice, &asked, fn, arg);
+    }
+    relay_choice_clear(&choice);
+    if (has_relay)
+        relay_pauses_clear(&pauses);
+    free(relay);
+    return code;
+}

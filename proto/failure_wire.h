@@ -1,0 +1,12 @@
+/* Parts of Ray's messages about failures that several decoders share. Pure. */
+#ifndef RAYDBG_PROTO_FAILURE_WIRE_H
+#define RAYDBG_PROTO_FAILURE_WIRE_H
+
+#include "gcs.pb-c.h"
+#include "proto/failure_records.h"
+
+void failure_wire_death(struct ray_actor_death *out, const RayWire__ActorDeathCause *in);
+void failure_wire_resources(struct ray_resources *out, RayWire__ResourceAmount *const *in,
+                            size_t count);
+
+#endif

@@ -1,0 +1,101 @@
+"""raydbg.init() and raydbg.prepare(): what `raydbg run` does for a driver, for one that runs already, as in a notebook.
+
+`raydbg run` itself finds or starts the relay, sets the breakpoints and makes the private directory with the agent. It runs
+here with a program that only tells where that directory is; it ends, and removes both, when this process ends.
+"""
+
+import atexit
+import copy
+import importlib.util
+import os
+import subprocess
+import sys
+import threading
+
+from raydbg import find_raydbg_bin
+
+HOOK = "raydbg_run.runtime_env"
+TELL_DIRECTORY = "import os, sys; print(os.environ['PYTHONPATH'].split(':')[0], flush=True); sys.stdin.read()"
+
+
+class Run:
+    """A `raydbg run` beside this process. `directory` has what it gives to a driver."""
+
+    def __init__(self, breakpoints, address, relay):
+        options = [word for place in breakpoints for word in ("--break", place)]
+        options += ["--address", address] if address else []
+        options += ["--relay", relay] if relay else []
+        # A session of its own, because ^C and a notebook's "interrupt" are for the driver only.
+        self.process = subprocess.Popen([find_raydbg_bin(), "run", *options, "--", sys.executable, "-Ic", TELL_DIRECTORY],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                        start_new_session=True)
+        self.directory = self.process.stdout.readline().strip()
+        if not self.directory:
+            raise RuntimeError("raydbg cannot debug this driver: %s" % self.process.communicate()[1].strip())
+        threading.Thread(target=self.pass_on, name="raydbg-run", daemon=True).start()
+
+    def pass_on(self):
+        """What it says: where a task has stopped, for one."""
+        for line in self.process.stderr:
+            sys.stderr.write(line)
+
+    def hook(self):
+        """Ray's runtime_env hook, from the directory."""
+        spec = importlib.util.spec_from_file_location("raydbg_run", os.path.join(self.directory, "raydbg_run.py"))
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module.runtime_env
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+current = None
+at_exit = False
+
+
+def end():
+    global current
+    run, current = current, None
+    if run is not None:
+        run.end()
+
+
+def start(breakpoints, address, relay):
+    global current, at_exit
+    ray = sys.modules.get("ray")
+    if ray is not None and ray.is_initialized():
+        raise RuntimeError("raydbg comes before ray.init(), or instead of it, and Ray runs already: ray.shutdown() first")
+    if isinstance(breakpoints, str):
+        breakpoints = [breakpoints]
+    if address and address.startswith("ray://"):
+        raise RuntimeError("raydbg cannot debug a driver of Ray Client (%s): its code runs in another process" % address)
+    end()
+    current = Run(breakpoints, None if address in ("auto", "local") else address, relay)
+    if not at_exit:
+        atexit.register(end)
+        at_exit = True
+    return current
+
+
+def init(address=None, *, breakpoints=(), relay=None, **options):
+    run = start(breakpoints, address, relay)
+    try:
+        import ray
+
+        options["runtime_env"] = run.hook()(copy.copy(options.get("runtime_env")))
+        return ray.init(address, **options)
+    except BaseException:
+        end()
+        raise
+
+
+def prepare(breakpoints=(), relay=None):
+    run = start(breakpoints, None, relay)
+    after = os.environ.get("RAY_RUNTIME_ENV_HOOK")
+    if after and after != HOOK:
+        os.environ["RAYDBG_NEXT_RUNTIME_ENV_HOOK"] = after
+    os.environ["RAY_RUNTIME_ENV_HOOK"] = HOOK
+    sys.path.insert(0, run.directory)
+    sys.modules.pop("raydbg_run", None)

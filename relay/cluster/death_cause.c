@@ -1,0 +1,73 @@
+#include "relay/cluster/death_cause.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+
+/* The last try is the TRIES-th, or the first after PATIENCE_MS if the cluster answers slowly. */
+enum { TRIES = 8, WAIT_MS = 250, PATIENCE_MS = 2000 };
+
+struct death_cause {
+    struct loop *loop;
+    struct cluster *cluster;
+    char worker_id[ID_TEXT(ID_UNIQUE_BYTES)];
+    death_cause_fn fn;
+    void *arg;
+    struct timer *timer;
+    int64_t since_us;
+    int tries;
+    bool last; /* this try's answer is reported, even if the death cause is unknown */
+};
+
+static void ask(void *arg);
+
+static void on_answer(void *arg, bool known, const char *sentence)
+{
+    struct death_cause *death_cause = arg;
+    if (known) {
+        death_cause->fn(death_cause->arg, sentence);
+    } else if (!death_cause->last) {
+        death_cause->timer = timer_start(death_cause->loop, WAIT_MS, ask, death_cause);
+    } else {
+        char *all = mem_format("the worker's debugger went away; %s", sentence);
+        death_cause->fn(death_cause->arg, all);
+        free(all);
+    }
+}
+
+static void ask(void *arg)
+{
+    struct death_cause *death_cause = arg;
+    death_cause->timer = NULL;
+    death_cause->last = ++death_cause->tries >= TRIES ||
+                        loop_now_us() - death_cause->since_us > (int64_t)PATIENCE_MS * 1000;
+    cluster_death_cause(death_cause->cluster, death_cause->worker_id, death_cause->last, on_answer,
+                        death_cause);
+}
+
+struct death_cause *death_cause_ask(struct loop *loop, struct cluster *cluster,
+                                    const char *worker_id, death_cause_fn fn, void *arg)
+{
+    struct death_cause *death_cause = mem_alloc(sizeof *death_cause);
+    *death_cause = (struct death_cause){
+        .loop = loop, .cluster = cluster, .fn = fn, .arg = arg, .since_us = loop_now_us()};
+    text_copy(death_cause->worker_id, sizeof death_cause->worker_id, worker_id);
+    if (cluster && *worker_id)
+        ask(death_cause);
+    else
+        death_cause->fn(death_cause->arg, "the debuggee ended, or closed the connection");
+    return death_cause;
+}
+
+void death_cause_cancel(struct death_cause **death_cause)
+{
+    struct death_cause *it = *death_cause;
+    if (!it)
+        return;
+    *death_cause = NULL;
+    timer_cancel(&it->timer);
+    if (it->cluster)
+        cluster_death_cause_cancel(it->cluster, it);
+    free(it);
+}

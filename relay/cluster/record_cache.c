@@ -1,0 +1,271 @@
+#include "relay/cluster/record_cache_state.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct record_cache *record_cache_create(struct loop *loop, struct ray_source *source,
+                                         loop_fn changed, void *arg)
+{
+    struct record_cache *records = mem_alloc(sizeof *records);
+    records->loop = loop;
+    records->source = source;
+    records->changed = changed;
+    records->arg = arg;
+    return records;
+}
+
+/* --- answers --- */
+
+enum known record_cache_note(struct record_cache *records, const struct err *err)
+{
+    if (err)
+        text_copy(records->problem, sizeof records->problem, err->what);
+    return err ? FAILED : KNOWN;
+}
+
+static int compare_workers(const void *a, const void *b)
+{
+    return strcmp(((const struct ray_worker *)a)->worker_id,
+                  ((const struct ray_worker *)b)->worker_id);
+}
+
+static void on_workers(void *arg, const struct err *err, struct ray_worker *workers, size_t count)
+{
+    struct record_cache *records = arg;
+    records->workers_known = record_cache_note(records, err);
+    if (!err) {
+        ray_workers_free(records->workers, records->worker_count);
+        records->workers = workers;
+        records->worker_count = count;
+        if (count)
+            qsort(workers, count, sizeof *workers, compare_workers);
+    }
+    records->changed(records->arg);
+}
+
+#define TAKE(name, type, records, counter, known)                                                  \
+    static void name(void *arg, const struct err *err, struct type *items, size_t count)           \
+    {                                                                                              \
+        struct record_cache *records = arg;                                                        \
+        records->known = record_cache_note(records, err);                                          \
+        if (!err) {                                                                                \
+            type##s_free(records->records, records->counter);                                      \
+            records->records = items;                                                              \
+            records->counter = count;                                                              \
+        }                                                                                          \
+        records->changed(records->arg);                                                            \
+    }
+
+TAKE(on_nodes, ray_node, nodes, node_count, nodes_known)
+TAKE(on_actors, ray_actor, actors, actor_count, actors_known)
+TAKE(on_jobs, ray_job, jobs, job_count, jobs_known)
+
+/* --- the version --- */
+
+static void on_version(void *arg, const struct err *err, struct ray_version version,
+                       const char *ray_version, const char *python_version)
+{
+    struct record_cache *records = arg;
+    (void)version, (void)ray_version, (void)python_version;
+    records->version_known = record_cache_note(records, err);
+    record_cache_ask_tasks(records);
+}
+
+void record_cache_ask_version(struct record_cache *records)
+{
+    if (records->version_known != UNASKED)
+        return;
+    records->version_known = ASKING;
+    ray_source_version(records->source, on_version, records);
+}
+
+/* --- workers, nodes, actors, jobs --- */
+
+/* Asks if UNASKED, and returns from the caller unless there is an answer. */
+#define ASK(records, what)                                                                         \
+    do {                                                                                           \
+        if ((records)->what##_known == UNASKED) {                                                  \
+            (records)->what##_known = ASKING;                                                      \
+            ray_source_##what((records)->source, on_##what, records);                              \
+        }                                                                                          \
+        if ((records)->what##_known == ASKING)                                                     \
+            return RECORD_CACHE_WAIT;                                                              \
+        if ((records)->what##_known == FAILED)                                                     \
+            return RECORD_CACHE_NO;                                                                \
+    } while (0)
+
+enum record_cache_answer record_cache_worker(struct record_cache *records, const char *worker_id,
+                                             const struct ray_worker **out)
+{
+    struct ray_worker key = {0};
+    record_cache_ask_version(records);
+    ASK(records, workers);
+    text_copy(key.worker_id, sizeof key.worker_id, worker_id);
+    *out = records->worker_count && *worker_id
+               ? bsearch(&key, records->workers, records->worker_count, sizeof key, compare_workers)
+               : NULL;
+    return *out ? RECORD_CACHE_YES : RECORD_CACHE_NO;
+}
+
+static enum record_cache_answer wait_for_workers(struct record_cache *records)
+{
+    ASK(records, workers);
+    return RECORD_CACHE_YES;
+}
+
+static const struct ray_node *find_node(const struct record_cache *records, const char *node_id)
+{
+    for (size_t i = 0; *node_id && i < records->node_count; i++)
+        if (text_equal(records->nodes[i].node_id, node_id))
+            return &records->nodes[i];
+    return NULL;
+}
+
+enum record_cache_answer record_cache_node(struct record_cache *records, const char *node_id,
+                                           const struct ray_node **out)
+{
+    ASK(records, nodes);
+    *out = find_node(records, node_id);
+    return *out ? RECORD_CACHE_YES : RECORD_CACHE_NO;
+}
+
+enum record_cache_answer record_cache_nodes(struct record_cache *records,
+                                            const struct ray_node **out, size_t *count)
+{
+    ASK(records, nodes);
+    *out = records->nodes;
+    *count = records->node_count;
+    return RECORD_CACHE_YES;
+}
+
+const struct ray_actor *record_cache_known_actor(const struct record_cache *records,
+                                                 const char *actor_id)
+{
+    for (size_t i = 0; *actor_id && i < records->actor_count; i++)
+        if (text_equal(records->actors[i].actor_id, actor_id))
+            return &records->actors[i];
+    return NULL;
+}
+
+enum record_cache_answer record_cache_actor(struct record_cache *records, const char *actor_id,
+                                            const struct ray_actor **out)
+{
+    ASK(records, actors);
+    *out = record_cache_known_actor(records, actor_id);
+    return *out ? RECORD_CACHE_YES : RECORD_CACHE_NO;
+}
+
+enum record_cache_answer record_cache_actor_process(struct record_cache *records,
+                                                    const char *actor_id,
+                                                    const struct ray_worker **out)
+{
+    const struct ray_actor *actor;
+    enum record_cache_answer workers = wait_for_workers(records);
+    enum record_cache_answer found = record_cache_actor(records, actor_id, &actor);
+    if (found != RECORD_CACHE_YES || workers != RECORD_CACHE_YES)
+        return found == RECORD_CACHE_WAIT || workers == RECORD_CACHE_WAIT ? RECORD_CACHE_WAIT
+                                                                          : RECORD_CACHE_NO;
+    for (size_t i = 0; i < records->worker_count; i++) {
+        *out = &records->workers[i];
+        if ((*out)->pid == actor->pid && text_equal((*out)->node_id, actor->node_id))
+            return RECORD_CACHE_YES;
+    }
+    return RECORD_CACHE_NO;
+}
+
+static enum record_cache_answer find_job(struct record_cache *records, const char *job_id,
+                                         const struct ray_job **out)
+{
+    ASK(records, jobs);
+    for (size_t i = 0; *job_id && i < records->job_count; i++) {
+        *out = &records->jobs[i];
+        if (text_equal(records->jobs[i].job_id, job_id))
+            return RECORD_CACHE_YES;
+    }
+    return RECORD_CACHE_NO;
+}
+
+enum record_cache_answer record_cache_driver(struct record_cache *records, const char *job_id,
+                                             const struct ray_worker **out)
+{
+    const struct ray_job *job = NULL;
+    enum record_cache_answer workers = wait_for_workers(records);
+    enum record_cache_answer found = find_job(records, job_id, &job);
+    if (found != RECORD_CACHE_YES || workers != RECORD_CACHE_YES)
+        return found == RECORD_CACHE_WAIT || workers == RECORD_CACHE_WAIT ? RECORD_CACHE_WAIT
+                                                                          : RECORD_CACHE_NO;
+    for (size_t i = 0; i < records->worker_count; i++) {
+        *out = &records->workers[i];
+        if ((*out)->is_driver && (*out)->pid == job->driver_pid &&
+            text_equal((*out)->ip, job->driver_ip))
+            return RECORD_CACHE_YES;
+    }
+    return RECORD_CACHE_NO;
+}
+
+/* --- names --- */
+
+const char *record_cache_node_name(const struct record_cache *records, const char *node_id)
+{
+    const struct ray_node *node = find_node(records, node_id);
+    if (!node)
+        return node_id;
+    bool shared = text_empty(node->hostname);
+    for (size_t i = 0; i < records->node_count; i++)
+        shared |= &records->nodes[i] != node && records->nodes[i].is_alive &&
+                  text_equal(records->nodes[i].hostname, node->hostname);
+    return shared && !text_empty(node->ip) ? node->ip : node->hostname;
+}
+
+char *record_cache_address(const char *ip, uint16_t port)
+{
+    if (text_empty(ip) || !port)
+        return NULL;
+    return mem_format(strchr(ip, ':') ? "[%s]:%u" : "%s:%u", ip, (unsigned)port);
+}
+
+const char *record_cache_problem(const struct record_cache *records)
+{
+    return records->problem;
+}
+
+/* --- renewal --- */
+
+static enum known renewed(enum known known)
+{
+    return known == ASKING ? ASKING : UNASKED;
+}
+
+void record_cache_renew(struct record_cache *records)
+{
+    records->workers_known = renewed(records->workers_known);
+    records->nodes_known = renewed(records->nodes_known);
+    records->actors_known = renewed(records->actors_known);
+    records->jobs_known = renewed(records->jobs_known);
+    records->problem[0] = '\0';
+    record_cache_renew_tasks(records);
+    /* Freed now: a cache may hold thousands, and each of thousands of debuggees has one. */
+    ray_workers_free(records->workers, records->worker_count);
+    ray_actors_free(records->actors, records->actor_count);
+    records->workers = NULL;
+    records->actors = NULL;
+    records->worker_count = records->actor_count = 0;
+}
+
+void record_cache_destroy(struct record_cache **records)
+{
+    struct record_cache *it = *records;
+    if (!it)
+        return;
+    *records = NULL;
+    ray_source_kv_forget(it->source, it);
+    record_cache_drop_tasks(it);
+    ray_workers_free(it->workers, it->worker_count);
+    ray_nodes_free(it->nodes, it->node_count);
+    ray_actors_free(it->actors, it->actor_count);
+    ray_jobs_free(it->jobs, it->job_count);
+    free(it);
+}

@@ -1,0 +1,107 @@
+#include "relay/debuggee/closer.h"
+
+#include "base/log.h"
+#include "relay/debuggee/closer_process.h"
+#include "relay/io/fd_packet.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { PLACES = CLOSER_PLACES };
+
+static struct {
+    int socket;
+    volatile uint32_t *states; /* NULL: not started */
+    bool used[PLACES];
+    int next; /* no place below is free */
+} closer;
+
+void closer_start(void)
+{
+    int pair[2];
+    size_t size = PLACES * sizeof *closer.states;
+    if (closer.states)
+        return;
+    void *states = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (states == MAP_FAILED || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+        log_warn("debuggers cannot be guarded: %s", strerror(errno));
+        return;
+    }
+    if (closer_process_start(pair[1], states) != 0) {
+        log_warn("debuggers cannot be guarded: %s", strerror(errno));
+        close(pair[0]);
+        munmap(states, size);
+    } else {
+        closer.socket = pair[0];
+        closer.states = states;
+    }
+    close(pair[1]);
+}
+
+void closer_stop(void)
+{
+    if (!closer.states)
+        return;
+    close(closer.socket);
+    munmap((void *)(uintptr_t)closer.states, PLACES * sizeof *closer.states);
+    memset(&closer, 0, sizeof closer);
+}
+
+/* `fd` -1: sends no descriptor. */
+static bool tell(enum closer_kind kind, int place, int fd)
+{
+    struct closer_message message = {
+        .kind = kind, .place = (uint32_t)place, .state = closer.states[place]};
+    return fd_packet_send(closer.socket, &message, sizeof message, &fd, fd >= 0, true);
+}
+
+int closer_guard(int fd, enum closer_peer peer)
+{
+    if (!closer.states)
+        return -1;
+    int place = closer.next;
+    while (place < PLACES && closer.used[place])
+        place++;
+    if (place == PLACES)
+        return -1;
+    closer.states[place] = peer == CLOSER_PDB ? CLOSER_IS_PDB : 0;
+    if (!tell(CLOSER_GUARD, place, fd)) {
+        log_warn("a debugger cannot be guarded: %s", strerror(errno));
+        return -1;
+    }
+    closer.used[place] = true;
+    closer.next = place + 1;
+    return place;
+}
+
+void closer_note(int place, size_t owed, bool torn)
+{
+    if (place >= 0 && closer.states)
+        closer.states[place] = (uint32_t)owed | (torn ? CLOSER_TORN : 0U);
+}
+
+static void leave(int *place, enum closer_kind kind)
+{
+    int it = *place;
+    *place = -1;
+    if (it < 0 || !closer.states)
+        return;
+    if (!tell(kind, it, -1))
+        log_warn("a debugger cannot be let go: %s", strerror(errno));
+    closer.used[it] = false;
+    if (it < closer.next)
+        closer.next = it;
+}
+
+void closer_close(int *place)
+{
+    leave(place, CLOSER_CLOSE);
+}
+
+void closer_forget(int *place)
+{
+    leave(place, CLOSER_FORGET);
+}

@@ -1,0 +1,258 @@
+#include "relay/debuggee/closer_process.h"
+
+#include "relay/debuggee/pdb_install.h"
+#include "relay/io/daemon.h"
+#include "relay/io/fd_packet.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* After <netinet/in.h>. glibc's own <netinet/tcp.h> lacks the count of bytes received. */
+#include <linux/tcp.h>
+
+enum {
+    SETTLE_MS = 200,     /* after this silence the adapter has sent its greeting */
+    GREETING_MS = 60000, /* after this the adapter is deaf, or too slow to wait for */
+    OWED_MS = 60000,     /* after this silence no answer is expected */
+    GOODBYE_MS = 5000,
+    IDLE_MS = 100, /* interval between checks while connections are being closed */
+};
+
+/* debugpy writes these bytes in no string, because it escapes quotes there: so they can be counted
+ * without parsing. */
+static const char response[] = "\"type\": \"response\"";
+static const char initialized[] = "\"event\": \"initialized\"";
+
+/* A connection that is being closed. */
+struct closing {
+    int fd;
+    uint32_t owed;
+    bool pdb;     /* not an adapter yet */
+    bool torn;    /* a message has left only in part: nothing more can be sent */
+    bool goodbye; /* has been sent */
+    uint8_t of_response, of_initialized; /* bytes matched so far */
+    int64_t since;                       /* when closing began, or the goodbye was sent */
+    int64_t heard;                       /* when bytes were last read; 0: never here */
+};
+
+static struct {
+    const volatile uint32_t *states;
+    int *guarded; /* by place; 0: none */
+    struct closing *closings;
+    struct pollfd *polls;
+    uint32_t top; /* places from here on are unused */
+    uint32_t count;
+    bool alone; /* the guarded process is done, or dead */
+} it;
+
+/* --- connections being closed --- */
+
+static void take(uint32_t place, uint32_t state)
+{
+    int fd = it.guarded[place];
+    it.guarded[place] = 0;
+    if (!fd)
+        return;
+    if (it.count == CLOSER_PLACES) {
+        close(fd);
+        return;
+    }
+    it.closings[it.count++] = (struct closing){
+        .fd = fd,
+        .owed = state & CLOSER_OWED,
+        .pdb = state & CLOSER_IS_PDB,
+        .torn = state & CLOSER_TORN,
+        .since = daemon_now_ms(),
+    };
+}
+
+/* True if `byte` completes `text`. After a mismatch only the first byte of `text` begins it anew:
+ * JSON has no `"type": "type": "response"`. */
+static bool matches(uint8_t *at, const char *text, char byte)
+{
+    if (byte != text[*at])
+        *at = 0;
+    if (byte == text[*at])
+        ++*at;
+    if (text[*at])
+        return false;
+    *at = 0;
+    return true;
+}
+
+/* False at the end of the connection. */
+static bool listen_to(struct closing *closing)
+{
+    static char bytes[65536];
+    ssize_t len;
+    while ((len = recv(closing->fd, bytes, sizeof bytes, MSG_DONTWAIT)) > 0) {
+        closing->heard = daemon_now_ms();
+        for (ssize_t i = 0; i < len; i++) {
+            if (matches(&closing->of_response, response, bytes[i]) && closing->owed)
+                closing->owed--;
+            if (matches(&closing->of_initialized, initialized, bytes[i]))
+                closing->owed = 0; /* `attach` is answered after configurationDone */
+        }
+    }
+    return len < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+/* How long nothing has come; -1 if nothing ever came. */
+static int64_t silent_ms(const struct closing *closing, int64_t now)
+{
+    struct tcp_info info = {0};
+    socklen_t size = sizeof info;
+    if (closing->heard)
+        return now - closing->heard;
+    if (getsockopt(closing->fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
+        return INT64_MAX;
+    if (size > offsetof(struct tcp_info, tcpi_bytes_received) && info.tcpi_bytes_received == 0)
+        return -1;
+    return info.tcpi_last_data_recv;
+}
+
+static bool say_goodbye(const struct closing *closing)
+{
+    static const char body[] =
+        "{\"seq\":2147483647,\"type\":\"request\",\"command\":\"disconnect\","
+        "\"arguments\":{\"restart\":false,\"terminateDebuggee\":false}}";
+    char message[256];
+    int len =
+        snprintf(message, sizeof message, "Content-Length: %zu\r\n\r\n%s", strlen(body), body);
+    return send(closing->fd, message, (size_t)len, MSG_DONTWAIT | MSG_NOSIGNAL) == len;
+}
+
+/* A pdb that has the whole statement becomes an adapter, which lets the task go on at the end of
+ * the stream; one that does not have it is told to continue. Either of them then closes. An end of
+ * the stream without the goodbye, or a close while pdb still has something to say, would be an
+ * error in the task. */
+static bool advance_pdb(struct closing *closing, int64_t now)
+{
+    static const char goodbye[] = PDB_INSTALL_BREAK PDB_INSTALL_GOODBYE;
+    ssize_t len = sizeof goodbye - 1;
+    if (!closing->goodbye) {
+        /* send() fails until the socket is connected. */
+        if (send(closing->fd, goodbye, (size_t)len, MSG_DONTWAIT | MSG_NOSIGNAL) == len)
+            closing->goodbye = shutdown(closing->fd, SHUT_WR) == 0;
+    }
+    return now - (closing->heard ? closing->heard : closing->since) >= GREETING_MS;
+}
+
+/* True if the connection can be closed. */
+static bool advance(struct closing *closing, int64_t now)
+{
+    if (closing->pdb)
+        return advance_pdb(closing, now);
+    int64_t silent = silent_ms(closing, now);
+    if (closing->goodbye)
+        return now - closing->since >= GOODBYE_MS;
+    if (silent < 0)
+        return now - closing->since >= GREETING_MS;
+    if (closing->owed && silent < OWED_MS)
+        return false;
+    if (silent < SETTLE_MS)
+        return false;
+    if (closing->torn || closing->owed || !say_goodbye(closing))
+        return true;
+    closing->goodbye = true;
+    closing->since = now;
+    return false;
+}
+
+static void look_at_closings(void)
+{
+    int64_t now = daemon_now_ms();
+    for (uint32_t i = 0; i < it.count;) {
+        struct closing *closing = &it.closings[i];
+        if (listen_to(closing) && !advance(closing, now)) {
+            i++;
+            continue;
+        }
+        close(closing->fd);
+        *closing = it.closings[--it.count];
+    }
+}
+
+/* --- guarded connections --- */
+
+static void guard(uint32_t place, int fd)
+{
+    if (it.guarded[place])
+        close(it.guarded[place]);
+    it.guarded[place] = fd;
+    if (it.top <= place)
+        it.top = place + 1;
+}
+
+static void obey(const struct closer_message *message, int fd)
+{
+    if (message->place >= CLOSER_PLACES || (message->kind == CLOSER_GUARD) != (fd >= 0)) {
+        if (fd >= 0)
+            close(fd);
+    } else if (message->kind == CLOSER_GUARD) {
+        guard(message->place, fd);
+    } else if (message->kind == CLOSER_CLOSE) {
+        take(message->place, message->state);
+    } else if (it.guarded[message->place]) {
+        close(it.guarded[message->place]);
+        it.guarded[message->place] = 0;
+    }
+}
+
+static void be_alone(void)
+{
+    it.alone = true;
+    for (uint32_t place = 0; place < it.top; place++)
+        take(place, it.states[place]);
+}
+
+/* Handles one packet; false if there is none. */
+static bool hear(void)
+{
+    struct closer_message message;
+    int fds[FD_PACKET_FDS];
+    size_t fd_count;
+    ssize_t len =
+        fd_packet_receive(DAEMON_SOCKET_FD, &message, sizeof message, fds, &fd_count, false);
+    if (len < 0)
+        return false;
+    while (fd_count > 1)
+        close(fds[--fd_count]);
+    if (len == 0)
+        be_alone();
+    else if (len == (ssize_t)sizeof message)
+        obey(&message, fd_count ? fds[0] : -1);
+    return len > 0;
+}
+
+/* --- */
+
+static void run(const char *path)
+{
+    (void)path;
+    it.guarded = daemon_zeroes(CLOSER_PLACES * sizeof *it.guarded);
+    it.closings = daemon_zeroes(CLOSER_PLACES * sizeof *it.closings);
+    it.polls = daemon_zeroes((CLOSER_PLACES + 1) * sizeof *it.polls);
+    while (!it.alone || it.count) {
+        it.polls[0] = (struct pollfd){.fd = it.alone ? -1 : DAEMON_SOCKET_FD, .events = POLLIN};
+        for (uint32_t i = 0; i < it.count; i++)
+            it.polls[i + 1] = (struct pollfd){.fd = it.closings[i].fd, .events = POLLIN};
+        poll(it.polls, it.count + 1, it.count ? IDLE_MS : -1);
+        while (!it.alone && hear())
+            ;
+        look_at_closings();
+    }
+}
+
+int closer_process_start(int socket, const volatile uint32_t *states)
+{
+    it.states = states;
+    return daemon_start("raydbg-closer", socket, socket, "/", run);
+}

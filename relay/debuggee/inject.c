@@ -1,0 +1,211 @@
+#include "relay/debuggee/inject.h"
+
+#include "base/buf.h"
+#include "relay/debuggee/inject_source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct injection table[] = {
+    {"nodelay",
+     "answers leave at once",
+     "pydevd_comm.py: WriterThread sends header, then body",
+     inject_nodelay,
+     {3, 0},
+     {4, 0},
+     INJECT_TUNE,
+     false},
+    {"wake",
+     "a step starts at once",
+     "pydevd_additional_thread_info_regular.py: _update_stepping_info shadows `info`",
+     inject_wake,
+     {3, 0},
+     {4, 0},
+     INJECT_TUNE,
+     true},
+    {"all-stop",
+     "no stop and no answer is lost where one thread's stop stops all",
+     "pydevd.py: AbstractSingleNotificationBehavior, set_suspend(); on_continue_request()",
+     inject_all_stop,
+     {3, 0},
+     {4, 0},
+     INJECT_ALWAYS,
+     true},
+    {"guard",
+     "every request gets an answer",
+     "pydevd_process_net_command_json.py: process_net_command_json; pydevd_comm.py: ReaderThread",
+     inject_guard,
+     {3, 0},
+     {4, 0},
+     INJECT_ALWAYS,
+     true},
+    {"limit",
+     "no message is longer than debugpy's adapter reads",
+     "debugpy/common/messaging.py: JsonIOStream.MAX_BODY_SIZE",
+     inject_limit,
+     {3, 0},
+     {4, 0},
+     INJECT_ALWAYS,
+     true},
+    {"breakpoint",
+     "breakpoint() stops in the user's frame, at its own line",
+     "ray/util/debugpy.py: _override_breakpoint_hooks, _debugpy_breakpoint",
+     inject_breakpoint_hook,
+     {3, 0},
+     {4, 0},
+     INJECT_ALWAYS,
+     true},
+    {"get",
+     "a step out of a remote task stops in ray.get()",
+     "ray/_private/worker.py: get",
+     inject_get_hook,
+     {3, 0},
+     {4, 0},
+     INJECT_ALWAYS,
+     true},
+    {"postmortem",
+     "post mortem stops at the raising line",
+     "ray/util/debugpy.py: _debugpy_excepthook; pydevd.py: trigger_exception_handler",
+     inject_postmortem,
+     {3, 12},
+     {4, 0},
+     INJECT_ALWAYS,
+     true},
+    {"keepalive",
+     "the task is held while the network to the client is cut",
+     "debugpy/common/sockets.py: _new_sock",
+     inject_keepalive,
+     {3, 9},
+     {4, 0},
+     INJECT_ADAPTER,
+     false},
+    {"no-subprocess",
+     "child processes run undebugged",
+     "pydev_monkey.py: _get_apply_arg_patching; children wait for a client",
+     inject_no_sub_process,
+     {3, 0},
+     {4, 0},
+     INJECT_NO_SUB_PROCESS,
+     false},
+    {"subprocess",
+     "child processes are debugged",
+     "takes no-subprocess back",
+     inject_sub_process,
+     {3, 0},
+     {4, 0},
+     INJECT_SUB_PROCESS,
+     false},
+};
+
+/* run([(name, low, high, once, source), ...]) returns the answer. `pydevd._raydbg` is the set of
+ * injections that were done. The answer is None where evaluate_expression() itself prints a value
+ * (<= 1.8.6). */
+static const char runner[] =
+    "import sys\n"
+    "def is_printed():\n"
+    "    from inspect import unwrap\n"
+    "    from _pydevd_bundle.pydevd_vars import evaluate_expression\n"
+    "    return 'stdout' in unwrap(evaluate_expression).__code__.co_names\n"
+    "def run_one(done, facts, name, once, source):\n"
+    "    if once and name in done:\n"
+    "        return name + '='\n"
+    "    try:\n"
+    "        space = {'__name__': 'raydbg', 'facts': facts}\n"
+    "        exec(compile(source, '<raydbg ' + name + '>', 'exec'), space)\n"
+    "    except Exception as error:\n"
+    "        return '%s!%r' % (name, error)\n"
+    "    done.add(name)\n"
+    "    return name\n"
+    "def run(steps):\n"
+    "    import pydevd\n"
+    "    done = pydevd.__dict__.setdefault('_raydbg', set())\n"
+    "    facts = {}\n"
+    "    said = [run_one(done, facts, name, *what) for name, low, high, *what in steps\n"
+    "            if low <= sys.version_info[:2] < high]\n"
+    "    if is_printed():\n"
+    "        return None\n"
+    "    versions = '%d.%d.%d' % sys.version_info[:3]\n"
+    "    version = getattr(sys.modules.get('debugpy'), '__version__', '?')\n"
+    "    more = ''.join(' %s=%s' % fact for fact in facts.items())\n"
+    "    return '%s/%s %s%s' % (versions, version, ','.join(said), more)\n";
+
+/* The number of a fact in the answer, or 0. `name` begins with a space and ends with "=". */
+static int find_fact(const char *answer, const char *name)
+{
+    const char *fact = answer ? strstr(answer, name) : NULL;
+    return fact ? (int)strtol(fact + strlen(name), NULL, 10) : 0;
+}
+
+int inject_cut_s(const char *answer)
+{
+    int cut_s = find_fact(answer, " cut=");
+    if (!cut_s && answer && strstr(answer, "keepalive!"))
+        return INJECT_CUT_DEBUGPY_S;
+    return cut_s;
+}
+
+int inject_adapter(const char *answer)
+{
+    return find_fact(answer, " adapter=");
+}
+
+const struct injection *inject_table(size_t *count)
+{
+    *count = sizeof table / sizeof *table;
+    return table;
+}
+
+static bool is_wanted(enum inject_when when, const struct inject_options *options)
+{
+    if (options->only_tune && when != INJECT_TUNE)
+        return false;
+    switch (when) {
+    case INJECT_ALWAYS:
+        return true;
+    case INJECT_TUNE:
+        return options->tune;
+    case INJECT_SUB_PROCESS:
+        return options->sub_process;
+    case INJECT_NO_SUB_PROCESS:
+        return !options->sub_process;
+    case INJECT_ADAPTER:
+        return !options->reverse;
+    }
+    return false;
+}
+
+/* Adds `text` as a Python string literal. */
+static void add_literal(struct buf *out, const char *text)
+{
+    buf_add_string(out, "'");
+    for (; *text; text++) {
+        if (*text == '\n')
+            buf_add_string(out, "\\n");
+        else if (*text == '\'' || *text == '\\')
+            buf_printf(out, "\\%c", *text);
+        else
+            buf_add(out, text, 1);
+    }
+    buf_add_string(out, "'");
+}
+
+static void add_step(struct buf *out, const struct injection *step)
+{
+    buf_printf(out, "('%s',(%d,%d),(%d,%d),%s,", step->name, step->low.major, step->low.minor,
+               step->high.major, step->high.minor, step->once ? "True" : "False");
+    add_literal(out, step->source);
+    buf_add_string(out, "),");
+}
+
+char *inject_expression(const struct inject_options *options)
+{
+    struct buf out = {0};
+    buf_add_string(&out, "(lambda n:(exec(n['runner'],n),n['run'](n['steps']))[1])({'runner':");
+    add_literal(&out, runner);
+    buf_add_string(&out, ",'steps':[");
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (is_wanted(table[i].when, options))
+            add_step(&out, &table[i]);
+    buf_add_string(&out, "]})");
+    return buf_take(&out);
+}

@@ -1,0 +1,36 @@
+/* Turns the bytes of one log into what is shown. Pure. */
+#ifndef RAYDBG_RELAY_EVIDENCE_LOG_LINES_H
+#define RAYDBG_RELAY_EVIDENCE_LOG_LINES_H
+
+#include "base/buf.h"
+
+#include <regex.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct log_lines_options {
+    int64_t since_ms; /* leave out the lines from before, and those without a time behind them; 0 */
+    bool terminal;    /* control characters and broken UTF-8 become '?'; colours stay */
+    const char *prefix;  /* in front of each line, or NULL */
+    const regex_t *grep; /* only lines that match, or NULL */
+    bool has_markers;    /* leave out Ray's marker lines, ":task_name:…" */
+    const char
+        *only_behind; /* only what stands behind the marker of a task of this name, or NULL */
+};
+
+/* The state of one log; all zero at first, except `options`. */
+struct log_lines {
+    struct log_lines_options options;
+    struct buf line; /* that is not at its end yet */
+    bool before;     /* `since_ms`: the last time seen was before */
+    bool behind;     /* the wanted task's marker was the last one */
+};
+
+/* Appends to `out` what these bytes complete. Without any option set the bytes go through as they
+ * are. */
+void log_lines_add(struct log_lines *lines, const char *bytes, size_t len, struct buf *out);
+/* The log has ended: appends a last line without a line break, with one if it has a prefix. Frees
+ * the state. */
+void log_lines_end(struct log_lines *lines, struct buf *out);
+
+#endif

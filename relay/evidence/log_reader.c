@@ -1,0 +1,331 @@
+#include "relay/evidence/log_reader.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "base/text_numbers.h"
+#include "proto/records.h"
+#include "relay/evidence/log_moment.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One file; a copy of what its source says. */
+struct reading {
+    struct log_reader *reader;
+    struct ray_node node;
+    size_t order; /* of the name that was given */
+    char *file, *name, *only_behind, *prefix;
+    const char *stream;
+    int64_t start, end, died_ms;
+    bool has_markers;
+    struct log_lines lines;
+    struct buf moment; /* with `to_ms`: the end of the file */
+    struct node_log *log;
+};
+
+struct log_reader {
+    struct loop *loop;
+    struct node_logs *logs;
+    struct log_reader_options options;
+    struct log_reader_calls calls;
+    void *arg;
+    struct reading **readings; /* in the order in which they are shown */
+    size_t count, started, done;
+    struct text_numbers known; /* files and globs that have been asked for */
+    size_t lists;              /* that have not answered */
+    struct timer *ending;
+    struct err err; /* the first */
+};
+
+/* Of a file in which a moment is looked for. */
+enum { MOMENT_LINES = 20000, MOMENT_BYTES = 8 << 20 };
+
+struct log_reader *log_reader_create(struct loop *loop, struct node_logs *logs,
+                                     const struct log_reader_options *options,
+                                     const struct log_reader_calls *calls, void *arg)
+{
+    struct log_reader *reader = mem_alloc(sizeof *reader);
+    *reader = (struct log_reader){
+        .loop = loop, .logs = logs, .options = *options, .calls = *calls, .arg = arg};
+    return reader;
+}
+
+static void reading_free(struct reading *reading)
+{
+    struct buf none = {0};
+    node_log_cancel(&reading->log);
+    log_lines_end(&reading->lines, &none);
+    buf_free(&none);
+    buf_free(&reading->moment);
+    free(reading->node.ip);
+    free(reading->file);
+    free(reading->name);
+    free(reading->only_behind);
+    free(reading->prefix);
+    free(reading);
+}
+
+static void note_error(struct log_reader *reader, const struct err *err)
+{
+    if (err && !reader->err.code)
+        reader->err = *err;
+}
+
+static void emit(struct log_reader *reader, struct buf *out)
+{
+    if (out->len)
+        reader->calls.text(reader->arg, out->data, out->len);
+    buf_free(out);
+}
+
+/* --- the end --- */
+
+/* Shows the lines of all files that are of the moment. */
+static void show_moment(struct log_reader *reader)
+{
+    struct log_moment *moment = log_moment_create(&reader->options);
+    struct buf out = {0};
+    for (size_t i = 0; i < reader->count; i++) {
+        struct reading *it = reader->readings[i];
+        log_moment_add(moment, it->prefix ? it->prefix : "", it->moment.data, it->moment.len,
+                       it->died_ms);
+    }
+    log_moment_show(moment, &out);
+    log_moment_free(&moment);
+    emit(reader, &out);
+}
+
+static void tell_end(void *arg)
+{
+    struct log_reader *reader = arg;
+    reader->ending = NULL;
+    if (reader->options.to_ms)
+        show_moment(reader);
+    reader->calls.end(reader->arg, reader->err.code ? &reader->err : NULL);
+}
+
+static void start_next(struct log_reader *reader);
+
+static void one_done(struct log_reader *reader)
+{
+    reader->done++;
+    if (!reader->options.follow)
+        start_next(reader);
+}
+
+/* --- reading --- */
+
+static void on_bytes(void *arg, const char *bytes, size_t len)
+{
+    struct reading *reading = arg;
+    struct buf out = {0};
+    if (reading->reader->options.to_ms) {
+        buf_add(&reading->moment, bytes, len);
+        if (reading->moment.len > MOMENT_BYTES)
+            buf_consume(&reading->moment, reading->moment.len - MOMENT_BYTES);
+        return;
+    }
+    log_lines_add(&reading->lines, bytes, len, &out);
+    emit(reading->reader, &out);
+}
+
+static void on_end(void *arg, const struct err *err)
+{
+    struct reading *reading = arg;
+    struct buf out = {0};
+    reading->log = NULL;
+    log_lines_end(&reading->lines, &out);
+    emit(reading->reader, &out);
+    note_error(reading->reader, err);
+    one_done(reading->reader);
+}
+
+/* "load out  ", or "out  "; a file of its own colour. */
+static char *prefix_of(const struct log_reader *reader, const struct reading *reading, size_t index)
+{
+    static const char *const colours[] = {"36", "33", "35", "32", "34", "31"};
+    const char *name = reader->options.names ? reading->name : "";
+    char *printable = text_printable(name, strlen(name), "");
+    char *text = mem_format("%s%s%s", printable, *printable ? " " : "", reading->stream);
+    char *prefix = reader->options.colour
+                       ? mem_format("\033[%sm%s\033[0m  ",
+                                    colours[index % (sizeof colours / sizeof *colours)], text)
+                       : mem_format("%s  ", text);
+    free(printable);
+    free(text);
+    return prefix;
+}
+
+static void start(struct log_reader *reader, size_t index)
+{
+    static const struct agent_log_calls calls = {on_bytes, on_end};
+    struct reading *reading = reader->readings[index];
+    const struct log_reader_options *options = &reader->options;
+    if (reader->count > 1)
+        reading->prefix = prefix_of(reader, reading, index);
+    reading->lines.options = (struct log_lines_options){
+        .terminal = options->terminal,
+        .prefix = reading->prefix,
+        .grep = options->grep,
+        .has_markers = reading->has_markers,
+        .only_behind = reading->only_behind,
+        .since_ms = options->since_ms,
+    };
+    const struct agent_log_part part = {
+        .file = reading->file,
+        .lines = options->to_ms ? MOMENT_LINES : options->tail,
+        .start = reading->start,
+        .end = reading->end,
+        .follow = options->follow,
+    };
+    reading->log = node_logs_read(reader->logs, &reading->node, &part, &calls, reading);
+}
+
+static void start_next(struct log_reader *reader)
+{
+    if (reader->started < reader->count)
+        start(reader, reader->started++);
+    else if (reader->done == reader->count && !reader->lists && !reader->ending)
+        reader->ending = timer_start(reader->loop, 0, tell_end, reader);
+}
+
+/* In the order of the names given; of one name, out before err. */
+static int compare_readings(const void *left, const void *right)
+{
+    const struct reading *a = *(const struct reading *const *)left;
+    const struct reading *b = *(const struct reading *const *)right;
+    if (a->order != b->order)
+        return a->order < b->order ? -1 : 1;
+    int order = strcmp(b->stream, a->stream);
+    return order ? order : strcmp(a->file, b->file);
+}
+
+/* All lists have answered: starts what is new. */
+static void start_new(struct log_reader *reader)
+{
+    if (reader->count > reader->started)
+        qsort(reader->readings + reader->started, reader->count - reader->started, sizeof(void *),
+              compare_readings);
+    while (reader->options.follow && reader->started < reader->count)
+        start(reader, reader->started++);
+    if (!reader->options.follow)
+        start_next(reader);
+}
+
+/* --- which files --- */
+
+/* True if this is new. A file that is followed has all that its process writes, whatever part of it
+ * was asked for first. */
+static bool is_new(struct log_reader *reader, const struct log_source *source, size_t order,
+                   const char *what)
+{
+    size_t before = reader->known.count;
+    bool whole = reader->options.follow && source->process;
+    char *key = whole ? mem_format("%zu %s %s", order, source->process, log_choice_stream(what))
+                      : mem_format("%zu %s %s %lld", order, source->node->node_id, what,
+                                   (long long)source->start);
+    text_numbers_number(&reader->known, key);
+    free(key);
+    return reader->known.count > before;
+}
+
+static void add_file(struct log_reader *reader, const struct log_source *source, size_t order,
+                     const char *file)
+{
+    const char *stream = source->stream ? source->stream : log_choice_stream(file);
+    if ((reader->options.stream && !text_equal(stream, reader->options.stream)) ||
+        !is_new(reader, source, order, file))
+        return;
+    struct reading *reading = mem_alloc(sizeof *reading);
+    *reading = (struct reading){
+        .reader = reader,
+        .node = {.ip = mem_string(source->node->ip),
+                 .agent_port = source->node->agent_port,
+                 .is_alive = source->node->is_alive},
+        .order = order,
+        .file = mem_string(file),
+        .name = mem_string(source->name),
+        .only_behind = source->only_behind ? mem_string(source->only_behind) : NULL,
+        .stream = stream,
+        .start = source->start,
+        .end = source->end,
+        .died_ms = source->died_ms,
+        .has_markers = source->has_markers,
+    };
+    text_copy(reading->node.node_id, sizeof reading->node.node_id, source->node->node_id);
+    reader->readings = mem_resize(reader->readings, reader->count + 1, sizeof(struct reading *));
+    reader->readings[reader->count++] = reading;
+}
+
+/* The list of one source's glob. */
+struct listing {
+    struct log_reader *reader;
+    const struct log_source *source;
+    size_t order;
+};
+
+static void on_list(void *arg, const struct err *err, char *const *names, size_t count)
+{
+    struct listing *listing = arg;
+    struct log_reader *reader = listing->reader;
+    size_t taken = 0;
+    struct err none;
+    for (size_t i = 0; i < count; i++) {
+        if (!log_choice_takes(names[i]))
+            continue;
+        add_file(reader, listing->source, listing->order, names[i]);
+        taken++;
+    }
+    if (!err && !taken) {
+        err_set(&none, ERR_NOT_FOUND, "node %s has no file %s", listing->source->node->ip,
+                listing->source->glob);
+        err = &none;
+    }
+    note_error(reader, err);
+    free(listing);
+    if (--reader->lists == 0)
+        start_new(reader);
+}
+
+static void add_source(struct log_reader *reader, const struct log_source *source, size_t order)
+{
+    if (source->file) {
+        add_file(reader, source, order, source->file);
+        return;
+    }
+    if (!is_new(reader, source, order, source->glob))
+        return;
+    struct listing *listing = mem_alloc(sizeof *listing);
+    *listing = (struct listing){reader, source, order};
+    reader->lists++;
+    node_logs_list(reader->logs, source->node, source->glob, on_list, listing);
+}
+
+void log_reader_add(struct log_reader *reader, const struct log_choice *choices, size_t count)
+{
+    reader->lists++; /* not before all have been asked for */
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < choices[i].count; k++)
+            add_source(reader, &choices[i].sources[k], i);
+    if (--reader->lists == 0)
+        start_new(reader);
+}
+
+bool log_reader_has_listed(const struct log_reader *reader)
+{
+    return reader->lists == 0;
+}
+
+void log_reader_destroy(struct log_reader **reader)
+{
+    struct log_reader *it = *reader;
+    if (!it)
+        return;
+    *reader = NULL;
+    timer_cancel(&it->ending);
+    for (size_t i = 0; i < it->count; i++)
+        reading_free(it->readings[i]);
+    free(it->readings);
+    text_numbers_free(&it->known);
+    free(it);
+}

@@ -1,0 +1,178 @@
+#include "relay/evidence/node_log.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "relay/cluster/ray_source.h"
+#include "relay/evidence/node_agent.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEADLINE_MS = 10000 };
+
+/* A request that waits for the address of its node's agent, or for the agent. */
+struct node_log {
+    struct node_log *next, **link;
+    struct node_logs *logs;
+    struct node_agent *search; /* NULL: it is over */
+    char *glob;                /* of a list; NULL of a reading */
+    agent_list_fn listed;
+    char *file; /* of a reading */
+    struct agent_log_part part;
+    const struct agent_log_calls *calls;
+    void *arg;
+    struct agent_log *reading;
+};
+
+struct node_logs {
+    struct cluster *cluster;
+    struct agent_client *agents;
+    struct node_log *requests;
+};
+
+struct node_logs *node_logs_create(struct cluster *cluster)
+{
+    struct node_logs *logs = mem_alloc(sizeof *logs);
+    logs->cluster = cluster;
+    logs->agents = agent_client_create(ray_source_rpc(cluster_source(cluster)), DEADLINE_MS);
+    return logs;
+}
+
+static void request_free(struct node_log *request)
+{
+    *request->link = request->next;
+    if (request->next)
+        request->next->link = request->link;
+    free(request->glob);
+    free(request->file);
+    free(request);
+}
+
+void node_logs_destroy(struct node_logs **logs)
+{
+    struct node_logs *it = *logs;
+    if (!it)
+        return;
+    *logs = NULL;
+    for (struct node_log *request = it->requests, *next; request; request = next) {
+        next = request->next;
+        node_log_cancel(&request);
+    }
+    agent_client_destroy(&it->agents);
+    free(it);
+}
+
+void node_log_cancel(struct node_log **log)
+{
+    struct node_log *it = *log;
+    if (!it)
+        return;
+    *log = NULL;
+    node_agent_cancel(&it->search);
+    agent_client_forget(it->logs->agents, it);
+    agent_log_cancel(&it->reading);
+    request_free(it);
+}
+
+/* --- answers --- */
+
+static void fail(struct node_log *request, const struct err *err)
+{
+    agent_list_fn listed = request->glob ? request->listed : NULL;
+    const struct agent_log_calls *calls = request->calls;
+    void *arg = request->arg;
+    request_free(request);
+    if (listed)
+        listed(arg, err, NULL, 0);
+    else
+        calls->end(arg, err);
+}
+
+static void on_list(void *arg, const struct err *err, char *const *names, size_t count)
+{
+    struct node_log *request = arg;
+    agent_list_fn listed = request->listed;
+    void *whose = request->arg;
+    request_free(request);
+    listed(whose, err, names, count);
+}
+
+static void on_bytes(void *arg, const char *bytes, size_t len)
+{
+    struct node_log *request = arg;
+    request->calls->bytes(request->arg, bytes, len);
+}
+
+static void on_end(void *arg, const struct err *err)
+{
+    struct node_log *request = arg;
+    const struct agent_log_calls *calls = request->calls;
+    void *whose = request->arg;
+    request_free(request);
+    calls->end(whose, err);
+}
+
+/* --- asking --- */
+
+static void ask_agent(struct node_log *request, const char *address)
+{
+    static const struct agent_log_calls calls = {on_bytes, on_end};
+    if (request->glob)
+        agent_client_list(request->logs->agents, address, request->glob, on_list, request);
+    else
+        request->reading =
+            agent_client_read(request->logs->agents, address, &request->part, &calls, request);
+}
+
+static void on_agent(void *arg, const struct err *err, const char *address)
+{
+    struct node_log *request = arg;
+    request->search = NULL;
+    if (err)
+        fail(request, err);
+    else
+        ask_agent(request, address);
+}
+
+static struct node_log *request_new(struct node_logs *logs, void *arg)
+{
+    struct node_log *request = mem_alloc(sizeof *request);
+    *request = (struct node_log){
+        .next = logs->requests, .link = &logs->requests, .logs = logs, .arg = arg};
+    if (request->next)
+        request->next->link = &request->next;
+    logs->requests = request;
+    return request;
+}
+
+/* False if the node is dead: the request has failed, and is gone. */
+static bool start(struct node_log *request, const struct ray_node *node)
+{
+    bool alive = node->is_alive;
+    struct node_agent *search =
+        node_agent_find(request->logs->cluster, node, "its logs", on_agent, request);
+    if (search)
+        request->search = search;
+    return alive;
+}
+
+void node_logs_list(struct node_logs *logs, const struct ray_node *node, const char *glob,
+                    agent_list_fn fn, void *arg)
+{
+    struct node_log *request = request_new(logs, arg);
+    request->glob = mem_string(glob);
+    request->listed = fn;
+    start(request, node);
+}
+
+struct node_log *node_logs_read(struct node_logs *logs, const struct ray_node *node,
+                                const struct agent_log_part *part,
+                                const struct agent_log_calls *calls, void *arg)
+{
+    struct node_log *request = request_new(logs, arg);
+    request->file = mem_string(part->file);
+    request->part = *part;
+    request->part.file = request->file;
+    request->calls = calls;
+    return start(request, node) ? request : NULL;
+}

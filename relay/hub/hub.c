@@ -1,0 +1,468 @@
+#include "relay/hub/hub.h"
+
+#include "base/intern.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "base/wall_clock.h"
+#include "dap/dap_command.h"
+#include "relay/debuggee/request_guards.h"
+#include "relay/hub/hub_state.h"
+#include "relay/hub/roles.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void hub_move(struct hub *hub, enum hub_state next)
+{
+    static const struct invariant_state states[] = {
+        [HUB_OPENING] = {"opening", INVARIANT_TO(HUB_READY) | INVARIANT_TO(HUB_RELEASING) |
+                                        INVARIANT_TO(HUB_LOST)},
+        [HUB_READY] = {"ready", INVARIANT_TO(HUB_RELEASING) | INVARIANT_TO(HUB_LOST)},
+        [HUB_RELEASING] = {"releasing", INVARIANT_TO(HUB_RELEASED)},
+        [HUB_RELEASED] = {"released", 0},
+        [HUB_LOST] = {"lost", 0},
+    };
+    invariant_move("hub", states, hub->state, next);
+    hub->state = next;
+}
+
+bool hub_has_ended(const struct hub *hub)
+{
+    return hub->state == HUB_RELEASED || hub->state == HUB_LOST;
+}
+
+void hub_changed(struct hub *hub)
+{
+    if (hub->ops->on_change)
+        hub->ops->on_change(hub->arg, hub);
+}
+
+void hub_over_if_empty(struct hub *hub)
+{
+    if (hub_has_ended(hub) && !hub->members && hub->ops->on_over)
+        hub->ops->on_over(hub->arg, hub);
+}
+
+/* --- places --- */
+
+void hub_empty_place(struct member *member)
+{
+    if (member->hub)
+        hub_drop_asks(member);
+    while (member->trims) {
+        struct trim *next = member->trims->next;
+        free(member->trims);
+        member->trims = next;
+    }
+    free(member->name);
+    *member = (struct member){0};
+}
+
+static void tell_roles(struct hub *hub)
+{
+    for (struct member *at = hub->members, *next; hub->shared && at; at = next) {
+        next = at->next;
+        if (at->leaving || at->told_role == hub->driver_count)
+            continue;
+        at->told_role = hub->driver_count;
+        at->ops->on_role(at->arg, at == hub->driver, hub_driver(hub));
+    }
+}
+
+void hub_send_set(void *arg, const char *command, const char *arguments)
+{
+    struct hub *hub = hub_checked(arg);
+    if (hub->state == HUB_READY)
+        target_ask(hub->target, command, arguments, 0, NULL, NULL);
+}
+
+void hub_set_driver(struct hub *hub, struct member *member)
+{
+    hub->driver = member;
+    hub->driver_count++;
+    if (member) {
+        breakpoint_union_arm(hub->sets, member, hub_send_set, hub);
+        hub->rewrite = true;
+    }
+    tell_roles(hub);
+    hub_changed(hub);
+}
+
+/* The oldest member that wants to drive becomes the driver. */
+static void choose_driver(struct hub *hub)
+{
+    struct member *at = hub->members;
+    while (at && (!at->wants_to_drive || at->leaving))
+        at = at->next;
+    hub_set_driver(hub, at);
+}
+
+/* Removes a member and its breakpoints; its owner gets no callback. */
+static void remove_member(struct hub *hub, struct member *member)
+{
+    struct member **at = &hub->members;
+    while (*at != member)
+        at = &(*at)->next;
+    *at = member->next;
+    struct pending pending;
+    while (target_take_pending(hub->target, member, &pending))
+        ;
+    bool drove = hub->driver == member;
+    breakpoint_union_drop(hub->sets, member, hub_send_set, hub);
+    hub->rewrite = true;
+    if (hub->large == member)
+        hub->large = NULL;
+    hub_empty_place(member);
+    if (drove)
+        choose_driver(hub);
+    else
+        hub_changed(hub);
+}
+
+void hub_each_member(struct hub *hub, void (*fn)(struct member *member, const void *with),
+                     const void *with)
+{
+    for (struct member *at = hub->members, *next; at; at = next) {
+        next = at->next;
+        fn(at, with);
+    }
+}
+
+/* --- life --- */
+
+struct hub *hub_create(const struct hub_options *options, const struct hub_ops *ops, void *arg)
+{
+    struct hub *hub = mem_alloc(sizeof *hub);
+    hub_set_magic(hub);
+    hub->loop = options->target.loop;
+    hub->ops = ops;
+    hub->arg = arg;
+    hub->hold = options->hold;
+    hub->shared = options->shared;
+    hub->stays = options->stays;
+    hub->sets = breakpoint_union_create();
+    hub->keeper = options->keeper;
+    hub->cluster = options->cluster;
+    hub->touched_us = loop_now_us();
+    return hub;
+}
+
+struct hub *hub_open(const struct hub_options *options, const struct hub_ops *ops, void *arg)
+{
+    struct hub *hub = hub_create(options, ops, arg);
+    pause_copy(&hub->pause, options->pause);
+    if (hub->stays)
+        breakpoint_union_no_filters(hub->sets);
+    hub->target = target_open(&options->target, &hub_target_ops, hub);
+    return hub;
+}
+
+void hub_destroy(struct hub **hub)
+{
+    struct hub *it = *hub;
+    if (!it)
+        return;
+    *hub = NULL;
+    while (it->members) {
+        struct member *next = it->members->next;
+        hub_empty_place(it->members);
+        it->members = next;
+    }
+    worker_objects_destroy(&it->objects);
+    timer_cancel(&it->locate);
+    timer_cancel(&it->unsent);
+    if (hub_has_ended(it))
+        hub_stop_saving(it);
+    target_destroy(&it->target);
+    hub_free_asks(it);
+    breakpoint_union_destroy(&it->sets);
+    buf_free(&it->requests);
+    stop_events_clear(&it->stops);
+    pause_clear(&it->pause);
+    intern_drop(&it->capabilities);
+    free(it->problem);
+    hub_clear_magic(it);
+    free(it);
+}
+
+/* --- members --- */
+
+void hub_join(struct hub *hub, struct member *member, const struct member_ops *ops, void *arg,
+              const struct member_wish *wish)
+{
+    *member = (struct member){
+        .hub = hub,
+        .ops = ops,
+        .arg = arg,
+        .name = mem_string(wish->name),
+        .may_drive = wish->may_drive,
+        .wants_to_drive = wish->may_drive && !wish->observe,
+        .joined_ms = wall_clock_ms(),
+        .sparing = wish->sparing,
+        .told_role = -1,
+    };
+    struct member **at = &hub->members;
+    while (*at)
+        at = &(*at)->next;
+    *at = member;
+    hub->touched_us = loop_now_us();
+    if (member->wants_to_drive && (!hub->driver || wish->take_over)) {
+        hub->driver = member;
+        hub->driver_count++;
+    }
+    if (hub->state != HUB_OPENING)
+        hub_welcome(member, hub);
+    tell_roles(hub);
+    hub_changed(hub);
+}
+
+static void leave_for_good(struct hub *hub, struct member *member, bool kill)
+{
+    member->leaving = true;
+    hub_move(hub, HUB_RELEASING);
+    hub_stop_saving(hub);
+    target_leave(hub->target, kill);
+}
+
+static void left(struct member *member)
+{
+    member->ops->on_left(member->arg);
+    if (member->hub) /* the owner has not abandoned it itself */
+        hub_abandon(member);
+}
+
+void hub_leave(struct member *member, enum hub_leave how)
+{
+    struct hub *hub = member->hub;
+    bool last = !hub->members->next;
+    bool drives = hub_drives(member) || !hub->shared;
+    if (member->leaving)
+        return;
+    if (hub->state != HUB_READY) {
+        left(member);
+    } else if (how == HUB_LEAVE_KILL && drives) {
+        leave_for_good(hub, member, true);
+    } else if (last && !hub->stays &&
+               (hub->hold == HUB_NEVER || (how == HUB_LEAVE_CONTINUE && drives))) {
+        leave_for_good(hub, member, false);
+    } else {
+        if (how == HUB_LEAVE_CONTINUE && drives)
+            hub_continue(hub, member->name);
+        left(member);
+    }
+}
+
+void hub_abandon(struct member *member)
+{
+    struct hub *hub = member->hub;
+    if (!hub)
+        return;
+    remove_member(hub, member);
+    bool goes = hub->state == HUB_OPENING || (hub->state == HUB_READY && hub->hold == HUB_NEVER);
+    if (!hub->members && goes) /* no member is left: the task goes on when the connection closes */
+        hub_move(hub, HUB_LOST);
+    hub_run_alone(hub);
+    hub_over_if_empty(hub);
+}
+
+bool hub_is_attached(const struct member *member)
+{
+    const struct hub *hub = member->hub;
+    return hub && hub->state == HUB_READY && !member->leaving;
+}
+
+bool hub_wants_configuration(const struct member *member)
+{
+    return hub_is_attached(member) && !member->configured;
+}
+
+void hub_replay(struct hub *hub, struct member *member)
+{
+    struct buf events = {0};
+    struct span element;
+    struct envelope envelope;
+    const char *problem;
+    size_t cursor = 0;
+    stop_events_save(&hub->stops, &events);
+    while (scan_element(events.data, (struct span){0, events.len}, &cursor, &element)) {
+        const char *json = events.data + element.at;
+        if (envelope_read(&envelope, json, element.len, &problem) == 0)
+            member->ops->on_event(member->arg, json, element.len, &envelope);
+    }
+    buf_free(&events);
+}
+
+void hub_configure(struct member *member)
+{
+    struct hub *hub = member->hub;
+    member->configured = true;
+    if (target_state(hub->target) == TARGET_READY)
+        target_run(hub->target, member->filters_set);
+    else
+        hub_replay(hub, member);
+    hub_ask_objects(hub);
+    hub_save(hub);
+}
+
+void hub_tell_stops(struct member *member)
+{
+    hub_replay(member->hub, member);
+}
+
+const char *hub_refusal(const struct member *member, const char *json,
+                        const struct envelope *envelope)
+{
+    const char *why = NULL;
+    if (member->hub->silent)
+        return "the worker's machine cannot be reached for now";
+    if (!hub_drives(member) && !breakpoint_union_is_set(envelope->name))
+        why = roles_observer_refusal(json, envelope);
+    return why ? why : target_refusal(member->hub->target, json, envelope);
+}
+
+bool hub_keeps_set(struct member *member, const char *json, const struct envelope *envelope)
+{
+    if (hub_drives(member))
+        return false;
+    breakpoint_union_note(member->hub->sets, member, false, json, envelope);
+    return true;
+}
+
+static void forward_set(struct member *member, struct client_seq client, const char *json,
+                        size_t len, const struct envelope *envelope)
+{
+    struct hub *hub = member->hub;
+    struct buf merged = {0};
+    struct envelope again;
+    const char *problem;
+    size_t own;
+    breakpoint_union_note(hub->sets, member, true, json, envelope);
+    hub_save_sets(hub);
+    if (breakpoint_union_merge(hub->sets, member, json, len, envelope, &merged, &own) &&
+        !request_guards_size_refusal(merged.len) &&
+        envelope_read(&again, merged.data, merged.len, &problem) == 0) {
+        struct trim *trim = mem_alloc(sizeof *trim);
+        *trim = (struct trim){member->trims, client.value, own};
+        member->trims = trim;
+        target_forward(hub->target, member, client, merged.data, merged.len, &again);
+    } else {
+        target_forward(hub->target, member, client, json, len, envelope);
+    }
+    buf_free(&merged);
+}
+
+/* Notes the threads that are about to run, and sends `continued` to the other members. False if
+ * none are. */
+static bool note_resume(struct hub *hub, const struct member *member, const char *json,
+                        const struct envelope *envelope)
+{
+    struct span at;
+    int64_t thread = 0;
+    bool all = text_equal(envelope->name, "continue");
+    if (!all && !dap_command_is(envelope->name, DAP_COMMAND_STEPS))
+        return false;
+    if (envelope->arguments.len && scan_find(json, envelope->arguments, "threadId", &at))
+        scan_integer(json, at, &thread);
+    stop_events_resume(&hub->stops, thread, all);
+    hub_renew_objects(hub);
+    if (hub->shared) {
+        hub_tell_continued(hub, member, thread, all);
+        hub_note_place(hub);
+    }
+    return true;
+}
+
+static void tell_disturbed(const struct hub *hub, const struct member *but)
+{
+    for (const struct member *at = hub->members; at; at = at->next)
+        if (at != but && at->ops->on_disturbed)
+            at->ops->on_disturbed(at->arg);
+}
+
+void hub_forward(struct member *member, struct client_seq client, const char *json, size_t len,
+                 const struct envelope *envelope)
+{
+    struct hub *hub = member->hub;
+    bool resumes = note_resume(hub, member, json, envelope);
+    bool is_set = breakpoint_union_is_set(envelope->name);
+    hub->touched_us = loop_now_us();
+    if (!dap_command_is(envelope->name, DAP_COMMAND_READS))
+        tell_disturbed(hub, member);
+    if (is_set)
+        forward_set(member, client, json, len, envelope);
+    else
+        target_forward(hub->target, member, client, json, len, envelope);
+    hub_watch_flow(hub);
+    if (resumes || (hub->kept && !hub->requests.len && target_queued(hub->target)))
+        hub_save(hub);
+}
+
+bool hub_has_stopped(const struct member *member)
+{
+    return member->hub && target_has_stopped(member->hub->target);
+}
+
+size_t hub_count_stopped(const struct member *member)
+{
+    return hub_stopped_threads(member->hub);
+}
+
+const struct stop *hub_last_stop(const struct member *member)
+{
+    return stop_events_last(&member->hub->stops);
+}
+
+void hub_each_set(struct member *member, breakpoint_union_fn fn, void *arg)
+{
+    breakpoint_union_each(member->hub->sets, member, fn, arg);
+}
+
+bool hub_set_quietly(struct member *member, const char *json, const struct envelope *envelope,
+                     int64_t timeout_ms, link_answer_fn fn, void *arg)
+{
+    struct hub *hub = member->hub;
+    struct buf merged = {0};
+    struct envelope again;
+    const char *problem;
+    size_t own, len = envelope->whole.at + envelope->whole.len;
+    breakpoint_union_note(hub->sets, member, hub_drives(member), json, envelope);
+    if (!hub_drives(member) || hub->state != HUB_READY)
+        return false;
+    hub_save_sets(hub);
+    if (breakpoint_union_merge(hub->sets, member, json, len, envelope, &merged, &own) &&
+        envelope_read(&again, merged.data, merged.len, &problem) == 0) {
+        json = merged.data;
+        envelope = &again;
+    }
+    char *arguments = mem_string_n(json + envelope->arguments.at, envelope->arguments.len);
+    hub_ask(member, envelope->name, *arguments ? arguments : NULL, timeout_ms, fn, arg);
+    free(arguments);
+    buf_free(&merged);
+    return true;
+}
+
+bool hub_take_pending(struct member *member, struct pending *out)
+{
+    return member->hub && target_take_pending(member->hub->target, member, out);
+}
+
+bool hub_drives(const struct member *member)
+{
+    return member->hub && (!member->hub->shared || member->hub->driver == member);
+}
+
+const char *hub_take_over(struct member *member)
+{
+    if (!member->may_drive)
+        return "this client's token lets it observe only";
+    member->wants_to_drive = true;
+    if (member->hub->driver != member)
+        hub_set_driver(member->hub, member);
+    return NULL;
+}
+
+void hub_read_enable(struct hub *hub, bool enable)
+{
+    if (!hub_has_ended(hub))
+        target_read_enable(hub->target, enable);
+}

@@ -1,0 +1,51 @@
+/* A session's own requests to the debuggee, which its client does not see. */
+#include "base/mem.h"
+#include "relay/hub/hub_state.h"
+
+#include <stdlib.h>
+
+struct hub_ask {
+    struct hub_ask *next;
+    struct hub *hub;
+    const struct member *member; /* NULL: it has left, and `fn` does not run */
+    link_answer_fn fn;
+    void *arg;
+};
+
+static void on_answer(void *arg, const char *json, size_t len, const struct envelope *envelope)
+{
+    struct hub_ask *ask = arg;
+    struct hub_ask **at = &ask->hub->asks;
+    while (*at != ask)
+        at = &(*at)->next;
+    *at = ask->next;
+    if (ask->member)
+        ask->fn(ask->arg, json, len, envelope);
+    free(ask);
+}
+
+void hub_ask(struct member *member, const char *command, const char *arguments, int64_t timeout_ms,
+             link_answer_fn fn, void *arg)
+{
+    struct hub *hub = member->hub;
+    struct hub_ask *ask = mem_alloc(sizeof *ask);
+    *ask = (struct hub_ask){hub->asks, hub, member, fn, arg};
+    hub->asks = ask;
+    target_ask(hub->target, command, arguments, timeout_ms, on_answer, ask);
+}
+
+void hub_drop_asks(const struct member *member)
+{
+    for (struct hub_ask *at = member->hub->asks; at; at = at->next)
+        if (at->member == member)
+            at->member = NULL;
+}
+
+void hub_free_asks(struct hub *hub)
+{
+    while (hub->asks) {
+        struct hub_ask *next = hub->asks->next;
+        free(hub->asks);
+        hub->asks = next;
+    }
+}

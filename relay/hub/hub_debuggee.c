@@ -1,0 +1,372 @@
+/* Handles what comes from a hub's target. */
+#include "base/wall_clock.h"
+#include "relay/debuggee/inject.h"
+#include "relay/hub/hub_state.h"
+
+#include "base/intern.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "relay/io/socket.h"
+#include "relay/stack/user_frame.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Bytes that may wait for a debuggee that does not read, before its clients must wait, too. */
+enum { STALLED = 512 * 1024 };
+/* LOCATE_MS: a debuggee must be stopped for so long before its location is looked up, so that a
+ * client that steps does not wait for that. LOCATE_ALONE_MS: the same without clients. */
+enum { LOCATE_MS = 300, LOCATE_ALONE_MS = 20, ASK_MS = 5000 };
+
+/* --- a debuggee that does not read --- */
+
+static void tell_flow(struct member *member, const void *with)
+{
+    const struct hub *hub = with;
+    member->ops->on_flow(member->arg, !hub->stalled);
+}
+
+static void on_drain(void *arg)
+{
+    struct hub *hub = hub_checked(arg);
+    if (hub->kept && hub->requests.len)
+        hub_save(hub);
+    if (!hub->stalled)
+        return;
+    hub->stalled = false;
+    hub_each_member(hub, tell_flow, hub);
+}
+
+/* --- the debuggee's end --- */
+
+static void lose_member(struct member *member, const void *why)
+{
+    if (member->leaving) {
+        const struct member_ops *ops = member->ops;
+        void *arg = member->arg;
+        ops->on_left(arg); /* takes its pending requests and empties the place */
+    } else {
+        member->ops->on_lost(member->arg, why);
+    }
+}
+
+void hub_lose(struct hub *hub, const char *why)
+{
+    if (hub_has_ended(hub))
+        return;
+    hub_move(hub, hub->state == HUB_RELEASING ? HUB_RELEASED : HUB_LOST);
+    on_drain(hub);
+    hub_stop_saving(hub);
+    timer_cancel(&hub->locate);
+    stop_events_clear(&hub->stops);
+    hub_renew_objects(hub);
+    hub_each_member(hub, lose_member, why);
+    hub_changed(hub);
+    hub_over_if_empty(hub);
+}
+
+static void on_target_gone(void *arg, const char *why)
+{
+    struct hub *hub = hub_checked(arg);
+    if (hub->state != HUB_RELEASING)
+        log_info("the link to the debugger is down: %s", why);
+    const char *released = "the task was released and goes on";
+    if (target_deaf(hub->target))
+        released = why;
+    hub_lose(hub, hub->state == HUB_RELEASING ? released : NULL);
+}
+
+static void fail_member(struct member *member, const void *err)
+{
+    const struct member_ops *ops = member->ops;
+    void *arg = member->arg;
+    hub_empty_place(member);
+    ops->on_failed(arg, err);
+}
+
+static void on_target_failed(void *arg, const struct err *err)
+{
+    struct hub *hub = hub_checked(arg);
+    if (hub_has_ended(hub)) /* it was given up before */
+        return;
+    hub_move(hub, HUB_LOST);
+    hub->problem = mem_alloc(sizeof *hub->problem);
+    *hub->problem = *err;
+    struct member *first = hub->members;
+    hub->members = hub->driver = NULL;
+    for (struct member *next; first; first = next) {
+        next = first->next;
+        fail_member(first, hub->problem);
+    }
+    hub_changed(hub);
+    hub_over_if_empty(hub);
+}
+
+/* --- from the debuggee --- */
+
+void hub_welcome(struct member *member, const void *with)
+{
+    const struct hub *hub = with;
+    if (hub->shared && target_cut_s(hub->target) == INJECT_CUT_DEBUGPY_S)
+        member->ops->on_note(member->arg, "console",
+                             "raydbg: a network that is cut for more than 16 s lets this task go: "
+                             "its worker may not change debugpy's limit\n");
+    member->ops->on_ready(member->arg, hub->capabilities, hub->capabilities_len);
+}
+
+void hub_run_alone(struct hub *hub)
+{
+    if (hub->state == HUB_READY && !hub->members && target_state(hub->target) == TARGET_READY) {
+        target_run(hub->target, false);
+        hub_save(hub);
+    }
+}
+
+static void on_target_ready(void *arg, const char *capabilities, size_t len)
+{
+    struct hub *hub = hub_checked(arg);
+    if (hub_has_ended(hub)) { /* it was given up before: target_leave() lets the task go properly */
+        target_leave(hub->target, false);
+        return;
+    }
+    hub_move(hub, HUB_READY);
+    hub->capabilities = intern_get(capabilities, len);
+    hub->capabilities_len = len;
+    hub->held_since_ms = wall_clock_ms();
+    if (hub->shared)
+        socket_patience(target_fd(hub->target));
+    if (hub->ops->on_ready)
+        hub->ops->on_ready(hub->arg, hub);
+    hub_each_member(hub, hub_welcome, hub);
+    hub_run_alone(hub);
+    hub_changed(hub);
+}
+
+bool hub_is_replayed(const char *event)
+{
+    return text_equal(event, "thread") || text_equal(event, "stopped") ||
+           text_equal(event, "continued");
+}
+
+void hub_pass_event(struct member *member, const void *with)
+{
+    const struct hub_event *event = with;
+    bool late = target_state(member->hub->target) == TARGET_RUNNING && !member->configured;
+    if (!late || !hub_is_replayed(event->envelope->name))
+        member->ops->on_event(member->arg, event->json, event->len, event->envelope);
+}
+
+static void on_place(void *arg, const char *json, size_t len, const struct envelope *envelope)
+{
+    struct hub *hub = hub_checked(arg);
+    char *file;
+    (void)len;
+    if (!json || !stop_events_any(&hub->stops) ||
+        !user_frame_read(json, envelope, &file, &hub->pause.line))
+        return;
+    free(hub->pause.file);
+    hub->pause.file = file;
+    hub_ask_task(hub, json, envelope);
+    hub_save(hub);
+    hub_changed(hub);
+}
+
+static void locate(void *arg)
+{
+    struct hub *hub = hub_checked(arg);
+    hub->locate = NULL;
+    const struct stop *stop = stop_events_last(&hub->stops);
+    if (!stop || hub_is_over(hub))
+        return;
+    char *arguments =
+        mem_format("{\"threadId\":%lld,\"startFrame\":0,\"levels\":20}", (long long)stop->thread);
+    target_ask(hub->target, "stackTrace", arguments, ASK_MS, on_place, hub);
+    free(arguments);
+}
+
+static void read_reason(struct hub *hub)
+{
+    const struct stop *stop = stop_events_last(&hub->stops);
+    struct envelope envelope;
+    struct span at;
+    const char *problem;
+    if (stop && envelope_read(&envelope, stop->json, stop->len, &problem) == 0 &&
+        envelope.body.len && scan_find(stop->json, envelope.body, "reason", &at)) {
+        char *reason = scan_string(stop->json, at);
+        text_copy(hub->reason, sizeof hub->reason, reason ? reason : "");
+        free(reason);
+    }
+}
+
+void hub_note_place(struct hub *hub)
+{
+    if (!hub->shared)
+        return;
+    timer_cancel(&hub->locate);
+    free(hub->pause.file);
+    hub->pause.file = NULL;
+    hub->pause.line = 0;
+    hub->reason[0] = '\0';
+    if (stop_events_any(&hub->stops)) {
+        read_reason(hub);
+        hub->locate =
+            timer_start(hub->loop, hub->members ? LOCATE_MS : LOCATE_ALONE_MS, locate, hub);
+    }
+    hub_changed(hub);
+}
+
+size_t hub_stopped_threads(const struct hub *hub)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < hub->stops.count; i++)
+        count += hub->stops.items[i].json != NULL;
+    return count;
+}
+
+/* debugpy sends `continued` for threads that are known to run, too. */
+static void note_stops(struct hub *hub, const char *json, size_t len,
+                       const struct envelope *envelope)
+{
+    size_t before = hub_stopped_threads(hub);
+    stop_events_event(&hub->stops, json, len, envelope);
+    if (text_equal(envelope->name, "stopped") || hub_stopped_threads(hub) < before)
+        hub_renew_objects(hub);
+}
+
+static void on_target_event(void *arg, const char *json, size_t len,
+                            const struct envelope *envelope)
+{
+    struct hub *hub = hub_checked(arg);
+    if (text_equal(envelope->name, "terminated")) {
+        if (hub->state != HUB_RELEASING)
+            hub_lose(hub, hub->pause.debugger == PAUSE_PDB ? "the task has ended" : NULL);
+        return;
+    }
+    note_stops(hub, json, len, envelope);
+    if (text_equal(envelope->name, "stopped") || text_equal(envelope->name, "continued"))
+        hub_note_place(hub);
+    if (hub_is_replayed(envelope->name))
+        hub_save(hub);
+    struct hub_event event = {json, len, envelope};
+    hub_each_member(hub, hub_pass_event, &event);
+}
+
+/* --- answers --- */
+
+static bool take_trim(struct member *member, int64_t client_seq, size_t *own)
+{
+    for (struct trim **at = &member->trims; *at; at = &(*at)->next) {
+        struct trim *trim = *at;
+        if (trim->client_seq != client_seq)
+            continue;
+        *own = trim->own;
+        *at = trim->next;
+        free(trim);
+        return true;
+    }
+    return false;
+}
+
+void hub_tell_continued(struct hub *hub, const struct member *but, int64_t thread, bool all)
+{
+    char json[160];
+    struct envelope envelope;
+    const char *problem;
+    int len = snprintf(json, sizeof json,
+                       "{\"seq\":0,\"type\":\"event\",\"event\":\"continued\",\"body\":{"
+                       "\"threadId\":%lld,\"allThreadsContinued\":%s}}",
+                       (long long)thread, all ? "true" : "false");
+    if (envelope_read(&envelope, json, (size_t)len, &problem) != 0)
+        return;
+    struct hub_event event = {json, (size_t)len, &envelope};
+    for (struct member *at = hub->members, *next; at; at = next) {
+        next = at->next;
+        if (at != but)
+            hub_pass_event(at, &event);
+    }
+}
+
+static void on_target_response(void *arg, const struct pending *pending, const char *json,
+                               size_t len, const struct envelope *envelope)
+{
+    (void)arg;
+    struct member *member = pending->owner;
+    struct buf trimmed = {0};
+    struct envelope again;
+    const char *problem;
+    size_t own;
+    if (take_trim(member, pending->client.value, &own) && envelope->success &&
+        breakpoint_union_trim(json, len, envelope, own, &trimmed) &&
+        envelope_read(&again, trimmed.data, trimmed.len, &problem) == 0)
+        member->ops->on_response(member->arg, pending, trimmed.data, trimmed.len, &again);
+    else
+        member->ops->on_response(member->arg, pending, json, len, envelope);
+    buf_free(&trimmed);
+}
+
+/* --- messages in parts --- */
+
+/* The member that takes a message in parts: the sender of its request, or the only one; or NULL. */
+static struct member *large_member(const struct hub *hub, const struct pending *pending,
+                                   const struct envelope *envelope)
+{
+    struct member *only = hub->members;
+    if (pending)
+        return pending->owner;
+    if (!only || only->next || hub_is_replayed(envelope->name))
+        return NULL;
+    return only;
+}
+
+static bool on_large_begin(void *arg, const struct pending *pending, const char *head,
+                           size_t head_len, size_t total, const struct envelope *envelope)
+{
+    struct hub *hub = hub_checked(arg);
+    struct member *member = large_member(hub, pending, envelope);
+    if (!member || !member->ops->large_begin ||
+        !member->ops->large_begin(member->arg, pending, head, head_len, total, envelope))
+        return false;
+    size_t own;
+    if (pending)
+        take_trim(member, pending->client.value, &own);
+    hub->large = member;
+    return true;
+}
+
+static void on_large_part(void *arg, const char *bytes, size_t len)
+{
+    struct hub *hub = hub_checked(arg);
+    if (hub->large)
+        hub->large->ops->large_part(hub->large->arg, bytes, len);
+}
+
+static void on_large_end(void *arg, bool whole)
+{
+    struct hub *hub = hub_checked(arg);
+    struct member *member = hub->large;
+    hub->large = NULL;
+    if (member)
+        member->ops->large_end(member->arg, whole);
+}
+
+void hub_watch_flow(struct hub *hub)
+{
+    if (hub->stalled || target_queued(hub->target) < STALLED)
+        return;
+    hub->stalled = true;
+    hub_each_member(hub, tell_flow, hub);
+}
+
+const struct target_ops hub_target_ops = {
+    .on_drain = on_drain,
+    .on_write = hub_save_request,
+    .on_ready = on_target_ready,
+    .on_failed = on_target_failed,
+    .on_event = on_target_event,
+    .on_response = on_target_response,
+    .on_gone = on_target_gone,
+    .large_begin = on_large_begin,
+    .large_part = on_large_part,
+    .large_end = on_large_end,
+};

@@ -1,0 +1,224 @@
+/* Saves a hub in the keeper for the next relay, and adopts one that an earlier relay has left. */
+#include "relay/hub/hub_state.h"
+
+#include "base/intern.h"
+#include "base/mem.h"
+#include "relay/io/metrics.h"
+#include "relay/io/socket.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { UNSENT_MS = 50, GENERATION_BITS = 24 };
+/* SMALL: if more bytes than this change, the snapshot gets room for additions. LARGE: if the
+ * records of sent requests are longer than this, they are removed. */
+enum { SMALL = 1024, LARGE = 64 * 1024 };
+
+static void look_unsent(void *arg)
+{
+    struct hub *hub = hub_checked(arg);
+    hub->unsent = NULL;
+    hub_save(hub);
+}
+
+/* The snapshot without `clearing`. It borrows from the hub and from `events`. */
+static struct hub_snapshot describe(struct hub *hub, struct buf *events)
+{
+    stop_events_save(&hub->stops, events);
+    return (struct hub_snapshot){
+        .pause = hub->pause,
+        .kept = hub->hold == HUB_ON_PAUSE,
+        .capabilities = (char *)(uintptr_t)hub->capabilities,
+        .events = events->data,
+        .generation = hub->generation,
+        .held_since_ms = hub->held_since_ms,
+        .torn = target_queued(hub->target) > 0 && !hub->requests.len,
+    };
+}
+
+static void write_whole(struct hub *hub)
+{
+    struct buf events = {0}, clearing = {0}, text = {0};
+    struct hub_snapshot snapshot = describe(hub, &events);
+    breakpoint_union_clearing(hub->sets, &clearing);
+    snapshot.clearing = clearing.data;
+    hub_log_whole(&snapshot, &text);
+    /* Room in proportion: each byte is rewritten only a few times, however many are added. */
+    size_t changing = clearing.len + hub->requests.len;
+    hub->roomy = changing > SMALL;
+    hub->rewrite = false;
+    buf_add(&text, hub->requests.data, hub->requests.len);
+    kept_snapshot(hub->kept, text.data, text.len, hub->roomy ? 2 * changing : 0);
+    buf_free(&events);
+    buf_free(&clearing);
+    buf_free(&text);
+}
+
+static void write_news(struct hub *hub)
+{
+    struct buf events = {0}, text = {0};
+    struct hub_snapshot snapshot = describe(hub, &events);
+    hub_log_news(&snapshot, &text);
+    if (!kept_add(hub->kept, text.data, text.len))
+        write_whole(hub);
+    buf_free(&events);
+    buf_free(&text);
+}
+
+static void write_snapshot(struct hub *hub)
+{
+    if (hub->requests.len && !target_queued(hub->target)) {
+        hub->rewrite |= hub->requests.len > LARGE;
+        buf_free(&hub->requests);
+    }
+    if (hub->rewrite || !hub->roomy)
+        write_whole(hub);
+    else
+        write_news(hub);
+    if (target_queued(hub->target) && !hub->requests.len && !hub->unsent)
+        hub->unsent = timer_start(hub->loop, UNSENT_MS, look_unsent, hub);
+}
+
+void hub_save(struct hub *hub)
+{
+    /* A breakpoint of the relay's own would stop the process for nobody, once the relay is dead. */
+    if (hub->stays && !stop_events_any(&hub->stops)) {
+        hub_stop_saving(hub);
+        return;
+    }
+    if (!hub->keeper || hub->state != HUB_READY || hub->hold == HUB_NEVER ||
+        target_state(hub->target) != TARGET_RUNNING)
+        return;
+    if (!hub->kept && (hub->kept = keeper_put(hub->keeper, target_fd(hub->target)))) {
+        metrics_add(METRIC_KEEPER_HELD, 1);
+        target_guard(hub->target, false);
+        hub->rewrite = true;
+    }
+    if (hub->kept)
+        write_snapshot(hub);
+}
+
+void hub_save_sets(struct hub *hub)
+{
+    struct buf clearing = {0}, record = {0};
+    if (!hub->kept || hub->rewrite) {
+        hub_save(hub);
+        return;
+    }
+    breakpoint_union_newly_clearing(hub->sets, &clearing);
+    if (clearing.len) {
+        hub_log_sets(clearing.data, clearing.len, &record);
+        if (!kept_add(hub->kept, record.data, record.len))
+            write_whole(hub);
+    }
+    buf_free(&clearing);
+    buf_free(&record);
+}
+
+void hub_save_request(void *arg, int64_t at, const char *head, size_t head_len, const char *json,
+                      size_t len)
+{
+    struct hub *hub = hub_checked(arg);
+    struct buf record = {0};
+    if (!hub->kept)
+        return;
+    if (!target_queued(hub->target))
+        buf_free(&hub->requests);
+    hub_log_request(at, head, head_len, json, len, &record);
+    buf_add(&hub->requests, record.data, record.len);
+    if (!kept_add(hub->kept, record.data, record.len))
+        write_whole(hub);
+    buf_free(&record);
+}
+
+void hub_stop_saving(struct hub *hub)
+{
+    timer_cancel(&hub->unsent);
+    if (!hub->kept)
+        return;
+    metrics_add(METRIC_KEEPER_HELD, -1);
+    target_guard(hub->target, true);
+    kept_drop(&hub->kept);
+}
+
+void hub_keeper_lost(struct hub *hub)
+{
+    hub_stop_saving(hub);
+}
+
+void hub_keeper_renewed(struct hub *hub)
+{
+    hub_save(hub);
+}
+
+/* Restores the stops from the saved events. */
+static void recall(struct hub *hub, const char *events)
+{
+    struct span all = {0, strlen(events)}, element;
+    struct envelope envelope;
+    const char *problem;
+    size_t cursor = 0;
+    while (scan_element(events, all, &cursor, &element)) {
+        const char *json = events + element.at;
+        if (envelope_read(&envelope, json, element.len, &problem) != 0)
+            continue;
+        stop_events_event(&hub->stops, json, element.len, &envelope);
+        target_recall(hub->target, json, &envelope);
+    }
+}
+
+/* Clears the breakpoints of clients that are gone. */
+static void clear_sets(struct hub *hub, const char *clearing)
+{
+    struct span all = {0, strlen(clearing)}, element, value;
+    size_t cursor = 0;
+    while (scan_element(clearing, all, &cursor, &element)) {
+        char *command = scan_string_at(clearing, element, "command");
+        if (command && scan_find(clearing, element, "arguments", &value)) {
+            char *arguments = mem_string_n(clearing + value.at, value.len);
+            hub_send_set(hub, command, arguments);
+            free(arguments);
+        }
+        free(command);
+    }
+}
+
+struct hub *hub_adopt(const struct hub_options *options, struct kept *kept, int fd,
+                      struct hub_log *log, const struct hub_ops *ops, void *arg)
+{
+    struct hub_snapshot *snapshot = &log->snapshot;
+    struct hub *hub = hub_create(options, ops, arg);
+    struct target_options target = options->target;
+    hub->kept = kept;
+    metrics_add(METRIC_KEEPER_HELD, 1);
+    hub->pause = snapshot->pause;
+    snapshot->pause = (struct pause){0};
+    const char *capabilities = snapshot->capabilities ? snapshot->capabilities : "";
+    hub->capabilities_len = strlen(capabilities);
+    hub->capabilities = intern_get(capabilities, hub->capabilities_len);
+    hub->generation = snapshot->generation + 1;
+    hub->held_since_ms = snapshot->held_since_ms;
+    if (snapshot->kept)
+        hub->hold = HUB_ON_PAUSE;
+    target.host = hub->pause.host;
+    target.port = hub->pause.port;
+    target.reverse = hub->pause.debugger == PAUSE_PYDEVD;
+    hub->stays = target.reverse;
+    if (hub->stays)
+        breakpoint_union_no_filters(hub->sets);
+    hub_move(hub, HUB_READY);
+    /* Each relay has its own range of seqs: an answer to an earlier relay's request matches no
+     * request of this one. */
+    const char *requests = log->requests.data ? log->requests.data : "";
+    buf_add(&hub->requests, requests + log->record.at, log->record.len);
+    hub->target = target_adopt(&target, fd, (hub->generation << GENERATION_BITS) + 1,
+                               requests + log->rest.at, log->rest.len, &hub_target_ops, hub);
+    socket_patience(fd);
+    recall(hub, snapshot->events);
+    clear_sets(hub, snapshot->clearing);
+    hub_note_place(hub);
+    if (hub->ops->on_ready)
+        hub->ops->on_ready(hub->arg, hub);
+    hub_save(hub);
+    return hub;
+}

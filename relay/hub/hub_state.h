@@ -1,0 +1,129 @@
+/* A hub's internals, shared by hub.c (life and members), hub_debuggee.c (messages from the target),
+ * hub_ask.c (requests of the sessions themselves), hub_save.c (the keeper's snapshot), hub_steer.c
+ * (actions of the relay), hub_objects.c (Ray's objects). */
+#ifndef RAYDBG_RELAY_HUB_HUB_STATE_H
+#define RAYDBG_RELAY_HUB_HUB_STATE_H
+
+#include "base/err.h"
+#include "base/invariant.h"
+#include "relay/hub/hub.h"
+
+struct trim {
+    struct trim *next;
+    int64_t client_seq;
+    size_t own;
+};
+
+/* The states of a hub; hub_move() has the allowed transitions. */
+enum hub_state {
+    HUB_OPENING,   /* its target attaches */
+    HUB_READY,     /* attached; capabilities are known */
+    HUB_RELEASING, /* the task is being let go */
+    HUB_RELEASED,  /* the task went on, on request */
+    HUB_LOST,      /* the debuggee is gone without a request, or was never attached */
+};
+
+struct hub {
+    uint32_t magic;
+    enum hub_state state;
+    struct loop *loop;
+    struct target *target;
+    const struct hub_ops *ops;
+    void *arg;
+    struct pause pause;
+    enum hub_hold hold;
+    bool shared;
+    bool stays;
+    bool stalled;             /* the debuggee does not read, so its clients are not read, either */
+    bool silent;              /* nothing comes back from the debuggee's machine */
+    struct err *problem;      /* the error of a failed attach, or NULL */
+    const char *capabilities; /* interned */
+    size_t capabilities_len;
+    struct member *members; /* in the order they came */
+    struct member *driver;
+    int64_t driver_count; /* how often the driver has changed */
+    struct hub_ask *asks; /* of members' owners, unanswered */
+    struct stop_events stops;
+    struct breakpoint_union *sets;
+    struct timer *locate;
+    struct cluster *cluster;        /* or NULL */
+    struct worker_objects *objects; /* made when they are first wanted */
+    char reason[64];
+    int64_t held_since_ms;
+    int64_t touched_us;
+    struct keeper *keeper;
+    struct kept *kept;
+    struct timer *unsent; /* checks if a partly sent message has been sent whole */
+    struct buf requests;  /* hub_log_request()'s records of requests that may be sent in part */
+    bool roomy;           /* the keeper's snapshot has room for additions */
+    bool rewrite;         /* something must be removed from it: write it whole */
+    int64_t generation;
+    struct member *large; /* the one that gets the message that arrives in parts */
+};
+INVARIANT_MAGIC(hub, 0xefe4f714)
+
+struct hub_event {
+    const char *json;
+    size_t len;
+    const struct envelope *envelope;
+};
+
+/* hub.c */
+void hub_move(struct hub *hub, enum hub_state next);
+/* True in HUB_RELEASED and HUB_LOST: nothing more comes from the debuggee. */
+bool hub_has_ended(const struct hub *hub);
+struct hub *hub_create(const struct hub_options *options, const struct hub_ops *ops, void *arg);
+void hub_changed(struct hub *hub);
+void hub_over_if_empty(struct hub *hub);
+/* Calls `fn` for each member; the list may change meanwhile. */
+void hub_each_member(struct hub *hub, void (*fn)(struct member *member, const void *with),
+                     const void *with);
+void hub_empty_place(struct member *member);
+void hub_send_set(void *arg, const char *command,
+                  const char *arguments); /* a breakpoint_union_fn */
+void hub_set_driver(struct hub *hub, struct member *member);
+/* Sends the member the current threads and stops. */
+void hub_replay(struct hub *hub, struct member *member);
+size_t hub_stopped_threads(const struct hub *hub);
+/* Lets the debuggee run to its stop if there is no member to configure it. */
+void hub_run_alone(struct hub *hub);
+
+/* hub_ask.c */
+void hub_free_asks(struct hub *hub);
+
+/* hub_debuggee.c */
+extern const struct target_ops hub_target_ops;
+void hub_lose(struct hub *hub, const char *why);
+void hub_welcome(struct member *member, const void *with);    /* the hub */
+void hub_pass_event(struct member *member, const void *with); /* a hub_event */
+/* To be called after a message to the debuggee: stops the members if too much waits for it. */
+void hub_watch_flow(struct hub *hub);
+bool hub_is_replayed(const char *event); /* a late client gets these from hub_replay() */
+/* Sends `continued` to all members except `but`, which learns the same from its response. */
+void hub_tell_continued(struct hub *hub, const struct member *but, int64_t thread, bool all);
+/* Renews the location and reason that lists show, after threads stopped or went on. */
+void hub_note_place(struct hub *hub);
+
+/* hub_objects.c */
+/* Asks for the objects, if a thread is stopped and a client looks, unless they were asked for. */
+void hub_ask_objects(struct hub *hub);
+/* A thread has stopped or gone on: drops what is known of the objects, and asks again. */
+void hub_renew_objects(struct hub *hub);
+
+/* hub_task.c */
+/* Asks which task runs on the thread of this `stackTrace` response, if the process has dialled the
+ * relay. */
+void hub_ask_task(struct hub *hub, const char *json, const struct envelope *stack);
+
+/* hub_save.c */
+/* Gives the keeper the connection and a snapshot, so that they outlive a crash of this process. A
+ * debuggee that still waits for configurationDone is not saved: it goes on waiting. */
+void hub_save(struct hub *hub);
+/* The same if only breakpoints have been set: adds just these. */
+void hub_save_sets(struct hub *hub);
+/* A target's on_write. */
+void hub_save_request(void *arg, int64_t at, const char *head, size_t head_len, const char *json,
+                      size_t len);
+void hub_stop_saving(struct hub *hub);
+
+#endif

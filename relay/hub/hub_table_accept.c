@@ -1,0 +1,40 @@
+/* The hubs of processes that have dialled the relay. */
+#include "base/text.h"
+#include "relay/hub/hub_table_state.h"
+
+bool hub_table_is_accepted(const struct hub *hub)
+{
+    return hub_pause(hub)->debugger == PAUSE_PYDEVD;
+}
+
+struct hub *hub_table_accept(struct hub_table *hubs, const struct pause *pause, int fd)
+{
+    struct target_options target = {
+        .initialize = hub_table_initialize_arguments,
+        .attach = hub_table_attach_arguments,
+        .tune = hubs->options.tune,
+        .reverse = true,
+        .fd = fd,
+    };
+    return hub_table_open_hub(hubs, pause, &target)->hub;
+}
+
+struct hub *hub_table_find_accepted(const struct hub_table *hubs, int64_t pid,
+                                    const char *worker_id)
+{
+    for (struct hub *hub = hub_table_next(hubs, NULL); hub; hub = hub_table_next(hubs, hub))
+        if (hub_table_is_accepted(hub) && hub_pause(hub)->pid == pid &&
+            (!*worker_id || text_equal(hub_pause(hub)->worker_id, worker_id)))
+            return hub;
+    return NULL;
+}
+
+void hub_table_each_accepted(const struct hub_table *hubs, void (*fn)(void *arg, struct hub *hub),
+                             void *arg)
+{
+    for (struct hub *hub = hub_table_next(hubs, NULL), *next; hub; hub = next) {
+        next = hub_table_next(hubs, hub);
+        if (hub_table_is_accepted(hub))
+            fn(arg, hub);
+    }
+}

@@ -1,0 +1,46 @@
+/* A listening socket of the relay's: TCP or unix. */
+#ifndef RAYDBG_RELAY_IO_LISTEN_SOCKET_H
+#define RAYDBG_RELAY_IO_LISTEN_SOCKET_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct watch;
+
+struct listen_socket {
+    int fd;
+    bool is_unix;
+    bool loopback; /* true for unix sockets, too */
+    char *text;    /* "127.0.0.1:4713" with the real port, "unix:PATH" */
+    char *host;    /* "127.0.0.1", "::1"; NULL for unix sockets */
+    char *path;    /* of a unix socket */
+    dev_t device;  /* of a unix socket's file, so that no other file is removed at the end */
+    ino_t inode;
+    struct watch *watch; /* belongs to the list's owner */
+};
+
+/* An all-zero list is empty. */
+struct listen_socket_list {
+    struct listen_socket *items;
+    size_t count;
+};
+
+/* Listens on "HOST:PORT" (all addresses of a name, port 0 for any free one), "[V6]:PORT" or
+ * "unix:PATH" and appends the sockets to `list`. A unix socket's file has mode 0600 and replaces a
+ * socket file that no process listens on. [::1] on a machine without IPv6 is not an error. */
+int listen_socket_listen(struct listen_socket_list *list, const char *address, struct err *err);
+/* Connections are accepted only when they have sent something, or after `seconds`. */
+void listen_socket_defer(const struct listen_socket *port, int seconds);
+/* Stops listening; removes the files of unix sockets. */
+void listen_socket_list_close(struct listen_socket_list *list);
+
+/* Accepts a connection, non-blocking, and fills in `peer` ("127.0.0.1:50212", "unix") and `key`
+ * (the address, as IPv6; all zero for unix). -1 with errno set if there is no connection. */
+int listen_socket_accept(const struct listen_socket *port, char *peer, size_t size,
+                         uint8_t key[16]);
+
+#endif

@@ -1,0 +1,265 @@
+#include "base/mem.h"
+#include "base/text.h"
+#include "dap/message.h"
+#include "relay/many_verbs/many_verbs_state.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct look {
+    struct look *next;
+    struct many_verbs *verbs;
+    int64_t thread;
+    int64_t until_us;
+    char *expression; /* NULL: only the stack is wanted */
+    look_fn fn;
+    void *arg;
+};
+
+static void free_look(struct look *look)
+{
+    struct look **at = &look->verbs->looks;
+    while (*at && *at != look)
+        at = &(*at)->next;
+    if (*at)
+        *at = look->next;
+    free(look->expression);
+    free(look);
+}
+
+static void finish(struct look *look, struct look_result *result)
+{
+    look_fn fn = look->fn;
+    void *arg = look->arg;
+    result->thread = look->thread;
+    free_look(look);
+    fn(arg, result);
+}
+
+static void fail(struct look *look, const char *problem)
+{
+    struct look_result result = {.problem = problem};
+    finish(look, &result);
+}
+
+static int64_t left_ms(const struct look *look)
+{
+    int64_t left = (look->until_us - loop_now_us()) / 1000;
+    return left > 1 ? left : 1;
+}
+
+/* The line of an error text that says what failed: the last one of a traceback. */
+static char *last_line(char *text)
+{
+    size_t len = text ? strlen(text) : 0;
+    while (len && (text[len - 1] == '\n' || text[len - 1] == '\r' || text[len - 1] == ' '))
+        text[--len] = '\0';
+    char *newline = len ? strrchr(text, '\n') : NULL;
+    char *line = newline ? newline + 1 : text;
+    return line ? line + strspn(line, " \t") : NULL;
+}
+
+static void on_value(void *arg, struct many_task *task, const char *json, size_t len,
+                     const struct envelope *response)
+{
+    struct look *look = arg;
+    struct look_result result = {0};
+    (void)task, (void)len;
+    if (!json) {
+        fail(look, "no answer in time");
+        return;
+    }
+    char *text = NULL, *type = NULL;
+    if (!response->success)
+        text = scan_string(json, response->message);
+    else
+        text = scan_string_at(json, response->body, "result");
+    if (response->success)
+        type = scan_string_at(json, response->body, "type");
+    if (response->success && text)
+        result.value = text;
+    else
+        result.problem = text_empty(text) ? "the evaluation failed" : last_line(text);
+    result.type = text_empty(type) ? NULL : type;
+    finish(look, &result);
+    free(text);
+    free(type);
+}
+
+static void ask_value(struct look *look, struct many_task *task, int64_t frame)
+{
+    struct buf arguments = {0};
+    buf_add_string(&arguments, "{\"expression\":");
+    message_quote(&arguments, look->expression);
+    buf_printf(&arguments, ",\"frameId\":%" PRId64 ",\"context\":\"watch\"}", frame);
+    many_ask(task, "evaluate", arguments.data, left_ms(look), on_value, look);
+    buf_free(&arguments);
+}
+
+static void use_stack(struct look *look, struct many_task *task, const char *json,
+                      const struct envelope *response)
+{
+    struct look_result result = {.json = json};
+    if (!response->success || !response->body.len ||
+        !scan_find(json, response->body, "stackFrames", &result.frames) ||
+        !stack_place_top(json, result.frames, &result.top)) {
+        fail(look, "it has no stack");
+        return;
+    }
+    if (look->expression)
+        ask_value(look, task, result.top.frame);
+    else
+        finish(look, &result);
+    stack_place_clear(&result.top);
+}
+
+static void on_stack(void *arg, struct many_task *task, const char *json, size_t len,
+                     const struct envelope *response)
+{
+    (void)len;
+    if (json)
+        use_stack(arg, task, json, response);
+    else
+        fail(arg, "no answer in time");
+}
+
+/* --- a thread that runs --- */
+
+/* Gives frames as DAP has them, innermost first, in hexadecimal, which no repr escapes. Finds the
+ * thread by the id that debugpy gave it. */
+static const char running_stack[] =
+    "(lambda i,n:n('json').dumps([{'id':0,'name':f.f_code.co_name,'line':l,"
+    "'source':{'path':f.f_code.co_filename},**({'presentationHint':'subtle'}"
+    " if '/site-packages/' in f.f_code.co_filename else {})}"
+    " for t in n('threading').enumerate()"
+    " if n('_pydevd_bundle.pydevd_constants',fromlist=['a']).get_thread_id(t)=="
+    "n('_pydevd_bundle._debug_adapter.pydevd_base_schema',fromlist=['a'])"
+    ".BaseSchema._dap_id_to_obj_id.get(i)"
+    " for f,l in list(n('traceback').walk_stack(n('sys')._current_frames().get(t.ident)))[:100]]"
+    ").encode().hex())(%" PRId64 ",__import__)";
+
+/* Decodes the hexadecimal, with or without a string's quotes; NULL if it is none. */
+static char *unhex(const char *repr)
+{
+    bool quoted = repr && *repr == '\'';
+    size_t len = repr ? strlen(repr) : 0;
+    len -= quoted ? len > 1 ? 2 : 1 : 0;
+    if (len == 0 || len % 2)
+        return NULL;
+    char *hex = mem_string_n(repr + quoted, len), *text = mem_alloc(len / 2 + 1);
+    if (!text_unhex(hex, (uint8_t *)text, len / 2)) {
+        free(text);
+        text = NULL;
+    }
+    free(hex);
+    return text;
+}
+
+static void on_running(void *arg, struct many_task *task, const char *json, size_t len,
+                       const struct envelope *response)
+{
+    struct look *look = arg;
+    struct look_result result = {0};
+    struct scan scan;
+    char *repr = json && response->success ? scan_string_at(json, response->body, "result") : NULL;
+    char *text = unhex(repr);
+    (void)task, (void)len;
+    if (text)
+        scan_init(&scan, text, strlen(text));
+    if (text && scan_value(&scan, &result.frames) && result.frames.len > 2) {
+        result.json = text;
+        finish(look, &result);
+    } else {
+        fail(look, "running");
+    }
+    free(text);
+    free(repr);
+}
+
+static void start_running(struct look *look)
+{
+    struct many_task *task;
+    const struct many_thread *thread = many_thread_by_id(look->verbs->many, look->thread, &task);
+    if (!thread || !many_task_is_there(task) || task->pause.debugger == PAUSE_PDB) {
+        fail(look, "running");
+        return;
+    }
+    struct buf arguments = {0};
+    char *expression = mem_format(running_stack, thread->own);
+    buf_add_string(&arguments, "{\"context\":\"repl\",\"expression\":");
+    message_quote(&arguments, expression);
+    buf_add_string(&arguments, "}");
+    many_ask(task, "evaluate", arguments.data, left_ms(look), on_running, look);
+    buf_free(&arguments);
+    free(expression);
+}
+
+/* --- the beginning --- */
+
+static void start(struct look *look)
+{
+    struct many_task *task;
+    struct many_thread *thread = many_thread_by_id(look->verbs->many, look->thread, &task);
+    struct envelope envelope;
+    const char *problem;
+    if (!thread || !thread->stopped || !many_task_is_there(task)) {
+        fail(look, thread && thread->shown ? "running" : "it has ended");
+        return;
+    }
+    if (thread->stack &&
+        envelope_read(&envelope, thread->stack, thread->stack_len, &problem) == 0) {
+        char *copy = mem_string_n(thread->stack, thread->stack_len); /* the stop may end here */
+        use_stack(look, task, copy, &envelope);
+        free(copy);
+        return;
+    }
+    char *arguments = mem_format("{\"threadId\":%" PRId64 "}", thread->own);
+    many_ask(task, "stackTrace", arguments, left_ms(look), on_stack, look);
+    free(arguments);
+}
+
+static struct look *begin(struct many_verbs *verbs, int64_t thread, const char *expression,
+                          int64_t timeout_ms, look_fn fn, void *arg)
+{
+    struct look *look = mem_alloc(sizeof *look);
+    *look = (struct look){
+        .next = verbs->looks,
+        .verbs = verbs,
+        .thread = thread,
+        .until_us = loop_now_us() + timeout_ms * 1000,
+        .expression = mem_string(expression),
+        .fn = fn,
+        .arg = arg,
+    };
+    verbs->looks = look;
+    return look;
+}
+
+void look_value(struct many_verbs *verbs, int64_t thread, const char *expression,
+                int64_t timeout_ms, look_fn fn, void *arg)
+{
+    start(begin(verbs, thread, expression, timeout_ms, fn, arg));
+}
+
+void look_stack(struct many_verbs *verbs, int64_t thread, int64_t timeout_ms, look_fn fn, void *arg)
+{
+    start(begin(verbs, thread, NULL, timeout_ms, fn, arg));
+}
+
+void look_running(struct many_verbs *verbs, int64_t thread, int64_t timeout_ms, look_fn fn,
+                  void *arg)
+{
+    start_running(begin(verbs, thread, NULL, timeout_ms, fn, arg));
+}
+
+void look_drop(struct many_verbs *verbs, const void *arg)
+{
+    for (struct look *look = verbs->looks, *next; look; look = next) {
+        next = look->next;
+        if (look->arg != arg)
+            continue;
+        many_drop_asks(verbs->many, look);
+        free_look(look);
+    }
+}

@@ -1,0 +1,476 @@
+/* The relay's HTTP API: lists, and POSTs that hold, continue and release a pause. */
+#include "relay/server/relay_state.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "dap/message.h"
+#include "relay/io/metrics.h"
+#include "relay/pause/pause_json.h"
+#include "relay/pause/pause_reach.h"
+#include "relay/session/pause_finder.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ATTACH_MS = 20000, ASK_AGAIN_MS = 50 };
+
+/* --- answers --- */
+
+static void answer_json(struct http_call *call, int status, struct buf *json)
+{
+    http_call_answer(call, status, "application/json", json->data, json->len);
+    buf_free(json);
+}
+
+static void put_member(struct buf *out, const char *name, const char *text)
+{
+    buf_printf(out, "\"%s\":", name);
+    if (text_empty(text))
+        buf_add_string(out, "null");
+    else
+        message_quote(out, text);
+}
+
+void relay_answer_error(struct http_call *call, int status, const struct err *err)
+{
+    struct buf json = {0};
+    buf_add_string(&json, "{\"error\":{");
+    put_member(&json, "what", err->what);
+    buf_add_string(&json, ",");
+    put_member(&json, "why", err->why);
+    buf_add_string(&json, ",");
+    put_member(&json, "hint", err->hint);
+    buf_add_string(&json, "}}");
+    answer_json(call, status, &json);
+}
+
+void relay_refuse(struct http_call *call, int status, const char *what, const char *hint)
+{
+    struct err err;
+    err_set(&err, ERR_FAILED, "%s", what);
+    err_hint(&err, "%s", hint);
+    relay_answer_error(call, status, &err);
+}
+
+char *relay_pause_id(const struct pause *pause)
+{
+    if (pause->worker_id[0] && pause->debugger == PAUSE_DEBUGPY)
+        return mem_string(pause->worker_id);
+    return mem_format("%s:%u", pause->host ? pause->host : "", (unsigned)pause->port);
+}
+
+void relay_pause_json(const struct pause *pause, struct buf *out)
+{
+    struct buf own = {0};
+    char *id = relay_pause_id(pause);
+    pause_json(pause, &own);
+    buf_add_string(out, "{");
+    put_member(out, "id", id);
+    buf_printf(out, ",\"held\":%s,", pause->state == PAUSE_HELD ? "true" : "false");
+    buf_add(out, own.data + 1, own.len - 1);
+    free(id);
+    buf_free(&own);
+}
+
+void relay_sessions_json(const struct relay *relay, struct buf *out)
+{
+    bool first = true;
+    buf_add_string(out, "[");
+    for (const struct relay_client *at = relay->clients; at; at = at->next) {
+        const struct pause *pause = session_pause(at->session);
+        if (!at->conn || at->dropped)
+            continue;
+        char *id = pause ? relay_pause_id(pause) : NULL;
+        buf_printf(out, "%s{\"id\":%" PRId64 ",", first ? "" : ",", at->number);
+        put_member(out, "role", session_drives(at->session) ? "driver" : pause ? "observer" : NULL);
+        buf_add_string(out, ",");
+        put_member(out, "client", session_client_name(at->session));
+        buf_add_string(out, ",");
+        put_member(out, "peer", at->peer);
+        buf_add_string(out, ",");
+        put_member(out, "pause", id);
+        buf_add_string(out, ",");
+        put_member(out, "task_name", pause ? pause->task_name : NULL);
+        buf_printf(out, ",\"tasks\":%zu,\"since\":%" PRId64 ".%03d}", session_count(at->session),
+                   at->since_ms / 1000, (int)(at->since_ms % 1000));
+        free(id);
+        first = false;
+    }
+    buf_add_string(out, "]");
+}
+
+/* --- GET --- */
+
+static void put_cluster(const struct relay *relay, struct buf *out)
+{
+    if (!relay->options.cluster) {
+        buf_add_string(out, "null");
+        return;
+    }
+    const struct cluster_facts *facts = cluster_facts(relay->options.cluster);
+    buf_add_string(out, "{");
+    put_member(out, "address", cluster_address(relay->options.cluster)->text);
+    buf_add_string(out, ",");
+    put_member(out, "ray_version", facts->ray_version);
+    buf_printf(out, ",\"nodes_alive\":%zu,\"workers_alive\":%zu}", facts->nodes_alive,
+               facts->workers_alive);
+}
+
+/* A call that waits for a look at the cluster. */
+struct looking {
+    struct relay *relay;
+    struct http_call *call;
+};
+
+static void on_list_looked(void *arg, const struct err *err, const struct pause_list *pauses)
+{
+    struct looking *looking = arg;
+    struct relay *relay = looking->relay;
+    struct buf json = {0};
+    if (err && pauses->count == 0) {
+        relay_answer_error(looking->call, 502, err);
+        free(looking);
+        return;
+    }
+    buf_add_string(&json, "{\"cluster\":");
+    put_cluster(relay, &json);
+    buf_add_string(&json, ",\"relay\":");
+    message_quote(&json, listener_address(relay->listener, 0));
+    if (err) {
+        buf_add_string(&json, ",\"problem\":");
+        message_quote(&json, err->what);
+    }
+    buf_add_string(&json, ",\"pauses\":[");
+    for (size_t i = 0; i < pauses->count; i++) {
+        buf_add_string(&json, i ? ",\n" : "");
+        relay_pause_json(&pauses->items[i], &json);
+    }
+    buf_add_string(&json, "]}\n");
+    answer_json(looking->call, 200, &json);
+    free(looking);
+}
+
+static void get_pauses(struct relay *relay, struct http_call *call)
+{
+    struct looking *looking = mem_alloc(sizeof *looking);
+    *looking = (struct looking){relay, call};
+    relay_look(relay, on_list_looked, looking);
+}
+
+static void get_sessions(struct relay *relay, struct http_call *call)
+{
+    struct buf json = {0};
+    buf_add_string(&json, "{\"sessions\":");
+    relay_sessions_json(relay, &json);
+    buf_add_string(&json, "}\n");
+    answer_json(call, 200, &json);
+}
+
+static void count_pauses(const struct pause_list *pauses)
+{
+    static const enum metric states[] = {
+        [PAUSE_WAITING] = METRIC_PAUSES_WAITING,
+        [PAUSE_ATTACHED] = METRIC_PAUSES_ATTACHED,
+        [PAUSE_HELD] = METRIC_HELD,
+        [PAUSE_IDLE] = METRIC_PAUSES_IDLE,
+    };
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+        metrics_set(states[i], 0);
+    for (size_t i = 0; i < pauses->count; i++)
+        metrics_add(states[pauses->items[i].state], 1);
+}
+
+static void get_metrics(struct relay *relay, struct http_call *call)
+{
+    static const struct pause_list none;
+    struct pause_list all;
+    struct buf text = {0};
+    hub_table_list(relay->hubs,
+                   relay->options.cluster ? cluster_pauses(relay->options.cluster) : &none, &all);
+    count_pauses(&all);
+    pause_list_clear(&all);
+    metrics_set(METRIC_SESSIONS_DRIVER, 0);
+    metrics_set(METRIC_SESSIONS_OBSERVER, 0);
+    for (const struct relay_client *at = relay->clients; at; at = at->next)
+        if (session_pause(at->session))
+            metrics_add(
+                session_drives(at->session) ? METRIC_SESSIONS_DRIVER : METRIC_SESSIONS_OBSERVER, 1);
+    metrics_set(METRIC_KEEPER_UP, relay->options.keeper && keeper_lives(relay->options.keeper));
+    metrics_render(&text);
+    http_call_answer(call, 200, "text/plain; version=0.0.4; charset=utf-8", text.data, text.len);
+    buf_free(&text);
+}
+
+/* --- POST --- */
+
+/* A call that waits until its pause is attached. */
+struct http_wait {
+    struct http_wait *next;
+    struct relay *relay;
+    struct http_call *call;
+    struct pause pause;
+    struct timer *timer;
+    int64_t until_us;
+};
+
+static void wait_free(struct http_wait *wait)
+{
+    timer_cancel(&wait->timer);
+    pause_clear(&wait->pause);
+    free(wait);
+}
+
+static void wait_end(struct http_wait *wait)
+{
+    struct http_wait **at = &wait->relay->waits;
+    while (*at && *at != wait)
+        at = &(*at)->next;
+    if (*at)
+        *at = wait->next;
+    wait_free(wait);
+}
+
+/* Answers with the one pause as it is now. */
+static void answer_pause(struct relay *relay, struct http_call *call, const struct pause *pause)
+{
+    struct pause_list one = {.items = (struct pause *)(uintptr_t)pause, .count = 1}, all;
+    struct buf json = {0};
+    hub_table_list(relay->hubs, &one, &all);
+    relay_pause_json(&all.items[0], &json);
+    buf_add_string(&json, "\n");
+    pause_list_clear(&all);
+    answer_json(call, 200, &json);
+}
+
+static void ask_held(void *arg)
+{
+    struct http_wait *wait = arg;
+    wait->timer = NULL;
+    struct hub *hub = hub_table_find(wait->relay->hubs, &wait->pause);
+    const char *problem = hub_table_failure(wait->relay->hubs, &wait->pause);
+    if (hub && hub_is_held(hub)) {
+        answer_pause(wait->relay, wait->call, &wait->pause);
+    } else if (!hub) {
+        relay_refuse(wait->call, 409, problem ? problem : "the pause is gone",
+                     "raydbg list shows what is paused now");
+    } else if (loop_now_us() > wait->until_us) {
+        relay_refuse(wait->call, 504, "the debugger does not answer", "");
+    } else {
+        wait->timer = timer_start(wait->relay->loop, ASK_AGAIN_MS, ask_held, wait);
+        return;
+    }
+    wait_end(wait);
+}
+
+static void do_hold(struct relay *relay, struct http_call *call, const struct pause *pause)
+{
+    struct err err;
+    if (!hub_table_find(relay->hubs, pause) && pause_reach_check(pause, &err) != 0) {
+        relay_answer_error(call, 409, &err);
+        return;
+    }
+    hub_table_hold_pause(relay->hubs, pause);
+    struct http_wait *wait = mem_alloc(sizeof *wait);
+    *wait = (struct http_wait){.next = relay->waits,
+                               .relay = relay,
+                               .call = call,
+                               .until_us = loop_now_us() + (int64_t)ATTACH_MS * 1000};
+    pause_copy(&wait->pause, pause);
+    relay->waits = wait;
+    ask_held(wait);
+}
+
+static void do_continue(struct relay *relay, struct http_call *call, const struct pause *pause)
+{
+    struct hub *hub = hub_table_find(relay->hubs, pause);
+    const char *why = hub ? hub_continue(hub, http_call_peer(call)) : "this relay does not hold it";
+    if (why)
+        relay_refuse(call, 409, why, "raydbg list shows what is held");
+    else
+        answer_pause(relay, call, pause);
+}
+
+static void do_release(struct relay *relay, struct http_call *call, const struct pause *pause)
+{
+    struct hub *hub = hub_table_find(relay->hubs, pause);
+    if (!hub) {
+        relay_refuse(call, 409, "this relay does not hold it", "raydbg list shows what is held");
+        return;
+    }
+    hub_release(hub, http_call_peer(call));
+    answer_pause(relay, call, pause);
+}
+
+static const struct deed {
+    const char *name;
+    void (*run)(struct relay *relay, struct http_call *call, const struct pause *pause);
+} deeds[] = {
+    {"hold", do_hold},
+    {"continue", do_continue},
+    {"release", do_release},
+};
+
+/* A POST that waits for a look at the cluster. */
+struct request {
+    struct relay *relay;
+    struct http_call *call;
+    const struct deed *deed;
+    char *id;
+};
+
+static void request_free(struct request *request)
+{
+    free(request->id);
+    free(request);
+}
+
+static const struct pause *find_pause(const struct relay *relay, const struct pause_list *pauses,
+                                      const char *id, struct err *err)
+{
+    static const struct cluster_address nowhere = {.text = "this relay"};
+    const struct pause *found = NULL;
+    for (size_t i = 0; i < pauses->count; i++) {
+        char *own = relay_pause_id(&pauses->items[i]);
+        if (text_equal(own, id))
+            found = &pauses->items[i];
+        free(own);
+    }
+    if (!found)
+        pause_finder_choose(
+            pauses, id, relay->options.cluster ? cluster_address(relay->options.cluster) : &nowhere,
+            &found, err);
+    return found;
+}
+
+static void on_request_looked(void *arg, const struct err *problem, const struct pause_list *pauses)
+{
+    struct request *request = arg;
+    struct err err;
+    const struct pause *pause = find_pause(request->relay, pauses, request->id, &err);
+    if (!pause) {
+        relay_answer_error(request->call, problem ? 502 : 404, problem ? problem : &err);
+    } else {
+        relay_act(request->relay, request->deed->name, http_call_peer(request->call),
+                  http_call_role(request->call), "http", pause, "");
+        request->deed->run(request->relay, request->call, pause);
+    }
+    request_free(request);
+}
+
+/* POST /v1/pauses/{id}/{deed}. The id may have any character but a slash. */
+static void post_pause(struct relay *relay, struct http_call *call, const char *rest)
+{
+    const char *slash = strrchr(rest, '/');
+    const struct deed *deed = NULL;
+    for (size_t i = 0; slash && i < sizeof deeds / sizeof *deeds; i++)
+        if (text_equal(slash + 1, deeds[i].name))
+            deed = &deeds[i];
+    if (!deed || slash == rest) {
+        relay_refuse(call, 404, "there is no such thing to do",
+                     "POST /v1/pauses/{id}/hold, /continue or /release");
+        return;
+    }
+    if (http_call_role(call) != AUTH_DRIVER) {
+        relay_refuse(call, 403, "an observer's token lets one look only", "use a driver's token");
+        return;
+    }
+    struct request *request = mem_alloc(sizeof *request);
+    *request = (struct request){relay, call, deed, mem_string_n(rest, (size_t)(slash - rest))};
+    relay_look(relay, on_request_looked, request);
+}
+
+/* --- dispatch --- */
+
+static void get_why(struct relay *relay, struct http_call *call)
+{
+    relay_get_why(relay, call, NULL);
+}
+
+static void get_stack(struct relay *relay, struct http_call *call)
+{
+    relay_get_stack(relay, call, NULL);
+}
+
+static void get_stack_text(struct relay *relay, struct http_call *call)
+{
+    relay_get_stack_text(relay, call, NULL);
+}
+
+static const struct page {
+    const char *path;
+    void (*get)(struct relay *relay, struct http_call *call);
+} pages[] = {
+    {"/v1/pauses", get_pauses},
+    {"/v1/sessions", get_sessions},
+    {"/v1/objects", relay_get_objects},
+    {"/v1/breakpoints", relay_get_breakpoints},
+    {"/v1/why", get_why},
+    {"/v1/stack", get_stack},
+    {"/v1/stack.txt", get_stack_text},
+    {"/metrics", get_metrics},
+};
+
+/* GET: the rest of the path is a name. */
+static const struct shelf {
+    const char *prefix;
+    void (*get)(struct relay *relay, struct http_call *call, const char *name);
+} shelves[] = {
+    {"/v1/why/", relay_get_why},
+    {"/v1/logs/", relay_get_logs},
+    {"/v1/stack/", relay_get_stack},
+    {"/v1/stack.txt/", relay_get_stack_text},
+};
+
+/* POST: the rest of the path says what to do. */
+static const struct form {
+    const char *prefix;
+    void (*post)(struct relay *relay, struct http_call *call, const char *rest);
+} forms[] = {
+    {"/v1/pauses/", post_pause},
+    {"/v1/breakpoints", relay_post_breakpoints},
+};
+
+void relay_on_http(void *arg, struct http_call *call)
+{
+    struct relay *relay = relay_checked(arg);
+    const char *path = http_call_path(call), *method = http_call_method(call);
+    metrics_add(METRIC_HTTP_REQUESTS_TOTAL, 1);
+    bool get = text_equal(method, "GET"), post = text_equal(method, "POST");
+    const struct page *page = NULL;
+    const struct form *form = NULL;
+    const struct shelf *shelf = NULL;
+    for (size_t i = 0; i < sizeof shelves / sizeof *shelves; i++)
+        if (text_starts(path, shelves[i].prefix) && path[strlen(shelves[i].prefix)])
+            shelf = &shelves[i];
+    for (size_t i = 0; i < sizeof pages / sizeof *pages; i++)
+        if (text_equal(path, pages[i].path))
+            page = &pages[i];
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (text_starts(path, forms[i].prefix))
+            form = &forms[i];
+    if (page && get)
+        page->get(relay, call);
+    else if (shelf && get)
+        shelf->get(relay, call, path + strlen(shelf->prefix));
+    else if (form && post)
+        form->post(relay, call, path + strlen(form->prefix));
+    else if (page || form || shelf)
+        relay_refuse(call, 405, page || shelf ? "this is for GET" : "this is for POST", "");
+    else
+        relay_refuse(call, 404, "there is no such page", "see docs/relay.md");
+}
+
+void relay_api_stop(struct relay *relay)
+{
+    struct http_wait *wait = relay->waits;
+    relay->waits = NULL;
+    relay_objects_stop(relay);
+    relay_why_stop(relay);
+    while (wait) {
+        struct http_wait *next = wait->next;
+        relay_refuse(wait->call, 503, "the relay is ending", "");
+        wait_free(wait);
+        wait = next;
+    }
+}

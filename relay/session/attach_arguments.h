@@ -1,0 +1,68 @@
+/* The arguments of a client's `attach`: raydbg's own, and those that debugpy gets. Pure. */
+#ifndef RAYDBG_RELAY_SESSION_ATTACH_ARGUMENTS_H
+#define RAYDBG_RELAY_SESSION_ATTACH_ARGUMENTS_H
+
+#include "base/err.h"
+#include "dap/scan.h"
+#include "relay/annotate/annotate.h"
+#include "relay/pause/pause_filter.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define ATTACH_MAX_SESSIONS 16
+
+/* Strings are owned; NULL where the client gave none. */
+struct attach_arguments {
+    char *address;
+    char *task;
+    char *connect_host; /* "connect": {"host", "port"} or "HOST:PORT": no discovery */
+    uint16_t connect_port;
+    bool sub_process;
+    bool kill;
+    bool no_tune;
+    char *token;                 /* the relay's */
+    bool observe;                /* "role": "observer" */
+    bool take_over;              /* "takeOver" */
+    bool continue_on_disconnect; /* "onDisconnect": "continue" */
+    bool end_with_task;          /* "endWithTask": the session ends when its one task has */
+    /* "objectStore": {"annotate": "auto"|"off", "unit": "auto"|"B"|"KB"|"MB"|"GB",
+     * "fields": ["size", "owner", "state"], "scope": true|false} */
+    struct annotate_options objects;
+    bool no_object_scope;
+    /* --- one session over many tasks (attach_arguments_many()) --- */
+    /* "tasks": "*", a task, or a list of tasks; "job", "actor", "node". A "task" is one of the
+     * tasks if it is a glob, or if any of these or "mode" is given. */
+    struct pause_filter many;
+    bool mode_named;      /* "mode" was given */
+    bool sessions;        /* "mode": "sessions", not "threads" */
+    int64_t max_sessions; /* "maxSessions"; ATTACH_MAX_SESSIONS if not given */
+    char *thread_name;    /* "threadName": a template, see task_label.h */
+    bool all_threads;     /* "allThreads": threads that have never stopped are listed, too */
+    bool eager;           /* "eager": the first stop is shown without waiting for the others */
+    bool preserve_focus;  /* "preserveFocus": the first stop shown leaves the focus to the client */
+    char *ticket;         /* "ticket": of a child session */
+    char *run;            /* "run": only processes that this `raydbg run` has started; its id */
+    /* A JSON object: the members for the attach of each of the many tasks, byte for byte. */
+    char *each;
+    /* For debugpy: every other member, byte for byte, with justMyCode off (on Python <= 3.11
+     * breakpoint() would never stop: docs/facts/debugpy.md#0.7), and without members that make the
+     * adapter look for another process. */
+    char *upstream;
+};
+
+/* `arguments` may be empty (len 0). A member of the wrong type is an error that names it. */
+int attach_arguments_read(struct attach_arguments *out, const char *json, struct span arguments,
+                          struct err *err);
+/* Sets the command line's task, for an attach that names none. */
+void attach_arguments_default_task(struct attach_arguments *arguments, const char *task);
+/* True if the attach is about all pauses that match, present and future, and not about one task. */
+bool attach_arguments_many(const struct attach_arguments *arguments);
+void attach_arguments_clear(struct attach_arguments *arguments);
+
+/* Makes the adapter's `initialize` arguments from the client's own (len 0: none): without
+ * supportsRunInTerminalRequest, without supportsStartDebuggingRequest unless `sub_process`, and
+ * with an adapterID. The caller frees. */
+char *attach_arguments_initialize(const char *json, struct span arguments, bool sub_process);
+
+#endif

@@ -1,0 +1,151 @@
+/* A breakpoint that is set while the client looks at the callee is set in the caller, too. The two
+ * tasks have connections of their own: the client gets the callee's answer when both have answered,
+ * so that the callee cannot return, and the caller pass the line, before the breakpoint is set
+ * there. */
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "relay/debuggee/exception_filters.h"
+#include "relay/session/remote_step_state.h"
+
+#include <stdlib.h>
+
+struct follow_set {
+    struct follow_set *next;
+    struct follow *follow;
+    int64_t seq;       /* the client's request */
+    int64_t since_us;  /* when the caller was asked */
+    bool caller_waits; /* the caller has not answered yet */
+    bool given_up;     /* the client's answer does not wait for the caller's */
+    struct buf answer; /* the callee's answer, while it waits for the caller's */
+};
+
+static void set_free(struct follow_set *set)
+{
+    struct follow_set **at = &set->follow->sets;
+    while (*at != set)
+        at = &(*at)->next;
+    *at = set->next;
+    buf_free(&set->answer);
+    free(set);
+}
+
+static void pass_answer(struct follow_set *set)
+{
+    struct envelope envelope;
+    const char *problem;
+    if (set->answer.len &&
+        envelope_read(&envelope, set->answer.data, set->answer.len, &problem) == 0)
+        client_pass(&set->follow->session->client, set->answer.data, set->answer.len, &envelope,
+                    set->seq);
+    buf_free(&set->answer);
+}
+
+/* --- the caller --- */
+
+static void say_unconfirmed(const struct follow_set *set, const char *json,
+                            const struct envelope *envelope)
+{
+    struct session *session = set->follow->session;
+    const char *name = session->pause.task_name ? session->pause.task_name : "the caller";
+    char *why = json && envelope->message.len ? scan_string(json, envelope->message) : NULL;
+    char *text = why ? mem_format("raydbg: %s did not take these breakpoints: %s\n", name, why)
+                     : mem_format("raydbg: %s has not confirmed these breakpoints: until it does "
+                                  "they hold in this task only\n",
+                                  name);
+    client_say(&session->client, "console", text);
+    free(text);
+    free(why);
+}
+
+static void on_caller_answer(void *arg, const char *json, size_t len,
+                             const struct envelope *envelope)
+{
+    struct follow_set *set = arg;
+    bool late = !json && loop_now_us() - set->since_us >= (int64_t)FOLLOW_ASK_MS * 1000;
+    (void)len;
+    set->caller_waits = false;
+    if (!set->given_up && (late || (json && !envelope->success)))
+        say_unconfirmed(set, json, envelope);
+    bool answered = set->answer.len || set->given_up;
+    pass_answer(set);
+    if (answered)
+        set_free(set);
+}
+
+static bool set_in_caller(struct follow_set *set, const char *json, size_t len,
+                          const struct envelope *envelope)
+{
+    struct session *session = set->follow->session;
+    struct buf edited = {0};
+    struct envelope again;
+    const char *problem;
+    if (text_equal(envelope->name, "setExceptionBreakpoints") &&
+        session->pause.debugger != PAUSE_PDB) {
+        if (exception_filters_add_uncaught(json, len, envelope, &edited) ||
+            envelope_read(&again, edited.data, edited.len, &problem) != 0) {
+            buf_free(&edited);
+            return false;
+        }
+        json = edited.data;
+        envelope = &again;
+    }
+    bool sent =
+        hub_set_quietly(&session->place, json, envelope, FOLLOW_ASK_MS, on_caller_answer, set);
+    buf_free(&edited);
+    return sent;
+}
+
+void follow_set_in_caller(struct follow *follow, const char *json, size_t len,
+                          const struct envelope *envelope)
+{
+    struct follow_set *set = mem_alloc(sizeof *set);
+    *set = (struct follow_set){.next = follow->sets,
+                               .follow = follow,
+                               .seq = envelope->seq,
+                               .since_us = loop_now_us(),
+                               .caller_waits = true};
+    follow->sets = set;
+    if (!set_in_caller(set, json, len, envelope))
+        set_free(set);
+}
+
+/* --- the callee --- */
+
+bool follow_set_waits(struct follow *follow, const char *json, size_t len,
+                      const struct envelope *envelope)
+{
+    struct follow_set *set = follow->sets;
+    while (set && (set->given_up || set->seq != envelope->request_seq))
+        set = set->next;
+    if (!set)
+        return false;
+    if (!set->caller_waits) {
+        set_free(set);
+        return false;
+    }
+    buf_clear(&set->answer, 0);
+    buf_add(&set->answer, json, len);
+    return true;
+}
+
+void follow_sets_give_up(struct follow *follow)
+{
+    for (struct follow_set *set = follow->sets, *next; set; set = next) {
+        next = set->next;
+        set->given_up = true;
+        pass_answer(set);
+        if (!set->caller_waits)
+            set_free(set);
+    }
+}
+
+void follow_sets_clear(struct follow *follow)
+{
+    for (struct follow_set *set = follow->sets, *next; set; set = next) {
+        next = set->next;
+        buf_free(&set->answer);
+        free(set);
+    }
+    follow->sets = NULL;
+}

@@ -1,0 +1,109 @@
+/* Internals of remote_step.h: remote_step.c (notes and the search), remote_step_targets.c
+ * (`stepIn`'s targets), remote_step_callee.c (the session with the callee),
+ * remote_step_breakpoints.c (breakpoints for both). */
+#ifndef RAYDBG_RELAY_SESSION_REMOTE_STEP_STATE_H
+#define RAYDBG_RELAY_SESSION_REMOTE_STEP_STATE_H
+
+#include "relay/session/remote_call.h"
+#include "relay/session/remote_step.h"
+#include "relay/session/session_state.h"
+
+enum follow_state {
+    FOLLOW_NONE,
+    FOLLOW_NOTING,    /* the caller is being asked to make the note */
+    FOLLOW_SEARCHING, /* the caller runs; the callee's pause has not appeared */
+    FOLLOW_ENTERING,  /* the callee's session attaches; the client does not know yet */
+    FOLLOW_INSIDE,    /* the client's requests go to the callee */
+};
+
+struct follow {
+    struct session *session;
+    enum follow_state state;
+
+    /* a `stepInTargets` under way: the client's request, and what is added to its answer */
+    int64_t targets_seq; /* 0: none */
+    char *targets_request;
+    char *targets_label;
+    int64_t targets_frame;
+
+    /* the step */
+    enum remote_call_way way;
+    char uuid[REMOTE_CALL_UUID];
+    char task_id[ID_TEXT(ID_TASK_BYTES)]; /* of the task that made the note */
+    int64_t seq;                          /* the client's request, until it is answered; or 0 */
+    char command[DAP_NAME_MAX];
+    int64_t thread;      /* the caller's */
+    struct timer *timer; /* of the search, or of work deferred out of a callback */
+    int64_t since_us;    /* when the search began */
+    int64_t found_us;    /* when the callee was found without its name; or 0 */
+    int64_t until_us;    /* when the search ends; 0: it does not */
+    bool said;           /* the user knows that the search takes a while */
+    bool caller_gone;
+    char *deferred; /* a `stopped` of the caller, sent when the callee is over; or NULL */
+
+    /* the callee */
+    struct pause callee;
+    struct session *inner;
+    int64_t base;    /* the offset of the callee's thread ids */
+    int64_t steps;   /* steps made to leave Ray's own frames */
+    bool configured; /* the callee has the breakpoints that were set before */
+    char *arrival;   /* the callee's last `stopped` before the client is told; or NULL */
+    int64_t *threads;
+    size_t thread_count;
+
+    struct follow_set *sets; /* set requests that caller and callee have not both answered */
+};
+
+/* The time that the caller has for an answer. */
+enum { FOLLOW_ASK_MS = 3000 };
+
+/* remote_step.c */
+/* The session's `follow`, created if it has none. */
+struct follow *follow_need(struct session *session);
+/* Begins the step that the client's request asks for. */
+void follow_begin(struct session *session, const char *json, const struct envelope *envelope,
+                  enum remote_call_way way);
+/* The answer's `result`, or NULL; the caller frees. */
+char *follow_result(const char *json, const struct envelope *envelope);
+/* Asks for the newest frame of one of the caller's threads; follow_top_frame() reads the answer. */
+void follow_ask_top_frame(struct follow *follow, int64_t thread, link_answer_fn fn);
+bool follow_top_frame(const char *json, const struct envelope *envelope, struct span *frame);
+void follow_search(struct follow *follow, int64_t in_ms);
+/* The callee's worker has died: searches again, because Ray reruns the task with the same note. */
+void follow_retry(struct follow *follow);
+/* Returns to the caller: sends the client the deferred `stopped`; if the caller is gone, ends the
+ * session. */
+void follow_end(struct follow *follow);
+
+/* remote_step_targets.c */
+/* True: it was the answer to a `stepInTargets`, and has been passed on with our targets added. */
+bool follow_targets_response(struct session *session, const struct pending *pending,
+                             const char *json, size_t len, const struct envelope *envelope);
+/* The caller is gone: refuses a `stepInTargets` under way. */
+void follow_targets_lost(struct follow *follow, const char *why);
+void follow_targets_clear(struct follow *follow);
+
+/* remote_step_callee.c */
+void follow_enter(struct follow *follow, const struct pause *pause);
+/* Tells the client that the callee's threads have exited, and destroys the session with the callee.
+ * Must not run from within that session's callbacks. */
+void follow_drop_callee(struct follow *follow);
+/* Sends the callee the client's request. */
+void follow_pass_request(struct follow *follow, const char *json, size_t len,
+                         const struct envelope *envelope);
+/* Sends a set request to the callee that is being entered. The client does not see its answer: the
+ * caller answers the client. */
+void follow_pass_set(struct follow *follow, const char *json, const struct envelope *envelope);
+
+/* remote_step_breakpoints.c */
+/* Sends the caller a set request that the callee gets, too. */
+void follow_set_in_caller(struct follow *follow, const char *json, size_t len,
+                          const struct envelope *envelope);
+/* True: the callee's answer is kept until the caller has answered, or follow_sets_give_up(). */
+bool follow_set_waits(struct follow *follow, const char *json, size_t len,
+                      const struct envelope *envelope);
+/* Stops waiting for the caller's answers: the client gets the callee's that are kept. */
+void follow_sets_give_up(struct follow *follow);
+void follow_sets_clear(struct follow *follow);
+
+#endif

@@ -1,0 +1,255 @@
+/* A session's way from `initialize` to `configurationDone`. */
+#include "relay/session/session_state.h"
+#include "relay/variables/cluster_objects.h"
+
+#include "base/intern.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "dap/capabilities.h"
+#include "relay/pause/pause_reach.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void read_client(struct session *session)
+{
+    static const char *const members[] = {"clientName", "clientID"};
+    struct span all = {0, strlen(session->initialize)}, value;
+    for (size_t i = 0; i < sizeof members / sizeof *members && !session->client_name; i++)
+        if (scan_find(session->initialize, all, members[i], &value))
+            session->client_name = scan_string(session->initialize, value);
+    scan_boolean_at(session->initialize, all, "supportsInvalidatedEvent",
+                    &session->takes_invalidated);
+    scan_boolean_at(session->initialize, all, "supportsStartDebuggingRequest",
+                    &session->starts_sessions);
+}
+
+void session_on_initialize(struct session *session, const char *json,
+                           const struct envelope *envelope)
+{
+    if (session->state != SESSION_NEW) {
+        client_refuse(&session->client, envelope->seq, "initialize",
+                      "the session is already initialized", false);
+        return;
+    }
+    session_move(session, SESSION_READY);
+    session->initialize = mem_string_n(json + envelope->arguments.at, envelope->arguments.len);
+    session->initialize_words = intern_get(session->initialize, strlen(session->initialize));
+    if (envelope->arguments.len)
+        read_client(session);
+    struct buf body = {0};
+    const char *debuggee = capabilities_default();
+    buf_printf(&body, "%.*s, \"supportsRestartRequest\": true}", (int)strlen(debuggee) - 1,
+               debuggee);
+    client_respond(&session->client, envelope->seq, "initialize", body.data);
+    buf_free(&body);
+}
+
+static struct hub *open_own(struct session *session, const struct target_options *target)
+{
+    static const struct hub_ops nobody;
+    struct hub_options options = {.target = *target,
+                                  .pause = &session->pause,
+                                  .hold = HUB_NEVER,
+                                  .cluster = pause_finder_cluster(session->finder)};
+    options.target.loop = session->options.loop;
+    options.target.host = session->pause.host;
+    options.target.port = session->pause.port;
+    hub_destroy(&session->own);
+    session->own = hub_open(&options, &nobody, NULL);
+    return session->own;
+}
+
+static void join(struct session *session)
+{
+    struct span arguments = {0, strlen(session->initialize)};
+    char *initialize =
+        attach_arguments_initialize(session->initialize, arguments, session->attach.sub_process);
+    struct target_options target = {
+        .initialize = initialize,
+        .attach = session->attach.upstream,
+        .pdb = session->pause.debugger == PAUSE_PDB,
+        .tune = session->options.tune && !session->attach.no_tune,
+        .sub_process = session->attach.sub_process,
+    };
+    struct hub *hub = session->options.hubs
+                          ? hub_table_get(session->options.hubs, &session->pause, &target)
+                          : open_own(session, &target);
+    char *name = mem_format("%s @ %s", session->client_name ? session->client_name : "a client",
+                            session->options.peer ? session->options.peer : "here");
+    struct member_wish wish = {
+        .name = name,
+        .may_drive = !session->options.hubs || session->role == AUTH_DRIVER,
+        .observe = session->attach.observe,
+        .take_over = session->attach.take_over && session->role == AUTH_DRIVER,
+        .sparing = session->options.one_of_many,
+    };
+    session_act(session, wish.take_over ? "take-over" : "attach", "");
+    hub_join(hub, &session->place, &session_member_ops, session, &wish);
+    if (session->halted && hub_drives(&session->place))
+        hub_read_enable(hub, false);
+    free(name);
+    free(initialize);
+}
+
+static void on_found(void *arg, const struct err *err, const struct pause *pause)
+{
+    struct session *session = session_checked(arg);
+    if (!session->attach_seq)
+        return;
+    if (err) {
+        session_fail_attach(session, err);
+        return;
+    }
+    pause_clear(&session->pause);
+    pause_copy(&session->pause, pause);
+    join(session);
+}
+
+static void tell_role(struct session *session)
+{
+    if (session->ops->on_role)
+        session->ops->on_role(session->arg, session->role);
+}
+
+static int take_ticket(struct session *session, struct err *err)
+{
+    const struct session_admission *admission = session->options.admission;
+    enum auth_role role;
+    if (!admission) {
+        err_set(err, ERR_DENIED, "this ticket is not known here");
+        err_why(err, "there is no relay here, which would have made it");
+        return err_hint(err, "attach by \"task\" instead");
+    }
+    session->bearer = admission->admit(admission->arg, session->attach.ticket, session,
+                                       &session->admitted, &role, err);
+    if (!session->bearer)
+        return -1;
+    if (session->role == AUTH_NONE || role < session->role)
+        session->role = role;
+    return 0;
+}
+
+/* False if the ticket is not valid; without a role from the transport the session is then over. */
+static bool admit(struct session *session)
+{
+    struct err err;
+    bool stranger = session->role == AUTH_NONE;
+    if (take_ticket(session, &err) == 0) {
+        tell_role(session);
+        return true;
+    }
+    session_act(session, "refused", "a ticket that is not good");
+    session_fail_attach(session, &err);
+    if (stranger)
+        session_end(session);
+    return false;
+}
+
+/* False if the client may not attach; without a role the session is then over. */
+static bool authenticate(struct session *session)
+{
+    struct err err;
+    if (session->attach.ticket)
+        return admit(session);
+    if (!session->options.hubs || session->role != AUTH_NONE)
+        return true;
+    session->role = auth_check(session->options.auth, session->attach.token);
+    if (session->role != AUTH_NONE) {
+        tell_role(session);
+        return true;
+    }
+    if (session->attach.token)
+        err_set(&err, ERR_DENIED, "the token is not this relay's");
+    else
+        err_set(&err, ERR_DENIED, "this relay wants a token");
+    err_why(&err, "a client over plain TCP shows it in the attach argument \"token\"");
+    err_hint(&err, "the relay's user has it in $XDG_STATE_HOME/raydbg/token (~/.local/state)");
+    session_act(session, "refused", session->attach.token ? "wrong token" : "no token");
+    session_fail_attach(session, &err);
+    session_end(session);
+    return false;
+}
+
+/* Checks the arguments against each other, and against what a relay's client may ask for. */
+static int check_arguments(struct session *session, struct err *err)
+{
+    if (session->options.hubs && session->attach.connect_host && !session->options.allow_connect) {
+        err_set(err, ERR_DENIED, "this relay attaches to its cluster's tasks only");
+        err_why(err, "\"connect\" would reach %s:%d from where the relay runs",
+                session->attach.connect_host, session->attach.connect_port);
+        return err_hint(err, "name a task, or start the relay with --allow-connect");
+    }
+    if (session->attach.observe && session->attach.take_over) {
+        err_set(err, ERR_USAGE, "attach: \"role\" is observer and \"takeOver\" is true");
+        return err_hint(err, "who takes over drives");
+    }
+    if (session->attach.take_over && session->options.hubs && session->role != AUTH_DRIVER)
+        return err_set(err, ERR_DENIED, "this client's token lets it observe only");
+    return 0;
+}
+
+static void on_ticket(struct session *session)
+{
+    struct err err;
+    const struct pause *pause = session->admitted;
+    if (pause_reach_check(pause, &err) == 0)
+        on_found(session, NULL, pause);
+    else
+        on_found(session, &err, NULL);
+}
+
+void session_on_attach(struct session *session, const char *json, const struct envelope *envelope)
+{
+    struct err err;
+    if (session->mode && session->mode_ops->is_over(session->mode))
+        session_close_mode(session);
+    if (session->place.hub || session->attach_seq || session->mode) {
+        client_refuse(&session->client, envelope->seq, "attach", "the session is already attached",
+                      false);
+        return;
+    }
+    session->attach_seq = envelope->seq;
+    session->attach_us = loop_now_us();
+    attach_arguments_clear(&session->attach);
+    intern_drop(&session->attach_words);
+    session->attach_words = intern_get(json + envelope->arguments.at, envelope->arguments.len);
+    if (attach_arguments_read(&session->attach, json, envelope->arguments, &err) != 0) {
+        session_fail_attach(session, &err);
+        return;
+    }
+    if (!session->options.pause && !session->options.connect)
+        attach_arguments_default_task(&session->attach, session->options.task);
+    if (!authenticate(session))
+        return;
+    if (check_arguments(session, &err) != 0) {
+        session_fail_attach(session, &err);
+        return;
+    }
+    hub_destroy(&session->own); /* left by an attach that failed, with that attach's cluster */
+    cluster_objects_drop(session_variables(session), "the session attaches");
+    if (session->options.modes)
+        session->mode = session->options.modes->open(session, json, envelope, &session->mode_ops);
+    if (session->mode)
+        return;
+    if (session->admitted)
+        on_ticket(session);
+    else
+        pause_finder_find(session->finder, &session->attach, on_found, session);
+}
+
+void session_on_configuration_done(struct session *session, const char *json,
+                                   const struct envelope *envelope)
+{
+    (void)json;
+    if (!session_attached(session) || !hub_wants_configuration(&session->place)) {
+        client_refuse(
+            &session->client, envelope->seq, "configurationDone",
+            "configurationDone is only allowed after an attach and its 'initialized' event", false);
+        return;
+    }
+    client_respond(&session->client, envelope->seq, "configurationDone", NULL);
+    client_respond(&session->client, session->attach_seq, "attach", NULL);
+    session->attach_seq = 0;
+    hub_configure(&session->place);
+}

@@ -1,0 +1,365 @@
+/* A session's callbacks from its hub. */
+#include "relay/session/session_state.h"
+#include "relay/variables/cluster_objects.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "dap/capabilities.h"
+#include "dap/message.h"
+#include "dap/rules.h"
+#include "dap/splice.h"
+#include "relay/client/prefetch.h"
+#include "relay/io/metrics.h"
+#include "relay/pause/task_label.h"
+#include "relay/session/remote_step.h"
+#include "relay/session/session_rank.h"
+#include "relay/session/session_verbs.h"
+#include "relay/session/session_watch.h"
+#include "relay/stack/exception_text.h"
+#include "relay/stack/ray_frames.h"
+#include "relay/stack/thread_names.h"
+#include "relay/variables/variables.h"
+
+#include <stdlib.h>
+
+/* --- the debuggee is gone --- */
+
+void session_refuse_pending(struct session *session, const char *why)
+{
+    struct pending pending;
+    variables_refuse_gathered(session_variables(session), why);
+    variables_leave(session_variables(session));
+    while (hub_take_pending(&session->place, &pending))
+        if (!remote_step_forgets(&pending) && !session_verbs_forgets(&pending))
+            client_refuse(&session->client, pending.client.value, pending.command, why, false);
+}
+
+void session_finish_leaving(struct session *session)
+{
+    session_refuse_pending(session, "the session has ended");
+    cluster_objects_drop(session_variables(session), "the session has ended");
+    session_send_terminated(session);
+    if (session->disconnect_seq)
+        client_respond(&session->client, session->disconnect_seq, "disconnect", NULL);
+    session->disconnect_seq = 0;
+    hub_abandon(&session->place);
+}
+
+static void tell_lost(struct session *session, const char *sentence)
+{
+    session->why_lost = mem_string(sentence);
+    char *text = mem_format("raydbg: %s\n", sentence);
+    session_refuse_pending(session, sentence);
+    client_say(&session->client, "important", text);
+    free(text);
+    if (remote_step_lost(session, sentence))
+        return;
+    session_send_terminated(session);
+    if (session->client.gone)
+        session_end(session);
+}
+
+static void on_fate(void *arg, const char *sentence)
+{
+    tell_lost(arg, sentence);
+}
+
+static void on_lost(void *arg, const char *why)
+{
+    struct session *session = session_checked(arg);
+    if (session->state == SESSION_LOST || session->state == SESSION_ENDED)
+        return;
+    session_move(session, SESSION_LOST);
+    session->died = why == NULL;
+    variables_flush(session_variables(session));
+    if (session->attach_seq) {
+        struct err err;
+        err_set(&err, ERR_FAILED, "%s", why ? why : "the debuggee went away while attaching");
+        session_fail_attach(session, &err);
+    }
+    if (why)
+        tell_lost(session, why);
+    else
+        session->death_cause =
+            death_cause_ask(session->options.loop, pause_finder_cluster(session->finder),
+                            session->pause.worker_id, on_fate, session);
+}
+
+static void on_silent(void *arg, const char *why)
+{
+    struct session *session = session_checked(arg);
+    char *text = mem_format("raydbg: %s\n", why);
+    session_refuse_pending(session, why);
+    client_say(&session->client, "important", text);
+    free(text);
+}
+
+static void on_left(void *arg)
+{
+    struct session *session = session_checked(arg);
+    bool disconnecting = session->disconnect_seq != 0;
+    session_finish_leaving(session);
+    if (disconnecting || session->client.gone)
+        session_end(session);
+}
+
+/* --- attached --- */
+
+static void send_capabilities(struct session *session, const char *body, size_t len)
+{
+    struct buf filtered = {0};
+    capabilities_filter(body, (struct span){0, len}, &filtered);
+    if (!text_equal(filtered.data, capabilities_default()) && !text_equal(filtered.data, "{}")) {
+        struct buf event = {0};
+        capabilities_withdraw(&filtered);
+        buf_printf(&event, "{\"capabilities\":%s}", filtered.data);
+        client_event(&session->client, "capabilities", event.data);
+        buf_free(&event);
+    }
+    buf_free(&filtered);
+}
+
+static void on_ready(void *arg, const char *capabilities, size_t len)
+{
+    struct session *session = session_checked(arg);
+    metrics_attach_seconds((double)(loop_now_us() - session->attach_us) / 1e6);
+    send_capabilities(session, capabilities, len);
+    /* Thousands of sessions may be idle from here on: free what only attaching needs. */
+    free(session->initialize);
+    free(session->attach.upstream);
+    free(session->attach.token);
+    session->initialize = session->attach.upstream = session->attach.token = NULL;
+    client_event(&session->client, "initialized", NULL);
+}
+
+static void on_failed(void *arg, const struct err *err)
+{
+    struct session *session = session_checked(arg);
+    struct err own = *err;
+    char title[256];
+    if (session->pause.worker_id[0]) {
+        pause_title(&session->pause, title, sizeof title);
+        err_set(&own, err->code, "%s: %s", title, err->what);
+        err_why(&own, "%s", err->why);
+        err_hint(&own, "%s", err->hint);
+    }
+    session_fail_attach(session, &own);
+    if (session->disconnect_seq || session->client.gone) {
+        session_finish_leaving(session);
+        session_end(session);
+    }
+}
+
+static void on_flow(void *arg, bool flows)
+{
+    struct session *session = session_checked(arg);
+    if (session->ops->on_flow)
+        session->ops->on_flow(session->arg, flows);
+}
+
+static void on_note(void *arg, const char *category, const char *text)
+{
+    struct session *session = session_checked(arg);
+    client_say(&session->client, category, text);
+}
+
+static void on_role(void *arg, bool drives, const char *driver)
+{
+    struct session *session = session_checked(arg);
+    struct buf body = {0};
+    if (session->halted) /* only a driver that does not read stops the debuggee */
+        hub_read_enable(session->place.hub, !drives);
+    buf_printf(&body, "{\"role\":\"%s\",\"driver\":", drives ? "driver" : "observer");
+    if (*driver)
+        message_quote(&body, driver);
+    else
+        buf_add_string(&body, "null");
+    buf_add_string(&body, "}");
+    client_event(&session->client, "raydbg/role", body.data);
+    buf_free(&body);
+    if (!drives && *driver) {
+        char *text = mem_format("raydbg: %s drives; this session observes\n", driver);
+        client_say(&session->client, "console", text);
+        free(text);
+    }
+}
+
+static void on_disturbed(void *arg)
+{
+    session_disturbed(arg);
+}
+
+/* --- events --- */
+
+static bool is_telemetry(const char *json, const struct envelope *envelope)
+{
+    struct span category;
+    return text_equal(envelope->name, "output") && envelope->body.len &&
+           scan_find(json, envelope->body, "category", &category) &&
+           scan_string_is(json, category, "telemetry");
+}
+
+/* True if the client must not see this event. */
+static bool is_hidden(const struct session *session, const char *json,
+                      const struct envelope *envelope)
+{
+    const struct rule *rule = rules_find(RULE_FROM_DEBUGGEE, DAP_EVENT, envelope->name);
+    return rule->action == RULE_DROP || is_telemetry(json, envelope) ||
+           session->state == SESSION_LOST ||
+           (text_equal(envelope->name, "debugpyAttach") && !session->attach.sub_process);
+}
+
+static void on_event(void *arg, const char *json, size_t len, const struct envelope *envelope)
+{
+    struct session *session = session_checked(arg);
+    if (is_hidden(session, json, envelope))
+        return;
+    if (remote_step_event(session, json, len, envelope))
+        return;
+    struct buf cleaned = {0};
+    session_watch_event(session, envelope);
+    if (text_equal(envelope->name, "continued") || text_equal(envelope->name, "stopped"))
+        variables_go_on(session_variables(session)); /* sends what waits for the previous stop */
+    if (text_equal(envelope->name, "stopped") &&
+        exception_text_clean(json, len, envelope, &cleaned))
+        client_pass_edited(&session->client, &cleaned, 0);
+    else
+        client_pass(&session->client, json, len, envelope, 0);
+    buf_free(&cleaned);
+}
+
+/* --- responses --- */
+
+/* The responses that are rewritten. */
+static const struct {
+    const char *command;
+    bool (*rewrite)(const char *json, size_t len, const struct envelope *envelope, struct buf *out);
+} rewritten[] = {
+    {"stackTrace", ray_frames_mark},
+    {"exceptionInfo", exception_text_clean},
+};
+
+static bool is_rewritten(const char *command)
+{
+    for (size_t i = 0; i < sizeof rewritten / sizeof *rewritten; i++)
+        if (text_equal(command, rewritten[i].command))
+            return true;
+    return false;
+}
+
+/* Puts the task's name into a `threads` response; false if nothing changes. A client with many
+ * tasks names their threads itself. */
+static bool names_threads(const struct session *session, const char *json, size_t len,
+                          const struct envelope *envelope, struct buf *out)
+{
+    const struct pause *pause = session_pause(session);
+    const struct stop *stop = session->place.hub ? hub_last_stop(&session->place) : NULL;
+    if (session->options.one_of_many || !pause || !pause->worker_id[0])
+        return false;
+    char *task = task_label(session->attach.thread_name, pause, session->rank, NULL);
+    struct thread_names names = {
+        .task = task,
+        .pool = pause->actor_class ? task_label_task(pause) : NULL,
+        .stopped = stop ? stop->thread : 0,
+        .all = session->attach.all_threads,
+    };
+    bool edited = thread_names_edit(json, len, envelope, &names, out);
+    free(task);
+    return edited;
+}
+
+static bool rewrite(const struct session *session, const struct pending *pending, const char *json,
+                    size_t len, const struct envelope *envelope, struct buf *out)
+{
+    if (text_equal(pending->command, "threads"))
+        return names_threads(session, json, len, envelope, out);
+    for (size_t i = 0; envelope->success && i < sizeof rewritten / sizeof *rewritten; i++)
+        if (text_equal(pending->command, rewritten[i].command))
+            return rewritten[i].rewrite(json, len, envelope, out);
+    return false;
+}
+
+static void on_response(void *arg, const struct pending *pending, const char *json, size_t len,
+                        const struct envelope *envelope)
+{
+    struct session *session = session_checked(arg);
+    struct buf edited = {0};
+    session_watch_response(session, pending, envelope);
+    if (session_verbs_response(session, pending, json, envelope) ||
+        remote_step_response(session, pending, json, len, envelope))
+        return;
+    bool rewritten_now = rewrite(session, pending, json, len, envelope, &edited);
+    if (text_equal(pending->command, "stackTrace") && envelope->success)
+        session_rank_ask(session, rewritten_now ? edited.data : json,
+                         rewritten_now ? edited.len : len);
+    if (rewritten_now)
+        client_pass_edited(&session->client, &edited, pending->client.value);
+    else if (!variables_response(session_variables(session), pending, json, len, envelope))
+        client_pass(&session->client, json, len, envelope, pending->client.value);
+    buf_free(&edited);
+}
+
+/* --- messages in parts --- */
+
+static bool on_large_begin(void *arg, const struct pending *pending, const char *head,
+                           size_t head_len, size_t total, const struct envelope *envelope)
+{
+    struct session *session = session_checked(arg);
+    struct buf own = {0};
+    bool ahead = pending && prefetch_is_own(pending->client.value);
+    if (session->client.gone || ahead)
+        return false;
+    if (pending && variables_gather(session_variables(session), pending, head, head_len, total))
+        return true;
+    if (!session->ops->on_large)
+        return false;
+    if (pending ? is_rewritten(pending->command) ||
+                      variables_collects(session_variables(session), pending, total)
+                : is_hidden(session, head, envelope))
+        return false;
+    splice_seq(head, head_len, envelope, ++session->client.seq, pending ? pending->client.value : 0,
+               &own);
+    session->ops->on_large(session->arg, total - head_len + own.len);
+    session->ops->on_part(session->arg, own.data, own.len);
+    client_large(&session->client, true);
+    buf_free(&own);
+    return true;
+}
+
+static void on_large_part(void *arg, const char *bytes, size_t len)
+{
+    struct session *session = session_checked(arg);
+    if (!variables_part(session_variables(session), bytes, len) && !session->client.gone)
+        session->ops->on_part(session->arg, bytes, len);
+}
+
+/* If a message that was announced ends early, the client's stream is of no use any more. */
+static void on_large_end(void *arg, bool whole)
+{
+    struct session *session = session_checked(arg);
+    if (variables_part_end(session_variables(session), whole, on_response, session))
+        return;
+    client_large(&session->client, !whole);
+    if (whole || session->client.gone)
+        return;
+    session->client.gone = true;
+    session_act(session, "broken", "the debuggee died in the middle of a large message");
+    session_end(session);
+}
+
+const struct member_ops session_member_ops = {
+    .on_ready = on_ready,
+    .on_failed = on_failed,
+    .on_event = on_event,
+    .on_response = on_response,
+    .large_begin = on_large_begin,
+    .large_part = on_large_part,
+    .large_end = on_large_end,
+    .on_flow = on_flow,
+    .on_note = on_note,
+    .on_role = on_role,
+    .on_disturbed = on_disturbed,
+    .on_lost = on_lost,
+    .on_silent = on_silent,
+    .on_left = on_left,
+};

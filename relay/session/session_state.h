@@ -1,0 +1,111 @@
+/* Internals of a session, for the files that make it up: session.c (requests), session_attach.c
+ * (from `initialize` to `configurationDone`), session_leave.c (its end), session_hub.c (callbacks
+ * from the hub), session_mode.c (for its mode), and variables.h. */
+#ifndef RAYDBG_RELAY_SESSION_SESSION_STATE_H
+#define RAYDBG_RELAY_SESSION_SESSION_STATE_H
+
+#include "base/invariant.h"
+#include "dap/envelope.h"
+#include "relay/client/client.h"
+#include "relay/client/reverse_requests.h"
+#include "relay/cluster/death_cause.h"
+#include "relay/session/attach_arguments.h"
+#include "relay/session/pause_finder.h"
+#include "relay/session/session.h"
+#include "relay/session/session_mode.h"
+#include "relay/variables/variables_context.h"
+
+struct follow;
+struct task_watch;
+
+/* In order: a session past SESSION_READY has no debuggee to ask. */
+enum session_state {
+    SESSION_NEW,     /* before `initialize` */
+    SESSION_READY,   /* from there on, attached or not */
+    SESSION_LOST,    /* the debuggee is gone without a request; `why_lost`: why, once it is known */
+    SESSION_LEAVING, /* the end was requested */
+    SESSION_ENDED,
+};
+
+/* Every request gets exactly one response: at once, when the debuggee answers, or when it is known
+ * that it never will. An `attach` and a `disconnect` wait for more: their seqs are kept here. */
+struct session {
+    uint32_t magic;
+    struct session_options options;
+    const struct session_ops *ops;
+    void *arg;
+    struct client client;
+    enum session_state state;
+    char *initialize;  /* the client's arguments, until it is attached */
+    char *client_name; /* from them, or NULL */
+    struct attach_arguments attach;
+    int64_t attach_us;      /* when `attach` came */
+    int64_t attach_seq;     /* an `attach` that is not answered yet, or 0 */
+    int64_t disconnect_seq; /* the same for `disconnect` */
+    struct pause_finder *finder;
+    struct pause pause; /* the pause to debug; its host is known once it was found */
+    struct member place;
+    const char *initialize_words, *attach_words; /* the client's arguments, interned; or NULL */
+    struct follow *follow; /* NULL until a step into a remote task (relay/session/remote_step.h) */
+    int64_t base;          /* its client's offset on its thread ids; 0 except for a callee */
+    int64_t own_bases, *bases; /* counts callee offsets: its own; its client's counter, or NULL */
+    struct hub *own;           /* without a relay: its only client is this session */
+    enum auth_role role;
+    bool terminated; /* the client had its `terminated` event */
+    bool broken;     /* the client's stream was not DAP */
+    bool died;       /* the debuggee is gone without a reason: its worker has died */
+    bool halted;     /* session_flow(false) */
+    struct death_cause *death_cause;
+    int64_t verb_thread;      /* of the last step by a verb (relay/session/session_verbs.h) */
+    struct task_watch *watch; /* NULL until the task runs (relay/session/session_watch.h) */
+    bool task_over;           /* the watch has seen the task's end */
+    char *why_lost;
+    bool rank_asked;
+    char *rank;                   /* "3", or NULL (relay/session/session_rank.h) */
+    bool takes_invalidated;       /* the client's supportsInvalidatedEvent */
+    bool starts_sessions;         /* its supportsStartDebuggingRequest */
+    struct reverse_requests asks; /* requests that the client has not answered */
+    void *mode;                   /* NULL: it has one debuggee */
+    const struct session_mode_ops *mode_ops;
+    void *bearer;                       /* the bearer of its ticket (options.admission), or NULL */
+    const struct pause *admitted;       /* the pause that the ticket is for, or NULL */
+    struct variables_context variables; /* use session_variables() */
+};
+INVARIANT_MAGIC(session, 0x097f03f7)
+
+/* session_mode.c */
+void session_close_mode(struct session *session); /* nothing happens if it has none */
+
+/* session.c */
+void session_move(struct session *session, enum session_state next);
+void session_end(struct session *session);
+bool session_attached(const struct session *session);
+/* The context for variables.h and cluster_objects.h, made from the session's present state. */
+struct variables_context *session_variables(struct session *session);
+
+#define SESSION_OBSERVES "this session observes: another client drives"
+/* Makes the session the driver. NULL, or why it cannot drive. */
+const char *session_take_over(struct session *session);
+/* Lets the task go, for all its clients. The session must be the driver. */
+void session_release(struct session *session);
+
+/* session_attach.c: handlers of requests */
+void session_on_initialize(struct session *session, const char *json,
+                           const struct envelope *envelope);
+void session_on_attach(struct session *session, const char *json, const struct envelope *envelope);
+void session_on_configuration_done(struct session *session, const char *json,
+                                   const struct envelope *envelope);
+
+/* session_leave.c */
+void session_on_disconnect(struct session *session, const char *json,
+                           const struct envelope *envelope);
+void session_on_terminate(struct session *session, const char *json,
+                          const struct envelope *envelope);
+
+/* session_hub.c */
+extern const struct member_ops session_member_ops;
+void session_finish_leaving(struct session *session);
+/* Refuses the client's requests that the debuggee will not answer any more. */
+void session_refuse_pending(struct session *session, const char *why);
+
+#endif

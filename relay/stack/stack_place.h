@@ -1,0 +1,29 @@
+/* The part of a stackTrace response's frame that tells many tasks apart. Pure. */
+#ifndef RAYDBG_RELAY_STACK_STACK_PLACE_H
+#define RAYDBG_RELAY_STACK_STACK_PLACE_H
+
+#include "dap/scan.h"
+
+#include <stdbool.h>
+
+/* All zero is no place. Owns its strings. */
+struct stack_place {
+    int64_t frame; /* DAP's frame id; 0 if it has none */
+    char *name;
+    char *file; /* NULL if unknown */
+    int64_t line;
+};
+
+/* `frame` is an element of stackFrames. */
+void stack_place_read(const char *json, struct span frame, struct stack_place *out);
+void stack_place_clear(struct stack_place *place);
+/* True if the frame is marked as not the user's: Ray's own or a library's. */
+bool stack_place_is_subtle(const char *json, struct span frame);
+/* The innermost frame of the array `frames` that is not marked subtle, or the innermost frame if
+ * all are marked. False if there is none, or it has no id. */
+bool stack_place_top(const char *json, struct span frames, struct stack_place *out);
+/* True if a user can mean `path` by `file`: they are equal, or `path` ends in a separator and
+ * `file`. */
+bool stack_place_is(const char *path, const char *file);
+
+#endif

@@ -1,0 +1,176 @@
+#include "relay/sweep/sweep_queue.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "base/text_numbers.h"
+
+#include <stdlib.h>
+
+enum { KEPT_LIMIT = 20000 };
+
+struct sweep_queue {
+    struct cluster_part part; /* of a cluster; unused in one that sweep_queue_create() made */
+    struct loop *loop;
+    struct ray_source *source;
+    struct asking *askings;
+    struct text_numbers ids; /* a task's index in `tasks` is its id's number */
+    struct ray_task *tasks;
+};
+
+struct sweep_queue *sweep_queue_create(struct loop *loop, struct ray_source *source)
+{
+    struct sweep_queue *queue = mem_alloc(sizeof *queue);
+    queue->loop = loop;
+    queue->source = source;
+    return queue;
+}
+
+static void asking_free(struct asking *asking)
+{
+    if (asking->clear)
+        asking->clear(asking);
+    if (asking->own_sweep)
+        object_sweep_free(&asking->sweep);
+    timer_cancel(&asking->timer);
+    free(asking);
+}
+
+static void forget_tasks(struct sweep_queue *queue)
+{
+    ray_tasks_free(queue->tasks, queue->ids.count);
+    text_numbers_free(&queue->ids);
+    queue->tasks = NULL;
+}
+
+void sweep_queue_destroy(struct sweep_queue **queue)
+{
+    struct sweep_queue *it = *queue;
+    if (!it)
+        return;
+    *queue = NULL;
+    while (it->askings) {
+        struct asking *asking = it->askings;
+        it->askings = asking->next;
+        asking_free(asking);
+    }
+    forget_tasks(it);
+    free(it);
+}
+
+static const char sweep_queue_kind;
+
+static void destroy_part(struct cluster_part *part)
+{
+    struct sweep_queue *queue = (struct sweep_queue *)part;
+    sweep_queue_destroy(&queue);
+}
+
+struct sweep_queue *sweep_queue_of(struct cluster *cluster)
+{
+    struct cluster_part *part = cluster_find_part(cluster, &sweep_queue_kind);
+    if (part)
+        return (struct sweep_queue *)part;
+    struct sweep_queue *queue = sweep_queue_create(cluster_loop(cluster), cluster_source(cluster));
+    queue->part = (struct cluster_part){.kind = &sweep_queue_kind, .destroy = destroy_part};
+    cluster_add_part(cluster, &queue->part);
+    return queue;
+}
+
+struct ray_source *sweep_queue_source(const struct sweep_queue *queue)
+{
+    return queue->source;
+}
+
+struct loop *sweep_queue_loop(const struct sweep_queue *queue)
+{
+    return queue->loop;
+}
+
+/* --- askings --- */
+
+void *asking_create(struct sweep_queue *queue, size_t size, object_sweep_fn fn, void *arg)
+{
+    struct asking *asking = mem_alloc(size);
+    *asking = (struct asking){
+        .next = queue->askings, .queue = queue, .outstanding = 1, .fn = fn, .arg = arg};
+    queue->askings = asking;
+    return asking;
+}
+
+void asking_answered(struct asking *asking)
+{
+    if (--asking->outstanding > 0)
+        return;
+    if (asking->conclude && asking->sweep)
+        asking->conclude(asking);
+    struct asking **at = &asking->queue->askings;
+    while (*at != asking)
+        at = &(*at)->next;
+    *at = asking->next;
+    object_sweep_fn fn = asking->fn;
+    void *arg = asking->arg;
+    struct err err = asking->err;
+    struct object_sweep *sweep = err.code && asking->own_sweep ? NULL : asking->sweep;
+    if (fn && sweep)
+        asking->sweep = NULL; /* the callee's */
+    asking_free(asking);
+    if (fn)
+        fn(arg, err.code ? &err : NULL, sweep);
+}
+
+static void asked(void *arg)
+{
+    struct asking *asking = arg;
+    asking->timer = NULL;
+    asking_answered(asking);
+}
+
+void asking_asked(struct asking *asking)
+{
+    asking->timer = timer_start(asking->queue->loop, 0, asked, asking);
+}
+
+void asking_fail(struct asking *asking, const struct err *err)
+{
+    if (!asking->err.code)
+        asking->err = *err;
+}
+
+void sweep_queue_cancel(struct sweep_queue *queue, const void *arg)
+{
+    for (struct asking *asking = queue->askings; asking; asking = asking->next) {
+        if (asking->arg != arg)
+            continue;
+        asking->fn = NULL;
+        if (!asking->own_sweep)
+            asking->sweep = NULL;
+    }
+}
+
+/* --- tasks --- */
+
+const struct ray_task *sweep_queue_task(const struct sweep_queue *queue, const char *task_id)
+{
+    uint32_t number;
+    return text_numbers_find(&queue->ids, task_id, &number) ? &queue->tasks[number] : NULL;
+}
+
+void sweep_queue_copy_task(struct ray_task *out, const struct ray_task *task)
+{
+    *out = *task;
+    out->name = mem_string(task->name);
+    out->func_or_class = mem_string(task->func_or_class);
+}
+
+void sweep_queue_keep_task(struct sweep_queue *queue, const struct ray_task *task)
+{
+    if (!task->running_ms || text_empty(task->name) || sweep_queue_task(queue, task->task_id))
+        return;
+    if (queue->ids.count >= KEPT_LIMIT)
+        forget_tasks(queue);
+    size_t room = queue->ids.cap;
+    uint32_t number = text_numbers_number(&queue->ids, task->task_id);
+    if (queue->ids.cap != room)
+        queue->tasks = mem_resize(queue->tasks, queue->ids.cap, sizeof *queue->tasks);
+    sweep_queue_copy_task(&queue->tasks[number], task);
+}

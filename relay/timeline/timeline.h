@@ -1,0 +1,73 @@
+/* The attempts of a cluster's tasks as spans of time in lanes. Within a lane two spans are either
+ * apart or one encloses the other. Times are us since the epoch, by the clock of the span's node.
+ * Pure. */
+#ifndef RAYDBG_RELAY_TIMELINE_TIMELINE_H
+#define RAYDBG_RELAY_TIMELINE_TIMELINE_H
+
+#include "relay/why/why_records.h"
+
+enum timeline_kind {
+    TIMELINE_WAIT,  /* from the submission of an attempt to its run */
+    TIMELINE_PHASE, /* a part of a wait; `name` says what it waits for */
+    TIMELINE_RUN,   /* from the start of an attempt in its process to its end */
+    TIMELINE_EVENT, /* what the process has recorded; `name` is Ray's, "task:execute" */
+};
+
+enum timeline_end {
+    TIMELINE_FINISHED,
+    TIMELINE_FAILED,
+    TIMELINE_GOES_ON, /* it runs, or waits, at the time of the look */
+    TIMELINE_UNKNOWN, /* its process, actor or job has ended, and Ray was told nothing more */
+};
+
+struct timeline_span {
+    enum timeline_kind kind;
+    enum timeline_end end; /* of a wait and of a run */
+    bool start_unknown;    /* of a run that died before Ray was told of its start: begins with the
+                              submission to its process */
+    bool is_paused; /* of a run that goes on: its process has a thread that waits in a debugger */
+    int64_t start_us, end_us;
+    const char *name; /* in the records, or static */
+    const struct ray_attempt *attempt;
+    const char *node_id, *worker_id; /* of a run: its process; "" if unknown */
+    size_t lane;
+};
+
+/* A lane of a process; or, with the node TIMELINE_NO_NODE, of waiting attempts. */
+struct timeline_lane {
+    size_t node;                     /* index of timeline.nodes */
+    size_t number;                   /* of the process's lanes, from 0 */
+    const char *worker_id;           /* in the records; "" of waiting attempts */
+    const struct ray_worker *worker; /* NULL if Ray has no row of it */
+    int64_t pid;                     /* 0: unknown */
+    bool is_driver;
+};
+#define TIMELINE_NO_NODE SIZE_MAX
+
+struct timeline_node {
+    const char *node_id;         /* in the records; "" if it is unknown */
+    const struct ray_node *node; /* NULL if Ray has no row of it */
+};
+
+/* Borrows from the records. */
+struct timeline {
+    struct timeline_span *spans; /* by lane and then by time, an enclosing span first */
+    size_t count;
+    struct timeline_lane *lanes; /* by node and process; those of waiting attempts last */
+    size_t lane_count;
+    struct timeline_node *nodes;
+    size_t node_count;
+    int64_t start_us, end_us; /* of all spans */
+    int64_t now_us;
+    size_t attempts, failed, running, paused, waiting; /* attempts, but no drivers */
+    size_t processes;
+    size_t left_out; /* waits without a lane: only TIMELINE_WAIT_LANES are made */
+};
+
+enum { TIMELINE_WAIT_LANES = 400 };
+
+/* `job` is the beginning of a job's id; NULL: all jobs. The attempts need their timing. */
+void timeline_make(const struct why_records *records, const char *job, struct timeline *out);
+void timeline_clear(struct timeline *timeline);
+
+#endif

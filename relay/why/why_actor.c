@@ -1,0 +1,188 @@
+/* The rules for actors. */
+#include "base/text.h"
+#include "relay/why/process_end.h"
+#include "relay/why/why_rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void tell_message(const char *message, struct why_report *report)
+{
+    if (!message)
+        return;
+    char *words = why_first_words(message);
+    why_list_add(&report->details, "Ray says: %s", words);
+    free(words);
+}
+
+/* Ray's own words for the owner's end are wrong in part, so the owner's row is judged instead. */
+static void judge_owner(const struct why_records *records, const struct ray_actor_death *death,
+                        struct why_report *report)
+{
+    const struct ray_worker *owner = why_records_worker(records, death->owner_id);
+    char name[WHY_NAME_TEXT];
+    struct why_report its = {0};
+    if (!owner || !process_end_explain(records, owner, &its)) {
+        why_report_cause(report, "owner_died",
+                         "the process that owned it died, and Ray then killed it");
+        why_list_add(&report->unknown, "why the owner died: the cluster has no record of its end");
+    } else {
+        why_report_cause(report, "owner_died",
+                         "its owner, pid %s, died, and Ray then killed it. The owner: %s",
+                         why_name_of_worker(records, owner, name), its.cause);
+        why_link_worker(records, owner->worker_id, report);
+        why_list_add(&report->next, "raydbg why %s", name);
+    }
+    why_report_clear(&its);
+}
+
+static void judge_died(const struct why_records *records, const struct ray_actor_death *death,
+                       const struct ray_worker *worker, struct why_report *report)
+{
+    struct process_end end = process_end_of_text(NULL, death->message ? death->message : "");
+    bool of_owner = death->reason == RAY_REASON_UNKNOWN && text_equal(end.code, "owner_died");
+    switch (of_owner ? RAY_REASON_OWNER_DIED
+                     : death->reason) { /* Ray before 2.40 gives no reason */
+    case RAY_REASON_OWNER_DIED:
+        judge_owner(records, death, report);
+        return;
+    case RAY_REASON_RAY_KILL:
+        why_report_cause(report, "ray_kill", "the program killed it with ray.kill");
+        return;
+    case RAY_REASON_OUT_OF_SCOPE:
+    case RAY_REASON_REF_DELETED:
+        why_report_cause(report, "out_of_scope",
+                         "nobody held a handle of the actor any more, and Ray ended it");
+        return;
+    default:
+        break;
+    }
+    if (worker && process_end_explain(records, worker, report)) {
+        if (death->never_started)
+            why_list_add(&report->details, "its __init__ never ran to its end");
+        return;
+    }
+    if (end.code)
+        why_report_cause(report, end.code, "%s", end.words);
+    else
+        why_report_cause(report, "actor_died", "its process died");
+    why_list_add(&report->unknown, "more about its process: the cluster has no record of its end");
+    tell_message(death->message, report);
+}
+
+void why_rules_death(const struct why_records *records, const struct ray_actor_death *death,
+                     const struct ray_worker *worker, struct why_report *report)
+{
+    char *exception = why_report_exception(death->message ? death->message : "");
+    switch (death->context) {
+    case RAY_DEATH_CREATION_FAILED:
+        why_report_traceback(report, death->message ? death->message : "");
+        why_report_cause(report, "init_raised", "its __init__ raised %s",
+                         *exception ? exception : "an exception");
+        break;
+    case RAY_DEATH_RUNTIME_ENV:
+        why_report_cause(report, "runtime_env", "its runtime_env could not be set up%s%s",
+                         *exception ? ": " : "", exception);
+        break;
+    case RAY_DEATH_DIED:
+        judge_died(records, death, worker, report);
+        break;
+    case RAY_DEATH_UNSCHEDULABLE:
+        why_report_cause(report, "unschedulable", "no node may run it");
+        tell_message(death->message, report);
+        break;
+    case RAY_DEATH_OUT_OF_MEMORY:
+        if (!worker || !process_end_explain(records, worker, report))
+            why_report_cause(report, "out_of_memory", "%s",
+                             ray_error_type_words(RAY_ERROR_OUT_OF_MEMORY));
+        break;
+    case RAY_DEATH_NONE:
+        why_report_cause(report, "unknown", "Ray does not say why it died");
+        break;
+    }
+    free(exception);
+}
+
+static void judge_alive(const struct why_records *records, const struct ray_actor *actor,
+                        struct why_report *report)
+{
+    const struct ray_worker *worker = why_records_worker(records, actor->worker_id);
+    char name[WHY_NAME_TEXT], span[WHY_SPAN_TEXT];
+    size_t running = 0, queued = 0;
+    if (worker && process_end_explain(records, worker, report)) {
+        why_list_add(&report->details, "Ray still lists the actor as ALIVE");
+        return;
+    }
+    for (size_t i = 0; i < records->attempt_count; i++) {
+        const struct ray_attempt *it = &records->attempts[i];
+        if (it->type != RAY_ACTOR_TASK || !text_equal(it->actor_id, actor->actor_id))
+            continue;
+        int64_t since = it->state_ms[it->state];
+        if (it->state == RAY_ATTEMPT_RUNNING && ++running <= 5)
+            why_list_add(&report->details, "it runs %s since %s", why_name_of_task(it, name),
+                         why_span(since ? records->now_ms - since : -1, span));
+        queued += it->state > RAY_ATTEMPT_UNKNOWN && it->state < RAY_ATTEMPT_RUNNING;
+    }
+    if (queued)
+        why_list_add(&report->details, "%zu call%s wait for it", queued, queued == 1 ? "" : "s");
+    if (worker && worker->paused_threads) {
+        why_report_cause(report, "paused",
+                         "it is stopped at a breakpoint and waits for a debugger");
+        why_list_add(&report->next, "raydbg attach %.8s", actor->actor_id);
+        return;
+    }
+    why_report_cause(report, running ? "running" : "idle",
+                     running ? "it is alive and works" : "it is alive and idle");
+}
+
+/* Ray gives an actor that waits for a node this state, too; the task that creates it tells them
+ * apart. */
+static bool waits_for_argument(const struct why_records *records, const struct ray_actor *actor)
+{
+    if (!text_equal(actor->state, "DEPENDENCIES_UNREADY"))
+        return false;
+    for (size_t i = 0; i < records->attempt_count; i++) {
+        const struct ray_attempt *it = &records->attempts[i];
+        if (it->type == RAY_ACTOR_CREATION_TASK && text_equal(it->actor_id, actor->actor_id))
+            return it->state == RAY_ATTEMPT_PENDING_ARGS;
+    }
+    return true;
+}
+
+static void tell_restarts(const struct ray_actor *actor, struct why_report *report)
+{
+    bool dead = text_equal(actor->state, "DEAD");
+    if (actor->restarts)
+        why_list_add(&report->ray, "Ray has restarted it %lld time%s (max_restarts=%lld)%s",
+                     (long long)actor->restarts, actor->restarts == 1 ? "" : "s",
+                     (long long)actor->max_restarts, dead ? ", and does not restart it again" : "");
+    else if (dead)
+        why_list_add(&report->ray, "Ray does not restart it (max_restarts=%lld)",
+                     (long long)actor->max_restarts);
+}
+
+void why_rules_actor(const struct why_records *records, const struct ray_actor *actor,
+                     struct why_report *report)
+{
+    static const struct ray_resources none = {0};
+    const struct ray_worker *worker = why_records_worker(records, actor->worker_id);
+    why_link_actor(records, actor->actor_id, report);
+    if (text_equal(actor->state, "DEAD") && actor->death)
+        why_rules_death(records, actor->death, worker, report);
+    else if (text_equal(actor->state, "DEAD") &&
+             (!worker || !process_end_explain(records, worker, report)))
+        why_report_cause(report, "unknown", "it is dead, and Ray does not say why");
+    else if (text_equal(actor->state, "ALIVE"))
+        judge_alive(records, actor, report);
+    else if (text_equal(actor->state, "RESTARTING"))
+        why_report_cause(report, "restarting", "its process died, and Ray is starting another");
+    else if (waits_for_argument(records, actor))
+        why_report_cause(report, "waits_for_argument",
+                         "an argument of its __init__ is not made yet");
+    else if (!text_equal(actor->state, "DEAD"))
+        why_rules_resources(records, actor->resources ? actor->resources : &none, report);
+    why_link_worker(records, actor->worker_id, report);
+    tell_restarts(actor, report);
+    if (worker)
+        why_list_add(&report->next, "raydbg logs %.8s", actor->actor_id);
+}

@@ -1,0 +1,138 @@
+#include "relay/why/why_graph.h"
+
+#include "base/text.h"
+#include "relay/why/why_rules.h"
+
+#include <string.h>
+
+enum { MOST_VISITS = 64 };
+
+struct walk {
+    const struct why_records *records;
+    struct why_cycle *path;
+    const struct ray_attempt *visited[MOST_VISITS];
+    size_t visits;
+};
+
+/* Ray's tables are up to a second old, and a call on its way looks like one that waits. */
+static bool has_rested(const struct why_records *records, const struct ray_attempt *attempt)
+{
+    int64_t since = attempt->state_ms[attempt->state];
+    return since && records->now_ms - since >= WHY_GRAPH_REST_MS;
+}
+
+bool why_graph_holds(const struct why_records *records, const struct ray_attempt *running,
+                     const struct ray_attempt *waiting, bool with_cpus)
+{
+    const struct ray_actor *actor = why_records_actor(records, running->actor_id);
+    const struct ray_resources *held = running->type == RAY_NORMAL_TASK ? &running->resources
+                                       : actor                          ? actor->resources
+                                                                        : NULL;
+    for (size_t i = 0; held && i < waiting->resources.count; i++) {
+        const struct ray_resource *need = &waiting->resources.items[i];
+        if ((with_cpus || !text_equal(need->name, "CPU")) && need->amount > 0 &&
+            ray_resources_amount(held, need->name) > 0)
+            return true;
+    }
+    return false;
+}
+
+/* True if the process refers to the result of the task, or has made it an argument of one. */
+static bool refers_to(const struct why_refs *refs, const struct ray_attempt *maker, bool for_a_task)
+{
+    for (size_t i = 0; refs && refs->objects && i < refs->objects->ref_count; i++) {
+        const struct object_id *id = &refs->objects->refs[i].id;
+        char task_id[ID_TEXT(ID_TASK_BYTES)], actor[ID_TEXT(ID_ACTOR_BYTES)];
+        if (object_id_is_put(id) || object_id_is_actor_handle(id, actor) ||
+            (for_a_task && !refs->objects->refs[i].submitted))
+            continue;
+        object_id_task(id, task_id);
+        if (text_equal(task_id, maker->task_id))
+            return true;
+    }
+    return false;
+}
+
+bool why_graph_edge(const struct why_records *records, const struct ray_attempt *from,
+                    const struct ray_attempt *to)
+{
+    const struct ray_worker *owner;
+    if (from == to || ray_attempt_is_over(to) || why_records_is_retried(records, to))
+        return false;
+    switch (from->state) {
+    case RAY_ATTEMPT_RUNNING:
+        return text_equal(to->parent_task_id, from->task_id) ||
+               refers_to(why_records_refs(records, from->worker_id), to, false);
+    case RAY_ATTEMPT_PENDING_NODE:
+        return to->state == RAY_ATTEMPT_RUNNING && from->type == RAY_NORMAL_TASK &&
+               why_graph_holds(records, to, from, false);
+    case RAY_ATTEMPT_PENDING_ARGS:
+        owner = why_rules_owner(records, from);
+        return owner && refers_to(why_records_refs(records, owner->worker_id), to, true);
+    default:
+        return to->state == RAY_ATTEMPT_RUNNING && from->type == RAY_ACTOR_TASK &&
+               to->type == RAY_ACTOR_TASK && *from->actor_id &&
+               text_equal(to->actor_id, from->actor_id);
+    }
+}
+
+static bool was_visited(const struct walk *walk, const struct ray_attempt *attempt)
+{
+    for (size_t i = 0; i < walk->visits; i++)
+        if (walk->visited[i] == attempt)
+            return true;
+    return false;
+}
+
+/* Goes on from the last of the path; true if it has come back to the first. */
+static bool step(struct walk *walk)
+{
+    struct why_cycle *path = walk->path;
+    const struct ray_attempt *from = path->items[path->count - 1];
+    if (walk->visits == MOST_VISITS || !has_rested(walk->records, from))
+        return false;
+    walk->visited[walk->visits++] = from;
+    for (size_t i = 0; i < walk->records->attempt_count; i++) {
+        const struct ray_attempt *to = &walk->records->attempts[i];
+        if (!why_graph_edge(walk->records, from, to))
+            continue;
+        if (to == path->items[0])
+            return true;
+        if (path->count == WHY_GRAPH_PATH || was_visited(walk, to))
+            continue;
+        path->items[path->count++] = to;
+        if (step(walk))
+            return true;
+        path->count--;
+    }
+    return false;
+}
+
+bool why_graph_cycle(const struct why_records *records, const struct ray_attempt *attempt,
+                     struct why_cycle *out)
+{
+    struct walk walk = {.records = records, .path = out};
+    *out = (struct why_cycle){.items = {attempt}, .count = 1};
+    return !ray_attempt_is_over(attempt) && step(&walk);
+}
+
+static void add_reached(struct why_reach *reach, const struct ray_attempt *attempt)
+{
+    for (size_t i = 0; i < reach->count; i++)
+        if (reach->items[i] == attempt)
+            return;
+    if (reach->count == WHY_GRAPH_REACH)
+        reach->cut = true;
+    else
+        reach->items[reach->count++] = attempt;
+}
+
+void why_graph_reach(const struct why_records *records, const struct ray_attempt *attempt,
+                     struct why_reach *out)
+{
+    *out = (struct why_reach){.items = {attempt}, .count = 1};
+    for (size_t i = 0; i < out->count; i++)
+        for (size_t k = 0; k < records->attempt_count; k++)
+            if (why_graph_edge(records, out->items[i], &records->attempts[k]))
+                add_reached(out, &records->attempts[k]);
+}

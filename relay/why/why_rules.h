@@ -1,0 +1,92 @@
+/* The rules by kind of subject, and what they share; the inside of why_judge.h. */
+#ifndef RAYDBG_RELAY_WHY_WHY_RULES_H
+#define RAYDBG_RELAY_WHY_WHY_RULES_H
+
+#include "relay/why/why_judge.h"
+
+/* Each judges one subject into the report: its cause, and links of the chain. They may call each
+ * other: a task's cause may be its actor's death. */
+void why_rules_task(const struct why_records *records, const struct ray_attempt *attempt,
+                    struct why_report *report);
+void why_rules_waiting_task(const struct why_records *records, const struct ray_attempt *attempt,
+                            struct why_report *report);
+void why_rules_running_task(const struct why_records *records, const struct ray_attempt *attempt,
+                            struct why_report *report);
+/* True if the task is stopped in a debugger: that is the cause. */
+bool why_rules_own_pause(const struct why_records *records, const struct ray_attempt *attempt,
+                         struct why_report *report);
+/* If the task waits, or may wait, for one that is stopped in a debugger, that becomes the cause. */
+void why_rules_others_pause(const struct why_records *records, const struct ray_attempt *attempt,
+                            struct why_report *report);
+/* True if the task is proven to wait for itself: that is the cause. */
+bool why_rules_deadlock(const struct why_records *records, const struct ray_attempt *attempt,
+                        struct why_report *report);
+/* If the task may wait for itself, that becomes the cause. */
+void why_rules_cycle(const struct why_records *records, const struct ray_attempt *attempt,
+                     struct why_report *report);
+void why_rules_actor(const struct why_records *records, const struct ray_actor *actor,
+                     struct why_report *report);
+void why_rules_worker(const struct why_records *records, const struct ray_worker *worker,
+                      struct why_report *report);
+void why_rules_node(const struct why_records *records, const struct ray_node *node,
+                    struct why_report *report);
+void why_rules_job(const struct why_records *records, const struct ray_job *job,
+                   struct why_report *report);
+void why_rules_group(const struct why_records *records, const struct ray_group *group,
+                     struct why_report *report);
+void why_rules_object(const struct why_records *records, const struct object_id *id,
+                      struct why_report *report);
+
+/* An actor's death from its cause; `worker`, which may be NULL, is the process in question. */
+void why_rules_death(const struct why_records *records, const struct ray_actor_death *death,
+                     const struct ray_worker *worker, struct why_report *report);
+/* Why something that needs these resources has no node. */
+void why_rules_resources(const struct why_records *records, const struct ray_resources *needs,
+                         struct why_report *report);
+/* Adds what the raylets say of workers that they could not start, as details; false if they say
+ * nothing. */
+bool why_rules_startup(const struct why_records *records, struct why_report *report);
+/* The process that submitted the task: its parent's worker, or its job's driver; NULL if it is not
+ * known. */
+const struct ray_worker *why_rules_owner(const struct why_records *records,
+                                         const struct ray_attempt *attempt);
+const struct ray_worker *why_rules_driver(const struct why_records *records, const char *job_id);
+
+/* Adds what the proof of a deadlock needs, if the attempt may be in one. */
+void why_rules_need_proof(const struct why_records *records, const struct ray_attempt *attempt,
+                          struct why_needs *needs);
+/* Each adds a need, once, if there is room; `worker` and `node` may be NULL. why_judge.c. */
+void why_judge_need_refs(const struct why_records *records, const struct ray_worker *worker,
+                         struct why_needs *needs);
+void why_judge_need_gauges(const struct ray_node *node, struct why_needs *needs);
+/* Add what judging one of them needs; why_judge.c. */
+void why_judge_need_task(const struct why_records *records, const struct ray_attempt *attempt,
+                         struct why_needs *needs);
+void why_judge_need_actor(const struct why_records *records, const struct ray_actor *actor,
+                          struct why_needs *needs);
+
+/* The last attempt of the task that made an object, and the process that owns it; NULL if unknown.
+ */
+const struct ray_attempt *why_object_task(const struct why_records *records,
+                                          const struct object_id *id);
+const struct ray_worker *why_object_owner(const struct why_records *records,
+                                          const struct object_id *id,
+                                          const struct ray_attempt *maker);
+
+/* "die_segv (82891714)" of a task, "Trainer bob" of an actor. Both return `out`. */
+#define WHY_NAME_TEXT 200
+char *why_name_of_task(const struct ray_attempt *attempt, char out[WHY_NAME_TEXT]);
+char *why_name_of_actor(const struct ray_actor *actor, char out[WHY_NAME_TEXT]);
+/* "762@10.0.0.7": as other commands take it. */
+char *why_name_of_worker(const struct why_records *records, const struct ray_worker *worker,
+                         char out[WHY_NAME_TEXT]);
+/* Add a link for the row with this id, if it is known. */
+void why_link_worker(const struct why_records *records, const char *worker_id,
+                     struct why_report *report);
+void why_link_actor(const struct why_records *records, const char *actor_id,
+                    struct why_report *report);
+void why_link_task(const struct ray_attempt *attempt, struct why_report *report);
+/* "failed", "waiting", "running", "finished". */
+const char *why_state_name(enum ray_attempt_state state);
+
+#endif

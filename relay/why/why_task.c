@@ -1,0 +1,349 @@
+/* The rules for tasks that failed or finished. */
+#include "base/mem.h"
+#include "base/text.h"
+#include "relay/why/process_end.h"
+#include "relay/why/why_rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- exceptions --- */
+
+static const char argument_failed[] =
+    "At least one of the input arguments for this task could not be computed";
+
+/* Finds "ray::NAME()" behind `text`, and writes the NAME. */
+static bool culprit_in(const char *text, char *out, size_t size)
+{
+    const char *at = strstr(text, "ray::");
+    if (!at)
+        return false;
+    at += strlen("ray::");
+    size_t len = strcspn(at, "(\n\033");
+    char *name = mem_string_n(at, len);
+    bool fits = text_copy(out, size, name);
+    free(name);
+    return fits && len > 0;
+}
+
+static const struct ray_attempt *failed_attempt(const struct why_records *records, const char *name)
+{
+    const struct ray_attempt *found = NULL;
+    for (size_t i = 0; i < records->attempt_count; i++) {
+        const struct ray_attempt *it = &records->attempts[i];
+        if (it->state == RAY_ATTEMPT_FAILED && text_equal(it->name, name) &&
+            (!found || it->state_ms[RAY_ATTEMPT_FAILED] > found->state_ms[RAY_ATTEMPT_FAILED]))
+            found = it;
+    }
+    return found;
+}
+
+/* The task did not run: an argument of it is the result of a task that failed. */
+static void judge_argument(const struct why_records *records, const char *message,
+                           struct why_report *report)
+{
+    char name[WHY_NAME_TEXT];
+    if (!culprit_in(strstr(message, argument_failed), name, sizeof name)) {
+        why_report_cause(report, "argument_failed",
+                         "it did not run: the task that makes one of its arguments failed");
+        return;
+    }
+    const struct ray_attempt *culprit = failed_attempt(records, name);
+    if (!culprit) {
+        why_report_cause(report, "argument_failed",
+                         "it did not run: %s, which makes one of its arguments, failed", name);
+        return;
+    }
+    struct why_report its = {0};
+    why_link_task(culprit, report);
+    why_rules_task(records, culprit, &its);
+    why_report_cause(report, "argument_failed",
+                     "it did not run: %s, which makes one of its arguments, failed: %s",
+                     why_name_of_task(culprit, name), its.cause ? its.cause : "?");
+    why_report_clear(&its);
+    why_list_add(&report->next, "raydbg why %s",
+                 why_short_id(culprit->task_id, (char[ID_TEXT(ID_TASK_BYTES)]){0}));
+}
+
+/* Ray's exceptions for objects say which object, and some of them an error type:
+ * "[OBJECT_UNRECONSTRUCTABLE_PUT]". */
+static bool judge_lost_object(const char *message, struct why_report *report)
+{
+    static const char words[] = "Failed to retrieve object ";
+    const char *at = strstr(message, words), *found = NULL;
+    struct object_id id;
+    char hex[ID_TEXT(ID_OBJECT_BYTES)];
+    if (!at)
+        return false;
+    at += sizeof words - 1;
+    if (!object_id_parse(at, strspn(at, "0123456789abcdefABCDEF"), &id))
+        return false;
+    object_id_hex(&id, hex);
+    for (int type = 0; ray_error_type_name(type) && !found; type++) {
+        char *bracketed = mem_format("[%s]", ray_error_type_name(type));
+        if (strstr(message, bracketed))
+            found = ray_error_type_words(type);
+        free(bracketed);
+    }
+    if (!found)
+        found = strstr(message, "OwnerDiedError") ? ray_error_type_words(RAY_ERROR_OWNER_DIED)
+                                                  : "an object that it needs is lost";
+    why_report_cause(report, "object_lost", "%s", found);
+    why_report_link(report, "object", hex, "object %.8s", hex);
+    why_list_add(&report->next, "raydbg why %s", hex);
+    return true;
+}
+
+static void judge_exception(const struct why_records *records, const struct ray_attempt *attempt,
+                            struct why_report *report)
+{
+    const char *message = attempt->error_message ? attempt->error_message : "";
+    const char *traceback = attempt->raised_traceback ? attempt->raised_traceback : message;
+    if (strstr(message, argument_failed) && !strstr(message, "Failed to retrieve object ")) {
+        judge_argument(records, message, report);
+        return;
+    }
+    char *exception = why_report_exception(*message ? message : traceback);
+    why_report_traceback(report, traceback);
+    if (judge_lost_object(message, report)) {
+        if (*exception)
+            why_list_add(&report->details, "it raised %s", exception);
+        free(exception);
+        return;
+    }
+    if (*exception)
+        why_report_cause(report, "exception", "it raised %s", exception);
+    else if (attempt->raised_type)
+        why_report_cause(report, "exception", "it raised %s: %s", attempt->raised_type,
+                         attempt->raised_value ? attempt->raised_value : "");
+    else
+        why_report_cause(report, "exception", "it raised an exception");
+    free(exception);
+}
+
+/* --- processes --- */
+
+/* From the words of the task's own error, where the process's row is missing. */
+static bool judge_words(const struct ray_attempt *attempt, struct why_report *report)
+{
+    const char *message = attempt->error_message ? attempt->error_message : "";
+    struct process_end end = process_end_of_text(NULL, message);
+    const char *words = process_end_exit_code_words(end.exit_code);
+    if (!end.code)
+        return false;
+    if (strcmp(end.code, "exit_code") == 0 && words)
+        why_report_cause(report, end.code, "its process exited with code %s", words);
+    else
+        why_report_cause(report, end.code, "%s", end.words);
+    return true;
+}
+
+static void judge_worker(const struct why_records *records, const struct ray_attempt *attempt,
+                         struct why_report *report)
+{
+    const struct ray_worker *worker = why_records_worker(records, attempt->worker_id);
+    const struct ray_node *node = why_records_node(records, attempt->node_id);
+    if (attempt->death.context != RAY_DEATH_NONE) {
+        const struct ray_actor *actor = why_records_actor(records, attempt->actor_id);
+        why_rules_death(records, &attempt->death,
+                        actor ? why_records_worker(records, actor->worker_id) : NULL, report);
+        return;
+    }
+    if (attempt->raised_traceback)
+        why_report_traceback(report, attempt->raised_traceback);
+    if (worker && process_end_explain(records, worker, report))
+        return;
+    if (judge_words(attempt, report)) {
+        why_list_add(&report->unknown,
+                     "more about the process: the cluster has no record of its end");
+        return;
+    }
+    if (node && !node->is_alive) {
+        why_report_cause(report, "node_died", "its node %s died", node->ip);
+        return;
+    }
+    why_report_cause(report, "process_lost", "its process died");
+    why_list_add(&report->unknown, "how it died: %s",
+                 records->problems[WHY_WORKERS].code ? records->problems[WHY_WORKERS].what
+                                                     : "the cluster has no record of the process");
+}
+
+static void judge_node(const struct why_records *records, const struct ray_attempt *attempt,
+                       struct why_report *report)
+{
+    const struct ray_node *node = why_records_node(records, attempt->node_id);
+    why_report_cause(report, "node_died", "its node %s died", node ? node->ip : "");
+    if (node && node->end_reason)
+        why_list_add(&report->details, "Ray says of the node: %s%s%s", node->end_reason,
+                     text_empty(node->end_detail) ? "" : ": ",
+                     text_empty(node->end_detail) ? "" : node->end_detail);
+    why_list_add(&report->unknown,
+                 "the logs of a dead node cannot be read: its agent died with it");
+}
+
+/* --- actors --- */
+
+static void judge_actor(const struct why_records *records, const struct ray_attempt *attempt,
+                        struct why_report *report)
+{
+    const struct ray_actor *actor = why_records_actor(records, attempt->actor_id);
+    const struct ray_worker *worker = why_records_worker(records, attempt->worker_id);
+    char name[WHY_NAME_TEXT];
+    if (!worker && actor)
+        worker = why_records_worker(records, actor->worker_id);
+    if (attempt->death.context == RAY_DEATH_NONE && worker &&
+        process_end_explain(records, worker, report)) {
+        /* The process in which the call was, or should have been, has ended. */
+    } else if (attempt->death.context != RAY_DEATH_NONE || (actor && actor->death)) {
+        bool own = attempt->death.context != RAY_DEATH_NONE;
+        why_rules_death(records, own ? &attempt->death : actor->death, worker, report);
+    } else {
+        why_report_cause(report, "actor_unavailable", "%s",
+                         ray_error_type_words(attempt->error_type));
+    }
+    if (attempt->raised_traceback && !report->frame_count)
+        why_report_traceback(report, attempt->raised_traceback);
+    if (actor) {
+        char *cause = report->cause;
+        report->cause = NULL;
+        why_report_cause(report, report->code, "its actor %s: %s", why_name_of_actor(actor, name),
+                         cause);
+        free(cause);
+        if (actor->max_restarts)
+            why_list_add(&report->ray,
+                         "Ray has restarted the actor %lld time%s (max_restarts=%lld); it is %s",
+                         (long long)actor->restarts, actor->restarts == 1 ? "" : "s",
+                         (long long)actor->max_restarts, actor->state);
+    }
+}
+
+static void judge_runtime_env(const struct ray_attempt *attempt, struct why_report *report)
+{
+    const char *message = attempt->error_message   ? attempt->error_message
+                          : attempt->death.message ? attempt->death.message
+                                                   : "";
+    char *exception = why_report_exception(message);
+    why_report_cause(report, "runtime_env", "its runtime_env could not be set up%s%s",
+                     *exception ? ": " : "", exception);
+    free(exception);
+    why_list_add(&report->details,
+                 "its process never started; the log is runtime_env_setup-%s.log of the node",
+                 attempt->job_id);
+}
+
+/* --- the table --- */
+
+static void judge_memory(const struct why_records *records, const struct ray_attempt *attempt,
+                         struct why_report *report)
+{
+    const struct ray_worker *worker = why_records_worker(records, attempt->worker_id);
+    if (!worker || !process_end_explain(records, worker, report))
+        why_report_cause(report, "out_of_memory", "%s",
+                         ray_error_type_words(RAY_ERROR_OUT_OF_MEMORY));
+}
+
+/* A judge for an error that needs more than its own words. */
+static const struct {
+    int error_type;
+    void (*judge)(const struct why_records *records, const struct ray_attempt *attempt,
+                  struct why_report *report);
+} judges[] = {
+    {RAY_ERROR_WORKER_DIED, judge_worker},
+    {RAY_ERROR_TASK_EXECUTION_EXCEPTION, judge_exception},
+    {RAY_ERROR_ACTOR_CREATION_FAILED, judge_exception},
+    {RAY_ERROR_ACTOR_DIED, judge_actor},
+    {RAY_ERROR_ACTOR_UNAVAILABLE, judge_actor},
+    {RAY_ERROR_NODE_DIED, judge_node},
+    {RAY_ERROR_OUT_OF_MEMORY, judge_memory},
+};
+
+static void judge_failed(const struct why_records *records, const struct ray_attempt *attempt,
+                         struct why_report *report)
+{
+    int type = attempt->has_error ? attempt->error_type : RAY_ERROR_WORKER_DIED;
+    const char *words = ray_error_type_words(type), *message = attempt->error_message;
+    for (size_t i = 0; i < sizeof judges / sizeof *judges; i++) {
+        if (judges[i].error_type == type) {
+            judges[i].judge(records, attempt, report);
+            return;
+        }
+    }
+    if (type == RAY_ERROR_RUNTIME_ENV_SETUP_FAILED) {
+        judge_runtime_env(attempt, report);
+        return;
+    }
+    if (words)
+        why_report_cause(report, ray_error_type_name(type), "%s", words);
+    else
+        why_report_cause(report, "unknown", "Ray gives the error %d, which is newer than raydbg",
+                         type);
+    if (type == RAY_ERROR_WORKER_STARTUP_FAILED)
+        why_rules_startup(records, report);
+    if (message) {
+        char *first = why_first_words(message);
+        why_list_add(&report->details, "Ray says: %s", first);
+        free(first);
+    }
+}
+
+/* A task that called an exit is FINISHED for Ray, and its caller gets an error. */
+static void judge_finished(const struct why_records *records, const struct ray_attempt *attempt,
+                           struct why_report *report)
+{
+    const struct ray_worker *worker = why_records_worker(records, attempt->worker_id);
+    bool exited = attempt->raised_type && strstr(attempt->raised_type, "SystemExit");
+    if (exited && worker && process_end_explain(records, worker, report)) {
+        why_report_traceback(report, attempt->raised_traceback ? attempt->raised_traceback : "");
+        why_list_add(&report->details,
+                     "Ray lists the task as FINISHED, but its caller gets an error");
+        return;
+    }
+    why_report_cause(report, "finished", "it finished: Ray knows of no failure");
+}
+
+static void tell_retries(const struct why_records *records, const struct ray_attempt *attempt,
+                         struct why_report *report)
+{
+    if (attempt->state != RAY_ATTEMPT_FAILED || attempt->type != RAY_NORMAL_TASK)
+        return;
+    if (why_records_is_retried(records, attempt))
+        why_list_add(&report->ray, "Ray has retried it");
+    else if (attempt->attempt > 0)
+        why_list_add(&report->ray, "it was tried %d times: no retries are left",
+                     attempt->attempt + 1);
+    else if (attempt->has_error && attempt->error_type == RAY_ERROR_TASK_EXECUTION_EXCEPTION)
+        why_list_add(&report->ray,
+                     "Ray did not retry it: it retries an exception only with retry_exceptions");
+    else
+        why_list_add(&report->ray, "Ray did not retry it");
+}
+
+static void judge_unfinished(const struct why_records *records, const struct ray_attempt *attempt,
+                             struct why_report *report)
+{
+    if (attempt->state == RAY_ATTEMPT_RUNNING)
+        why_rules_running_task(records, attempt, report);
+    else
+        why_rules_waiting_task(records, attempt, report);
+    why_rules_others_pause(records, attempt, report);
+    why_rules_cycle(records, attempt, report);
+}
+
+void why_rules_task(const struct why_records *records, const struct ray_attempt *attempt,
+                    struct why_report *report)
+{
+    char id[ID_TEXT(ID_TASK_BYTES)];
+    why_link_task(attempt, report);
+    if (attempt->state == RAY_ATTEMPT_FAILED)
+        judge_failed(records, attempt, report);
+    else if (attempt->state == RAY_ATTEMPT_FINISHED)
+        judge_finished(records, attempt, report);
+    else if (!why_rules_deadlock(records, attempt, report))
+        judge_unfinished(records, attempt, report);
+    why_link_actor(records, attempt->actor_id, report);
+    why_link_worker(records, attempt->worker_id, report);
+    tell_retries(records, attempt, report);
+    if (*attempt->worker_id &&
+        (attempt->state_ms[RAY_ATTEMPT_RUNNING] || attempt->type == RAY_NORMAL_TASK))
+        why_list_add(&report->next, "raydbg logs %s", why_short_id(attempt->task_id, id));
+}

@@ -1,0 +1,459 @@
+"""The agent in a Ray worker or driver: it dials the relay, sleeps on the socket, and starts pydevd when the relay says so.
+
+It runs in a process that belongs to the user. Nothing here raises into the user's code, start() blocks no longer than
+twice WORD_S and the relay's `hold` together (and what the machine kept the CPU from it, see STARVED_MOST_S), and a sleeping
+agent is one thread in recv(). Only the standard library is imported until the relay says `debug`; debugpy is then imported
+from the worker's environment.
+
+The source is sent by value (relay/worker_agent/run_hook.py) and executed, with that of agent_stops.py behind it, as the
+module raydbg_agent. Its protocol, and what the two ends prove to each other, is in docs/run.md.
+"""
+
+import binascii
+import contextlib
+import functools
+import hashlib
+import hmac
+import importlib
+import inspect
+import json
+import os
+import queue
+import random
+import socket
+import sys
+import threading
+import time
+import traceback
+from itertools import chain, count
+
+WORD_S = 1.0  # for each of the relay's first words: its proof, and a verb
+HOLD_MOST_S = 10.0  # for pydevd to be configured, whatever the relay asks for
+STARVED_MOST_S = 50.0  # and on top of it: what a busy machine kept the CPU from this process's debugger
+AGAIN_S = (5.0, 8.0)  # between two dials: never sooner, and not all workers at one moment
+ANSWER_S = 5.0  # for the relay's answer to a question of a thread that waits for it
+LINE_MOST = 1 << 20
+
+
+def prove(key, who, exchange, *request):
+    """As proof_of_relay() and proof_of_client() in relay/access/proof.c."""
+    text = "raydbg %s\n%s\n%s\n%s\n%s\n%s %s\n" % (who, *exchange, *(request or ("", "")))
+    return hmac.new(key.encode(), text.encode(), hashlib.sha256).hexdigest()
+
+
+def place_of(host, port):
+    """The relay proves that it listens here, at this address: see proof_place() there."""
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+        boot = file.readline().strip()
+    return "here %s %s %s" % (boot, os.readlink("/proc/self/ns/net"), "%s:%d" % (host, port))
+
+
+def lines_of(sock):
+    """Yields the messages that come, until the relay closes."""
+    rest = b""
+    while True:
+        line, end, after = rest.partition(b"\n")
+        if end:
+            rest = after
+            yield json.loads(line)
+            continue
+        if len(rest) > LINE_MOST:
+            raise ValueError("the line is too long")
+        more = sock.recv(65536)
+        if not more:
+            return
+        rest += more
+
+
+class Debugger:
+    """pydevd in this process: connected to the relay, or not there at all."""
+
+    def __init__(self):
+        self.active = False
+        self.original = self.copy = None  # a directory that clients name, and its copy in which this process runs
+
+    def connect(self, address, token):
+        """Returns when the relay has configured pydevd, and raises if there is no debugpy. Waits for ever for a silent
+        relay: call it on a thread of its own."""
+        import_debugger()
+        debugpy, pydevd = sys.modules["debugpy"], sys.modules["pydevd"]
+        dial = pydevd.start_client
+
+        def start_client(host, port):
+            pydevd.start_client = dial
+            sock = dial(host, port)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            sock.sendall(b"raydbg pydevd 1 %s\n" % token.encode())
+            return sock
+
+        self.active = True
+        share_breakpoint()
+        self.map_paths()
+        debugpy.configure(subProcess=False)
+        pydevd.start_client = start_client
+        try:
+            debugpy.connect(address)
+        finally:
+            pydevd.start_client = dial
+
+    def map_paths(self):
+        """Breakpoints and stacks have the paths of the original, and those of all other files as they are."""
+        if self.original and self.copy:
+            files = sys.modules["pydevd_file_utils"]
+            files.setup_client_server_paths([(self.original + "/", self.copy + "/"), ("/", "/")])
+
+    def tidy(self):
+        """Takes out what is left of a pydevd whose connection has ended. One that a relay's keeper holds stays."""
+        if self.active and sys.modules["pydevd"].get_global_debugger() is None:
+            self.disconnect()
+
+    def trace_this_thread(self):
+        found = sys.modules["pydevd"].get_global_debugger()
+        if found is not None and found.ready_to_run:
+            found.enable_tracing()
+
+    def stop_at(self, error):
+        """Stops this thread, with the frames in which the exception was raised."""
+        found, thread = sys.modules["pydevd"].get_global_debugger(), threading.current_thread()
+        frames = [frame for frame, _ in traceback.walk_tb(error[2])]
+        info = found.set_additional_thread_info(thread)
+        info.is_tracing += 1
+        info.pydev_message = error[0].__name__
+        try:
+            with untraced_thread():
+                found.do_stop_on_unhandled_exception(thread, frames[-1], {id(frame): frame for frame in frames}, error)
+        finally:
+            info.is_tracing -= 1
+
+    def disconnect(self):
+        """Takes pydevd out of all threads, so that they have their full speed again and connect() works again."""
+        pydevd = sys.modules.get("pydevd")
+        if not self.active or pydevd is None:
+            return
+        self.active = False
+        from _pydevd_bundle.pydevd_constants import GlobalDebuggerHolder
+
+        left = GlobalDebuggerHolder.global_dbg
+        if left is not None:
+            left.ready_to_run = True  # lets a connect() go that the relay never configured
+        untrace_threads()
+        pydevd.stoptrace()
+        GlobalDebuggerHolder.global_dbg = None
+        pydevd.SetupHolder.setup = None
+        for thread in threading.enumerate():
+            if getattr(thread, "additional_info", None) is not None:
+                thread.additional_info = None
+
+
+def import_debugger():
+    """The import takes seconds against a thread that does not give the GIL away, hence the switch interval. pydevd's
+    warning about frozen modules would be the only trace of a debugger in the program's output."""
+    interval, before = sys.getswitchinterval(), os.environ.get("PYDEVD_DISABLE_FILE_VALIDATION")
+    sys.setswitchinterval(1e-4)
+    os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
+    try:
+        importlib.import_module("debugpy.server")
+        importlib.import_module("pydevd")
+    finally:
+        sys.setswitchinterval(interval)
+        if before is None:
+            del os.environ["PYDEVD_DISABLE_FILE_VALIDATION"]
+
+
+@contextlib.contextmanager
+def untraced_thread():
+    """With sys.monitoring, pydevd would trace its own functions here, and stop in them: see inject_postmortem in
+    relay/debuggee/inject_source.c."""
+    from _pydevd_bundle import pydevd_constants
+
+    if not getattr(pydevd_constants, "PYDEVD_USE_SYS_MONITORING", False):
+        yield
+        return
+    from _pydevd_sys_monitoring import pydevd_sys_monitoring
+
+    pydevd_sys_monitoring.start_monitoring()  # a thread without an event so far has nothing to stop
+    pydevd_sys_monitoring.stop_monitoring()
+    try:
+        yield
+    finally:
+        pydevd_sys_monitoring.start_monitoring()
+
+
+def untrace_threads():
+    """Before Python 3.12, each thread has a trace function of its own, which costs time at each call. A thread takes its
+    own away at its next call."""
+    import pydevd_tracing
+
+    def untrace(_frame, _event, _arg):
+        sys.settrace(None)
+
+    pydevd_tracing.restore_sys_set_trace_func()  # pydevd's own complains where others use it
+    if sys.version_info < (3, 12):
+        pydevd_tracing.set_trace_to_threads(untrace, create_dummy_thread=False)
+
+
+def trace_pool_threads():
+    """The threads of a threaded actor begin in C++, where pydevd does not see them begin: before Python 3.12 each must be
+    traced from within, at its next call."""
+    manager = sys.modules["ray"]._private.function_manager.FunctionActorManager
+    make = manager._make_actor_method_executor
+
+    def make_executor(self, *arguments, **named):
+        execute = make(self, *arguments, **named)
+        if inspect.iscoroutinefunction(execute):
+            return execute
+
+        @functools.wraps(execute)
+        def traced(*arguments, **named):
+            if debugger.active and sys.gettrace() is None:
+                debugger.trace_this_thread()
+            return execute(*arguments, **named)
+
+        return traced
+
+    if sys.version_info < (3, 12):
+        manager._make_actor_method_executor = functools.wraps(make)(make_executor)
+
+
+def share_breakpoint():
+    """Ray's breakpoint() would start an adapter of its own in a process that has pydevd already."""
+    debugpy_of_ray = sys.modules.get("ray.util.debugpy")
+    opened = getattr(debugpy_of_ray, "_ensure_debugger_port_open_thread_safe", None)
+    if opened is None or hasattr(opened, "raydbg"):
+        return
+
+    def ensure_debugger():
+        if not debugger.active:
+            opened()
+
+    ensure_debugger.raydbg = True
+    debugpy_of_ray._ensure_debugger_port_open_thread_safe = ensure_debugger
+
+
+class Agent:
+    """The connection to the relay, on a thread of its own."""
+
+    def __init__(self, config, hello):
+        self.config = config
+        self.hello = hello
+        self.settled = threading.Event()  # the process need not be held any longer
+        self.held_until = time.monotonic() + WORD_S
+        self.sock = None
+        self.lock = threading.Lock()  # of sends
+        self.questions = {}  # by number: the queue that gets the answer
+        self.numbers = count(1)
+        self.deaf = False  # the relay did not answer the last question in time
+        self.wanted = int(bool(config.get("pause_all") and config["role"] == "worker"))  # so many need pydevd, with or without a breakpoint
+        self.connected = 0  # how often pydevd was configured
+        self.failed = 0  # and how often it could not be
+
+    def start(self):
+        """Returns when the relay has no breakpoints for this process, when they are set, or when time is up."""
+        threading.Thread(target=self.live, name="raydbg-agent", daemon=True).start()
+        while not self.settled.wait(max(0.0, self.left_s())) and self.left_s() > 0:
+            pass
+
+    def left_s(self):
+        left = self.held_until - time.monotonic()
+        return left if left > 0 else left + min(starved_s(), STARVED_MOST_S)
+
+    def live(self):
+        silence_tracing()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.close)
+        while True:
+            try:
+                debugger.tidy()
+                self.session()
+            except Exception as error:  # the relay is not there, is not the right one, or has ended
+                self.problem = error
+            self.close()
+            self.settled.set()
+            time.sleep(random.uniform(*AGAIN_S))
+
+    def close(self):
+        sock, self.sock = self.sock, None
+        if sock is not None:
+            sock.close()
+        for waiting in list(self.questions.values()):
+            waiting.put({})
+
+    def session(self):
+        address = self.config["host"], self.config["port"]
+        self.sock = sock = socket.create_connection(address, timeout=WORD_S)
+        nonce = binascii.hexlify(os.urandom(32)).decode()
+        sock.sendall(("raydbg agent 1 %s %s\n" % (self.config["key_id"], nonce)).encode())
+        messages = lines_of(sock)
+        challenge = next(messages)
+        exchange = challenge["relay"], place_of(*address), nonce, challenge["nonce"]
+        if not hmac.compare_digest(prove(self.config["key"], "relay", exchange), challenge["proof"]):
+            raise ConnectionError("this is not the relay that the key is for")
+        self.held_until = max(self.held_until, time.monotonic() + WORD_S)
+        proof = prove(self.config["key"], "client", exchange, "AGENT", self.config["key_id"])
+        placed.clear()
+        self.deaf = False
+        self.send(proof=proof, hello=dict(self.hello, debugging=debugger.active, wanted=self.wanted > 0))
+        first = next(messages)
+        sock.settimeout(None)
+        for message in chain([first], messages):
+            self.obey(message)
+
+    def send(self, **message):
+        with self.lock:
+            if self.sock is not None:
+                self.sock.sendall(json.dumps(message).encode() + b"\n")
+
+    def ask(self, **question):
+        """True if the relay says yes; False also if it is gone, or does not answer in time."""
+        if self.deaf or self.sock is None:
+            return False
+        number = next(self.numbers)
+        waiting = self.questions[number] = queue.SimpleQueue()
+        try:
+            self.send(question=number, **question)
+            return self.sock is not None and waiting.get(timeout=ANSWER_S).get("yes", False)
+        except (OSError, queue.Empty) as error:
+            self.deaf, self.problem = True, error
+            return False
+        finally:
+            del self.questions[number]
+
+    def obey(self, message):
+        verb = message.get("verb")
+        self.deaf = False
+        if verb == "sleep":
+            debugger.disconnect()
+            self.send(event="asleep")
+            self.settled.set()
+        elif verb == "debug":
+            self.held_until = time.monotonic() + min(float(message.get("hold", 0)), HOLD_MOST_S)
+            threading.Thread(target=self.debug, args=(message["token"],), name="raydbg-connect", daemon=True).start()
+        elif verb == "stay":
+            self.settled.set()
+        elif verb == "answer" and message["question"] in self.questions:
+            self.questions[message["question"]].put(message)
+
+    def debug(self, token):
+        silence_tracing()
+        try:
+            debugger.disconnect()  # what a relay that died has left
+            debugger.connect((self.config["host"], self.config["port"]), token)
+            self.tell(event="debugging")
+            self.connected += 1
+        except Exception as error:
+            debugger.active = False
+            self.failed += 1
+            self.tell(event="failed", why="%s: %s" % (type(error).__name__, error))
+        finally:
+            self.settled.set()
+
+    def tell(self, **event):
+        """Tells the relay, if it is there."""
+        try:
+            self.send(**event)
+        except Exception as error:
+            self.problem = error
+
+
+def silence_tracing():
+    """This thread is none of the user's: pydevd leaves it out of stacks and breakpoints."""
+    thread = threading.current_thread()
+    thread.pydev_do_not_trace = thread.is_pydev_daemon_thread = True
+
+
+def starved_s():
+    """How long the debugger's threads have been ready to run without a CPU: Ray's workers are nice. 0 if Linux does not count."""
+    waited = 0
+    for thread in list(threading._active.values()):  # pydevd takes its threads out of enumerate()
+        if getattr(thread, "is_pydev_daemon_thread", False):
+            with contextlib.suppress(OSError, IndexError, ValueError):
+                with open("/proc/self/task/%d/schedstat" % thread.native_id, encoding="ascii") as file:
+                    waited += int(file.read().split()[1])
+    return waited / 1e9
+
+
+# --- what the relay asks of a stopped thread ---
+
+
+def describe():
+    """The task on this thread, as hexadecimal JSON: a result that no repr() can change."""
+    facts = dict(agent.hello)
+    try:
+        facts.update(task_facts())
+    except Exception as error:
+        facts["problem"] = str(error)
+    return binascii.hexlify(json.dumps(facts).encode()).decode()
+
+
+def task_facts():
+    ray = sys.modules.get("ray")
+    if ray is None or not ray.is_initialized():
+        return {}
+    worker = ray._private.worker.global_worker
+    context = ray.get_runtime_context()
+    facts = {"job_id": worker.current_job_id.hex(), "rank": os.environ.get("RANK", "")}
+    if agent.hello["role"] == "driver":
+        return dict(facts, node_id=context.get_node_id(), worker_id=worker.worker_id.hex())
+    facts["task_id"] = worker.current_task_id.hex()
+    facts["task_name"] = current_task_name(worker)
+    if not worker.actor_id.is_nil():
+        facts["actor_id"] = worker.actor_id.hex()
+        facts["actor_class"] = type(worker.actors.get(worker.actor_id)).__name__
+        facts["actor_name"] = context.get_actor_name() or ""
+    return facts
+
+
+def current_task_name(worker):
+    """Ray 2.9.3 has it in the process's title only."""
+    for name in ("get_current_task_name", "get_current_task_function_name"):
+        ask = getattr(worker.core_worker, name, None)
+        if ask is not None and ask():
+            return ask()
+    with open("/proc/self/cmdline", encoding="utf-8", errors="replace") as file:
+        title = file.read().split("\0")[0]
+    return title[len("ray::"):].replace("()", "") if title.startswith("ray::") else ""
+
+
+# --- the start ---
+
+debugger = Debugger()
+agent = None
+
+
+def facts_of_worker():
+    ray = sys.modules["ray"]
+    worker = ray._private.worker.global_worker
+    return {"role": "worker", "worker_id": worker.worker_id.hex() if hasattr(worker.worker_id, "hex") else "",
+            "node_id": ray.get_runtime_context().get_node_id(), "job_id": worker.current_job_id.hex(),
+            "node_ip": worker.node_ip_address, "cluster": worker.gcs_client.address}
+
+
+def facts_of_driver():
+    return {"role": "driver", "program": os.path.basename(sys.argv[0]) if sys.argv else ""}
+
+
+def find_copy():
+    """Ray's copy of a working_dir, if this process runs in one. A worker without a task ends if it asks Ray for its
+    runtime_env, so the path must tell."""
+    place = os.getcwd()
+    return place if "/runtime_resources/working_dir_files/" in place else None
+
+
+def start(config):
+    """Starts the agent of this process, once; whatever happens, the user's program goes on."""
+    global agent
+    try:
+        if agent is not None or not sys.platform.startswith("linux"):
+            return
+        hello = {"pid": os.getpid(), "python": "%d.%d.%d" % sys.version_info[:3], "cwd": os.getcwd()}
+        hello.update(facts_of_driver() if config["role"] == "driver" else facts_of_worker())
+        agent = Agent(config, hello)
+        debugger.original, debugger.copy = config.get("root"), find_copy()
+        if config["role"] == "worker":
+            with contextlib.suppress(AttributeError):  # Ray's inside has changed: only some threads are not traced then
+                trace_pool_threads()
+        watch_calls(config)
+        agent.start()
+    except Exception as error:
+        if os.environ.get("RAYDBG_LOG"):
+            print("raydbg: this process cannot be debugged:", error, file=sys.stderr)

@@ -1,0 +1,245 @@
+"""Decides whether a thread stops: conditions of breakpoints, first lines of tasks, and failures.
+
+Executed in the module of agent.py. check() and is_first_line() are called by pydevd, in its trace function on the user's
+thread; the wrappers of watch_calls() run on that thread, too.
+"""
+
+import dis
+import fnmatch
+
+# --- which processes and tasks are meant ---
+
+
+def matches(glob):
+    """True if the glob names the task on this thread, the function in it, its actor's class, or its actor."""
+    facts = task_facts()
+    names = [facts.get(name, "") for name in ("task_name", "actor_class", "actor_name")]
+    names.append(names[0].rpartition(".")[2])
+    return any(name and fnmatch.fnmatchcase(name, glob) for name in names)
+
+
+def rank_of(names):
+    """The rank of this process, or of the actor in a frame with these locals, as a number; None: it has none. It is the one
+    that lists show: see rank_expression in relay/stack/rank.c."""
+    own = names.get("self")
+    plain = hasattr(type(own), "__dict__") and type(own).__getattribute__ is object.__getattribute__
+    attributes = getattr(own, "__dict__", {}) if plain else {}
+    for value in (os.environ.get("RANK"), os.environ.get("WORLD_RANK"), names.get("rank"), attributes.get("rank")):
+        if type(value) is int or (type(value) is str and value.isdigit()):
+            return int(value)
+    return None
+
+
+def is_on(node):
+    """True for a worker of the node with this address, or with an id that begins like this."""
+    return agent.hello.get("node_id", "").startswith(node) or agent.hello.get("node_ip") == node
+
+
+def is_selected(names):
+    """True if --task, --rank and --node of `raydbg run` mean the task on this thread."""
+    config = agent.config
+    return ((not config.get("node") or agent.hello["role"] == "worker" and is_on(config["node"]))
+            and ("rank" not in config or rank_of(names) == config["rank"])
+            and (not config.get("task") or matches(config["task"])))
+
+
+# --- breakpoints ---
+
+told = set()
+told_lock = threading.Lock()
+
+
+def check(number, glob, rank, condition, log, counted, space, names):
+    """The condition of breakpoint `number`, in the frame with these globals and locals: true if the thread is to stop.
+    `rank` -1 is any. Only the relay can count the hits of all processes: it is asked about each that counts."""
+    try:
+        if is_first_line():
+            return True
+        if glob and not matches(glob):
+            return False
+        if rank >= 0 and rank_of(names) != rank:
+            return False
+        if condition and not eval(condition, space, names):  # the user's own expression, in the user's own frame
+            return False
+        if counted and not agent.ask(event="hit", breakpoint=number, logs=bool(log)):
+            return False
+        if log:
+            print(eval("f" + repr(log), space, names), flush=True)
+            return False
+    except Exception as error:
+        tell_once(number, "%s: %s" % (type(error).__name__, error))
+        return False
+    return True
+
+
+def tell_once(number, error):
+    """A breakpoint whose condition fails does not stop, and says so once in this process."""
+    with told_lock:
+        if (number, error) in told or len(told) > 1000:
+            return
+        told.add((number, error))
+    agent.tell(event="problem", breakpoint=number, error=error[:500])
+
+
+# --- the first line of each task ---
+
+placed = {}  # by code: true if pydevd has a breakpoint at its first line
+entered = threading.local()  # code: what this thread is about to enter
+
+
+def first_line_of(code):
+    """The line of the first statement; that of `def` if there is no other."""
+    lines = (line for _, line in dis.findlinestarts(code) if line is not None and line != code.co_firstlineno)
+    return next(lines, code.co_firstlineno)
+
+
+@contextlib.contextmanager
+def entering(code, arguments):
+    """The function with this code is called next, on this thread, and stops at its first line."""
+    try:
+        if is_selected({"self": arguments[0]} if arguments else {}):
+            if code not in placed:
+                placed[code] = agent.ask(event="first_line", file=os.path.abspath(code.co_filename), line=first_line_of(code))
+            entered.code = code if placed[code] else None
+    except Exception as error:
+        agent.problem = error
+    try:
+        yield
+    finally:
+        entered.code = None
+
+
+def is_first_line():
+    """The condition of the breakpoint there: true once, where a task begins, and not where its function is called else."""
+    code, frame = getattr(entered, "code", None), sys._getframe()
+    while code is not None and frame is not None:
+        if frame.f_code is code:
+            entered.code = None
+            return True
+        frame = frame.f_back
+    return False
+
+
+def stopping(function):
+    """The user's function, which stops at its first line; of the same kind, which Ray looks at."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if not inspect.isfunction(function) or code is None or code.co_filename.startswith(os.path.dirname(sys.modules["ray"].__file__)):
+        return function
+    if inspect.iscoroutinefunction(function):
+        async def enter(*arguments, **named):
+            with entering(code, arguments):
+                return await function(*arguments, **named)
+    elif inspect.isasyncgenfunction(function):
+        async def enter(*arguments, **named):
+            with entering(code, arguments):
+                async for item in function(*arguments, **named):
+                    yield item
+    elif inspect.isgeneratorfunction(function):
+        def enter(*arguments, **named):
+            with entering(code, arguments):
+                return (yield from function(*arguments, **named))
+    else:
+        def enter(*arguments, **named):
+            with entering(code, arguments):
+                return function(*arguments, **named)
+    return functools.wraps(function)(enter)
+
+
+def stop_at_first_lines():
+    """Actors' methods are wrapped when their class is loaded, functions when they are looked up for the first time."""
+    manager = sys.modules["ray"]._private.function_manager.FunctionActorManager
+    make, look_up = manager._make_actor_method_executor, manager.get_execution_info
+    ready = {}
+
+    @functools.wraps(make)
+    def make_executor(self, name, method, *more, **named):
+        return make(self, name, stopping(method), *more, **named)
+
+    @functools.wraps(look_up)
+    def get_execution_info(self, *arguments, **named):
+        info = look_up(self, *arguments, **named)
+        if hasattr(info.function, "method"):  # an actor's
+            return info
+        if info.function not in ready:
+            ready[info.function] = stopping(info.function)
+        return info._replace(function=ready[info.function])
+
+    manager._make_actor_method_executor = make_executor
+    manager.get_execution_info = get_execution_info
+
+
+# --- failures ---
+
+START_MOST_S = 60.0  # for pydevd to start where a task has failed, while the relay is there
+
+
+def want_debugger():
+    """Has pydevd in this process until unwant_debugger(). None, or the reason why that cannot be."""
+    before, failed, until = agent.connected, agent.failed, time.monotonic() + START_MOST_S
+    with told_lock:
+        agent.wanted += 1
+    if agent.ask(event="wanted", wanted=True):
+        return None
+    while agent.connected == before:
+        if agent.sock is None or agent.deaf:
+            return "there is no relay that answers"
+        if agent.failed > failed:
+            return "this process cannot be debugged"
+        if time.monotonic() > until:
+            return "its debugger did not start within %d s" % START_MOST_S
+        time.sleep(0.02)
+    return None
+
+
+def unwant_debugger():
+    with told_lock:
+        agent.wanted -= 1
+    if not agent.wanted:
+        agent.tell(event="wanted", wanted=False)
+
+
+def stop_at_failure(error):
+    """Stops this thread where the exception was raised, if its task is meant; the frames are still there."""
+    try:
+        names = next((frame.f_locals for frame, _ in traceback.walk_tb(error[2]) if rank_of(frame.f_locals) is not None), {})
+        if not is_selected(names):
+            return
+        try:
+            why_not = want_debugger()
+            if why_not is None:
+                debugger.stop_at(error)
+            else:
+                print("raydbg: no post mortem of this failure: %s" % why_not, file=sys.stderr, flush=True)
+        finally:
+            unwant_debugger()
+    except Exception as problem:
+        agent.problem = problem
+
+
+def stop_at_failures():
+    """In a worker, Ray itself asks whether there is a post mortem (the second name: before 2.39), and begins it. In a driver
+    the interpreter says what nobody has caught."""
+    if agent.hello["role"] == "worker":
+        of_ray = importlib.import_module("ray.util.rpdb")
+        for name in ("_is_ray_debugger_post_mortem_enabled", "_is_ray_debugger_enabled"):
+            if hasattr(of_ray, name):
+                setattr(of_ray, name, lambda: True)
+        of_ray._post_mortem = lambda: stop_at_failure(sys.exc_info())
+        return
+    show = sys.excepthook
+
+    def excepthook(kind, error, trace):
+        if issubclass(kind, Exception):
+            stop_at_failure((kind, error, trace))
+        show(kind, error, trace)
+
+    sys.excepthook = excepthook
+
+
+def watch_calls(config):
+    """For --pause-all and --post-mortem of `raydbg run`. Where Ray's inside has changed, tasks run as without them."""
+    with contextlib.suppress(AttributeError, ImportError):
+        if config.get("post_mortem"):
+            stop_at_failures()
+        if config.get("pause_all") and config["role"] == "worker":
+            stop_at_first_lines()

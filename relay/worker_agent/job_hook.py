@@ -1,0 +1,67 @@
+"""The entry of `raydbg env` in the cluster's key-value store: the setup hook of a submitted job (hook_entry.c).
+
+It runs in each worker of the job, and starts the agent there. It also runs in the process that starts the job's driver,
+Ray's JobSupervisor: there it gives the driver what `raydbg run` gives it (run_hook.py).
+"""
+
+import json
+import os
+import sys
+import types
+import zipfile
+
+SUPERVISORS_NAMESPACE = "_ray_internal_"  # the beginning; that of all that the dashboard runs
+RUNTIME_ENV_HOOK = "raydbg_run.runtime_env"
+
+
+def setup(payload):
+    """Nothing of raydbg's raises here; the job's own hook raises what it would."""
+    try:
+        if is_supervisor():
+            prepare_driver(payload)
+        else:
+            start_agent(payload)
+    except Exception as error:
+        sys.stderr.write("raydbg: this process cannot be debugged: %s\n" % error)
+    if payload.get("own"):
+        run_own(payload["own"])
+
+
+def is_supervisor():
+    return str(sys.modules["ray"].get_runtime_context().namespace).startswith(SUPERVISORS_NAMESPACE)
+
+
+def start_agent(payload):
+    if "raydbg_agent" not in sys.modules:
+        module = types.ModuleType("raydbg_agent")
+        exec(compile(payload["agent"], "<raydbg agent>", "exec"), module.__dict__)
+        sys.modules["raydbg_agent"] = module
+    sys.modules["raydbg_agent"].start(dict(payload["config"], role="worker"))
+
+
+def prepare_driver(payload):
+    """The driver, a child of this process, imports the hook from a file in memory: no other user can open it, and it is
+    gone with this process, however that ends."""
+    path = make_archive({"raydbg_agent.py": payload["agent"], "raydbg_run.py": payload["run_hook"],
+                         "run.json": json.dumps(dict(payload["config"], own=payload.get("own")))})
+    after, others = os.environ.get("RAY_RUNTIME_ENV_HOOK"), os.environ.get("PYTHONPATH")
+    if after and after != RUNTIME_ENV_HOOK:
+        os.environ["RAYDBG_NEXT_RUNTIME_ENV_HOOK"] = after
+    os.environ["RAY_RUNTIME_ENV_HOOK"] = RUNTIME_ENV_HOOK
+    os.environ["PYTHONPATH"] = path + os.pathsep + others if others else path
+
+
+def make_archive(files):
+    """The path of a zip file that Python imports from, as long as this process lives."""
+    fd = os.memfd_create("raydbg")
+    with open(fd, "wb", closefd=False) as file, zipfile.ZipFile(file, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return "/proc/%d/fd/%d" % (os.getpid(), fd)
+
+
+def run_own(name):
+    import importlib
+
+    module, _, function = name.rpartition(".")
+    getattr(importlib.import_module(module), function)()

@@ -1,0 +1,100 @@
+"""The part of `raydbg run` and `raydbg env` in the driver: RAY_RUNTIME_ENV_HOOK names runtime_env() here.
+
+Ray calls it in ray.init() with the driver's own runtime_env. It starts the driver's agent, and adds a
+worker_process_setup_hook that starts the agent in each worker and then runs the user's own hook.
+
+The hook travels by value, through Ray's own export of functions to the cluster's key-value store: the workers need
+nothing of raydbg installed. The runtime_env, which dashboards and logs show, has only the key of that entry in it.
+`raydbg env` has put such an entry into the store itself, and its name into the job's runtime_env.
+"""
+
+import base64
+import importlib
+import json
+import os
+import sys
+import types
+
+HOOK_VARIABLE = "__RAY_WORKER_PROCESS_SETUP_HOOK_ENV_VAR"  # Ray's own; a worker reads the name of its hook there
+ENTRY_NAME = "ray_runtime_env_func::"  # Ray's; the key of an entry in the store follows, in base64
+ENTRY_KEY = b"RaydbgSetupHook:"  # hook_entry.h
+
+
+def read_text(name):
+    """A file beside this one: in a directory, or in the archive that a JobSupervisor has made."""
+    return __loader__.get_data(os.path.join(os.path.dirname(__file__), name)).decode()
+
+
+def start_agent(source, config):
+    """Runs in the driver and, by value, in each worker."""
+    import sys
+    import types
+
+    try:
+        if "raydbg_agent" not in sys.modules:
+            module = types.ModuleType("raydbg_agent")
+            exec(compile(source, "<raydbg agent>", "exec"), module.__dict__)
+            sys.modules["raydbg_agent"] = module
+        sys.modules["raydbg_agent"].start(config)
+    except Exception as error:
+        sys.stderr.write("raydbg: no agent here: %s\n" % error)
+
+
+def by_value(function):
+    """Pickled with its code: the workers cannot import this module."""
+    return types.FunctionType(function.__code__, {"__builtins__": __builtins__, "__name__": "__main__"},
+                              function.__name__, function.__defaults__, function.__closure__)
+
+
+def make_setup_hook(source, config, own):
+    """The setup hook of the workers; `own` is the user's: None, a callable, or "module.function"."""
+    start = by_value(start_agent)
+
+    def raydbg_setup_hook():
+        start(source, config)
+        if isinstance(own, str):
+            import importlib
+
+            module, _, name = own.rpartition(".")
+            getattr(importlib.import_module(module), name)()
+        elif own is not None:
+            own()
+
+    return by_value(raydbg_setup_hook)
+
+
+def load(name):
+    module, _, function = name.rpartition(".")
+    return getattr(importlib.import_module(module), function)
+
+
+def names_entry(env):
+    """True if `raydbg env` has given the job its setup hook."""
+    name = (env.get("env_vars") or {}).get(HOOK_VARIABLE, "")
+    try:
+        return name.startswith(ENTRY_NAME) and base64.b64decode(name[len(ENTRY_NAME):]).startswith(ENTRY_KEY)
+    except ValueError:
+        return False
+
+
+def runtime_env(given):
+    """Ray's runtime_env hook: returns the runtime_env that the job gets."""
+    after = os.environ.get("RAYDBG_NEXT_RUNTIME_ENV_HOOK")
+    if after:
+        given = load(after)(given)
+    try:
+        source, config = read_text("raydbg_agent.py"), json.loads(read_text("run.json"))
+    except OSError as error:
+        sys.stderr.write("raydbg: this job's tasks cannot be debugged: %s\n" % error)
+        return given
+    env = {} if given is None else given
+    start_agent(source, dict(config, role="driver"))
+    place = str(env.get("working_dir") or "")
+    root = os.path.realpath(place) if place and "://" not in place else config.get("root")
+    if names_entry(env):
+        if "worker_process_setup_hook" not in env or config.get("own"):
+            return env  # with a hook of the job's and another of the driver's, Ray says that they conflict
+        del env["env_vars"][HOOK_VARIABLE]
+    env["worker_process_setup_hook"] = make_setup_hook(source, dict(config, role="worker", root=root),
+                                                       env.get("worker_process_setup_hook"))
+    return env

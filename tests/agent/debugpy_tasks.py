@@ -1,0 +1,33 @@
+"""Tasks that stop in debugpy. Lines that tests look for end in a comment of the form `line: name`."""
+
+
+def inner(value):
+    raise ValueError("boom %d" % value)  # line: boom-raise
+
+
+def boom():
+    total = 2
+    inner(total)
+
+
+def walk():
+    number = 7
+    breakpoint()  # line: walk-breakpoint
+    number += 1  # line: walk-after
+    number += 2
+    for i in range(3):
+        number += i  # line: walk-loop
+    return number
+
+
+def count():
+    number = 0
+    breakpoint()
+    while number < 500:
+        number += 1
+    return number
+
+
+def boom_at_length():
+    text = "boom" * 5_000_000
+    raise ValueError(text)  # line: boom-at-length

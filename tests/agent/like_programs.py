@@ -1,0 +1,60 @@
+"""Programs for test_like_debugpy.py: `like_programs.py FUNCTION` listens, says `PORT n`, waits for a client, and runs it."""
+
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import debugpy
+
+
+def walk():
+    total = 0
+    for n in range(4):
+        total += n  # line: walk-add
+    return total  # line: walk-return
+
+
+def caught():
+    try:
+        raise KeyError("gone")  # line: caught-raise
+    except KeyError:
+        return "caught"
+
+
+def library():
+    try:
+        json.loads("{")
+    except ValueError:
+        return "caught"
+
+
+def uncaught():
+    raise ValueError("boom")  # line: uncaught-raise
+
+
+def threads():
+    def run(number):
+        return number + 1  # line: threads-run
+    pool = [threading.Thread(target=run, args=(number,), name=f"run-{number}") for number in range(2)]
+    for one in pool:
+        one.start()
+        one.join()
+
+
+def template():
+    import jinja2
+
+    page = jinja2.Environment(loader=jinja2.FileSystemLoader(Path(__file__).parent)).get_template("like_page.html")
+    return page.render(name="bob", boom=uncaught)
+
+
+def child():
+    return subprocess.run([sys.executable, "-c", "print('child')"], capture_output=True, check=True, timeout=60).stdout
+
+
+if __name__ == "__main__":
+    print("PORT", debugpy.listen(("127.0.0.1", 0))[1], flush=True)
+    debugpy.wait_for_client()
+    print("RESULT", globals()[sys.argv[1]](), flush=True)

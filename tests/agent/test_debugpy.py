@@ -1,0 +1,132 @@
+"""What is put into debugpy in a worker, on several of its versions: a real debugpy, and no Ray."""
+
+import time
+
+import pytest
+from debugpy_session import TASKS, task_line
+
+
+def test_post_mortem_stops_at_the_raising_line(debugpy_attach):
+    session = debugpy_attach("boom", RAY_DEBUG_POST_MORTEM="1")
+    assert session.stop["reason"] == "exception", session.text()
+    top = session.at("inner", "boom-raise")
+    assert top["source"]["path"] == str(TASKS)
+    assert [frame["name"] for frame in session.stack(session.thread)[:3]] == ["inner", "boom", "main_loop"]
+    assert session.locals(top["id"])["value"]["value"] == "2"
+    assert "boom 2" in session.ok("exceptionInfo", {"threadId": session.thread})["description"]
+    assert session.finish() == "ERROR ValueError: boom 2"
+    session.disconnect()
+
+
+def test_breakpoint_stops_at_its_line(debugpy_attach):
+    session = debugpy_attach("walk")
+    assert session.stop["reason"] == "breakpoint"
+    session.at("walk", "walk-breakpoint")
+    assert session.finish() == "RESULT 13"
+    session.disconnect()
+
+
+def test_a_step_waits_for_nothing(debugpy_attach):
+    """Neither for a delayed acknowledgement (40 ms) nor for a thread that sleeps (10 ms at a time, or 200)."""
+    session = debugpy_attach("count")
+    took = []
+    while len(took) < 200 and min(took, default=99) > 12:  # on a loaded machine most are slower than they need to be
+        started = time.monotonic()
+        session.step("next", session.thread)
+        frame = session.top()
+        session.locals(frame["id"])
+        took.append(1000 * (time.monotonic() - started))
+    assert took[-1] < 12, took  # it is 4; with debugpy 1.8.0 to 1.8.5 none was below 30
+    assert session.finish() == "RESULT 500"
+    session.disconnect()
+
+
+def test_nothing_that_is_put_in_fails(debugpy_attach, debugpy_version):
+    session = debugpy_attach("walk")
+    injected = session.injected()
+    assert "!" not in injected, injected
+    if debugpy_version[1] in ("1.8.21", "1.8.22"):  # earlier ones print a result, so there is none
+        assert {"nodelay", "guard", "breakpoint"} <= set(injected.split()[1].split(",")), injected
+    session.finish()
+    session.disconnect()
+
+
+EXITS = ["exit()", "__import__('sys').exit(3)", "raise SystemExit(4)", "raise GeneratorExit", "raise KeyboardInterrupt"]
+
+
+def test_an_expression_that_exits_is_answered(debugpy_attach):
+    """The stopped thread would drop the request unanswered; and behind a setVariable nothing is answered any more."""
+    session = debugpy_attach("walk")
+    frame = session.top()["id"]
+    scope = session.ok("scopes", {"frameId": frame})["scopes"][0]["variablesReference"]
+    requests = [("evaluate", {"expression": one, "context": context, **where})
+                for one in EXITS for context in ("repl", "watch", "hover", "clipboard")
+                for where in ({"frameId": frame}, {}) if context == "repl" or "raise" not in one and where]
+    requests += [("setVariable", {"variablesReference": scope, "name": "number", "value": "exit(5)"}),
+                 ("setExpression", {"frameId": frame, "expression": "number", "value": "exit(6)"})]
+    for command, arguments in requests:
+        answer = session.request(command, arguments)
+        assert not answer["success"], (command, arguments, answer)
+        if command == "evaluate":
+            assert "Exit" in answer["message"] or "KeyboardInterrupt" in answer["message"], answer
+        if "exit" in str(arguments) and command == "evaluate":
+            assert "still stopped" in answer["message"] and "_exit(1)" in answer["message"], answer
+    assert session.evaluate("number", frame) == "7"
+    assert session.finish() == "RESULT 13"
+    session.disconnect()
+
+
+def test_a_condition_that_exits_stops_as_one_that_fails(debugpy_attach):
+    breakpoint = {"line": task_line("walk-after"), "condition": "exit()"}
+    session = debugpy_attach("walk", options={"breakpoints": {TASKS: [breakpoint]}})
+    session.resume(session.thread)
+    session.stopped()
+    session.at("walk", "walk-after")
+    session.set_breakpoints(TASKS, [])
+    assert session.finish() == "RESULT 13"
+    session.disconnect()
+
+
+def test_a_log_point_that_exits_ends_nothing(debugpy_attach):
+    point = {"line": task_line("walk-after"), "logMessage": "{exit()} {number}"}
+    session = debugpy_attach("walk", options={"breakpoints": {TASKS: [point]}})
+    assert session.finish() == "RESULT 13"
+    session.disconnect()
+
+
+LARGE = 17_000_000
+MOST = 0xFFFFFF  # the adapter reads nothing after a longer message
+
+
+@pytest.mark.slow
+def test_no_message_of_the_worker_is_longer_than_its_adapter_reads(debugpy_attach):
+    session = debugpy_attach("walk")
+    frame = session.top()["id"]
+    large = [("'x' * %d" % LARGE, "clipboard"), ("'\\xe9' * %d" % LARGE, "clipboard"),
+             ("print('y' * %d)" % LARGE, "repl"), ("1 / (lambda: 1 / 0)('z' * %d)" % LARGE, "watch"),
+             ("exec('raise ValueError(%r * %d)')" % ("z", LARGE), "watch")]
+    answers = []
+    for expression, context in large:
+        arguments = {"expression": expression, "context": context, "frameId": frame}
+        answers.append(session.request("evaluate", arguments, timeout=60))
+        assert session.evaluate("number", frame) == "7"
+    cut = session.check(answers[0])
+    assert len(cut["result"]) > MOST // 4, len(cut["result"])
+    assert f"of {LARGE + 2} characters" in cut["result"][-200:] and "slice" in cut["result"][-200:], cut["result"][-300:]
+    printed = session.wait_event("output", lambda body: body["output"].startswith("y"))["body"]["output"]
+    assert "cut at" in printed[-200:], printed[-300:]
+    assert max(len(entry.raw) for entry in session.transcript) <= MOST
+    assert session.finish() == "RESULT 13"
+    session.disconnect()
+
+
+@pytest.mark.slow
+def test_a_long_exception_text_is_cut(debugpy_attach):
+    session = debugpy_attach("boom_at_length", RAY_DEBUG_POST_MORTEM="1")
+    session.at("boom_at_length", "boom-at-length")
+    entry = next(entry for entry in session.transcript if entry.message.get("event") == "stopped")
+    assert len(entry.raw) < 1 << 16 and "cut at" in session.stop["description"], entry
+    info = session.request("exceptionInfo", {"threadId": session.thread}, timeout=60)
+    assert len(str(info)) <= MOST
+    assert session.finish().startswith("ERROR ValueError: boom")
+    session.disconnect()

@@ -1,0 +1,109 @@
+"""The setup hook of submitted jobs (relay/worker_agent/job_hook.py), in processes that have no Ray: only the namespace in
+which Ray runs it is said here. tests/integration/test_env.py has real jobs."""
+
+import base64
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOM = Path(__file__).resolve().parents[2] / "relay/worker_agent"
+VARIABLE = "__RAY_WORKER_PROCESS_SETUP_HOOK_ENV_VAR"
+ENTRY = "ray_runtime_env_func::" + base64.b64encode(b"RaydbgSetupHook:" + b"0" * 32).decode()
+CONFIG = {"host": "127.0.0.1", "port": 1, "key_id": "0" * 32, "key": "1" * 64}
+SETUP = """
+import json, os, sys, types
+namespace, source, payload = json.load(open("hook.json"))
+context = types.SimpleNamespace(namespace=namespace)
+sys.modules["ray"] = types.SimpleNamespace(get_runtime_context=lambda: context)
+hook = {"__name__": "raydbg_job_hook"}
+exec(compile(source, "<raydbg hook>", "exec"), hook)
+hook["setup"](payload)
+"""
+AGENT = "def start(config):\n    print('agent', config['role'], config['port'])\n"
+# What Ray does in ray.init(), with the runtime_env that it has merged.
+DRIVER = """
+import importlib, json, os, sys
+module, _, name = os.environ["RAY_RUNTIME_ENV_HOOK"].rpartition(".")
+env = json.loads(sys.argv[1])
+if len(sys.argv) > 2:
+    env["worker_process_setup_hook"] = sys.argv[2]
+env = getattr(importlib.import_module(module), name)(env)
+hook = env.get("worker_process_setup_hook")
+print(json.dumps([env.get("env_vars"), hook if hook is None or isinstance(hook, str) else "callable"]))
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    """run(namespace, code): the output of a process in which the hook runs, then this code."""
+    (tmp_path / "users.py").write_text("def hook():\n    print('own')\n\n\ndef fail():\n    raise ValueError('own')\n\n\n"
+                                       "def environment(given):\n    return dict(given, pip=[])\n")
+
+    def run_code(namespace, code="", own=None, agent=AGENT, **env):
+        payload = {"agent": agent, "run_hook": (ROOM / "run_hook.py").read_text(), "config": CONFIG}
+        payload.update({"own": own} if own else {})
+        (tmp_path / "hook.json").write_text(json.dumps([namespace, (ROOM / "job_hook.py").read_text(), payload]))
+        (tmp_path / "driver.py").write_text(DRIVER)
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(("RAY", "PYTHON"))}
+        done = subprocess.run([sys.executable, "-uc", SETUP + code], cwd=tmp_path, text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=60, env={**clean, "PYTHONPATH": str(tmp_path), **env})
+        return done.stdout.splitlines()
+    return run_code
+
+
+def driver(*arguments):
+    """Code that starts the driver, as Ray's JobSupervisor does."""
+    return f"\nimport subprocess\nsubprocess.run([sys.executable, 'driver.py', *{list(arguments)!r}], env=os.environ.copy())"
+
+
+ENV = json.dumps({"env_vars": {"A": "1", VARIABLE: ENTRY}})
+
+
+def test_a_worker_gets_an_agent_and_its_own_hook(run):
+    assert run("the job's", "print(os.environ.get('RAY_RUNTIME_ENV_HOOK'))", own="users.hook") == [
+        "agent worker 1", "own", "None"]
+
+
+def test_an_agent_that_fails_is_not_the_jobs_failure(run):
+    said = run("the job's", own="users.hook", agent="raise ValueError('the agent')")
+    assert said == ["raydbg: this process cannot be debugged: the agent", "own"]
+
+
+def test_the_jobs_own_hook_fails_as_it_would(run):
+    assert run("the job's", own="users.fail")[-1] == "ValueError: own"
+
+
+def test_the_driver_keeps_the_entry(run):
+    assert run("_ray_internal_dashboard", driver(ENV)) == ["agent driver 1", json.dumps([{"A": "1", VARIABLE: ENTRY}, None])]
+
+
+def test_the_drivers_own_hook_is_chained(run):
+    assert run("_ray_internal_dashboard", driver(ENV, "users.hook")) == ["agent driver 1", json.dumps([{"A": "1"}, "callable"])]
+
+
+def test_two_hooks_of_the_users_conflict_as_in_ray(run):
+    said = run("_ray_internal_dashboard", driver(ENV, "users.hook"), own="users.hook")
+    assert said == ["own", "agent driver 1", json.dumps([{"A": "1", VARIABLE: ENTRY}, "users.hook"])]
+
+
+def test_a_hook_of_another_is_left_to_ray(run):
+    """A driver that has an entry of its own in the variable."""
+    foreign = json.dumps({"env_vars": {VARIABLE: "ray_runtime_env_func::RmluY3Rpb25z"}})
+    assert json.loads(run("_ray_internal_dashboard", driver(foreign))[1]) == [json.loads(foreign)["env_vars"], "callable"]
+
+
+def test_the_clusters_runtime_env_hook_runs_before(run):
+    code = driver(ENV) + "\nprint(os.environ['RAYDBG_NEXT_RUNTIME_ENV_HOOK'])"
+    assert run("_ray_internal_dashboard", code, RAY_RUNTIME_ENV_HOOK="users.environment")[-1] == "users.environment"
+
+
+def test_the_key_is_in_no_environment_and_gone_with_the_process(run):
+    said = run("_ray_internal_dashboard", "\nprint(json.dumps(dict(os.environ)))")
+    environment = json.loads(said[0])
+    assert CONFIG["key"] not in said[0]
+    path = environment["PYTHONPATH"].split(":")[0]
+    assert path.startswith("/proc/") and not os.path.exists(path)

@@ -1,0 +1,608 @@
+"""The agent in a process of the user's (relay/worker_agent), against a relay whose words the test says.
+
+The process is a plain Python, the debugger a real debugpy. tests/conversations/test_run.py has the real relay.
+"""
+
+import hashlib
+import hmac
+import importlib.util
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import types
+from pathlib import Path
+
+import pytest
+from agent_process import KEY_ID, PROGRAM, TOKEN, AgentProcess, agent_key, line_of
+from conftest import find_python
+from dap_client import DapClient, SocketTransport
+from debugpy_session import debugpy_directory
+from ray import cloudpickle
+
+ROOM = Path(__file__).resolve().parents[2] / "relay/worker_agent"
+PAIRS = [("3.9", "1.8.0"), ("3.10", "1.8.22"), ("3.11", "1.8.22"), ("3.12", "1.8.22"), ("3.13", "1.8.22")]
+RELAY_ID = "ab" * 16
+
+
+class Connection:
+    """One connection to the scripted relay; `line` is its first line."""
+
+    def __init__(self, sock):
+        self.sock = sock
+        self.rest = b""
+        self.line = self._line().split()
+
+    def _line(self):
+        while b"\n" not in self.rest:
+            try:
+                more = self.sock.recv(65536)
+            except ConnectionResetError:
+                more = b""
+            if not more:
+                raise EOFError(self.rest)
+            self.rest += more
+        line, _, self.rest = self.rest.partition(b"\n")
+        return line.decode()
+
+    def hear(self):
+        return json.loads(self._line())
+
+    def say(self, **message):
+        self.sock.sendall(json.dumps(message).encode() + b"\n")
+
+    def prove(self, key=None):
+        """Says the challenge; `key` is another than the agent's, if given."""
+        host, port = self.sock.getsockname()
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        place = f"here {boot} {os.readlink('/proc/self/ns/net')} {host}:{port}"
+        self.exchange = f"{RELAY_ID}\n{place}\n{self.line[4]}\n{'cd' * 32}\n"
+        proof = hmac.new((key or agent_key(TOKEN)).encode(), f"raydbg relay\n{self.exchange} \n".encode(), hashlib.sha256)
+        self.say(relay=RELAY_ID, nonce="cd" * 32, proof=proof.hexdigest())
+
+    def hello(self):
+        """The agent's answer, whose proof must be right."""
+        self.prove()
+        answer = self.hear()
+        text = f"raydbg client\n{self.exchange}AGENT {KEY_ID}\n"
+        assert answer["proof"] == hmac.new(agent_key(TOKEN).encode(), text.encode(), hashlib.sha256).hexdigest()
+        return answer["hello"]
+
+    def dap(self):
+        client = DapClient(SocketTransport(self.sock), name="pydevd")
+        client.initialize()
+        return client
+
+    def close(self):
+        self.sock.close()
+
+
+class Relay:
+    """A port on which a test answers itself."""
+
+    def __init__(self):
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        self.listening.settimeout(60)
+        self.address = self.listening.getsockname()
+        self.open = []
+
+    def accept(self):
+        sock, _ = self.listening.accept()
+        sock.settimeout(60)
+        self.open.append(Connection(sock))
+        return self.open[-1]
+
+    def close(self):
+        for one in self.open:
+            one.close()
+        self.listening.close()
+
+
+@pytest.fixture
+def relay():
+    scripted = Relay()
+    yield scripted
+    scripted.close()
+
+
+@pytest.fixture
+def start(relay):
+    """start(): AgentProcess, in a thread: it comes back when its agent has had its first word."""
+    from concurrent.futures import ThreadPoolExecutor
+    started = []
+    with ThreadPoolExecutor() as pool:
+        def run(python=None, path="", **options):
+            future = pool.submit(AgentProcess, relay.address, TOKEN, python or find_python("3.11"), path, **options)
+            started.append(future)
+            return future
+        yield run
+        for future in started:
+            future.result(90).kill()
+
+
+@pytest.fixture(params=PAIRS, ids=lambda pair: f"py{pair[0]}-debugpy{pair[1]}")
+def debugged(request, start, relay):
+    """An agent on each Python, with its debugpy, that has said hello."""
+    python, version = request.param
+    future = start(find_python(python), debugpy_directory(python, version), word=60)
+    agent = relay.accept()
+    agent.facts = agent.hello()
+    agent.python = tuple(map(int, python.split(".")))
+    return agent, future
+
+
+def wake(relay, agent, breakpoints=None, hold=10):
+    """Has the agent start pydevd; the configured DAP client."""
+    agent.say(verb="debug", token="ef" * 32, hold=hold)
+    pydevd = relay.accept()
+    assert pydevd.line == ["raydbg", "pydevd", "1", "ef" * 32]
+    client = pydevd.dap()
+    client.attach({"justMyCode": False, "stopAllThreadsOnSuspend": False}, breakpoints, filters=())
+    return client
+
+
+# --- whatever the relay does, the program goes on ---
+
+def test_nothing_listens(start, relay):
+    relay.listening.close()
+    program = start().result(60)
+    assert program.started < 0.5
+    program.work(3)
+
+
+def test_the_relay_says_nothing(start, relay):
+    program = start().result(60)  # its connection is in the backlog
+    assert 0.9 <= program.started < 3
+    program.work(3)
+
+
+@pytest.mark.parametrize("words", [b"", b"{}\n", b"[1]\n", b"nonsense\n", b'{"relay":1,"nonce":2,"proof":3}\n', b"x" * 100000])
+def test_a_relay_that_talks_nonsense_is_left(start, relay, words):
+    future = start()
+    agent = relay.accept()
+    agent.sock.sendall(words)
+    agent.sock.shutdown(socket.SHUT_WR)
+    program = future.result(60)
+    assert program.started < 3
+    program.work(3)
+    with pytest.raises(EOFError) as left:
+        agent.hear()
+    assert left.value.args[0] == b""
+
+
+def test_a_relay_without_the_key_gets_nothing(start, relay):
+    future = start()
+    agent = relay.accept()
+    assert agent.line[:4] == ["raydbg", "agent", "1", KEY_ID] and re.fullmatch("[0-9a-f]{64}", agent.line[4])
+    agent.prove(key=agent_key("another token"))
+    agent.say(verb="debug", token="ef" * 32, hold=10)
+    assert future.result(60).started < 3
+    with pytest.raises(EOFError) as left:
+        agent.hear()
+    assert left.value.args[0] == b""
+    assert future.result().ask("active", "ACTIVE") == "False None"
+
+
+def test_a_proof_for_another_address_is_no_proof(start, relay):
+    """A forwarder passes on what the relay has proven, for the relay's own address."""
+    future = start()
+    agent = relay.accept()
+    other = socket.create_server(("127.0.0.1", 0))
+    near, real = agent.sock, socket.create_connection(other.getsockname())
+    agent.sock = other.accept()[0]  # whose getsockname() the proof is made for
+    try:
+        def forward(**message):
+            near.sendall(json.dumps(message).encode() + b"\n")
+        agent.say = forward
+        agent.prove()
+        with pytest.raises(EOFError):
+            agent.sock.close()
+            agent.sock = near
+            agent.hear()
+    finally:
+        real.close()
+        other.close()
+    assert future.result(60).started < 3
+
+
+def test_a_silent_hold_ends(start, relay):
+    future = start(path=debugpy_directory("3.11", "1.8.22"))
+    agent = relay.accept()
+    agent.hello()
+    agent.say(verb="debug", token="ef" * 32, hold=2)
+    relay.accept()  # pydevd, which nobody configures
+    program = future.result(90)
+    assert 1.9 <= program.started < 60  # on a busy machine it may be longer, but not for ever
+    program.work(3)
+
+
+@pytest.fixture
+def starve():
+    """starve(pid): leaves that process some percent of one CPU."""
+    burners = []
+
+    def run(pid):
+        burners.extend(subprocess.Popen([sys.executable, "-c", "while True: pass"],
+                                        preexec_fn=lambda: os.sched_setaffinity(0, {0})) for _ in range(2))
+        for thread in map(int, os.listdir(f"/proc/{pid}/task")):
+            os.sched_setaffinity(thread, {0})
+            os.setpriority(os.PRIO_PROCESS, thread, 5)
+
+    yield run
+    for burner in burners:
+        burner.kill()
+        burner.wait()
+
+
+def test_time_without_a_cpu_is_not_counted(start, relay, starve):
+    """Ray's workers are nice: what is to be hit is set before the first task also where others use the machine."""
+    future = start(path=debugpy_directory("3.11", "1.8.22"))
+    agent = relay.accept()
+    starve(agent.hello()["pid"])
+    agent.say(verb="debug", token="ef" * 32, hold=0.5)
+    said = time.monotonic()
+    client = relay.accept().dap()
+    assert time.monotonic() - said > 0.7, "the fixture does not starve it"
+    assert not future.done()
+    client.attach({"justMyCode": False}, {str(PROGRAM): [line_of("work")]}, filters=())
+    program = future.result(60)
+    program.send("work 4")
+    client.resume(client.stopped()["threadId"])
+    assert program.wait_for("RESULT") == "9"
+
+
+def test_without_debugpy_it_says_so(start, relay):
+    future = start(path="/nowhere")
+    agent = relay.accept()
+    agent.hello()
+    agent.say(verb="debug", token="ef" * 32, hold=10)
+    failed = agent.hear()
+    assert failed["event"] == "failed" and "debugpy" in failed["why"], failed
+    program = future.result(60)
+    assert program.started < 5
+    program.work(3)
+
+
+def test_it_dials_again_but_not_at_once(start, relay):
+    future = start()
+    relay.accept().close()
+    left = time.monotonic()
+    agent = relay.accept()
+    assert 4.5 < time.monotonic() - left < 15
+    agent.hello()
+    agent.say(verb="sleep")
+    assert agent.hear() == {"event": "asleep"}
+    future.result(60).work(3)
+
+
+# --- asleep ---
+
+def test_asleep_it_is_one_thread(debugged):
+    agent, future = debugged
+    assert agent.facts["role"] == "driver" and agent.facts["program"] == PROGRAM.name
+    assert agent.facts["debugging"] is False
+    agent.say(verb="sleep")
+    program = future.result(60)
+    assert program.started < 2
+    assert agent.facts["pid"] == program.pid
+    assert program.ask("threads", "THREADS") == "MainThread raydbg-agent"
+    assert program.ask("active", "ACTIVE") == "False None"
+
+
+# --- debugged ---
+
+def test_a_breakpoint_stops_and_sleep_gives_the_speed_back(debugged, relay):
+    agent, future = debugged
+    agent.say(verb="sleep")
+    assert agent.hear() == {"event": "asleep"}
+    program = future.result(60)
+    before = min(float(program.ask("spin 200000", "SPUN")) for _ in range(3))
+    for number in (1, 2):  # it can be woken again
+        client = wake(relay, agent, {str(PROGRAM): [line_of("work")]})
+        assert agent.hear() == {"event": "debugging"}
+        program.send(f"work {number}")
+        thread = client.stopped(reason="breakpoint")["threadId"]
+        frame = client.stack(thread)[0]
+        assert (frame["name"], frame["line"]) == ("work", line_of("work"))
+        told = client.evaluate("__import__('sys').modules['raydbg_agent'].describe()", frame["id"])
+        assert json.loads(bytes.fromhex(told.strip("'")))["pid"] == program.pid
+        client.resume(thread)
+        assert program.wait_for("RESULT") == str(2 * number + 1)
+        client.ok("disconnect", {"terminateDebuggee": False})
+        client.transport.close()
+        agent.say(verb="sleep")
+        assert agent.hear() == {"event": "asleep"}
+        program.work(5)  # at its first call a thread takes its trace function away
+        after = min(float(program.ask("spin 200000", "SPUN")) for _ in range(5))
+        assert after < 1.6 * before + 0.005, (before, after)
+    assert "PYDEV" not in "".join(program.lines)
+
+
+def test_the_hold_ends_when_it_is_configured(debugged, relay):
+    agent, future = debugged
+    agent.say(verb="debug", token="ef" * 32, hold=60)
+    client = relay.accept().dap()
+    time.sleep(1.5)
+    assert not future.done()  # the program waits
+    client.attach({"justMyCode": False}, {str(PROGRAM): [line_of("work")]}, filters=())
+    program = future.result(60)
+    assert 1.5 < program.started < 60
+    program.send("work 4")
+    client.resume(client.stopped()["threadId"])
+    assert program.wait_for("RESULT") == "9"
+
+
+def test_a_relay_that_dies_frees_the_program(debugged, relay):
+    agent, future = debugged
+    client = wake(relay, agent, {str(PROGRAM): [line_of("work")]})
+    program = future.result(60)
+    assert agent.hear() == {"event": "debugging"}
+    program.send("work 4")
+    client.stopped()
+    client.transport.close()
+    assert program.wait_for("RESULT") == "9"
+
+
+# --- what a breakpoint checks ---
+
+@pytest.mark.parametrize("arguments, expected", [
+    ([1, "", -1, "", "", False], "True"),
+    ([1, "", -1, "x == 3", "", False], "True"),
+    ([1, "", -1, "x == 4", "", False], "False"),
+    ([1, "", -1, "nothing == 4", "", False], "False"),
+    ([1, "", -1, "1 +", "", False], "False"),
+    ([1, "", -1, "", "x is {x}", False], "False"),
+    ([1, "some.task", -1, "", "", False], "False"),
+    ([1, "", 7, "", "", False], "True"),
+    ([1, "", 0, "nothing == 4", "", False], "False"),
+])
+def test_check(start, relay, arguments, expected):
+    future = start(env={"RANK": "7"})
+    agent = relay.accept()
+    agent.hello()
+    agent.say(verb="sleep")
+    agent.hear()
+    program = future.result(60)
+    assert program.ask("check " + json.dumps(arguments), "CHECKED") == expected
+    if arguments[2] == -1 and ("nothing" in arguments[3] or "1 +" in arguments[3]):
+        told = agent.hear()
+        assert told["event"] == "problem" and told["breakpoint"] == 1
+        assert re.match("NameError|SyntaxError", told["error"]), told
+        assert program.ask("check " + json.dumps(arguments), "CHECKED") == expected
+        agent.sock.settimeout(1)
+        with pytest.raises(TimeoutError):  # once is enough
+            agent.hear()
+    if arguments[4]:
+        assert any("x is 3" in line for line in program.lines)
+
+
+@pytest.fixture
+def asleep(start, relay):
+    """A program whose agent sleeps, and the agent."""
+    future = start()
+    agent = relay.accept()
+    agent.hello()
+    agent.say(verb="sleep")
+    agent.hear()
+    return future.result(60), agent
+
+
+def counted(program, condition="", log=""):
+    program.send("check " + json.dumps([2, "", -1, condition, log, True]))
+
+
+def test_the_relay_is_asked_about_each_hit_that_counts(asleep):
+    program, agent = asleep
+    for yes in (False, True):
+        counted(program, "x == 4")
+        assert program.wait_for("CHECKED") == "False"  # and nothing was asked
+        counted(program, "x == 3")
+        asked = agent.hear()
+        assert asked == {"question": asked["question"], "event": "hit", "breakpoint": 2, "logs": False}
+        agent.say(verb="answer", question=asked["question"] + 1, yes=not yes)  # no question of its own
+        agent.say(verb="answer", question=asked["question"], yes=yes)
+        assert program.wait_for("CHECKED") == str(yes)
+    counted(program, log="x is {x}")
+    asked = agent.hear()
+    assert asked["logs"] is True
+    agent.say(verb="answer", question=asked["question"], yes=True)
+    assert program.wait_for("CHECKED") == "False" and "x is 3\n" in program.lines
+
+
+def test_a_relay_that_does_not_answer_is_asked_once(asleep):
+    program, agent = asleep
+    begun = time.monotonic()
+    counted(program)
+    assert program.wait_for("CHECKED") == "False"
+    assert 4.9 < time.monotonic() - begun < 9
+    begun = time.monotonic()
+    counted(program)
+    assert program.wait_for("CHECKED") == "False"
+    assert time.monotonic() - begun < 1.5
+    agent.hear()
+    agent.say(verb="stay")  # it talks again
+    time.sleep(0.5)
+    counted(program)
+    agent.say(verb="answer", question=agent.hear()["question"], yes=True)
+    assert program.wait_for("CHECKED") == "True"
+
+
+def test_a_relay_that_dies_answers_nothing(asleep):
+    program, agent = asleep
+    counted(program)
+    agent.hear()
+    begun = time.monotonic()
+    agent.close()
+    assert program.wait_for("CHECKED") == "False"
+    assert time.monotonic() - begun < 1.5
+
+
+# --- first lines and failures ---
+
+def test_a_task_stops_at_its_first_line_and_not_when_it_is_called_else(debugged, relay):
+    agent, future = debugged
+    client = wake(relay, agent)
+    assert agent.hear() == {"event": "debugging"}
+    program = future.result(60)
+    program.send("enter 2")
+    asked = agent.hear()
+    assert asked == {"question": asked["question"], "event": "first_line", "file": str(PROGRAM), "line": line_of("work")}
+    condition = "__import__('sys').modules['raydbg_agent'].is_first_line()"
+    client.ok("setBreakpoints", {"source": {"path": str(PROGRAM)},
+                                 "breakpoints": [{"line": line_of("work"), "condition": condition}]})
+    agent.say(verb="answer", question=asked["question"], yes=True)
+    for number in (2, 3):
+        thread = client.stopped(reason="breakpoint")["threadId"]
+        frame = client.stack(thread)[0]
+        assert (frame["name"], frame["line"]) == ("work", line_of("work"))
+        client.resume(thread)
+        assert program.wait_for("RESULT") == str(2 * number + 1)
+        program.work(5)
+        if number == 2:
+            program.send("enter 3")  # it is not asked again
+
+
+@pytest.mark.parametrize("config, expected", [
+    ({}, True), ({"rank": 7}, True), ({"rank": 0}, False), ({"task": "some.*"}, False), ({"node": "127.0.0.1"}, False),
+])
+def test_which_failures_count(start, relay, config, expected):
+    future = start(post_mortem=True, env={"RANK": "7"}, **config)
+    agent = relay.accept()
+    assert agent.hello()["wanted"] is False
+    agent.say(verb="sleep")
+    agent.hear()
+    program = future.result(60)
+    program.send("fail 2")
+    if expected:
+        asked = agent.hear()
+        assert asked == {"question": asked["question"], "event": "wanted", "wanted": True}
+        agent.close()
+    assert program.wait_for("FAILED") == "6"
+    if not expected:
+        agent.sock.settimeout(1)
+        with pytest.raises(TimeoutError):
+            agent.hear()
+
+
+def test_a_failure_stops_where_it_was_raised(debugged, relay):
+    agent, future = debugged
+    agent.say(verb="sleep")
+    assert agent.hear() == {"event": "asleep"}
+    program = future.result(60)
+    for _ in (1, 2):
+        program.send("fail 2")
+        asked = agent.hear()
+        assert asked == {"question": asked["question"], "event": "wanted", "wanted": True}
+        agent.say(verb="answer", question=asked["question"], yes=False)
+        client = wake(relay, agent, hold=0)
+        assert agent.hear() == {"event": "debugging"}
+        thread = client.stopped(reason="exception")["threadId"]
+        frames = client.stack(thread)
+        assert (frames[0]["name"], frames[0]["line"]) == ("lose", line_of("lose")), frames
+        assert client.evaluate("lost", frames[0]["id"]) == "6"
+        assert "ValueError" in client.ok("exceptionInfo", {"threadId": thread})["exceptionId"]
+        client.resume(thread)
+        assert program.wait_for("FAILED") == "6"
+        assert agent.hear() == {"event": "wanted", "wanted": False}
+        client.ok("disconnect", {"terminateDebuggee": False})
+        client.transport.close()
+        agent.say(verb="sleep")
+        assert agent.hear() == {"event": "asleep"}
+
+
+def test_pydevd_that_does_not_come_is_not_waited_for(start, relay):
+    future = start(path="/nowhere", post_mortem=True)
+    agent = relay.accept()
+    agent.hello()
+    agent.say(verb="sleep")
+    agent.hear()
+    program = future.result(60)
+    program.send("fail 2")
+    asked = agent.hear()
+    agent.say(verb="answer", question=asked["question"], yes=False)
+    begun = time.monotonic()
+    agent.say(verb="debug", token="ef" * 32, hold=0)
+    assert agent.hear()["event"] == "failed"
+    assert program.wait_for("FAILED") == "6"
+    assert time.monotonic() - begun < 5
+
+
+# --- the hook in the driver ---
+
+def load_hook(directory):
+    for name, source in (("raydbg_agent.py", "agent.py"), ("raydbg_run.py", "run_hook.py")):
+        (directory / name).write_text((ROOM / source).read_text())
+    (directory / "run.json").write_text(json.dumps({"host": "127.0.0.1", "port": 1, "key_id": KEY_ID, "key": "0" * 64}))
+    spec = importlib.util.spec_from_file_location("raydbg_run", directory / "raydbg_run.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def hook(tmp_path, monkeypatch):
+    """The driver's hook, as a module that only this process can import; `started` has the driver's agent."""
+    started = []
+    monkeypatch.setitem(sys.modules, "raydbg_agent", types.SimpleNamespace(start=started.append))
+    (tmp_path / "driver").mkdir()
+    module = load_hook(tmp_path / "driver")
+    monkeypatch.setitem(sys.modules, "raydbg_run", module)  # so that it could be pickled by reference
+    module.started = started
+    return module
+
+
+def run_in_worker(setup, path):
+    """Runs a setup hook as a worker does, in a process that has nothing of raydbg; what it prints."""
+    (path / "hook.pickle").write_bytes(cloudpickle.dumps(setup))
+    code = "import pickle, sys; pickle.load(open('hook.pickle', 'rb'))(); print('agent', 'raydbg_agent' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=path, env={**os.environ, "PYTHONPATH": str(path)}, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+    return done.stdout.split("\n")
+
+
+def by_callable():
+    print("the user's own")
+
+
+@pytest.mark.parametrize("own", ["none", "callable", "name"])
+def test_the_setup_hook_runs_the_users_own_after_it(hook, tmp_path, own):
+    (tmp_path / "users.py").write_text("def hook():\n    print('the user\\'s own')\n")
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    given = {"env_vars": {"A": "1"}}
+    given.update({"callable": {"worker_process_setup_hook": by_callable},
+                  "name": {"worker_process_setup_hook": "users.hook"}}.get(own, {}))
+    try:
+        env = hook.runtime_env(given)
+        told = run_in_worker(env["worker_process_setup_hook"], tmp_path)
+    finally:
+        cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
+    assert env["env_vars"] == {"A": "1"} and [config["role"] for config in hook.started] == ["driver"]
+    assert told == [*(["the user's own"] if own != "none" else []), "agent True", ""]
+
+
+def test_no_secret_is_in_the_runtime_env(hook):
+    env = hook.runtime_env(None)
+    assert list(env) == ["worker_process_setup_hook"] and "0" * 64 not in repr(env)
+
+
+def test_the_users_hook_fails_as_it_would(hook, tmp_path):
+    (tmp_path / "users.py").write_text("def hook():\n    raise ValueError('the user\\'s')\n")
+    env = hook.runtime_env({"worker_process_setup_hook": "users.hook"})
+    assert "ValueError: the user's" in run_in_worker(env["worker_process_setup_hook"], tmp_path)
+
+
+def test_the_users_runtime_env_hook_runs_before(hook, monkeypatch):
+    monkeypatch.setenv("RAYDBG_NEXT_RUNTIME_ENV_HOOK", f"{__name__}.next_hook")
+    assert hook.runtime_env({"a": 1})["b"] == 2
+
+
+def next_hook(given):
+    return {**given, "b": 2}
+
+
+def test_a_run_that_has_ended_leaves_the_job_alone(hook, tmp_path):
+    (tmp_path / "driver/run.json").unlink()
+    assert hook.runtime_env({"a": 1}) == {"a": 1}

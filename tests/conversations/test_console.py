@@ -1,0 +1,190 @@
+"""The console's verbs on a real debugpy, without Ray: `raydbg attach --connect`."""
+
+import contextlib
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+import pytest
+import sanitizers
+from relay_under_test import raydbg_path
+
+PROGRAM = Path(__file__).parent / "programs/console.py"
+
+
+def line_of(mark):
+    """The number of the program's line that this comment marks."""
+    return 1 + next(i for i, line in enumerate(PROGRAM.read_text().splitlines()) if f"line: {mark}" in line)
+
+
+class Program:
+    """console.py under debugpy, which waits for a client."""
+
+    def __init__(self):
+        self.process = subprocess.Popen([sys.executable, "-Xfrozen_modules=off", PROGRAM], stdout=subprocess.PIPE, text=True)
+        self.address = f"127.0.0.1:{self.process.stdout.readline().strip()}"
+
+    def attach(self, *commands, options=(), code=0):
+        """Runs these lines as a pipe gives them; the ended process."""
+        done = subprocess.run([raydbg_path(), "attach", "--connect", self.address, "--no-relay", "--quiet", *options],
+                              input="".join(f"{c}\n" for c in commands), text=True, capture_output=True, timeout=60,
+                              env={**os.environ, **sanitizers.ENV})
+        sanitizers.check(done.returncode, done.stderr)
+        assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+        return done
+
+    def close(self):
+        self.process.kill()
+        self.process.wait(10)
+        self.process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def program():
+    running = Program()
+    yield running
+    running.close()
+
+
+def test_p_shows_the_whole_repr(program):
+    nested = repr({"a": {"b": {"c": {"d": list(range(100))}}}})
+    done = program.attach("p nested", "p items", "p x, 'é'", "p 'z' * 1990 + 'é' * 30", "p --all 'z' * 3000", "p nosuch", "locals")
+    out = done.stdout.splitlines()
+    assert nested in out and repr(list(range(100))) in out and "(3, 'é')" in out
+    assert "'" + "z" * 1990 + "é" * 9 in out and "… 22 more characters: p --all 'z' * 1990 + 'é' * 30" in out, out
+    assert repr("z" * 3000) in out
+    assert "*** NameError: name 'nosuch' is not defined" in done.stderr
+    assert re.search(r"^\[p --all NAME shows all of a value that ends in …\]$", done.stderr, re.M), done.stderr
+
+
+def test_breakpoints_are_where_they_say(program):
+    last, comment = len(PROGRAM.read_text().splitlines()), line_of("comment")
+    done = program.attach("break nosuch", f"b {last + 900}", f"b {comment}", f"b {line_of('last')} if x == 3",
+                          "tbreak power if number == 3, True", "clear 1", "c", "c")
+    assert "there is no function 'nosuch' in this frame or the task's code" in done.stderr, done.stderr
+    assert f"console.py has {last} lines" in done.stderr
+    assert f"[line {comment} has no code: moved to line {comment - 2}]" in done.stderr
+    assert re.search(rf":{line_of('last')}  if x == 3$", done.stdout, re.M), done.stdout
+    assert re.search(rf":{line_of('power')}  once  if number == 3, True$", done.stdout, re.M), done.stdout
+    assert re.search(rf"{line_of('power')} in power · breakpoint 3$", done.stdout, re.M), done.stdout
+    assert re.search(rf"{line_of('last')} in square · breakpoint 2$", done.stdout, re.M), done.stdout
+
+
+def test_list_shows_a_function(program):
+    done = program.attach("list helper", "l power", "l nosuch")
+    assert re.search(r"^ +\d+ +def helper\(values, scale\):$", done.stdout, re.M), done.stdout
+    assert re.search(r"^ +\d+ +def power\(number\):$", done.stdout, re.M), done.stdout
+    assert "there is no function 'nosuch'" in done.stderr
+
+
+def test_commands_of_a_breakpoint(program):
+    done = program.attach("b power", "commands", "silent", "p number + 40", "continue", "p 'never'", "end",
+                          f"b {line_of('last')}", "commands 2", "p total + 1", "end", "c", "p 'typed'")
+    assert re.search(r"^43$.*in square.*^9901\n'typed'$", done.stdout, re.M | re.S) and "never" not in done.stdout, done.stdout
+    assert "in power" not in done.stdout
+    done = program.attach("b power", "commands 2", "commands x")
+    assert "there is no breakpoint 2" in done.stderr and "'x' is no breakpoint's number" in done.stderr
+
+
+def test_ignore_passes_a_breakpoint(program):
+    done = program.attach(f"b {line_of('add')}", "ignore 1 5", "c", "p value", "ignore 1", "c", "p value", "ignore 1 x")
+    assert re.search(r"passed 5 times$.*^5$.*^6$", done.stdout, re.M | re.S), done.stdout
+    assert "'x' is no number of times" in done.stderr
+
+
+def test_jump_runs_another_line_next(program):
+    done = program.attach("n", "y = 100", f"jump {line_of('first')}", "n", "p y", "jump 1", "jump x")
+    assert re.search(rf"→ +{line_of('first')} .*^9$", done.stdout, re.M | re.S), done.stdout
+    assert "line 1 comes before the current code block" in done.stderr and "'x' is no line number" in done.stderr
+
+
+def test_retval_shows_what_was_returned(program):
+    done = program.attach("retval", "n", "n", "rv")
+    assert "no function has returned here yet" in done.stderr
+    assert re.search(r"^  helper +9900 · int$", done.stdout, re.M), done.stdout
+
+
+def test_aliases(program):
+    done = program.attach("alias pv p %1 + 1, '%*'", "pv x y", "alias twice pv %1 ;; pv items[%1]", "twice 2", "alias", "unalias pv",
+                          "pv x", "alias pv", "alias me me")
+    assert re.search(r"^\(4, 'x y'\)\n\(3, '2'\)\n\(3, 'items\[2\]'\)$", done.stdout, re.M), done.stdout
+    assert "  pv = p %1 + 1, '%*'" in done.stdout
+    assert "SyntaxError" in done.stderr and "'pv' is no alias" in done.stderr
+
+
+def test_interact_reads_python_alone(program):
+    done = program.attach("interact", "n = 5", "c = n", "n", "c + 1", "quit()", "p c", "exit()", "quit()", "p 'here'")
+    assert re.search(r"^5\n6\n5\n'here'\n", done.stdout, re.M), done.stdout
+    assert done.stderr.count("quit leaves the console") == 2
+
+
+def test_exceptions_need_a_post_mortem(program):
+    assert "this thread did not stop at an exception" in program.attach("exceptions").stderr
+
+
+def test_pydevds_word_on_an_ended_worker_is_not_shown(adapter):
+    def say(connection, request):
+        for name in "SystemExit", "ValueError":
+            connection.event("output", {"category": "console", "output": f"<class '{name}'> raised from within the callback set in "
+                                        f"sys.settrace.\nDebugging will be disabled for this thread (<{name}>).\n"})
+        connection.respond(request, {"result": "2", "type": "int", "variablesReference": 0})
+    adapter.on["evaluate"] = say
+    done = subprocess.run([raydbg_path(), "attach", "--connect", adapter.address, "-e", "x"], text=True, capture_output=True,
+                          timeout=60, env={**os.environ, **sanitizers.ENV})
+    sanitizers.check(done.returncode, done.stderr)
+    assert "SystemExit" not in done.stderr + done.stdout and "ValueError" in done.stderr, done.stderr
+
+
+def test_an_interrupt_while_attaching_is_130():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        process = subprocess.Popen([raydbg_path(), "attach", "--connect", "127.0.0.1:%d" % silent.getsockname()[1]],
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                   env={**os.environ, **sanitizers.ENV})
+        connection, _ = silent.accept()
+        with connection:
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=20)
+        assert process.returncode == 130 and "interrupted" in err, (process.returncode, err)
+
+
+def test_an_interrupt_ends_a_long_output(program):
+    """What the terminal has not taken when ^C comes is not shown."""
+    master, slave = pty.openpty()
+    process = subprocess.Popen([raydbg_path(), "attach", "--connect", program.address, "--no-relay", "--quiet"],
+                               stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
+                               preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+                               env={**os.environ, **sanitizers.ENV, "TERM": "xterm"})
+    os.close(slave)
+
+    def read_until(word, most=1 << 30):
+        text = b""
+        while word not in text[-4096:] and len(text) < most:
+            assert select.select([master], [], [], 30)[0], text[-300:]
+            text += os.read(master, 4096)
+        return text
+
+    read_until(b"(raydbg) ")
+    os.write(master, b"p --all 'z' * 9000000\r")
+    time.sleep(1)  # the terminal is full, and takes no more
+    read_until(b"\0", most=100_000)
+    os.write(master, b"\x03")
+    rest = read_until(b"(raydbg) ")
+    assert len(rest) < 200_000 and b"[interrupted]" in rest, (len(rest), rest[-300:])
+    os.write(master, b"p 6 * 7\r")
+    assert b"42" in read_until(b"(raydbg) ")
+    os.write(master, b"p --all 'z' * 30000 + 'end'\r")
+    assert b"zend'" in read_until(b"(raydbg) ")
+    os.write(master, b"detach\r")
+    with contextlib.suppress(OSError):  # its end
+        read_until(b"\0")
+    os.close(master)
+    assert process.wait(20) == 0

@@ -1,0 +1,59 @@
+"""Every command that README and docs print exists, with its options; tests/integration/test_docs_commands.py runs them."""
+
+import functools
+import re
+import subprocess
+
+import pytest
+from docs_commands import ROOT, block_commands, programs, sentence_commands
+from relay_under_test import raydbg_path
+
+OPTION = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
+# A word of a sentence's command that stands for the user's own: `raydbg relay --make-cert [HOST…]`.
+PLACEHOLDER = re.compile(r"[\[\]|…]")
+FOREIGN = {"jq", "printf", "cmake", "code", "ssh", "pip"}
+
+
+@functools.cache
+def help_of(*argv):
+    done = subprocess.run([*argv, "--help"], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                          timeout=30)
+    assert done.returncode == 0, argv
+    return done.stdout
+
+
+def check_raydbg(words):
+    verbs = re.findall(r"^  ([a-z]+) ", help_of(raydbg_path()), re.M)
+    assert words and words[0] in verbs, f"no verb of raydbg: {words[:1]}"
+    return help_of(raydbg_path(), words[0])
+
+
+def check_tool(program, words):
+    text = help_of(ROOT / program)
+    for word in words:
+        if program in ("tools/test", "tools/build", "tools/bench") and not word.startswith("-") and "=" not in word:
+            known = re.search(rf"\b{re.escape(word)}\b", text) or word.isdigit() or word.endswith(".json")
+            assert known, f"{program} --help does not know {word}"
+    return text
+
+
+def options_of(words):
+    """The options, without what is behind an option of raydbg attach that takes a command for the console."""
+    return [word.split("=")[0] for word, before in zip(words, ["", *words]) if before != "-e" and OPTION.match(word)]
+
+
+@pytest.mark.parametrize("line", [*block_commands(), *sentence_commands()], ids=str)
+def test_a_command_exists(line):
+    for program, *words in programs(PLACEHOLDER.sub(" ", line.text)):
+        if program in FOREIGN:
+            continue
+        text = check_raydbg(words) if program == "raydbg" else check_tool(program, words)
+        missing = [option for option in options_of(words) if option not in OPTION.findall(text)]
+        assert not missing, f"{line}: {missing} not in the help"
+
+
+def test_the_pages_have_commands():
+    """An extraction that finds nothing checks nothing."""
+    found = [line.text for line in block_commands()]
+    assert len(found) > 50 and "raydbg attach square -e where -e locals" in found
+    assert "raydbg relay --make-observer-token" in [line.text for line in sentence_commands()]

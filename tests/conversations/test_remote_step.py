@@ -1,0 +1,158 @@
+"""Stepping into a remote task: one session over two workers, whose connections know no common order."""
+
+import threading
+
+import pytest
+from fake_adapter import PROGRAM, FakeAdapter
+from fake_gang import FakeGang
+
+
+@pytest.fixture
+def gang():
+    with FakeGang(names=["outer"]) as fake:
+        yield fake
+
+
+@pytest.fixture
+def caller(gang):
+    """The worker that is attached to; it takes Ray's notes."""
+    worker = gang.workers[0]
+    worker.adapter.on["evaluate"] = lambda c, request: c.respond(
+        request, {"result": f"'{worker.task_id}'", "variablesReference": 0, "type": "str"})
+    return worker
+
+
+@pytest.fixture
+def step_into(gang, caller, start_relay):
+    """step_into(…): a client that has stepped from the caller into a remote task, and the thread it is in."""
+    def start(prepare=lambda callee: None, meanwhile=lambda client: None):
+        client = start_relay(None, "--address", gang.address, "--no-relay")
+        client.initialize()
+        client.attach({"task": "outer"})
+        thread = client.stopped(timeout=20)["threadId"]
+        client.ok("raydbg/stepIntoRemote", {"threadId": thread})
+        caller.adapter.wait_request("continue")
+        callee = FakeAdapter()
+        prepare(callee)
+        callee = gang.add("leaf", adapter=callee, parent=caller.task)
+        meanwhile(client)
+        return client, callee, client.stopped(timeout=20)["threadId"]
+    return start
+
+
+@pytest.fixture
+def slow(caller):
+    """The caller answers its setBreakpoints when this event is set."""
+    may_answer = threading.Event()
+    answer = caller.adapter.on["setBreakpoints"]
+
+    def late(connection, request):
+        may_answer.wait(20)
+        answer(connection, request)
+
+    yield lambda: caller.adapter.on.update(setBreakpoints=late) or may_answer
+    may_answer.set()
+
+
+def set_line(client, line):
+    return client.send("setBreakpoints", {"source": {"path": PROGRAM}, "breakpoints": [{"line": line}]})
+
+
+def test_a_breakpoint_is_answered_when_the_caller_has_it_too(step_into, caller, slow):
+    """The remote task may return at once, and the caller run past the line."""
+    client, callee, _ = step_into()
+    may_answer = slow()
+    seq = set_line(client, 33)
+    callee.adapter.wait_request("setBreakpoints")
+    caller.adapter.wait_request("setBreakpoints")
+    assert client.ok("threads")["threads"]  # whatever the callee said before has come
+    assert seq not in client._responses
+    may_answer.set()
+    assert [b["line"] for b in client.check(client.response(seq))["breakpoints"]] == [33]
+    client.disconnect()
+
+
+def test_an_observers_breakpoints_do_not_reach_the_caller(gang, caller, run_relay):
+    """Another client took over meanwhile: what the one in the remote task sets waits until it drives again."""
+    hub = run_relay(adapter=None, address=gang.address)
+
+    def join(name, **arguments):
+        client = hub.client("tcp")
+        client.initialize(clientName=name)
+        client.attach(hub.attach_arguments("tcp", task="outer", **arguments))
+        return client
+
+    client = join("first")
+    thread = client.stopped(timeout=20)["threadId"]
+    client.ok("raydbg/stepIntoRemote", {"threadId": thread})
+    caller.adapter.wait_request("continue")
+    callee = gang.add("leaf", adapter=FakeAdapter(), parent=caller.task)
+    client.stopped(timeout=20)
+    second = join("second", takeOver=True)
+    before = len(caller.adapter.requests("setBreakpoints"))
+    client.response(set_line(client, 33))
+    assert second.ok("threads")["threads"] and client.ok("threads")["threads"]
+    assert len(caller.adapter.requests("setBreakpoints")) == before, caller.adapter.requests("setBreakpoints")
+    assert callee.adapter.requests("setBreakpoints")
+    second.disconnect()
+    client.disconnect()
+
+
+def test_a_caller_that_does_not_answer_is_waited_for_so_long_only(step_into, slow):
+    client, _, _ = step_into()
+    slow()
+    seq = set_line(client, 33)
+    assert client.check(client.response(seq))["breakpoints"]
+    note = client.wait_event("output", lambda body: "outer" in body["output"] and "breakpoint" in body["output"])
+    assert "has not confirmed" in note["body"]["output"]
+    client.disconnect()
+
+
+def test_a_caller_that_dies_is_not_waited_for(step_into, caller, slow):
+    client, _, _ = step_into()
+    slow()
+    seq = set_line(client, 33)
+    caller.adapter.wait_request("setBreakpoints")
+    caller.adapter.connection().die("rst")
+    assert client.check(client.response(seq))["breakpoints"]
+    client.disconnect()
+
+
+def test_each_request_is_answered_when_the_caller_stops_first(step_into, caller):
+    """The session is the caller's again; what the remote task was asked before is refused."""
+    client, callee, thread = step_into()
+    callee.adapter.on["evaluate"] = lambda c, request: None
+    client.ok("continue", {"threadId": thread})
+    seq = client.send("evaluate", {"expression": "x", "context": "watch"})
+    callee.adapter.wait_received(lambda m: m.get("arguments", {}).get("expression") == "x")
+    caller.adapter.connection().stop("breakpoint")
+    assert client.stopped()["threadId"] == 1
+    assert not client.response(seq)["success"]
+    client.disconnect()
+
+
+def test_what_is_set_while_the_remote_task_is_entered_holds_in_it(step_into, caller):
+    """Its first steps lead out of Ray's own frames: the client does not see it yet."""
+    asked, go_on = threading.Event(), threading.Event()
+    seqs = []
+
+    def prepare(callee):
+        answer = callee.on["stackTrace"]
+
+        def late(connection, request):
+            asked.set()
+            go_on.wait(20)
+            answer(connection, request)
+
+        callee.on["stackTrace"] = late
+
+    def set_meanwhile(client):
+        assert asked.wait(20)
+        seqs.append(set_line(client, 33))
+        caller.adapter.wait_request("setBreakpoints")
+        go_on.set()
+
+    client, callee, _ = step_into(prepare, set_meanwhile)
+    assert client.check(client.response(seqs[0]))["breakpoints"]
+    assert callee.adapter.wait_request("setBreakpoints")["arguments"]["breakpoints"] == [{"line": 33}]
+    client.disconnect()

@@ -1,0 +1,295 @@
+"""Processes that dial the relay, and breakpoints by file. The agent and pydevd are real, without Ray."""
+
+import contextlib
+import time
+
+import pytest
+from agent_process import PROGRAM, line_of
+from agent_relay import WORK, relay, run_agent, start  # noqa: F401
+from dap_client import DapTimeout
+from relay_process import wait_until
+
+# --- breakpoints by file ---
+
+def test_a_breakpoint_wakes_a_process_and_frees_it_again(relay, run_agent):
+    program = run_agent(relay)
+    relay.processes(connected=1, debugged=0)
+    program.work(1)
+    number = relay.set()["id"]
+    relay.processes(connected=1, debugged=1)
+    assert relay.pauses() == []  # it runs
+    program.send("work 2")
+    pause = relay.stop()[0]
+    assert (pause["debugger"], pause["state"], pause["pid"]) == ("pydevd", "held", program.pid)
+    assert pause["location"] == WORK and pause["reason"] == "breakpoint"
+    assert pause["task_name"] == f"driver {PROGRAM.name}"
+    client = relay.attach(program)
+    thread = client.stopped(reason="breakpoint")["threadId"]
+    frame = client.stack(thread)[0]
+    assert (frame["name"], frame["line"]) == ("work", WORK["line"])
+    assert client.evaluate("n * 10", frame["id"]) == "20"
+    assert client.step("next", thread)["reason"] == "step"
+    client.resume(thread)
+    assert program.wait_for("RESULT") == "5"
+    client.disconnect(terminateDebuggee=False)
+    program.send("work 3")  # the breakpoint is the relay's, and outlives the client
+    relay.stop()
+    assert relay.http("POST", f"/v1/breakpoints/{number}/clear").status == 200
+    assert relay.pauses()  # what has stopped goes on by somebody's word only
+    assert relay.http("POST", f"/v1/pauses/{program.pid}@127.0.0.1/continue").status == 200
+    assert program.wait_for("RESULT") == "7"
+    relay.processes(connected=1, debugged=0)
+    wait_until(lambda: program.ask("active", "ACTIVE") == "False None", 10, "pydevd is taken out")
+    program.work(4)
+
+
+def test_a_process_that_comes_later_stops_at_the_first_line(relay, run_agent):
+    relay.set()
+    program = run_agent(relay)
+    program.send("work 1")
+    relay.stop()
+    client = relay.attach(program, "websocket")
+    client.resume(client.stopped()["threadId"])
+    assert program.wait_for("RESULT") == "3"
+
+
+def test_which_hits_count(relay, run_agent):
+    relay.set(**{"if": "n > 4"})
+    program = run_agent(relay)
+    program.work(1)
+    relay.set(task="Trainer.*")
+    time.sleep(0.5)
+    program.work(9)
+    relay.set(log="n is {n}")
+    time.sleep(0.5)
+    program.work(9)
+    assert "n is 9\n" in program.lines
+    relay.set(**{"if": "nothing > 4"})
+    time.sleep(0.5)
+    program.work(9)
+    wait_until(lambda: relay.breakpoints()["breakpoints"][0].get("problem"), 10, "the problem is known")
+    assert relay.breakpoints()["breakpoints"][0]["problem"].startswith("NameError: name 'nothing'")
+    relay.set(hit=2)
+    time.sleep(0.5)
+    program.work(1)
+    program.send("work 2")
+    relay.stop()
+
+
+def go_on(relay, pid):
+    assert relay.http("POST", f"/v1/pauses/{pid}@127.0.0.1/continue").status == 200
+
+
+HITS, THREADS = 150, 3
+
+
+@pytest.mark.parametrize("which, expected", [
+    ({"first": True}, 1), ({"hit": 500}, 1), ({"hit": 1000}, 0), ({"skip": 897}, 3), ({"skip": 200, "first": True}, 1),
+])
+def test_hits_are_counted_over_all_processes(relay, run_agent, which, expected):
+    """Two processes with three threads each, all at once: exactly so many stop, and every call returns what it would."""
+    relay.set(**which)
+    programs = [run_agent(relay) for _ in range(2)]
+    relay.processes(connected=2, debugged=2)
+    for program in programs:
+        program.send(f"many {HITS} {THREADS}")
+    clients, stops = {}, 0
+    while not all(program.has("MANY") for program in programs):
+        for program in programs:
+            if program.pid not in clients and any(pause["pid"] == program.pid for pause in relay.pauses()):
+                clients[program.pid] = relay.attach(program)
+        for client in clients.values():
+            with contextlib.suppress(DapTimeout):
+                stopped = client.stopped(timeout=0.05)
+                stops += 1
+                client.request("continue", {"threadId": stopped["threadId"]})
+    breakpoint = relay.breakpoints()["breakpoints"][0]
+    assert stops == expected, (stops, breakpoint)
+    for client in clients.values():
+        client.disconnect(terminateDebuggee=False)
+    if expected == 1:
+        assert breakpoint["spent"] is True
+        relay.processes(connected=2, debugged=0)  # they are at full speed again
+    else:
+        assert breakpoint["hits"] == 2 * HITS * THREADS and "spent" not in breakpoint
+        relay.http("POST", "/v1/breakpoints/clear")
+    for program in programs:
+        program.work(4)
+
+
+def test_a_hit_that_is_spent_stays_so(relay, run_agent):
+    relay.set(first=True)
+    program = run_agent(relay)
+    program.send("work 1")
+    relay.stop()
+    assert "at the first hit  · hits: 1, no further one stops" in relay.cli("break", "--list").stdout
+    go_on(relay, program.pid)
+    assert program.wait_for("RESULT") == "3"
+    relay.kill9()
+    relay.restart()
+    assert relay.breakpoints()["breakpoints"][0]["spent"] is True
+    relay.processes(connected=1, debugged=0)
+    program.work(2)
+
+
+def test_rank_and_node(relay, run_agent):
+    relay.set(rank=3)
+    third, fourth = (run_agent(relay, env={"RANK": rank}) for rank in "34")
+    relay.processes(connected=2, debugged=2)
+    fourth.work(1)
+    third.send("work 1")
+    assert relay.stop()[0]["pid"] == third.pid
+    go_on(relay, third.pid)
+    assert third.wait_for("RESULT") == "3"
+    relay.set(node="127.0.0.1")  # no driver is a node's worker: it is not even traced
+    relay.processes(connected=2, debugged=0)
+    third.work(2)
+
+
+def test_a_failure_wakes_the_process_and_stops(relay, run_agent):
+    program = run_agent(relay, post_mortem=True)
+    for _ in (1, 2):
+        relay.processes(connected=1, debugged=0)
+        program.send("fail 2")
+        pause = relay.stop()[0]
+        assert (pause["state"], pause["reason"]) == ("held", "exception")
+        assert pause["location"] == {"file": str(PROGRAM), "line": line_of("lose")}
+        client = relay.attach(program)
+        thread = client.stopped(reason="exception")["threadId"]
+        frame = client.stack(thread)[0]
+        assert (frame["name"], client.evaluate("lost", frame["id"])) == ("lose", "6")
+        client.resume(thread)
+        assert program.wait_for("FAILED") == "6"
+        client.disconnect(terminateDebuggee=False)
+    relay.processes(connected=1, debugged=0)
+    program.work(1)
+
+
+def test_a_failure_and_a_relay_that_dies(relay, run_agent):
+    program = run_agent(relay, post_mortem=True)
+    relay.processes(connected=1, debugged=0)
+    program.send("fail 2")
+    relay.stop()
+    relay.kill9()
+    relay.restart()
+    relay.processes(connected=1, debugged=1)  # it says again that it needs pydevd
+    assert relay.stop()[0]["reason"] == "exception"
+    go_on(relay, program.pid)
+    assert program.wait_for("FAILED") == "6"
+    relay.processes(connected=1, debugged=0)
+    relay.kill9()
+    relay.end_keeper()
+    assert program.ask("fail 3", "FAILED") == "9"
+
+
+def test_a_task_stops_at_its_first_line(relay, run_agent):
+    program = run_agent(relay)
+    assert program.ask("want", "WANTED") == "True"
+    relay.processes(connected=1, debugged=1)
+    for n in (1, 2):
+        program.send(f"enter {n}")
+        pause = relay.stop()[0]
+        assert (pause["location"], pause["reason"]) == (WORK, "breakpoint")
+        go_on(relay, program.pid)
+        assert program.wait_for("RESULT") == str(2 * n + 1)
+        program.work(5)
+    relay.kill9()
+    relay.restart()  # which sets it again, when it is asked again
+    relay.processes(connected=1, debugged=1)
+    program.send("enter 3")
+    relay.stop()
+    client = relay.attach(program, breakpoints={str(PROGRAM): [WORK["line"] + 1]})
+    thread = client.stopped()["threadId"]
+    client.resume(thread)
+    assert client.stack(client.stopped()["threadId"])[0]["line"] == WORK["line"] + 1
+    client.disconnect(terminateDebuggee=False)
+    go_on(relay, program.pid)
+    assert program.wait_for("RESULT") == "7"
+    relay.set()  # one of the relay's own at that line stops as well
+    time.sleep(2)  # for the process to have it
+    program.send("work 4")
+    assert relay.stop()[0]["location"] == WORK
+
+
+def test_a_clients_breakpoints_and_the_relays_in_one_file(relay, run_agent):
+    relay.set()
+    program = run_agent(relay)
+    program.send("work 1")
+    relay.stop()
+    client = relay.attach(program, breakpoints={str(PROGRAM): [WORK["line"] + 1]})
+    thread = client.stopped()["threadId"]
+    client.resume(thread)
+    assert client.stack(client.stopped()["threadId"])[0]["line"] == WORK["line"] + 1
+    client.disconnect()
+    relay.cli("continue", f"{program.pid}@127.0.0.1")
+    program.send("work 2")
+    assert relay.stop()[0]["location"] == WORK
+
+
+# --- when things die ---
+
+def test_a_stop_and_the_breakpoints_outlive_the_relay(relay, run_agent):
+    relay.set()
+    program = run_agent(relay)
+    program.send("work 1")
+    relay.stop()
+    relay.kill9()
+    time.sleep(1)
+    relay.restart()
+    assert [b["line"] for b in relay.breakpoints()["breakpoints"]] == [WORK["line"]]
+    assert relay.stop()[0]["location"] == WORK
+    relay.processes(connected=1, debugged=1)  # its agent dials again
+    client = relay.attach(program)
+    client.resume(client.stopped()["threadId"])
+    assert program.wait_for("RESULT") == "3"
+    program.send("work 2")  # and its breakpoint is set again
+    client.resume(client.stopped()["threadId"])
+    assert program.wait_for("RESULT") == "5"
+
+
+def test_a_process_that_runs_is_not_kept(relay, run_agent):
+    """Without a relay, a breakpoint would stop it for nobody."""
+    relay.set()
+    program = run_agent(relay)
+    relay.processes(connected=1, debugged=1)
+    program.send("work 1")  # stopped, it is kept; then no more
+    relay.stop()
+    client = relay.attach(program)
+    client.resume(client.stopped()["threadId"])
+    assert program.wait_for("RESULT") == "3"
+    client.disconnect()
+    relay.kill9()
+    for n in range(2, 5):
+        program.work(n)
+    wait_until(lambda: program.ask("active", "ACTIVE") == "False None", 30, "pydevd is taken out")
+    relay.restart()
+    relay.processes(connected=1, debugged=1)
+    program.send("work 5")
+    relay.stop()
+
+
+def test_relay_and_keeper_die_and_the_program_goes_on(relay, run_agent):
+    relay.set()
+    program = run_agent(relay)
+    program.send("work 1")
+    relay.stop()
+    relay.kill9()
+    relay.end_keeper()
+    assert program.wait_for("RESULT") == "3"
+    relay.restart()
+    relay.processes(connected=1, debugged=1)
+    program.send("work 2")
+    relay.stop()
+
+
+def test_the_process_ends_while_it_is_stopped(relay, run_agent):
+    relay.set()
+    program = run_agent(relay)
+    program.send("work 1")
+    relay.stop()
+    client = relay.attach(program)
+    client.stopped()
+    program.process.kill()
+    client.wait_event("terminated")
+    relay.processes(connected=0, debugged=0)
+    assert relay.pauses() == []

@@ -1,0 +1,157 @@
+"""Which processes and clients may say what to a relay with agents."""
+
+import hashlib
+import hmac
+import json
+import os
+import re
+import socket
+import ssl
+import time
+from pathlib import Path
+
+import pytest
+from agent_process import KEY_ID, agent_key
+from agent_relay import WORK, relay, start  # noqa: F401
+from certificates import Authority
+from relay_process import wait_until
+
+
+class ByHand:
+    """A connection to the relay's port that speaks the agent's lines."""
+
+    def __init__(self, relay, line=None, nonce="ab" * 32):
+        self.relay, self.nonce = relay, nonce
+        self.sock = socket.create_connection(relay.address, timeout=20)
+        self.file = self.sock.makefile("rwb")
+        self.write((line or f"raydbg agent 1 {KEY_ID} {nonce}").encode())
+
+    def write(self, line):
+        self.file.write(line + b"\n")
+        self.file.flush()
+
+    def hear(self):
+        return json.loads(self.file.readline() or "null")
+
+    def prove(self, token=None, pid=1):
+        challenge = self.hear()
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        place = "here %s %s %s:%d" % (boot, os.readlink("/proc/self/ns/net"), *self.relay.address)
+        exchange = f"{challenge['relay']}\n{place}\n{self.nonce}\n{challenge['nonce']}\n"
+        key = agent_key(token or self.relay.token)
+        own = hmac.new(agent_key(self.relay.token).encode(), f"raydbg relay\n{exchange} \n".encode(), hashlib.sha256)
+        assert challenge["proof"] == own.hexdigest()
+        proof = hmac.new(key.encode(), f"raydbg client\n{exchange}AGENT {KEY_ID}\n".encode(), hashlib.sha256).hexdigest()
+        self.write(json.dumps({"proof": proof, "hello": {"role": "driver", "pid": pid}}).encode())
+
+    def is_closed(self):
+        try:
+            return self.file.readline() == b""
+        except ConnectionResetError:
+            return True
+
+
+def refusals(relay):
+    return [entry["detail"] for entry in relay.audit() if entry["action"] == "refused"]
+
+
+def test_an_agent_with_another_key_is_refused(relay):
+    relay.set()
+    agent = ByHand(relay)
+    agent.prove(token="another-token-of-the-users")
+    assert agent.is_closed()
+    assert refusals(relay) == ["an agent without its key"]
+    assert relay.breakpoints()["processes"]["connected"] == 0
+
+
+def test_a_token_is_good_once_and_for_its_agent(relay):
+    relay.set()
+    agent = ByHand(relay)
+    agent.prove()
+    word = agent.hear()
+    assert word["verb"] == "debug" and re.fullmatch("[0-9a-f]{64}", word["token"])
+    assert ByHand(relay, "raydbg pydevd 1 " + "0" * 64).is_closed()
+    first = ByHand(relay, f"raydbg pydevd 1 {word['token']}")
+    assert first.file.readline().startswith(b"Content-Length: ")
+    assert ByHand(relay, f"raydbg pydevd 1 {word['token']}").is_closed()
+    assert refusals(relay) == 2 * ["a pydevd whose token is none, or was used"]
+    assert word["token"] not in (relay.state / "s/raydbg/audit.log").read_text() + relay.stderr()
+
+
+@pytest.mark.parametrize("line", ["raydbg", "raydbg agent 2 x y", "raydbg agent 1 x y", "raydbg " + "x" * 300])
+def test_another_first_line_is_refused(relay, line):
+    agent = ByHand(relay, line)
+    answer = agent.file.read()
+    assert answer == b"" or b"400" in answer.split(b"\r\n")[0], answer
+    assert relay.breakpoints()["processes"]["connected"] == 0
+
+
+@pytest.mark.parametrize("after", [b"nonsense", b"[]", b"{}", b"{\"proof\":7}", b"x" * 70000])
+def test_nonsense_instead_of_a_proof_is_refused(relay, after):
+    agent = ByHand(relay)
+    agent.hear()
+    agent.write(after)
+    assert agent.is_closed()
+    assert len(refusals(relay)) == 1
+
+
+def test_nonsense_of_a_proven_agent_harms_nobody(relay):
+    agent = ByHand(relay)
+    agent.prove()
+    assert agent.hear() == {"verb": "sleep"}
+    for words in ({"event": "asleep"}, {"event": "problem"}, {"event": 7}, {"event": "failed"}, {"event": "asleep"}, {}):
+        agent.write(json.dumps(words).encode())
+    relay.set()
+    wait_until(lambda: agent.hear()["verb"] == "debug", 10, "it is woken")
+    agent.write(b'{"event":"failed","why":"no module \\u0007"}')
+    relay.processes(connected=1, problem="pid 1 at 127.0.0.1:%d: no module \u0007" % agent.sock.getsockname()[1])
+
+
+def test_an_agent_that_proves_nothing_is_closed_in_time(relay):
+    agent = ByHand(relay)
+    agent.hear()
+    begun = time.monotonic()
+    assert agent.is_closed()
+    assert 5 < time.monotonic() - begun < 15
+    assert refusals(relay) == ["an agent that has not proven itself in time"]
+
+
+def test_a_relay_without_a_token_takes_no_agents(start):
+    relay = start("--token", "none")
+    assert ByHand(relay).is_closed()
+    assert "no token" in refusals(relay)[0]
+
+
+def test_a_port_with_tls_takes_no_agents(start, tmp_path):
+    authority = Authority(tmp_path)
+    certificate, key = authority.issue("relay")
+    relay = start("--tls-cert", certificate, "--tls-key", key, tls=ssl.create_default_context(cafile=authority.ca))
+    answer = ByHand(relay).file.read()
+    assert answer.startswith(b"HTTP/1.1 4"), answer
+    assert relay.breakpoints()["processes"]["connected"] == 0
+
+
+def test_an_observer_looks_only(start):
+    relay = start(env={"RAYDBG_OBSERVER_TOKEN": "an-observers-own-token"})
+    observer = {"token": "an-observers-own-token"}
+    assert relay.http("GET", "/v1/breakpoints", **observer).status == 200
+    assert relay.http("POST", "/v1/breakpoints", body=json.dumps(WORK), **observer).status == 403
+    assert relay.http("POST", "/v1/breakpoints/clear", **observer).status == 403
+    assert relay.http("GET", "/v1/breakpoints", token="").status == 401
+
+
+@pytest.mark.parametrize("body, status", [
+    ("", 400), ("x", 400), ("[]", 400), ("{}", 400), ('{"file":"t.py","line":1}', 400), ('{"file":"/t.py","line":0}', 400),
+    ('{"file":"/t.py","line":1} x', 400), ('{"file":"/t.py","line":1,"hit":2,"first":true}', 400),
+    ('{"file":"/t.py","line":1,"rank":-2}', 400),
+])
+def test_what_is_no_breakpoint_is_refused(relay, body, status):
+    answer = relay.http("POST", "/v1/breakpoints", body=body)
+    assert answer.status == status and answer.error["what"]
+
+
+@pytest.mark.parametrize("path", ["/v1/breakpoints/7/clear", "/v1/breakpoints/x/clear", "/v1/breakpoints/1", "/v1/breakpointsx"])
+def test_there_is_no_such_breakpoint(relay, path):
+    relay.set()
+    assert relay.http("POST", path).status == 404
+    assert len(relay.breakpoints()["breakpoints"]) == 1

@@ -1,0 +1,165 @@
+"""`raydbg break` and `raydbg run`. The agent and pydevd are real, without Ray."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import sanitizers
+from agent_relay import relay, start  # noqa: F401
+from relay_process import wait_until
+from relay_under_test import raydbg_path
+
+
+def test_raydbg_break(relay, tmp_path):
+    (tmp_path / "train.py").write_text("x = 1\n")
+    os.symlink(tmp_path / "train.py", tmp_path / "link.py")
+    assert "There are no breakpoints" in relay.cli("break", "--list").stdout
+    relay.cli("break", f"{tmp_path}/link.py:1", "--if", "x == '\u00e4'", "--hit", "2", "--task", "T*", "--log", "{x}")
+    relay.cli("break", "/on/the/nodes.py:7")
+    listed = json.loads(relay.cli("break", "--list", "--format", "json").stdout)["breakpoints"]
+    assert listed == [{"id": 1, "line": 1, "file": f"{tmp_path}/train.py", "if": "x == '\u00e4'", "log": "{x}", "task": "T*",
+                       "hit": 2}, {"id": 2, "line": 7, "file": "/on/the/nodes.py"}]
+    shown = relay.cli("break", "--list").stdout
+    assert f"1  {tmp_path}/train.py:1  if x == '\u00e4'  in T*  log {{x}}  at hit 2" in shown, shown
+    relay.cli("break", "--clear", f"{tmp_path}/train.py:1")
+    relay.cli("break", "--clear", "2")
+    assert relay.breakpoints()["breakpoints"] == []
+    relay.cli("break", "/a.py:1", "/b.py:2")
+    relay.cli("break", "--clear", "--all")
+    assert relay.breakpoints()["breakpoints"] == []
+
+
+def test_raydbg_break_says_which_hits_stop(relay):
+    relay.cli("break", "/a.py:1", "--rank", "0", "--node", "10.0.0.9", "--skip", "3", "--first")
+    listed = json.loads(relay.cli("break", "--list", "--format", "json").stdout)["breakpoints"]
+    assert listed == [{"id": 1, "line": 1, "file": "/a.py", "node": "10.0.0.9", "rank": 0, "skip": 3, "first": True}]
+    assert "1  /a.py:1  rank 0  on 10.0.0.9  after 3  at the first hit\n" in relay.cli("break", "--list").stdout
+
+
+@pytest.mark.parametrize("arguments, code, words", [
+    (("/t.py:1", "--rank", "-1"), 2, "--rank"), (("/t.py:1", "--skip", "0"), 2, "--skip"),
+    (("/t.py:1", "--hit", "2", "--first"), 2, "as --first does"), ((), 2, "which FILE:LINE"), (("t.py",), 2, "is not FILE:LINE"), (("t.py:0",), 2, "is not FILE:LINE"),
+    (("nowhere.py:1",), 3, "there is no file 'nowhere.py'"), (("/t.py:1", "--hit", "x"), 2, "--hit"),
+    (("--clear", "7"), 3, "there is no breakpoint '7'"), (("--all",), 2, "--clear"), (("--list", "x"), 2, "--list"),
+])
+def test_raydbg_break_says_what_is_wrong(relay, arguments, code, words):
+    assert words in relay.cli("break", *arguments, code=code).stderr
+
+
+DRIVER = """\
+import os, sys, time
+import raydbg_run  # as Ray does by RAY_RUNTIME_ENV_HOOK
+module, _, name = os.environ["RAY_RUNTIME_ENV_HOOK"].rpartition(".")
+env = getattr(sys.modules[module], name)({"env_vars": {}})
+assert callable(env["worker_process_setup_hook"])
+while sys.gettrace() is None:  # on a busy machine the relay's word may come too late
+    time.sleep(0.05)
+
+def work(n):
+    return n + 1
+
+print("result", work(int(sys.argv[1])), flush=True)
+sys.exit(7)
+"""
+
+
+class Run:
+    """`raydbg run` as a process; `told` waits for a line of its stderr."""
+
+    def __init__(self, relay, *arguments):
+        env = {**os.environ, **relay.env, "RAYDBG_RELAY": "%s:%d" % relay.address}
+        env = {name: value for name, value in env.items() if value is not None}
+        self.errors = relay.state / f"run-{time.monotonic_ns()}"
+        with self.errors.open("w") as errors:
+            self.process = subprocess.Popen([raydbg_path(), "run", *arguments], env=env, stdout=subprocess.PIPE,
+                                            stderr=errors, text=True)
+
+    def told(self, words):
+        wait_until(lambda: words in self.errors.read_text() or self.process.poll() is not None, 60,
+                   lambda: f"{words}: {self.errors.read_text()}")
+        return self.errors.read_text()
+
+    def end(self):
+        out, _ = self.process.communicate(timeout=60)
+        sanitizers.check(self.process.returncode, self.errors.read_text())
+        return self.process.returncode, out
+
+
+def directories(relay):
+    return sorted((relay.state / "s/raydbg").glob("run-*"))
+
+
+def test_raydbg_run(relay, tmp_path):
+    (tmp_path / "train.py").write_text(DRIVER)
+    run = Run(relay, "--break", f"{tmp_path}/train.py:10", "--", sys.executable, str(tmp_path / "train.py"), "3")
+    try:
+        told = run.told("stopped at train.py:10")
+        found = re.search(r"raydbg: driver train.py on 127\.0\.0\.1 pid (\d+) stopped at train\.py:10 · raydbg attach (\S+)", told)
+        assert found, told
+        directory, = directories(relay)
+        assert directory.stat().st_mode & 0o777 == 0o700
+        environ = Path(f"/proc/{found[1]}/environ").read_bytes()
+        key = json.loads((directory / "run.json").read_text())["key"]
+        assert key.encode() not in environ and relay.token.encode() not in environ
+        shown = relay.cli("list").stdout
+        assert "driver train.py" in shown and "train.py:10" in shown, shown
+        console = relay.cli("attach", found[2], input="where\np n * 2\nc\n", code=1)  # the program has ended
+        assert "\n6\n" in console.stdout and "train.py:10 in work" in console.stdout, console.stdout
+        assert console.stderr == "the debuggee ended, or closed the connection\n"
+    finally:
+        code, out = run.end()
+    assert (code, out) == (7, "result 4\n")
+    assert directories(relay) == [] and relay.breakpoints()["breakpoints"] == []
+
+
+def test_raydbg_run_post_mortem_of_the_driver(relay, tmp_path):
+    (tmp_path / "train.py").write_text(DRIVER.replace("return n + 1", "return n + unknown").replace(
+        "while sys.gettrace() is None:", "while False:"))
+    run = Run(relay, "--post-mortem", "--", sys.executable, str(tmp_path / "train.py"), "3")
+    found = re.search(r"driver train.py on \S+ pid (\d+) stopped by an exception at train\.py:10 ",
+                      run.told("stopped by an exception"))
+    assert found, run.errors.read_text()
+    assert "NameError" in relay.cli("attach", found[1] + "@127.0.0.1", input="where\np n * 2\nc\n", code=1).stdout
+    assert run.end() == (1, "") and "NameError: name 'unknown'" in run.errors.read_text()
+
+
+@pytest.mark.parametrize("program, code", [
+    ("import os; os.kill(os.getpid(), 9)", 137), ("raise SystemExit(3)", 3), ("print(1)", 0), ("1/0", 1),
+])
+def test_raydbg_run_ends_as_the_program_does(relay, program, code):
+    assert Run(relay, "--", sys.executable, "-c", program).end()[0] == code
+    assert directories(relay) == []
+
+
+def test_raydbg_run_passes_a_signal_on(relay):
+    run = Run(relay, "--", sys.executable, "-c", "print('there', flush=True); import time; time.sleep(60)")
+    assert run.process.stdout.readline() == "there\n"
+    run.process.send_signal(signal.SIGTERM)
+    assert run.end()[0] == 128 + signal.SIGTERM
+    assert directories(relay) == []
+
+
+@pytest.mark.parametrize("arguments, code, words", [
+    ((), 2, "which program"), (("--no-relay", "--", "true"), 2, "--no-relay"), (("--", "/no/program"), 1, "/no/program"),
+    (("--break", "nowhere.py:1", "--", "true"), 3, "nowhere.py"), (("--rank", "x", "--", "true"), 2, "--rank"),
+    (("--relay", "127.0.0.1:1", "--", "true"), 5, "127.0.0.1:1"),
+    (("--relay", "https://127.0.0.1:1", "--break", "/t.py:1", "--", "true"), 1, "plain TCP"),
+])
+def test_raydbg_run_says_what_is_wrong(relay, arguments, code, words):
+    run = Run(relay, *arguments)
+    assert run.end()[0] == code
+    assert words in run.errors.read_text()
+    assert directories(relay) == [] and relay.breakpoints()["breakpoints"] == []
+
+
+def test_raydbg_run_refuses_a_relay_without_a_token(start):
+    relay = start("--token", "none", env={"RAYDBG_TOKEN": None})
+    run = Run(relay, "--", "true")
+    assert run.end()[0] == 4
+    assert "--token none" in run.errors.read_text()

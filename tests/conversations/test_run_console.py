@@ -1,0 +1,186 @@
+"""`raydbg run` on a terminal: what stops gets a console, and the program has the terminal again after it. The agent and
+pydevd are real, without Ray."""
+
+import contextlib
+import os
+import pty
+import re
+import sys
+import time
+
+import pytest
+from agent_relay import relay, start  # noqa: F401
+from relay_process import wait_until
+from relay_under_test import raydbg_path
+
+DRIVER = """\
+import os, sys, time
+import raydbg_run  # as Ray does by RAY_RUNTIME_ENV_HOOK
+module, _, name = os.environ["RAY_RUNTIME_ENV_HOOK"].rpartition(".")
+getattr(sys.modules[module], name)({"env_vars": {}})
+while sys.gettrace() is None:  # on a busy machine the relay's word may come too late
+    time.sleep(0.05)
+
+def work(n):
+    m = n + 1
+    return m
+
+"""
+WORK = "train.py:9"
+
+
+# What an interactive shell does: a job has the terminal until it ends, or is suspended and resumed later.
+SHELL = """
+set -m
+"$@"
+code=$?
+while [ "$(jobs -s)" ]; do
+    echo "[suspended]"
+    read -r
+    fg
+    code=$?
+done
+echo "[ended with $code]"
+"""
+
+
+class Terminal:
+    """`raydbg run` in a terminal, by a shell, or else as the terminal's first program."""
+
+    def __init__(self, relay, *arguments, shell=True):
+        env = {**os.environ, **relay.env, "RAYDBG_RELAY": "%s:%d" % relay.address, "TERM": "xterm", "LANG": "C.UTF-8"}
+        argv = [raydbg_path(), "run", *map(str, arguments)]
+        if shell:
+            argv = ["/bin/bash", "-c", SHELL, "bash", *argv]
+        self.pid, self.master = pty.fork()
+        if self.pid == 0:
+            os.execve(argv[0], argv, {name: value for name, value in env.items() if value is not None})
+        os.set_blocking(self.master, False)
+        self.text, self.seen, self.status = "", 0, None
+
+    def plain(self):
+        with contextlib.suppress(BlockingIOError, OSError):
+            while data := os.read(self.master, 65536):
+                self.text += data.decode(errors="replace")
+        return re.sub(r"\033\[[0-9;?]*[@-~]", "", self.text)
+
+    def expect(self, pattern, timeout=60):
+        found = wait_until(lambda: re.compile(pattern).search(self.plain(), self.seen), timeout,
+                           lambda: f"{pattern!r} on the terminal:\n{self.plain()[self.seen:]}")
+        self.seen = found.end()
+        return found
+
+    def type(self, keys):
+        os.write(self.master, keys.encode())
+
+    def leave_console(self, keys):
+        """Types this at the console's prompt, and waits until the program has the terminal."""
+        self.expect(r"\(raydbg\) ")
+        console = os.tcgetpgrp(self.master)
+        self.type(keys)
+        wait_until(lambda: os.tcgetpgrp(self.master) != console, 60, "the console has ended")
+
+    def ended(self):
+        if self.status is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            self.status = os.waitstatus_to_exitcode(status) if pid else None
+        return self.status is not None
+
+    def end(self):
+        wait_until(self.ended, 60, lambda: self.plain()[self.seen:])
+        return self.status
+
+    def close(self):
+        if not self.ended():
+            os.close(self.master)  # which hangs up
+            self.end()
+
+
+@pytest.fixture
+def run(relay, tmp_path):
+    started = []
+
+    def run(program, *arguments, **options):
+        (tmp_path / "train.py").write_text(DRIVER + program)
+        started.append(Terminal(relay, "--break", tmp_path / WORK, *arguments, "--", sys.executable, tmp_path / "train.py", **options))
+        return started[-1]
+
+    yield run
+    for terminal in started:
+        terminal.close()
+
+
+def test_a_stop_gets_a_console_and_the_program_its_end(run):
+    terminal = run("print('result', work(3), flush=True)\nsys.exit(7)\n")
+    terminal.expect(r"train\.py:9 in work")
+    terminal.expect(r"\(raydbg\) ")
+    terminal.type("p n * 2\r")
+    terminal.expect(r"\n6\r\n")
+    terminal.type("next\r")
+    terminal.expect("return m")
+    terminal.type("c\r")
+    terminal.expect("result 4")
+    terminal.expect(r"\[ended with 7\]")
+
+
+def test_the_program_has_the_terminal_again(run):
+    terminal = run("work(1)\ntime.sleep(5)\nname = input('who? ')\nwork(2)\nprint('hello', name, flush=True)\n")
+    terminal.leave_console("c\r")
+    terminal.expect(r"who\? ")
+    terminal.type("Ada\n")
+    terminal.leave_console("c\r")
+    terminal.expect("hello Ada")
+    terminal.expect(r"\[ended with 0\]")
+
+
+def test_what_is_left_stopped_gets_no_console_at_once(run, relay):
+    terminal = run("work(1)\nprint('went on', flush=True)\nwork(2)\n")
+    terminal.expect(r"\(raydbg\) ")
+    terminal.type("next\r")
+    terminal.expect("return m")
+    terminal.type("detach\r")
+    wait_until(lambda: [p["state"] for p in relay.pauses()] == ["held"], 30, lambda: str(relay.pauses()))
+    time.sleep(1.5)  # four looks
+    assert "(raydbg) " not in terminal.plain()[terminal.seen:].replace("(raydbg) detach", "")
+    pid = relay.pauses()[0]["pid"]
+    assert relay.http("POST", f"/v1/pauses/{pid}@127.0.0.1/continue").status == 200
+    terminal.expect("went on")
+    terminal.expect(r"\(raydbg\) ")  # another stop
+    terminal.type("c\r")
+    terminal.expect(r"\[ended with 0\]")
+
+
+def test_an_interrupt_is_the_consoles_while_it_is_open_and_then_the_programs(run):
+    terminal = run("work(1)\ntry:\n    print('waits', flush=True)\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    sys.exit(5)\n")
+    terminal.expect(r"\(raydbg\) ")
+    terminal.type("\x03")
+    terminal.type("p n + 10\r")
+    terminal.expect(r"11\r\n")
+    terminal.leave_console("c\r")
+    terminal.expect("waits")
+    terminal.type("\x03")
+    terminal.expect(r"\[ended with 5\]")
+
+
+def test_a_console_is_suspended_with_the_program(run):
+    terminal = run("work(1)\nprint('went on', flush=True)\n")
+    terminal.expect(r"\(raydbg\) ")
+    terminal.type("\x1a")
+    terminal.expect(r"\[suspended\]")
+    terminal.type("\n")
+    terminal.type("p n + 10\r")
+    terminal.expect(r"11\r\n")
+    terminal.type("c\r")
+    terminal.expect("went on")
+    terminal.expect(r"\[ended with 0\]")
+
+
+@pytest.mark.parametrize("options", [{"detach": True}, {"shell": False}])
+def test_without_a_console_it_says_how_to_attach(run, relay, options):
+    terminal = run("work(1)\nprint('went on', flush=True)\n", *["--detach"] * options.pop("detach", False), **options)
+    found = terminal.expect(r"stopped at train\.py:9 · raydbg attach (\S+)")
+    time.sleep(1)
+    assert "(raydbg)" not in terminal.plain()
+    relay.cli("attach", found[1], input="c\n", code=1)  # the program has ended
+    terminal.expect("went on")
+    assert terminal.end() == 0

@@ -1,0 +1,339 @@
+"""Which responses wait for what Ray says of their objects, how long, and what is said when it comes late."""
+
+import time
+from collections import Counter
+
+import pytest
+from fake_ray import PID, TASK
+from object_session import LOCALS, NINE, PATIENCE, known, ref_row, row, store, timed
+
+# --- waiting ---
+
+def test_nothing_is_late_when_the_worker_is_quick(worker, attach):
+    client = attach()
+    known(client)
+    for _ in range(5):
+        assert timed(client, "variables", {"variablesReference": LOCALS})[1] < PATIENCE
+    client.assert_no_event("invalidated", 0.3)
+    client.disconnect()
+
+
+def test_a_response_waits_50_ms_and_is_corrected_once(worker, attach, ray):
+    ray.delay["GetCoreWorkerStats"] = 0.6
+    client = attach(wait=False)
+    first = client.send("variables", {"variablesReference": LOCALS})
+    second = client.send("variables", {"variablesReference": LOCALS})
+    start = time.monotonic()
+    assert client.ok("threads")["threads"], "others pass"
+    passed = time.monotonic() - start
+    rows = [client.check(client.response(seq))["variables"] for seq in (first, second)]
+    waited = time.monotonic() - start
+    assert passed < PATIENCE - 0.01 and PATIENCE - 0.02 < waited < 0.35, (passed, waited)
+    assert [r[1]["value"] for r in rows] == [f"ObjectRef({worker.big})"] * 2
+    assert client.wait_event("invalidated")["body"] == {"areas": ["variables"]}
+    assert known(client)["big"]["value"].startswith("8.0 MB")
+    client.assert_no_event("invalidated", 0.3)
+    client.disconnect()
+
+
+def test_without_support_there_is_no_invalidated(worker, attach, ray):
+    ray.delay["GetCoreWorkerStats"] = 0.3
+    client = attach({"supportsInvalidatedEvent": False}, wait=False)
+    assert "·" not in client.children(LOCALS)["big"]["value"]
+    client.assert_no_event("invalidated", 0.6)
+    assert "·" in known(client)["big"]["value"]
+    client.disconnect()
+
+
+def test_what_would_look_the_same_is_not_announced(worker, attach, ray):
+    ray.delay["GetCoreWorkerStats"] = 0.3
+    worker.rows[LOCALS] = [row("x", "3", "int")]
+    client = attach(wait=False)
+    assert timed(client, "variables", {"variablesReference": LOCALS})[1] < PATIENCE
+    client.assert_no_event("invalidated", 0.6)
+    client.disconnect()
+
+
+def test_a_worker_that_never_answers(worker, attach, ray):
+    ray.silent.add("GetCoreWorkerStats")
+    client = attach(wait=False)
+    for _ in range(5):
+        body, took = timed(client, "variables", {"variablesReference": LOCALS})
+        assert took < PATIENCE + 0.1 and body["variables"] == [
+            {**r, **({"presentationHint": {"attributes": ["readOnly"]}} if r["name"] == "big" else {})}
+            for r in worker.rows[LOCALS]]
+    client.disconnect()
+    client.close()
+
+
+def test_what_was_waited_for_in_vain_is_not_waited_for_again(worker, attach, ray):
+    ray.delay["GetCoreWorkerStats"] = 1
+    client = attach(wait=False)
+    assert timed(client, "variables", {"variablesReference": LOCALS})[1] > PATIENCE - 0.02
+    assert timed(client, "variables", {"variablesReference": LOCALS})[1] < PATIENCE
+    client.wait_event("invalidated")
+    assert known(client)["big"]["value"].startswith("8.0 MB")
+    client.disconnect()
+
+
+def test_after_a_step_what_was_told_is_confirmed_when_the_client_is_quiet(worker, attach, ray):
+    client = attach()
+    before = known(client)["big"]["value"]
+    took, methods = 1, ("GetCoreWorkerStats", "GetNodeStats", "GetObjectLocationsOwner")
+    while took > 0.08:  # a machine that is so busy puts nothing to the test
+        time.sleep(1)  # older counters of the store than that would be asked for
+        asked = Counter(ray.asked)
+        start = time.monotonic()
+        client.step("next", 1)
+        assert client.ok("scopes", {"frameId": 3})["scopes"][-1]["indexedVariables"] == 2
+        for _ in range(3):
+            assert client.children(LOCALS)["big"]["value"] == before
+        time.sleep(0.03)
+        asked_meanwhile = {method: ray.asked[method] - asked[method] for method in methods}
+        took = time.monotonic() - start
+        for method in methods:
+            ray.wait_asked(method, asked[method] + 1)
+    assert not any(asked_meanwhile.values()), asked_meanwhile
+    client.assert_no_event("invalidated", 0.2)
+    client.disconnect()
+
+
+def test_what_a_step_has_changed_is_announced(worker, attach, ray):
+    client = attach()
+    known(client)
+    ray.refs[0].object_size = 9_000_000
+    client.step("next", 1)
+    assert client.children(LOCALS)["big"]["value"].startswith("8.0 MB")
+    client.wait_event("invalidated")
+    assert client.children(LOCALS)["big"]["value"].startswith("9.0 MB")
+    client.disconnect()
+
+
+def test_how_many_there_are_now_is_announced(worker, attach, ray):
+    client = attach()
+    known(client)
+    ray.add_ref()
+    client.step("next", 1)
+    client.ok("scopes", {"frameId": 3})  # as many as before, or, on a busy machine, as many as there are
+    scope = client.ok("scopes", {"frameId": 3})["scopes"][-1]
+    if scope["indexedVariables"] == 2:
+        client.wait_event("invalidated")
+        scope = client.ok("scopes", {"frameId": 3})["scopes"][-1]
+    assert scope["indexedVariables"] == 3
+    client.disconnect()
+
+
+def test_below_a_reference_all_is_asked_at_once(worker, attach, ray):
+    """What is said there is of this stop, and worth waiting for."""
+    client = attach()
+    known(client)
+    client.step("next", 1)
+    client.children(LOCALS)
+    rows = client.children(11)
+    assert rows["copies"]["value"] == "1", "not: it is being asked for"
+    client.disconnect()
+
+
+def test_once_it_has_failed_nothing_waits(worker, attach, ray):
+    ray.silent.add("GetCoreWorkerStats")
+    client = attach(wait=False)
+    time.sleep(2.5)
+    assert timed(client, "variables", {"variablesReference": LOCALS})[1] < PATIENCE
+    rows = store(client)
+    assert [r["name"] for r in rows] == ["references"] and "no answer from" in rows[0]["value"]
+    assert client.children(11)["size"]["value"].startswith("unknown: ")
+    client.disconnect()
+
+
+@pytest.mark.parametrize("command, event", [("continue", "continued"), ("next", "continued")])
+def test_going_on_sends_what_waits_first(worker, attach, ray, command, event):
+    ray.silent.add("GetCoreWorkerStats")
+    client = attach(wait=False)
+    waiting = client.send("variables", {"variablesReference": LOCALS})
+    time.sleep(0.01)
+    client.ok(command, {"threadId": 1})
+    client.wait_event(event)
+    client.check(client.response(waiting))
+    order = [m.message.get("command") or m.message["event"] for m in client.transcript if m.way == "<"]
+    assert order.index("variables") < order.index(command) and order.index("variables") < order.index(event)
+    client.disconnect()
+
+
+@pytest.mark.parametrize("end", ["disconnect", "terminate", "fin", "rst"])
+def test_at_the_end_each_request_has_one_response(worker, attach, adapter, ray, end):
+    ray.silent.add("GetCoreWorkerStats")
+    client = attach(wait=False)
+    scope = client.ok("scopes", {"frameId": 3})["scopes"][-1]["variablesReference"]
+    waiting = [client.send("variables", {"variablesReference": n}) for n in (LOCALS, scope, LOCALS)]
+    waiting.append(client.send("raydbg/objects"))
+    client.ok("threads")
+    if end in ("fin", "rst"):
+        adapter.connections[0].die(end)
+    else:
+        client.ok(end)
+    for seq in waiting:
+        client.response(seq, timeout=5)
+    client.wait_event("terminated")
+    if end != "disconnect":
+        client.disconnect()
+    client.close()  # asserts one response to each
+
+
+def test_a_client_that_goes_while_responses_wait(worker, attach, ray):
+    ray.silent.add("GetCoreWorkerStats")
+    client = attach(wait=False)
+    client.strict = False
+    client.send("variables", {"variablesReference": LOCALS})
+    client.ok("threads")
+    client.transport.close_write()
+    client.process.wait(10)
+    client.close(check=False)
+
+
+# --- tasks that are reported late ---
+
+MAKER = bytes.fromhex("5f" * 8) + TASK[8:]
+
+
+def made_late(client):
+    """The rows below the reference that MAKER has made, once all is known of it."""
+    deadline = time.monotonic() + 10
+    while True:
+        rows = client.children(12)
+        if "being asked" not in "".join(r["value"] for r in rows.values()) or time.monotonic() > deadline:
+            return rows
+
+
+@pytest.fixture
+def late(worker, ray):
+    """A reference of which only the event of MAKER, which Ray does not have yet, would tell the owner."""
+    worker.rows[LOCALS].append(ref_row("late", ray.add_ref(700, owned=False, task=MAKER), 12))
+    worker.rows[12] = [row("special variables", "", "", 15, evaluate=False)]
+
+
+def test_a_task_that_is_reported_late_is_asked_for_again(late, attach, ray):
+    client = attach()
+    known(client)
+    rows = made_late(client)
+    assert rows["created by"]["value"] == "unknown: Ray has no event of the task that made it"
+    assert rows["owner"]["value"].startswith("unknown: ")
+    ray.tasks[MAKER] = "maker"
+    assert client.wait_event("invalidated")["body"] == {"areas": ["variables"]}
+    rows = made_late(client)
+    assert rows["created by"]["value"].startswith("maker ")
+    assert f"pid {PID}" in rows["owner"]["value"] and rows["copies"]["value"] == "1"
+    client.assert_no_event("invalidated", 0.3)
+    client.disconnect()
+
+
+def test_a_task_that_is_never_reported_is_asked_for_twice_in_a_stop(late, attach, ray):
+    client = attach()
+    known(client)
+    made_late(client)
+    once = ray.asked["GetTaskEvents"]
+    ray.wait_asked("GetTaskEvents", once + 1)
+    client.assert_no_event("invalidated", 1.5)
+    made_late(client)
+    assert ray.asked["GetTaskEvents"] == once + 1
+    client.disconnect()
+
+
+# --- views ---
+
+@pytest.fixture
+def views(worker, adapter):
+    """An array that shows the memory of `small`; what was evaluated for it."""
+    worker.rows[LOCALS].append(row("arr", "array([0., 0.])", "ndarray", 31))
+    worker.rows[31] = [row("dtype", "float64", "str", evaluate=False)]
+    worker.answer, worker.asked, worker.pause = worker.small, [], 0
+
+    def evaluate(connection, request):
+        if "frameId" in request["arguments"] and "WORLD_RANK" not in request["arguments"]["expression"]:
+            worker.asked.append(request["arguments"])
+            time.sleep(worker.pause)
+        connection.respond(request, {"result": f"'{worker.answer}'", "type": "str", "variablesReference": 0})
+
+    adapter.on["evaluate"] = evaluate
+    return worker
+
+
+@pytest.fixture
+def look(attach):
+    """look(): a client that has seen the rows of the frame."""
+    def start():
+        client = attach()
+        client.ok("scopes", {"frameId": 3})
+        known(client)
+        return client
+    return start
+
+
+def test_an_array_says_whose_memory_it_shows(views, attach):
+    client = attach()
+    client.ok("scopes", {"frameId": 3})
+    assert known(client)["arr"]["value"] == "array([0., 0.])"
+    rows = client.ok("variables", {"variablesReference": 31})["variables"]
+    assert [r["name"] for r in rows] == ["view of", "dtype"]
+    assert rows[0]["value"] == f"500 B · pid {PID}@node-1 · ObjectRef({views.small})"
+    assert list(client.children(rows[0]["variablesReference"])) == NINE
+    assert client.children(LOCALS)["arr"]["value"] == f"view of ObjectRef({views.small}) · array([0., 0.])"
+    assert len(views.asked) == 1 and views.asked[0]["frameId"] == 3 and "(arr," in views.asked[0]["expression"]
+    compile(views.asked[0]["expression"], "view", "eval")
+    client.disconnect()
+
+
+def test_right_after_a_step_an_array_says_it_too(views, look):
+    client = look()
+    for _ in range(2):
+        assert list(client.children(31)) == ["view of", "dtype"]
+        client.step("next", 1)
+        client.ok("scopes", {"frameId": 3})
+        client.children(LOCALS)
+    client.disconnect()
+
+
+@pytest.mark.parametrize("name", ["f(x)", "a + b", "a[f()]", "", "x if y else z"])
+def test_only_plain_paths_are_evaluated(views, look, name):
+    views.rows[LOCALS][-1]["evaluateName"] = name
+    client = look()
+    assert list(client.children(31)) == ["dtype"]
+    assert not views.asked
+    client.disconnect()
+
+
+def test_an_array_of_no_object(views, look):
+    views.answer = ""
+    client = look()
+    for _ in range(2):
+        assert list(client.children(31)) == ["dtype"]
+    assert len(views.asked) == 1
+    client.disconnect()
+
+
+def test_a_worker_with_many_references_is_not_searched(views, look, ray):
+    for _ in range(1000):
+        ray.add_ref()
+    client = look()
+    assert list(client.children(31)) == ["dtype"]
+    assert not views.asked
+    client.disconnect()
+
+
+def test_a_late_view_is_announced(views, look):
+    views.pause = 0.3
+    client = look()
+    body, took = timed(client, "variables", {"variablesReference": 31})
+    assert [r["name"] for r in body["variables"]] == ["dtype"] and took < 0.25
+    client.wait_event("invalidated")
+    assert list(client.children(31)) == ["view of", "dtype"]
+    client.disconnect()
+
+
+def test_a_session_that_ends_while_a_view_is_asked(views, look):
+    views.pause = 1
+    client = look()
+    waiting = client.send("variables", {"variablesReference": 31})
+    time.sleep(0.02)
+    client.disconnect()
+    client.response(waiting)
+    client.close()

@@ -1,0 +1,144 @@
+"""`raydbg why` and `raydbg logs` where a part of the cluster does not answer: nothing is guessed, and nothing hangs."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+import sanitizers
+from fake_failures import FakeFailures
+from relay_under_test import raydbg_path
+
+NOT_FOUND, UNREACHABLE, FAILED = 3, 5, 1
+
+
+@pytest.fixture
+def cluster():
+    with FakeFailures() as fake:
+        yield fake
+
+
+def popen(cluster, *arguments):
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    return subprocess.Popen([raydbg_path(), *arguments, "--address", cluster.address], stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**clean, **sanitizers.ENV})
+
+
+def run(cluster, *arguments, code=0, timeout=60):
+    process = popen(cluster, *arguments)
+    out, err = (text.decode(errors="surrogateescape") for text in process.communicate(timeout=timeout))
+    sanitizers.check(process.returncode, err)
+    assert process.returncode == code, err
+    return out if code == 0 else err
+
+
+def why(cluster, name, **options):
+    return json.loads(run(cluster, "why", name, "--format", "json", **options))
+
+
+def test_a_look_is_ten_calls(cluster):
+    assert why(cluster, "segv")["code"] == "native_crash"
+    assert dict(cluster.calls) == {"InternalKVGet": 1, "InternalKVKeys": 1, "GetTaskEvents": 1, "GetAllWorkerInfo": 1,
+                                   "GetAllActorInfo": 1, "GetAllNodeInfo": 1, "GetAllJobInfo": 1, "GetAllPlacementGroup": 1,
+                                   "GetClusterResourceState": 1, "ListLogs": 1, "StreamLog": 1}
+
+
+def test_an_exception_needs_no_log(cluster):
+    assert why(cluster, "failed_parent")["code"] == "exception"
+    assert not cluster.calls["ListLogs"]
+
+
+@pytest.mark.parametrize("key", ["DASHBOARD_AGENT_ADDR_NODE_ID_PREFIX:", "DASHBOARD_AGENT_PORT_PREFIX:"])
+def test_agents_of_older_rays_are_found_in_the_store(cluster, key):
+    cluster.agent_in_store = key
+    assert why(cluster, "segv")["code"] == "native_crash"
+
+
+def test_an_agent_that_is_nowhere(cluster):
+    cluster.agent_in_store = "NO SUCH KEY"
+    report = why(cluster, "segv")
+    assert report["code"] == "process_lost" and "agent of node 127.0.0.1" in report["unknown"][0]
+
+
+def test_an_agent_that_fails(cluster):
+    cluster.fail["ListLogs"] = "no list today"
+    report = why(cluster, "segv")
+    assert report["code"] == "process_lost" and "127.0.0.1" in report["unknown"][0], report
+
+
+def test_a_log_that_is_gone(cluster):
+    [name] = cluster.logs
+    cluster.fail["StreamLog"] = "it was rotated away"
+    report = why(cluster, "segv")
+    assert report["code"] == "process_lost" and report["unknown"], report
+    del cluster.fail["StreamLog"]
+    cluster.logs = {}
+    assert "no log file of it" in why(cluster, "segv")["unknown"][0]
+
+
+def test_a_process_without_last_words(cluster):
+    [name] = cluster.logs
+    cluster.logs = {name: b":task_name:segv\nhello\n"}
+    report = why(cluster, "segv")
+    assert report["code"] == "killed_or_exited" and "neither signal nor exit code" in report["unknown"][0]
+
+
+def test_a_long_log_is_read_from_its_end(cluster):
+    [name] = cluster.logs
+    cluster.logs[name] = b"x" * 99 + b"\n" + b"a line of the program\n" * 200_000 + cluster.logs[name]
+    assert why(cluster, "segv")["code"] == "native_crash"
+
+
+@pytest.mark.parametrize("method, name, code", [
+    ("GetAllWorkerInfo", "segv", "process_lost"), ("GetClusterResourceState", "infeasible", "waits_for_node"),
+    ("GetAllNodeInfo", "segv", "process_lost"), ("GetAllActorInfo", "segv", "native_crash")])
+def test_a_table_that_is_missing(cluster, method, name, code):
+    cluster.fail[method] = "the table is broken"
+    report = why(cluster, name)
+    assert report["code"] == code and any("the table is broken" in line or "answered with an error" in line
+                                          for line in report["unknown"]), report
+
+
+def test_no_table_at_all(cluster):
+    for method in cluster.tables:
+        cluster.fail[method] = "everything is broken"
+    run(cluster, "why", "segv", code=FAILED)
+    run(cluster, "why", code=FAILED)
+
+
+def test_an_agent_that_is_silent(cluster):
+    cluster.silent.add("StreamLog")
+    began = time.monotonic()
+    report = why(cluster, "segv")
+    assert time.monotonic() - began < 30
+    assert report["code"] == "process_lost" and "no answer from 127.0.0.1" in report["unknown"][0], report
+
+
+def test_logs_have_the_bytes(cluster):
+    event = cluster.attempt_of("kill9_later")
+    out, err = event.state_updates.task_log_info.stdout_file, event.state_updates.task_log_info.stderr_file
+    start = event.state_updates.task_log_info.stdout_start
+    data = bytes(range(256)) * 5000 + b"no end"
+    cluster.logs = {out.rpartition("/")[2]: b"?" * start + data, err.rpartition("/")[2]: b""}
+    process = popen(cluster, "logs", "kill9_later", "--out")
+    shown, talk = process.communicate(timeout=60)
+    sanitizers.check(process.returncode, talk.decode(errors="replace"))
+    lines = [line for line in data.split(b"\n") if not line.startswith((b":job_id:", b":task_name:", b":actor_name:"))]
+    assert process.returncode == 0 and shown == b"\n".join(lines)
+
+
+def test_a_log_that_cannot_be_read(cluster):
+    assert "cannot be read" in run(cluster, "logs", "kill9_later", code=NOT_FOUND)
+    cluster.fail["StreamLog"] = "broken"
+    assert "raydbg: " in run(cluster, "logs", "kill9_later", code=FAILED)
+
+
+def test_following_ends_with_the_signal(cluster):
+    [name] = cluster.logs
+    process = popen(cluster, "logs", cluster.worker_of("segv"), "--follow")
+    assert b":job_id:" not in process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert process.returncode in (-signal.SIGINT, 130)

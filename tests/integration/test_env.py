@@ -1,0 +1,105 @@
+"""`raydbg env` on a real two-node Ray: jobs that are submitted with its runtime_env stop at breakpoints by file."""
+
+import json
+import re
+import shutil
+import time
+
+import pytest
+from cluster import PROGRAMS, Driver, line_of, wait_for
+
+UNEDITED = PROGRAMS / "unedited.py"
+KINDS = ("task", "own_env", "actor", "driver")
+NAMES = {"task": "task", "own_env": "own_env", "actor": "Work.step", "driver": "driver unedited.py"}
+DASHBOARD = "http://127.0.0.1:8265"
+
+
+class Jobs:
+    """Submits jobs, with a relay of their own home."""
+
+    def __init__(self, cluster, relay):
+        self.cluster, self.relay = cluster, relay
+        self.env = {"HOME": relay.env["HOME"], "XDG_STATE_HOME": relay.env["XDG_STATE_HOME"],
+                    "RAYDBG_RELAY": "%s:%d" % relay.address}
+
+    def runtime_env(self, *arguments):
+        done = self.cluster.raydbg("env", *arguments, env=self.env, timeout=60)
+        assert done.returncode == 0, (done.returncode, done.stdout, done.stderr)
+        return done.stdout.strip()
+
+    def submit(self, runtime_env, *command):
+        log = self.cluster.directory / f"job-{time.monotonic_ns()}.log"
+        with log.open("wb") as output:
+            process = self.cluster.popen(
+                [self.cluster.venv / "bin/ray", "job", "submit", "--address", DASHBOARD, "--runtime-env-json", runtime_env, "--",
+                 self.cluster.venv / "bin/python", "-u", *command], env={"RAY_ADDRESS": None}, stdout=output, stderr=output)
+        driver = Driver(process, log)
+        self.cluster.drivers.append(driver)
+        return driver
+
+    def stop(self, driver):
+        """The next pause that has stopped at a line, its task known; None once the job has ended."""
+        def find():
+            if driver.process.poll() is not None:
+                return "ended"
+            return next((p for p in self.relay.pauses() if p["location"] and p["task_name"]), None)
+        found = wait_for(find, 240, lambda: f"a stop: {self.relay.pauses()} {driver.output()}", every=0.2)
+        return None if found == "ended" else found
+
+    def resume(self, pause):
+        answer = self.relay.http("POST", f"/v1/pauses/{pause['pid']}@{pause['node_ip']}/continue")
+        assert answer.status == 200, answer
+        wait_for(lambda: pause not in self.relay.pauses(), 30, "it has gone on")
+
+    def stops(self, driver):
+        while pause := self.stop(driver):
+            yield pause["task_name"], pause["location"]["line"]
+            self.resume(pause)
+
+
+def breaks(*names):
+    return [word for name in names for word in ("--break", f"{UNEDITED}:{line_of(UNEDITED, name)}")]
+
+
+def results(driver):
+    """As the program has printed them: when a job has failed, Ray repeats its last lines."""
+    return re.findall(r"^RESULT (\S+) (.*)$", driver.output().partition("Status message:")[0], re.MULTILINE)
+
+
+def test_a_submitted_jobs_driver_tasks_and_actors_stop(core_cluster, run_relay):
+    """The driver's own setup hook and runtime_env go on working."""
+    jobs = Jobs(core_cluster, run_relay(core_cluster))
+    driver = jobs.submit(jobs.runtime_env(*breaks(*KINDS)), UNEDITED, *KINDS)
+    assert list(jobs.stops(driver)) == [(NAMES[name], line_of(UNEDITED, name)) for name in KINDS for _ in (1, 2)]
+    assert results(driver) == [(name, f"{2 * n} {variable} {ran}") for name, variable, ran in (
+        ("task", "own", "ran"), ("own_env", "another", "ran"), ("actor", "own", "ran"), ("driver", "-", "-")) for n in (1, 2)]
+    assert len(jobs.relay.http("GET", "/v1/breakpoints").json["breakpoints"]) == len(KINDS)
+
+
+def test_a_copied_working_dir_is_named_as_the_original(cluster, run_relay, tmp_path):
+    """The job's own setup hook comes from the copy, too."""
+    program = tmp_path / "copied.py"
+    shutil.copy(UNEDITED, program)
+    program.write_text(program.read_text().replace(', "worker_process_setup_hook": own_hook', ""))
+    jobs = Jobs(cluster, run_relay(cluster))
+    merged = json.dumps({"working_dir": str(tmp_path), "worker_process_setup_hook": "copied.own_hook"})
+    places = [word for name in ("task", "driver") for word in ("--break", f"{program}:{line_of(program, name)}")]
+    runtime_env = json.loads(jobs.runtime_env("--merge", merged, *places))
+    assert list(runtime_env) == ["working_dir", "env_vars"]
+    driver = jobs.submit(json.dumps(runtime_env), "copied.py", "task", "driver")
+    stops = []
+    while pause := jobs.stop(driver):
+        stops.append((pause["location"]["file"], pause["location"]["line"]))
+        jobs.resume(pause)
+    assert stops == [(str(program), line_of(program, name)) for name in ("task", "task", "driver", "driver")]
+    assert results(driver) == [("task", "2 own ran"), ("task", "4 own ran"), ("driver", "2 - -"), ("driver", "4 - -")]
+
+
+@pytest.mark.parametrize("merged, why", [
+    ({"worker_process_setup_hook": "setup"}, "module.function"),
+    ({"conda": {"dependencies": ["pytorch"]}}, "debugpy"),
+])
+def test_a_conflict_is_said_before_anything_is_submitted(cluster, run_relay, merged, why):
+    jobs = Jobs(cluster, run_relay(cluster))
+    done = cluster.raydbg("env", "--merge", json.dumps(merged), env=jobs.env, timeout=60)
+    assert (done.returncode, done.stdout) == (1, "") and why in done.stderr

@@ -1,0 +1,88 @@
+"""F5 on a real two-node Ray: `raydbg dap` with `launch` of a program that nobody has edited."""
+
+import re
+
+import pytest
+from cluster import PROGRAMS, line_of, wait_for
+from launch_editor import LaunchEditor
+
+UNEDITED = PROGRAMS / "unedited.py"
+KINDS = ("task", "actor", "threaded", "asynchronous", "driver")
+NAMES = {"task": "task", "actor": "Work.step", "threaded": "Threaded.step", "asynchronous": "Asynchronous.step",
+         "driver": "driver unedited.py"}
+
+
+@pytest.fixture
+def edit():
+    """edit(cluster, relay): an editor in the cluster."""
+    started = []
+
+    def run(cluster, relay, **env):
+        env = {"HOME": relay.env["HOME"], "XDG_STATE_HOME": relay.env["XDG_STATE_HOME"], "RAYDBG_START_RELAY": "0",
+               "RAY_ADDRESS": cluster.head(), "RAYDBG_RELAY": "%s:%d" % relay.address, **env}
+        started.append(LaunchEditor(cluster.raydbg_argv("dap"), env, cluster.directory, popen=cluster.popen))
+        return started[-1]
+
+    yield run
+    for editor in started:
+        editor.kill()
+
+
+def name_of(editor, stop):
+    """The thread's name; that of a worker's earlier task until the new one has become known."""
+    return next(t["name"] for t in editor.ok("threads")["threads"] if t["id"] == stop["threadId"])
+
+
+def next_stop(editor, last):
+    """The next stop that is not the last one, which is shown once more when its task's name has become known."""
+    while True:
+        stop = editor.stopped(120, reason="breakpoint")
+        stack = editor.request("stackTrace", {"threadId": stop["threadId"]})
+        if not stack["success"]:
+            continue
+        frame = stack["body"]["stackFrames"][0]
+        value = editor.request("evaluate", {"expression": "n", "frameId": frame["id"], "context": "watch"})
+        if value["success"] and [(frame["line"], value["body"]["result"])] != last:
+            return stop, (frame["line"], value["body"]["result"])
+
+
+def results(text):
+    """Ray may have printed a part of a worker's line in front of a result."""
+    return re.findall(r"RESULT (\w+) (\d+) ", text)
+
+
+def test_every_kind_of_call_stops_in_the_editor(core_cluster, run_relay, edit):
+    editor = edit(core_cluster, run_relay(core_cluster))
+    lines = [line_of(UNEDITED, name) for name in KINDS]
+    answers = editor.launch({UNEDITED: lines}, program=str(UNEDITED), args=list(KINDS),
+                            python=str(core_cluster.venv / "bin/python"), cwd=str(core_cluster.directory))[UNEDITED]
+    assert [answer["verified"] for answer in answers] == [False] * len(lines)
+    stops = []
+    for name in KINDS:
+        for _ in (1, 2):
+            stop, stopped_at = next_stop(editor, stops[-1:])
+            wait_for(lambda: NAMES[name] in name_of(editor, stop), 20, lambda: f"{name}: {name_of(editor, stop)}")
+            stops.append(stopped_at)
+            editor.resume(stop["threadId"])
+    assert stops == [(line_of(UNEDITED, name), str(n)) for name in KINDS for n in (1, 2)]
+    assert editor.exit_code() == 7
+    changed = {event["body"]["breakpoint"]["id"]: event["body"]["breakpoint"]["verified"] for event in editor.events("breakpoint")}
+    assert changed == {answer["id"]: True for answer in answers}
+    assert results(editor.output()) == [(name, str(2 * n)) for name in KINDS for n in (1, 2)]
+    editor.end()
+
+
+def test_a_click_while_it_runs_reaches_a_worker_that_runs(cluster, run_relay, edit):
+    relay = run_relay(cluster)
+    editor = edit(cluster, relay)
+    editor.launch({UNEDITED: [line_of(UNEDITED, "driver")]}, program=str(UNEDITED), args=["actor", "driver", "actor"],
+                  python=str(cluster.venv / "bin/python"), cwd=str(cluster.directory))
+    stop = editor.stopped(120)
+    editor.set_breakpoints(UNEDITED, [line_of(UNEDITED, "actor")])
+    editor.resume(stop["threadId"])
+    stop = editor.stopped(120)
+    assert editor.stack(stop["threadId"])[0]["name"] == "step"
+    editor.ok("terminate")  # a stopped actor and a driver that waits for it
+    assert editor.exit_code() != 7
+    editor.end()
+    wait_for(lambda: not relay.pauses(), 60, lambda: f"the job's pauses are gone: {relay.pauses()}")

@@ -1,0 +1,144 @@
+"""`raydbg run` on a real two-node Ray: a program that nobody has edited stops at its lines, and ends as it would have."""
+
+import json
+import re
+import time
+
+import pytest
+from cluster import PROGRAMS, Driver, line_of, wait_for
+
+UNEDITED = PROGRAMS / "unedited.py"
+KINDS = ("task", "own_env", "actor", "threaded", "asynchronous", "driver")
+NAMES = {"task": "task", "own_env": "own_env", "actor": "Work.step", "threaded": "Threaded.step",
+         "asynchronous": "Asynchronous.step", "driver": "driver unedited.py"}
+
+
+def result(name, n):
+    variable = {"own_env": "another", "driver": "-"}.get(name, "own")
+    return f"{2 * n} {variable} {'-' if name == 'driver' else 'ran'}"
+
+
+class Run:
+    """`raydbg run` in the cluster, with a relay of its own home."""
+
+    def __init__(self, cluster, relay, *arguments, kinds=KINDS, program=UNEDITED):
+        self.cluster, self.relay = cluster, relay
+        self.env = {"HOME": relay.env["HOME"], "XDG_STATE_HOME": relay.env["XDG_STATE_HOME"],
+                    "RAYDBG_RELAY": "%s:%d" % relay.address}
+        log = cluster.directory / f"run-{time.monotonic_ns()}.log"
+        with log.open("wb") as output:
+            process = cluster.raydbg_popen("run", *arguments, "--", cluster.venv / "bin/python", "-u", program, *kinds,
+                                           env=self.env, stdout=output, stderr=output)
+        self.driver = Driver(process, log)
+        cluster.drivers.append(self.driver)
+
+    def raydbg(self, *arguments, **options):
+        done = self.cluster.raydbg(*arguments, env=self.env, timeout=60, **options)
+        assert done.returncode == 0, (done.returncode, done.stdout, done.stderr)
+        return done.stdout
+
+    def stop(self):
+        """The next pause that has stopped at a line, its task known; None once the program has ended."""
+        def find():
+            if self.driver.process.poll() is not None:
+                return "ended"
+            return next((p for p in self.relay.pauses() if p["location"] and p["task_name"]), None)
+        found = wait_for(find, 120, lambda: f"a stop: {self.relay.pauses()} {self.driver.output()}", every=0.2)
+        return None if found == "ended" else found
+
+    def resume(self, pause):
+        answer = self.relay.http("POST", f"/v1/pauses/{pause['pid']}@{pause['node_ip']}/continue")
+        assert answer.status == 200, answer
+
+    def end(self):
+        assert self.driver.wait(120) == 7, self.driver.output()
+        return [(name, value.strip()) for name, value in self.driver.results()]
+
+
+def breaks(*names):
+    return [word for name in names for word in ("--break", f"{UNEDITED}:{line_of(UNEDITED, name)}")]
+
+
+def all_results(kinds=KINDS):
+    return [(name, result(name, n)) for name in kinds for n in (1, 2)]
+
+
+def test_every_kind_of_call_stops(core_cluster, run_relay):
+    relay = run_relay(core_cluster)
+    run = Run(core_cluster, relay, *breaks(*KINDS))
+    stops = []
+    while pause := run.stop():
+        stops.append((pause["task_name"], pause["location"]["line"]))
+        assert (pause["debugger"], pause["state"], pause["reason"]) == ("pydevd", "held", "breakpoint")
+        run.resume(pause)
+        wait_for(lambda: run.driver.process.poll() is not None or pause not in relay.pauses(), 30, "it has gone on")
+    assert run.end() == all_results()
+    assert stops == [(NAMES[name], line_of(UNEDITED, name)) for name in KINDS for _ in (1, 2)]
+    assert relay.http("GET", "/v1/breakpoints").json["breakpoints"] == []
+
+
+def test_list_attach_look_and_go_on(cluster, run_relay):
+    relay = run_relay(cluster)
+    run = Run(cluster, relay, *breaks("task"), "--if", "n == 2", kinds=("task",))
+    pause = run.stop()
+    assert run.driver.result("task") == result("task", 1)
+    told = run.driver.wait_for(r"raydbg: task \(\w+\) on \S+ pid (\d+) stopped at unedited\.py:(\d+)")
+    assert (int(told[1]), int(told[2])) == (pause["pid"], line_of(UNEDITED, "task"))
+    row = next(r for r in json.loads(run.raydbg("list", "--format", "json")) if r["pid"] == pause["pid"])
+    assert (row["task_name"], row["state"], row["debugger"]) == ("task", "held", "pydevd")
+    assert row["job_id"] and row["worker_id"] and row["task_id"] and row["node_id"]
+    console = run.raydbg("attach", "task", input="p n\nnext\np doubled\ncontinue\n")
+    assert re.search(r"^2$", console, re.MULTILINE) and re.search(r"^4$", console, re.MULTILINE), console
+    assert run.end() == all_results(("task",))
+
+
+def test_a_breakpoint_for_what_runs_already(cluster, run_relay):
+    """No breakpoint at first; then one while the job runs; then none again."""
+    relay = run_relay(cluster)
+    run = Run(cluster, relay, *breaks("driver"), kinds=("actor", "driver", "actor"))
+    pause = run.stop()  # the driver; the first actor's worker has been there before any breakpoint of its own
+    run.raydbg("break", f"{UNEDITED}:{line_of(UNEDITED, 'actor')}", "--task", "Work.*")
+    run.resume(pause)
+    wait_for(lambda: pause not in relay.pauses(), 30, "it has gone on")
+    pause = run.stop()
+    assert pause["task_name"] == NAMES["driver"]
+    run.resume(pause)
+    wait_for(lambda: pause not in relay.pauses(), 30, "it has gone on")
+    pause = run.stop()
+    assert (pause["task_name"], pause["actor_class"]) == ("Work.step", "Work")
+    run.raydbg("break", "--clear", "--all")
+    run.resume(pause)
+    assert run.end() == all_results(("actor", "driver", "actor"))
+
+
+@pytest.mark.parametrize("fate", ["absent", "killed"])
+def test_the_relays_fate_is_not_the_jobs(cluster, run_relay, fate):
+    relay = run_relay(cluster)
+    run = Run(cluster, relay, *breaks("actor"), kinds=("actor", "task", "threaded"))
+    run.stop()
+    if fate == "killed":  # and nobody takes over: the keeper ends, too
+        relay.kill9()
+        relay.end_keeper()
+        assert run.end() == all_results(("actor", "task", "threaded"))
+        relay.restart()
+    else:
+        run.raydbg("break", "--clear", "--all")
+        run.raydbg("release", "--all")
+        assert run.end() == all_results(("actor", "task", "threaded"))
+
+
+def test_no_secret_is_in_the_runtime_env(cluster, run_relay):
+    relay = run_relay(cluster)
+    run = Run(cluster, relay, *breaks("task"), kinds=("task",))
+    run.stop()
+    directory, = (relay.state / "s/raydbg").glob("run-*")
+    secrets = [json.loads((directory / "run.json").read_text())["key"], relay.token]
+    shown = "".join(str(cluster.http(path)) for path in (
+        "/api/v0/tasks?detail=true", "/api/v0/workers?detail=true", "/api/v0/runtime_envs?detail=true", "/api/jobs/"))
+    assert "OWN_VARIABLE" in shown
+    assert not [secret for secret in secrets if secret in shown]
+    logs = [path for path in cluster.directory.rglob("*") if path.is_file() and path.suffix in (".log", ".out", ".err")]
+    assert logs and not [path for path in logs for secret in secrets if secret.encode() in path.read_bytes()]
+    run.raydbg("break", "--clear", "--all")
+    run.resume(run.stop())
+    assert run.end() == all_results(("task",))

@@ -1,0 +1,301 @@
+"""`raydbg why` on real clusters: the cause of each failure and each wait of programs/failures.py, and what is not known."""
+
+import json
+import re
+import time
+from types import SimpleNamespace
+
+import pytest
+from cluster import Cluster, Spec, wait_for
+from conftest import raydbg_path
+
+NEW = Spec()
+OLD = Spec(python="3.11", ray="2.9.3", debugpy="1.8.0")
+USAGE, NOT_FOUND, UNREACHABLE = 2, 3, 5
+MEMBERS = "kind id name state since_ms code cause details frames chain ray unknown next".split()
+
+# name: the cause's code, a word of its sentence, the function in which the program was, if that is known
+FAILURES = {
+    "raise_value": ("exception", "ValueError: bad 3", "raise_value"),
+    "child_of_failed": ("argument_failed", "failed_parent", None),
+    "kill9_at_once": ("killed_or_exited", "SIGKILL", None),
+    "kill9_later": ("killed_or_exited", "SIGKILL", None),
+    "segv": ("native_crash", "SIGSEGV", "segv"),
+    "abort": ("native_crash", "SIGABRT", "abort"),
+    "raw_exit_1": ("killed_or_exited", "os._exit", None),
+    "raw_exit_137": ("killed_or_exited", "os._exit", None),
+    "sigterm": ("sigterm", "SIGTERM", "sigterm"),
+    "exit_1": ("exit_code", "code 1", "exit_1"),
+    "exit_0": ("exit_code", "code 0", "exit_0"),
+    "dies_thrice": ("killed_or_exited", "SIGKILL", None),
+    "bad_working_dir": ("runtime_env", "runtime_env", None),
+    "to_a_dead_node": ("TASK_UNSCHEDULABLE_ERROR", "no node", None),
+    "killed_actor": ("killed_or_exited", "SIGKILL", None),
+    "segv_actor": ("native_crash", "SIGSEGV", "segv"),
+    "exiting_actor": ("exit_code", "code 1", None),
+    "leaving_actor": ("exit_actor", "exit_actor()", None),
+    "ray_killed_actor": ("ray_kill", "ray.kill", None),
+    "dropped_actor": ("out_of_scope", "handle", None),
+    "init_raises": ("init_raised", "no weights at /nonexistent", "__init__"),
+    "init_dies": ("killed_or_exited", "SIGKILL", None),
+    "restarted_actor": ("killed_or_exited", "SIGKILL", None),
+    "orphan": ("owner_died", "ray.kill", None),
+    "bad_env_actor": ("runtime_env", "runtime_env", None),
+    "Actor.exit_1": ("exit_code", "code 1", "exit_1"),
+    "Actor.segv": ("native_crash", "SIGSEGV", "segv"),
+    "RaisesInInit.ping": ("init_raised", "no weights", None),
+}
+WAITS = {
+    "waits_for_b": ("waits_for_resources", "{"),
+    "infeasible": ("infeasible", "gpu_x"),
+    "infeasible_actor": ("infeasible", "gpu_x"),
+    "waits_for_argument": ("waits_for_argument", "argument"),
+    "waits_in_get": ("may_wait", "ray.get"),
+    "Serial.behind": ("queued_in_actor", "queue"),
+    "call_one": ("deadlock", "DEADLOCK"),
+    "call_two": ("deadlock", "DEADLOCK"),
+    "outer": ("may_wait", "ray.get"),  # `holder` has of the resource, too, and ends some day
+    "inner": ("waits_for_resources", "{"),
+    "in_group": ("group_infeasible", "too_big"),
+    "too_big": ("group_infeasible", "bundles"),
+}
+STARTS = ("wait_holder", "wait_infeasible", "wait_argument", "wait_get", "wait_queue", "wait_group", "wait_actors", "wait_lock")
+STARTS_OF_NEW = ("wait_python", "wait_breakpoint")
+
+
+def pytest_generate_tests(metafunc):
+    if "why_spec" in metafunc.fixturenames:
+        matrix = metafunc.config.getoption("matrix")
+        specs = {"ray2.60.0": NEW, **({"ray2.9.3": OLD} if matrix else {})}
+        metafunc.parametrize("why_spec", specs.values(), ids=specs.keys(), scope="module")
+
+
+@pytest.fixture(scope="module")
+def failed(why_spec):
+    """A cluster of its own in which everything has failed or waits: its tests end a node of it."""
+    with Cluster(why_spec, raydbg_path()) as cluster:
+        driver = cluster.driver("failures.py")
+        driver.wait_for("^DONE", 600)
+        cluster.driver("failures.py", *STARTS, *(STARTS_OF_NEW if why_spec == NEW else ())).wait_for("^DONE", 300)
+        wait_for(lambda: "waits_for_b" in {row["name"] for row in why(cluster)["rows"]}, 30, "Ray knows what waits", every=0.5)
+        yield SimpleNamespace(cluster=cluster, driver=driver, new=why_spec == NEW)
+
+
+def why(cluster, *arguments, **options):
+    """The report on a name."""
+    done = cluster.raydbg("why", "--format", "json", *arguments, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
+def why_if(cluster, name, code, timeout=60):
+    """The report, once it has this code; Ray may not have heard of it at first."""
+    said = [""]
+
+    def found():
+        done = cluster.raydbg("why", "--format", "json", name)
+        said[0] = done.stdout + done.stderr
+        return done.returncode == 0 and (report := json.loads(done.stdout))["code"] == code and report
+    return wait_for(found, timeout, lambda: f"{name} {code}: {said[0]}", every=0.5)
+
+
+def users_function(report):
+    return next((frame["function"] for frame in reversed(report["frames"]) if frame["in_program"]), None)
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_failure(failed, name):
+    report = why(failed.cluster, name)
+    code, word, function = FAILURES[name]
+    assert list(report) == MEMBERS
+    assert report["code"] == code and word in report["cause"], report
+    assert function is None or users_function(report) == function, report
+
+
+@pytest.mark.parametrize("name", WAITS)
+def test_a_wait(failed, name):
+    code, word = WAITS[name]
+    report = why_if(failed.cluster, name, code)
+    assert word in report["cause"], report
+
+
+def test_a_circle(failed):
+    """Each of it is named, and that it is proven."""
+    report = why_if(failed.cluster, "call_one", "deadlock")
+    details = "\n".join(report["details"])
+    for line in (r"call_one \(\w+\) waits in ray\.get for Caller\.answer", r"Caller\.answer \(\w+\) is queued behind call_two",
+                 r"call_two \(\w+\) waits in ray\.get for Caller\.answer", r"Caller\.answer \(\w+\) is queued behind call_one"):
+        assert re.search(line, details), details
+    assert "two looks" in details and report["unknown"] == []
+    assert re.search(r"no deadlock: holder \(\w+\) is not in ray\.get", "\n".join(why(failed.cluster, "outer")["details"]))
+
+
+def test_lists_of_tasks(failed):
+    """What Ray's State API says."""
+    rows = json.loads(failed.cluster.raydbg("list", "--failed", "--format", "json").stdout)
+    filters = "filter_keys=state&filter_predicates=%3D&filter_values=FAILED"
+    last = {}
+    for task in failed.cluster.api(f"/api/v0/tasks?{filters}"):
+        last[task["task_id"]] = task
+    assert {row["task_id"] for row in rows} == set(last) and len(rows) > 20
+    codes = {row["task_name"]: row["code"] for row in rows}
+    assert codes["segv"] == "native_crash" and codes["exit_1"] == "exit_code"
+    running = json.loads(failed.cluster.raydbg("list", "--running", "--format", "json").stdout)
+    names = {row["task_name"] for row in running}
+    assert {"holder", "Serial.slow", "waits_in_get", "slow_producer"} <= names and "waits_for_b" not in names
+    on_b = json.loads(failed.cluster.raydbg("list", "--running", "--node", "127.0.0.2", "--format", "json").stdout)
+    assert {row["node_ip"] for row in on_b} == {"127.0.0.2"}
+    assert failed.cluster.raydbg("list", "--failed", "--running").returncode == USAGE
+    table = failed.cluster.raydbg("list", "--failed")
+    assert table.returncode == 0 and "CAUSE" in table.stdout and "failed in the last 60 m" in table.stdout
+
+
+def test_who_holds_what_others_wait_for(failed):
+    details = "\n".join(why(failed.cluster, "waits_for_b")["details"])
+    assert re.search(r"127\.0\.0\.2 has 0\.1 of 4 b free: .*holder \(\w{8}\) has 3\.5", details), details
+    assert "for slow_producer" in "\n".join(why(failed.cluster, "waits_in_get")["details"])
+    assert "behind Serial.slow" in "\n".join(why(failed.cluster, "Serial.behind")["details"])
+
+
+def test_a_worker_that_cannot_start_and_a_breakpoint(failed):
+    if not failed.new:  # Ray 2.9 knows no py_executable, and waits in its own pdb
+        assert why(failed.cluster, "segv")["code"] == "native_crash"
+        return
+    report = why_if(failed.cluster, "no_python", "worker_cannot_start", 90)
+    assert "/nonexistent/python: No such file or directory" in " ".join(report["details"]), report
+    report = why_if(failed.cluster, "paused", "paused")
+    assert report["next"][0].startswith("raydbg attach "), report
+
+
+def test_the_owner_of_an_object(failed):
+    object_id = failed.driver.wait_for(r"^OBJECT owner_died (\w{56})").group(1)
+    report = why(failed.cluster, object_id)
+    assert (report["kind"], report["code"]) == ("object", "owner_died"), report
+    assert "ray.kill" in report["cause"]
+
+
+def test_what_ray_does_next(failed):
+    assert "tried 3 times" in " ".join(why(failed.cluster, "dies_thrice")["ray"])
+    assert "restarted it 1 time (max_restarts=1)" in " ".join(why(failed.cluster, "restarted_actor")["ray"])
+
+
+def test_ids_and_places(failed):
+    report = why(failed.cluster, "segv")
+    assert why(failed.cluster, report["id"][:10])["cause"] == report["cause"]
+    [worker] = [link for link in report["chain"] if link["kind"] == "worker"]
+    place = re.search(r"\d+@[\d.]+", worker["text"]).group()
+    assert why(failed.cluster, place)["code"] == "native_crash"
+    assert why(failed.cluster, worker["id"])["name"] == place
+    assert why(failed.cluster, "127.0.0.1")["code"] == "alive"
+    assert why(failed.cluster, "01")["kind"] == "job"
+
+
+def test_text(failed):
+    done = failed.cluster.raydbg("why", "segv")
+    assert done.returncode == 0 and done.stderr == ""
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("segv · ") and lines[1] == "  its process crashed in native code: SIGSEGV"
+    assert any(re.match(r"  → programs/failures\.py:\d+ in segv$", line) for line in lines)
+    assert lines[-1].startswith("next: raydbg logs ")
+    logs = failed.cluster.raydbg(*lines[-1].removeprefix("next: raydbg ").split())
+    assert logs.returncode == 0 and "out  out from segv" in logs.stdout and "err  *** SIGSEGV" in logs.stdout
+
+
+def test_the_whole_cluster(failed):
+    overview = why(failed.cluster)
+    rows = {row["name"]: row for row in overview["rows"]}
+    assert rows["segv"]["code"] == "native_crash" and rows["waits_for_b"]["count"] == 3
+    assert "dropped_actor" not in rows and "ray_killed_actor" not in rows
+    assert overview["tasks"]["failed"] > 20
+    states = [row["state"] for row in overview["rows"]]
+    assert states.index("waiting") < states.index("failed")
+    assert "failed" not in {row["state"] for row in why(failed.cluster, "--since", "0")["rows"]}
+
+
+def test_names_that_mean_nothing(failed):
+    done = failed.cluster.raydbg("why", "sevg")
+    assert done.returncode == NOT_FOUND and "did you mean segv?" in done.stderr and done.stdout == ""
+    done = failed.cluster.raydbg("why", "ffffffff")
+    assert done.returncode == NOT_FOUND and "is the beginning of" in done.stderr
+    assert failed.cluster.raydbg("why", "segv", "abort").returncode == USAGE
+    assert failed.cluster.raydbg("why", "segv", "--address", "127.0.0.1:1").returncode == UNREACHABLE
+    assert failed.cluster.raydbg("why", "segv", "--address", "http://127.0.0.1:8265").returncode == USAGE
+
+
+def test_it_is_quick(failed):
+    """At most a thirtieth of the time of Ray's own list."""
+    began = time.monotonic()
+    failed.cluster.run(["ray", "list", "tasks", "--detail"], env={"RAY_ADDRESS": failed.cluster.head()}, timeout=120,
+                       check=True)
+    ray = time.monotonic() - began
+    took = []
+    for _ in range(5):
+        began = time.monotonic()
+        why(failed.cluster, "kill9_later")
+        took.append(time.monotonic() - began)
+    ours = min(took)
+    assert ours * 30 <= ray, f"{ours:.3f} s, Ray {ray:.3f} s"
+
+
+def test_a_submitted_job(failed):
+    submission = f"leaves-{time.monotonic_ns()}"
+    failed.cluster.run(["ray", "job", "submit", "--submission-id", submission, "--", "python", "-c",
+                        "import ray, sys; ray.init(); print('bye', flush=True); sys.exit(3)"],
+                       env={"RAY_ADDRESS": "http://127.0.0.1:8265"}, timeout=120)
+    report = wait_for(lambda: (found := why(failed.cluster, submission))["state"] == "ended" and found, 30, "the job ends")
+    assert (report["kind"], report["code"]) == ("job", "exit_code" if failed.new else report["code"]), report
+    assert "3" in report["cause"] + " ".join(report["details"]), report
+    logs = failed.cluster.raydbg("logs", submission)
+    assert logs.returncode == 0 and "bye" in logs.stdout.splitlines(), logs.stdout + logs.stderr
+
+
+def agents(cluster):
+    return cluster.run(["pgrep", "-f", r"dashboard/agent\.py|DashboardAgent"], check=True).stdout.split()
+
+
+def test_without_the_last_words(failed):
+    """Agents that do not answer: no cause is made up."""
+    pids = agents(failed.cluster)
+    failed.cluster.run(["kill", "-STOP", *pids], check=True)
+    try:
+        report = why(failed.cluster, "segv")
+    finally:
+        failed.cluster.run(["kill", "-CONT", *pids], check=True)
+    assert report["code"] == "process_lost", report
+    assert "no answer from 127.0.0.1" in " ".join(report["unknown"]), report
+
+
+def test_a_node_that_dies(failed):
+    """The last test on this cluster."""
+    failed.cluster.kill(failed.cluster.raylet_pid(2))
+    assert why_if(failed.cluster, "127.0.0.2", "node_died", 90)["state"] == "dead"
+    report = why_if(failed.cluster, "holder", "node_died", 30)
+    assert "cannot be read" in " ".join(report["unknown"]), report
+    why_if(failed.cluster, "on_b_actor", "node_died", 30)
+    once, again = (failed.driver.wait_for(rf"^OBJECT {name} (\w{{56}})").group(1) for name in ("once", "again"))
+    report = why(failed.cluster, once)
+    assert report["code"] in ("lost", "may_be_lost") and "127.0.0.2, which is dead" in " ".join(report["details"]), report
+    failed.driver.wait_for("^ERROR consumes ", 90)
+    row = wait_for(lambda: {row["name"]: row for row in why(failed.cluster)["rows"]}.get("consumes"), 10, "Ray knows")
+    # Ray 2.9 tells only that it is lost, not that max_retries=0 forbids to make it again.
+    assert row["code"] == "object_lost" and ("max_retries=0" if failed.new else "is lost") in row["cause"], row
+    assert why(failed.cluster, again)["code"] in ("lost", "pending", "may_be_lost")
+    done = failed.cluster.raydbg("logs", "raylet@127.0.0.2")
+    assert done.returncode == UNREACHABLE and "is dead" in done.stderr
+
+
+def test_the_memory_monitor():
+    """Its threshold is below what the node uses anyway: whatever runs is killed."""
+    env = (("RAY_memory_usage_threshold", "0.001"), ("RAY_memory_monitor_refresh_ms", "250"))
+    with Cluster(Spec(nodes=1, env=env), raydbg_path()) as cluster:
+        cluster.driver("failures.py", "out_of_memory").wait_for("^ERROR out_of_memory OutOfMemoryError", 120)
+        report = why_if(cluster, "out_of_memory", "out_of_memory", 10)
+        assert "memory monitor" in report["cause"], report
+        assert "Memory on the node" in " ".join(report["details"]), report
+
+
+def test_with_a_token(token_cluster):
+    token_cluster.driver("failures.py", "segv").wait_for("^DONE", 300)
+    why_if(token_cluster, "segv", "native_crash")  # the agent, too, wants the token
+    done = token_cluster.raydbg("why", "segv", env={"RAY_AUTH_TOKEN": None, "RAY_AUTH_MODE": None})
+    assert done.returncode == 4, done.stderr

@@ -1,0 +1,114 @@
+"""A process with raydbg's agent in it, without Ray: `PYTHON agent_program.py CONFIG`, then a command a line on stdin.
+
+    work N          runs work(N), and prints its result
+    many N THREADS  runs work() N times on each of so many threads, and prints the seconds of all
+    want            has pydevd here from now on, and prints whether that is so
+    enter N         runs work(N) as a task, whose first line is watched
+    fail N          raises in the frame of lose(N), as a task that fails
+    spin N          prints the seconds of N calls, on this thread
+    threads         prints the names of the threads
+    active          prints whether pydevd is there, and the trace function
+    check ARGUMENTS prints check(*ARGUMENTS), with x = 3 in the frame
+    exit N
+"""
+
+import json
+import os
+import sys
+import threading
+import time
+import types
+from pathlib import Path
+
+
+def work(n):
+    doubled = n * 2  # line: work
+    return doubled + 1
+
+
+def small(n):
+    return n
+
+
+def lose(n):
+    lost = n * 3
+    raise ValueError(lost)  # line: lose
+
+
+def many(count, threads):
+    begun = time.monotonic()
+    running = [threading.Thread(target=lambda: [work(n) for n in range(count)]) for _ in range(threads)]
+    for thread in running:
+        thread.start()
+    for thread in running:
+        thread.join()
+    return time.monotonic() - begun
+
+
+def enter(agent, n):
+    with agent.entering(work.__code__, ()):
+        return work(n)
+
+
+def fail(agent, n):
+    try:
+        lose(n)
+    except ValueError as error:
+        agent.stop_at_failure(sys.exc_info())
+        return error
+
+
+def spin(count):
+    begun = time.thread_time()
+    for n in range(count):
+        small(n)
+    return time.thread_time() - begun
+
+
+def tell(*words):
+    print(*words, flush=True)
+
+
+def load_agent():
+    module = types.ModuleType("raydbg_agent")
+    room = Path(__file__).resolve().parents[2] / "relay/worker_agent"
+    source = "".join((room / name).read_text() for name in ("agent.py", "agent_stops.py"))
+    exec(compile(source, "<raydbg agent>", "exec"), module.__dict__)
+    sys.modules["raydbg_agent"] = module
+    return module
+
+
+def main():
+    agent = load_agent()
+    agent.WORD_S = float(os.environ.get("WORD_S", agent.WORD_S))
+    agent.HOLD_MOST_S = float(os.environ.get("WORD_S", agent.HOLD_MOST_S))
+    begun = time.monotonic()
+    agent.start(json.loads(Path(sys.argv[1]).read_text()))
+    tell("STARTED", round(time.monotonic() - begun, 3))
+    for line in sys.stdin:
+        command, _, rest = line.strip().partition(" ")
+        if command == "work":
+            tell("RESULT", work(int(rest)))
+        elif command == "many":
+            tell("MANY", many(*map(int, rest.split())))
+        elif command == "want":
+            tell("WANTED", agent.want_debugger() is None)
+        elif command == "enter":
+            tell("RESULT", enter(agent, int(rest)))
+        elif command == "fail":
+            tell("FAILED", fail(agent, int(rest)))
+        elif command == "spin":
+            tell("SPUN", spin(int(rest)))
+        elif command == "threads":
+            tell("THREADS", *sorted(thread.name.replace(" ", "-") for thread in threading.enumerate()))
+        elif command == "active":
+            tell("ACTIVE", agent.debugger.active, sys.gettrace())
+        elif command == "check":
+            x = 3  # noqa: F841, for the conditions
+            tell("CHECKED", agent.check(*json.loads(rest), globals(), locals()))
+        elif command == "exit":
+            sys.exit(int(rest))
+
+
+if __name__ == "__main__":
+    main()

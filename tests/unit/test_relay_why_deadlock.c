@@ -1,0 +1,274 @@
+/* What proves a deadlock, and what does not: on the records, and the metrics of both nodes, of a
+ * real cluster in which tests/integration/programs/deadlocks.py runs. */
+#include "why_world.h"
+
+#include "relay/why/why_judge.h"
+
+#include <string.h>
+
+static const char *const nodes[] = {"127.0.0.1", "127.0.0.2"};
+enum { NODES = sizeof nodes / sizeof *nodes, LONG_MS = 60000 };
+
+static char *metrics_of(const char *ip)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/ray-2.60.0-deadlock-metrics-%s.txt", TEST_DATA, ip);
+    FILE *file = fopen(path, "rb");
+    struct buf text = {0};
+    assert_non_null(file);
+    text.len = fread(buf_reserve(&text, 1 << 16), 1, 1 << 16, file);
+    fclose(file);
+    buf_add(&text, "", 1);
+    return buf_take(&text);
+}
+
+static void add_gauges(struct why_records *records)
+{
+    records->gauges = mem_array(NODES, sizeof *records->gauges);
+    records->gauges_count = NODES;
+    for (size_t i = 0; i < NODES; i++) {
+        char *text = metrics_of(nodes[i]);
+        task_gauges_read(text, &records->gauges[i].gauges);
+        free(text);
+        for (size_t k = 0; k < records->node_count; k++)
+            if (text_equal(records->nodes[k].ip, nodes[i]))
+                text_copy(records->gauges[i].node_id, sizeof records->gauges[i].node_id,
+                          records->nodes[k].node_id);
+    }
+}
+
+/* Each process answers, and refers to nothing. */
+static void add_refs(struct why_records *records)
+{
+    records->refs = mem_array(records->worker_count, sizeof *records->refs);
+    records->refs_count = records->worker_count;
+    for (size_t i = 0; i < records->worker_count; i++) {
+        text_copy(records->refs[i].worker_id, sizeof records->refs[i].worker_id,
+                  records->workers[i].worker_id);
+        records->refs[i].objects = mem_alloc(sizeof *records->refs[i].objects);
+    }
+}
+
+/* A second decoding of the same reply is a second look that agrees. */
+static void add_earlier(struct why_world *world)
+{
+    struct why_records *records = &world->records;
+    struct buf events = why_world_load(world, "events");
+    struct err err;
+    int64_t dropped;
+    assert_int_equal(failure_reply_attempts(BYTES(events), world->version, false, &records->earlier,
+                                            &records->earlier_count, &dropped, &err),
+                     0);
+    buf_free(&events);
+    records->earlier_ms = records->now_ms - 1500;
+}
+
+static void open_world(struct why_world *world)
+{
+    why_world_open_as(world, "2.60.0", "deadlock");
+    world->records.now_ms += LONG_MS;
+    add_gauges(&world->records);
+    add_refs(&world->records);
+    add_earlier(world);
+}
+
+static void check_code(const struct why_world *world, const char *name, const char *code)
+{
+    struct why_report report;
+    why_world_judge(world, name, &report);
+    if (!text_equal(report.code, code))
+        fail_msg("%s: %s, not %s: %s", name, report.code, code, report.cause);
+    why_report_clear(&report);
+}
+
+/* The report on call_one is only a candidate, and says this. */
+static void check_gap(const struct why_world *world, const char *words)
+{
+    struct why_report report;
+    why_world_judge(world, "call_one", &report);
+    assert_string_equal(report.code, "may_deadlock");
+    if (!why_world_list_has(&report.unknown, words))
+        fail_msg("not told: %s", words);
+    assert_true(why_world_list_has(&report.details, "has called"));
+    why_report_clear(&report);
+}
+
+static struct task_gauge *gauge_of(struct why_world *world, const char *name)
+{
+    for (size_t i = 0; i < world->records.gauges_count; i++) {
+        struct task_gauges *gauges = &world->records.gauges[i].gauges;
+        for (size_t k = 0; k < gauges->count; k++)
+            if (text_equal(gauges->items[k].function, name))
+                return &gauges->items[k];
+    }
+    fail_msg("no gauge of %s", name);
+    return NULL;
+}
+
+static struct ray_attempt *attempt_of(struct why_world *world, const char *name)
+{
+    for (size_t i = 0; i < world->records.attempt_count; i++)
+        if (text_equal(world->records.attempts[i].name, name))
+            return &world->records.attempts[i];
+    fail_msg("no attempt of %s", name);
+    return NULL;
+}
+
+static void deadlocks_are_proven(void **state)
+{
+    static const char *const names[] = {"call_one", "call_two", "outer", "inner"};
+    struct why_world world;
+    (void)state;
+    open_world(&world);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        check_code(&world, names[i], "deadlock");
+    struct why_report report;
+    why_world_judge(&world, "call_one", &report);
+    assert_non_null(strstr(report.cause, "DEADLOCK with call_two ("));
+    assert_true(why_world_list_has(&report.details, "waits in ray.get for Caller.answer"));
+    assert_true(why_world_list_has(&report.details, "two looks 1.5 s apart agree"));
+    assert_int_equal(report.unknown.count, 0);
+    why_report_clear(&report);
+    why_world_close(&world);
+}
+
+static void false_alarms_are_none(void **state)
+{
+    static const struct {
+        const char *name, *who;
+    } alarms[] = {
+        {"calls_and_computes", "calls_and_computes"},
+        {"partner_of_calls_and_computes", "calls_and_computes"},
+        {"calls_and_gets_another", "sleeper"},
+        {"polls", "polls"},
+    };
+    struct why_world world;
+    (void)state;
+    open_world(&world);
+    for (size_t i = 0; i < sizeof alarms / sizeof *alarms; i++) {
+        struct why_report report;
+        char words[200];
+        why_world_judge(&world, alarms[i].name, &report);
+        assert_string_equal(report.code, "may_wait");
+        snprintf(words, sizeof words, "no deadlock: %s (", alarms[i].who);
+        assert_true(why_world_list_has(&report.details, words));
+        why_report_clear(&report);
+    }
+    check_code(&world, "lends_its_cpu", "may_wait");
+    why_world_close(&world);
+}
+
+static void each_part_of_the_proof_is_needed(void **state)
+{
+    struct why_world world;
+    (void)state;
+    open_world(&world);
+    struct why_records *records = &world.records;
+    int64_t earlier_ms = records->earlier_ms;
+    struct ray_attempt *two = attempt_of(&world, "call_two");
+    struct task_gauge *gauge = gauge_of(&world, "call_two");
+
+    records->earlier_ms = 0;
+    check_gap(&world, "whether each of them is in ray.get");
+    records->earlier_ms = earlier_ms;
+
+    two->state_ms[two->state]++;
+    check_gap(&world, "call_two");
+    two->state_ms[two->state]--;
+
+    two->state_ms[two->state] += 1000 * (int64_t)LONG_MS;
+    records->now_ms = two->state_ms[two->state] + 3000;
+    check_gap(&world, "Ask again in 13");
+    two->state_ms[two->state] -= 1000 * (int64_t)LONG_MS;
+    records->now_ms = earlier_ms + 1500;
+
+    gauge->running = 1; /* two of the name, of which one is not in ray.get */
+    check_gap(&world, "whether call_two");
+    gauge->running = 0;
+
+    char job = *gauge->job_id;
+    *gauge->job_id = '9'; /* of another job */
+    check_gap(&world, "its node's metrics do not tell");
+    *gauge->job_id = job;
+
+    records->refs_count = 0;
+    check_gap(&world, "did not tell its references");
+    records->refs_count = records->worker_count;
+    check_code(&world, "call_one", "deadlock");
+    why_world_close(&world);
+}
+
+/* A resource that somebody else holds, too, may become free. */
+static void a_resource_that_others_hold(void **state)
+{
+    struct why_world world;
+    (void)state;
+    open_world(&world);
+    struct ray_attempt *outer = attempt_of(&world, "outer");
+    for (size_t i = 0; i < outer->resources.count; i++)
+        if (text_equal(outer->resources.items[i].name, "b"))
+            outer->resources.items[i].amount /= 2;
+    check_code(&world, "inner", "may_deadlock");
+    why_world_close(&world);
+}
+
+static void what_the_proof_needs(void **state)
+{
+    struct why_world world;
+    struct why_subject subject;
+    struct why_needs needs;
+    struct err err;
+    (void)state;
+    why_world_open_as(&world, "2.60.0", "deadlock");
+    world.records.now_ms += LONG_MS;
+    assert_int_equal(why_subject_find(&world.records, "call_one", &subject, &err), 0);
+    why_judge_needs(&world.records, &subject, &needs);
+    assert_true(needs.second_look);
+    assert_int_equal(needs.gauges_count, 1); /* both run on one node */
+    assert_int_equal(needs.ref_count, 2);
+    assert_int_equal(why_subject_find(&world.records, "sleeper", &subject, &err), 0);
+    why_judge_needs(&world.records, &subject, &needs);
+    assert_false(needs.second_look);
+    why_world_close(&world);
+}
+
+static void lines_of_the_gauge(void **state)
+{
+    static const char text[] =
+        "# HELP ray_tasks Current number of tasks\n"
+        "ray_tasks{JobId=\"01000000\",Name=\"f\",State=\"RUNNING\"} 2.0\n"
+        "ray_tasks{JobId=\"01000000\",Name=\"f\",State=\"RUNNING_IN_RAY_WAIT\"} 1.0\n"
+        "ray_tasks{JobId=\"01000000\",Name=\"f\",State=\"RUNNING_IN_RAY_GET\"} 3.0\n"
+        "ray_tasks{JobId=\"01000000\",Name=\"f\",Source=\"owner\",State=\"RUNNING\"} 9.0\n"
+        "ray_tasks{JobId=\"02000000\",Name=\"f\",State=\"RUNNING\"} 9.0\n"
+        "ray_tasks{JobId=\"01000000\",Name=\"g\",State=\"RUNNING_IN_RAY_GET\"} 0.0\n"
+        "ray_tasks{JobId=\"01000000\",Name=\"a\\\"b\",State=\"RUNNING\"} 1.0\n"
+        "ray_tasks{JobId=\"01000000\",Name=\"cut\n"
+        "ray_tasks{JobId\n"
+        "ray_tasks{Name=\"no job\",State=\"RUNNING\"} 1.0\n"
+        "ray_tasks{JobId=\"01000000\",Name=\"last\",State=\"RUNNING\"} 1.0";
+    struct task_gauges gauges;
+    (void)state;
+    task_gauges_read(text, &gauges);
+    const struct task_gauge *f = task_gauges_find(&gauges, "f", "01000000");
+    assert_non_null(f);
+    assert_int_equal(f->in_get, 3);
+    assert_int_equal(f->running, 3);
+    assert_null(task_gauges_find(&gauges, "g", "01000000"));
+    assert_non_null(task_gauges_find(&gauges, "last", "01000000"));
+    assert_int_equal(gauges.count, 4); /* f of two jobs, a\"b, last */
+    task_gauges_clear(&gauges);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(deadlocks_are_proven),
+        cmocka_unit_test(false_alarms_are_none),
+        cmocka_unit_test(each_part_of_the_proof_is_needed),
+        cmocka_unit_test(a_resource_that_others_hold),
+        cmocka_unit_test(what_the_proof_needs),
+        cmocka_unit_test(lines_of_the_gauge),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

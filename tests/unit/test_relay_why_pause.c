@@ -1,0 +1,129 @@
+/* Who waits for a task that is stopped in a debugger, and who has that: on the records of a real
+ * cluster in which tests/integration/programs/failures.py waits. */
+#include "why_world.h"
+
+#include "relay/evidence/pause_evidence.h"
+#include "relay/why/why_json.h"
+#include "relay/why/why_judge.h"
+
+#include <string.h>
+
+static void check(const struct why_world *world, const char *name, const char *code,
+                  const char *words)
+{
+    struct why_report report;
+    why_world_judge(world, name, &report);
+    if (!text_equal(report.code, code) || !strstr(report.cause, words))
+        fail_msg("%s: %s: %s", name, report.code, report.cause);
+    why_report_clear(&report);
+}
+
+static const struct ray_attempt *running(const struct why_world *world, const char *name)
+{
+    for (size_t i = 0; i < world->records.attempt_count; i++) {
+        const struct ray_attempt *it = &world->records.attempts[i];
+        if (text_equal(it->name, name) && it->state == RAY_ATTEMPT_RUNNING)
+            return it;
+    }
+    fail_msg("%s does not run", name);
+    return NULL;
+}
+
+/* A relay's list with this one pause. */
+static void hold(struct why_world *world, const char *name, struct pause pause)
+{
+    const struct ray_attempt *attempt = running(world, name);
+    const struct pause_list list = {&pause, 1};
+    text_copy(pause.task_id, sizeof pause.task_id, attempt->task_id);
+    text_copy(pause.worker_id, sizeof pause.worker_id, attempt->worker_id);
+    pause_evidence_add(&world->records, &list, "127.0.0.1:4713");
+}
+
+static void held_by_a_client(void **state)
+{
+    struct why_world world;
+    (void)state;
+    why_world_open(&world, "2.60.0");
+    check(&world, "waits_for_b", "waits_for_resources", "");
+    hold(&world, "holder",
+         (struct pause){.state = PAUSE_HELD,
+                        .reason = "step",
+                        .file = "/app/train.py",
+                        .line = 22,
+                        .driver = "vim @ 10.0.0.1:77",
+                        .clients = 1});
+    check(&world, "holder", "paused",
+          "it is stopped at train.py:22: vim @ 10.0.0.1:77 drives it through the relay "
+          "127.0.0.1:4713");
+    check(&world, "waits_for_b", "waits_for_paused", "it waits for holder (");
+    check(&world, "Serial.behind", "queued_in_actor", "");
+    why_world_close(&world);
+}
+
+static void held_by_nobody(void **state)
+{
+    struct why_world world;
+    (void)state;
+    why_world_open(&world, "2.60.0");
+    hold(&world, "Serial.slow", (struct pause){.state = PAUSE_HELD, .reason = "breakpoint"});
+    check(&world, "Serial.behind", "waits_for_paused", "holds it, and no client is attached");
+    hold(&world, "holder", (struct pause){.state = PAUSE_HELD}); /* it runs */
+    check(&world, "waits_for_b", "waits_for_resources", "");
+    why_world_close(&world);
+}
+
+static void in_rays_pdb(void **state)
+{
+    struct why_world world;
+    struct ray_pdb pdb = {.address = "localhost:39947", .file = "/app/train.py", .line = 7};
+    (void)state;
+    why_world_open(&world, "2.60.0");
+    pause_evidence_add_pdbs(&world.records, &pdb, 1); /* of a driver: it has no task */
+    assert_int_equal(world.records.pause_count, 0);
+    text_copy(pdb.task_id, sizeof pdb.task_id, running(&world, "Serial.slow")->task_id);
+    pause_evidence_add_pdbs(&world.records, &pdb, 1);
+    check(&world, "Serial.slow", "paused", "stopped at train.py:7 in Ray's legacy pdb and waits");
+    check(&world, "Serial.behind", "waits_for_paused", "Ray's legacy pdb");
+    pdb.address = ""; /* Ray's exit_debugger leaves such entries */
+    text_copy(pdb.task_id, sizeof pdb.task_id, running(&world, "holder")->task_id);
+    pause_evidence_add_pdbs(&world.records, &pdb, 1);
+    check(&world, "waits_for_b", "waits_for_resources", "");
+    why_world_close(&world);
+}
+
+static void a_report_is_read_back(void **state)
+{
+    struct why_world world;
+    struct why_report report, again = {0};
+    struct buf first = {0}, second = {0};
+    (void)state;
+    why_world_open(&world, "2.60.0");
+    why_world_judge(&world, "raise_value", &report);
+    why_json_report(&report, &first);
+    buf_add(&first, "", 1);
+    assert_true(why_json_read(first.data, &again));
+    assert_string_equal(again.cause, report.cause);
+    again.code = report.code; /* of which only a few are read */
+    why_json_report(&again, &second);
+    buf_add(&second, "", 1);
+    assert_string_equal(second.data, first.data);
+    why_report_clear(&again);
+    static const char *const others[] = {"", "{", "[]", "{}", "{\"id\":1,\"cause\":\"x\"}"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_false(why_json_read(others[i], &again));
+    why_report_clear(&report);
+    buf_free(&first);
+    buf_free(&second);
+    why_world_close(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(held_by_a_client),
+        cmocka_unit_test(held_by_nobody),
+        cmocka_unit_test(in_rays_pdb),
+        cmocka_unit_test(a_report_is_read_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

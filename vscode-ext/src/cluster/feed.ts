@@ -1,0 +1,96 @@
+/** The live list of one cluster's pauses: `raydbg list --watch --format json`, started again when it ends. */
+import {ChildProcessWithoutNullStreams} from 'node:child_process';
+import * as vscode from 'vscode';
+import {Cluster} from './clusters';
+import {PauseSet, parseLine} from '../pauses/pause';
+import {Exit, Lines, Program, errorText, start} from '../base/program';
+
+/** away: it was live, and does not answer at the moment; what was known of it is kept. */
+export type FeedState = 'starting' | 'live' | 'away' | 'denied' | 'unreachable' | 'failed';
+
+const soonest = 500;
+const slowest = 5000;
+
+const ends: Partial<Record<number, FeedState>> = {[Exit.denied]: 'denied', [Exit.unreachable]: 'unreachable'};
+
+export class Feed implements vscode.Disposable {
+  readonly set = new PauseSet();
+  state: FeedState = 'starting';
+  /** Why it is not live. */
+  problem = '';
+  private readonly changed = new vscode.EventEmitter<void>();
+  readonly onDidChange = this.changed.event;
+  private child: ChildProcessWithoutNullStreams | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private delay = soonest;
+  private disposed = false;
+
+  constructor(readonly cluster: Cluster, private readonly program: Program, private readonly log: vscode.LogOutputChannel) {
+    void this.run();
+  }
+
+  /** Now, not when it would be its turn: a token was set, a relay was started. */
+  restart(): void {
+    this.delay = 0;
+    this.tell('starting', '');
+    if (this.child) this.child.kill('SIGTERM');
+    else void this.run();
+  }
+
+  dispose(): void {
+    this.disposed = true;
+    clearTimeout(this.timer);
+    this.child?.kill('SIGTERM');
+    this.changed.dispose();
+  }
+
+  private async run(): Promise<void> {
+    clearTimeout(this.timer);
+    const args = ['list', '--watch', '--format', 'json', ...this.cluster.args];
+    const environment = await this.cluster.environment();
+    if (this.disposed || this.child) return;
+    const child = start(this.program.path, args, environment);
+    const lines = new Lines();
+    let stderr = '';
+    this.child = child;
+    this.set.clear();
+    child.stdin.end();
+    child.stdout.setEncoding('utf8').on('data', (text: string) => this.take(lines.push(text)));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr = (stderr + text).slice(-4096);
+      this.log.info(`${this.cluster.name}: ${text.trim()}`);
+    });
+    child.on('error', (error) => this.end(child, null, error.message));
+    child.on('close', (code) => this.end(child, code, stderr));
+  }
+
+  private take(lines: string[]): void {
+    let {state, problem} = this;
+    for (const line of lines) {
+      const said = parseLine(line);
+      if (said?.event === 'live') [state, problem] = ['live', ''];
+      else if (said?.event === 'away') [state, problem] = ['away', [said.error.what, said.error.why, said.error.hint].filter(Boolean).join(' — ')];
+      else if (said) this.set.apply(said, Date.now());
+    }
+    this.delay = soonest;
+    this.tell(state, problem);
+  }
+
+  private end(child: ChildProcessWithoutNullStreams, code: number | null, stderr: string): void {
+    if (this.child !== child) return;
+    this.child = undefined;
+    this.set.clear();
+    if (this.disposed) return;
+    if (this.delay) this.tell((code !== null && ends[code]) || 'failed', errorText(stderr));
+    this.timer = setTimeout(() => void this.run(), this.delay);
+    this.delay = Math.min(Math.max(this.delay * 2, soonest), slowest);
+  }
+
+  private tell(state: FeedState, problem: string): void {
+    if (state !== this.state && (state !== 'live' || this.state !== 'starting'))
+      this.log.info(`${this.cluster.name}: ${state} ${problem}`);
+    this.state = state;
+    this.problem = problem;
+    this.changed.fire();
+  }
+}

@@ -1,0 +1,158 @@
+/** Asks which of the paused tasks. */
+import * as vscode from 'vscode';
+import {Feed} from '../cluster/feed';
+import {Pause, isAttached, jobsOf, newestFirst, pauseDescription, pauseKey, pauseTitle, shortJob, twinTitles} from './pause';
+import {PauseFilter, exactly, filterMatches, filterText, parseFilter, widen} from './pause-filter';
+import {plural} from '../objects/objects';
+
+export interface Choice {
+  feed: Feed;
+  pause: Pause;
+}
+
+export interface Pauses {
+  readonly pauses: readonly Choice[];
+  readonly onDidChange: vscode.Event<void>;
+}
+
+interface TaskItem extends vscode.QuickPickItem {
+  /** Undefined: the item that lets the user choose several. */
+  choice: Choice | undefined;
+}
+
+const several: TaskItem = {label: '$(checklist) Choose several...', alwaysShow: true, choice: undefined};
+
+/** What the user most likely wants comes first: Enter takes it. */
+function taskItems(choices: readonly Choice[]): TaskItem[] {
+  const pauses = choices.map(({pause}) => pause);
+  const twins = twinTitles(pauses);
+  const jobs = jobsOf(pauses).length;
+  const order = (a: Choice, b: Choice): number => Number(isAttached(a.pause)) - Number(isAttached(b.pause)) || newestFirst(a.pause, b.pause);
+  return [...choices].sort(order).map((choice) => {
+    const {pause, feed} = choice;
+    const job = jobs > 1 && pause.job_id ? `job ${shortJob(pause.job_id)}` : '';
+    return {
+      label: `$(${isAttached(pause) ? 'debug-alt' : 'debug-pause'}) ${pauseTitle(pause)}`,
+      description: [job, pauseDescription(pause, Date.now(), twins.has(pauseTitle(pause)))].filter(Boolean).join(' · '),
+      detail: [pause.task_id, `pid ${pause.pid ?? '?'}`, feed.cluster.added ? feed.cluster.name : ''].filter(Boolean).join(' · '),
+      choice,
+    };
+  });
+}
+
+function keyOf({choice}: TaskItem): string {
+  return choice ? `${choice.feed.cluster.name}/${pauseKey(choice.pause)}` : '';
+}
+
+/**
+ * Undefined if the user gave up. The list follows the cluster while it is open. `what` is done with the task. `many`:
+ * several may be chosen, after the user has asked for that: a list of boxes has no row that Enter would take.
+ */
+export function pickTasks(pauses: Pauses, many: boolean, what = 'Attach to'): Promise<Choice[] | undefined> {
+  const pick = vscode.window.createQuickPick<TaskItem>();
+  pick.title = `${what} a paused Ray task`;
+  pick.matchOnDescription = pick.matchOnDetail = true;
+  let shown = '';
+  let ticked = false;
+  const fill = (): void => {
+    const tasks = taskItems(pauses.pauses);
+    const items = many && tasks.length > 1 && !pick.canSelectMany ? [...tasks, several] : tasks;
+    // A box that is ticked while the items are set anew loses its tick: with boxes only what comes and goes counts, and
+    // once one is ticked the list stands still.
+    if (ticked) return;
+    const look = (item: TaskItem): string => (pick.canSelectMany ? '' : ` ${item.label} ${item.description ?? ''}`);
+    const now = [pick.canSelectMany, ...items.map((item) => keyOf(item) + look(item))].join('\n');
+    pick.busy = tasks.length === 0;
+    pick.placeholder = tasks.length ? 'Type to filter by name, node, state or line' : 'No task is paused: waiting for a breakpoint()…';
+    if (now === shown) return;
+    shown = now;
+    const active = new Set(pick.activeItems.map(keyOf));
+    pick.items = items;
+    if (active.size) pick.activeItems = items.filter((item) => active.has(keyOf(item)));
+  };
+  const chooseSeveral = (): void => {
+    pick.title = `${what} paused Ray tasks`;
+    pick.value = '';
+    pick.canSelectMany = true;
+    fill();
+  };
+  fill();
+  return new Promise((resolve) => {
+    const listener = pauses.onDidChange(fill);
+    pick.onDidChangeSelection((items) => {
+      ticked = pick.canSelectMany && items.some(({choice}) => choice);
+    });
+    pick.onDidAccept(() => {
+      const items = pick.canSelectMany ? pick.selectedItems : pick.activeItems;
+      const choices = items.flatMap(({choice}) => choice ?? []);
+      if (items.includes(several)) chooseSeveral();
+      if (!choices.length) return;
+      resolve(choices);
+      pick.hide();
+    });
+    pick.onDidHide(() => {
+      listener.dispose();
+      pick.dispose();
+      resolve(undefined);
+    });
+    pick.show();
+  });
+}
+
+/** Which job's tasks are meant, where there are several; undefined: the user gave up. */
+export async function pickJob(pauses: readonly Pause[]): Promise<PauseFilter | undefined> {
+  const jobs = jobsOf(pauses);
+  const names = (own: readonly Pause[]): string => [...new Set(own.map(pauseTitle))].slice(0, 5).join(', ');
+  const [first] = jobs;
+  if (jobs.length <= 1) return first?.job ? {job: first.job} : {tasks: ['*']};
+  const items = jobs.map(({job, pauses: own}) => ({
+    label: `$(briefcase) ${job ? `job ${shortJob(job)}` : 'no job known'}`, description: plural(own.length, 'task'), detail: names(own),
+    filter: job ? {job} : exactly(own),
+  }));
+  const all = {label: `$(run-all) all ${jobs.length} jobs`, description: plural(pauses.length, 'task'), detail: 'Those that pause later join, of whatever job', filter: {tasks: ['*']}};
+  return (await vscode.window.showQuickPick([...items, all], {
+    title: 'Attach to all tasks of which job?', placeHolder: 'Disconnect lets all of them go on, unless a relay holds them',
+  }))?.filter;
+}
+
+/** What is typed is a filter: the first item says how many tasks it means at the moment, those below are they. */
+function filterItems(feed: Feed, typed: string): vscode.QuickPickItem[] {
+  const pauses = [...feed.set.pauses.values()];
+  const filter = widen(parseFilter(typed), pauses);
+  const found = pauses.filter((pause) => filterMatches(filter, pause));
+  const label = found.length ? `$(debug-alt) Attach to ${plural(found.length, 'task')} of ${pauses.length}` : `$(debug-alt) Attach to none of ${plural(pauses.length, 'task')} yet`;
+  // Their names are no labels: items whose label has what is typed would go in front of the first.
+  const shown = found.map((pause): vscode.QuickPickItem =>
+    ({label: '$(debug-pause)', description: `${pauseTitle(pause)} · ${pauseDescription(pause, Date.now())}`, alwaysShow: true}));
+  return [{label, description: filterText(filter), detail: 'Those that match and pause later join', alwaysShow: true}, ...shown];
+}
+
+/** Undefined if the user gave up. The count follows the cluster. */
+export function pickFilter(feed: Feed, changed: vscode.Event<void>): Promise<PauseFilter | undefined> {
+  const pick = vscode.window.createQuickPick();
+  pick.title = 'Attach to matching Ray tasks';
+  pick.placeholder = 'Trainer.* node=10.0.0.7 job=01 actor=bob: names with * and ?, and what tasks must be of';
+  let shown = '';
+  const fill = (): void => {
+    const items = filterItems(feed, pick.value);
+    const now = items.map(({label, description}) => `${label} ${description ?? ''}`).join('\n');
+    if (now === shown) return;
+    shown = now;
+    pick.items = items;
+  };
+  fill();
+  return new Promise((resolve) => {
+    const listener = changed(fill);
+    pick.onDidChangeValue(fill);
+    pick.onDidAccept(() => {
+      resolve(widen(parseFilter(pick.value), [...feed.set.pauses.values()]));
+      pick.hide();
+    });
+    pick.onDidHide(() => {
+      listener.dispose();
+      pick.dispose();
+      resolve(undefined);
+    });
+    pick.show();
+  });
+}

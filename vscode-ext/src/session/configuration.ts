@@ -1,0 +1,121 @@
+/** Debug configurations: what F5 does, what launch.json offers, what an attach needs added. */
+import * as vscode from 'vscode';
+import {Cluster, Clusters} from '../cluster/clusters';
+import {commandFix, showError} from '../base/errors';
+import {Mappings} from './mappings';
+import {Feed} from '../cluster/feed';
+import {pauseTask, sessionName} from '../pauses/pause';
+import {PauseFilter, filterMatches, filterOf, isMany} from '../pauses/pause-filter';
+import {mayFocus} from './focus';
+import {Choice, Pauses, pickTasks} from '../pauses/pick';
+
+export function attachConfiguration(choice: Choice, name = sessionName(choice.pause)): vscode.DebugConfiguration {
+  const {cluster} = choice.feed;
+  return {
+    type: 'raydbg', request: 'attach', name, task: pauseTask(choice.pause),
+    ...(cluster.added ? {cluster: cluster.name} : {}),
+  };
+}
+
+/** `extra`: further attributes. */
+export async function startAttach(choice: Choice, extra: object = {}): Promise<void> {
+  await vscode.debug.startDebugging(vscode.workspace.workspaceFolders?.[0], {...attachConfiguration(choice), ...extra});
+}
+
+/** One session over all tasks that match, now and later. */
+export async function startMany(feed: Feed, filter: PauseFilter, name: string): Promise<void> {
+  const {cluster} = feed;
+  await vscode.debug.startDebugging(vscode.workspace.workspaceFolders?.[0],
+    {type: 'raydbg', request: 'attach', name, ...filter, ...(cluster.added ? {cluster: cluster.name} : {})});
+}
+
+/** launch.json, the dynamic list, and F5 in a folder without one. */
+export class ConfigurationProvider implements vscode.DebugConfigurationProvider {
+  /** `python` is the interpreter of the workspace. */
+  constructor(private readonly pauses: Pauses, private readonly clusters: Clusters, private readonly mappings: Mappings,
+    private readonly python: () => Promise<string | undefined>) {}
+
+  provideDebugConfigurations(): vscode.DebugConfiguration[] {
+    const current = this.pauses.pauses.map((choice) => attachConfiguration(choice, `Ray: ${sessionName(choice.pause)}`));
+    return [...current, {type: 'raydbg', request: 'launch', name: 'Ray: run this file', program: '${file}'},
+      {type: 'raydbg', request: 'attach', name: 'Ray: pick a paused task', task: '${command:raydbg.pickTask}'},
+      {type: 'raydbg', request: 'attach', name: 'Ray: all paused tasks', tasks: '*'}];
+  }
+
+  /** F5 without a launch.json comes with an empty configuration. */
+  async resolveDebugConfiguration(folder: vscode.WorkspaceFolder | undefined,
+                                  configuration: vscode.DebugConfiguration): Promise<vscode.DebugConfiguration | undefined> {
+    if (!configuration.type && !configuration.request)
+      return startAll(folder, ((await pickTasks(this.pauses, true)) ?? []).map((choice) => attachConfiguration(choice)));
+    return configuration;
+  }
+
+  async resolveDebugConfigurationWithSubstitutedVariables(folder: vscode.WorkspaceFolder | undefined,
+      configuration: vscode.DebugConfiguration): Promise<vscode.DebugConfiguration | undefined> {
+    if (!vscode.workspace.isTrusted) {
+      void showError('Attaching is off: this workspace is not trusted.', commandFix('Manage Trust...', 'workbench.trust.manage'));
+      return undefined;
+    }
+    const name = configuration['cluster'] as string | undefined;
+    if (name && !this.clusters.find(name)) {
+      void showError(`There is no cluster "${name}" among those of raydbg.clusters.`, commandFix('Add Cluster...', 'raydbg.addCluster'));
+      return undefined;
+    }
+    if (configuration.request === 'launch') return this.completeLaunch(folder, configuration);
+    const pathMappings = await this.mappings.of(folder, configuration, this.found(configuration).map(({pause}) => pause));
+    return {
+      redirectOutput: true, showReturnValue: true, endWithTask: true, ...(isMany(configuration) ? {eager: true, preserveFocus: mayFocus()} : {}), ...configuration, ...(pathMappings.length ? {pathMappings} : {}),
+    };
+  }
+
+  /** What the program prints is in its terminal, its tasks' output with it. */
+  private async completeLaunch(folder: vscode.WorkspaceFolder | undefined, configuration: vscode.DebugConfiguration): Promise<vscode.DebugConfiguration> {
+    const python = (configuration['python'] as unknown) ?? await this.python();
+    const cwd = folder?.uri.fsPath;
+    return {showReturnValue: true, eager: true, preserveFocus: mayFocus(), ...(cwd ? {cwd} : {}), ...configuration, ...(python ? {python} : {})};
+  }
+
+  /** The cluster of a session: the one it names, else the one that lists its task; of many, the one on this machine. */
+  cluster(configuration: vscode.DebugConfiguration): Cluster | undefined {
+    const name = configuration['cluster'] as string | undefined;
+    if (name) return this.clusters.find(name);
+    if (configuration.request === 'launch') return undefined; // the one that the program itself uses
+    if (!isMany(configuration)) return this.found(configuration)[0]?.feed.cluster;
+    return configuration['address'] || configuration['relay'] ? undefined : this.clusters.all.find((cluster) => !cluster.added);
+  }
+
+  /** The pauses that it is about, as far as they are known. */
+  private found(configuration: vscode.DebugConfiguration): Choice[] {
+    const {pauses} = this.pauses;
+    if (!isMany(configuration)) return pauses.filter((choice) => pauseTask(choice.pause) === configuration['task']).slice(0, 1);
+    const cluster = this.cluster(configuration);
+    const filter = filterOf(configuration);
+    return pauses.filter(({feed, pause}) => feed.cluster === cluster && filterMatches(filter, pause));
+  }
+}
+
+/** Starts all but the first, which is the caller's to start; VS Code says which of them fail. */
+function startAll(folder: vscode.WorkspaceFolder | undefined,
+                  configurations: vscode.DebugConfiguration[]): vscode.DebugConfiguration | undefined {
+  for (const other of configurations.slice(1)) void vscode.debug.startDebugging(folder, other);
+  return configurations[0];
+}
+
+/** The debug adapter is the program itself. */
+export class AdapterFactory implements vscode.DebugAdapterDescriptorFactory {
+  constructor(private readonly program: () => Promise<string>, private readonly provider: ConfigurationProvider) {}
+
+  async createDebugAdapterDescriptor(session: vscode.DebugSession): Promise<vscode.DebugAdapterDescriptor> {
+    // A session that another one has asked for is of the same cluster.
+    const {configuration} = session.parentSession?.type === 'raydbg' ? session.parentSession : session;
+    // A view that is made when the first stop comes leaves the locals closed.
+    if (vscode.workspace.getConfiguration('debug').get('openDebug') !== 'neverOpen')
+      await vscode.commands.executeCommand('workbench.view.debug');
+    const cluster = this.provider.cluster(configuration);
+    const {relay, tokenFile} = configuration as {relay?: string; tokenFile?: string};
+    const args = ['dap', ...(cluster?.args ?? []), ...(relay ? ['--relay', relay] : []),
+      ...(tokenFile ? ['--relay-token-file', tokenFile] : [])];
+    const env = (await cluster?.environment()) ?? {};
+    return new vscode.DebugAdapterExecutable(await this.program(), args, {env});
+  }
+}
