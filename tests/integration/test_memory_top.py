@@ -63,27 +63,39 @@ class Terminal:
         wait_for(lambda: not re.search(pattern, self.read(), re.M), timeout,
                  lambda: f"no {pattern!r} on the screen:\n{self.read()}")
 
-    def chosen(self):
-        """The text of the line in reverse, above the last one, which has the keys."""
+    def chosen_row(self):
+        """The number of the line in reverse, above the last one, which has the keys."""
         self.read()
-        for number, line in enumerate(self.screen.display[:-1]):
-            if self.screen.buffer[number][0].reverse:
-                return line.rstrip()
-        return ""
+        return next((number for number in range(len(self.screen.display) - 1) if self.screen.buffer[number][0].reverse), None)
+
+    def chosen(self):
+        """The text of that line."""
+        row = self.chosen_row()
+        return "" if row is None else self.screen.display[row].rstrip()
 
     def wait_chosen(self, pattern, timeout=30):
         wait_for(lambda: re.search(pattern, self.chosen()), timeout,
-                 lambda: f"{pattern!r} chosen on the screen:\n{self.read()}")
+                 lambda: f"{pattern!r} chosen, not {self.chosen()!r}, on the screen:\n{self.read()}")
 
     def choose(self, pattern, most=40):
-        """Goes down to the line that has this."""
+        """Goes down to the line that has this, each time when the key before has been drawn."""
+        def list_state():
+            row = self.chosen_row()
+            return row, self.screen.display[self.first_row():-2]
+
         self.type(HOME)
+        wait_for(lambda: self.chosen_row() == self.first_row(), 60, lambda: f"the first line is chosen:\n{self.read()}")
         for _ in range(most):
-            time.sleep(0.05)
             if re.search(pattern, self.chosen()):
                 return
+            before = list_state()
             self.type(DOWN)
+            wait_for(lambda: list_state() != before, 60, lambda: f"a line {pattern!r} below:\n{self.read()}")
         raise AssertionError(f"no line {pattern!r} to choose:\n{self.read()}")
+
+    def first_row(self):
+        """The number of the list's first line: the one below the titles."""
+        return next((number for number, line in enumerate(self.screen.display) if re.match(r" +SIZE ", line)), -2) + 1
 
     def stderr(self):
         self.errors.seek(0)
