@@ -3,6 +3,7 @@
 #define RAYDBG_TESTS_ANNOTATE_FIXTURE_H
 
 #include "cmocka_prelude.h"
+#include "test_data.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -132,7 +133,7 @@ static inline char *recorded(const char *name)
 {
     char path[512];
     struct buf bytes = {0};
-    snprintf(path, sizeof path, "%s/debugpy-1.8.22-%s.json", TEST_DATA, name);
+    snprintf(path, sizeof path, "%s/debugpy-1.8.22-%s.json", test_data, name);
     FILE *file = fopen(path, "rb");
     assert_non_null(file);
     bytes.len = fread(buf_reserve(&bytes, 1 << 20), 1, 1 << 20, file);

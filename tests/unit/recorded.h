@@ -5,6 +5,7 @@
 #define RAYDBG_TESTS_RECORDED_H
 
 #include "cmocka_prelude.h"
+#include "test_data.h"
 
 #include "base/buf.h"
 
@@ -14,7 +15,7 @@
 static inline struct buf load(const char *name)
 {
     char path[512];
-    snprintf(path, sizeof path, "%s/ray-%s.bin", TEST_DATA, name);
+    snprintf(path, sizeof path, "%s/ray-%s.bin", test_data, name);
     FILE *file = fopen(path, "rb");
     assert_non_null(file);
     struct buf bytes = {0};

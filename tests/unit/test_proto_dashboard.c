@@ -3,6 +3,7 @@
 #include "cmocka_prelude.h"
 #include "http_server.h"
 #include "sample_ids.h"
+#include "test_data.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -24,7 +25,7 @@ static char *load(const char *name)
 {
     char path[512];
     struct buf bytes = {0};
-    snprintf(path, sizeof path, "%s/dashboard-%s", TEST_DATA, name);
+    snprintf(path, sizeof path, "%s/dashboard-%s", test_data, name);
     FILE *file = fopen(path, "rb");
     assert_non_null(file);
     bytes.len = fread(buf_reserve(&bytes, 1 << 16), 1, (1 << 16) - 1, file);

@@ -1,5 +1,6 @@
 /* What proves a deadlock, and what does not: on the records, and the metrics of both nodes, of a
  * real cluster in which tests/integration/programs/deadlocks.py runs. */
+#include "test_data.h"
 #include "why_world.h"
 
 #include "relay/why/why_judge.h"
@@ -12,7 +13,7 @@ enum { NODES = sizeof nodes / sizeof *nodes, LONG_MS = 60000 };
 static char *metrics_of(const char *ip)
 {
     char path[512];
-    snprintf(path, sizeof path, "%s/ray-2.60.0-deadlock-metrics-%s.txt", TEST_DATA, ip);
+    snprintf(path, sizeof path, "%s/ray-2.60.0-deadlock-metrics-%s.txt", test_data, ip);
     FILE *file = fopen(path, "rb");
     struct buf text = {0};
     assert_non_null(file);

@@ -4,6 +4,7 @@
 #define RAYDBG_TESTS_WHY_WORLD_H
 
 #include "recorded.h"
+#include "test_data.h"
 
 #include "base/mem.h"
 #include "base/text.h"
@@ -80,7 +81,7 @@ static inline void why_world_log(struct why_world *world, const char *worker_id,
         return;
     }
     char path[512], text[1 << 14];
-    snprintf(path, sizeof path, "%s/ray-2.60.0-why-%s.err", TEST_DATA, name);
+    snprintf(path, sizeof path, "%s/ray-2.60.0-why-%s.err", test_data, name);
     FILE *file = fopen(path, "rb");
     assert_non_null(file);
     size_t len = fread(text, 1, sizeof text, file);
