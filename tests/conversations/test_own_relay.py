@@ -18,6 +18,7 @@ from fake_ray import FakeRay
 from held_task import assert_held
 from relay_process import wait_until
 from relay_under_test import raydbg_path
+from waits import hard, limit
 
 STARTED = re.compile(r"^raydbg: started relay (127\.0\.0\.1:\d+), ", re.MULTILINE)
 
@@ -67,7 +68,8 @@ class Home:
 
     def wait_alone(self):
         """Nothing of the relay is left."""
-        wait_until(lambda: not self.relays() and not self.keepers(), 30, "the relay ends by itself")
+        with hard():
+            wait_until(lambda: not self.relays() and not self.keepers(), limit(30), "the relay ends by itself")
         assert not list((self.path / "raydbg").glob("relay*.json"))
 
     def close(self):
@@ -76,8 +78,7 @@ class Home:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         for log in (self.path / "raydbg").glob("*.log"):
-            text = log.read_text(errors="replace")
-            assert "Sanitizer" not in text and "runtime error:" not in text, text[-8000:]
+            sanitizers.check_text(log.read_text(errors="replace"))
 
 
 @pytest.fixture

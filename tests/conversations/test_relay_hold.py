@@ -7,6 +7,7 @@ import pytest
 from dap_client import DapClosed, DapError
 from held_task import CHANGES, KINDS, LOOKS, assert_held
 from relay_process import ClientProcess, wait_until
+from waits import hard
 
 
 def wait_released(adapter):
@@ -39,7 +40,8 @@ def test_a_disconnect_leaves_the_task_held(adapter, hub, kind):
     assert "held" in outputs(first) and "release" in outputs(first)
     assert_held(adapter)
     pause = hub.pause()
-    assert pause["held"] is True and pause["clients"] == 0, pause
+    with hard():
+        assert pause["held"] is True and pause["clients"] == 0, pause
     second = hub.join(kind)
     assert second.stopped()["threadId"] == thread
     assert second.stack(thread)[0]["line"] == 8
@@ -423,7 +425,8 @@ def test_hold_and_continue_through_http(adapter, run_relay):
     first.disconnect()
     assert_held(adapter)
     pause = hub.pause()
-    assert pause["held"] and pause["clients"] == 0 and pause["held_since"] and pause["reason"] == "breakpoint", pause
+    with hard():
+        assert pause["held"] and pause["clients"] == 0 and pause["held_since"] and pause["reason"] == "breakpoint", pause
     assert hub.post("continue").status == 200
     adapter.wait_request("continue")
     assert not adapter.requests("disconnect") and not adapter.connection().ended.is_set()
@@ -441,12 +444,14 @@ def test_a_hold_outlives_the_relay(adapter, run_relay):
     hub.kill9()
     client.wait_end()
     hub.restart()
-    assert hub.pause()["held"]
+    with hard():
+        assert hub.pause()["held"]
     again = hub.join()
     again.stopped()
     again.disconnect()
     assert_held(adapter)
-    assert hub.pause()["held"] and hub.pause()["clients"] == 0
+    with hard():
+        assert hub.pause()["held"] and hub.pause()["clients"] == 0
 
 
 def test_errors_of_http(hub):

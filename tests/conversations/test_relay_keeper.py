@@ -14,6 +14,7 @@ import pytest
 from dap_client import DapError
 from fake_adapter import PROGRAM, FakeAdapter
 from relay_process import ClientProcess, RelayProcess, wait_until
+from waits import hard
 
 ROUNDS = 20
 
@@ -21,9 +22,10 @@ ROUNDS = 20
 def assert_unharmed(*adapters):
     """Nobody has connected again, let go, resumed, or said anything that changes the task."""
     for adapter in adapters:
-        assert len(adapter.connections) == 1 and not adapter.connection().ended.is_set()
-        assert not set(adapter.commands()) & {"continue", "disconnect", "pause", "terminate"}, adapter.commands()
-        assert adapter.commands().count("attach") == 1 and adapter.commands().count("initialize") == 1
+        with hard():
+            assert len(adapter.connections) == 1 and not adapter.connection().ended.is_set()
+            assert not set(adapter.commands()) & {"continue", "disconnect", "pause", "terminate"}, adapter.commands()
+            assert adapter.commands().count("attach") == 1 and adapter.commands().count("initialize") == 1
 
 
 def assert_stopped_at(client, line, thread=1):
@@ -42,7 +44,8 @@ def test_the_relay_is_killed_again_and_again(adapter, hub):
         first.wait_end()
         hub.restart()
         pause = hub.pause()
-        assert pause and pause["held"] is True and pause["clients"] == 0, f"round {number}: {pause}"
+        with hard():
+            assert pause and pause["held"] is True and pause["clients"] == 0, f"round {number}: {pause}"
         first = hub.join("tcp" if number % 2 else "websocket", f"client {number}")
         assert_stopped_at(first, 9)
         assert_unharmed(adapter)
@@ -79,7 +82,8 @@ def test_many_pauses_are_taken_over(run_relay):
             hub.join(adapter=adapter).stopped()
         hub.kill9()
         hub.restart()
-        assert sum(p["held"] for p in hub.pauses()) == len(adapters)
+        with hard():
+            assert sum(p["held"] for p in hub.pauses()) == len(adapters)
         for number, adapter in enumerate(adapters):
             assert_stopped_at(hub.join("websocket", adapter=adapter), 100 + number)
         assert_unharmed(*adapters)
@@ -177,7 +181,8 @@ def test_killed_with_a_request_half_written(adapter, hub, kills):
         if number == 1:  # the adapter takes some of it while no relay runs
             adapter.connection().sock.recv(100_000, socket.MSG_PEEK)
         hub.restart()
-        assert hub.pause()["held"] is True, hub.stderr()
+        with hard():
+            assert hub.pause()["held"] is True, hub.stderr()
     opened.set()
     wait_until(lambda: expression in [r["arguments"]["expression"] for r in adapter.requests("evaluate")], 20,
                "the whole request is there")
@@ -203,7 +208,8 @@ def test_killed_at_any_moment_of_large_requests(adapter, hub):
         hub.kill9()
         sender.join(20)
         hub.restart()
-        assert hub.pause()["held"] is True, f"round {number}: {hub.stderr()}"
+        with hard():
+            assert hub.pause()["held"] is True, f"round {number}: {hub.stderr()}"
         assert not adapter.problems
     assert_stopped_at(hub.join(), 8)
     assert_unharmed(adapter)
@@ -225,7 +231,8 @@ def test_a_snapshot_too_large_to_be_read(adapter, hub):
                                      "breakpoints": [{"line": 1}]})
     hub.kill9()
     hub.restart()
-    assert hub.pause()["held"] is True, hub.stderr()
+    with hard():
+        assert hub.pause()["held"] is True, hub.stderr()
     assert_stopped_at(hub.join(), 8)
     cleared = {r["arguments"]["source"]["path"] for r in adapter.requests("setBreakpoints")
                if not r["arguments"]["breakpoints"]}
@@ -326,7 +333,8 @@ def test_upgrade(adapter, hub, run_relay):
         hub = run_relay("--upgrade", state=old.state, listen=old.addresses)
         assert old.wait() == 0
         first.wait_end()
-        assert hub.pause()["held"] is True
+        with hard():
+            assert hub.pause()["held"] is True
         first = hub.join("websocket")
         assert_stopped_at(first, 8)
         assert_unharmed(adapter)
@@ -411,7 +419,8 @@ def test_a_keeper_that_dies_is_replaced(adapter, hub):
             hub.kill9()
             client.wait_end()
             hub.restart()
-            assert hub.pause()["held"] is True, f"round {number}"
+            with hard():
+                assert hub.pause()["held"] is True, f"round {number}"
             client = hub.join("tcp" if number % 4 == 1 else "websocket", f"client {number}")
             assert_stopped_at(client, line)
         assert_unharmed(adapter)
@@ -427,7 +436,8 @@ def test_strangers_who_say_nothing_do_not_block_the_keeper(adapter, hub):
             sock.connect(str(place))
         hub.kill9()
         hub.restart()
-        assert hub.pause()["held"] is True
+        with hard():
+            assert hub.pause()["held"] is True
     assert_stopped_at(hub.join(), 8)
     assert_unharmed(adapter)
 
@@ -442,7 +452,8 @@ def test_many_pauses_outlive_keeper_and_relay(run_relay):
         wait_until(lambda: hub.kept_pids() not in ([], [dead]) and gauges(hub) == (1, 20), 5, "all are kept again")
         hub.kill9()
         hub.restart()
-        assert sum(p["held"] for p in hub.pauses()) == len(adapters)
+        with hard():
+            assert sum(p["held"] for p in hub.pauses()) == len(adapters)
         assert_unharmed(*adapters)
     finally:
         for adapter in adapters:
@@ -454,7 +465,8 @@ def test_a_relay_is_upgraded_after_its_keeper_died(adapter, hub, run_relay):
     wait_new_keeper(hub, kill_keeper(hub))
     newer = run_relay("--upgrade", state=hub.state, listen=hub.addresses)
     assert hub.wait() == 0
-    assert newer.pause()["held"] is True
+    with hard():
+        assert newer.pause()["held"] is True
     assert_stopped_at(newer.join(), 8)
     assert_unharmed(adapter)
 

@@ -26,19 +26,28 @@ ROOT = HERE.parent.parent
 sys.path[:0] = [str(ROOT / "tests/support"), str(ROOT / "tests/integration")]
 
 import dap_client  # noqa: E402
-from dap_client import DapClosed, DapError  # noqa: E402
+from dap_client import DapError  # noqa: E402
 from fake_adapter import PROGRAM, FakeAdapter  # noqa: E402
 from relay_process import ClientProcess, RelayProcess, release_path, wait_until  # noqa: E402
 from relay_under_test import raydbg_path  # noqa: E402
 from slow_client import SlowClient  # noqa: E402
+from waits import Hard  # noqa: E402
 
 MIB = 1 << 20
 MAX_CLIENTS = 12
 GROWTH = 4 * MIB  # of RSS, between two quiet moments of one relay: what floods have left behind in the heap
 
 
-class Violation(AssertionError):
+class Violation(Hard):
     """An invariant does not hold."""
+
+
+class Failure(AssertionError):
+    """An action failed otherwise: nothing came in time, or a connection broke."""
+
+
+def failure_of(error):
+    return Violation if isinstance(error, Hard) else Failure
 
 
 class FakeTask:
@@ -155,7 +164,8 @@ class Soak:
             for task in self.tasks:
                 task.check()
         except (AssertionError, OSError, KeyError, ValueError) as error:
-            raise Violation(f"action {sum(self.counts.values())}, {name}: {type(error).__name__}: {error}") from error
+            number = sum(self.counts.values())
+            raise failure_of(error)(f"action {number}, {name}: {type(error).__name__}: {error}") from error
 
     def pick(self):
         """A client and its task; None if there is nobody."""
@@ -373,7 +383,7 @@ class Soak:
 
 
 def soak_fake(seconds, seed, binary, check_rss=True, without=(), tasks=4):
-    """Runs the soak on fake adapters; returns its numbers, or raises Violation."""
+    """Runs the soak on fake adapters; returns its numbers, or raises Violation or Failure."""
     def start(*arguments, **options):
         return RelayProcess("--allow-connect", *arguments, binary=binary, **options)
     return _run(Soak(start, [FakeTask(n + 1) for n in range(tasks)], seed, max(5.0, seconds / 36), check_rss, without), seconds)
@@ -403,8 +413,8 @@ def _run(soak, seconds):
     try:
         soak.run(seconds)
         ok = True
-    except (Violation, DapError, DapClosed) as error:
-        raise Violation(f"{error}\nafter {soak.numbers()}") from error
+    except (Violation, Failure, DapError) as error:
+        raise failure_of(error)(f"{error}\nafter {soak.numbers()}") from error
     finally:
         soak.close(check=ok)
     return soak.numbers()
@@ -427,7 +437,7 @@ def main():
             print(soak_ray(options.seconds, seed, binary, without))
         else:
             print(soak_fake(options.seconds, seed, binary, not options.asan, without))
-    except Violation as violation:
+    except (Violation, Failure) as violation:
         sys.exit(f"VIOLATION (seed {seed}): {violation}")
     print("0 violations")
 

@@ -10,6 +10,8 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from waits import Hard
+
 DEFAULT_TIMEOUT = 20.0
 MAX_BODY = 256 << 20
 
@@ -19,6 +21,10 @@ recent_clients = []
 
 class DapError(AssertionError):
     """The peer did something that DAP does not allow, or answered success: false where success was expected."""
+
+
+class DapViolation(DapError, Hard):
+    """The peer did what DAP never allows: answered twice, or something that was not asked, or sent what is no message."""
 
 
 class DapTimeout(DapError):
@@ -144,7 +150,8 @@ class DapClient:
         self.strict = strict
         self.started = time.monotonic()
         self.transcript = []
-        self.problems = []
+        self.problems = []  # what is no DAP
+        self.troubles = []  # of the connection
         self.reverse_requests = []
         self.ended = False
         self._seq = 0
@@ -333,7 +340,7 @@ class DapClient:
                 self._changed.wait_for(lambda: self.ended or not self._unanswered(), patience)
         problem = self.transport.close()
         if problem:
-            self.problems.append(problem)
+            self.troubles.append(problem)
         self._reader.join(10)
         self.transport.close_read()
         if check and self.strict:
@@ -342,12 +349,11 @@ class DapClient:
     def verify(self):
         """Asserts what `close` does, now."""
         with self._changed:
-            problems = list(self.problems)
+            violations = self._violations()
+            problems = violations + self.troubles
             problems += [f"{self._requests[s]} ({s}) was not answered" for s in self._unanswered()]
-            problems += [f"{self._requests.get(s)} ({s}) was answered {n} times" for s, n in self._answers.items() if n > 1]
-            problems += [f"response to a request that was not sent: {s}" for s in self._answers if s not in self._requests]
         if problems:
-            raise DapError(f"{self.name}: " + "; ".join(problems))
+            raise (DapViolation if violations else DapError)(f"{self.name}: " + "; ".join(problems))
 
     def text(self, last=60):
         """The transcript's last messages, to read."""
@@ -358,6 +364,12 @@ class DapClient:
 
     def _now(self):
         return time.monotonic() - self.started
+
+    def _violations(self):
+        found = list(self.problems)
+        found += [f"{self._requests.get(s)} ({s}) was answered {n} times" for s, n in self._answers.items() if n > 1]
+        found += [f"response to a request that was not sent: {s}" for s in self._answers if s not in self._requests]
+        return found
 
     def _unanswered(self):
         return [seq for seq in self._requests if not self._answers[seq]]
@@ -397,7 +409,7 @@ class DapClient:
             for raw in self._bodies():
                 self._receive(raw)
         except (OSError, ValueError) as error:
-            self.problems.append(f"cannot read: {error}")
+            (self.troubles if isinstance(error, OSError) else self.problems).append(f"cannot read: {error}")
         finally:
             with self._changed:
                 self.ended = True

@@ -2,6 +2,8 @@
 
 import time
 
+from waits import hard
+
 KINDS = ["tcp", "websocket"]
 
 # What an observer must not do, with arguments that a driver's would have.
@@ -16,6 +18,7 @@ LOOKS = {"threads": None, "stackTrace": {"threadId": 1}, "scopes": {"frameId": 3
 def assert_held(adapter, seconds=0.3):
     """The adapter is still connected, and nobody has told it to go on or to let go."""
     time.sleep(seconds)
-    assert len(adapter.connections) == 1
-    assert not adapter.connection().ended.is_set()
-    assert not adapter.requests("disconnect") and not adapter.requests("continue"), adapter.commands()
+    with hard():
+        assert len(adapter.connections) == 1
+        assert not adapter.connection().ended.is_set()
+        assert not adapter.requests("disconnect") and not adapter.requests("continue"), adapter.commands()

@@ -29,6 +29,7 @@ from pathlib import Path
 import sanitizers
 from dap_client import DapClient, SocketTransport
 from relay_under_test import ROOT, raydbg_path
+from waits import Hard, limit
 from websocket import EventStream, WebSocket, WebSocketTransport
 
 LISTENS = re.compile(r"^raydbg relay listens on (\S+) ", re.MULTILINE)
@@ -150,7 +151,9 @@ class RelayProcess:
         if ready:
             wait_until(lambda: re.search(r"^ready$", self.stderr(), re.MULTILINE) or self.process.poll() is not None, 30,
                        lambda: f"the relay is ready; its stderr:\n{self.stderr()}")
-            assert self.process.poll() is None, f"the relay ended with {self.process.returncode}:\n{self.stderr()}"
+            if self.process.poll() is not None:
+                raise sanitizers.failure(self.process.returncode, self.stderr())(
+                    f"the relay ended with {self.process.returncode}:\n{self.stderr()}")
             self.addresses = LISTENS.findall(self.stderr())
 
     def stderr(self, number=-1):
@@ -219,25 +222,26 @@ class RelayProcess:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:
-                self.process.wait(15)
+                self.process.wait(limit(15, self.binary))
             except subprocess.TimeoutExpired:
                 self.process.send_signal(signal.SIGABRT)
-                self.process.wait(10)
-                raise AssertionError(f"the relay did not end on SIGTERM:\n{self.stderr()}") from None
+                self.process.wait(limit(10, self.binary))
+                raise Hard(f"the relay did not end on SIGTERM:\n{self.stderr()}") from None
             if check:
                 sanitizers.check(self.process.returncode, self.stderr())
         elif not self.end_was_seen:
-            raise AssertionError(f"the relay has ended with {self.process.returncode}:\n{self.stderr()[-8000:]}")
+            raise sanitizers.failure(self.process.returncode, self.stderr())(
+                f"the relay has ended with {self.process.returncode}:\n{self.stderr()[-8000:]}")
         if check:
             self.check_reports()
 
     def check_reports(self):
         for path in [*self.errors, *self.state.rglob("*.log")]:
             text = path.read_text(errors="replace")
-            if "Sanitizer" in text or "runtime error:" in text:
-                raise AssertionError(f"{path.name} of the relay:\n{text[-8000:]}")
+            if sanitizers.reported(text):
+                raise Hard(f"{path.name} of the relay:\n{text[-8000:]}")
         if self.adapter is not None and getattr(self.adapter, "problems", None):
-            raise AssertionError(f"the relay sent the adapter: {self.adapter.problems}")
+            raise Hard(f"the relay sent the adapter: {self.adapter.problems}")
 
     def end_keeper(self):
         for pid in self.kept_pids():

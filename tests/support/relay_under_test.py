@@ -7,6 +7,7 @@ from pathlib import Path
 
 import sanitizers
 from dap_client import DapClient, ProcessTransport
+from waits import Hard
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -56,4 +57,4 @@ class RelayUnderTest(DapClient):
         """Fails if a sanitizer reported or a signal ended the relay, or it sent the adapter what is no DAP."""
         sanitizers.check(self.process.returncode, self.stderr())
         if self.adapter and self.adapter.problems:
-            raise AssertionError(f"the relay sent the adapter: {self.adapter.problems}")
+            raise Hard(f"the relay sent the adapter: {self.adapter.problems}")
