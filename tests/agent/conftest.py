@@ -11,6 +11,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import debugpy_session  # noqa: E402
+import evidence  # noqa: E402
 from agent_session import ROOT, Debuggee, Session  # noqa: E402
 
 SOME = ("3.9", "3.11", "3.13")
@@ -30,6 +31,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    evidence.register(config)
     config.addinivalue_line("markers", "slow: on one debugpy only, or with --matrix on each fourth")
 
 

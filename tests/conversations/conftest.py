@@ -12,6 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 
+import evidence  # noqa: E402
 import reporting  # noqa: E402
 from fake_adapter import FakeAdapter  # noqa: E402
 from fake_ray import FakeRay  # noqa: E402
@@ -98,6 +99,10 @@ def attach(ray, start_relay):
             ray.wait_asked("GetCoreWorkerStats")
         return client
     return start
+
+
+def pytest_configure(config):
+    evidence.register(config)
 
 
 def pytest_addoption(parser):

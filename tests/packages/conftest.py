@@ -14,6 +14,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests/support")]
 ARCH = platform.machine()
 
+import evidence  # noqa: E402
+
 
 def output(*argv, **more):
     """What a command printed; fails with both of its streams if it failed."""
@@ -71,6 +73,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    evidence.register(config)
     for mark, runner in MARKS.items():
         config.addinivalue_line("markers", f"{mark}: run by {runner}")
 

@@ -26,6 +26,7 @@ import urllib.parse
 from dataclasses import dataclass
 from pathlib import Path
 
+import evidence
 import sanitizers
 from dap_client import DapClient, SocketTransport
 from relay_under_test import ROOT, raydbg_path
@@ -123,6 +124,7 @@ class RelayProcess:
         self.clients = []
         self.errors = []
         self.end_was_seen = False
+        evidence.watch(self)
         self._start(ready)
 
     def __enter__(self):
@@ -211,7 +213,7 @@ class RelayProcess:
         finally:
             self.end_keeper()
             if self.own_state:
-                shutil.rmtree(self.state, ignore_errors=True)
+                evidence.remove_later(self.state)
 
     @staticmethod
     def _close_client(client, check):
@@ -242,6 +244,17 @@ class RelayProcess:
                 raise Hard(f"{path.name} of the relay:\n{text[-8000:]}")
         if self.adapter is not None and getattr(self.adapter, "problems", None):
             raise Hard(f"the relay sent the adapter: {self.adapter.problems}")
+
+    def evidence_files(self, since):
+        """For evidence.py: what relay and keeper wrote, and the audit log. Nothing else in here is: there are tokens."""
+        named = [(path.name, path) for path in self.errors]
+        state = self.state / "s/raydbg"
+        named += [(str(path.relative_to(state if path.is_relative_to(state) else self.state)), path)
+                  for path in sorted(self.state.rglob("*.log"))]
+        return named
+
+    def secrets(self):
+        return evidence.secrets_in(self.state)
 
     def end_keeper(self):
         for pid in self.kept_pids():
