@@ -14,13 +14,15 @@ import secrets
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
+import evidence
 import sanitizers
 from dap_client import DapClient
 
@@ -28,12 +30,20 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PROGRAMS = HERE / "programs"
 ADDRESS = "127.0.0.1:6379"
-START_LOCK = Path(tempfile.gettempdir()) / f"raydbg-cluster-{os.getuid()}.lock"
+START_LOCK = f"/tmp/raydbg-cluster-{os.geteuid()}{{}}.lock"
 DASHBOARD = ("127.0.0.1", 8265)
 
 
 class ClusterError(Exception):
     """The cluster or a program in it did not do what it has to; the text holds its output."""
+
+
+class ClusterTimeout(ClusterError):
+    """Something did not happen in time."""
+
+
+# Why a cluster of a kind and Spec could not be started in this process: no test tries that again.
+BROKEN = {}
 
 
 @dataclass(frozen=True)
@@ -50,6 +60,11 @@ class Spec:
     store: int = 200_000_000  # bytes of each node's object store; Ray's minimum is 75 MiB
     env: tuple = ()  # pairs of strings
     start: tuple = ()  # more arguments of `ray start`
+
+    def __str__(self):
+        """What it has other than the default."""
+        values = ((f.name, getattr(self, f.name), f.default) for f in fields(self))
+        return f"Spec({', '.join(f'{name}={value!r}' for name, value, default in values if value != default)})"
 
     def venv(self):
         """The environment's directory, made by tools/setup if it is not there."""
@@ -80,8 +95,39 @@ def wait_for(find, timeout, what, every=0.05):
         if found:
             return found
         if time.monotonic() > deadline:
-            raise ClusterError(f"{what() if callable(what) else what}: not within {timeout} s")
+            raise ClusterTimeout(f"{what() if callable(what) else what}: not within {timeout} s")
         time.sleep(every)
+
+
+@contextlib.contextmanager
+def start_lock():
+    """Held by one process at a time: two clusters that start at once both take longer than Ray's own time limits.
+
+    A process that ends frees it, whatever ended it. A file that another user owns is not ours to wait for, so that then
+    the next name is the lock's.
+    """
+    problems = []
+    for path in (START_LOCK.format(more) for more in ("", "-1", "-2", "-3")):
+        try:
+            lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            problems.append(str(error))
+            continue
+        with open(lock, "rb"):
+            found = os.fstat(lock)
+            if found.st_uid != os.geteuid() or not stat.S_ISREG(found.st_mode):
+                problems.append(f"{path} is not a file of this user's")
+                continue
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+            return
+    raise ClusterError("there is no lock for the start of a cluster; please remove these files: " + "; ".join(problems))
+
+
+def summary_of(error):
+    """The lines of a failure that say the most: its first and its last."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    return " … ".join(line[:200] for line in (lines if len(lines) < 3 else [lines[0], lines[-1]]))
 
 
 def children_of(pid):
@@ -182,16 +228,34 @@ class Cluster:
     def __enter__(self):
         return self.start()
 
-    def __exit__(self, *_):
+    def __exit__(self, kind, *_):
+        if kind:
+            evidence.save(self, f"{self.spec} ends with {kind.__name__}")
         self.stop()
 
     # --- start and stop ---
 
     def start(self):
-        """One at a time on this machine: two that start at once both take longer than Ray's own time limits."""
-        with open(START_LOCK, "a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            return self._start()
+        """Tries it twice. Where that fails, too, no other cluster like this one is started by this process."""
+        self.check_startable()
+        failures = []
+        while len(failures) < 2:
+            try:
+                with start_lock():
+                    self._start()
+                if failures:
+                    evidence.note(f"{self.spec} started only when tried again; first: {summary_of(failures[0])}")
+                return self
+            except Exception as error:
+                failures.append(error)
+        reason = f"{self.spec} does not start here, tried twice; first: {summary_of(failures[0])}"
+        BROKEN[type(self), self.spec] = reason
+        raise ClusterError("\n\n".join([reason, *map(str, failures)])) from failures[0]
+
+    def check_startable(self):
+        """Fails at once if a cluster like this one could not be started before."""
+        if reason := BROKEN.get((type(self), self.spec)):
+            raise ClusterError(reason)
 
     def _start(self):
         self.venv = self.spec.venv()
@@ -203,10 +267,10 @@ class Cluster:
                 self.start_node(number)
             if self.spec.dashboard:
                 self._wait_dashboard()
-        except BaseException:
+        except BaseException as error:
+            evidence.save(self, f"{self.spec} did not start: {summary_of(error)}")
             self.stop()
             raise
-        return self
 
     def stop(self):
         """Ends the namespace's process 1, and so everything inside."""
@@ -244,6 +308,8 @@ class Cluster:
         keep = {k: v for k, v in os.environ.items() if k in ("LANG", "LC_ALL", "TERM", "TZ")}
         self.env = {**keep, "HOME": str(home), "PATH": f"{self.venv}/bin:{os.environ['PATH']}",
                     "RAY_TMPDIR": str(self.directory), "RAY_DEDUP_LOGS": "0", "RAY_USAGE_STATS_ENABLED": "0",
+                    # On a disk that is 95 % full Ray would spill nothing: an OutOfDiskError instead.
+                    "RAY_local_fs_capacity_threshold": "0.999",
                     "PYTHONDONTWRITEBYTECODE": "1", **sanitizers.ENV, **dict(self.spec.env)}
         if self.spec.token:
             self.token = secrets.token_hex(32)
@@ -299,6 +365,7 @@ class Cluster:
 
     def inside(self, argv, env=None, cwd=None):
         """The command line that runs `argv` inside, with the cluster's environment and `env` (None unsets)."""
+        evidence.use(self)
         merged = {**self.env, **(env or {})}
         pairs = [f"{name}={value}" for name, value in merged.items() if value is not None]
         return [*self._entry, "env", "-i", "-C", str(cwd or self.directory), *pairs, *map(str, argv)]
@@ -373,6 +440,7 @@ class Cluster:
         return self._socket("listen", host, port)
 
     def _socket(self, verb, host, port):
+        evidence.use(self)
         with socket.socket(socket.AF_UNIX) as agent:
             agent.settimeout(30)
             agent.connect(str(self.directory / "ns.sock"))
@@ -381,6 +449,34 @@ class Cluster:
         if not descriptors:
             raise ConnectionError(f"{verb} {host}:{port}: {word.decode()}")
         return socket.socket(fileno=descriptors[0])
+
+    # --- what is left of it ---
+
+    # Of Ray's logs, the most telling first.
+    LOGS = "gcs_server", "raylet", "dashboard", "worker", "python-core-worker", "python-core-driver"
+
+    def evidence_files(self, since):
+        """For evidence.py: what was written since then by programs, and by Ray. No other files: keys are among them."""
+        if not self.directory:
+            return []
+        paths = evidence.newer([*self.directory.glob("*.log"), *self.directory.glob("*.err")], since)
+        for kind in self.LOGS:
+            paths += evidence.newer(self.directory.glob(f"session_2*/logs/{kind}*"), since)
+        return [(path.name, path) for path in paths]
+
+    def secrets(self):
+        kept = evidence.secrets_in(self.directory / "home") if self.directory else set()
+        return kept | ({self.token} if self.token else set())
+
+    def raydbg_processes(self):
+        """The raydbgs that run inside, as pairs of a pid, as seen from outside, and a command line."""
+        inside, found = [os.readlink(f"/proc/{pid}/ns/pid") for pid in children_of(self._namespace.pid)], []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError):
+                if os.readlink(f"/proc/{pid}/ns/pid") in inside and program_of(pid).startswith("raydbg"):
+                    argv = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+                    found.append((int(pid), b" ".join(argv[:2]).decode(errors="replace")))
+        return found
 
     # --- what Ray says ---
 

@@ -11,9 +11,11 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 
+import evidence  # noqa: E402
 import reporting  # noqa: E402
-from cluster import ROOT, Cluster, Spec  # noqa: E402
+from cluster import ROOT, Cluster, ClusterTimeout, Spec  # noqa: E402
 from relay_process import RelayProcess  # noqa: E402
+from waits import Hard  # noqa: E402
 
 # The core cases run on these: on the first two always, on the ends too with --ends, on all with --matrix.
 DEFAULT = {"py3.11-ray2.60.0": Spec(), "py3.13-ray2.60.0": Spec(python="3.13")}
@@ -36,9 +38,11 @@ class ClusterPool:
 
     def get(self, spec):
         if spec not in self.clusters:
+            cluster = Cluster(spec, raydbg_path())
+            cluster.check_startable()
             while len(self.clusters) >= self.LIMIT:
                 self.clusters.popitem(last=False)[1].stop()
-            self.clusters[spec] = Cluster(spec, raydbg_path()).start()
+            self.clusters[spec] = cluster.start()
         self.clusters.move_to_end(spec)
         return self.clusters[spec]
 
@@ -56,6 +60,10 @@ class ClusterPool:
 
 def raydbg_path():
     return Path(os.environ.get("RAYDBG", ROOT / "build/raydbg")).resolve()
+
+
+def pytest_configure(config):
+    evidence.register(config)
 
 
 def pytest_addoption(parser):
@@ -128,11 +136,30 @@ def cluster_factory(pool):
 
 
 def release(pool, cluster):
+    """Ends a test's drivers. Where Ray takes too long to end their workers, the cluster goes and the test stays passed."""
     try:
         cluster.stop_drivers()
+    except (ClusterTimeout, TimeoutError, subprocess.TimeoutExpired) as error:
+        try:
+            excuse_slow_end(cluster, error)
+        finally:
+            pool.discard(cluster)
     except BaseException:
         pool.discard(cluster)
         raise
+
+
+def excuse_slow_end(cluster, error):
+    """Records it; fails if raydbg may be the cause: it is still there, or has harmed the cluster."""
+    text = f"a cluster's drivers were not ended in time: {error}"
+    evidence.save(cluster, text)
+    left = cluster.raydbg_processes()
+    if left and not any(isinstance(source, RelayProcess) and source.process.poll() is None
+                        for _, source in evidence.recorder.sources()):
+        raise Hard(f"{text}\nthese processes are left over: {left}") from error
+    if left or cluster.run(["pgrep", "-x", "gcs_server"]).returncode:
+        raise error
+    evidence.note(f"{cluster.spec} was discarded: {str(error)[:300]}")
 
 
 @pytest.fixture
