@@ -29,18 +29,13 @@ def pytest_configure(config):
         config.pluginmanager.register(Recorder(path), "gate-recorder")
 
 
-def cluster_of(item):
-    marker = item.get_closest_marker("xdist_group")
-    return marker.args[0] if marker else None
-
-
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
     name, tier, part = (config.getoption(option) for option in ("suite", "tier", "part"))
     if not name:
         return
     suite = tiers.load()[name]
-    tests = {item: (item.nodeid, cluster_of(item)) for item in items}
+    tests = {item: (item.nodeid, getattr(item, "shared_cluster", None)) for item in items}
     if config.getoption("gate_check"):
         left = suite.left_out(list(tests.values()))
         if left:

@@ -109,8 +109,10 @@ def kind_of(item):
 
 def pytest_collection_modifyitems(items):
     items.sort(key=kind_of)
-    for item in items:  # with `--dist loadgroup` one process runs all tests of a cluster
-        item.add_marker(pytest.mark.xdist_group(repr(kind_of(item))))
+    for item in items:  # with `--dist loadgroup` one process runs all tests of a cluster; of the first, all of a file
+        kind = kind_of(item)
+        item.shared_cluster = repr(kind)  # tests/gate/gate_plugin.py
+        item.add_marker(pytest.mark.xdist_group(item.path.name if kind == (0, "") else repr(kind)))
 
 
 @pytest.fixture(scope="session")
