@@ -46,15 +46,10 @@ class Jobs:
         found = wait_for(find, 240, lambda: f"a stop: {self.relay.pauses()} {driver.output()}", every=0.2)
         return None if found == "ended" else found
 
-    def resume(self, pause):
-        answer = self.relay.http("POST", f"/v1/pauses/{pause['pid']}@{pause['node_ip']}/continue")
-        assert answer.status == 200, answer
-        wait_for(lambda: pause not in self.relay.pauses(), 30, "it has gone on")
-
     def stops(self, driver):
         while pause := self.stop(driver):
             yield pause["task_name"], pause["location"]["line"]
-            self.resume(pause)
+            self.relay.go_on(pause)
 
 
 def breaks(*names):
@@ -90,7 +85,7 @@ def test_a_copied_working_dir_is_named_as_the_original(cluster, run_relay, tmp_p
     stops = []
     while pause := jobs.stop(driver):
         stops.append((pause["location"]["file"], pause["location"]["line"]))
-        jobs.resume(pause)
+        jobs.relay.go_on(pause)
     assert stops == [(str(program), line_of(program, name)) for name in ("task", "task", "driver", "driver")]
     assert results(driver) == [("task", "2 own ran"), ("task", "4 own ran"), ("driver", "2 - -"), ("driver", "4 - -")]
 

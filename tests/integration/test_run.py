@@ -46,10 +46,6 @@ class Run:
         found = wait_for(find, 120, lambda: f"a stop: {self.relay.pauses()} {self.driver.output()}", every=0.2)
         return None if found == "ended" else found
 
-    def resume(self, pause):
-        answer = self.relay.http("POST", f"/v1/pauses/{pause['pid']}@{pause['node_ip']}/continue")
-        assert answer.status == 200, answer
-
     def end(self):
         assert self.driver.wait(120) == 7, self.driver.output()
         return [(name, value.strip()) for name, value in self.driver.results()]
@@ -70,8 +66,7 @@ def test_every_kind_of_call_stops(core_cluster, run_relay):
     while pause := run.stop():
         stops.append((pause["task_name"], pause["location"]["line"]))
         assert (pause["debugger"], pause["state"], pause["reason"]) == ("pydevd", "held", "breakpoint")
-        run.resume(pause)
-        wait_for(lambda: run.driver.process.poll() is not None or pause not in relay.pauses(), 30, "it has gone on")
+        relay.go_on(pause)
     assert run.end() == all_results()
     assert stops == [(NAMES[name], line_of(UNEDITED, name)) for name in KINDS for _ in (1, 2)]
     assert relay.http("GET", "/v1/breakpoints").json["breakpoints"] == []
@@ -98,16 +93,14 @@ def test_a_breakpoint_for_what_runs_already(cluster, run_relay):
     run = Run(cluster, relay, *breaks("driver"), kinds=("actor", "driver", "actor"))
     pause = run.stop()  # the driver; the first actor's worker has been there before any breakpoint of its own
     run.raydbg("break", f"{UNEDITED}:{line_of(UNEDITED, 'actor')}", "--task", "Work.*")
-    run.resume(pause)
-    wait_for(lambda: pause not in relay.pauses(), 30, "it has gone on")
+    relay.go_on(pause)
     pause = run.stop()
     assert pause["task_name"] == NAMES["driver"]
-    run.resume(pause)
-    wait_for(lambda: pause not in relay.pauses(), 30, "it has gone on")
+    relay.go_on(pause)
     pause = run.stop()
     assert (pause["task_name"], pause["actor_class"]) == ("Work.step", "Work")
     run.raydbg("break", "--clear", "--all")
-    run.resume(pause)
+    relay.go_on(pause)
     assert run.end() == all_results(("actor", "driver", "actor"))
 
 
@@ -140,5 +133,5 @@ def test_no_secret_is_in_the_runtime_env(cluster, run_relay):
     logs = [path for path in cluster.directory.rglob("*") if path.is_file() and path.suffix in (".log", ".out", ".err")]
     assert logs and not [path for path in logs for secret in secrets if secret.encode() in path.read_bytes()]
     run.raydbg("break", "--clear", "--all")
-    run.resume(run.stop())
+    relay.go_on(run.stop())
     assert run.end() == all_results(("task",))

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from cluster import PROGRAMS, line_of, wait_for
+from cluster import PROGRAMS, line_of
 from test_run import KINDS, NAMES, UNEDITED, Run, all_results
 
 STOPS = PROGRAMS / "stops.py"
@@ -21,11 +21,6 @@ class RunStops(Run):
         """What `raydbg attach` prints for the stack and for these; the task stays stopped."""
         commands = ["where", *(f"p {one}" for one in expressions), "detach"]
         return self.raydbg("attach", "%d@%s" % (pause["pid"], pause["node_ip"]), input="\n".join(commands) + "\n")
-
-    def go_on(self, pause):
-        """Continues, and waits until that is seen."""
-        self.resume(pause)
-        wait_for(lambda: self.driver.process.poll() is not None or pause not in self.relay.pauses(), 30, "it has gone on")
 
 
 def place(name, program=STOPS):
@@ -45,7 +40,7 @@ def test_post_mortem_of_every_kind_of_call(core_cluster, run_relay):
             console = run.look(pause, "lost", "n")
             assert re.search(r"^6$", console, re.MULTILINE) and re.search(r"^2$", console, re.MULTILINE), console
             assert "in task" in console and "ValueError" in console, console
-        run.go_on(pause)
+        relay.go_on(pause)
     assert run.end() == [(kind, "2" if kind == "calm" else "ValueError: lost 6") for kind in FAILING]
     assert stops == [(FAILING_NAMES[kind], "exception", line_of(STOPS, "lose")) for kind in FAILING if kind != "calm"]
 
@@ -55,14 +50,14 @@ def test_post_mortem_of_the_driver_and_of_tasks_that_are_meant(cluster, run_rela
     run = RunStops(cluster, relay, "--post-mortem", "--task", "Work.*", words=("fails", "task", "actor"))
     pause = run.stop()
     assert (pause["task_name"], pause["location"]["line"]) == ("Work.step", line_of(STOPS, "lose"))
-    run.go_on(pause)
+    relay.go_on(pause)
     assert run.stop() is None
     assert [kind for kind, _ in run.end()] == ["task", "actor"]
     run = RunStops(cluster, relay, "--post-mortem", words=("fails", "driver"))
     pause = run.stop()
     assert (pause["task_name"], pause["reason"]) == ("driver stops.py", "exception")
     assert pause["location"]["line"] == line_of(STOPS, "lose")
-    run.resume(pause)
+    relay.go_on(pause)
     assert run.driver.wait(60) == 1 and "ValueError: lost 6" in run.driver.output()
 
 
@@ -72,7 +67,7 @@ def test_nothing_is_traced_before_something_fails(cluster, run_relay):
     pause = run.stop()
     processes = relay.http("GET", "/v1/breakpoints").json["processes"]
     assert processes["debugged"] == 1 and processes["connected"] >= 2, processes
-    run.go_on(pause)
+    relay.go_on(pause)
     assert run.stop() is None
 
 
@@ -83,8 +78,7 @@ def test_pause_all(core_cluster, run_relay):
     stops = []
     while pause := run.stop():
         stops.append((pause["task_name"], pause["location"]["line"]))
-        run.resume(pause)
-        wait_for(lambda: run.driver.process.poll() is not None or pause not in relay.pauses(), 30, "it has gone on")
+        relay.go_on(pause)
     assert run.end() == all_results(kinds)
     assert stops == [(NAMES[name], line_of(UNEDITED, name)) for name in kinds for _ in (1, 2)]
 
@@ -95,8 +89,7 @@ def test_pause_all_of_one_task(cluster, run_relay):
     for _ in (1, 2):
         pause = run.stop()
         assert (pause["task_name"], pause["location"]["line"]) == (NAMES["actor"], line_of(UNEDITED, "actor"))
-        run.resume(pause)
-        wait_for(lambda: run.driver.process.poll() is not None or pause not in relay.pauses(), 30, "it has gone on")
+        relay.go_on(pause)
     assert run.stop() is None
     assert run.end() == all_results(("task", "actor"))
 
@@ -116,7 +109,7 @@ def test_hits_are_counted_over_all_workers(cluster, run_relay, which, stops):
         seen.append(pause)
         if "--rank" in which:
             assert "'2'" in run.look(pause, "__import__('os').environ['RANK']")
-        run.go_on(pause)
+        relay.go_on(pause)
     assert len(seen) == stops, seen
     assert run.end() == [("ranks", str(RANKS * STEPS))]
 
@@ -127,6 +120,6 @@ def test_one_node(cluster, run_relay):
                    words=("ranks", str(RANKS), "1"))
     pause = run.stop()
     assert pause["node_ip"] == "127.0.0.2"
-    run.go_on(pause)
+    relay.go_on(pause)
     assert run.stop() is None
     assert run.end() == [("ranks", str(RANKS))]
