@@ -102,6 +102,13 @@ static void draw_body(struct top_model *model, struct top_page *page,
         top_draw_list(model, page, lines);
 }
 
+/* The order of the rows that are shown: the view in another order is still being made when its key
+ * has been pressed, and a key that moves the choice moves it among the old rows. */
+static const char *order_name(const struct top_model *model)
+{
+    return sweep_query_sort_name(model->view ? model->view->sort_by : model->sort_by);
+}
+
 /* A problem, if there is one; else the time of the last sweep, the settings, and a slow request. */
 static void draw_status(const struct top_model *model, struct top_page *page, int64_t now_ms)
 {
@@ -125,8 +132,7 @@ static void draw_status(const struct top_model *model, struct top_page *page, in
     else if (sweep)
         top_page_add(page, TOP_PLAIN, "every %g s", (double)top_model_interval_ms(model) / 1000);
     if (sweep)
-        top_page_add(page, TOP_PLAIN, "%ssorted by %s", dot(page),
-                     sweep_query_sort_name(model->sort_by));
+        top_page_add(page, TOP_PLAIN, "%ssorted by %s", dot(page), order_name(model));
     if (sweep && sweep->unanswered)
         top_page_add(page, TOP_WARNING, "%s%zu of %zu nodes did not answer", dot(page),
                      sweep->unanswered, sweep->node_count);

@@ -51,6 +51,7 @@ static void narrow(struct top_view *view, const struct object_group *group)
 struct top_view *top_view_build(const struct top_wanted *wanted, const struct object_sweep *sweep)
 {
     struct top_view *view = mem_alloc(sizeof *view);
+    view->sort_by = wanted->sort_by;
     view->scope = *sweep;
     view->scope.rows = mem_array(sweep->row_count + 1, sizeof *sweep->rows);
     if (sweep->row_count)

@@ -28,6 +28,7 @@ bool top_wanted_equal(const struct top_wanted *a, const struct top_wanted *b);
 struct top_view {
     struct object_sweep scope; /* the sweep, with only the rows that the path leads to */
     struct object_report *report;
+    enum object_sort_by sort_by;
 };
 
 /* The sweep must outlive the view. */

@@ -55,6 +55,20 @@ static void the_sort_menu(void **state)
     end(&live);
 }
 
+/* The view is made on another thread: a test of the real screen, or a user, waits for the order by
+ * the status line, and then chooses among the rows. */
+static void the_order_is_that_of_the_shown_rows(void **state)
+{
+    (void)state;
+    struct live live = start(sample(MIB, 9));
+    top_model_key(&live.model, TOP_KEY_F6);
+    assert_int_equal(top_model_key(&live.model, 'p'), TOP_DO_VIEW);
+    shows(&live, "sorted by size");
+    make_views(&live);
+    shows(&live, "sorted by pid");
+    end(&live);
+}
+
 static void grouping_cycles_and_leaves_out_what_was_chosen(void **state)
 {
     (void)state;
@@ -238,6 +252,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_filter_narrows_as_it_is_typed),
         cmocka_unit_test(the_sort_menu),
+        cmocka_unit_test(the_order_is_that_of_the_shown_rows),
         cmocka_unit_test(grouping_cycles_and_leaves_out_what_was_chosen),
         cmocka_unit_test(units_and_growth),
         cmocka_unit_test(shrinking_shows_too),
