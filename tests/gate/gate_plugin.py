@@ -26,7 +26,7 @@ def pytest_configure(config):
     config.gate_start = time.monotonic()
     path = config.getoption("gate_record")
     if path and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Recorder(path), "gate-recorder")
+        config.pluginmanager.register(Recorder(path, config.getoption("suite")), "gate-recorder")
 
 
 @pytest.hookimpl(trylast=True)
@@ -58,12 +58,23 @@ def pytest_runtest_makereport(item, call):
 
 
 class Recorder:
-    """Writes what failed, in the process that has all reports."""
+    """Writes what failed, and in the end what each test took, in the process that has all reports."""
 
-    def __init__(self, path):
+    def __init__(self, path, suite):
         self.path = path
+        self.suite = suite
+        self.seconds = {}
+
+    def pytest_sessionfinish(self):
+        directory = os.environ.get("RAYDBG_TEST_ARTIFACTS")
+        if directory and self.suite and self.seconds:
+            os.makedirs(directory, exist_ok=True)
+            lines = sorted(self.seconds.items(), key=lambda row: -row[1])
+            with open(os.path.join(directory, f"seconds-{self.suite}.tsv"), "a") as file:
+                file.writelines(f"{seconds:.2f}\t{id}\n" for id, seconds in lines)
 
     def pytest_runtest_logreport(self, report):
+        self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0) + report.duration
         if report.failed:
             text = report.longreprtext + "".join(content for _, content in report.sections)
             hard = dict(report.user_properties).get("gate-hard") or reruns.hard_text(text)
