@@ -77,7 +77,7 @@ class Recorder:
         self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0) + report.duration
         if report.failed:
             text = report.longreprtext + "".join(content for _, content in report.sections)
-            hard = dict(report.user_properties).get("gate-hard") or reruns.hard_text(text)
+            hard = reruns.hard_text(text) or dict(report.user_properties).get("gate-hard")
             self.write(report.nodeid, report.when, first_line(report), hard)
 
     def pytest_collectreport(self, report):

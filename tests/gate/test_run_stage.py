@@ -2,9 +2,9 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -126,10 +126,9 @@ def test_some_failures_are_never_run_again(stage, name):
 
 def test_a_hang_fails_at_its_own_limit(stage):
     stage.plant("import time\n\ndef test_hang():\n    time.sleep(600)\n\ndef test_sound():\n    pass\n")
-    begin = time.monotonic()
     done = stage.pytest("--timeout", "2")
     assert done.returncode == 1 and "1 failed, 1 passed" in done.stdout, done.stdout
-    assert "Timeout" in done.stdout and time.monotonic() - begin >= 6, "three times its limit"
+    assert re.search(r"^FAILED .*test_hang - .*Timeout.*\(failed again, alone: .*Timeout", done.stdout, re.MULTILINE), done.stdout
 
 
 def test_a_stage_that_hangs_is_ended(stage):
