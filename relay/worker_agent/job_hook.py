@@ -11,6 +11,9 @@ import types
 import zipfile
 
 SUPERVISORS_NAMESPACE = "_ray_internal_"  # the beginning; that of all that the dashboard runs
+WORKER_NICENESS = "RAY_worker_niceness"  # Ray's
+WORKER_MARK = "RAYDBG_WORKER"  # run_hook.py
+GCS_TIMEOUT = 2  # seconds
 RUNTIME_ENV_HOOK = "raydbg_run.runtime_env"
 
 
@@ -28,7 +31,26 @@ def setup(payload):
 
 
 def is_supervisor():
-    return str(sys.modules["ray"].get_runtime_context().namespace).startswith(SUPERVISORS_NAMESPACE)
+    """Ray's JobManager sets WORKER_NICENESS for each JobSupervisor. Workers have it too if their job was submitted with
+    --entrypoint-num-cpus and the like, or if their raylet has it. Then WORKER_MARK tells, unless the driver has no hook
+    (`uv run`, Serve), and the GCS tells otherwise."""
+    if WORKER_NICENESS not in os.environ or WORKER_MARK in os.environ:
+        return False
+    namespace = find_namespace()
+    return namespace is None or namespace.startswith(SUPERVISORS_NAMESPACE)
+
+
+def find_namespace():
+    """The namespace of this process' job; None if the GCS does not say. Not from the runtime context: before the first task
+    that has '', and Ray would give the user's code this first answer for ever. Ray before 2.38 has no such request: its
+    GCS asks all drivers before it answers."""
+    try:
+        jobs = sys.modules["ray"]._private.worker.global_worker.gcs_client.get_all_job_info(
+            job_or_submission_id=os.environ["RAY_JOB_ID"], skip_submission_job_info_field=True,
+            skip_is_running_tasks_field=True, timeout=GCS_TIMEOUT)
+        return str(next(iter(jobs.values())).config.ray_namespace)
+    except Exception:
+        return None
 
 
 def start_agent(payload):

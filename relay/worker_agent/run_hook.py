@@ -17,6 +17,7 @@ import types
 
 HOOK_VARIABLE = "__RAY_WORKER_PROCESS_SETUP_HOOK_ENV_VAR"  # Ray's own; a worker reads the name of its hook there
 ENTRY_NAME = "ray_runtime_env_func::"  # Ray's; the key of an entry in the store follows, in base64
+WORKER_MARK = "RAYDBG_WORKER"  # for job_hook.py: a worker of the driver's, and not the JobSupervisor
 ENTRY_KEY = b"RaydbgSetupHook:"  # hook_entry.h
 
 
@@ -92,7 +93,10 @@ def runtime_env(given):
     place = str(env.get("working_dir") or "")
     root = os.path.realpath(place) if place and "://" not in place else config.get("root")
     if names_entry(env):
-        if "worker_process_setup_hook" not in env or config.get("own"):
+        if "worker_process_setup_hook" not in env:
+            env["env_vars"] = dict(env["env_vars"], **{WORKER_MARK: "1"})
+            return env
+        if config.get("own"):
             return env  # with a hook of the job's and another of the driver's, Ray says that they conflict
         del env["env_vars"][HOOK_VARIABLE]
     env["worker_process_setup_hook"] = make_setup_hook(source, dict(config, role="worker", root=root),

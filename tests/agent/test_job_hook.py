@@ -1,5 +1,5 @@
-"""The setup hook of submitted jobs (relay/worker_agent/job_hook.py), in processes that have no Ray: only the namespace in
-which Ray runs it is said here. tests/integration/test_env.py has real jobs."""
+"""The setup hook of submitted jobs (relay/worker_agent/job_hook.py), in processes that have no Ray, only its environment
+variables and an answer of the GCS. tests/integration/test_env.py has real jobs."""
 
 import base64
 import json
@@ -14,15 +14,34 @@ ROOM = Path(__file__).resolve().parents[2] / "relay/worker_agent"
 VARIABLE = "__RAY_WORKER_PROCESS_SETUP_HOOK_ENV_VAR"
 ENTRY = "ray_runtime_env_func::" + base64.b64encode(b"RaydbgSetupHook:" + b"0" * 32).decode()
 CONFIG = {"host": "127.0.0.1", "port": 1, "key_id": "0" * 32, "key": "1" * 64}
+# What Ray has before a worker's first task: a job id, and no job config.
 SETUP = """
 import json, os, sys, types
 namespace, source, payload = json.load(open("hook.json"))
-context = types.SimpleNamespace(namespace=namespace)
-sys.modules["ray"] = types.SimpleNamespace(get_runtime_context=lambda: context)
+asked = []
+
+class RuntimeContext:
+    @property
+    def namespace(self):
+        raise SystemExit("Ray keeps the namespace that it has now, which is none")
+
+def get_all_job_info(*, job_or_submission_id, skip_submission_job_info_field, skip_is_running_tasks_field, timeout):
+    asked.append(job_or_submission_id)
+    if namespace is None:
+        raise TypeError("get_all_job_info() got an unexpected keyword argument")
+    config = types.SimpleNamespace(ray_namespace=namespace)
+    return {job_or_submission_id: types.SimpleNamespace(config=config)}
+
+client = types.SimpleNamespace(get_all_job_info=get_all_job_info)
+worker = types.SimpleNamespace(global_worker=types.SimpleNamespace(gcs_client=client))
+sys.modules["ray"] = types.SimpleNamespace(get_runtime_context=RuntimeContext, _private=types.SimpleNamespace(worker=worker))
 hook = {"__name__": "raydbg_job_hook"}
 exec(compile(source, "<raydbg hook>", "exec"), hook)
 hook["setup"](payload)
 """
+DASHBOARDS = "_ray_internal_dashboard"
+WORKER = {"RAY_JOB_ID": "02000000"}
+SUPERVISOR = {"RAY_JOB_ID": "01000000", "RAY_worker_niceness": "0"}
 AGENT = "def start(config):\n    print('agent', config['role'], config['port'])\n"
 # What Ray does in ray.init(), with the runtime_env that it has merged.
 DRIVER = """
@@ -39,11 +58,12 @@ print(json.dumps([env.get("env_vars"), hook if hook is None or isinstance(hook, 
 
 @pytest.fixture
 def run(tmp_path):
-    """run(namespace, code): the output of a process in which the hook runs, then this code."""
+    """run(env, code): the output of a process with these variables in which the hook runs, then this code. `namespace` is
+    what the GCS knows of its job."""
     (tmp_path / "users.py").write_text("def hook():\n    print('own')\n\n\ndef fail():\n    raise ValueError('own')\n\n\n"
                                        "def environment(given):\n    return dict(given, pip=[])\n")
 
-    def run_code(namespace, code="", own=None, agent=AGENT, **env):
+    def run_code(env, code="", own=None, agent=AGENT, namespace=DASHBOARDS):
         payload = {"agent": agent, "run_hook": (ROOM / "run_hook.py").read_text(), "config": CONFIG}
         payload.update({"own": own} if own else {})
         (tmp_path / "hook.json").write_text(json.dumps([namespace, (ROOM / "job_hook.py").read_text(), payload]))
@@ -64,45 +84,60 @@ ENV = json.dumps({"env_vars": {"A": "1", VARIABLE: ENTRY}})
 
 
 def test_a_worker_gets_an_agent_and_its_own_hook(run):
-    assert run("the job's", "print(os.environ.get('RAY_RUNTIME_ENV_HOOK'))", own="users.hook") == [
+    assert run(WORKER, "print(os.environ.get('RAY_RUNTIME_ENV_HOOK'))", own="users.hook") == [
         "agent worker 1", "own", "None"]
 
 
+@pytest.mark.parametrize("env, namespace, said", [
+    (WORKER, "the job's", ["agent worker 1", "None []"]),
+    (SUPERVISOR, DASHBOARDS, ["raydbg_run.runtime_env ['01000000']"]),
+    # A worker of a job with --entrypoint-num-cpus, or of a node whose raylet has this variable.
+    (dict(WORKER, RAY_worker_niceness="0"), "the job's", ["agent worker 1", "None ['02000000']"]),
+    (dict(WORKER, RAY_worker_niceness="0", RAYDBG_WORKER="1"), None, ["agent worker 1", "None []"]),
+    # Ray before 2.38, and a GCS that does not answer.
+    (SUPERVISOR, None, ["raydbg_run.runtime_env ['01000000']"]),
+])
+def test_a_supervisor_is_known_before_its_first_task(run, env, namespace, said):
+    assert run(env, "print(os.environ.get('RAY_RUNTIME_ENV_HOOK'), asked)", namespace=namespace) == said
+
+
 def test_an_agent_that_fails_is_not_the_jobs_failure(run):
-    said = run("the job's", own="users.hook", agent="raise ValueError('the agent')")
+    said = run(WORKER, own="users.hook", agent="raise ValueError('the agent')")
     assert said == ["raydbg: this process cannot be debugged: the agent", "own"]
 
 
 def test_the_jobs_own_hook_fails_as_it_would(run):
-    assert run("the job's", own="users.fail")[-1] == "ValueError: own"
+    assert run(WORKER, own="users.fail")[-1] == "ValueError: own"
 
 
 def test_the_driver_keeps_the_entry(run):
-    assert run("_ray_internal_dashboard", driver(ENV)) == ["agent driver 1", json.dumps([{"A": "1", VARIABLE: ENTRY}, None])]
+    """The hook in its workers sees that they are no supervisors."""
+    env_vars = {"A": "1", VARIABLE: ENTRY, "RAYDBG_WORKER": "1"}
+    assert run(SUPERVISOR, driver(ENV)) == ["agent driver 1", json.dumps([env_vars, None])]
 
 
 def test_the_drivers_own_hook_is_chained(run):
-    assert run("_ray_internal_dashboard", driver(ENV, "users.hook")) == ["agent driver 1", json.dumps([{"A": "1"}, "callable"])]
+    assert run(SUPERVISOR, driver(ENV, "users.hook")) == ["agent driver 1", json.dumps([{"A": "1"}, "callable"])]
 
 
 def test_two_hooks_of_the_users_conflict_as_in_ray(run):
-    said = run("_ray_internal_dashboard", driver(ENV, "users.hook"), own="users.hook")
+    said = run(SUPERVISOR, driver(ENV, "users.hook"), own="users.hook")
     assert said == ["own", "agent driver 1", json.dumps([{"A": "1", VARIABLE: ENTRY}, "users.hook"])]
 
 
 def test_a_hook_of_another_is_left_to_ray(run):
     """A driver that has an entry of its own in the variable."""
     foreign = json.dumps({"env_vars": {VARIABLE: "ray_runtime_env_func::RmluY3Rpb25z"}})
-    assert json.loads(run("_ray_internal_dashboard", driver(foreign))[1]) == [json.loads(foreign)["env_vars"], "callable"]
+    assert json.loads(run(SUPERVISOR, driver(foreign))[1]) == [json.loads(foreign)["env_vars"], "callable"]
 
 
 def test_the_clusters_runtime_env_hook_runs_before(run):
     code = driver(ENV) + "\nprint(os.environ['RAYDBG_NEXT_RUNTIME_ENV_HOOK'])"
-    assert run("_ray_internal_dashboard", code, RAY_RUNTIME_ENV_HOOK="users.environment")[-1] == "users.environment"
+    assert run(dict(SUPERVISOR, RAY_RUNTIME_ENV_HOOK="users.environment"), code)[-1] == "users.environment"
 
 
 def test_the_key_is_in_no_environment_and_gone_with_the_process(run):
-    said = run("_ray_internal_dashboard", "\nprint(json.dumps(dict(os.environ)))")
+    said = run(SUPERVISOR, "\nprint(json.dumps(dict(os.environ)))")
     environment = json.loads(said[0])
     assert CONFIG["key"] not in said[0]
     path = environment["PYTHONPATH"].split(":")[0]
