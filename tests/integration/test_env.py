@@ -9,6 +9,7 @@ import pytest
 from cluster import PROGRAMS, Driver, line_of, wait_for
 
 UNEDITED = PROGRAMS / "unedited.py"
+SUBMITTED = PROGRAMS / "submitted.py"
 KINDS = ("task", "own_env", "actor", "driver")
 NAMES = {"task": "task", "own_env": "own_env", "actor": "Work.step", "driver": "driver unedited.py"}
 DASHBOARD = "http://127.0.0.1:8265"
@@ -27,12 +28,14 @@ class Jobs:
         assert done.returncode == 0, (done.returncode, done.stdout, done.stderr)
         return done.stdout.strip()
 
-    def submit(self, runtime_env, *command):
+    def submit(self, runtime_env, *command, options=(), before=()):
+        """`before` is what the entrypoint has before the interpreter."""
         log = self.cluster.directory / f"job-{time.monotonic_ns()}.log"
         with log.open("wb") as output:
             process = self.cluster.popen(
-                [self.cluster.venv / "bin/ray", "job", "submit", "--address", DASHBOARD, "--runtime-env-json", runtime_env, "--",
-                 self.cluster.venv / "bin/python", "-u", *command], env={"RAY_ADDRESS": None}, stdout=output, stderr=output)
+                [self.cluster.venv / "bin/ray", "job", "submit", "--address", DASHBOARD, "--runtime-env-json", runtime_env,
+                 *options, "--", *before, self.cluster.venv / "bin/python", "-u", *command],
+                env={"RAY_ADDRESS": None}, stdout=output, stderr=output)
         driver = Driver(process, log)
         self.cluster.drivers.append(driver)
         return driver
@@ -52,8 +55,8 @@ class Jobs:
             self.relay.go_on(pause)
 
 
-def breaks(*names):
-    return [word for name in names for word in ("--break", f"{UNEDITED}:{line_of(UNEDITED, name)}")]
+def breaks(*names, program=UNEDITED):
+    return [word for name in names for word in ("--break", f"{program}:{line_of(program, name)}")]
 
 
 def results(driver):
@@ -88,6 +91,35 @@ def test_a_copied_working_dir_is_named_as_the_original(cluster, run_relay, tmp_p
         jobs.relay.go_on(pause)
     assert stops == [(str(program), line_of(program, name)) for name in ("task", "task", "driver", "driver")]
     assert results(driver) == [("task", "2 own ran"), ("task", "4 own ran"), ("driver", "2 - -"), ("driver", "4 - -")]
+
+
+def test_jobs_at_once_have_their_namespace_and_the_drivers_hook(core_cluster, run_relay):
+    """The setup hook can run before the worker has its first task, with which it gets the namespace."""
+    jobs = Jobs(core_cluster, run_relay(core_cluster))
+    runtime_env = jobs.runtime_env()
+    for driver in [jobs.submit(runtime_env, SUBMITTED, "4") for _ in range(3)]:
+        assert driver.process.wait(240) == 0, driver.output()
+        assert results(driver) == [
+            ("hook", "raydbg_run.runtime_env"), ("namespaces", "own own own own"), ("end", "4")], driver.output()
+
+
+def run_with_resources(cluster, relay, names, before=()):
+    """On the head node: a driver on the other one gets 127.0.0.2 from Ray before 2.60 as the address of the GCS. The job's
+    workers inherit the variables of the JobSupervisor."""
+    jobs = Jobs(cluster, relay)
+    driver = jobs.submit(jobs.runtime_env(*breaks("worker", "driver", program=SUBMITTED)), SUBMITTED, "1", before=before,
+                         options=("--entrypoint-resources", json.dumps({"node:127.0.0.1": 0.01})))
+    assert [line for _, line in jobs.stops(driver)] == [line_of(SUBMITTED, name) for name in names]
+    assert ("namespaces", "own") in results(driver), driver.output()
+
+
+def test_the_workers_of_a_job_with_resources_are_no_supervisors(core_cluster, run_relay):
+    run_with_resources(core_cluster, run_relay(core_cluster), ("worker", "driver"))
+
+
+def test_workers_are_no_supervisors_if_the_driver_has_no_hook(cluster, run_relay):
+    """As with `uv run`."""
+    run_with_resources(cluster, run_relay(cluster), ("worker",), before=("env", "-u", "RAY_RUNTIME_ENV_HOOK"))
 
 
 @pytest.mark.parametrize("merged, why", [
