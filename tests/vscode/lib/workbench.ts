@@ -317,9 +317,13 @@ export class Workbench {
   /** Clicks into the gutter beside the line with this text. */
   async toggleBreakpoint(text: string, set = true): Promise<void> {
     const line = this.page.locator('.monaco-editor .view-line', {hasText: text}).first();
-    const box = await line.boundingBox();
+    let box = null;
+    while (!box) { // an editor that colours its text draws the line anew: between two of them it has no place
+      await line.waitFor({state: 'visible'});
+      box = await line.boundingBox();
+    }
     const gutter = await this.page.locator('.monaco-editor .margin-view-overlays').first().boundingBox();
-    assert.ok(box && gutter, `no line with ${text}`);
+    assert.ok(gutter, `no gutter beside ${text}`);
     await this.page.mouse.click(gutter.x + 10, box.y + box.height / 2);
     await this.page.locator('.monaco-editor .codicon-debug-breakpoint, .monaco-editor .codicon-debug-stackframe').first()
       .waitFor();
