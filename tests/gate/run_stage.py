@@ -54,40 +54,51 @@ def read_rows(path):
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-class Pytest:
-    # In a rerun each test is alone, and named.
-    DROPPED = {"-n": 1, "--dist": 1, "--tier": 1, "--slice": 1, "--part": 1, "-k": 1, "--durations": 1, "--durations-min": 1}
+class Runner:
+    """Runs tests once, with `first`, and those that failed `again`: an exit code, None if the time was over, and the failures."""
+
+    nothing = None  # the exit code for: nothing was selected
 
     def __init__(self, arguments, scratch, root):
         self.arguments = arguments
         self.scratch = scratch
         self.root = root
+
+    def first(self, limit):
+        return self.run(self.arguments, 0, limit)
+
+
+class Pytest(Runner):
+    # In a rerun each test is alone, and named. Each of these takes a value.
+    DROPPED = ("-n", "--dist", "--tier", "--slice", "--part", "-k", "--durations", "--durations-min")
+
+    nothing = NOTHING_SELECTED
+
+    def __init__(self, arguments, scratch, root):
+        super().__init__(arguments, scratch, root)
         path = os.pathsep.join(filter(None, (str(HERE), os.environ.get("PYTHONPATH"))))
         self.env = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
 
-    def run(self, arguments, record, limit):
-        """Exit code, and the failures."""
+    def run(self, arguments, number, limit):
+        record = self.scratch / str(number)
         argv = [sys.executable, "-m", "pytest", "-p", "gate_plugin", "--gate-record", str(record), *arguments]
         code = run_limited(argv, limit, env=self.env, cwd=self.root)
         return code, reruns.merge(read_rows(record))
 
-    def first(self, limit):
-        return self.run(self.arguments, self.scratch / "0", limit)
-
     def again(self, ids, attempt, limit):
         names = self.scratch / f"ids-{attempt}"
         names.write_text("".join(f"{id}\n" for id in ids))
-        return self.run([*self.kept(), "-n", "0", f"@{names}"], self.scratch / str(attempt), limit)
+        return self.run([*self.kept(), "-n", "0", f"@{names}"], attempt, limit)
 
     def kept(self):
         """The first run's options, without what chooses and divides tests."""
-        kept, skip = [], 0
+        kept, skip = [], False
         for argument in self.arguments:
             name = argument.split("=", 1)[0]
             if skip:
-                skip -= 1
+                skip = False
             elif name in self.DROPPED:
-                skip = self.DROPPED[name] if "=" not in argument else 0
+                skip = "=" not in argument
             elif not (self.root / argument.split("::", 1)[0]).exists():
                 kept.append(argument)
         return kept
@@ -96,20 +107,12 @@ class Pytest:
     def is_sound(code):
         return code in (0, 1)
 
-    nothing = NOTHING_SELECTED
 
-
-class Ctest:
+class Ctest(Runner):
     # "  3/166 Test  #12: test_dap_frame ...........***Failed    0.02 sec"
     LINE = re.compile(r"^ *\d+/\d+ Test +#\d+: (\S+) \.+ *\*{3}([A-Za-z :]+?) +[\d.]+ sec", re.MULTILINE)
     COUNT = re.compile(r"^\d+% tests passed, (\d+) tests? failed out of \d+$", re.MULTILINE)
     ENV = {"ASAN_OPTIONS": "detect_leaks=1:exitcode=99", "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1"}
-    nothing = None
-
-    def __init__(self, arguments, scratch, root):
-        self.arguments = arguments
-        self.scratch = scratch
-        self.root = root
 
     def run(self, arguments, number, limit):
         log = self.scratch / str(number)
@@ -132,9 +135,6 @@ class Ctest:
                              **reruns.machine()})
         return reruns.merge(failures)
 
-    def first(self, limit):
-        return self.run(self.arguments, 0, limit)
-
     def again(self, ids, attempt, limit):
         return self.run([*self.arguments, "-j", "1", "-R", "^(" + "|".join(map(re.escape, ids)) + ")$"], attempt, limit)
 
@@ -143,25 +143,19 @@ class Ctest:
         return code in (0, 8)  # 8: some tests failed
 
 
-class Files:
+class Files(Runner):
     """A command that takes names of files and writes which of them failed, as Recorder does; with `--again N` in a rerun."""
-
-    nothing = None
 
     def __init__(self, arguments, scratch, root):
         split = arguments.index("--")
-        self.command, self.names = arguments[:split], arguments[split + 1:]
-        self.scratch = scratch
-        self.root = root
+        self.command = arguments[:split]
+        super().__init__(arguments[split + 1:], scratch, root)
 
     def run(self, names, number, limit):
         record = self.scratch / str(number)
         env = {**os.environ, "GATE_RECORD": str(record)}
         code = run_limited([*self.command, *names], limit, env=env, cwd=self.root)
         return code, reruns.merge(read_rows(record))
-
-    def first(self, limit):
-        return self.run(self.names, 0, limit)
 
     def again(self, ids, attempt, limit):
         return self.run([*ids, "--again", str(attempt)], attempt, limit)
