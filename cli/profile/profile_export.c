@@ -151,12 +151,12 @@ static void add_box(const struct cpu_profile *profile, size_t place, double x, s
     buf_printf(out,
                "<rect x=\"%.2f\" y=\"%zu\" width=\"%.2f\" height=\"%d\" "
                "stroke=\"#fffdf5\" fill=\"",
-               MARGIN + unit * x, y, width, ROW - 1);
+               (double)MARGIN + unit * x, y, width, ROW - 1);
     add_colour(out, place ? frame->file : "");
     buf_add_string(out, "\"/>");
     if (width > 3 * LETTER) {
-        buf_printf(out, "<text x=\"%.2f\" y=\"%zu\">", MARGIN + unit * x + 3, y + ROW - 5);
-        add_label(out, text.data, (size_t)((width - 6) / LETTER));
+        buf_printf(out, "<text x=\"%.2f\" y=\"%zu\">", (double)MARGIN + unit * x + 3, y + ROW - 5);
+        add_label(out, text.data, (size_t)((width - 6) / (double)LETTER));
         buf_add_string(out, "</text>");
     }
     buf_add_string(out, "</g>\n");
@@ -190,7 +190,7 @@ static size_t add_boxes(const struct cpu_profile *profile, struct buf *out)
         next[order[i]] = x;
         if (order[i])
             next[node->parent] += node->total;
-        if ((double)node->total * 4 * WIDTH < (double)profile->samples)
+        if ((double)node->total * 4 * (double)WIDTH < (double)profile->samples)
             continue;
         add_box(profile, order[i], (double)x, out);
         depth = node->depth > depth ? node->depth : depth;

@@ -106,7 +106,7 @@ static double amount_held(const struct why_records *records, const struct why_re
 static bool is_held_by_reach(const struct why_records *records, const struct why_reach *reach,
                              const struct ray_resource *need)
 {
-    enum { PARTS = 10000 }; /* of one: Ray's own precision */
+    const double parts = 10000; /* of one: Ray's own precision */
     double total = 0, free_amount = 0;
     for (size_t i = 0; i < records->resources.node_count; i++) {
         const struct ray_node_resources *node = &records->resources.nodes[i];
@@ -117,7 +117,7 @@ static bool is_held_by_reach(const struct why_records *records, const struct why
         total += ray_resources_amount(&node->total, need->name);
     }
     return total >= need->amount &&
-           amount_held(records, reach, need->name) * PARTS + 1 >= (total - free_amount) * PARTS;
+           amount_held(records, reach, need->name) * parts + 1 >= (total - free_amount) * parts;
 }
 
 static enum why_proof_code judge_waiting(const struct why_records *records,
