@@ -2,8 +2,8 @@
 
     failures.py [NAME]...
 
-Runs the scenarios of these names (all of DEAD without one), prints `ERROR name type: first line` or `RESULT name value` for
-each, then `DONE`, and stays until it is ended.
+Runs the scenarios of these names, one after the other, or without a name all that die, three at a time; prints `ERROR name
+type: first line` or `RESULT name value` for each, then `DONE`, and stays until it is ended.
 """
 
 import ctypes
@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import ray
 
@@ -501,11 +502,10 @@ def scenarios():
 def main(names):
     ray.init(address="127.0.0.1:6379", _node_ip_address="127.0.0.1", log_to_driver=False, namespace="failures")
     known = scenarios()
-    threads = [threading.Thread(target=run, args=(name, known[name]))
-               for name in names or [*known][:len(TASKS)] + [other.__name__ for other in OTHERS]]
-    for thread in threads:
-        thread.start()
-        thread.join()
+    dying = [*known][:len(TASKS)] + [other.__name__ for other in OTHERS]
+    with ThreadPoolExecutor(1 if names else 3) as threads:
+        for name in names or dying:
+            threads.submit(run, name, known[name])
     print("DONE", flush=True)
     time.sleep(3600)
 
