@@ -415,19 +415,19 @@ void follow_enter(struct follow *follow, const struct pause *pause)
     soon(follow, attach);
 }
 
-/* Refuses the requests that the callee, and a callee of its own, will not answer any more. */
-static void refuse_pending(struct follow *follow)
+/* Answers the requests that the callee, and a callee of its own, will not answer any more. */
+static void end_pending(struct follow *follow)
 {
     if (!follow->inner || follow->state != FOLLOW_INSIDE)
         return;
     if (follow->inner->follow)
-        refuse_pending(follow->inner->follow);
-    session_refuse_pending(follow->inner, "the session is with the task's caller again");
+        end_pending(follow->inner->follow);
+    session_end_callee(follow->inner);
 }
 
 void follow_drop_callee(struct follow *follow)
 {
-    refuse_pending(follow);
+    end_pending(follow);
     timer_cancel(&follow->timer);
     if (follow->state == FOLLOW_INSIDE)
         tell_threads(follow, "exited");

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "dap/capabilities.h"
+#include "dap/dap_command.h"
 #include "dap/message.h"
 #include "dap/rules.h"
 #include "dap/splice.h"
@@ -24,14 +25,29 @@
 
 /* --- the debuggee is gone --- */
 
-void session_refuse_pending(struct session *session, const char *why)
+static void end_pending(struct session *session, const char *why, bool ran)
 {
     struct pending pending;
     variables_refuse_gathered(session_variables(session), why);
     variables_leave(session_variables(session));
-    while (hub_take_pending(&session->place, &pending))
-        if (!remote_step_forgets(&pending) && !session_verbs_forgets(&pending))
+    while (hub_take_pending(&session->place, &pending)) {
+        if (remote_step_forgets(&pending) || session_verbs_forgets(&pending))
+            continue;
+        if (ran && dap_command_is(pending.command, DAP_COMMAND_RESUMES))
+            client_respond(&session->client, pending.client.value, pending.command, NULL);
+        else
             client_refuse(&session->client, pending.client.value, pending.command, why, false);
+    }
+}
+
+void session_refuse_pending(struct session *session, const char *why)
+{
+    end_pending(session, why, false);
+}
+
+void session_end_callee(struct session *session)
+{
+    end_pending(session, "the session is with the task's caller again", true);
 }
 
 void session_finish_leaving(struct session *session)

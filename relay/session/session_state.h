@@ -107,5 +107,8 @@ extern const struct member_ops session_member_ops;
 void session_finish_leaving(struct session *session);
 /* Refuses the client's requests that the debuggee will not answer any more. */
 void session_refuse_pending(struct session *session, const char *why);
+/* The same where the debuggee is a remote task that has ended, and the client is with its caller:
+ * what lets a thread run has done so, to the task's end. */
+void session_end_callee(struct session *session);
 
 #endif

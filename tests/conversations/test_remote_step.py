@@ -131,6 +131,20 @@ def test_each_request_is_answered_when_the_caller_stops_first(step_into, caller)
     client.disconnect()
 
 
+@pytest.mark.parametrize("command", ["continue", "next", "stepIn", "stepOut"])
+def test_what_lets_the_remote_task_end_has_succeeded(step_into, caller, command):
+    """Its caller's stop may come before the answer of the remote task's worker."""
+    client, callee, thread = step_into()
+    callee.adapter.on[command] = lambda c, request: None
+    before = len(callee.adapter.requests(command))
+    seq = client.send(command, {"threadId": thread})
+    callee.adapter.wait_received(lambda m: m.get("command") == command and len(callee.adapter.requests(command)) > before)
+    caller.adapter.connection().stop("breakpoint")
+    assert client.stopped()["threadId"] == 1
+    assert client.response(seq)["success"]
+    client.disconnect()
+
+
 def test_what_is_set_while_the_remote_task_is_entered_holds_in_it(step_into, caller):
     """Its first steps lead out of Ray's own frames: the client does not see it yet."""
     asked, go_on = threading.Event(), threading.Event()
