@@ -5,11 +5,16 @@
 
 import json
 import os
+import re
 import time
 
 import pytest
 import reruns
 import tiers
+
+
+# What xdist's `--dist loadgroup` adds to a test's id: its group.
+GROUP = re.compile(r"@[\w.-]+$")
 
 
 def pytest_addoption(parser):
@@ -29,7 +34,7 @@ def pytest_configure(config):
         config.pluginmanager.register(Recorder(path, config.getoption("suite")), "gate-recorder")
 
 
-@pytest.hookimpl(trylast=True)
+@pytest.hookimpl(tryfirst=True)  # behind the conftests', before xdist's own, which changes ids
 def pytest_collection_modifyitems(config, items):
     name, tier, part = (config.getoption(option) for option in ("suite", "tier", "part"))
     if not name:
@@ -74,11 +79,12 @@ class Recorder:
                 file.writelines(f"{seconds:.2f}\t{id}\n" for id, seconds in lines)
 
     def pytest_runtest_logreport(self, report):
-        self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0) + report.duration
+        id = GROUP.sub("", report.nodeid)
+        self.seconds[id] = self.seconds.get(id, 0) + report.duration
         if report.failed:
             text = report.longreprtext + "".join(content for _, content in report.sections)
             hard = reruns.hard_text(text) or dict(report.user_properties).get("gate-hard")
-            self.write(report.nodeid, report.when, first_line(report), hard)
+            self.write(id, report.when, first_line(report), hard)
 
     def pytest_collectreport(self, report):
         if report.failed:

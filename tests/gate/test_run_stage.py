@@ -98,6 +98,39 @@ def test_race():
     assert count.read_text() == "3"
 
 
+GROUPS = """
+import os, pathlib, pytest
+SEEN = pathlib.Path({seen!r})
+
+@pytest.mark.parametrize("number", range(8))
+def test_of_a_group(number):
+    with SEEN.open("a") as file:
+        file.write(f"{{number % 2}} {{os.getpid()}}\\n")
+    assert number or SEEN.read_text().count("\\n") > 8, "planted: the first time it fails"
+"""
+GROUPED = """
+import pytest
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(f"cluster-{item.callspec.params['number'] % 2}"))
+"""
+
+
+def test_a_group_is_one_processs_and_no_part_of_an_id(stage):
+    """xdist adds it to the ids; the groups of a conftest take effect only if they are there before."""
+    seen = stage.directory / "seen"
+    stage.plant(GROUPS.format(seen=str(seen)))
+    with (stage.directory / "conftest.py").open("a") as file:
+        file.write(GROUPED)
+    done = stage.pytest("--dist", "loadgroup", "--no-loadscope-reorder")
+    assert done.returncode == 0, done.stdout
+    assert len({tuple(row.split()) for row in seen.read_text().splitlines()[:8]}) == 2, "one process for each group"
+    [flake] = stage.rows("flakes.jsonl")
+    assert flake["id"].endswith("test_planted.py::test_of_a_group[0]")
+
+
 HARD = {
     "sanitizer": ("raise AssertionError('raydbg ended with 99; its stderr: ==7==ERROR: AddressSanitizer: heap-use-after-free')",
                   "a sanitizer's report"),

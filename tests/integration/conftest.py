@@ -3,7 +3,8 @@
 import os
 import subprocess
 import sys
-from collections import OrderedDict
+import zlib
+from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -29,25 +30,23 @@ MATRIX = {"py3.10-ray2.60.0": Spec(python="3.10"), "py3.12-ray2.60.0": Spec(pyth
 
 
 class ClusterPool:
-    """Clusters by their Spec, kept running for further tests; the least recently used one makes room."""
-
-    LIMIT = 2
+    """One cluster, kept running for further tests: an idle one takes a tenth of a core. More only where a test uses more."""
 
     def __init__(self):
-        self.clusters = OrderedDict()
+        self.clusters = {}  # by their Spec
 
-    def get(self, spec):
+    def get(self, spec, beside=()):
+        """The cluster of that Spec; all but those that the test uses beside it make room."""
         if spec not in self.clusters:
             cluster = Cluster(spec, raydbg_path())
             cluster.check_startable()
-            while len(self.clusters) >= self.LIMIT:
-                self.clusters.popitem(last=False)[1].stop()
+            for other in [other for other in self.clusters.values() if not any(other is one for one in beside)]:
+                self.discard(other)
             self.clusters[spec] = cluster.start()
-        self.clusters.move_to_end(spec)
         return self.clusters[spec]
 
     def discard(self, cluster):
-        """Stops a cluster that a test has broken."""
+        """Stops a cluster that nobody needs, or that a test has broken."""
         self.clusters.pop(cluster.spec, None)
         cluster.stop()
 
@@ -93,10 +92,11 @@ SHARED = {"cluster": Spec(), "cluster_313": Spec(python="3.13"), "token_cluster"
           "tls_cluster": Spec(tls=True), "old_cluster": Spec(python="3.11", ray="2.44.1"), "objects_cluster": OBJECTS,
           "held": OBJECTS, "legacy_cluster": LEGACY, "newest": LEGACY}
 ORDER = list(dict.fromkeys(SHARED.values()))
+FIRST = (0, "")  # the kind of the first cluster's tests
 
 
 def kind_of(item):
-    """Sorts by the cluster that a test uses, so that each is started once. A network of its own comes last."""
+    """Which cluster a test uses; a network of its own is a kind for each file."""
     if "routed" in item.fixturenames:
         return len(ORDER) + 1, item.path.name
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
@@ -107,12 +107,16 @@ def kind_of(item):
     return (ORDER.index(spec), "") if spec in ORDER else (len(ORDER), repr(spec))
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in its own
 def pytest_collection_modifyitems(items):
-    items.sort(key=kind_of)
-    for item in items:  # with `--dist loadgroup` one process runs all tests of a cluster; of the first, all of a file
-        kind = kind_of(item)
+    """With `--dist loadgroup` one process runs all tests of a cluster; of the first cluster, all of a file."""
+    kinds = {item: kind_of(item) for item in items}
+    counts = Counter(kinds.values())
+    items.sort(key=lambda item: (kinds[item] != FIRST, -counts[kinds[item]], kinds[item]))
+    for item, kind in kinds.items():
         item.shared_cluster = repr(kind)  # tests/gate/gate_plugin.py
-        item.add_marker(pytest.mark.xdist_group(item.path.name if kind == (0, "") else repr(kind)))
+        group = item.path.name if kind == FIRST else f"cluster-{zlib.crc32(repr(kind).encode()):08x}"
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.fixture(scope="session")
@@ -128,7 +132,7 @@ def cluster_factory(pool):
     used = []
 
     def make(spec=None, **options):
-        cluster = pool.get(spec or Spec(**options))
+        cluster = pool.get(spec or Spec(**options), used)
         used.append(cluster)
         return cluster
 

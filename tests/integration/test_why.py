@@ -71,8 +71,9 @@ def pytest_generate_tests(metafunc):
 
 
 @pytest.fixture(scope="module")
-def failed(why_spec):
+def failed(why_spec, pool):
     """A cluster of its own in which everything has failed or waits: its tests end a node of it."""
+    pool.stop()
     with Cluster(why_spec, raydbg_path()) as cluster:
         driver = cluster.driver("failures.py")
         driver.wait_for("^DONE", 600)
