@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "cli/client/dap_client.h"
 #include "cli/console/console.h"
-#include "cli/console/console_alias.h"
+#include "cli/text/console_alias.h"
 #include "cli/console/console_verbs.h"
 #include "cli/pauses/task_watch.h"
 #include "cli/prompt/prompt_input.h"
