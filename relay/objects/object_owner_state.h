@@ -1,10 +1,10 @@
-/* The internals of owners, shared by object_owners.c (requests and conclusions) and
+/* The internals of owners, shared by object_owner.c (requests and conclusions) and
  * object_owner_candidates.c (which processes to ask). */
-#ifndef RAYDBG_RELAY_OBJECTS_OBJECT_OWNERS_STATE_H
-#define RAYDBG_RELAY_OBJECTS_OBJECT_OWNERS_STATE_H
+#ifndef RAYDBG_RELAY_OBJECTS_OBJECT_OWNER_STATE_H
+#define RAYDBG_RELAY_OBJECTS_OBJECT_OWNER_STATE_H
 
 #include "relay/cluster/object_id_map.h"
-#include "relay/objects/object_owners.h"
+#include "relay/objects/object_owner.h"
 
 /* A process that may own an object. */
 struct candidate {

@@ -1,4 +1,4 @@
-#include "relay/objects/object_owners_state.h"
+#include "relay/objects/object_owner_state.h"
 
 #include "base/mem.h"
 #include "base/text.h"

@@ -1,16 +1,16 @@
-#include "relay/stack/thread_set.h"
+#include "relay/stack/stopped_threads.h"
 
 #include "base/mem.h"
 #include "base/text.h"
 
 #include <stdlib.h>
 
-bool thread_set_empty(const struct thread_set *set)
+bool stopped_threads_empty(const struct stopped_threads *set)
 {
     return set->count == 0 && !set->all;
 }
 
-static bool is_listed(const struct thread_set *set, int64_t id)
+static bool is_listed(const struct stopped_threads *set, int64_t id)
 {
     for (size_t i = 0; i < set->count; i++)
         if (set->ids[i] == id)
@@ -18,12 +18,12 @@ static bool is_listed(const struct thread_set *set, int64_t id)
     return false;
 }
 
-bool thread_set_has(const struct thread_set *set, int64_t id)
+bool stopped_threads_has(const struct stopped_threads *set, int64_t id)
 {
     return set->all || is_listed(set, id);
 }
 
-void thread_set_add(struct thread_set *set, int64_t id)
+void stopped_threads_add(struct stopped_threads *set, int64_t id)
 {
     if (is_listed(set, id))
         return;
@@ -31,7 +31,7 @@ void thread_set_add(struct thread_set *set, int64_t id)
     set->ids[set->count++] = id;
 }
 
-void thread_set_remove(struct thread_set *set, int64_t id)
+void stopped_threads_remove(struct stopped_threads *set, int64_t id)
 {
     set->all = false;
     for (size_t i = 0; i < set->count; i++)
@@ -39,56 +39,56 @@ void thread_set_remove(struct thread_set *set, int64_t id)
             set->ids[i--] = set->ids[--set->count];
 }
 
-void thread_set_resume_all(struct thread_set *set)
+void stopped_threads_resume_all(struct stopped_threads *set)
 {
     set->count = 0;
     set->all = false;
 }
 
-void thread_set_clear(struct thread_set *set)
+void stopped_threads_clear(struct stopped_threads *set)
 {
     free(set->ids);
-    *set = (struct thread_set){0};
+    *set = (struct stopped_threads){0};
 }
 
-static void on_stopped(struct thread_set *set, const char *json, const struct envelope *event,
+static void on_stopped(struct stopped_threads *set, const char *json, const struct envelope *event,
                        bool has_id, int64_t id)
 {
     scan_boolean_at(json, event->body, "allThreadsStopped", &set->all);
     if (has_id)
-        thread_set_add(set, id);
+        stopped_threads_add(set, id);
 }
 
-static void on_continued(struct thread_set *set, const char *json, const struct envelope *event,
-                         bool has_id, int64_t id)
+static void on_continued(struct stopped_threads *set, const char *json,
+                         const struct envelope *event, bool has_id, int64_t id)
 {
     bool all = true; /* DAP: a missing allThreadsContinued means true */
     scan_boolean_at(json, event->body, "allThreadsContinued", &all);
     if (all)
-        thread_set_resume_all(set);
+        stopped_threads_resume_all(set);
     else if (has_id)
-        thread_set_remove(set, id);
+        stopped_threads_remove(set, id);
 }
 
-static void on_thread(struct thread_set *set, const char *json, const struct envelope *event,
+static void on_thread(struct stopped_threads *set, const char *json, const struct envelope *event,
                       bool has_id, int64_t id)
 {
     struct span reason;
     if (has_id && scan_find(json, event->body, "reason", &reason) &&
         scan_string_is(json, reason, "exited"))
-        thread_set_remove(set, id);
+        stopped_threads_remove(set, id);
 }
 
-static void on_terminated(struct thread_set *set, const char *json, const struct envelope *event,
-                          bool has_id, int64_t id)
+static void on_terminated(struct stopped_threads *set, const char *json,
+                          const struct envelope *event, bool has_id, int64_t id)
 {
     (void)json, (void)event, (void)has_id, (void)id;
-    thread_set_resume_all(set);
+    stopped_threads_resume_all(set);
 }
 
 static const struct {
     const char *event;
-    void (*apply)(struct thread_set *set, const char *json, const struct envelope *event,
+    void (*apply)(struct stopped_threads *set, const char *json, const struct envelope *event,
                   bool has_id, int64_t id);
 } events[] = {
     {"stopped", on_stopped},
@@ -97,7 +97,8 @@ static const struct {
     {"terminated", on_terminated},
 };
 
-void thread_set_event(struct thread_set *set, const char *json, const struct envelope *event)
+void stopped_threads_event(struct stopped_threads *set, const char *json,
+                           const struct envelope *event)
 {
     int64_t id = 0;
     bool has_id = scan_integer_at(json, event->body, "threadId", &id);

@@ -2,8 +2,8 @@
  * report. An object's id often tells its owner (relay/objects/object_origin.h); where it does not,
  * the raylets are asked, within limits. Only the owner's answer counts: a process that borrows an
  * object answers a request for its location, too. Everything runs on the loop's thread. */
-#ifndef RAYDBG_RELAY_OBJECTS_OBJECT_OWNERS_H
-#define RAYDBG_RELAY_OBJECTS_OBJECT_OWNERS_H
+#ifndef RAYDBG_RELAY_OBJECTS_OBJECT_OWNER_H
+#define RAYDBG_RELAY_OBJECTS_OBJECT_OWNER_H
 
 #include "proto/object_client.h"
 #include "relay/cluster/object_id_map.h"
