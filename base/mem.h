@@ -8,7 +8,7 @@
  * starts. Up to 3 MB of freed memory is kept for the next messages: glibc's own thresholds follow
  * the largest block it has seen, so that it either keeps dozens of megabytes or has the kernel
  * clear the same pages for each message. (A relay, which waits for days, keeps less:
- * cli/cmd_relay_serve.c.) */
+ * cli/relay/relay_serve.c.) */
 void mem_tune(void);
 
 void *mem_alloc(size_t size);                           /* zeroed */

@@ -1,9 +1,9 @@
 /* `raydbg break`: the relay's breakpoints by file. */
-#include "cli/break_ask.h"
-#include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/common/options.h"
 #include "cli/common/relay_ask.h"
 #include "cli/common/relay_options.h"
+#include "cli/run/break_ask.h"
 
 #include "base/mem.h"
 #include "base/text.h"

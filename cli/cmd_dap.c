@@ -1,10 +1,10 @@
-#include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/common/options.h"
 #include "cli/common/relay_options.h"
 #include "cli/common/signals.h"
 #include "cli/dap/dap_bridge.h"
-#include "cli/relay_own.h"
-#include "cli/run_relay.h"
+#include "cli/relay/relay_own.h"
+#include "cli/relay/run_relay.h"
 
 #include "base/buf.h"
 #include "base/mem.h"

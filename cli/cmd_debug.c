@@ -1,6 +1,6 @@
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/common/options.h"
 #include "cli/common/relay_options.h"
 #include "cli/common/table.h"

@@ -1,11 +1,11 @@
 /* `raydbg env`: the runtime_env of a submitted job whose processes dial the relay. */
-#include "cli/break_ask.h"
-#include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/common/options.h"
 #include "cli/common/relay_options.h"
 #include "cli/doctor/doctor_debugpy.h"
-#include "cli/env_merge.h"
-#include "cli/run_relay.h"
+#include "cli/relay/run_relay.h"
+#include "cli/run/break_ask.h"
+#include "cli/run/env_merge.h"
 
 #include "base/mem.h"
 #include "base/text.h"

@@ -1,7 +1,7 @@
-#include "cli/cmd_relay_request.h"
-#include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/common/options.h"
 #include "cli/common/quantity.h"
+#include "cli/relay/relay_request.h"
 
 #include "base/text.h"
 
@@ -9,68 +9,67 @@
 #include <stdlib.h>
 
 static const struct option_row option_rows[] = {
-    {"listen", 'l', OPTION_LIST, offsetof(struct cmd_relay_request, listen), .most = 16,
+    {"listen", 'l', OPTION_LIST, offsetof(struct relay_request, listen), .most = 16,
      .value = "HOST:PORT",
      .help = "where: 127.0.0.1:4713 and [::1]:4713 unless given; unix:PATH; several times"},
-    {"address", 'a', OPTION_STRING, offsetof(struct cmd_relay_request, address), .value = "ADDRESS",
+    {"address", 'a', OPTION_STRING, offsetof(struct relay_request, address), .value = "ADDRESS",
      .help = "the cluster: HOST:PORT of the GCS, or http://HOST:8265"},
-    {"hold", 0, OPTION_STRING, offsetof(struct cmd_relay_request, hold), .value = "WHEN",
+    {"hold", 0, OPTION_STRING, offsetof(struct relay_request, hold), .value = "WHEN",
      .words = "on-attach on-pause on-loss never",
      .help = "on-attach: from a client's first attach on (the default); on-pause: every pause as "
              "it appears; on-loss: a client's goodbye lets the task go on, a client that is lost "
              "leaves it stopped; never: a task goes on when its client leaves"},
-    {"max-hold", 0, OPTION_STRING, offsetof(struct cmd_relay_request, max_hold), .value = "TIME",
+    {"max-hold", 0, OPTION_STRING, offsetof(struct relay_request, max_hold), .value = "TIME",
      .samples = "15m 2h", .help = "a pause that nobody touches for so long goes on: 90s, 15m, 2h"},
-    {"until-idle", 0, OPTION_STRING, offsetof(struct cmd_relay_request, until_idle),
-     .value = "TIME", .samples = "10s 5m",
-     .help = "end when for so long nothing was held and no client was there"},
-    {"token-file", 0, OPTION_STRING, offsetof(struct cmd_relay_request, token_file), .value = "F",
+    {"until-idle", 0, OPTION_STRING, offsetof(struct relay_request, until_idle), .value = "TIME",
+     .samples = "10s 5m", .help = "end when for so long nothing was held and no client was there"},
+    {"token-file", 0, OPTION_STRING, offsetof(struct relay_request, token_file), .value = "F",
      .word = WORD_FILE,
      .help = "the drivers' token (else RAYDBG_TOKEN, else a file in the state directory, made at "
              "the first start)"},
-    {"token", 0, OPTION_STRING, offsetof(struct cmd_relay_request, token), .value = "none",
+    {"token", 0, OPTION_STRING, offsetof(struct relay_request, token), .value = "none",
      .samples = "none", .help = "no token at all: the only value is none"},
-    {"observer-token-file", 0, OPTION_STRING,
-     offsetof(struct cmd_relay_request, observer_token_file), .value = "F", .word = WORD_FILE,
+    {"observer-token-file", 0, OPTION_STRING, offsetof(struct relay_request, observer_token_file),
+     .value = "F", .word = WORD_FILE,
      .help = "the token of those who may only look (else RAYDBG_OBSERVER_TOKEN)"},
-    {"tls-cert", 0, OPTION_STRING, offsetof(struct cmd_relay_request, tls_cert), .value = "F",
+    {"tls-cert", 0, OPTION_STRING, offsetof(struct relay_request, tls_cert), .value = "F",
      .word = WORD_FILE, .help = "the certificate; TLS is needed off loopback"},
-    {"tls-key", 0, OPTION_STRING, offsetof(struct cmd_relay_request, tls_key), .value = "F",
+    {"tls-key", 0, OPTION_STRING, offsetof(struct relay_request, tls_key), .value = "F",
      .word = WORD_FILE, .help = "its key"},
-    {"tls-client-ca", 0, OPTION_STRING, offsetof(struct cmd_relay_request, tls_client_ca),
-     .value = "F", .word = WORD_FILE, .help = "the CA whose certificates clients have to show"},
-    {"make-cert", 0, OPTION_FLAG, offsetof(struct cmd_relay_request, make_cert),
+    {"tls-client-ca", 0, OPTION_STRING, offsetof(struct relay_request, tls_client_ca), .value = "F",
+     .word = WORD_FILE, .help = "the CA whose certificates clients have to show"},
+    {"make-cert", 0, OPTION_FLAG, offsetof(struct relay_request, make_cert),
      .help = "make a self-signed pair for each HOST in the state directory, and end"},
-    {"make-observer-token", 0, OPTION_FLAG, offsetof(struct cmd_relay_request, make_observer_token),
+    {"make-observer-token", 0, OPTION_FLAG, offsetof(struct relay_request, make_observer_token),
      .help = "make the observers' token file there, and end"},
-    {"allow-origin", 0, OPTION_LIST, offsetof(struct cmd_relay_request, origins), .most = 16,
+    {"allow-origin", 0, OPTION_LIST, offsetof(struct relay_request, origins), .most = 16,
      .value = "O", .help = "one more web origin that may connect; may be repeated"},
-    {"allow-host", 0, OPTION_LIST, offsetof(struct cmd_relay_request, hosts), .most = 16,
-     .value = "H", .help = "one more name of this host; may be repeated"},
-    {"max-sessions", 0, OPTION_STRING, offsetof(struct cmd_relay_request, max_sessions),
-     .value = "N", .help = "sessions at most (10000)"},
-    {"max-per-address", 0, OPTION_STRING, offsetof(struct cmd_relay_request, max_per_address),
+    {"allow-host", 0, OPTION_LIST, offsetof(struct relay_request, hosts), .most = 16, .value = "H",
+     .help = "one more name of this host; may be repeated"},
+    {"max-sessions", 0, OPTION_STRING, offsetof(struct relay_request, max_sessions), .value = "N",
+     .help = "sessions at most (10000)"},
+    {"max-per-address", 0, OPTION_STRING, offsetof(struct relay_request, max_per_address),
      .value = "N", .help = "connections from one address at most (1000)"},
-    {"max-body", 0, OPTION_STRING, offsetof(struct cmd_relay_request, max_body), .value = "SIZE",
+    {"max-body", 0, OPTION_STRING, offsetof(struct relay_request, max_body), .value = "SIZE",
      .help = "the largest body of a message from a client (4M)"},
-    {"max-header", 0, OPTION_STRING, offsetof(struct cmd_relay_request, max_header),
-     .value = "SIZE", .help = "the largest header of a message from a client (8K)"},
-    {"audit-log", 0, OPTION_STRING, offsetof(struct cmd_relay_request, audit_log), .value = "F",
+    {"max-header", 0, OPTION_STRING, offsetof(struct relay_request, max_header), .value = "SIZE",
+     .help = "the largest header of a message from a client (8K)"},
+    {"audit-log", 0, OPTION_STRING, offsetof(struct relay_request, audit_log), .value = "F",
      .word = WORD_FILE, .help = "who did what (audit.log in the state directory); none: no log"},
-    {"no-register", 0, OPTION_FLAG, offsetof(struct cmd_relay_request, registers),
+    {"no-register", 0, OPTION_FLAG, offsetof(struct relay_request, registers),
      .help = "do not tell the cluster where the relay is: its own user's clients on this machine "
              "find it, others have to name it"},
-    {"name", 0, OPTION_STRING, offsetof(struct cmd_relay_request, name), .value = "N",
+    {"name", 0, OPTION_STRING, offsetof(struct relay_request, name), .value = "N",
      .help = "of this relay's state, for a second one of the same user"},
-    {"upgrade", 0, OPTION_FLAG, offsetof(struct cmd_relay_request, upgrade),
+    {"upgrade", 0, OPTION_FLAG, offsetof(struct relay_request, upgrade),
      .help = "end the running relay of this name and take over what it holds"},
-    {"kill", 0, OPTION_FLAG, offsetof(struct cmd_relay_request, kill),
+    {"kill", 0, OPTION_FLAG, offsetof(struct relay_request, kill),
      .help = "clients may end workers"},
-    {"allow-connect", 0, OPTION_FLAG, offsetof(struct cmd_relay_request, allow_connect),
+    {"allow-connect", 0, OPTION_FLAG, offsetof(struct relay_request, allow_connect),
      .help = "clients may name a debugger by HOST:PORT"},
-    {"no-tune", 0, OPTION_FLAG, offsetof(struct cmd_relay_request, tune),
+    {"no-tune", 0, OPTION_FLAG, offsetof(struct relay_request, tune),
      .help = "leave TCP_NODELAY and TCP_QUICKACK as they are"},
-    {"target", 0, OPTION_STRING, offsetof(struct cmd_relay_request, target),
+    {"target", 0, OPTION_STRING, offsetof(struct relay_request, target),
      .value = "debugpy://HOST:PORT",
      .help = "relay that one adapter, untouched, without Ray; with --token none"},
 };
@@ -111,7 +110,7 @@ static enum hub_hold hold_of(const char *name)
     return holds[i].hold;
 }
 
-static int check(struct cmd_relay_request *request)
+static int check(struct relay_request *request)
 {
     if (request->max_hold && !quantity_duration(request->max_hold, &request->max_hold_ms))
         return command_usage(&cmd_relay_text,
@@ -149,7 +148,7 @@ static int check(struct cmd_relay_request *request)
     return ERR_NONE;
 }
 
-static int run(struct cmd_relay_request *request, int operands, char **argv)
+static int run(struct relay_request *request, int operands, char **argv)
 {
     if (operands && !request->make_cert)
         return command_usage(&cmd_relay_text, "'%s' is no option", argv[1]);
@@ -166,8 +165,11 @@ static int run(struct cmd_relay_request *request, int operands, char **argv)
 
 int cmd_relay(int argc, char **argv)
 {
-    struct cmd_relay_request request = {
-        .hold = "on-attach", .tune = true, .registers = true, .name = "relay"};
+    struct relay_request request = {.text = &cmd_relay_text,
+                                    .hold = "on-attach",
+                                    .tune = true,
+                                    .registers = true,
+                                    .name = "relay"};
     bool done = false;
     int operands, code = ERR_USAGE;
     if (options_parse(&cmd_relay_text, &request, argc, argv, &operands, &done))

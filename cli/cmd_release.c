@@ -1,5 +1,5 @@
 /* `raydbg release`, `raydbg continue` and `raydbg hold`: one POST to the relay for each task. */
-#include "cli/command.h"
+#include "cli/commands.h"
 
 #include "base/buf.h"
 #include "base/mem.h"

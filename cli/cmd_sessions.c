@@ -1,5 +1,5 @@
 /* `raydbg sessions`: lists the clients that are attached through the relay, and their tasks. */
-#include "cli/command.h"
+#include "cli/commands.h"
 
 #include "base/mem.h"
 #include "base/text.h"

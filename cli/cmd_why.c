@@ -1,4 +1,4 @@
-#include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/common/options.h"
 #include "cli/common/quantity.h"
 #include "cli/common/terminal.h"

@@ -1,8 +1,9 @@
 #include "cli/command.h"
 
-#include "cli/command_completion.h"
-#include "cli/command_man.h"
+#include "cli/commands.h"
 #include "cli/common/options.h"
+#include "cli/help/command_completion.h"
+#include "cli/help/command_man.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@ static const struct option_row help_options[] = {
      .help = "write the manual pages into a directory"},
 };
 
-const struct command_text cmd_help_text = {
+static const struct command_text help_text = {
     .name = "help",
     .summary = "show this, or the help of one command",
     .synopsis = "help [COMMAND] [--man DIR]",
@@ -28,13 +29,13 @@ const struct command_text cmd_help_text = {
     .operand = WORD_COMMAND,
 };
 
-const struct command_text cmd_version_text = {
+static const struct command_text version_text = {
     .name = "version",
     .summary = "show the version",
     .synopsis = "version",
 };
 
-const struct command_text cmd_completions_text = {
+static const struct command_text completions_text = {
     .name = "completions",
     .summary = "print the completion script of a shell",
     .synopsis = "completions bash|zsh|fish",
@@ -69,31 +70,26 @@ static const struct command commands[] = {
     {&cmd_release_text, cmd_release},
     {&cmd_sessions_text, cmd_sessions},
     {&cmd_doctor_text, cmd_doctor},
-    {&cmd_completions_text, command_completions_main},
-    {&cmd_help_text, command_help_main},
-    {&cmd_version_text, command_version_main},
+    {&completions_text, command_completions_main},
+    {&help_text, command_help_main},
+    {&version_text, command_version_main},
 };
 
-static const size_t command_count = sizeof commands / sizeof *commands;
+static const struct command_table table = {commands, sizeof commands / sizeof *commands};
 
 const struct command *command_find(const char *name)
 {
-    for (size_t i = 0; name && i < command_count; i++)
+    for (size_t i = 0; name && i < table.count; i++)
         if (strcmp(name, commands[i].text->name) == 0)
             return &commands[i];
     return NULL;
-}
-
-const struct command *command_at(size_t i)
-{
-    return i < command_count ? &commands[i] : NULL;
 }
 
 static void show_commands(void)
 {
     struct buf out = {0};
     buf_add_string(&out, "raydbg: " COMMAND_SUMMARY "\n\nusage: raydbg COMMAND ...\n\n");
-    for (size_t i = 0; i < command_count; i++)
+    for (size_t i = 0; i < table.count; i++)
         buf_printf(&out, "  %-11s %s\n", commands[i].text->name, commands[i].text->summary);
     buf_add_string(&out, "\nraydbg COMMAND --help tells the options of one\nexit codes: ");
     command_fill(&out, COMMAND_EXITS, 12, 12, 92);
@@ -107,12 +103,12 @@ int command_help_main(int argc, char **argv)
     struct err err;
     bool done;
     int operands;
-    if (!options_parse(&cmd_help_text, &words, argc, argv, &operands, &done))
+    if (!options_parse(&help_text, &words, argc, argv, &operands, &done))
         return ERR_USAGE;
     if (done)
         return ERR_NONE;
     if (words.man)
-        return command_man_write(words.man, &err) == 0 ? ERR_NONE : command_fail(&err);
+        return command_man_write(&table, words.man, &err) == 0 ? ERR_NONE : command_fail(&err);
     if (!operands)
         show_commands();
     else if (command_find(argv[1]))
@@ -127,12 +123,12 @@ int command_completions_main(int argc, char **argv)
     struct buf out = {0};
     bool done;
     int operands;
-    if (!options_parse(&cmd_completions_text, NULL, argc, argv, &operands, &done))
+    if (!options_parse(&completions_text, NULL, argc, argv, &operands, &done))
         return ERR_USAGE;
     if (done)
         return ERR_NONE;
-    if (operands != 1 || !command_completion(argv[1], &out))
-        return command_usage(&cmd_completions_text, "which shell: bash, zsh or fish?");
+    if (operands != 1 || !command_completion(&table, argv[1], &out))
+        return command_usage(&completions_text, "which shell: bash, zsh or fish?");
     fputs(out.data, stdout);
     buf_free(&out);
     return ERR_NONE;

@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/command.h"
+#include "cli/common/command_usage.h"
 #include "relay/keeper/keeper_process.h"
 
 #include <locale.h>

@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/text.h"
+#include "cli/doctor/doctor_judge_parts.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

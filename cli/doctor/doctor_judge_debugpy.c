@@ -1,5 +1,5 @@
 #include "base/buf.h"
-#include "cli/doctor/doctor_judge.h"
+#include "cli/doctor/doctor_judge_parts.h"
 
 #include <string.h>
 

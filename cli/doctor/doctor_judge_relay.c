@@ -1,5 +1,5 @@
 /* Judges the relay, and this machine. */
-#include "cli/doctor/doctor_judge.h"
+#include "cli/doctor/doctor_judge_parts.h"
 
 #include "base/buf.h"
 #include "base/text.h"

@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "relay/why/why_report.h"
+#include "relay/why_records/why_report.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "cli/common/call_site.h"
+#include "cli/top/top_draw_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,16 +8,4 @@
 /* Fills a page of the model's size; `now_ms` is epoch. Sets model->text_lines. */
 void top_draw(struct top_model *model, struct top_page *page, int64_t now_ms);
 
-/* --- for the files that draw --- */
-
-/* The nodes' bars. */
-void top_draw_nodes(const struct top_model *model, struct top_page *page, size_t count);
-/* The title and the lines of a list. */
-void top_draw_list(const struct top_model *model, struct top_page *page, int lines);
-/* One object's facts, its owner's, and help, from line `scroll` on; each returns the number of
- * lines. */
-size_t top_draw_object(const struct top_model *model, struct top_page *page, int lines);
-size_t top_draw_owner(const struct top_model *model, struct top_page *page, int lines);
-size_t top_draw_help(const struct top_model *model, struct top_page *page, int lines);
-
 #endif

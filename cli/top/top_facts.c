@@ -1,5 +1,5 @@
 /* The pages of `raydbg memory --top` on one object, on its owner, and its help. */
-#include "cli/top/top_draw.h"
+#include "cli/top/top_draw_parts.h"
 
 #include "base/buf.h"
 #include "base/mem.h"

@@ -1,5 +1,5 @@
 /* The lists of `raydbg memory --top`: nodes, groups and references. */
-#include "cli/top/top_draw.h"
+#include "cli/top/top_draw_parts.h"
 
 #include "base/buf.h"
 #include "base/mem.h"

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/common/table.h"
+#include "relay/why_records/why_names.h"
 
 #include <cjson/cJSON.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "relay/why/process_end.h"
+#include "relay/why_records/process_end.h"
 
 #include <stdlib.h>
 #include <string.h>

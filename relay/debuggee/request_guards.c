@@ -16,12 +16,12 @@ const char *request_guards_size_refusal(size_t len)
 
 /* For a running thread, debugpy never answers `exceptionInfo`; a step stops it later, when no
  * client expects it; a `stackTrace` takes 600 ms, in which debugpy answers nothing else. */
-static const char *needs_stopped_thread(const struct thread_set *stopped, const char *json,
+static const char *needs_stopped_thread(const struct stopped_threads *stopped, const char *json,
                                         const struct envelope *request)
 {
     int64_t thread;
     bool known = scan_integer_at(json, request->arguments, "threadId", &thread) &&
-                 thread_set_has(stopped, thread);
+                 stopped_threads_has(stopped, thread);
     return known ? NULL : "this thread is not stopped";
 }
 
@@ -44,7 +44,7 @@ static const char *needs_whole_breakpoints(const char *json, const struct envelo
     return NULL;
 }
 
-const char *request_guards_refusal(const struct thread_set *stopped, const char *json,
+const char *request_guards_refusal(const struct stopped_threads *stopped, const char *json,
                                    const struct envelope *request)
 {
     if (dap_command_is(request->name, DAP_COMMAND_NEEDS_STOPPED))

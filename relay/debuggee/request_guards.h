@@ -6,14 +6,14 @@
 #ifndef RAYDBG_RELAY_DEBUGGEE_REQUEST_GUARDS_H
 #define RAYDBG_RELAY_DEBUGGEE_REQUEST_GUARDS_H
 
-#include "relay/stack/thread_set.h"
+#include "relay/stack/stopped_threads.h"
 
 /* For a request of `len` bytes: static text for the client if debugpy's adapter would not read it,
  * else NULL. After the first message above 16,777,215 bytes the adapter reads nothing more. */
 const char *request_guards_size_refusal(size_t len);
 
 /* Static text for the client, or NULL if the request may pass. */
-const char *request_guards_refusal(const struct thread_set *stopped, const char *json,
+const char *request_guards_refusal(const struct stopped_threads *stopped, const char *json,
                                    const struct envelope *request);
 
 #endif

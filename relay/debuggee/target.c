@@ -54,8 +54,8 @@ static bool correct_reason(struct target *target, const char *json, size_t len,
     if (!text_equal(event->name, "stopped") ||
         !scan_integer_at(json, event->body, "threadId", &thread))
         return false;
-    bool stepped = thread_set_has(&target->stepping, thread);
-    thread_set_remove(&target->stepping, thread);
+    bool stepped = stopped_threads_has(&target->stepping, thread);
+    stopped_threads_remove(&target->stepping, thread);
     if (stepped || !scan_find(json, event->body, "reason", &at) ||
         !scan_string_is(json, at, "step"))
         return false;
@@ -86,7 +86,7 @@ static void on_link_event(void *arg, const char *json, size_t len, const struct 
         target_initialized_event(target);
         return;
     }
-    thread_set_event(&target->stopped, json, envelope);
+    stopped_threads_event(&target->stopped, json, envelope);
     if (target->state >= TARGET_READY)
         pass_event(target, json, len, envelope);
 }
@@ -108,7 +108,7 @@ static void on_link_close(void *arg, const char *why)
     enum target_state state = target->state;
     if (state == TARGET_GONE || (state == TARGET_ATTACHING && target->again))
         return;
-    thread_set_resume_all(&target->stopped);
+    stopped_threads_resume_all(&target->stopped);
     if (state == TARGET_CONNECTING || state == TARGET_ATTACHING) {
         target_connection_failed(target, why);
         return;
@@ -242,8 +242,8 @@ void target_destroy(struct target **target)
     timer_cancel(&it->timer);
     timer_cancel(&it->again);
     link_destroy(&it->link);
-    thread_set_clear(&it->stopped);
-    thread_set_clear(&it->stepping);
+    stopped_threads_clear(&it->stopped);
+    stopped_threads_clear(&it->stepping);
     free(it->host);
     free(it->initialize);
     free(it->attach);
@@ -286,12 +286,12 @@ void target_read_enable(struct target *target, bool enable)
 
 void target_recall(struct target *target, const char *json, const struct envelope *event)
 {
-    thread_set_event(&target->stopped, json, event);
+    stopped_threads_event(&target->stopped, json, event);
 }
 
 bool target_has_stopped(const struct target *target)
 {
-    return !thread_set_empty(&target->stopped);
+    return !stopped_threads_empty(&target->stopped);
 }
 
 /* Threads count as running as soon as the request leaves: a later request that overtook the
@@ -301,12 +301,12 @@ static void note_resume(struct target *target, const char *json, const struct en
 {
     int64_t thread;
     if (text_equal(envelope->name, "continue")) {
-        thread_set_resume_all(&target->stopped);
-        thread_set_resume_all(&target->stepping);
+        stopped_threads_resume_all(&target->stopped);
+        stopped_threads_resume_all(&target->stepping);
     } else if (dap_command_is(envelope->name, DAP_COMMAND_STEPS) && envelope->arguments.len &&
                scan_integer_at(json, envelope->arguments, "threadId", &thread)) {
-        thread_set_remove(&target->stopped, thread);
-        thread_set_add(&target->stepping, thread);
+        stopped_threads_remove(&target->stopped, thread);
+        stopped_threads_add(&target->stepping, thread);
     }
 }
 
@@ -355,8 +355,8 @@ void target_ask(struct target *target, const char *command, const char *argument
                 int64_t timeout_ms, link_answer_fn fn, void *arg)
 {
     if (text_equal(command, "continue")) {
-        thread_set_resume_all(&target->stopped);
-        thread_set_resume_all(&target->stepping);
+        stopped_threads_resume_all(&target->stopped);
+        stopped_threads_resume_all(&target->stepping);
     }
     struct span at;
     struct buf all = {0};

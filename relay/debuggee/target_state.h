@@ -5,7 +5,7 @@
 
 #include "base/invariant.h"
 #include "relay/debuggee/target.h"
-#include "relay/stack/thread_set.h"
+#include "relay/stack/stopped_threads.h"
 
 struct target {
     uint32_t magic;
@@ -18,10 +18,10 @@ struct target {
     uint16_t port;
     char *initialize, *attach, *capabilities;
     size_t capabilities_len;
-    struct thread_set stopped;
-    struct thread_set stepping; /* threads that a client stepped, until they stop */
-    struct timer *timer;        /* the time limit of the handshake, or of leaving */
-    struct timer *again;        /* the next attempt to attach, or to leave */
+    struct stopped_threads stopped;
+    struct stopped_threads stepping; /* threads that a client stepped, until they stop */
+    struct timer *timer;             /* the time limit of the handshake, or of leaving */
+    struct timer *again;             /* the next attempt to attach, or to leave */
     int tries;
     int cut_s;   /* see target_cut_s() */
     int adapter; /* the pid of debugpy's adapter on the worker's machine; 0: not known */

@@ -2,7 +2,7 @@
 #ifndef RAYDBG_RELAY_EVIDENCE_LOG_CHOICE_H
 #define RAYDBG_RELAY_EVIDENCE_LOG_CHOICE_H
 
-#include "relay/why/why_subject.h"
+#include "relay/why_records/why_subject.h"
 
 /* A part of a file, or all files that match. */
 struct log_source {

@@ -3,7 +3,7 @@
 #define RAYDBG_RELAY_EVIDENCE_PAUSE_EVIDENCE_H
 
 #include "relay/pause/pause.h"
-#include "relay/why/why_records.h"
+#include "relay/why_records/why_records.h"
 
 /* Adds those that a relay lists as stopped, with the relay and its clients as their holders;
  * without a relay (NULL), each is held by its driver. */

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "dap/json_record.h"
 #include "relay/objects/object_origin.h"
+#include "relay/pause/pause.h"
 
 #include <stdlib.h>
 #include <string.h>

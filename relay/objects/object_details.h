@@ -2,8 +2,8 @@
 #ifndef RAYDBG_RELAY_OBJECTS_OBJECT_DETAILS_H
 #define RAYDBG_RELAY_OBJECTS_OBJECT_DETAILS_H
 
+#include "proto/object_records.h"
 #include "relay/annotate/annotate.h"
-#include "relay/objects/worker_objects.h"
 
 /* The state of the process that owns an object. */
 enum object_owner {
@@ -34,10 +34,20 @@ struct object_facts {
     void *arg;
 };
 
+/* The nine rows below a reference, always all of them and in this order. `value` is "unknown: why"
+ * where a fact is not known; object_details_clear() frees it. */
+struct object_property {
+    const char *name; /* "size", "nodes", "owner", "call site", "reference", "kinds", "copies",
+                         "spilled", "created by" */
+    char *value;
+};
+enum { OBJECT_DETAILS = 9 };
+
 /* False if nothing is known that is worth a note. */
 bool object_facts_note(const struct object_facts *facts, struct object_note *out);
 void object_facts_describe(const struct object_facts *facts, const struct annotate_options *options,
                            struct object_property out[OBJECT_DETAILS]);
+void object_details_clear(struct object_property properties[OBJECT_DETAILS]);
 
 /* Ray's call site of a reference, with the user's own frame moved to the front:
  * "(put object)  | ray/x.py:f:1 | app.py:g:7" becomes "app.py:g:7 | ray/x.py:f:1 (put object)". The

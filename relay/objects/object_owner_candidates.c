@@ -1,5 +1,5 @@
 /* Finds the processes that may own an object. */
-#include "relay/objects/object_owners_state.h"
+#include "relay/objects/object_owner_state.h"
 
 #include "base/text.h"
 #include "relay/objects/object_origin.h"

@@ -12,6 +12,7 @@
 #include "relay/cluster/cluster.h"
 #include "relay/cluster/object_id_map.h"
 #include "relay/io/loop.h"
+#include "relay/objects/object_details.h"
 #include "relay/pause/pause.h"
 
 struct worker_objects;
@@ -93,17 +94,9 @@ struct object_look worker_objects_look(struct worker_objects *objects,
 bool worker_objects_actor(struct worker_objects *objects, const char *actor_id,
                           struct actor_note *out);
 
-/* The nine rows below a reference, always all of them and in this order. `value` is "unknown: why"
- * where a fact is not known; object_details_clear() frees it. */
-struct object_property {
-    const char *name; /* "size", "nodes", "owner", "call site", "reference", "kinds", "copies",
-                         "spilled", "created by" */
-    char *value;
-};
-enum { OBJECT_DETAILS = 9 };
+/* The nine rows below a reference: relay/objects/object_details.h. */
 void worker_objects_describe(const struct worker_objects *objects, const struct object_id *id,
                              const struct annotate_options *options,
                              struct object_property out[OBJECT_DETAILS]);
-void object_details_clear(struct object_property properties[OBJECT_DETAILS]);
 
 #endif

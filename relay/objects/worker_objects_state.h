@@ -8,7 +8,7 @@
 #include "relay/cluster/object_id_map.h"
 #include "relay/cluster/record_cache.h"
 #include "relay/objects/object_last_stop.h"
-#include "relay/objects/object_owners.h"
+#include "relay/objects/object_owner.h"
 #include "relay/objects/worker_objects.h"
 
 /* Different causes of failure that are logged. */

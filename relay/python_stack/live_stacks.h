@@ -5,7 +5,7 @@
 #define RAYDBG_RELAY_PYTHON_STACK_LIVE_STACKS_H
 
 #include "base/buf.h"
-#include "relay/why/why_records.h"
+#include "relay/why_records/why_records.h"
 
 struct live_stacks;
 

@@ -3,7 +3,7 @@
 #define RAYDBG_RELAY_PYTHON_STACK_PROCESS_LIST_H
 
 #include "base/buf.h"
-#include "relay/why/why_records.h"
+#include "relay/why_records/why_records.h"
 
 /* More calls than that run in one process only in async actors, whose coroutines have no stacks. */
 enum { PROCESS_ATTEMPTS = 64 };

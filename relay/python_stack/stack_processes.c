@@ -3,7 +3,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "relay/why/why_rules.h"
+#include "relay/why_records/why_names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +95,7 @@ static void add_job(const struct why_records *records, const struct stack_select
     for (size_t i = 0; i < records->worker_count; i++)
         if (runs(&running, &records->workers[i]))
             add(records, select, &records->workers[i], out);
-    add(records, select, why_rules_driver(records, job_id), out);
+    add(records, select, why_driver_of_job(records, job_id), out);
     hash_index_clear(&running);
 }
 

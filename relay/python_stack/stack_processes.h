@@ -2,7 +2,7 @@
 #ifndef RAYDBG_RELAY_PYTHON_STACK_STACK_PROCESSES_H
 #define RAYDBG_RELAY_PYTHON_STACK_STACK_PROCESSES_H
 
-#include "relay/why/why_subject.h"
+#include "relay/why_records/why_subject.h"
 
 struct stack_select {
     const char *name; /* of a task, an actor, a process, a node or a job; NULL: all */

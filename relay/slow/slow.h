@@ -2,8 +2,8 @@
 #ifndef RAYDBG_RELAY_SLOW_SLOW_H
 #define RAYDBG_RELAY_SLOW_SLOW_H
 
-#include "relay/why/why_records.h"
-#include "relay/why/why_report.h"
+#include "relay/why_records/why_records.h"
+#include "relay/why_records/why_report.h"
 
 struct slow_question {
     const char *job;  /* the beginning of its id; NULL: the job that has submitted a task last */

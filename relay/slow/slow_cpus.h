@@ -5,7 +5,7 @@
 #ifndef RAYDBG_RELAY_SLOW_SLOW_CPUS_H
 #define RAYDBG_RELAY_SLOW_SLOW_CPUS_H
 
-#include "relay/why/why_records.h"
+#include "relay/why_records/why_records.h"
 
 /* What the whole cluster has from `at_us` on; or, while they are collected, by how much more. */
 struct slow_change {

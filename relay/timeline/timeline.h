@@ -4,7 +4,7 @@
 #ifndef RAYDBG_RELAY_TIMELINE_TIMELINE_H
 #define RAYDBG_RELAY_TIMELINE_TIMELINE_H
 
-#include "relay/why/why_records.h"
+#include "relay/why_records/why_records.h"
 
 enum timeline_kind {
     TIMELINE_WAIT,  /* from the submission of an attempt to its run */

@@ -1,7 +1,7 @@
 #include "relay/timeline/timeline_spans.h"
 
 #include "base/text.h"
-#include "relay/why/why_rules.h"
+#include "relay/why_records/why_names.h"
 
 static int64_t state_us(const struct ray_attempt *attempt, enum ray_attempt_state state)
 {
@@ -111,7 +111,7 @@ static void set_process(const struct why_records *records, const struct ray_atte
                         struct timeline_span *out)
 {
     const struct ray_worker *driver = attempt->type == RAY_DRIVER_TASK && !*attempt->worker_id
-                                          ? why_rules_driver(records, attempt->job_id)
+                                          ? why_driver_of_job(records, attempt->job_id)
                                           : NULL;
     out->node_id = driver ? driver->node_id : attempt->node_id;
     out->worker_id = driver ? driver->worker_id : attempt->worker_id;

@@ -1,7 +1,7 @@
 /* The rules for actors. */
 #include "base/text.h"
-#include "relay/why/process_end.h"
 #include "relay/why/why_rules.h"
+#include "relay/why_records/process_end.h"
 
 #include <stdlib.h>
 #include <string.h>

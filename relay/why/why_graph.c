@@ -1,7 +1,7 @@
 #include "relay/why/why_graph.h"
 
 #include "base/text.h"
-#include "relay/why/why_rules.h"
+#include "relay/why_records/why_names.h"
 
 #include <string.h>
 
@@ -67,7 +67,7 @@ bool why_graph_edge(const struct why_records *records, const struct ray_attempt 
         return to->state == RAY_ATTEMPT_RUNNING && from->type == RAY_NORMAL_TASK &&
                why_graph_holds(records, to, from, false);
     case RAY_ATTEMPT_PENDING_ARGS:
-        owner = why_rules_owner(records, from);
+        owner = why_owner_of_task(records, from);
         return owner && refers_to(why_records_refs(records, owner->worker_id), to, true);
     default:
         return to->state == RAY_ATTEMPT_RUNNING && from->type == RAY_ACTOR_TASK &&

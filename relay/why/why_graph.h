@@ -10,7 +10,7 @@
 #ifndef RAYDBG_RELAY_WHY_WHY_GRAPH_H
 #define RAYDBG_RELAY_WHY_WHY_GRAPH_H
 
-#include "relay/why/why_records.h"
+#include "relay/why_records/why_records.h"
 
 enum { WHY_GRAPH_PATH = 16 };
 

@@ -3,9 +3,9 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "relay/why/process_end.h"
 #include "relay/why/why_graph.h"
 #include "relay/why/why_rules.h"
+#include "relay/why_records/process_end.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -241,7 +241,7 @@ static void need_refs_of_reach(const struct why_records *records, const struct r
         if (it->state == RAY_ATTEMPT_RUNNING)
             why_judge_need_refs(records, why_records_worker(records, it->worker_id), needs);
         if (it->state == RAY_ATTEMPT_PENDING_ARGS)
-            why_judge_need_refs(records, why_rules_owner(records, it), needs);
+            why_judge_need_refs(records, why_owner_of_task(records, it), needs);
     }
 }
 

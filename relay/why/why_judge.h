@@ -2,8 +2,8 @@
 #ifndef RAYDBG_RELAY_WHY_WHY_JUDGE_H
 #define RAYDBG_RELAY_WHY_WHY_JUDGE_H
 
-#include "relay/why/why_report.h"
-#include "relay/why/why_subject.h"
+#include "relay/why_records/why_report.h"
+#include "relay/why_records/why_subject.h"
 
 /* Fills an empty report. */
 void why_judge(const struct why_records *records, const struct why_subject *subject,

@@ -1,7 +1,7 @@
 /* The rules for objects. */
 #include "base/text.h"
-#include "relay/why/process_end.h"
 #include "relay/why/why_rules.h"
+#include "relay/why_records/process_end.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,11 +27,11 @@ const struct ray_worker *why_object_owner(const struct why_records *records,
 {
     char task_id[ID_TEXT(ID_TASK_BYTES)];
     if (maker && !object_id_is_put(id))
-        return why_rules_owner(records, maker);
+        return why_owner_of_task(records, maker);
     if (maker && maker->type != RAY_DRIVER_TASK)
         return why_records_worker(records, maker->worker_id);
     object_id_task(id, task_id);
-    return why_rules_driver(records, task_id + JOB_AT);
+    return why_driver_of_job(records, task_id + JOB_AT);
 }
 
 static void judge_owner_died(const struct why_records *records, const struct ray_worker *owner,

@@ -3,8 +3,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/text_numbers.h"
-#include "relay/why/process_end.h"
 #include "relay/why/why_rules.h"
+#include "relay/why_records/process_end.h"
 
 #include <stdlib.h>
 #include <string.h>

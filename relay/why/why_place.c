@@ -1,7 +1,7 @@
 /* The rules for processes, nodes and jobs. */
 #include "base/text.h"
-#include "relay/why/process_end.h"
 #include "relay/why/why_rules.h"
+#include "relay/why_records/process_end.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -151,7 +151,7 @@ static void tell_counts(const struct why_records *records, const struct ray_job 
 void why_rules_job(const struct why_records *records, const struct ray_job *job,
                    struct why_report *report)
 {
-    const struct ray_worker *driver = why_rules_driver(records, job->job_id);
+    const struct ray_worker *driver = why_driver_of_job(records, job->job_id);
     why_report_link(report, "job", job->job_id, "job %.2s, %s: %s", job->job_id,
                     job->is_dead ? "ended" : "running",
                     text_empty(job->entrypoint) ? "?" : job->entrypoint);

@@ -3,6 +3,7 @@
 #define RAYDBG_RELAY_WHY_WHY_RULES_H
 
 #include "relay/why/why_judge.h"
+#include "relay/why_records/why_names.h"
 
 /* Each judges one subject into the report: its cause, and links of the chain. They may call each
  * other: a task's cause may be its actor's death. */
@@ -46,11 +47,6 @@ void why_rules_resources(const struct why_records *records, const struct ray_res
 /* Adds what the raylets say of workers that they could not start, as details; false if they say
  * nothing. */
 bool why_rules_startup(const struct why_records *records, struct why_report *report);
-/* The process that submitted the task: its parent's worker, or its job's driver; NULL if it is not
- * known. */
-const struct ray_worker *why_rules_owner(const struct why_records *records,
-                                         const struct ray_attempt *attempt);
-const struct ray_worker *why_rules_driver(const struct why_records *records, const char *job_id);
 
 /* Adds what the proof of a deadlock needs, if the attempt may be in one. */
 void why_rules_need_proof(const struct why_records *records, const struct ray_attempt *attempt,
@@ -72,21 +68,5 @@ const struct ray_attempt *why_object_task(const struct why_records *records,
 const struct ray_worker *why_object_owner(const struct why_records *records,
                                           const struct object_id *id,
                                           const struct ray_attempt *maker);
-
-/* "die_segv (82891714)" of a task, "Trainer bob" of an actor. Both return `out`. */
-#define WHY_NAME_TEXT 200
-char *why_name_of_task(const struct ray_attempt *attempt, char out[WHY_NAME_TEXT]);
-char *why_name_of_actor(const struct ray_actor *actor, char out[WHY_NAME_TEXT]);
-/* "762@10.0.0.7": as other commands take it. */
-char *why_name_of_worker(const struct why_records *records, const struct ray_worker *worker,
-                         char out[WHY_NAME_TEXT]);
-/* Add a link for the row with this id, if it is known. */
-void why_link_worker(const struct why_records *records, const char *worker_id,
-                     struct why_report *report);
-void why_link_actor(const struct why_records *records, const char *actor_id,
-                    struct why_report *report);
-void why_link_task(const struct ray_attempt *attempt, struct why_report *report);
-/* "failed", "waiting", "running", "finished". */
-const char *why_state_name(enum ray_attempt_state state);
 
 #endif

@@ -1,8 +1,8 @@
 /* The rules for tasks that failed or finished. */
 #include "base/mem.h"
 #include "base/text.h"
-#include "relay/why/process_end.h"
 #include "relay/why/why_rules.h"
+#include "relay/why_records/process_end.h"
 
 #include <stdlib.h>
 #include <string.h>

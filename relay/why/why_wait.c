@@ -1,7 +1,7 @@
 /* The rules for tasks that wait or run. */
 #include "base/text.h"
-#include "relay/why/process_end.h"
 #include "relay/why/why_rules.h"
+#include "relay/why_records/process_end.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static void tell_no_refs(const struct why_refs *refs, const char *whose, struct 
 static void judge_arguments(const struct why_records *records, const struct ray_attempt *attempt,
                             struct why_report *report)
 {
-    const struct ray_worker *owner = why_rules_owner(records, attempt);
+    const struct ray_worker *owner = why_owner_of_task(records, attempt);
     const struct why_refs *refs = owner ? why_records_refs(records, owner->worker_id) : NULL;
     why_report_cause(report, "waits_for_argument", "it waits for an argument that is not made yet");
     if (!refs || !refs->objects)

@@ -4,9 +4,9 @@
 #include "fuzz.h"
 
 #include "relay/evidence/log_lines.h"
-#include "relay/why/crash_log.h"
-#include "relay/why/process_end.h"
-#include "relay/why/why_report.h"
+#include "relay/why_records/crash_log.h"
+#include "relay/why_records/process_end.h"
+#include "relay/why_records/why_report.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "cmocka_prelude.h"
 
 #include "base/text.h"
-#include "cli/env_merge.h"
+#include "cli/run/env_merge.h"
 #include "relay/worker_agent/hook_entry.h"
 
 #include <stdlib.h>

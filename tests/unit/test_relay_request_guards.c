@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static const char *check(const struct thread_set *stopped, const char *json)
+static const char *check(const struct stopped_threads *stopped, const char *json)
 {
     struct envelope envelope;
     const char *problem;
@@ -19,8 +19,8 @@ static const char *check(const struct thread_set *stopped, const char *json)
 static void test_running_threads_are_left_alone(void **state)
 {
     (void)state;
-    struct thread_set set = {0};
-    thread_set_add(&set, 4);
+    struct stopped_threads set = {0};
+    stopped_threads_add(&set, 4);
     assert_null(check(&set, REQUEST("next", "{\"threadId\":4}")));
     assert_null(check(&set, REQUEST("exceptionInfo", "{\"threadId\":4}")));
     assert_null(check(&set, REQUEST("stackTrace", "{\"threadId\":4}")));
@@ -33,13 +33,13 @@ static void test_running_threads_are_left_alone(void **state)
     assert_non_null(check(&set, REQUEST("stackTrace", "{}")));
     assert_non_null(check(&set, REQUEST("exceptionInfo", "null")));
     assert_non_null(check(&set, "{\"seq\":1,\"type\":\"request\",\"command\":\"next\"}"));
-    thread_set_clear(&set);
+    stopped_threads_clear(&set);
 }
 
 static void test_breakpoints_that_end_pydevd(void **state)
 {
     (void)state;
-    struct thread_set set = {0};
+    struct stopped_threads set = {0};
     static const char *const bad[] = {
         REQUEST("setBreakpoints", "{}"),
         REQUEST("setBreakpoints", "null"),
@@ -79,7 +79,7 @@ static void test_the_largest_request(void **state)
 static void test_the_rest_passes(void **state)
 {
     (void)state;
-    struct thread_set set = {0};
+    struct stopped_threads set = {0};
     assert_null(check(&set, REQUEST("evaluate", "{}")));
     assert_null(check(&set, REQUEST("pause", "{\"threadId\":1}")));
 }

@@ -1,10 +1,10 @@
 /* Every rule of relay/why, on the records of real clusters. */
 #include "why_world.h"
 
-#include "relay/why/crash_log.h"
-#include "relay/why/process_end.h"
 #include "relay/why/why_judge.h"
 #include "relay/why/why_overview.h"
+#include "relay/why_records/crash_log.h"
+#include "relay/why_records/process_end.h"
 
 #include <string.h>
 

@@ -11,7 +11,7 @@
 #include "proto/failure_reply.h"
 #include "proto/reply.h"
 #include "relay/why/why_judge.h"
-#include "relay/why/why_records.h"
+#include "relay/why_records/why_records.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,28 @@
+/* The table of commands, of which help, manual pages and completions are made. cli/command.c has
+ * it. */
+#ifndef RAYDBG_CLI_HELP_COMMAND_TABLE_H
+#define RAYDBG_CLI_HELP_COMMAND_TABLE_H
+
+#include "cli/common/command_text.h"
+
+#include <stddef.h>
+
+/* The words of `raydbg help` and of raydbg(1). */
+#define COMMAND_SUMMARY "debug Ray tasks and actors where they stopped"
+#define COMMAND_EXITS                                                                              \
+    "0 done, 1 failed, 2 wrong usage, 3 not found or ambiguous, 4 not allowed, 5 cluster "         \
+    "unreachable"
+
+struct command {
+    const struct command_text *text;
+    /* argv[0] is the command's name. Returns the process's exit code (base/err.h). */
+    int (*run)(int argc, char **argv);
+};
+
+/* The commands, in the order of `raydbg help`. */
+struct command_table {
+    const struct command *commands;
+    size_t count;
+};
+
+#endif

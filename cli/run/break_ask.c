@@ -1,0 +1,109 @@
+#include "cli/run/break_ask.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/common/relay_ask.h"
+#include "dap/message.h"
+#include "dap/scan.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE_MOST = 10000000 };
+
+int break_place(const char *where, char **file, int64_t *line, struct err *err)
+{
+    const char *colon = strrchr(where, ':');
+    if (!colon || colon == where || !text_to_int(colon + 1, 1, LINE_MOST, line)) {
+        err_set(err, ERR_USAGE, "'%s' is not FILE:LINE", where);
+        return err_hint(err, "such as train.py:57");
+    }
+    char *name = mem_string_n(where, (size_t)(colon - where));
+    *file = realpath(name, NULL);
+    if (!*file && name[0] == '/') /* on the nodes only */
+        *file = mem_string(name);
+    if (!*file) {
+        err_set(err, ERR_NOT_FOUND, "there is no file '%s' here", name);
+        err_hint(err, "give its absolute path, as it is on the nodes");
+    }
+    free(name);
+    return *file ? 0 : -1;
+}
+
+static void add_text(struct buf *json, const char *name, const char *text)
+{
+    if (text_empty(text))
+        return;
+    buf_printf(json, ",\"%s\":", name);
+    message_quote(json, text);
+}
+
+static int add_number(struct buf *json, const char *name, const char *text, int64_t least,
+                      struct err *err)
+{
+    int64_t number;
+    if (!text)
+        return 0;
+    if (!text_to_int(text, least, INT32_MAX, &number))
+        return err_set(err, ERR_USAGE, "--%s is a number from %d on, not '%s'", name, (int)least,
+                       text);
+    buf_printf(json, ",\"%s\":%" PRId64, name, number);
+    return 0;
+}
+
+int break_scope(struct buf *json, const struct break_wish *wish, struct err *err)
+{
+    add_text(json, "task", wish->task);
+    add_text(json, "node", wish->node);
+    return add_number(json, "rank", wish->rank, 0, err);
+}
+
+static int render(struct buf *json, const struct break_wish *wish, const char *where,
+                  struct err *err)
+{
+    char *file = NULL;
+    int64_t line = 0;
+    if (wish->hit && wish->first)
+        return err_set(err, ERR_USAGE, "--hit names the one hit that stops, as --first does");
+    if (break_place(where, &file, &line, err) != 0)
+        return -1;
+    buf_printf(json, "{\"line\":%" PRId64, line);
+    add_text(json, "file", file);
+    free(file);
+    add_text(json, "if", wish->condition);
+    add_text(json, "log", wish->log);
+    buf_add_string(json, wish->first ? ",\"first\":true" : "");
+    if (break_scope(json, wish, err) != 0 || add_number(json, "hit", wish->hit, 1, err) != 0 ||
+        add_number(json, "skip", wish->skip, 1, err) != 0)
+        return -1;
+    buf_add_string(json, "}");
+    return 0;
+}
+
+int break_set(struct loop *loop, const struct relay_address *relay, const struct break_wish *wish,
+              const char *where, int64_t *id, struct err *err)
+{
+    struct buf json = {0}, body = {0};
+    struct scan scan;
+    struct span object;
+    int rc = render(&json, wish, where, err);
+    if (rc == 0)
+        rc = relay_ask(loop, relay, "POST", "/v1/breakpoints", json.data, &body, err);
+    scan_init(&scan, body.data ? body.data : "", body.len);
+    if (rc == 0 && (!scan_value(&scan, &object) || !scan_integer_at(body.data, object, "id", id)))
+        rc = err_set(err, ERR_FAILED, "the relay's answer has no breakpoint in it");
+    buf_free(&json);
+    buf_free(&body);
+    return rc;
+}
+
+int break_clear(struct loop *loop, const struct relay_address *relay, int64_t id, struct err *err)
+{
+    struct buf body = {0};
+    char *path = mem_format("/v1/breakpoints/%" PRId64 "/clear", id);
+    int rc = relay_ask(loop, relay, "POST", path, NULL, &body, err);
+    free(path);
+    buf_free(&body);
+    return rc;
+}

@@ -1,0 +1,192 @@
+#include "cli/run/run_console.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/common/spawn.h"
+#include "cli/console/console.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+enum { LOOK_MS = 50 }; /* between two looks at its process: a pidfd does not tell that it stopped */
+
+extern char **environ;
+
+struct run_console {
+    struct loop *loop;
+    const struct relay_wish *wish;
+    const char *address;
+    pid_t pid; /* 0: none is open */
+    bool left; /* the last one */
+    struct timer *look;
+    struct termios usual; /* the terminal as the program has it */
+};
+
+/* True if a shell with job control has started this. Without one the program would get an error, in
+ * place of being stopped, if it read from the terminal while the console has it. */
+static bool has_shell(void)
+{
+    pid_t parent = getppid();
+    return getsid(parent) == getsid(0) && getpgid(parent) != getpgrp();
+}
+
+struct run_console *run_console_create(struct loop *loop, const struct relay_wish *wish,
+                                       const char *address)
+{
+    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || tcgetpgrp(STDIN_FILENO) != getpgrp() ||
+        !has_shell())
+        return NULL;
+    struct run_console *console = mem_alloc(sizeof *console);
+    *console = (struct run_console){.loop = loop, .wish = wish, .address = address};
+    return console;
+}
+
+void run_console_destroy(struct run_console **console)
+{
+    if (*console)
+        timer_cancel(&(*console)->look);
+    free(*console);
+    *console = NULL;
+}
+
+bool run_console_is_open(const struct run_console *console)
+{
+    return console && console->pid;
+}
+
+bool run_console_was_left(const struct run_console *console)
+{
+    return console && console->left;
+}
+
+/* --- the terminal --- */
+
+/* Gives the terminal to a group of processes, in this mode unless NULL. A process of the background
+ * may do so if it ignores the signal for what it does. The mode comes first: what is typed in
+ * another one is not a line for the program. */
+static void give_terminal(pid_t group, const struct termios *mode)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, usual;
+    sigaction(SIGTTOU, &ignore, &usual);
+    if (mode)
+        tcsetattr(STDIN_FILENO, TCSADRAIN, mode);
+    tcsetpgrp(STDIN_FILENO, group);
+    sigaction(SIGTTOU, &usual, NULL);
+    kill(-group, SIGCONT); /* it may have stopped because it was in the background */
+}
+
+/* A program that reads in the background stops its whole group: not this process, which is to bring
+ * it to the foreground again. */
+static void stay_awake(void)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigaction(SIGTTIN, &ignore, NULL);
+}
+
+static void take_terminal(const struct run_console *console)
+{
+    give_terminal(getpgrp(), &console->usual);
+}
+
+/* --- its process --- */
+
+/* ^Z is for all of `raydbg run`. Returns when the shell lets it go on, and at once where there is
+ * no shell that could. */
+static void suspend(const struct run_console *console)
+{
+    take_terminal(console);
+    kill(0, SIGTSTP);
+    give_terminal(console->pid, NULL);
+}
+
+static void on_look(void *arg)
+{
+    struct run_console *console = arg;
+    int status;
+    pid_t changed = waitpid(console->pid, &status, WNOHANG | WUNTRACED);
+    if (changed > 0 && WIFSTOPPED(status)) {
+        suspend(console);
+    } else if (changed) {
+        console->pid = 0;
+        console->left = changed > 0 && WIFEXITED(status) && WEXITSTATUS(status) == CONSOLE_LEFT;
+        console->look = NULL;
+        take_terminal(console);
+        return;
+    }
+    console->look = timer_start(console->loop, LOOK_MS, on_look, console);
+}
+
+/* The relay knows the cluster: RAY_ADDRESS is the program's, and may be one of Ray Client. The
+ * strings are borrowed. */
+static char **without_address(void)
+{
+    static const char address[] = "RAY_ADDRESS=";
+    size_t count = 0, kept = 0;
+    while (environ[count])
+        count++;
+    char **env = mem_array(count + 1, sizeof *env);
+    for (size_t i = 0; i < count; i++)
+        if (!text_starts(environ[i], address))
+            env[kept++] = environ[i];
+    return env;
+}
+
+static int spawn(struct run_console *console, const char *target)
+{
+    const struct relay_wish *wish = console->wish;
+    const struct {
+        const char *option, *value;
+    } options[] = {
+        {"--relay", console->address}, {"--relay-token-file", wish->token_file},
+        {"--relay-ca", wish->ca},      {"--relay-fingerprint", wish->fingerprint},
+        {"--relay-cert", wish->cert},  {"--relay-key", wish->key},
+    };
+    enum { OPTIONS = sizeof options / sizeof *options };
+    const char *argv[4 + 2 * OPTIONS + 1] = {"raydbg", "attach", "--one-stop", target};
+    size_t end = 4;
+    for (size_t i = 0; i < OPTIONS; i++) {
+        if (!options[i].value)
+            continue;
+        argv[end++] = options[i].option;
+        argv[end++] = options[i].value;
+    }
+    char **env = without_address();
+    posix_spawnattr_t attributes;
+    posix_spawn_file_actions_t files;
+    /* Opened anew: the console reads without blocking, which would hold for the program, too. */
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/tty", O_RDWR, 0);
+    posix_spawn_file_actions_adddup2(&files, STDIN_FILENO, STDOUT_FILENO);
+    spawn_attributes_init(&attributes, POSIX_SPAWN_SETPGROUP);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    int code =
+        posix_spawn(&console->pid, "/proc/self/exe", &files, &attributes, (char *const *)argv, env);
+    posix_spawn_file_actions_destroy(&files);
+    posix_spawnattr_destroy(&attributes);
+    free(env);
+    return code;
+}
+
+bool run_console_open(struct run_console *console, const struct pause *pause, struct err *err)
+{
+    char *target = mem_format("%" PRId64 "@%s", pause->pid, pause->node_ip ? pause->node_ip : "");
+    stay_awake();
+    tcgetattr(STDIN_FILENO, &console->usual);
+    int code = spawn(console, target);
+    free(target);
+    if (code) {
+        console->pid = 0;
+        err_set(err, ERR_FAILED, "the console cannot be started");
+        err_why(err, "%s", strerror(code));
+        return false;
+    }
+    give_terminal(console->pid, NULL);
+    console->look = timer_start(console->loop, LOOK_MS, on_look, console);
+    return true;
+}

@@ -1,0 +1,27 @@
+/* The console of `raydbg run`: a `raydbg attach` that has the run's terminal while something is
+ * stopped. The program is in the background of the terminal meanwhile: it can print, and it waits
+ * if it reads. */
+#ifndef RAYDBG_CLI_RUN_RUN_CONSOLE_H
+#define RAYDBG_CLI_RUN_RUN_CONSOLE_H
+
+#include "relay/io/loop.h"
+#include "relay/locate/relay_find.h"
+#include "relay/pause/pause.h"
+
+struct run_console;
+
+/* NULL unless a shell has given this process a terminal, for input and output. `wish`
+ * says what to trust at the relay at `address`, the text that --relay takes; both are borrowed. */
+struct run_console *run_console_create(struct loop *loop, const struct relay_wish *wish,
+                                       const char *address);
+/* A console that is open is left to itself, and the terminal with it: wait for its end first. */
+void run_console_destroy(struct run_console **console);
+
+/* Opens the console of this pause; none is open. False, with `err`, if it cannot be started. */
+bool run_console_open(struct run_console *console, const struct pause *pause, struct err *err);
+/* False with NULL, and once the console has ended and the program has the terminal again. */
+bool run_console_is_open(const struct run_console *console);
+/* True if the last one was left otherwise than by letting the task go on from its stop. */
+bool run_console_was_left(const struct run_console *console);
+
+#endif

@@ -1,0 +1,290 @@
+#include "cli/run/run_driver.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/pauses/relay_pauses.h"
+#include "cli/run/run_console.h"
+#include "dap/scan.h"
+#include "relay/locate/relay_call.h"
+#include "relay/worker_agent/agent_files.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* LOOK_MS: between two looks at the relay, which also keep a relay that ends when it is idle.
+ * DRIVER_MS: between two looks at the driver, without a pidfd. */
+enum { LOOK_MS = 350, ANSWER_MS = 5000, DRIVER_MS = 50, KILLED = 128 };
+
+extern char **environ;
+
+struct watch_run {
+    struct loop *loop;
+    const struct relay_address *relay;
+    struct relay_call *call;
+    struct run_console *console; /* or NULL */
+    struct pause last;           /* what had the last console, until the next look at the pauses */
+    struct pause_list told;      /* the stops that were said, or had a console */
+    char *problem;               /* the last one that was said */
+    struct timer *next;          /* look */
+    bool breakpoints;            /* the next look is at these */
+};
+
+/* --- its process --- */
+
+static pid_t driver_pid;
+
+static void pass_on(int signal)
+{
+    if (driver_pid > 0)
+        kill(driver_pid, signal);
+}
+
+/* ^C and ^\ reach the driver by the terminal. */
+static void take_signals(void)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, pass = {.sa_handler = pass_on};
+    sigaction(SIGINT, &ignore, NULL);
+    sigaction(SIGQUIT, &ignore, NULL);
+    sigaction(SIGTERM, &pass, NULL);
+    sigaction(SIGHUP, &pass, NULL);
+}
+
+/* Sets a variable, or puts `text` before what it has. */
+static void add_before(const char *name, const char *text)
+{
+    const char *old = getenv(name);
+    char *all = old && *old ? mem_format("%s:%s", text, old) : mem_string(text);
+    setenv(name, all, 1);
+    free(all);
+}
+
+static void set_environment(const char *directory)
+{
+    const char *hook = getenv("RAY_RUNTIME_ENV_HOOK");
+    if (hook && *hook && !text_equal(hook, AGENT_FILES_HOOK))
+        setenv("RAYDBG_NEXT_RUNTIME_ENV_HOOK", hook, 1);
+    setenv("RAY_RUNTIME_ENV_HOOK", AGENT_FILES_HOOK, 1);
+    add_before("PYTHONPATH", directory);
+}
+
+static int spawn(char **command, struct err *err)
+{
+    posix_spawnattr_t attributes;
+    sigset_t none, usual;
+    sigemptyset(&none);
+    sigemptyset(&usual);
+    sigaddset(&usual, SIGINT);
+    sigaddset(&usual, SIGQUIT);
+    sigaddset(&usual, SIGTERM);
+    sigaddset(&usual, SIGHUP);
+    sigaddset(&usual, SIGPIPE);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &usual);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    int code = posix_spawnp(&driver_pid, command[0], NULL, &attributes, command, environ);
+    posix_spawnattr_destroy(&attributes);
+    if (code == 0)
+        return 0;
+    err_set(err, ERR_FAILED, "%s cannot be run", command[0]);
+    return err_why(err, "%s", strerror(code));
+}
+
+/* --- what is said --- */
+
+static bool was_told(const struct pause_list *told, const struct pause *pause)
+{
+    for (size_t i = 0; i < told->count; i++)
+        if (pause_same(&told->items[i], pause) && told->items[i].line == pause->line &&
+            text_equal(told->items[i].task_id, pause->task_id))
+            return true;
+    return false;
+}
+
+static bool is_stop(const struct pause *pause)
+{
+    return pause->debugger == PAUSE_PYDEVD && pause->reason && pause->file && pause->clients <= 0;
+}
+
+static void say_stop(const struct pause *pause)
+{
+    char title[256];
+    pause_title(pause, title, sizeof title);
+    struct buf line = {0};
+    buf_printf(&line, "raydbg: %s stopped%s at %s:%" PRId64 " · raydbg attach %" PRId64 "@%s",
+               title, text_equal(pause->reason, "exception") ? " by an exception" : "",
+               text_basename(pause->file), pause->line, pause->pid,
+               pause->node_ip ? pause->node_ip : "");
+    char *clean = text_printable(line.data, line.len, "");
+    fprintf(stderr, "%s\n", clean);
+    free(clean);
+    buf_free(&line);
+}
+
+/* Says that it has stopped, or opens its console. False: that is for later, a console is open. */
+static bool tell(struct watch_run *watch, const struct pause *pause)
+{
+    struct err err;
+    if (run_console_is_open(watch->console))
+        return false;
+    if (watch->console && run_console_open(watch->console, pause, &err))
+        pause_copy(&watch->last, pause);
+    else
+        say_stop(pause);
+    return true;
+}
+
+/* A task that was left where it is gets no console at once again. One that went on has stopped
+ * anew, if only at the same line. */
+static bool is_known(const struct watch_run *watch, const struct pause *last,
+                     const struct pause *pause)
+{
+    if (last->pid && pause_same(last, pause))
+        return run_console_was_left(watch->console);
+    return was_told(&watch->told, pause);
+}
+
+static void note_pauses(struct watch_run *watch, const struct http_reply *reply)
+{
+    struct relay_pauses said = {0};
+    struct pause_list stops = {0};
+    struct err err;
+    if (run_console_is_open(watch->console) ||
+        relay_pauses_parse(&said, reply->body, reply->len, &err) != 0)
+        return;
+    struct pause last = watch->last;
+    watch->last = (struct pause){0};
+    stops.items = mem_array(said.pauses.count + 1, sizeof *stops.items);
+    for (size_t i = 0; i < said.pauses.count; i++) {
+        const struct pause *pause = &said.pauses.items[i];
+        /* Its task is asked for when it has stopped. */
+        if (!is_stop(pause) || (!pause->task_name && *pause->worker_id))
+            continue;
+        if (is_known(watch, &last, pause) || tell(watch, pause))
+            pause_copy(&stops.items[stops.count++], pause);
+    }
+    pause_clear(&last);
+    pause_list_clear(&watch->told);
+    watch->told = stops;
+    relay_pauses_clear(&said);
+}
+
+static void say_problem(struct watch_run *watch, char *problem, const char *format)
+{
+    if (!text_empty(problem) && !text_equal(problem, watch->problem)) {
+        char *clean = text_printable(problem, strlen(problem), "");
+        fprintf(stderr, format, clean);
+        free(clean);
+        free(watch->problem);
+        watch->problem = mem_string(problem);
+    }
+    free(problem);
+}
+
+static void note_problems(struct watch_run *watch, const struct http_reply *reply)
+{
+    struct scan scan;
+    struct span all, list, item;
+    size_t cursor = 0;
+    scan_init(&scan, reply->body, reply->len);
+    if (!scan_value(&scan, &all))
+        return;
+    say_problem(watch, scan_string_at(reply->body, all, "processes/problem"),
+                "raydbg: a process cannot be debugged: %s\n");
+    if (!scan_find(reply->body, all, "breakpoints", &list))
+        return;
+    while (scan_element(reply->body, list, &cursor, &item))
+        say_problem(watch, scan_string_at(reply->body, item, "problem"),
+                    "raydbg: a breakpoint's condition fails, and it does not stop: %s\n");
+}
+
+static void look(void *arg);
+
+static void on_answer(void *arg, const struct http_reply *reply)
+{
+    struct watch_run *watch = arg;
+    watch->call = NULL;
+    if (reply->result == HTTP_ANSWERED && reply->status == 200) {
+        if (watch->breakpoints)
+            note_problems(watch, reply);
+        else
+            note_pauses(watch, reply);
+    }
+    watch->breakpoints = !watch->breakpoints;
+    watch->next = timer_start(watch->loop, LOOK_MS, look, watch);
+}
+
+static void look(void *arg)
+{
+    struct watch_run *watch = arg;
+    watch->next = NULL;
+    watch->call = relay_call(watch->relay, watch->loop, "GET",
+                             watch->breakpoints ? "/v1/breakpoints" : "/v1/pauses", NULL, ANSWER_MS,
+                             on_answer, watch);
+}
+
+/* --- */
+
+int run_driver_start(const char *directory, char **command, pid_t *pid, struct err *err)
+{
+    set_environment(directory);
+    take_signals();
+    if (spawn(command, err) != 0)
+        return -1;
+    *pid = driver_pid;
+    return 0;
+}
+
+int run_driver_code(int status)
+{
+    return WIFSIGNALED(status) ? KILLED + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void on_end(void *arg)
+{
+    *(bool *)arg = true;
+}
+
+/* Runs the loop until the driver has ended, and the console with it. */
+static void wait_for_driver(struct watch_run *watch, int *status)
+{
+    bool ended = false;
+    /* glibc has pidfd_open() since 2.36, Linux since 5.3. */
+    int process = (int)syscall(SYS_pidfd_open, driver_pid, 0);
+    struct watch *end = process < 0 ? NULL : watch_start(watch->loop, process, on_end, &ended);
+    while (waitpid(driver_pid, status, WNOHANG) == 0)
+        loop_run_until(watch->loop, &ended, end ? -1 : DRIVER_MS);
+    watch_stop(&end);
+    if (process >= 0)
+        close(process);
+    while (run_console_is_open(watch->console))
+        loop_run_once(watch->loop, DRIVER_MS);
+}
+
+int run_driver(struct loop *loop, const struct relay_address *relay, const char *directory,
+               struct run_console *console, char **command, struct err *err)
+{
+    int status = 0;
+    struct watch_run watch = {.loop = loop, .relay = relay, .console = console};
+    pid_t pid;
+    if (run_driver_start(directory, command, &pid, err) != 0)
+        return -1;
+    look(&watch);
+    wait_for_driver(&watch, &status);
+    driver_pid = 0;
+    timer_cancel(&watch.next);
+    relay_call_cancel(&watch.call);
+    pause_list_clear(&watch.told);
+    pause_clear(&watch.last);
+    free(watch.problem);
+    return run_driver_code(status);
+}

@@ -1,0 +1,192 @@
+#include "relay/why_records/why_records.h"
+
+#include "base/hash.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void clear_logs(struct why_records *records)
+{
+    for (size_t i = 0; i < records->log_count; i++) {
+        free(records->logs[i].file);
+        free(records->logs[i].text);
+        free(records->logs[i].problem);
+    }
+    free(records->logs);
+}
+
+void why_records_clear_refs(struct why_records *records)
+{
+    for (size_t i = 0; i < records->refs_count; i++) {
+        if (records->refs[i].objects)
+            ray_worker_objects_clear(records->refs[i].objects);
+        free(records->refs[i].objects);
+        free(records->refs[i].problem);
+    }
+    free(records->refs);
+    records->refs = NULL;
+    records->refs_count = 0;
+}
+
+static void clear_pauses(struct why_records *records)
+{
+    for (size_t i = 0; i < records->pause_count; i++) {
+        free(records->pauses[i].place);
+        free(records->pauses[i].holder);
+    }
+    free(records->pauses);
+}
+
+static void clear_gauges(struct why_records *records)
+{
+    for (size_t i = 0; i < records->gauges_count; i++) {
+        task_gauges_clear(&records->gauges[i].gauges);
+        free(records->gauges[i].problem);
+    }
+    free(records->gauges);
+}
+
+void why_records_clear(struct why_records *records)
+{
+    ray_attempts_free(records->attempts, records->attempt_count);
+    ray_workers_free(records->workers, records->worker_count);
+    ray_actors_free(records->actors, records->actor_count);
+    ray_nodes_free(records->nodes, records->node_count);
+    ray_jobs_free(records->jobs, records->job_count);
+    ray_groups_free(records->groups, records->group_count);
+    ray_resource_state_clear(&records->resources);
+    clear_logs(records);
+    why_records_clear_refs(records);
+    clear_gauges(records);
+    clear_pauses(records);
+    ray_attempts_free(records->earlier, records->earlier_count);
+    ray_object_locations_free(records->location.location, records->location.location ? 1 : 0);
+    free(records->location.problem);
+    hash_index_clear(&records->worker_ids);
+    hash_index_clear(&records->actor_ids);
+    *records = (struct why_records){0};
+}
+
+const char *why_records_part_name(enum why_part part)
+{
+    static const char *const names[] = {[WHY_ATTEMPTS] = "the tasks",
+                                        [WHY_WORKERS] = "the processes",
+                                        [WHY_ACTORS] = "the actors",
+                                        [WHY_NODES] = "the nodes",
+                                        [WHY_JOBS] = "the jobs",
+                                        [WHY_GROUPS] = "the placement groups",
+                                        [WHY_RESOURCES] = "the free resources"};
+    return names[part];
+}
+
+void why_records_index(struct why_records *records)
+{
+    hash_index_clear(&records->worker_ids);
+    hash_index_clear(&records->actor_ids);
+    for (size_t i = 0; i < records->worker_count; i++)
+        hash_index_add(&records->worker_ids, hash_text(records->workers[i].worker_id, 0), i);
+    for (size_t i = 0; i < records->actor_count; i++)
+        hash_index_add(&records->actor_ids, hash_text(records->actors[i].actor_id, 0), i);
+}
+
+/* Define a search for the row with an id, by a scan, and by an index if that has all rows. */
+#define ROW_WITH(noun, type, rows, row_count, id)                                                  \
+    const type *why_records_##noun(const struct why_records *records, const char *id)              \
+    {                                                                                              \
+        for (size_t i = 0; *id && i < records->row_count; i++)                                     \
+            if (strcmp(records->rows[i].id, id) == 0)                                              \
+                return &records->rows[i];                                                          \
+        return NULL;                                                                               \
+    }
+
+#define INDEXED_ROW_WITH(noun, type, rows, row_count, id, index)                                   \
+    const type *why_records_##noun(const struct why_records *records, const char *id)              \
+    {                                                                                              \
+        bool indexed = records->index.count == records->row_count;                                 \
+        size_t cursor = 0;                                                                         \
+        uintptr_t row;                                                                             \
+        while (indexed && hash_index_next(&records->index, hash_text(id, 0), &cursor, &row))       \
+            if (*id && strcmp(records->rows[row].id, id) == 0)                                     \
+                return &records->rows[row];                                                        \
+        for (size_t i = 0; *id && !indexed && i < records->row_count; i++)                         \
+            if (strcmp(records->rows[i].id, id) == 0)                                              \
+                return &records->rows[i];                                                          \
+        return NULL;                                                                               \
+    }
+
+INDEXED_ROW_WITH(worker, struct ray_worker, workers, worker_count, worker_id, worker_ids)
+INDEXED_ROW_WITH(actor, struct ray_actor, actors, actor_count, actor_id, actor_ids)
+ROW_WITH(node, struct ray_node, nodes, node_count, node_id)
+ROW_WITH(job, struct ray_job, jobs, job_count, job_id)
+ROW_WITH(group, struct ray_group, groups, group_count, group_id)
+ROW_WITH(log, struct why_log, logs, log_count, worker_id)
+ROW_WITH(refs, struct why_refs, refs, refs_count, worker_id)
+ROW_WITH(gauges, struct why_gauges, gauges, gauges_count, node_id)
+
+const struct ray_attempt *why_records_attempt(const struct why_records *records,
+                                              const char *task_id)
+{
+    size_t low = 0, high = records->attempt_count; /* the first attempt behind the task's */
+    while (*task_id && low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(records->attempts[middle].task_id, task_id) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && strcmp(records->attempts[low - 1].task_id, task_id) == 0
+               ? &records->attempts[low - 1]
+               : NULL;
+}
+
+bool why_records_is_retried(const struct why_records *records, const struct ray_attempt *attempt)
+{
+    const struct ray_attempt *next = attempt + 1;
+    return next < records->attempts + records->attempt_count &&
+           strcmp(next->task_id, attempt->task_id) == 0;
+}
+
+bool why_records_stands_for_task(const struct why_records *records,
+                                 const struct ray_attempt *attempt)
+{
+    return attempt->type != RAY_DRIVER_TASK && !why_records_is_retried(records, attempt);
+}
+
+bool why_records_is_alive(const struct why_records *records, const struct ray_worker *worker)
+{
+    const struct ray_node *node = why_records_node(records, worker->node_id);
+    return worker->is_alive && (!node || node->is_alive);
+}
+
+bool why_records_is_running(const struct why_records *records, const struct ray_attempt *attempt)
+{
+    const struct ray_worker *worker = why_records_worker(records, attempt->worker_id);
+    const struct ray_actor *actor = why_records_actor(records, attempt->actor_id);
+    const struct ray_job *job = why_records_job(records, attempt->job_id);
+    return attempt->state == RAY_ATTEMPT_RUNNING &&
+           !(worker && !why_records_is_alive(records, worker)) &&
+           !(actor && text_equal(actor->state, "DEAD")) && !(job && job->is_dead);
+}
+
+const char *why_records_ip(const struct why_records *records, const char *node_id)
+{
+    const struct ray_node *node = why_records_node(records, node_id);
+    return node && node->ip ? node->ip : "";
+}
+
+const struct why_pause *why_records_pause(const struct why_records *records,
+                                          const struct ray_attempt *attempt)
+{
+    static const struct why_pause waiting;
+    const struct ray_worker *worker = why_records_worker(records, attempt->worker_id);
+    if (attempt->state != RAY_ATTEMPT_RUNNING || !worker || !why_records_is_alive(records, worker))
+        return NULL;
+    for (size_t i = 0; i < records->pause_count; i++) {
+        const struct why_pause *it = &records->pauses[i];
+        if (*it->task_id ? text_equal(it->task_id, attempt->task_id)
+                         : text_equal(it->worker_id, attempt->worker_id))
+            return it;
+    }
+    return worker->paused_threads ? &waiting : NULL;
+}

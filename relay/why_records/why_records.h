@@ -1,0 +1,138 @@
+/* The records of a cluster from which a cause follows. All times are ms since the epoch. */
+#ifndef RAYDBG_RELAY_WHY_RECORDS_WHY_RECORDS_H
+#define RAYDBG_RELAY_WHY_RECORDS_WHY_RECORDS_H
+
+#include "base/err.h"
+#include "base/hash_index.h"
+#include "proto/failure_records.h"
+#include "relay/why_records/task_gauge.h"
+
+/* The kinds of records, for what could not be asked. */
+enum why_part {
+    WHY_ATTEMPTS,
+    WHY_WORKERS,
+    WHY_ACTORS,
+    WHY_NODES,
+    WHY_JOBS,
+    WHY_GROUPS,
+    WHY_RESOURCES,
+    WHY_PARTS,
+};
+
+/* The end of the standard error of a process, or of a node's raylet; `problem` says why there is
+ * none. */
+struct why_log {
+    char worker_id[ID_TEXT(ID_UNIQUE_BYTES)]; /* "" of a raylet */
+    char node_id[ID_TEXT(ID_UNIQUE_BYTES)];
+    char *file; /* NULL if it was not found */
+    char *text; /* NUL-terminated */
+    char *problem;
+};
+
+/* The references of a process, or of the owner of something that waits. */
+struct why_refs {
+    char worker_id[ID_TEXT(ID_UNIQUE_BYTES)];
+    struct ray_worker_objects *objects; /* NULL if it did not answer */
+    char *problem;
+};
+
+/* What a node's metrics tell of the tasks that run there; `problem` says why they do not. */
+struct why_gauges {
+    char node_id[ID_TEXT(ID_UNIQUE_BYTES)];
+    struct task_gauges gauges;
+    char *problem;
+};
+
+/* A task that is stopped in a debugger. */
+struct why_pause {
+    char worker_id[ID_TEXT(ID_UNIQUE_BYTES)];
+    char task_id[ID_TEXT(ID_TASK_BYTES)]; /* "": of the process's tasks it is not known which */
+    char *place;                          /* "app.py:22"; NULL if it is not known */
+    char *holder; /* "vim drives it through the relay 127.0.0.1:4713"; NULL: nobody has it */
+    bool is_pdb;  /* Ray's legacy debugger */
+};
+
+/* The answer of an object's owner. */
+struct why_location {
+    struct ray_object_location *location; /* NULL if the owner did not answer */
+    char *problem;
+};
+
+/* Owns everything in it. Attempts are sorted by task id and number; all else is in Ray's order. */
+struct why_records {
+    int64_t now_ms;
+    int64_t since_ms; /* for an overview: what failed before is left out */
+    struct ray_attempt *attempts;
+    size_t attempt_count;
+    int64_t dropped; /* state changes that the GCS has forgotten */
+    struct ray_worker *workers;
+    size_t worker_count;
+    struct ray_actor *actors;
+    size_t actor_count;
+    struct ray_node *nodes;
+    size_t node_count;
+    struct ray_job *jobs;
+    size_t job_count;
+    struct ray_group *groups;
+    size_t group_count;
+    struct ray_resource_state resources;
+    struct err problems[WHY_PARTS]; /* code 0: the part was answered */
+    struct why_log *logs;
+    size_t log_count;
+    struct why_refs *refs;
+    size_t refs_count;
+    struct why_gauges *gauges;
+    size_t gauges_count;
+    struct why_pause *pauses;
+    size_t pause_count;
+    /* The attempts of a first look, some time before: asked for if there may be a deadlock. */
+    struct ray_attempt *earlier;
+    size_t earlier_count;
+    int64_t earlier_ms;                      /* when it was taken; 0: there was none */
+    struct why_location location;            /* of the object in question */
+    struct hash_index worker_ids, actor_ids; /* by why_records_index() */
+};
+
+/* "the free resources" */
+const char *why_records_part_name(enum why_part part);
+
+void why_records_clear(struct why_records *records);
+/* Forgets the references, so that they can be asked for anew. */
+void why_records_clear_refs(struct why_records *records);
+/* Makes look-ups of workers and actors quick; call it when the tables are there. */
+void why_records_index(struct why_records *records);
+
+/* Each NULL if there is none; ids may be "". */
+const struct ray_worker *why_records_worker(const struct why_records *records,
+                                            const char *worker_id);
+const struct ray_actor *why_records_actor(const struct why_records *records, const char *actor_id);
+const struct ray_node *why_records_node(const struct why_records *records, const char *node_id);
+const struct ray_job *why_records_job(const struct why_records *records, const char *job_id);
+const struct ray_group *why_records_group(const struct why_records *records, const char *group_id);
+const struct why_log *why_records_log(const struct why_records *records, const char *worker_id);
+const struct why_refs *why_records_refs(const struct why_records *records, const char *worker_id);
+/* The pause in which the attempt is stopped, or NULL. Of a process in which several tasks run, each
+ * may be the one; what Ray's table of processes tells has neither place nor holder. */
+const struct why_pause *why_records_pause(const struct why_records *records,
+                                          const struct ray_attempt *attempt);
+const struct why_gauges *why_records_gauges(const struct why_records *records, const char *node_id);
+/* The last attempt of a task. */
+const struct ray_attempt *why_records_attempt(const struct why_records *records,
+                                              const char *task_id);
+/* True if a later attempt of the same task is known. */
+bool why_records_is_retried(const struct why_records *records, const struct ray_attempt *attempt);
+/* True for the one attempt that a task is listed and counted by: its last. The row that Ray keeps
+ * for a driver is no task. */
+bool why_records_stands_for_task(const struct why_records *records,
+                                 const struct ray_attempt *attempt);
+
+/* True for a process whose row says that it lives and whose node lives: Ray leaves the rows of a
+ * dead node's workers unchanged. */
+bool why_records_is_alive(const struct why_records *records, const struct ray_worker *worker);
+/* True for an attempt that Ray lists as RUNNING, unless its process, its actor or its job is known
+ * to be gone: if its owner dies, Ray is told nothing more of it. */
+bool why_records_is_running(const struct why_records *records, const struct ray_attempt *attempt);
+/* The address of a node, "" if it is unknown. */
+const char *why_records_ip(const struct why_records *records, const char *node_id);
+
+#endif
