@@ -8,8 +8,8 @@ import pytest
 from dap_client import DapError
 from fake_gang import FakeGang
 from parent_editor import MANY, Editor
-from relay_process import wait_until
 from relay_under_test import RelayUnderTest
+from waits import limit, wait_until
 
 NOTE = "no session was started"
 
@@ -195,7 +195,7 @@ def test_a_child_that_cannot_attach(relay, gang):
     """Its parent does not try again, and others get its place."""
     gang.workers[0].adapter.on["attach"] = lambda c, request: c.respond(request, success=False, message="no way")
     editor = Editor(relay).attach(maxSessions=1)
-    wait_until(lambda: editor.failures, 10, "the first has failed")
+    wait_until(lambda: editor.failures, "the first has failed")
     with pytest.raises(DapError):
         raise editor.failures.pop()
     failed = next(client for client in relay.clients if client.name.startswith("pid 5001"))
@@ -236,7 +236,7 @@ def test_the_parents_end(relay, gang, how):
 def test_the_parent_ends_while_a_child_attaches(relay, gang):
     hold = threading.Event()
     on_attach = gang.workers[2].adapter.on["attach"]
-    gang.workers[2].adapter.on["attach"] = lambda c, request: hold.wait(20) and on_attach(c, request)
+    gang.workers[2].adapter.on["attach"] = lambda c, request: hold.wait(limit()) and on_attach(c, request)
     editor = Editor(relay, lazy=True).attach(tasks=["load"])
     child = editor.wait_asked(1)[0]
     client = relay.dap_tcp("slow")
@@ -269,7 +269,7 @@ def test_many_parents_come_and_go(relay, gang):
             for child in children[:round_ % 4]:
                 child.client.close()
             editor.client.disconnect()
-    wait_until(lambda: len(relay.sessions()) <= 8, 10, lambda: relay.sessions())
+    wait_until(lambda: len(relay.sessions()) <= 8, lambda: relay.sessions())
 
 
 class Bridges:
@@ -305,7 +305,7 @@ def test_over_raydbg_dap(relay, gang, bridges):
     editor.client.wait_event("terminated")
     relay.restart()
     for child in children:
-        child.client.wait_event("output", lambda body: "the relay is back" in body["output"], 30)
+        child.client.wait_event("output", lambda body: "the relay is back" in body["output"])
         assert child.client.locals(child.client.stack(1)[0]["id"])["x"]["value"] == "3"
         assert len(of(gang, child).adapter.connections) == 1
         child.client.disconnect()

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 import sanitizers
 from relay_under_test import raydbg_path
+from waits import limit
 
 PROGRAM = Path(__file__).parent / "programs/console.py"
 
@@ -36,7 +37,7 @@ class Program:
     def attach(self, *commands, options=(), code=0):
         """Runs these lines as a pipe gives them; the ended process."""
         done = subprocess.run([raydbg_path(), "attach", "--connect", self.address, "--no-relay", "--quiet", *options],
-                              input="".join(f"{c}\n" for c in commands), text=True, capture_output=True, timeout=60,
+                              input="".join(f"{c}\n" for c in commands), text=True, capture_output=True, timeout=limit(),
                               env={**os.environ, **sanitizers.ENV})
         sanitizers.check(done.returncode, done.stderr)
         assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
@@ -44,7 +45,7 @@ class Program:
 
     def close(self):
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait(limit())
         self.process.stdout.close()
 
 
@@ -139,7 +140,7 @@ def test_pydevds_word_on_an_ended_worker_is_not_shown(adapter):
         connection.respond(request, {"result": "2", "type": "int", "variablesReference": 0})
     adapter.on["evaluate"] = say
     done = subprocess.run([raydbg_path(), "attach", "--connect", adapter.address, "-e", "x"], text=True, capture_output=True,
-                          timeout=60, env={**os.environ, **sanitizers.ENV})
+                          timeout=limit(), env={**os.environ, **sanitizers.ENV})
     sanitizers.check(done.returncode, done.stderr)
     assert "SystemExit" not in done.stderr + done.stdout and "ValueError" in done.stderr, done.stderr
 
@@ -152,7 +153,7 @@ def test_an_interrupt_while_attaching_is_130():
         connection, _ = silent.accept()
         with connection:
             process.send_signal(signal.SIGINT)
-            _, err = process.communicate(timeout=20)
+            _, err = process.communicate(timeout=limit())
         assert process.returncode == 130 and "interrupted" in err, (process.returncode, err)
 
 
@@ -187,4 +188,4 @@ def test_an_interrupt_ends_a_long_output(program):
     with contextlib.suppress(OSError):  # its end
         read_until(b"\0")
     os.close(master)
-    assert process.wait(20) == 0
+    assert process.wait(limit()) == 0

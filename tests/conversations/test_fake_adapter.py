@@ -5,6 +5,7 @@ import socket
 
 import pytest
 from dap_client import DapClient, DapClosed, DapError, DapTimeout, frame
+from waits import limit
 
 
 @pytest.fixture
@@ -12,7 +13,7 @@ def connect(adapter):
     clients = []
 
     def connect(**options):
-        sock = socket.create_connection((adapter.host, adapter.port), timeout=10)
+        sock = socket.create_connection((adapter.host, adapter.port), timeout=limit())
         clients.append(DapClient.over_socket(sock, **options))
         return clients[-1]
 
@@ -127,4 +128,4 @@ def test_events_are_consumed_once(adapter, connect):
 def test_refused_connections(adapter):
     adapter.refuse_connections()
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection((adapter.host, adapter.port), timeout=5)
+        socket.create_connection((adapter.host, adapter.port), timeout=limit())

@@ -10,8 +10,8 @@ from fake_adapter import CAPABILITIES
 from fake_gang import FakeGang
 from many_adapter import ManyAdapter
 from many_session import ALL, port_of, shown, threads
-from relay_process import wait_until
 from slow_client import SlowClient
+from waits import limit, wait_until
 
 PATH = "/app/app.py"
 
@@ -32,7 +32,7 @@ def attach(gang, start_relay):
         client.initialize(clientID="vscode", clientName="editor")
         client.attach({**ALL, **arguments})
         shown(client)
-        wait_until(lambda: len(threads(client)) == expected, 10, lambda: threads(client))
+        wait_until(lambda: len(threads(client)) == expected, lambda: threads(client))
         return client
 
     return start
@@ -77,7 +77,7 @@ def test_a_module_of_several_is_one(attach, gang):
         worker.adapter.on["stackTrace"] = lambda c, r, own=own: c.respond(r, {"stackFrames": [
             {"id": 77, "name": "f", "line": 1, "column": 1, "moduleId": own}], "totalFrames": 1})
         worker.adapter.stop(1)
-        wait_until(lambda w=worker: client.stack(thread_of(client, w))[0].get("moduleId") == ids[name], 5,
+        wait_until(lambda w=worker: client.stack(thread_of(client, w))[0].get("moduleId") == ids[name],
                    lambda w=worker: client.stack(thread_of(client, w)))
 
 
@@ -140,7 +140,7 @@ def test_threads_that_run_are_told_to(attach, gang):
     worker = gang.add("Pool.work", adapter=ManyAdapter(threads=3, stops=[2]))
     client = attach(6, allThreads=True)
     ids = {id for name, id in threads(client).items() if f"pid {worker.pid} " in name}
-    wait_until(lambda: len(client.events("continued")) >= 2, 5, "two that run")
+    wait_until(lambda: len(client.events("continued")) >= 2, "two that run")
     running = [event["body"] for event in client.events("continued")]
     assert all(body["allThreadsContinued"] is False for body in running)
     assert {body["threadId"] for body in running} < ids and len(running) == 2
@@ -179,8 +179,7 @@ def test_an_observer_of_many(join, gang):
     driver.wait_event("raydbg/role", lambda body: body["role"] == "observer")
     for worker in gang.workers:
         wait_until(lambda w=worker: w.adapter.requests("setBreakpoints") and
-                   [b["line"] for b in w.adapter.requests("setBreakpoints")[-1]["arguments"]["breakpoints"]] == [5],
-                   5, "the breakpoint is set")
+                   [b["line"] for b in w.adapter.requests("setBreakpoints")[-1]["arguments"]["breakpoints"]] == [5], "the breakpoint is set")
     changed = observer.wait_event("breakpoint", lambda body: body["breakpoint"]["verified"])["body"]["breakpoint"]
     assert changed["id"] == body["breakpoints"][0]["id"]
     observer.ok("next", {"threadId": thread})
@@ -254,7 +253,7 @@ def test_a_worker_that_takes_five_seconds(attach, gang):
         worker.adapter.stop(1)
         client.stopped(threadId=thread)
     assert time.monotonic() - begun < 3
-    assert client.response(waiting, 10)["success"] and time.monotonic() - begun > 4.5
+    assert client.response(waiting)["success"] and time.monotonic() - begun > 4.5
 
 
 def test_a_stack_that_was_not_answered_is_asked_for_again(attach, gang):
@@ -267,7 +266,7 @@ def test_a_stack_that_was_not_answered_is_asked_for_again(attach, gang):
     client.ok("continue", {"threadId": thread})
     silent.adapter.stop(1)
     client.stopped(threadId=thread)
-    response = client.response(client.send("stackTrace", {"threadId": thread}), 30)
+    response = client.response(client.send("stackTrace", {"threadId": thread}))
     assert not response["success"] and "does not answer" in response["message"]
     assert len(unheard) == 1  # by the relay, for all that ask
     silent.adapter.on["stackTrace"] = on_stack
@@ -292,7 +291,7 @@ def flood():
     yield start
     stop.set()
     for writer in writers:
-        writer.join(10)
+        writer.join(limit())
         assert not writer.is_alive()
 
 
@@ -325,11 +324,11 @@ def test_what_only_others_drive_is_left_by_a_client_that_does_not_read(join, gan
     driver.attach(join.relay.attach_arguments("tcp", task="flood"))
     driver.stopped()
     slow = SlowClient(join.relay, **ALL)
-    wait_until(lambda: 4 in [row.get("tasks") for row in join.relay.sessions()], 5, lambda: join.relay.sessions())
+    wait_until(lambda: 4 in [row.get("tasks") for row in join.relay.sessions()], lambda: join.relay.sessions())
     flood(loud)
-    wait_until(lambda: 3 in [row.get("tasks") for row in join.relay.sessions()], 10, lambda: join.relay.sessions())
+    wait_until(lambda: 3 in [row.get("tasks") for row in join.relay.sessions()], lambda: join.relay.sessions())
     before = len(driver.events("output"))
-    wait_until(lambda: len(driver.events("output")) > before + 20, 10, "its driver gets more")
+    wait_until(lambda: len(driver.events("output")) > before + 20, "its driver gets more")
     flood.end()
     said = []
     while not any("flood is left" in text or "lags behind" in text for text in said):
@@ -367,7 +366,7 @@ def test_what_a_client_missed_counts_while_it_does_not_read(join, gang, flood):
     driver.attach(join.relay.attach_arguments("tcp", task="other"))
     driver.stopped()
     slow = SlowClient(join.relay, **ALL)
-    wait_until(lambda: 5 in [row.get("tasks") for row in join.relay.sessions()], 5, lambda: join.relay.sessions())
+    wait_until(lambda: 5 in [row.get("tasks") for row in join.relay.sessions()], lambda: join.relay.sessions())
     flood(loud)
     for end in "first", "second":
         time.sleep(1.5)  # by now the relay holds up what this client drives
@@ -414,7 +413,7 @@ def ends(how, after=0.0):
         time.sleep(after)
         if how == "goodbye":
             connection.event("terminated")
-            connection.ended.wait(20)
+            connection.ended.wait(limit())
         connection.die("rst")
 
     return handle
@@ -493,7 +492,7 @@ def test_cancel(attach, gang):
     thread = thread_of(client, gang.workers[1])
     hold = threading.Event()
     on_scopes = gang.workers[1].adapter.on["scopes"]
-    gang.workers[1].adapter.on["scopes"] = lambda c, request: hold.wait(10) and on_scopes(c, request)
+    gang.workers[1].adapter.on["scopes"] = lambda c, request: hold.wait(limit()) and on_scopes(c, request)
     waiting = client.send("scopes", {"frameId": client.stack(thread)[0]["id"]})
     client.ok("cancel", {"requestId": waiting})
     client.ok("cancel", {"progressId": "1/x"})
@@ -554,7 +553,7 @@ def test_two_stop_at_once_and_one_is_gone_at_once(attach, gang):
     client.stopped(threadId=thread, allThreadsStopped=False)
     exited = client.wait_event("thread", lambda body: body == {"reason": "exited", "threadId": dead})
     assert not [e for e in client.events("stopped") if e["body"]["threadId"] == dead and e["seq"] > exited["seq"]]
-    wait_until(lambda: len(threads(client)) == 2, 10, lambda: threads(client))
+    wait_until(lambda: len(threads(client)) == 2, lambda: threads(client))
     for worker in first, third:
         assert port_of(client, thread_of(client, worker)) == worker.adapter.port
     for one in both:
@@ -577,4 +576,4 @@ def test_threads_where_sessions_cannot_be(gang, run_relay, start_relay, can, rel
     shown(client)
     said = client.wait_event("output", lambda body: "as threads of one session" in body["output"])["body"]["output"]
     assert why in said
-    wait_until(lambda: len(threads(client)) == 3, 5, lambda: threads(client))
+    wait_until(lambda: len(threads(client)) == 3, lambda: threads(client))

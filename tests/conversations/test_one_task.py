@@ -4,7 +4,7 @@ import time
 
 import pytest
 from dap_client import DapError
-from relay_process import wait_until
+from waits import wait_until
 
 
 def answer_rank(adapter, rank):
@@ -21,7 +21,7 @@ def asked_for_rank(adapter):
 
 def test_restart_shows_the_stop_again_and_lets_nothing_go(adapter, relay):
     assert relay.initialize()["supportsRestartRequest"] is True
-    relay.attach({"request": "attach"}, timeout=20)
+    relay.attach({"request": "attach"})
     first = relay.stopped()
     relay.ok("restart", {"arguments": {}})
     assert relay.stopped() == first
@@ -53,7 +53,7 @@ def test_a_rank_comes_with_the_first_stack(adapter, attach):
     answer_rank(adapter, "3")
     client = attach()
     client.stack(1)
-    wait_until(lambda: client.ok("threads")["threads"][0]["name"] == "rank 3 work 127.0.0.1 pid 5842", 10, "the rank")
+    wait_until(lambda: client.ok("threads")["threads"][0]["name"] == "rank 3 work 127.0.0.1 pid 5842", "the rank")
     client.stack(1)
     client.disconnect()
     assert len(asked_for_rank(adapter)) == 1

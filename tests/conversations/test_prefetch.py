@@ -12,7 +12,7 @@ from fake_gang import FakeGang
 from fake_relay import FakeRelay
 from many_adapter import ManyAdapter
 from many_session import ALL, port_of, shown, threads
-from relay_process import wait_until
+from waits import limit, wait_until
 
 LEVELS = 7
 LOOKS = ("threads", "stackTrace", "scopes", "variables")
@@ -90,7 +90,7 @@ def join(hub, adapter, start_relay):
                              env={"RAYDBG_TOKEN": hub.token, "XDG_STATE_HOME": str(hub.state / "s"),
                                   "HOME": str(hub.state), "RAYDBG_LOG": "debug", **env})
         client.initialize()
-        client.attach({"request": "attach", "connect": adapter.address}, timeout=20)
+        client.attach({"request": "attach", "connect": adapter.address})
         client.stopped()
         return client
     return start
@@ -113,7 +113,7 @@ def ready(editor, steps):
     def start():
         before = steps.looks()
         go(editor)
-        wait_until(lambda: steps.looks() == more(before), 5, lambda: f"{before}: {steps.looks()}")
+        wait_until(lambda: steps.looks() == more(before), lambda: f"{before}: {steps.looks()}")
         time.sleep(0.2)  # on their way; a relay of longer would not do
         return steps.looks()
     return start
@@ -204,7 +204,7 @@ def test_a_request_waits_for_its_answer(editor, adapter, steps):
     before, proceed = steps.looks(), threading.Event()
 
     def scopes(connection, request):
-        proceed.wait(10)
+        proceed.wait(limit())
         adapter.on_scopes(connection, request)
     adapter.on["scopes"] = scopes
     go(editor)
@@ -344,7 +344,7 @@ def test_a_relay_that_dies_in_between(editor, ready, hub, adapter, steps):
     hub.kill9()
     steps.value = "80"
     hub.restart()
-    wait_until(lambda: len(editor.events("stopped")) > seen, 20, "the stop is told again")
+    wait_until(lambda: len(editor.events("stopped")) > seen, "the stop is told again")
     assert look(editor) == (3, "80")
     before = ready()  # the new one knows the editor's ways by now
     assert look(editor) == (4, "4")
@@ -358,19 +358,19 @@ def test_a_relay_that_dies_while_a_request_waits(editor, hub, adapter):
 
     def scopes(connection, request):
         waits.set()
-        connection.ended.wait(10)
+        connection.ended.wait(limit())
     adapter.on["scopes"] = scopes
     go(editor)
     frame = editor.stack(1, startFrame=0, levels=LEVELS)[0]
     seq = editor.send("scopes", {"frameId": frame["id"]})
-    assert waits.wait(5)
+    assert waits.wait(limit())
     hub.kill9()
     answer = editor.response(seq)
     assert not answer["success"] and "the relay is gone" in answer["message"]
     adapter.connection().ended.set()
     adapter.on["scopes"] = adapter.on_scopes
     hub.restart()
-    wait_until(lambda: any("is back" in e["body"]["output"] for e in editor.events("output")), 20, "it is back")
+    wait_until(lambda: any("is back" in e["body"]["output"] for e in editor.events("output")), "it is back")
     editor.ok("threads")  # the request that waited is not said again: one answer is what it had
 
 

@@ -12,9 +12,9 @@ from contextlib import suppress
 
 import pytest
 from fake_adapter import FakeAdapter
-from relay_process import ClientProcess, release_path, wait_until
+from relay_process import ClientProcess, release_path
 from slow_client import SlowClient
-from waits import hard
+from waits import hard, limit, wait_until
 
 KINDS = ["tcp", "websocket"]
 MIB = 1 << 20
@@ -120,7 +120,7 @@ def test_a_driver_that_does_not_read(adapter, hub, other, kind):
         busy = latencies(neighbour)
         peak.check(f"{kind}: the driver does not read, {flood.sent * PIECE / MIB:.1f} MiB taken")
         assert numbers(driver, COUNT) == list(range(COUNT))
-        flood.thread.join(10)
+        flood.thread.join(limit())
         peak.check(f"{kind}: 300 MB were read")
     print(f"neighbour: median {1000 * statistics.median(quiet):.2f} ms, then {1000 * statistics.median(busy):.2f} ms")
     assert statistics.median(busy) < 3 * statistics.median(quiet) + 0.001
@@ -142,10 +142,10 @@ def test_only_who_drives_stalls_a_task_or_starts_it_again(adapter, hub):
         peak.check("an observer came and went")
         heir = hub.join(takeOver=True)
         heir.stopped()
-        flood.thread.join(60)
+        flood.thread.join(limit())
         assert flood.sent == COUNT, "the new driver's task stands still"
         peak.check("somebody else drives")
-    assert heir.request("threads", timeout=60)  # behind all that was sent
+    assert heir.request("threads")  # behind all that was sent
     heir.disconnect()
     driver.close()
 
@@ -160,7 +160,7 @@ def test_a_driver_that_is_stopped_and_killed(adapter, hub, other):
         assert max(latencies(neighbour)) < 1
         peak.check("the driver is stopped")
         client.kill9()
-        flood.thread.join(60)
+        flood.thread.join(limit())
         assert flood.sent == COUNT
         peak.check("the driver was killed")
     with hard():
@@ -175,9 +175,9 @@ def test_an_observer_that_lags_is_dropped_with_a_reason(adapter, hub, kind):
     with Peak(hub) as peak:
         flood = Flood(adapter.connection())
         assert numbers(driver, COUNT) == list(range(COUNT))
-        flood.thread.join(10)
+        flood.thread.join(limit())
         peak.check(f"{kind}: an observer does not read")
-    wait_until(lambda: hub.pause()["clients"] == 1, 10, "the observer is gone")
+    wait_until(lambda: hub.pause()["clients"] == 1, "the observer is gone")
     last = None
     while (message := observer.receive()) is not None:
         last = message
@@ -194,7 +194,7 @@ def test_an_observer_that_reads_gets_everything(adapter, hub):
         flood = Flood(adapter.connection(), wave)
         for client in driver, observer:
             assert numbers(client, wave) == list(range(wave))
-        flood.thread.join(10)
+        flood.thread.join(limit())
 
 
 @pytest.mark.parametrize("pause", [0, 3], ids=["reading", "not reading at first"])
@@ -243,7 +243,7 @@ def test_the_client_leaves_in_the_middle_of_a_body(adapter, hub):
         time.sleep(0.5)
         client.close()
     adapter.on["variables"] = adapter.on_variables
-    late = hub.join(timeout=60)
+    late = hub.join()
     late.stopped()
     assert late.locals(3)["x"]["value"] == "3"
 
@@ -274,7 +274,7 @@ def test_a_follower_of_events_that_does_not_read(adapter, hub):
         for _ in range(20_000):
             connection.stop("breakpoint")
             connection.event("continued", {"threadId": 1, "allThreadsContinued": True})
-        driver.ok("threads", timeout=60)
+        driver.ok("threads")
         peak.check("a follower of /events does not read")
     stream.sock.close()
     assert hub.http("GET", "/v1/pauses").status == 200

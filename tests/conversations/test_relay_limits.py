@@ -9,8 +9,8 @@ from contextlib import suppress
 
 import pytest
 from dap_client import frame
-from relay_process import wait_until
 from stranger import assert_untouched, drain, hostile, send_quietly
+from waits import limit, wait_until
 from websocket import TEXT, WebSocketRefused, encode_frame
 
 # --- nonsense ---
@@ -68,7 +68,7 @@ def test_64_kib_before_the_token(adapter, hub):
                  request * 200):
         with hub.connect() as sock:
             send_quietly(sock, data)
-            said = drain(sock, 5)
+            said = drain(sock)
         assert b"64 KiB" in said or b"65536" in said, said[-1000:]
     assert_untouched(hub, adapter)
 
@@ -79,7 +79,7 @@ def test_64_kib_are_all_messages_together(adapter, hub):
         for number in 1, 2:
             send_quietly(sock, frame({"seq": number, "type": "request", "command": "initialize",
                                       "arguments": {"adapterID": "x" * 40_000}}))
-        said = drain(sock, 5)
+        said = drain(sock)
     assert b"64 KiB" in said or b"65536" in said, said[-1000:]
     assert_untouched(hub, adapter)
 
@@ -87,7 +87,7 @@ def test_64_kib_are_all_messages_together(adapter, hub):
 def test_64_kib_are_enough_for_a_client(adapter, hub):
     client = hub.dap_tcp()
     client.ok("initialize", {"adapterID": "x", "clientName": "n" * 40_000})
-    client.attach(hub.attach_arguments(), timeout=20)
+    client.attach(hub.attach_arguments())
     assert client.stopped()
 
 
@@ -109,7 +109,7 @@ def test_ten_seconds_before_the_token(adapter, hub):
         assert time.monotonic() - before < 1
     said = []
     for sock in sockets:
-        said.append(drain(sock, 10))
+        said.append(drain(sock))
         sock.close()
     assert 9 < time.monotonic() - started < 16
     assert re.search(b"too long|10 s", said[2]) and re.search(b"too long|10 s", said[-1]), said
@@ -135,7 +135,7 @@ def test_a_length_over_the_limit_is_not_waited_for(hub):
     client.stopped()
     client.strict = False
     client.send_raw(b"Content-Length: 3000000000\r\n\r\n")
-    client.wait_end(5)
+    client.wait_end()
     assert hub.http("GET", "/healthz", token="").status == 200
 
 
@@ -164,7 +164,7 @@ def test_sessions_over_the_limit(adapter, run_relay):
     clients[0].stopped()
     clients[0].disconnect()
     clients[0].close()
-    wait_until(lambda: hub.http("GET", "/v1/sessions").status == 200, 5, "the first one's place is free")
+    wait_until(lambda: hub.http("GET", "/v1/sessions").status == 200, "the first one's place is free")
     hub.join(name="another").stopped()
 
 
@@ -200,19 +200,19 @@ def test_a_stranger_that_comes_hundreds_of_times_at_once(run_relay):
     for _ in range(400):
         with suppress(OSError):
             strangers.append(hub.connect(source="127.0.0.7"))
-    wait_until(lambda: hub.http("GET", "/healthz", token="").status == 200, 10, "the others are served")
+    wait_until(lambda: hub.http("GET", "/healthz", token="").status == 200, "the others are served")
     for sock in strangers:
         sock.close()
     request = frame({"seq": 1, "type": "request", "command": "initialize", "arguments": {"adapterID": "x"}})
 
     def is_served():
         with suppress(OSError), hub.connect(source="127.0.0.7") as sock:
-            sock.settimeout(2)
+            sock.settimeout(limit())
             sock.sendall(request)
             return b"supports" in sock.recv(65536)
         return False
 
-    wait_until(is_served, 10, "their places are free again")
+    wait_until(is_served, "their places are free again")
 
 
 def test_thousands_of_hostile_connections(adapter, hub, soak):
@@ -242,4 +242,4 @@ def test_thousands_of_hostile_connections(adapter, hub, soak):
     assert client.step("next", 1)["reason"] == "step"
     client.disconnect()
     assert hub.join("websocket").stopped()
-    wait_until(lambda: len(os.listdir(f"/proc/{hub.pid}/fd")) < 60, 20, "the descriptors are given back")
+    wait_until(lambda: len(os.listdir(f"/proc/{hub.pid}/fd")) < 60, "the descriptors are given back")

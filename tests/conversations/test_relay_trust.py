@@ -12,6 +12,7 @@ import pytest
 import sanitizers
 from fake_relay import make_certificate, proof
 from relay_under_test import raydbg_path
+from waits import limit
 
 COMMANDS = [("list",), ("attach", "square", "-e", "where"), ("release", "--all"), ("memory",), ("doctor",)]
 
@@ -39,7 +40,7 @@ class Listener:
                         heard.append(data)
                         other.sendall(data)
                     other.shutdown(socket.SHUT_WR)
-                    thread.join(5)
+                    thread.join(limit())
 
         class Server(socketserver.ThreadingTCPServer):
             allow_reuse_address = daemon_threads = True
@@ -78,7 +79,7 @@ def listen():
 def run(state, *arguments, env=None):
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("RAY_", "RAYDBG_")) and
              not name.lower().endswith("_proxy")}
-    result = subprocess.run([raydbg_path(), *arguments], capture_output=True, text=True, timeout=60, input="",
+    result = subprocess.run([raydbg_path(), *arguments], capture_output=True, text=True, timeout=limit(), input="",
                             env={**clean, **sanitizers.ENV, "XDG_STATE_HOME": str(state), "HOME": str(state), **(env or {})})
     sanitizers.check(result.returncode, result.stderr)
     return result

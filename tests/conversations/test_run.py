@@ -7,7 +7,7 @@ import pytest
 from agent_process import PROGRAM, line_of
 from agent_relay import WORK, relay, run_agent, start  # noqa: F401
 from dap_client import DapTimeout
-from relay_process import wait_until
+from waits import wait_until
 
 # --- breakpoints by file ---
 
@@ -39,7 +39,7 @@ def test_a_breakpoint_wakes_a_process_and_frees_it_again(relay, run_agent):
     assert relay.http("POST", f"/v1/pauses/{program.pid}@127.0.0.1/continue").status == 200
     assert program.wait_for("RESULT") == "7"
     relay.processes(connected=1, debugged=0)
-    wait_until(lambda: program.ask("active", "ACTIVE") == "False None", 10, "pydevd is taken out")
+    wait_until(lambda: program.ask("active", "ACTIVE") == "False None", "pydevd is taken out")
     program.work(4)
 
 
@@ -67,7 +67,7 @@ def test_which_hits_count(relay, run_agent):
     relay.set(**{"if": "nothing > 4"})
     time.sleep(0.5)
     program.work(9)
-    wait_until(lambda: relay.breakpoints()["breakpoints"][0].get("problem"), 10, "the problem is known")
+    wait_until(lambda: relay.breakpoints()["breakpoints"][0].get("problem"), "the problem is known")
     assert relay.breakpoints()["breakpoints"][0]["problem"].startswith("NameError: name 'nothing'")
     relay.set(hit=2)
     time.sleep(0.5)
@@ -261,7 +261,7 @@ def test_a_process_that_runs_is_not_kept(relay, run_agent):
     relay.kill9()
     for n in range(2, 5):
         program.work(n)
-    wait_until(lambda: program.ask("active", "ACTIVE") == "False None", 30, "pydevd is taken out")
+    wait_until(lambda: program.ask("active", "ACTIVE") == "False None", "pydevd is taken out")
     relay.restart()
     relay.processes(connected=1, debugged=1)
     program.send("work 5")

@@ -4,6 +4,8 @@ import time
 
 from waits import hard
 
+
+
 KINDS = ["tcp", "websocket"]
 
 # What an observer must not do, with arguments that a driver's would have.
