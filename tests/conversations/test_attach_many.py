@@ -7,14 +7,13 @@ import pty
 import re
 import signal
 import subprocess
-import time
 
 import pytest
 import sanitizers
 from fake_gang import FakeGang
 from many_adapter import ManyAdapter
 from relay_under_test import raydbg_path
-from waits import limit, wait_until
+from waits import limit, settle, wait_until
 
 PLACE = "/app/app.py:8 in square"
 
@@ -210,8 +209,9 @@ def test_what_others_do_is_a_line(attach, gang, tmp_path):
         other = second.adapter.connection()
         other.event("continued", {"threadId": 1, "allThreadsContinued": False})
         second.adapter.line = 30
+        shown = len(second.adapter.requests("stackTrace"))
         other.stop("breakpoint")
-        time.sleep(1)
+        second.adapter.wait_request("stackTrace", shown + 1)  # the line says where
         first.adapter.line = 9
         connection.stop("step")
     first.adapter.on["next"] = next_of_first
@@ -255,7 +255,7 @@ def test_a_storm_is_counted(gang, terminal):
         connection.event("continued", {"threadId": 1, "allThreadsContinued": False})
         connection.stop("breakpoint")
     console.expect(r"\d+ more stopped: rank \d+, rank \d+, rank \d+, …; threads lists them")
-    time.sleep(3)
+    settle(1)
     assert len(re.findall(r"stopped", console.plain())) < 15
     console.type("quit\r")
     console.expect("they go on")

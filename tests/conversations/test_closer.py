@@ -6,11 +6,10 @@ one is in tests/integration/test_closer.py.
 
 import socket
 import threading
-import time
 
 import pytest
 from dap_client import DapError
-from waits import limit
+from waits import limit, settle, wait_until
 
 QUIET = 0.6  # far longer than a connection that nobody keeps takes to be seen closed
 
@@ -61,7 +60,7 @@ def test_an_attach_is_answered_before_the_connection_ends(adapter, start_relay, 
     held.wait_reached()
     end(relay)
     connection = adapter.connection()
-    time.sleep(QUIET)
+    settle(QUIET)
     assert not closed(connection) and "disconnect" not in adapter.commands()
     held.open()
     goodbye = adapter.wait_request("disconnect")
@@ -77,9 +76,9 @@ def test_a_greeting_is_heard_before_the_connection_ends(adapter, start_relay, ga
     relay.send("attach", {})
     held.wait_reached()
     connection = adapter.connection()
-    time.sleep(0.1)  # it has sent `initialize`, which will be answered
+    wait_until(lambda: b"initialize" in (unread(connection) or b""), "it has sent what will be answered")
     kill(relay)
-    time.sleep(QUIET)
+    settle(QUIET)
     assert b"initialize" in (unread(connection) or b"") and not closed(connection)
     held.open()
     adapter.wait_request("disconnect")
@@ -97,7 +96,7 @@ def test_an_evaluate_is_answered_before_the_goodbye(adapter, start_relay, gate, 
     ended = threading.Thread(target=end, args=(relay,))
     ended.start()
     connection = adapter.connection()
-    time.sleep(QUIET)
+    settle(QUIET)
     assert not closed(connection)
     held.open()
     adapter.wait_request("disconnect")
@@ -116,7 +115,7 @@ def test_a_disconnect_waits_for_an_evaluate(adapter, start_relay):
     evaluate = relay.send("evaluate", {"expression": "slow()"})
     adapter.wait_request("evaluate", 2)
     disconnect = relay.send("disconnect", {})
-    time.sleep(QUIET)
+    settle(QUIET)
     assert "disconnect" not in adapter.commands()
     connection, request = asked[-1]
     connection.respond(request, {"result": "1", "variablesReference": 0})
@@ -136,7 +135,7 @@ def test_an_evaluate_without_end_does_not_keep_the_client(adapter, start_relay):
     relay.request("disconnect", {})
     relay.process.stdin.close()
     relay.process.wait(limit())
-    time.sleep(QUIET)
+    settle(QUIET)
     connection, request = asked[-1]
     assert not closed(connection) and "disconnect" not in adapter.commands()
     connection.respond(request, {"result": "1", "variablesReference": 0})

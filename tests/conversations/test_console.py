@@ -11,13 +11,12 @@ import socket
 import subprocess
 import sys
 import termios
-import time
 from pathlib import Path
 
 import pytest
 import sanitizers
 from relay_under_test import raydbg_path
-from waits import limit
+from waits import limit, settle
 
 PROGRAM = Path(__file__).parent / "programs/console.py"
 
@@ -169,13 +168,13 @@ def test_an_interrupt_ends_a_long_output(program):
     def read_until(word, most=1 << 30):
         text = b""
         while word not in text[-4096:] and len(text) < most:
-            assert select.select([master], [], [], 30)[0], text[-300:]
+            assert select.select([master], [], [], limit())[0], text[-300:]
             text += os.read(master, 4096)
         return text
 
     read_until(b"(raydbg) ")
     os.write(master, b"p --all 'z' * 9000000\r")
-    time.sleep(1)  # the terminal is full, and takes no more
+    settle()  # the terminal is full, and takes no more
     read_until(b"\0", most=100_000)
     os.write(master, b"\x03")
     rest = read_until(b"(raydbg) ")

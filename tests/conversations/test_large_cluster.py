@@ -11,9 +11,10 @@ import time
 
 import pytest
 from fake_cluster import FakeCluster, task_id
+from kernel_queues import unread, wait_still
 from relay_process import RelayProcess, release_path
 from relay_under_test import raydbg_path
-from waits import limit, wait_until
+from waits import limit, settle, wait_until
 
 SMALL = {"nodes": 100, "workers": 10_000, "pauses": 600, "events": 20_000}
 LARGE = {"nodes": 200, "workers": 20_000, "pauses": 1_200, "events": 40_000}
@@ -229,7 +230,7 @@ def test_a_late_follower_is_told_all(run_relay):
         relay = run_relay(cluster)
         follow(relay, cluster)
         late = relay.upgraded("/events", "raydbg.events")
-        time.sleep(1)
+        wait_still(relay, lambda: unread(late.sock))
         greeting = json.loads(late.receive())
         assert greeting["event"] == "pauses" and len(greeting["pauses"]) == len(cluster.paused)
         assert json.loads(late.receive())["event"] == "sessions"
@@ -246,7 +247,7 @@ def test_a_task_without_an_event_is_asked_more_and_more_seldom(small, run_relay)
         relay = run_relay(small)
         events = follow(relay, small)
         wait_until(lambda: lost.id.hex() in told(events), "the one without a name is told")
-        time.sleep(4)
+        settle(4)
         small.forget()
         wait_until(lambda: looks(small) >= 10, "10 looks")
         assert methods(small).get("GetTaskEvents", {"requests": 0})["requests"] <= 3

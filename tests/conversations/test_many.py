@@ -1,14 +1,12 @@
 """One session over many tasks: their threads are its threads, and each request finds its task."""
 
-import time
-
 import pytest
 from dap_client import DapError
 from fake_adapter import CAPABILITIES
 from fake_gang import FakeGang
 from many_adapter import ManyAdapter
 from many_session import ALL, port_of, shown, threads
-from waits import hard, wait_until
+from waits import hard, settle, wait_until
 
 PATH = "/app/app.py"
 
@@ -229,19 +227,16 @@ def test_a_worker_that_dies_in_mid_request(attach, gang):
 
 def test_a_dead_one_does_not_delay_the_others(attach, gang):
     gang.workers[0].adapter.on["initialize"] = lambda connection, request: None
-    begun = time.monotonic()
     client = attach()
     shown(client)
-    assert time.monotonic() - begun < 5
+    assert not gang.workers[0].adapter.connection().ended.is_set(), "it was waited for until it was given up"
     assert {of(gang, name).pid for name in threads(client)} == {5002, 5003}
 
 
 def test_leaving_leaves_all(attach, gang):
     client = attach()
     shown(client)
-    begun = time.monotonic()
     client.disconnect()
-    assert time.monotonic() - begun < 2
     said = [e["body"]["output"] for e in client.events("output") if "raydbg: 3 tasks" in e["body"].get("output", "")]
     assert len(said) == 1
 
@@ -260,7 +255,7 @@ def test_many_new_stops_are_one_event(attach, gang):
     wait_until(lambda: client.evaluate("/threads").count("  stopped  ") == 33, lambda: client.evaluate("/threads"))
     for thread in threads(client).values():
         client.stack(thread)
-    time.sleep(0.5)  # what is told together is told by then
+    settle()  # what is told together is told by then
     assert 0 < len(client.events("stopped")) - before < 20
 
 
@@ -353,14 +348,13 @@ def test_breakpoints_before_any_task(attach, gang):
     assert event["breakpoint"]["id"] == body["breakpoints"][0]["id"] and event["breakpoint"]["verified"]
 
 
-def test_a_slow_one_does_not_hold_up_breakpoints(attach, gang):
+def test_a_slow_one_does_not_hold_up_breakpoints(attach, gang, gate):
     client = attach()
     shown(client)
     slow = gang.workers[1].adapter
-    slow.on["setBreakpoints"] = lambda connection, request: (time.sleep(4), slow.on_setBreakpoints(connection, request))
-    begun = time.monotonic()
+    slow.on["setBreakpoints"] = gate(slow.on_setBreakpoints)
     body = client.ok("setBreakpoints", {"source": {"path": PATH}, "breakpoints": [{"line": 3}]})
-    assert body["breakpoints"][0]["verified"] and time.monotonic() - begun < 3
+    assert body["breakpoints"][0]["verified"]
     thread = next(id for name, id in threads(client).items() if "5003" in name)
     assert port_of(client, thread) == gang.workers[2].adapter.port
 

@@ -1,10 +1,8 @@
 """A session over one task: what its client is told of it, and what its debug console takes beside Python."""
 
-import time
-
 import pytest
 from dap_client import DapError
-from waits import wait_until
+from waits import settle, wait_until
 
 
 def answer_rank(adapter, rank):
@@ -64,7 +62,8 @@ def test_no_rank_is_no_news(adapter, attach, answer, arguments, asked):
     answer_rank(adapter, answer)
     client = attach(**arguments)
     client.stack(1)
-    time.sleep(0.3)
+    wait_until(lambda: len(asked_for_rank(adapter)) >= asked, "the rank is asked for")
+    settle()
     assert client.ok("threads")["threads"][0]["name"] == ("work" if arguments else "pid 5842 work 127.0.0.1")
     assert len(asked_for_rank(adapter)) == asked
     client.disconnect()

@@ -4,10 +4,10 @@ import contextlib
 import json
 import os
 import pty
+import select
 import re
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -169,10 +169,12 @@ class Terminal:
         self.text = ""
 
     def expect(self, word):
-        deadline = time.monotonic() + 30
-        while word not in self.text:
-            assert time.monotonic() < deadline, self.text
-            self.text += os.read(self.master, 65536).decode(errors="replace")
+        def seen():
+            if select.select([self.master], [], [], 0)[0]:
+                self.text += os.read(self.master, 65536).decode(errors="replace")
+            return word in self.text
+
+        wait_until(seen, lambda: f"{word}: {self.text}")
 
     def type(self, keys):
         os.write(self.master, keys.encode())

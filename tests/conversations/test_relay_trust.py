@@ -1,18 +1,18 @@
 """Which relay gets to know a client's token: none over a plain connection, and none that cannot prove that it has it."""
 
+import contextlib
 import json
 import os
 import socket
 import socketserver
 import subprocess
 import threading
-import time
 
 import pytest
 import sanitizers
 from fake_relay import make_certificate, proof
 from relay_under_test import raydbg_path
-from waits import limit
+from waits import limit, wait_until
 
 COMMANDS = [("list",), ("attach", "square", "-e", "where"), ("release", "--all"), ("memory",), ("doctor",)]
 
@@ -283,13 +283,12 @@ def test_a_port_that_another_process_has_taken(hub, listen, tmp_path):
     copied(hub, tmp_path)
     host, port = hub.address
     hub.kill9()
-    deadline = time.monotonic() + 10
-    while True:
-        try:
-            other = listen(answer=ANSWERS[1], port=port)
-            break
-        except OSError:
-            assert time.monotonic() < deadline
+
+    def take():
+        with contextlib.suppress(OSError):
+            return listen(answer=ANSWERS[1], port=port)
+
+    other = wait_until(take, "the port is free")
     run(tmp_path, "list")
     result = run(tmp_path, "list", "--relay", f"{host}:{port}")
     assert result.returncode == 4, result.stderr

@@ -108,11 +108,11 @@ def test_nonsense_of_a_proven_agent_harms_nobody(relay):
 
 
 def test_an_agent_that_proves_nothing_is_closed_in_time(relay):
+    begun = time.monotonic()
     agent = ByHand(relay)
     agent.hear()
-    begun = time.monotonic()
     assert agent.is_closed()
-    assert 5 < time.monotonic() - begun < 15
+    assert time.monotonic() - begun > 9
     assert refusals(relay) == ["an agent that has not proven itself in time"]
 
 

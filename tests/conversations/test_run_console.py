@@ -6,12 +6,11 @@ import os
 import pty
 import re
 import sys
-import time
 
 import pytest
 from agent_relay import relay, start  # noqa: F401
 from relay_under_test import raydbg_path
-from waits import wait_until
+from waits import settle, wait_until
 
 DRIVER = """\
 import os, sys, time
@@ -140,7 +139,7 @@ def test_what_is_left_stopped_gets_no_console_at_once(run, relay):
     terminal.expect("return m")
     terminal.type("detach\r")
     wait_until(lambda: [p["state"] for p in relay.pauses()] == ["held"], lambda: str(relay.pauses()))
-    time.sleep(1.5)  # four looks
+    settle(1.5)  # four looks
     assert "(raydbg) " not in terminal.plain()[terminal.seen:].replace("(raydbg) detach", "")
     pid = relay.pauses()[0]["pid"]
     assert relay.http("POST", f"/v1/pauses/{pid}@127.0.0.1/continue").status == 200
@@ -179,7 +178,7 @@ def test_a_console_is_suspended_with_the_program(run):
 def test_without_a_console_it_says_how_to_attach(run, relay, options):
     terminal = run("work(1)\nprint('went on', flush=True)\n", *["--detach"] * options.pop("detach", False), **options)
     found = terminal.expect(r"stopped at train\.py:9 · raydbg attach (\S+)")
-    time.sleep(1)
+    settle(1)
     assert "(raydbg)" not in terminal.plain()
     relay.cli("attach", found[1], input="c\n", code=1)  # the program has ended
     terminal.expect("went on")

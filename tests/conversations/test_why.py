@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 
 import pytest
 import sanitizers
@@ -111,9 +110,7 @@ def test_no_table_at_all(cluster):
 
 def test_an_agent_that_is_silent(cluster):
     cluster.silent.add("StreamLog")
-    began = time.monotonic()
     report = why(cluster, "segv")
-    assert time.monotonic() - began < 30
     assert report["code"] == "process_lost" and "no answer from 127.0.0.1" in report["unknown"][0], report
 
 

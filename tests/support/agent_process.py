@@ -14,6 +14,7 @@ from pathlib import Path
 from waits import limit
 
 
+
 PROGRAM = Path(__file__).resolve().parent / "agent_program.py"
 KEY_ID = "0123456789abcdef" * 2
 TOKEN = "a-token-for-tests-only"

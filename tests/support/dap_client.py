@@ -14,6 +14,7 @@ from waits import Hard, limit
 
 
 
+
 MAX_BODY = 256 << 20
 
 # The clients of the running test; conftest shows their transcripts when it fails.

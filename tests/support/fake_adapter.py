@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from dap_client import frame, parse
-from waits import limit
+from waits import limit, settle
 
 CAPABILITIES = {
     **dict.fromkeys(
@@ -82,7 +82,7 @@ class Connection:
         """Sends bytes in several writes, cut at these offsets, far enough apart to be read separately."""
         for start, end in zip((0, *cuts), (*cuts, len(data))):
             self.send_raw(data[start:end])
-            time.sleep(pause)
+            settle(pause)
 
     def send_body(self, body):
         """Sends one message whose body is these bytes."""
@@ -262,7 +262,7 @@ class FakeAdapter:
             return
         connection.attached = request
         connection.event("debugpyWaitingForServer", {"host": self.host, "port": self.port})
-        time.sleep(0.02)
+        settle(0.02)
         connection.event("initialized")
 
     def on_configurationDone(self, connection, request):

@@ -22,7 +22,7 @@ os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 import grpc  # noqa: E402
 from ray.core.generated import (  # noqa: E402
     common_pb2, core_worker_pb2, gcs_pb2, gcs_service_pb2, node_manager_pb2)
-from waits import limit  # noqa: E402
+from waits import limit, settle  # noqa: E402
 
 TASK = bytes.fromhex("c8ef45ccd0112571ffffffffffffffffffffffff01000000")
 ACTOR = bytes.fromhex("0123456789abcdef0123456701000000")
@@ -152,7 +152,7 @@ class FakeRay:
             self.asked[name] += 1
             self._changed.notify_all()
             self._changed.wait_for(lambda: name not in self.silent)
-        time.sleep(self.delay.get(name, 0))
+        settle(self.delay.get(name, 0))
         answer = getattr(self, method)(request)
         return answer if isinstance(answer, bytes) else answer.SerializeToString()
 

@@ -21,7 +21,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.parse
 from dataclasses import dataclass
 from pathlib import Path

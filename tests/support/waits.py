@@ -16,6 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 LIMIT = 60
+SHORT = 0.3  # for what must not come
 
 
 class Hard(AssertionError):
@@ -74,7 +75,7 @@ def wait_until(find, what, every=0.02, most=None):
     return found
 
 
-def settle(seconds=0.3):
+def settle(seconds=SHORT):
     """Lets time pass. It is for what must not happen where no fence is possible, for a timer of the product's of which a
     test needs the end (a lower bound), and for the pace of a script; never for what must happen: that is wait_until."""
     time.sleep(seconds)
