@@ -5,7 +5,7 @@ import socket
 
 import pytest
 from dap_client import DapClient, DapClosed, DapError, DapTimeout, frame
-from waits import limit
+from waits import SHORT, limit
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_wedging_commands_wedge(adapter, connect):
     attach(client)
     client.send("cancel")
     with pytest.raises(DapTimeout):
-        client.request("threads", timeout=0.3)
+        client.request("threads", timeout=SHORT)
 
 
 def test_continue_while_nothing_is_stopped_wedges(adapter, connect):
@@ -95,7 +95,7 @@ def test_continue_while_nothing_is_stopped_wedges(adapter, connect):
     attach(client)
     client.resume(1)
     with pytest.raises(DapTimeout):
-        client.request("continue", {"threadId": 1}, timeout=0.3)
+        client.request("continue", {"threadId": 1}, timeout=SHORT)
 
 
 def test_a_second_client_is_refused(connect):

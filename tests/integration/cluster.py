@@ -25,6 +25,7 @@ from pathlib import Path
 import evidence
 import sanitizers
 from dap_client import DapClient
+from waits import limit, wait_until
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -159,6 +160,16 @@ class InnerProcess(subprocess.Popen):
                     return [pid]
             return [0] if self.poll() is not None else None
         return wait_for(started, 10, "the program inside starts", every=0.005)[0]
+
+    def wait_catches(self, sig):
+        """Until the program inside has a handler for this signal, or has ended."""
+        def catches():
+            pid = self.inner_pid()
+            with contextlib.suppress(OSError):
+                caught = re.search(r"^SigCgt:\s*(\w+)$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+                return int(caught[1], 16) >> (sig - 1) & 1
+            return self.poll() is not None
+        wait_until(catches, f"a handler of {sig}")
 
     def send_signal(self, sig):
         pid = self.inner_pid()
@@ -344,7 +355,7 @@ class Cluster:
                      f"--include-dashboard={str(self.spec.dashboard).lower()}"]
         else:
             argv += [f"--address={self.head()}", f"--resources={json.dumps({chr(ord('a') + number - 1): 4})}"]
-        done = self.run(argv, timeout=120)
+        done = self.run(argv, timeout=limit(120))
         if done.returncode:
             raise ClusterError(f"node {number} of {self.spec} did not start:\n{done.stdout}{done.stderr}")
 

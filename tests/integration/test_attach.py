@@ -11,7 +11,7 @@ import time
 import pytest
 import sanitizers
 from cluster import PROGRAMS, line_of, wait_for
-from waits import hard
+from waits import hard, limit, settle
 
 PAUSES = PROGRAMS / "pauses.py"
 
@@ -281,9 +281,10 @@ def test_an_interrupted_script_lets_the_task_go_on(cluster):
     driver = paused(cluster, "spin")
     process = cluster.raydbg_popen("attach", "spin", "--echo", "-e", "c")
     assert b"(raydbg) c\n" in iter(process.stdout.readline, b""), process.stdout.read()
-    time.sleep(0.5)  # it runs
+    process.wait_catches(signal.SIGINT)
+    settle(0.5)  # it runs
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=20)
+    out, _ = process.communicate(timeout=limit())
     assert process.returncode == 130 and b"spin goes on" in out
     with hard():
         assert not driver.results()

@@ -12,6 +12,7 @@ import time
 import pytest
 from cluster import PROGRAMS, line_of, wait_for
 from dap_client import DapClient
+from waits import limit
 
 PAUSES = PROGRAMS / "pauses.py"
 SLOW = "__import__('time').sleep(0.7)"
@@ -106,9 +107,9 @@ def test_an_end_while_an_expression_is_evaluated(cluster, paused, end):
 
 
 def greets(cluster, worker):
-    """Whether the adapter says something to a connection within 3 s; and the connection."""
+    """Whether the adapter says something to a connection in time; and the connection."""
     sock = cluster.connect(worker["ip"], worker["debugger_port"])
-    sock.settimeout(3)
+    sock.settimeout(limit(3))
     try:
         return bool(sock.recv(1)), sock
     except TimeoutError:

@@ -335,7 +335,6 @@ def test_ten_thousand_rows(objects_cluster):
     assert len(mine) == 10_000
     assert {row["object_ref"] for row in mine} == {r["id"] for r in worker_stats(objects_cluster, known.pid)["refs"]}
     print(f"raydbg memory of 10,000 references: {1000 * took:.0f} ms, entering the namespace included")
-    assert took < 5
 
 
 def test_an_empty_cluster(objects_cluster):

@@ -2,6 +2,7 @@
 
 import select
 import socket
+import struct
 from pathlib import Path
 
 from waits import wait_until
@@ -9,24 +10,31 @@ from waits import wait_until
 
 def unread_by_peer(sock):
     """How many of the bytes that were sent into this IPv4 socket its peer, in this network namespace, has not read."""
-    return _unread(_hex(sock.getsockname()), _hex(sock.getpeername()))
+    own, peer = _hex(sock.getsockname()), _hex(sock.getpeername())
+    return _queues(own, peer)[0] + _queues(peer, own)[1]
 
 
 def unread(sock):
     """How many of the bytes that its peer sent are not read from this socket."""
-    return _unread(_hex(sock.getpeername()), _hex(sock.getsockname()))
+    own, peer = _hex(sock.getsockname()), _hex(sock.getpeername())
+    return _queues(peer, own)[0] + _queues(own, peer)[1]
 
 
-def _unread(sender, receiver):
-    count = 0
+def read_by_peer(sock):
+    """How many bytes the peer has read, and one."""
+    own, peer = _hex(sock.getsockname()), _hex(sock.getpeername())
+    info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 136)
+    acknowledged, = struct.unpack_from("Q", info, 120)  # tcpi_bytes_acked: they are in the peer's queue, or were
+    return acknowledged - _queues(peer, own)[1]
+
+
+def _queues(local, remote):
+    """What a socket has not sent, or got no acknowledgement of, and what it has received and not read."""
     for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
-        _, local, remote, _, queues = line.split()[:5]
-        unsent, received = (int(number, 16) for number in queues.split(":"))
-        if (local, remote) == (sender, receiver):
-            count += unsent
-        elif (local, remote) == (receiver, sender):
-            count += received
-    return count
+        _, own, peer, _, queues = line.split()[:5]
+        if (own, peer) == (local, remote):
+            return [int(number, 16) for number in queues.split(":")]
+    return [0, 0]
 
 
 def _hex(address):
@@ -53,5 +61,5 @@ def wait_still(relay, count):
 
 
 def wait_stuck(relay, sock):
-    """Until the relay reads this connection no more, though its sender has filled it; returns how much it has not read."""
-    return wait_still(relay, lambda: unread_by_peer(sock) if is_full(sock) else 0)
+    """Until the relay reads this connection no more, though its sender has filled it; returns how much it has read."""
+    return wait_still(relay, lambda: read_by_peer(sock) if is_full(sock) else 0)

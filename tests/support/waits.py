@@ -64,13 +64,13 @@ def limit(seconds=LIMIT, binary=None):
     return seconds * patience() * (2 if is_sanitized(binary) else 1)
 
 
-def wait_until(find, what, every=0.02, most=None):
+def wait_until(find, what, every=0.02, most=None, failure=AssertionError):
     """The first true value of find(). `what` is what was waited for, or a function that says it. `most`: limit()."""
     most = most or limit()
     deadline = time.monotonic() + most
     while not (found := find()):
         if time.monotonic() > deadline:
-            raise AssertionError(f"{what() if callable(what) else what}: not within {most:.0f} s")
+            raise failure(f"{what() if callable(what) else what}: not within {most:.0f} s")
         time.sleep(every)
     return found
 
