@@ -16,7 +16,7 @@ from waits import hard, limit, settle
 PAUSES = PROGRAMS / "pauses.py"
 
 
-def script(cluster, task, *commands, options=(), timeout=60, **more):
+def script(cluster, task, *commands, options=(), timeout=None, **more):
     """Runs these lines as `raydbg attach TASK` gets them from a pipe; checks that what it prints is plain."""
     done = cluster.raydbg("attach", task, *options, input="".join(f"{c}\n" for c in commands), timeout=timeout, **more)
     sanitizers.check(done.returncode, done.stderr)
@@ -60,11 +60,11 @@ class Terminal:
         """All that was written, without colours and other sequences."""
         return re.sub(r"\033\[[0-9;?]*[@-~]", "", self.read())
 
-    def expect(self, pattern, timeout=30):
+    def expect(self, pattern, timeout=None):
         """The next match of the pattern, after the last one's."""
         def find():
             return re.compile(pattern).search(self.plain(), self.seen)
-        found = wait_for(find, timeout, lambda: f"{pattern!r} on the terminal:\n{self.plain()[self.seen:]}")
+        found = wait_for(find, lambda: f"{pattern!r} on the terminal:\n{self.plain()[self.seen:]}", most=timeout)
         self.seen = found.end()
         return found
 
@@ -76,8 +76,8 @@ class Terminal:
         if command is not None:
             self.type(command + "\r")
 
-    def end(self, timeout=30):
-        deadline = time.monotonic() + timeout
+    def end(self, timeout=None):
+        deadline = time.monotonic() + (timeout or limit())
         while self.process.poll() is None and time.monotonic() < deadline:
             self.read()
             time.sleep(0.05)

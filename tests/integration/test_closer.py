@@ -80,7 +80,7 @@ def assert_attachable(cluster, worker, marker):
 def wait_closed(cluster):
     """The adapter itself does not bear a client that comes while another one leaves."""
     some = ["sh", "-c", "grep -qsx raydbg-closer /proc/[0-9]*/comm"]
-    wait_for(lambda: cluster.run(some).returncode, 90, "nothing is being closed any more")
+    wait_for(lambda: cluster.run(some).returncode, "nothing is being closed any more", most=limit(90))
 
 
 @ENDS

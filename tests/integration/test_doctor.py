@@ -78,7 +78,7 @@ def test_debugpy_in_the_runtime_env_of_jobs(core_cluster):
     found.assert_check("debugpy", "ok", "on this node have debugpy 1.8", "1 running job has debugpy in its runtime_env",
                        "1 running job has an image, a conda environment or an interpreter")
     core_cluster.stop_drivers()
-    wait_for(lambda: not doctor(core_cluster)["debugpy"]["why"], 20, "the jobs have ended")
+    wait_for(lambda: not doctor(core_cluster)["debugpy"]["why"], "the jobs have ended")
 
 
 def test_the_text_is_for_people(cluster):
@@ -193,7 +193,7 @@ def test_legacy_pdb_is_told_and_left_alone(legacy_cluster):
     def waits():
         found = doctor(cluster)  # entries that earlier tests' workers have left are told, too, as ok
         return found if found.get("legacy-pdb", {}).get("status") == "warning" else None
-    found = wait_for(waits, 60, "the task waits in pdb")
+    found = wait_for(waits, "the task waits in pdb")
     found.assert_check("legacy-pdb", "warning", "1 task waits", "RAY_DEBUG=1")
     for _ in range(3):
         doctor(cluster).assert_check("legacy-pdb", "warning", "1 task waits")

@@ -104,7 +104,7 @@ def assert_as_ray_says(cluster, *arguments, **options):
         return found == wanted
     last = {}
     with contextlib.suppress(Exception):
-        wait_for(same, 10, "the rows are those of the State API", every=0.3)
+        wait_for(same, "the rows are those of the State API", every=0.3)
     assert last["found"] == last["wanted"]
     return last["found"]
 
@@ -119,7 +119,7 @@ def busy(pool):
         cluster.driver("pauses.py", "square", "on_b", "actor", "threaded", "async", "boom")
         cluster.driver("pauses.py", "walk")
         cluster.wait_paused(threads=9, timeout=90)
-        wait_for(lambda: len(running_tasks(cluster)) >= 11, 20, "all RUNNING events")
+        wait_for(lambda: len(running_tasks(cluster)) >= 11, "all RUNNING events")
         yield cluster
     finally:
         try:
@@ -295,10 +295,10 @@ class Watch:
         for line in self.process.stdout:
             self.changes.append(json.loads(line))
 
-    def wait(self, events, name, timeout=30):
+    def wait(self, events, name, timeout=None):
         def told():
             return next((c["pause"] for c in self.changes if c["event"] in events and c["pause"]["task_name"] == name), None)
-        return wait_for(told, timeout, lambda: f"{events} {name} in {self.changes}", every=0.01)
+        return wait_for(told, lambda: f"{events} {name} in {self.changes}", every=0.01, most=timeout)
 
     def interrupt(self, sig=signal.SIGINT):
         """Signals it; returns the exit code and what it said on stderr."""
@@ -329,7 +329,7 @@ def test_states_of_one_pause_and_watching_them(cluster):
             assert names(listing(cluster, "--state", "attached", "--address", address)) == ["square"]
         for watch in (gcs, dashboard):
             wait_for(lambda: any(c["event"] == "changed" and c["pause"]["state"] == "attached" and
-                                 c["pause"]["task_name"] == "square" for c in watch.changes), 10,
+                                 c["pause"]["task_name"] == "square" for c in watch.changes),
                      lambda: f"changed in {watch.changes}")
         client.resume(stop["threadId"])
         client.disconnect()
@@ -382,9 +382,9 @@ def test_pauses_in_pdb(legacy_cluster):
     cluster = legacy_cluster
     started = time.time()
     driver = cluster.driver("pauses.py", "square", "actor")
-    wait_for(lambda: len(listing(cluster)) == 2, 60, lambda: f"two pauses in pdb:\n{driver.output()}", every=0.3)
+    wait_for(lambda: len(listing(cluster)) == 2, lambda: f"two pauses in pdb:\n{driver.output()}", every=0.3)
     # Workers report their tasks once a second.
-    wait_for(lambda: {"square", "Trainer.step"} <= {task["name"] for task in running_tasks(cluster)}, 20,
+    wait_for(lambda: {"square", "Trainer.step"} <= {task["name"] for task in running_tasks(cluster)},
              "both RUNNING events")
 
     def named():
@@ -392,7 +392,7 @@ def test_pauses_in_pdb(legacy_cluster):
         by_name = ({row["task_name"]: row for row in listing(cluster)}, {t["name"]: t for t in running_tasks(cluster)})
         return all({"square", "Trainer.step"} <= found.keys() for found in by_name) and by_name
 
-    rows, tasks = wait_for(named, 30, "the names of both tasks", every=0.3)
+    rows, tasks = wait_for(named, "the names of both tasks", every=0.3)
     for name, marker in (("square", "square-breakpoint"), ("Trainer.step", "trainer-breakpoint")):
         row, task = rows[name], tasks[name]
         # pdb stops at the line after the breakpoint().
@@ -411,7 +411,7 @@ def test_pauses_in_pdb(legacy_cluster):
     assert names(listing(cluster)) == ["Trainer.step", "square"]
 
     cluster.kill(rows["square"]["pid"])
-    wait_for(lambda: names(listing(cluster)) == ["Trainer.step"], 20, "the killed worker's pause disappears")
+    wait_for(lambda: names(listing(cluster)) == ["Trainer.step"], "the killed worker's pause disappears")
 
 
 # --- protected and old clusters ---
