@@ -2,7 +2,7 @@
 
     PYTHON debuggee.py RPDB_PY FUNCTION
 
-Ends itself after $DEBUGGEE_S seconds. Prints one line each: PORT n where pdb waits, RESULT value or ERROR type: message, LEFT what is left of the agent.
+Ends itself after $DEBUGGEE_S seconds; nothing of the agent may be left after $LEFT_S. Prints one line each: PORT n where pdb waits, RESULT value or ERROR type: message, LEFT what is left of the agent.
 """
 
 import faulthandler
@@ -116,7 +116,7 @@ if __name__ == "__main__":
     sys.path.insert(0, HERE)
     import debuggees
     main_loop(getattr(debuggees, sys.argv[2]), rpdb)
-    for _ in range(6000):
+    for _ in range(int(100 * float(os.environ.get("LEFT_S", 60)))):
         if not left_over(rpdb):
             break
         threading.Event().wait(0.01)

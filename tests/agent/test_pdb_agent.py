@@ -500,7 +500,7 @@ PARTS = {"nothing": 0, "a complete name": 5, "an open bracket": 6, "an open stri
 @pytest.mark.parametrize("part", PARTS.values(), ids=PARTS.keys())
 def test_a_relay_that_dies_while_it_connects(debuggee, part):
     """What relay/debuggee/closer_process.c does then."""
-    program = debuggee("plain")
+    program = debuggee("plain", LEFT_S="0")
     with program.connect() as sock:
         sock.sendall(statement("00")[:part] + goodbye())
         sock.shutdown(socket.SHUT_WR)
@@ -553,7 +553,7 @@ def test_requests_on_the_heels_of_a_continue(attach):
 
 
 def test_an_agent_that_cannot_be_installed_leaves_pdb_as_it_was(debuggee):
-    program = debuggee("plain")
+    program = debuggee("plain", LEFT_S="0")
     sock = program.connect()
     with pytest.raises(AssertionError, match="nosuch"):
         install(sock, agent_source().replace("Hooks.add(", "Hooks.nosuch("))

@@ -39,6 +39,24 @@ def test_a_response_waits_for_a_moment_and_is_corrected_once(worker, attach, ada
     in_time(attach, script)
 
 
+def test_what_ray_says_meanwhile_is_in_the_response(worker, attach, adapter, ray):
+    """Not each time on a busy machine: 50 ms are not long."""
+    def variables(connection, request):
+        worker.variables(connection, request)
+        ray.speak(BARE)
+
+    adapter.on["variables"] = variables
+    for _ in range(20):
+        ray.silent.add(BARE)
+        client = attach(wait=False)
+        value = client.children(LOCALS)["big"]["value"]
+        client.disconnect()
+        client.close()
+        if "·" in value:
+            return
+    raise AssertionError("no response waited for what Ray says")
+
+
 def test_without_support_there_is_no_invalidated(worker, attach, ray):
     ray.silent.add(BARE)
     client = attach({"supportsInvalidatedEvent": False}, wait=False)
