@@ -1,5 +1,7 @@
 """One session over many tasks: their threads are its threads, and each request finds its task."""
 
+import time
+
 import pytest
 from dap_client import DapError
 from fake_adapter import CAPABILITIES
@@ -353,8 +355,10 @@ def test_a_slow_one_does_not_hold_up_breakpoints(attach, gang, gate):
     shown(client)
     slow = gang.workers[1].adapter
     slow.on["setBreakpoints"] = gate(slow.on_setBreakpoints)
+    began = time.monotonic()
     body = client.ok("setBreakpoints", {"source": {"path": PATH}, "breakpoints": [{"line": 3}]})
     assert body["breakpoints"][0]["verified"]
+    assert time.monotonic() - began < 25  # timed: after 30 s the slow one is given up
     thread = next(id for name, id in threads(client).items() if "5003" in name)
     assert port_of(client, thread) == gang.workers[2].adapter.port
 

@@ -121,7 +121,7 @@ def test_a_driver_that_does_not_read(adapter, hub, other, kind):
         flood = Flood(adapter.connection())
         taken = flood.wait_stuck(hub)
         assert_served(neighbour)
-        assert flood.wait_stuck(hub) == taken
+        assert flood.wait_stuck(hub) <= taken + 2 * PIECE
         peak.check(f"{kind}: the driver does not read, {flood.sent * PIECE / MIB:.1f} MiB taken")
         assert numbers(driver, COUNT) == list(range(COUNT))
         flood.thread.join(limit())
@@ -138,7 +138,7 @@ def test_only_who_drives_stalls_a_task_or_starts_it_again(adapter, hub):
         observer = hub.join(role="observer")
         observer.stopped()
         observer.disconnect()
-        assert flood.wait_stuck(hub) == taken, "more events were read while the driver does not read"
+        assert flood.wait_stuck(hub) <= taken + 2 * PIECE, "more events were read while the driver does not read"
         peak.check("an observer came and went")
         heir = hub.join(takeOver=True)
         heir.stopped()

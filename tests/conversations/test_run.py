@@ -6,7 +6,7 @@ import pytest
 from agent_process import PROGRAM, line_of
 from agent_relay import WORK, relay, run_agent, start  # noqa: F401
 from dap_client import DapTimeout
-from waits import SHORT, settle, wait_until
+from waits import settle, wait_until
 
 # --- breakpoints by file ---
 
@@ -102,7 +102,7 @@ def test_hits_are_counted_over_all_processes(relay, run_agent, which, expected):
                 clients[program.pid] = relay.attach(program)
         for client in clients.values():
             with contextlib.suppress(DapTimeout):
-                stopped = client.stopped(timeout=SHORT)
+                stopped = client.stopped(timeout=0.05)  # timed: one after the other is looked at
                 stops += 1
                 client.request("continue", {"threadId": stopped["threadId"]})
     breakpoint = relay.breakpoints()["breakpoints"][0]

@@ -43,6 +43,7 @@ def test_what_ray_says_meanwhile_is_in_the_response(worker, attach, adapter, ray
     """Not each time on a busy machine: 50 ms are not long."""
     def variables(connection, request):
         worker.variables(connection, request)
+        settle(0.02)  # what does not wait is with the client by now
         ray.speak(BARE)
 
     adapter.on["variables"] = variables
