@@ -229,9 +229,10 @@ def test_a_worker_that_dies_in_mid_request(attach, gang):
 
 def test_a_dead_one_does_not_delay_the_others(attach, gang):
     gang.workers[0].adapter.on["initialize"] = lambda connection, request: None
+    began = time.monotonic()
     client = attach()
     shown(client)
-    assert not gang.workers[0].adapter.connection().ended.is_set(), "it was waited for until it was given up"
+    assert time.monotonic() - began < 12  # timed: after 15 s the dead one is given up
     assert {of(gang, name).pid for name in threads(client)} == {5002, 5003}
 
 
