@@ -154,12 +154,12 @@ class InnerProcess(subprocess.Popen):
         return wait_for(started, "the program inside starts", every=0.005)[0]
 
     def wait_catches(self, sig):
-        """Until the program inside has a handler for this signal, or has ended."""
+        """Until the program inside has a handler for this signal, or blocks it to read it, or has ended."""
         def catches():
             pid = self.inner_pid()
             with contextlib.suppress(OSError):
-                caught = re.search(r"^SigCgt:\s*(\w+)$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
-                return int(caught[1], 16) >> (sig - 1) & 1
+                masks = re.findall(r"^Sig(?:Cgt|Blk):\s*(\w+)$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+                return any(int(mask, 16) >> (sig - 1) & 1 for mask in masks)
             return self.poll() is not None
         wait_until(catches, f"a handler of {sig}")
 
