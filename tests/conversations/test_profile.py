@@ -6,6 +6,7 @@ import pty
 import select
 import signal
 import subprocess
+import time
 import xml.etree.ElementTree as ElementTree
 from contextlib import contextmanager
 from pathlib import Path
@@ -165,11 +166,13 @@ def on_a_terminal(cluster, *arguments):  # noqa: F811
 def test_an_interrupt_ends_it_at_once(allowed):  # noqa: F811
     """On a terminal it says meanwhile what it does, and clears that line."""
     allowed.silent.add("CpuProfiling")
-    with on_a_terminal(allowed, "--all", "--duration", "600s") as (process, until, _):
-        until(b"600 s each")
+    with on_a_terminal(allowed, "--all", "--duration", "60s") as (process, until, _):
+        until(b"60 s each")
+        began = time.monotonic()
         process.send_signal(signal.SIGINT)
         until(b"\x1b[2K\r")
         assert process.wait(limit()) == INTERRUPTED
+        assert time.monotonic() - began < 40  # timed: the profile would take 60 s
 
 
 # --- memory ---
