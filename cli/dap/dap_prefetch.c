@@ -261,6 +261,7 @@ static void on_answer(struct dap_prefetch *ahead, const char *json, const struct
     entry->response = mem_string_n(json + response.at, response.len);
     entry->response_len = response.len;
     ahead->bytes += response.len;
+    log_debug("the answer to %s has come ahead", entry->command);
     if (entry->request)
         answer(ahead, take(ahead, at), entry->request_seq);
 }

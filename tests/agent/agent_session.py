@@ -7,8 +7,8 @@ import secrets
 import socket
 import subprocess
 import sys
-import time
 import zlib
+from contextlib import suppress
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -16,6 +16,7 @@ ROOT = HERE.parent.parent
 sys.path.insert(0, str(ROOT / "tests/support"))
 
 from dap_client import DapClient  # noqa: E402
+from waits import limit, wait_until  # noqa: E402
 
 AGENT = ROOT / "relay/debuggee/pdb_agent"
 DEBUGGEES = HERE / "debuggees.py"
@@ -58,7 +59,8 @@ class Debuggee:
     def __init__(self, python, function, env=None):
         argv = [python, "-u", HERE / "debuggee.py", rpdb_source(), function]
         self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                        errors="replace", env={**os.environ, **(env or {}), "PYTHONPATH": ""})
+                                        errors="replace", env={**os.environ, **(env or {}), "PYTHONPATH": "",
+                                                                "DEBUGGEE_S": str(limit(300))})
         self.lines = []
 
     def wait_for(self, word):
@@ -73,23 +75,23 @@ class Debuggee:
         """What the function returned, or how it failed; and nothing of the agent, nor of pdb, may be left."""
         for line in self.process.stdout:
             self.lines.append(line)
-        assert self.process.wait(20) == 0, "".join(self.lines[-50:])
+        assert self.process.wait(limit()) == 0, "".join(self.lines[-50:])
         assert not clean or self.lines[-1].strip() == "LEFT", self.lines[-1]
         return next(line for line in self.lines if re.match("RESULT |ERROR ", line)).strip()
 
     def connect(self):
         """Ray tells the port before it listens there."""
-        port, end = int(self.wait_for("PORT")), time.monotonic() + 10
-        while True:
-            try:
-                return socket.create_connection(("127.0.0.1", port), 10)
-            except ConnectionRefusedError:
-                assert time.monotonic() < end
-                time.sleep(0.005)
+        port = int(self.wait_for("PORT"))
+
+        def connected():
+            with suppress(ConnectionRefusedError):
+                return socket.create_connection(("127.0.0.1", port), limit())
+
+        return wait_until(connected, f"{port} listens", every=0.005)
 
     def kill(self):
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait(limit())
         self.process.stdout.close()
 
 
@@ -98,7 +100,7 @@ def install(sock, source=None):
     token = secrets.token_hex(16)
     sock.sendall(statement(token, source))
     said, mark = b"", b"\x02" + token.encode()
-    sock.settimeout(20)
+    sock.settimeout(limit())
     while mark not in said or b"\x03" not in said.partition(mark)[2]:
         more = sock.recv(1)
         assert more, said
@@ -140,9 +142,3 @@ class Session(DapClient):
         self.wait_event("terminated")
         self.disconnect()
         return self.debuggee.finish()
-
-    def wait_until(self, condition, seconds=10):
-        end = time.monotonic() + seconds
-        while not condition():
-            assert time.monotonic() < end, self.text()
-            time.sleep(0.01)

@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import debugpy_session  # noqa: E402
 import evidence  # noqa: E402
 from agent_session import ROOT, Debuggee, Session  # noqa: E402
+from waits import limit  # noqa: E402
 
 SOME = ("3.9", "3.11", "3.13")
 ALL = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
@@ -53,7 +54,7 @@ def find_python(version):
         return found[0]
     if shutil.which(f"python{version}"):
         return f"python{version}"
-    done = subprocess.run([ROOT / "tools/setup", "--python", version], stdout=subprocess.PIPE, text=True, timeout=900,
+    done = subprocess.run([ROOT / "tools/setup", "--python", version], stdout=subprocess.PIPE, text=True, timeout=limit(900),
                           check=True)
     return Path(done.stdout.split()[-1]) / "bin/python"
 

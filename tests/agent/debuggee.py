@@ -2,7 +2,7 @@
 
     PYTHON debuggee.py RPDB_PY FUNCTION
 
-Prints one line each: PORT n where pdb waits, RESULT value or ERROR type: message, LEFT what is left of the agent.
+Ends itself after $DEBUGGEE_S seconds; nothing of the agent may be left after $LEFT_S. Prints one line each: PORT n where pdb waits, RESULT value or ERROR type: message, LEFT what is left of the agent.
 """
 
 import faulthandler
@@ -109,14 +109,14 @@ def left_over(rpdb):
 
 
 if __name__ == "__main__":
-    faulthandler.dump_traceback_later(30, exit=True)
+    faulthandler.dump_traceback_later(float(os.environ["DEBUGGEE_S"]), exit=True)
     signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored in what a script runs in the background
     rpdb = load_rpdb(sys.argv[1])
     main_loop.__globals__["__name__"] = "ray._private.worker"
     sys.path.insert(0, HERE)
     import debuggees
     main_loop(getattr(debuggees, sys.argv[2]), rpdb)
-    for _ in range(200):
+    for _ in range(int(100 * float(os.environ.get("LEFT_S", 60)))):
         if not left_over(rpdb):
             break
         threading.Event().wait(0.01)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from agent_session import ROOT, rpdb_source
 from dap_client import DapClient
+from waits import limit
 
 HERE = Path(__file__).resolve().parent
 TASKS = HERE / "debugpy_tasks.py"
@@ -24,7 +25,7 @@ def raydbg_path():
 def debugpy_directory(python, version):
     """For PYTHONPATH; made by tools/setup if it is not there."""
     argv = [ROOT / "tools/setup", "--python", python, "--ray", "none", "--debugpy", version]
-    done = subprocess.run(argv, stdout=subprocess.PIPE, text=True, timeout=300, check=True)
+    done = subprocess.run(argv, stdout=subprocess.PIPE, text=True, timeout=limit(300), check=True)
     return done.stdout.splitlines()[-1]
 
 
@@ -52,7 +53,7 @@ class Worker:
         self._coming.put(None)
 
     def _wait_for(self, pattern):
-        while (line := self._coming.get(timeout=60)) is not None:
+        while (line := self._coming.get(timeout=limit())) is not None:
             self.lines.append(line)
             found = re.match(pattern, line)
             if found:
@@ -65,7 +66,7 @@ class Worker:
 
     def kill(self):
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait(limit())
 
 
 class Session(DapClient):

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from waits import limit
 
 ROOM = Path(__file__).resolve().parents[2] / "relay/worker_agent"
 VARIABLE = "__RAY_WORKER_PROCESS_SETUP_HOOK_ENV_VAR"
@@ -70,7 +71,7 @@ def run(tmp_path):
         (tmp_path / "driver.py").write_text(DRIVER)
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("RAY", "PYTHON"))}
         done = subprocess.run([sys.executable, "-uc", SETUP + code], cwd=tmp_path, text=True, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, timeout=60, env={**clean, "PYTHONPATH": str(tmp_path), **env})
+                              stderr=subprocess.STDOUT, timeout=limit(), env={**clean, "PYTHONPATH": str(tmp_path), **env})
         return done.stdout.splitlines()
     return run_code
 

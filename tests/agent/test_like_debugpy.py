@@ -10,7 +10,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import uuid
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -19,6 +18,7 @@ import pytest
 from agent_session import ROOT
 from dap_client import DapClient, DapTimeout, SocketTransport
 from debugpy_session import debugpy_directory, raydbg_path
+from waits import limit, wait_until
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS, PAGE = HERE / "like_programs.py", HERE / "like_page.html"
@@ -79,7 +79,7 @@ def start(stack, version, function):
     mark = uuid.uuid4().hex
     process = subprocess.Popen([sys.executable, "-Xfrozen_modules=off", str(PROGRAMS), function], stdout=subprocess.PIPE,
                                stderr=log, text=True, stdin=subprocess.DEVNULL, env={**os.environ, **path, "LIKE_DEBUGPY": mark})
-    stack.callback(lambda: (end_all(mark), process.wait(10), process.stdout.close()))
+    stack.callback(lambda: (end_all(mark), process.wait(limit()), process.stdout.close()))
     return int(process.stdout.readline().split()[1])
 
 
@@ -96,7 +96,7 @@ def connect(stack, how, port):
         log = stack.enter_context(open(f"{home}/log", "w+"))
         process = subprocess.Popen([raydbg_path(), "relay", "--listen", f"unix:{path}", "--token", "none",
                                     *MODES[how](port)], stdout=subprocess.DEVNULL, stderr=log, env=env)
-        stack.callback(lambda: (process.kill(), process.wait(10)))
+        stack.callback(lambda: (process.kill(), process.wait(limit())))
         client = DapClient(SocketTransport(unix(path, log)), name=how, strict=False)
     stack.callback(client.close, check=False)
     return client
@@ -106,14 +106,10 @@ MODES = {"target": lambda port: ["--target", f"debugpy://127.0.0.1:{port}"], "re
 
 
 def unix(path, log):
-    for _ in range(500):
-        log.seek(0)
-        if "ready" in log.read():
-            sock = socket.socket(socket.AF_UNIX)
-            sock.connect(path)
-            return sock
-        time.sleep(0.02)
-    raise AssertionError("the relay does not listen")
+    wait_until(lambda: log.seek(0) == 0 and "ready" in log.read(), "the relay listens")
+    sock = socket.socket(socket.AF_UNIX)
+    sock.connect(path)
+    return sock
 
 
 def play(how, version, function, breakpoints, filters, extra):
@@ -141,7 +137,7 @@ def play(how, version, function, breakpoints, filters, extra):
 def next_stop(client):
     """The next `stopped`, or None: it has ended, or waits for ever."""
     try:
-        event = client.wait_first(("stopped", "terminated"), timeout=5)
+        event = client.wait_first(("stopped", "terminated"), timeout=limit(10))
     except DapTimeout:
         return None
     return event if event["event"] == "stopped" else None

@@ -22,9 +22,11 @@ from conftest import find_python
 from dap_client import DapClient, SocketTransport
 from debugpy_session import debugpy_directory
 from ray import cloudpickle
+from waits import SHORT, limit, settle
 
 ROOM = Path(__file__).resolve().parents[2] / "relay/worker_agent"
 PAIRS = [("3.9", "1.8.0"), ("3.10", "1.8.22"), ("3.11", "1.8.22"), ("3.12", "1.8.22"), ("3.13", "1.8.22")]
+LONG = 1000  # seconds: what waits for so long fails
 RELAY_ID = "ab" * 16
 
 
@@ -85,13 +87,13 @@ class Relay:
 
     def __init__(self):
         self.listening = socket.create_server(("127.0.0.1", 0))
-        self.listening.settimeout(60)
+        self.listening.settimeout(limit())
         self.address = self.listening.getsockname()
         self.open = []
 
     def accept(self):
         sock, _ = self.listening.accept()
-        sock.settimeout(60)
+        sock.settimeout(limit())
         self.open.append(Connection(sock))
         return self.open[-1]
 
@@ -120,7 +122,7 @@ def start(relay):
             return future
         yield run
         for future in started:
-            future.result(90).kill()
+            future.result(limit()).kill()
 
 
 @pytest.fixture(params=PAIRS, ids=lambda pair: f"py{pair[0]}-debugpy{pair[1]}")
@@ -148,25 +150,23 @@ def wake(relay, agent, breakpoints=None, hold=10):
 
 def test_nothing_listens(start, relay):
     relay.listening.close()
-    program = start().result(60)
-    assert program.started < 0.5
+    program = start(word=LONG).result(limit())
     program.work(3)
 
 
 def test_the_relay_says_nothing(start, relay):
-    program = start().result(60)  # its connection is in the backlog
-    assert 0.9 <= program.started < 3
+    program = start().result(limit())  # its connection is in the backlog
+    assert program.started >= 0.9
     program.work(3)
 
 
 @pytest.mark.parametrize("words", [b"", b"{}\n", b"[1]\n", b"nonsense\n", b'{"relay":1,"nonce":2,"proof":3}\n', b"x" * 100000])
 def test_a_relay_that_talks_nonsense_is_left(start, relay, words):
-    future = start()
+    future = start(word=LONG)
     agent = relay.accept()
     agent.sock.sendall(words)
     agent.sock.shutdown(socket.SHUT_WR)
-    program = future.result(60)
-    assert program.started < 3
+    program = future.result(limit())
     program.work(3)
     with pytest.raises(EOFError) as left:
         agent.hear()
@@ -174,12 +174,12 @@ def test_a_relay_that_talks_nonsense_is_left(start, relay, words):
 
 
 def test_a_relay_without_the_key_gets_nothing(start, relay):
-    future = start()
+    future = start(word=LONG)
     agent = relay.accept()
     assert agent.line[:4] == ["raydbg", "agent", "1", KEY_ID] and re.fullmatch("[0-9a-f]{64}", agent.line[4])
     agent.prove(key=agent_key("another token"))
     agent.say(verb="debug", token="ef" * 32, hold=10)
-    assert future.result(60).started < 3
+    future.result(limit())
     with pytest.raises(EOFError) as left:
         agent.hear()
     assert left.value.args[0] == b""
@@ -188,7 +188,7 @@ def test_a_relay_without_the_key_gets_nothing(start, relay):
 
 def test_a_proof_for_another_address_is_no_proof(start, relay):
     """A forwarder passes on what the relay has proven, for the relay's own address."""
-    future = start()
+    future = start(word=LONG)
     agent = relay.accept()
     other = socket.create_server(("127.0.0.1", 0))
     near, real = agent.sock, socket.create_connection(other.getsockname())
@@ -205,7 +205,7 @@ def test_a_proof_for_another_address_is_no_proof(start, relay):
     finally:
         real.close()
         other.close()
-    assert future.result(60).started < 3
+    future.result(limit())
 
 
 def test_a_silent_hold_ends(start, relay):
@@ -214,8 +214,8 @@ def test_a_silent_hold_ends(start, relay):
     agent.hello()
     agent.say(verb="debug", token="ef" * 32, hold=2)
     relay.accept()  # pydevd, which nobody configures
-    program = future.result(90)
-    assert 1.9 <= program.started < 60  # on a busy machine it may be longer, but not for ever
+    program = future.result(limit())
+    assert program.started >= 1.9
     program.work(3)
 
 
@@ -248,34 +248,34 @@ def test_time_without_a_cpu_is_not_counted(start, relay, starve):
     assert time.monotonic() - said > 0.7, "the fixture does not starve it"
     assert not future.done()
     client.attach({"justMyCode": False}, {str(PROGRAM): [line_of("work")]}, filters=())
-    program = future.result(60)
+    program = future.result(limit())
     program.send("work 4")
     client.resume(client.stopped()["threadId"])
     assert program.wait_for("RESULT") == "9"
 
 
 def test_without_debugpy_it_says_so(start, relay):
-    future = start(path="/nowhere")
+    future = start(path="/nowhere", word=LONG)
     agent = relay.accept()
     agent.hello()
-    agent.say(verb="debug", token="ef" * 32, hold=10)
+    agent.say(verb="debug", token="ef" * 32, hold=LONG)
     failed = agent.hear()
     assert failed["event"] == "failed" and "debugpy" in failed["why"], failed
-    program = future.result(60)
-    assert program.started < 5
+    program = future.result(limit())
     program.work(3)
 
 
 def test_it_dials_again_but_not_at_once(start, relay):
     future = start()
-    relay.accept().close()
+    first = relay.accept()
     left = time.monotonic()
+    first.close()
     agent = relay.accept()
-    assert 4.5 < time.monotonic() - left < 15
+    assert time.monotonic() - left > 4.5
     agent.hello()
     agent.say(verb="sleep")
     assert agent.hear() == {"event": "asleep"}
-    future.result(60).work(3)
+    future.result(limit()).work(3)
 
 
 # --- asleep ---
@@ -285,7 +285,7 @@ def test_asleep_it_is_one_thread(debugged):
     assert agent.facts["role"] == "driver" and agent.facts["program"] == PROGRAM.name
     assert agent.facts["debugging"] is False
     agent.say(verb="sleep")
-    program = future.result(60)
+    program = future.result(limit())
     assert program.started < 2
     assert agent.facts["pid"] == program.pid
     assert program.ask("threads", "THREADS") == "MainThread raydbg-agent"
@@ -298,7 +298,7 @@ def test_a_breakpoint_stops_and_sleep_gives_the_speed_back(debugged, relay):
     agent, future = debugged
     agent.say(verb="sleep")
     assert agent.hear() == {"event": "asleep"}
-    program = future.result(60)
+    program = future.result(limit())
     before = min(float(program.ask("spin 200000", "SPUN")) for _ in range(3))
     for number in (1, 2):  # it can be woken again
         client = wake(relay, agent, {str(PROGRAM): [line_of("work")]})
@@ -325,11 +325,11 @@ def test_the_hold_ends_when_it_is_configured(debugged, relay):
     agent, future = debugged
     agent.say(verb="debug", token="ef" * 32, hold=60)
     client = relay.accept().dap()
-    time.sleep(1.5)
+    settle(1.5)
     assert not future.done()  # the program waits
     client.attach({"justMyCode": False}, {str(PROGRAM): [line_of("work")]}, filters=())
-    program = future.result(60)
-    assert 1.5 < program.started < 60
+    program = future.result(limit())
+    assert program.started > 1.5
     program.send("work 4")
     client.resume(client.stopped()["threadId"])
     assert program.wait_for("RESULT") == "9"
@@ -338,7 +338,7 @@ def test_the_hold_ends_when_it_is_configured(debugged, relay):
 def test_a_relay_that_dies_frees_the_program(debugged, relay):
     agent, future = debugged
     client = wake(relay, agent, {str(PROGRAM): [line_of("work")]})
-    program = future.result(60)
+    program = future.result(limit())
     assert agent.hear() == {"event": "debugging"}
     program.send("work 4")
     client.stopped()
@@ -365,14 +365,14 @@ def test_check(start, relay, arguments, expected):
     agent.hello()
     agent.say(verb="sleep")
     agent.hear()
-    program = future.result(60)
+    program = future.result(limit())
     assert program.ask("check " + json.dumps(arguments), "CHECKED") == expected
     if arguments[2] == -1 and ("nothing" in arguments[3] or "1 +" in arguments[3]):
         told = agent.hear()
         assert told["event"] == "problem" and told["breakpoint"] == 1
         assert re.match("NameError|SyntaxError", told["error"]), told
         assert program.ask("check " + json.dumps(arguments), "CHECKED") == expected
-        agent.sock.settimeout(1)
+        agent.sock.settimeout(SHORT)
         with pytest.raises(TimeoutError):  # once is enough
             agent.hear()
     if arguments[4]:
@@ -380,14 +380,14 @@ def test_check(start, relay, arguments, expected):
 
 
 @pytest.fixture
-def asleep(start, relay):
-    """A program whose agent sleeps, and the agent."""
+def asleep(request, start, relay):
+    """A program whose agent sleeps, and the agent; the parameter: variables of its environment."""
     future = start()
     agent = relay.accept()
     agent.hello()
     agent.say(verb="sleep")
     agent.hear()
-    return future.result(60), agent
+    return future.result(limit()), agent
 
 
 def counted(program, condition="", log=""):
@@ -417,27 +417,24 @@ def test_a_relay_that_does_not_answer_is_asked_once(asleep):
     begun = time.monotonic()
     counted(program)
     assert program.wait_for("CHECKED") == "False"
-    assert 4.9 < time.monotonic() - begun < 9
-    begun = time.monotonic()
+    assert time.monotonic() - begun > 4.9
     counted(program)
     assert program.wait_for("CHECKED") == "False"
-    assert time.monotonic() - begun < 1.5
     agent.hear()
-    agent.say(verb="stay")  # it talks again
-    time.sleep(0.5)
+    agent.say(verb="sleep")  # it talks again
+    assert agent.hear() == {"event": "asleep"}, "it was asked once more"
     counted(program)
     agent.say(verb="answer", question=agent.hear()["question"], yes=True)
     assert program.wait_for("CHECKED") == "True"
 
 
+@pytest.mark.parametrize("asleep", [{"ANSWER_S": str(LONG)}], indirect=True)
 def test_a_relay_that_dies_answers_nothing(asleep):
     program, agent = asleep
     counted(program)
     agent.hear()
-    begun = time.monotonic()
     agent.close()
     assert program.wait_for("CHECKED") == "False"
-    assert time.monotonic() - begun < 1.5
 
 
 # --- first lines and failures ---
@@ -446,7 +443,7 @@ def test_a_task_stops_at_its_first_line_and_not_when_it_is_called_else(debugged,
     agent, future = debugged
     client = wake(relay, agent)
     assert agent.hear() == {"event": "debugging"}
-    program = future.result(60)
+    program = future.result(limit())
     program.send("enter 2")
     asked = agent.hear()
     assert asked == {"question": asked["question"], "event": "first_line", "file": str(PROGRAM), "line": line_of("work")}
@@ -474,7 +471,7 @@ def test_which_failures_count(start, relay, config, expected):
     assert agent.hello()["wanted"] is False
     agent.say(verb="sleep")
     agent.hear()
-    program = future.result(60)
+    program = future.result(limit())
     program.send("fail 2")
     if expected:
         asked = agent.hear()
@@ -482,7 +479,7 @@ def test_which_failures_count(start, relay, config, expected):
         agent.close()
     assert program.wait_for("FAILED") == "6"
     if not expected:
-        agent.sock.settimeout(1)
+        agent.sock.settimeout(SHORT)
         with pytest.raises(TimeoutError):
             agent.hear()
 
@@ -491,7 +488,7 @@ def test_a_failure_stops_where_it_was_raised(debugged, relay):
     agent, future = debugged
     agent.say(verb="sleep")
     assert agent.hear() == {"event": "asleep"}
-    program = future.result(60)
+    program = future.result(limit())
     for _ in (1, 2):
         program.send("fail 2")
         asked = agent.hear()
@@ -519,15 +516,13 @@ def test_pydevd_that_does_not_come_is_not_waited_for(start, relay):
     agent.hello()
     agent.say(verb="sleep")
     agent.hear()
-    program = future.result(60)
+    program = future.result(limit())
     program.send("fail 2")
     asked = agent.hear()
     agent.say(verb="answer", question=asked["question"], yes=False)
-    begun = time.monotonic()
     agent.say(verb="debug", token="ef" * 32, hold=0)
     assert agent.hear()["event"] == "failed"
     assert program.wait_for("FAILED") == "6"
-    assert time.monotonic() - begun < 5
 
 
 # --- the hook in the driver ---
@@ -559,7 +554,7 @@ def run_in_worker(setup, path):
     (path / "hook.pickle").write_bytes(cloudpickle.dumps(setup))
     code = "import pickle, sys; pickle.load(open('hook.pickle', 'rb'))(); print('agent', 'raydbg_agent' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=path, env={**os.environ, "PYTHONPATH": str(path)}, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=limit())
     return done.stdout.split("\n")
 
 

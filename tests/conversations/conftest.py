@@ -19,6 +19,7 @@ from fake_ray import FakeRay  # noqa: E402
 from object_session import Worker  # noqa: E402
 from relay_process import RelayProcess  # noqa: E402
 from relay_under_test import RelayUnderTest  # noqa: E402
+from waits import Gate  # noqa: E402
 
 # The session is in the process that a test starts, but where it asks for a relay: one that starts by itself would stay,
 # and answer ahead. test_own_relay.py is about those.
@@ -30,6 +31,20 @@ def adapter():
     """A FakeAdapter with debugpy's own manners; change its `on` before the relay connects."""
     with FakeAdapter() as fake:
         yield fake
+
+
+@pytest.fixture
+def gate():
+    """gate(then): a Gate, open at the test's end at the latest."""
+    made = []
+
+    def make(then):
+        made.append(Gate(then))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.open()
 
 
 @pytest.fixture
@@ -93,7 +108,7 @@ def attach(ray, start_relay):
     def start(initialize=None, wait=True, **arguments):
         client = start_relay(None, "--address", ray.address)
         client.initialize(**(initialize or {}))
-        client.attach({"request": "attach", **arguments}, timeout=20)
+        client.attach({"request": "attach", **arguments})
         client.stopped()
         if wait:
             ray.wait_asked("GetCoreWorkerStats")

@@ -7,14 +7,13 @@ import pty
 import re
 import signal
 import subprocess
-import time
 
 import pytest
 import sanitizers
 from fake_gang import FakeGang
 from many_adapter import ManyAdapter
-from relay_process import wait_until
 from relay_under_test import raydbg_path
+from waits import limit, settle, wait_until
 
 PLACE = "/app/app.py:8 in square"
 
@@ -30,10 +29,10 @@ def gang():
 @pytest.fixture
 def attach(gang, tmp_path):
     """attach(argument…, commands=[…]): the ended process of `raydbg attach`."""
-    def run(*arguments, commands=(), code=0, input="", timeout=60):
+    def run(*arguments, commands=(), code=0, input=""):
         words = [word for command in commands for word in ("-e", command)]
         done = subprocess.run([raydbg_path(), "attach", "--no-relay", *arguments, *words], input=input, text=True,
-                              capture_output=True, timeout=timeout, env=environment(gang, tmp_path))
+                              capture_output=True, timeout=limit(), env=environment(gang, tmp_path))
         sanitizers.check(done.returncode, done.stderr)
         assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
         return done
@@ -65,8 +64,8 @@ class Terminal:
                 self.text += data.decode(errors="replace")
         return re.sub(r"\033\[[0-9;?]*[@-~]", "", self.text)
 
-    def expect(self, pattern, timeout=20):
-        found = wait_until(lambda: re.compile(pattern).search(self.plain(), self.seen), timeout,
+    def expect(self, pattern):
+        found = wait_until(lambda: re.compile(pattern).search(self.plain(), self.seen),
                            lambda: f"{pattern!r} on the terminal:\n{self.plain()[self.seen:]}")
         self.seen = found.end()
         return found
@@ -76,7 +75,7 @@ class Terminal:
 
     def close(self):
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait(limit())
         self.plain()
         os.close(self.master)
 
@@ -210,8 +209,9 @@ def test_what_others_do_is_a_line(attach, gang, tmp_path):
         other = second.adapter.connection()
         other.event("continued", {"threadId": 1, "allThreadsContinued": False})
         second.adapter.line = 30
+        shown = len(second.adapter.requests("stackTrace"))
         other.stop("breakpoint")
-        time.sleep(1)
+        second.adapter.wait_request("stackTrace", shown + 1)  # the line says where
         first.adapter.line = 9
         connection.stop("step")
     first.adapter.on["next"] = next_of_first
@@ -242,23 +242,23 @@ def test_the_prompt_on_a_terminal(gang, terminal):
     assert late.waits
     console.type("quit\r")
     console.expect("they go on")
-    assert console.process.wait(10) == 0
+    assert console.process.wait(limit()) == 0
 
 
 def test_a_storm_is_counted(gang, terminal):
     for rank in range(3, 40):
         gang.add("Trainer.step", rank=rank)
     console = terminal("--all")
-    console.expect(r"rank \d+ \(40/40\)> ", 30)
+    console.expect(r"rank \d+ \(40/40\)> ")
     connections = [worker.adapter.connection() for worker in gang.workers[1:]]
     for connection in connections:
         connection.event("continued", {"threadId": 1, "allThreadsContinued": False})
         connection.stop("breakpoint")
     console.expect(r"\d+ more stopped: rank \d+, rank \d+, rank \d+, …; threads lists them")
-    time.sleep(3)
+    settle(1)
     assert len(re.findall(r"stopped", console.plain())) < 15
     console.type("quit\r")
-    console.expect("they go on", 30)
+    console.expect("they go on")
 
 
 def test_interrupt_goes_to_another_task(gang, terminal):
@@ -300,10 +300,10 @@ def test_leaving_holds_every_task(gang, terminal, run_relay, how):
         console.type("\x04")
     else:
         console.type("\x04" if how == "^D" else how + "\r")
-    console.process.wait(20)
+    console.process.wait(limit())
     if how not in ("hangup", "SIGTERM"):
         assert "3 tasks stay held by" in console.plain()
-    wait_until(lambda: not relay.sessions(), 5, lambda: relay.sessions())
+    wait_until(lambda: not relay.sessions(), lambda: relay.sessions())
     assert {pause["pid"]: pause["state"] for pause in relay.pauses()} == dict.fromkeys((5001, 5002, 5003), "held")
     for worker in gang.workers:
         assert not worker.adapter.connection().ended.is_set()

@@ -12,6 +12,7 @@ import sanitizers
 from fake_adapter import PROGRAM
 from fake_relay import FakeRelay, make_certificate, pause, register
 from relay_under_test import raydbg_path
+from waits import limit
 
 TOKEN = "0123456789abcdef" * 4
 
@@ -40,8 +41,8 @@ def start(start_relay, fake):
     return start
 
 
-def run(*arguments, env=None, timeout=30, input=""):
-    result = subprocess.run([raydbg_path(), *arguments], capture_output=True, text=True, timeout=timeout, input=input,
+def run(*arguments, env=None, input=""):
+    result = subprocess.run([raydbg_path(), *arguments], capture_output=True, text=True, timeout=limit(), input=input,
                             env={**os.environ, "RAYDBG_TOKEN": TOKEN, **sanitizers.ENV, **(env or {})})
     sanitizers.check(result.returncode, result.stderr)
     return result
@@ -59,7 +60,7 @@ def test_a_session_over_the_bridge(adapter, start, fake):
     client.wait_end()
     assert adapter.requests("attach")[0]["arguments"] == {"request": "attach", "task": "square"}
     assert "stays held" in client.events("output")[-1]["body"]["output"]
-    assert client.process.wait(5) == 0
+    assert client.process.wait(limit()) == 0
     upgrade = fake.asked("/dap")[0][2]
     assert upgrade["Sec-WebSocket-Protocol"] == "dap" and upgrade["Authorization"].startswith("Raydbg anywhere ")
     assert TOKEN not in str(fake.calls)
@@ -84,7 +85,7 @@ def test_large_messages_both_ways(adapter, start):
     adapter.on["evaluate"] = lambda c, request: c.respond(request, {"result": large, "variablesReference": 0})
     client = start()
     client.start({"request": "attach"})
-    body = client.ok("evaluate", {"expression": large}, timeout=60)
+    body = client.ok("evaluate", {"expression": large})
     assert body["result"] == large
     assert adapter.requests("evaluate")[-1]["arguments"]["expression"] == large
     client.disconnect()
@@ -131,7 +132,7 @@ def test_a_refusal_is_told_in_the_relays_words(start, fake, refusal, code):
     client.wait_event("terminated")
     assert not client.request("threads")["success"]
     assert client.request("disconnect")["success"]
-    assert client.process.wait(5) == code
+    assert client.process.wait(limit()) == code
 
 
 def test_a_relay_that_is_not_there(start_relay, home):
@@ -141,7 +142,7 @@ def test_a_relay_that_is_not_there(start_relay, home):
     answer = client.request("initialize", {"adapterID": "x"})
     assert not answer["success"] and address in answer["message"]
     client.request("disconnect")
-    assert client.process.wait(5) == 5
+    assert client.process.wait(limit()) == 5
 
 
 def test_a_relay_that_dies_before_it_holds_anything(start, fake):
@@ -152,7 +153,7 @@ def test_a_relay_that_dies_before_it_holds_anything(start, fake):
     client.wait_event("terminated")
     assert "connection was lost" in client.events("output")[-1]["body"]["output"]
     client.request("disconnect")
-    assert client.process.wait(5) == 5
+    assert client.process.wait(limit()) == 5
 
 
 def test_pending_requests_are_answered_when_the_relay_dies(adapter, start, fake):
@@ -247,7 +248,7 @@ def test_another_certificate_than_the_pinned_one(start_relay, secure):
     assert not answer["success"] and "not the pinned one" in answer["message"]
     assert not secure.calls  # nothing was said to it, the token least of all
     client.request("disconnect")
-    assert client.process.wait(5) == 4
+    assert client.process.wait(limit()) == 4
 
 
 def test_a_ca(start_relay, secure):
@@ -263,7 +264,7 @@ def test_a_certificate_that_is_not_trusted(start_relay, request, relay, ca):
     assert not answer["success"] and "not trusted" in answer["message"]
     assert not fake.calls
     client.request("disconnect")
-    assert client.process.wait(5) == 4
+    assert client.process.wait(limit()) == 4
 
 
 def test_an_ipv6_address_is_checked_against_the_certificate(adapter, home, start_relay):
@@ -369,7 +370,7 @@ def test_watch_follows_the_relay(fake):
     fake.pauses = []
     assert json.loads(watch.stdout.readline())["event"] == "removed"
     watch.terminate()
-    _, stderr = watch.communicate(timeout=10)
+    _, stderr = watch.communicate(timeout=limit())
     sanitizers.check(watch.returncode, stderr)
 
 

@@ -2,15 +2,15 @@
 
 import re
 import threading
-import time
 
 import pytest
 from dap_client import DapError
 from fake_gang import FakeGang
 from parent_editor import MANY, Editor
-from relay_process import wait_until
 from relay_under_test import RelayUnderTest
+from waits import limit, wait_until
 
+LOOK = "GetAllWorkerInfo"
 NOTE = "no session was started"
 
 
@@ -28,6 +28,12 @@ def relay(run_relay, gang):
 def of(gang, child):
     """The worker that a child's configuration names."""
     return next(w for w in gang.workers if w.task_id == child.configuration["task"])
+
+
+def look_again(gang, editor):
+    """Until the relay has looked at the cluster a few times more, and the parent has what it would have said then."""
+    gang.wait_asked(LOOK, gang.asked[LOOK] + 3)
+    editor.client.ok("threads")
 
 
 def refusal(client, **arguments):
@@ -90,7 +96,7 @@ def test_the_parent_has_no_threads_of_its_own(relay):
 def test_only_what_matches(relay, gang):
     editor = Editor(relay).attach(tasks="Trainer.*")
     assert {of(gang, child).pid for child in editor.wait_children(2)} == {5001, 5002}
-    time.sleep(1)
+    look_again(gang, editor)
     assert len(editor.asked) == 2
 
 
@@ -147,7 +153,7 @@ def test_no_more_than_max_sessions(relay, gang):
     said = editor.said("more paused task")
     assert "raydbg: 4 more paused tasks wait until one of 2 sessions ends (maxSessions): pid 5003 load" in said
     children = editor.wait_children(2)
-    time.sleep(1)
+    look_again(gang, editor)
     assert len(editor.asked) == 2 and {of(gang, child).pid for child in children} == {5001, 5002}
     children[0].client.disconnect()
     assert of(gang, editor.wait_children(3)[2]).pid == 5003
@@ -155,7 +161,7 @@ def test_no_more_than_max_sessions(relay, gang):
     children[1].client.wait_event("terminated")
     children[1].client.disconnect()
     assert of(gang, editor.wait_children(4)[3]).pid == 5004
-    time.sleep(0.5)
+    look_again(gang, editor)
     assert len(editor.asked) == 4
 
 
@@ -166,7 +172,7 @@ def test_pauses_that_come_later(relay, gang):
     assert of(gang, editor.wait_children(4)[3]) is late
     quiet = gang.add("quiet")
     quiet.waits = False
-    time.sleep(0.7)
+    look_again(gang, editor)
     assert len(editor.asked) == 4
     quiet.waits = True
     assert of(gang, editor.wait_children(5)[4]) is quiet
@@ -176,18 +182,18 @@ def test_who_has_left_a_task_is_not_brought_back_to_it(relay, gang):
     editor = Editor(relay).attach(tasks=["load"])
     child = editor.wait_children(1)[0]
     child.client.disconnect()
-    time.sleep(1)
+    look_again(gang, editor)
     assert len(editor.asked) == 1 and relay.pauses()[-1]["state"] == "held"
     worker = of(gang, child)
     assert relay.post("release", worker.adapter).status == 200
     assert of(gang, editor.wait_children(2)[1]) is worker  # FakeGang: it waits again
 
 
-def test_a_client_that_refuses(relay):
+def test_a_client_that_refuses(relay, gang):
     editor = Editor(relay, willing=False).attach(maxSessions=1)
     for name in "Trainer.step", "Trainer.step", "load":
         assert f"{name}" in (said := editor.said(NOTE)) and "the client would not: the user said no" in said
-    time.sleep(1)
+    look_again(gang, editor)
     assert len(editor.asked) == 3
 
 
@@ -195,13 +201,13 @@ def test_a_child_that_cannot_attach(relay, gang):
     """Its parent does not try again, and others get its place."""
     gang.workers[0].adapter.on["attach"] = lambda c, request: c.respond(request, success=False, message="no way")
     editor = Editor(relay).attach(maxSessions=1)
-    wait_until(lambda: editor.failures, 10, "the first has failed")
+    wait_until(lambda: editor.failures, "the first has failed")
     with pytest.raises(DapError):
         raise editor.failures.pop()
     failed = next(client for client in relay.clients if client.name.startswith("pid 5001"))
     failed.disconnect()
     assert of(gang, editor.wait_children(1)[0]).pid == 5002
-    time.sleep(0.5)
+    look_again(gang, editor)
     assert [of(gang, child).pid for child in editor.asked] == [5001, 5002]
 
 
@@ -236,7 +242,7 @@ def test_the_parents_end(relay, gang, how):
 def test_the_parent_ends_while_a_child_attaches(relay, gang):
     hold = threading.Event()
     on_attach = gang.workers[2].adapter.on["attach"]
-    gang.workers[2].adapter.on["attach"] = lambda c, request: hold.wait(20) and on_attach(c, request)
+    gang.workers[2].adapter.on["attach"] = lambda c, request: hold.wait(limit()) and on_attach(c, request)
     editor = Editor(relay, lazy=True).attach(tasks=["load"])
     child = editor.wait_asked(1)[0]
     client = relay.dap_tcp("slow")
@@ -269,7 +275,7 @@ def test_many_parents_come_and_go(relay, gang):
             for child in children[:round_ % 4]:
                 child.client.close()
             editor.client.disconnect()
-    wait_until(lambda: len(relay.sessions()) <= 8, 10, lambda: relay.sessions())
+    wait_until(lambda: len(relay.sessions()) <= 8, lambda: relay.sessions())
 
 
 class Bridges:
@@ -305,7 +311,7 @@ def test_over_raydbg_dap(relay, gang, bridges):
     editor.client.wait_event("terminated")
     relay.restart()
     for child in children:
-        child.client.wait_event("output", lambda body: "the relay is back" in body["output"], 30)
+        child.client.wait_event("output", lambda body: "the relay is back" in body["output"])
         assert child.client.locals(child.client.stack(1)[0]["id"])["x"]["value"] == "3"
         assert len(of(gang, child).adapter.connections) == 1
         child.client.disconnect()

@@ -6,38 +6,12 @@ one is in tests/integration/test_closer.py.
 
 import socket
 import threading
-import time
 
 import pytest
 from dap_client import DapError
+from waits import limit, settle, wait_until
 
 QUIET = 0.6  # far longer than a connection that nobody keeps takes to be seen closed
-
-
-class Gate:
-    """Holds the adapter's answer back until it is opened."""
-
-    def __init__(self, then):
-        self.then = then
-        self.reached, self.opened = threading.Event(), threading.Event()
-
-    def __call__(self, connection, *request):
-        self.reached.set()
-        self.opened.wait(30)
-        self.then(connection, *request)
-
-
-@pytest.fixture
-def gate():
-    made = []
-
-    def make(then):
-        made.append(Gate(then))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.opened.set()
 
 
 def unread(connection):
@@ -56,17 +30,17 @@ def closed(connection):
 
 def kill(relay):
     relay.process.kill()
-    relay.process.wait(10)
+    relay.process.wait(limit())
 
 
 def hang_up(relay):
     relay.process.stdin.close()
-    relay.process.wait(10)
+    relay.process.wait(limit())
 
 
 def terminate(relay):
     relay.process.terminate()
-    relay.process.wait(10)
+    relay.process.wait(limit())
 
 
 def check(relay):
@@ -83,15 +57,15 @@ def test_an_attach_is_answered_before_the_connection_ends(adapter, start_relay, 
     relay = start_relay(adapter)
     relay.initialize()
     relay.send("attach", {})
-    assert held.reached.wait(10)
+    held.wait_reached()
     end(relay)
     connection = adapter.connection()
-    time.sleep(QUIET)
+    settle(QUIET)
     assert not closed(connection) and "disconnect" not in adapter.commands()
-    held.opened.set()
+    held.open()
     goodbye = adapter.wait_request("disconnect")
     assert goodbye["arguments"]["terminateDebuggee"] is False
-    assert connection.ended.wait(5)
+    assert connection.ended.wait(limit())
     check(relay)
 
 
@@ -100,15 +74,15 @@ def test_a_greeting_is_heard_before_the_connection_ends(adapter, start_relay, ga
     relay = start_relay(adapter)
     relay.initialize()
     relay.send("attach", {})
-    assert held.reached.wait(10)
+    held.wait_reached()
     connection = adapter.connection()
-    time.sleep(0.1)  # it has sent `initialize`, which will be answered
+    wait_until(lambda: b"initialize" in (unread(connection) or b""), "it has sent what will be answered")
     kill(relay)
-    time.sleep(QUIET)
+    settle(QUIET)
     assert b"initialize" in (unread(connection) or b"") and not closed(connection)
-    held.opened.set()
+    held.open()
     adapter.wait_request("disconnect")
-    assert connection.ended.wait(5)
+    assert connection.ended.wait(limit())
     check(relay)
 
 
@@ -118,16 +92,16 @@ def test_an_evaluate_is_answered_before_the_goodbye(adapter, start_relay, gate, 
     relay.start()
     adapter.on["evaluate"] = held = gate(adapter.on["evaluate"])
     relay.send("evaluate", {"expression": "slow()"})
-    assert held.reached.wait(10)
+    held.wait_reached()
     ended = threading.Thread(target=end, args=(relay,))
     ended.start()
     connection = adapter.connection()
-    time.sleep(QUIET)
+    settle(QUIET)
     assert not closed(connection)
-    held.opened.set()
+    held.open()
     adapter.wait_request("disconnect")
-    assert connection.ended.wait(5)
-    ended.join(10)
+    assert connection.ended.wait(limit())
+    ended.join(limit())
     assert adapter.commands().count("disconnect") == 1
     check(relay)
 
@@ -141,7 +115,7 @@ def test_a_disconnect_waits_for_an_evaluate(adapter, start_relay):
     evaluate = relay.send("evaluate", {"expression": "slow()"})
     adapter.wait_request("evaluate", 2)
     disconnect = relay.send("disconnect", {})
-    time.sleep(QUIET)
+    settle(QUIET)
     assert "disconnect" not in adapter.commands()
     connection, request = asked[-1]
     connection.respond(request, {"result": "1", "variablesReference": 0})
@@ -158,15 +132,15 @@ def test_an_evaluate_without_end_does_not_keep_the_client(adapter, start_relay):
     adapter.on["evaluate"] = lambda c, request: asked.append((c, request))
     relay.send("evaluate", {"expression": "for_ever()"})
     adapter.wait_request("evaluate", 2)
-    relay.request("disconnect", {}, timeout=10)
+    relay.request("disconnect", {})
     relay.process.stdin.close()
-    relay.process.wait(10)
-    time.sleep(QUIET)
+    relay.process.wait(limit())
+    settle(QUIET)
     connection, request = asked[-1]
     assert not closed(connection) and "disconnect" not in adapter.commands()
     connection.respond(request, {"result": "1", "variablesReference": 0})
     adapter.wait_request("disconnect")
-    assert connection.ended.wait(5)
+    assert connection.ended.wait(limit())
     check(relay)
 
 
@@ -200,8 +174,8 @@ def test_another_client_that_stays_is_named(adapter, relay):
 
 
 def test_a_deaf_adapter_is_told_from_a_stuck_one(adapter, relay):
-    adapter.greet = lambda c: c.ended.wait(30)
+    adapter.greet = lambda c: c.ended.wait(limit())
     relay.initialize()
     with pytest.raises(DapError, match="takes no client any more"):
-        relay.attach({}, timeout=25)
+        relay.attach({})
     relay.disconnect()

@@ -12,8 +12,8 @@ import sanitizers
 from fake_cluster import FakeCluster
 from fake_ray import FakeRay
 from fake_relay import FakeRelay, pause, register
-from relay_process import wait_until
 from relay_under_test import raydbg_path
+from waits import limit, wait_until
 
 LONG = "preprocess_the_whole_of_the_dataset_with_a_name_that_is_longer_than_a_terminal_is_wide_" * 2
 
@@ -27,8 +27,8 @@ def environment(home, **more):
 @pytest.fixture
 def run(tmp_path):
     """run(*arguments, address=…): what the command printed, and its exit code."""
-    def run(*arguments, address="127.0.0.1:1", input="", timeout=30, **more):
-        done = subprocess.run([raydbg_path(), *arguments], capture_output=True, text=True, timeout=timeout, input=input,
+    def run(*arguments, address="127.0.0.1:1", input="", **more):
+        done = subprocess.run([raydbg_path(), *arguments], capture_output=True, text=True, timeout=limit(), input=input,
                               env=environment(tmp_path, RAY_ADDRESS=address, **more))
         sanitizers.check(done.returncode, done.stderr)
         return done
@@ -122,14 +122,14 @@ class Watch:
                 del rows[line["pause"]["pid"]]
         return rows
 
-    def wait(self, find, what, timeout=20):
-        wait_until(find, timeout, lambda: f"{what}: {self.lines}, {self.said}")
+    def wait(self, find, what):
+        wait_until(find, lambda: f"{what}: {self.lines}, {self.said}")
 
     def close(self):
         self.process.terminate()
-        code = self.process.wait(10)
+        code = self.process.wait(limit())
         for thread in self.threads:
-            thread.join(10)
+            thread.join(limit())
         sanitizers.check(code, "".join(self.said))
         return code
 
@@ -259,7 +259,7 @@ def test_wait_attaches_to_the_next_that_pauses(adapter, ray, tmp_path, words):
                               env=environment(tmp_path, RAY_ADDRESS=ray.address, LANG="C.UTF-8"))
     said = attach.stderr.readline()
     ray.debugger_port = adapter.port
-    out, rest = attach.communicate(timeout=30)
+    out, rest = attach.communicate(timeout=limit())
     sanitizers.check(attach.returncode, rest)
     assert said == f"waiting for {words[0] if words else 'a task to pause'} …\n"
     assert attach.returncode == 0 and "app.py:8" in out, (out, rest)

@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 from relay_under_test import raydbg_path
+from waits import limit
 
 SHELLS = ["bash", "zsh", "fish"]
 VALUES = {("list", "--state"): {"waiting", "attached", "held", "idle"}, ("memory", "--format"): {"table", "json", "yaml", "csv"},
@@ -13,7 +14,7 @@ VALUES = {("list", "--state"): {"waiting", "attached", "held", "idle"}, ("memory
 
 
 def printed(*argv, **more):
-    done = subprocess.run([*map(str, argv)], capture_output=True, text=True, timeout=30, **more)
+    done = subprocess.run([*map(str, argv)], capture_output=True, text=True, timeout=limit(), **more)
     assert done.returncode == 0 and not done.stderr, (argv, done.stderr)
     return done.stdout
 

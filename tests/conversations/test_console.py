@@ -11,12 +11,12 @@ import socket
 import subprocess
 import sys
 import termios
-import time
 from pathlib import Path
 
 import pytest
 import sanitizers
 from relay_under_test import raydbg_path
+from waits import limit, settle
 
 PROGRAM = Path(__file__).parent / "programs/console.py"
 
@@ -36,7 +36,7 @@ class Program:
     def attach(self, *commands, options=(), code=0):
         """Runs these lines as a pipe gives them; the ended process."""
         done = subprocess.run([raydbg_path(), "attach", "--connect", self.address, "--no-relay", "--quiet", *options],
-                              input="".join(f"{c}\n" for c in commands), text=True, capture_output=True, timeout=60,
+                              input="".join(f"{c}\n" for c in commands), text=True, capture_output=True, timeout=limit(),
                               env={**os.environ, **sanitizers.ENV})
         sanitizers.check(done.returncode, done.stderr)
         assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
@@ -44,7 +44,7 @@ class Program:
 
     def close(self):
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait(limit())
         self.process.stdout.close()
 
 
@@ -139,7 +139,7 @@ def test_pydevds_word_on_an_ended_worker_is_not_shown(adapter):
         connection.respond(request, {"result": "2", "type": "int", "variablesReference": 0})
     adapter.on["evaluate"] = say
     done = subprocess.run([raydbg_path(), "attach", "--connect", adapter.address, "-e", "x"], text=True, capture_output=True,
-                          timeout=60, env={**os.environ, **sanitizers.ENV})
+                          timeout=limit(), env={**os.environ, **sanitizers.ENV})
     sanitizers.check(done.returncode, done.stderr)
     assert "SystemExit" not in done.stderr + done.stdout and "ValueError" in done.stderr, done.stderr
 
@@ -152,7 +152,7 @@ def test_an_interrupt_while_attaching_is_130():
         connection, _ = silent.accept()
         with connection:
             process.send_signal(signal.SIGINT)
-            _, err = process.communicate(timeout=20)
+            _, err = process.communicate(timeout=limit())
         assert process.returncode == 130 and "interrupted" in err, (process.returncode, err)
 
 
@@ -168,13 +168,13 @@ def test_an_interrupt_ends_a_long_output(program):
     def read_until(word, most=1 << 30):
         text = b""
         while word not in text[-4096:] and len(text) < most:
-            assert select.select([master], [], [], 30)[0], text[-300:]
+            assert select.select([master], [], [], limit())[0], text[-300:]
             text += os.read(master, 4096)
         return text
 
     read_until(b"(raydbg) ")
     os.write(master, b"p --all 'z' * 9000000\r")
-    time.sleep(1)  # the terminal is full, and takes no more
+    settle()  # the terminal is full, and takes no more
     read_until(b"\0", most=100_000)
     os.write(master, b"\x03")
     rest = read_until(b"(raydbg) ")
@@ -187,4 +187,4 @@ def test_an_interrupt_ends_a_long_output(program):
     with contextlib.suppress(OSError):  # its end
         read_until(b"\0")
     os.close(master)
-    assert process.wait(20) == 0
+    assert process.wait(limit()) == 0

@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 from fake_gang import FakeGang
-from relay_process import wait_until
 from relay_under_test import raydbg_path
+from waits import limit, wait_until
 
 DEAD = {"state": 1, "end_time_ms": 1763697603000, "death_info": {"reason_message": "it missed its health checks"}}
 
@@ -32,14 +32,14 @@ def client(gang, start_relay):
     client = start_relay(None, "--address", gang.address, "--no-relay")
     client.initialize()
     client.attach({"task": "square"})
-    client.stopped(timeout=20)
+    client.stopped()
     return client
 
 
 def last_words(client, gang):
     """The sentence for the client, after its debugger has gone."""
     gang.workers[0].adapter.connection().die()
-    said = client.wait_event("output", lambda body: body["category"] == "important", timeout=30)["body"]["output"]
+    said = client.wait_event("output", lambda body: body["category"] == "important")["body"]["output"]
     client.wait_event("terminated")
     client.disconnect()
     return said
@@ -47,7 +47,7 @@ def last_words(client, gang):
 
 def rows(gang):
     done = subprocess.run([raydbg_path(), "list", "--no-relay", "--format", "json", "--address", gang.address],
-                          capture_output=True, timeout=30, check=True)
+                          capture_output=True, timeout=limit(), check=True)
     return json.loads(done.stdout)
 
 
@@ -88,7 +88,7 @@ def test_a_relay_hears_of_a_dead_node(gang, run_relay):
     relay = run_relay(adapter=None, address=gang.address)
     assert len(relay.http("GET", "/v1/pauses").json["pauses"]) == 1
     gang.node = DEAD
-    wait_until(lambda: not relay.http("GET", "/v1/pauses").json["pauses"], 10, "the task is not listed any more")
+    wait_until(lambda: not relay.http("GET", "/v1/pauses").json["pauses"], "the task is not listed any more")
 
 
 def test_a_relay_says_that_its_cluster_is_silent(gang, run_relay):
@@ -98,14 +98,14 @@ def test_a_relay_says_that_its_cluster_is_silent(gang, run_relay):
     client.initialize()
     client.attach(relay.attach_arguments("tcp", task="square"))
     gang.stop()
-    said = client.wait_event("output", lambda body: "does not answer" in body["output"], timeout=30)["body"]
+    said = client.wait_event("output", lambda body: "does not answer" in body["output"])["body"]
     assert said["category"] == "important" and "60 s" in said["output"] and gang.address in said["output"]
     client.disconnect()
 
 
 def test_a_relay_without_its_cluster_does_not_contradict_itself(run_relay, closed_port):
     relay = run_relay(adapter=None, address=f"127.0.0.1:{closed_port}")
-    wait_until(lambda: "for now" in relay.stderr(), 20, "the relay says that the cluster does not know it")
+    wait_until(lambda: "for now" in relay.stderr(), "the relay says that the cluster does not know it")
     said = relay.stderr()
     assert "find this relay by themselves: on this machine now, on others once the cluster knows it" in said
     assert "clients on other machines do not find the relay for now" in said

@@ -7,6 +7,7 @@ import subprocess
 import pytest
 from docs_commands import ROOT, block_commands, programs, sentence_commands
 from relay_under_test import raydbg_path
+from waits import limit
 
 OPTION = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
 # A word of a sentence's command that stands for the user's own: `raydbg relay --make-cert [HOST…]`.
@@ -17,7 +18,7 @@ FOREIGN = {"jq", "printf", "cmake", "code", "ssh", "pip"}
 @functools.cache
 def help_of(*argv):
     done = subprocess.run([*argv, "--help"], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-                          timeout=30)
+                          timeout=limit())
     assert done.returncode == 0, argv
     return done.stdout
 

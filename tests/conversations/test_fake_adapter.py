@@ -5,6 +5,7 @@ import socket
 
 import pytest
 from dap_client import DapClient, DapClosed, DapError, DapTimeout, frame
+from waits import SHORT, limit
 
 
 @pytest.fixture
@@ -12,7 +13,7 @@ def connect(adapter):
     clients = []
 
     def connect(**options):
-        sock = socket.create_connection((adapter.host, adapter.port), timeout=10)
+        sock = socket.create_connection((adapter.host, adapter.port), timeout=limit())
         clients.append(DapClient.over_socket(sock, **options))
         return clients[-1]
 
@@ -86,7 +87,7 @@ def test_wedging_commands_wedge(adapter, connect):
     attach(client)
     client.send("cancel")
     with pytest.raises(DapTimeout):
-        client.request("threads", timeout=0.3)
+        client.request("threads", timeout=SHORT)
 
 
 def test_continue_while_nothing_is_stopped_wedges(adapter, connect):
@@ -94,7 +95,7 @@ def test_continue_while_nothing_is_stopped_wedges(adapter, connect):
     attach(client)
     client.resume(1)
     with pytest.raises(DapTimeout):
-        client.request("continue", {"threadId": 1}, timeout=0.3)
+        client.request("continue", {"threadId": 1}, timeout=SHORT)
 
 
 def test_a_second_client_is_refused(connect):
@@ -127,4 +128,4 @@ def test_events_are_consumed_once(adapter, connect):
 def test_refused_connections(adapter):
     adapter.refuse_connections()
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection((adapter.host, adapter.port), timeout=5)
+        socket.create_connection((adapter.host, adapter.port), timeout=limit())

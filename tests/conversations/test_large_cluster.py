@@ -11,8 +11,10 @@ import time
 
 import pytest
 from fake_cluster import FakeCluster, task_id
-from relay_process import RelayProcess, release_path, wait_until
+from kernel_queues import unread, wait_still
+from relay_process import RelayProcess, release_path
 from relay_under_test import raydbg_path
+from waits import limit, settle, wait_until
 
 SMALL = {"nodes": 100, "workers": 10_000, "pauses": 600, "events": 20_000}
 LARGE = {"nodes": 200, "workers": 20_000, "pauses": 1_200, "events": 40_000}
@@ -37,12 +39,12 @@ def environment(cluster, home):
     return {**clean, "HOME": str(home), "XDG_STATE_HOME": str(home), "RAY_ADDRESS": cluster.address}
 
 
-def run_list(cluster, home, *arguments, limit=None):
+def run_list(cluster, home, *arguments, descriptors=None):
     cluster.forget()
     done = subprocess.run(
         [raydbg_path(), "list", *arguments], env=environment(cluster, home), stdin=subprocess.DEVNULL,
-        capture_output=True, text=True, timeout=120,
-        preexec_fn=limit and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))))
+        capture_output=True, text=True, timeout=limit(),
+        preexec_fn=descriptors and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))))
     assert done.returncode == 0, done.stderr[-4000:]
     return done.stdout
 
@@ -76,7 +78,7 @@ def follow(relay, cluster):
     """The followed /events, once every pause is told with its name."""
     events = relay.events()
     events.wait(lambda message: message["event"] == "pauses", 60)
-    wait_until(lambda: sum(bool(pause["task_name"]) for pause in told(events).values()) >= len(cluster.paused), 60,
+    wait_until(lambda: sum(bool(pause["task_name"]) for pause in told(events).values()) >= len(cluster.paused),
                lambda: f"all are told: {len(told(events))}")
     return events
 
@@ -141,7 +143,7 @@ def test_what_list_asks_grows_with_the_pauses(small, large, tmp_path):
 
 
 def test_list_needs_few_descriptors(large, tmp_path):
-    rows = json.loads(run_list(large, tmp_path, "--format", "json", limit=512))
+    rows = json.loads(run_list(large, tmp_path, "--format", "json", descriptors=512))
     assert all(row["task_name"] for row in rows)
     assert len(rows) == len(large.paused)
 
@@ -156,7 +158,7 @@ def test_a_steady_cluster_is_asked_little(small, large, run_relay):
         told_before = len(events.messages)
         cluster.forget()
         started = time.monotonic()
-        wait_until(lambda: looks(cluster) >= 10, 60, "10 looks")
+        wait_until(lambda: looks(cluster) >= 10, "10 looks")
         counts = methods(cluster)
         seconds = time.monotonic() - started
         number = counts["InternalKVKeys"]["requests"]
@@ -186,9 +188,9 @@ def test_what_changes_is_told_and_only_that(large, run_relay):
     large.set_paused(attached, False)
     large.publish()
     try:
-        wait_until(lambda: told(events).get(new.id.hex(), {}).get("task_name"), 30, "the new one is told by its name")
-        wait_until(lambda: gone.id.hex() not in told(events), 30, "the dead one is told to be gone")
-        wait_until(lambda: told(events)[attached.id.hex()]["state"] == "attached", 30, "the attached one is told")
+        wait_until(lambda: told(events).get(new.id.hex(), {}).get("task_name"), "the new one is told by its name")
+        wait_until(lambda: gone.id.hex() not in told(events), "the dead one is told to be gone")
+        wait_until(lambda: told(events)[attached.id.hex()]["state"] == "attached", "the attached one is told")
         changes = [message for message in events.messages[before:] if message["event"] != "sessions"]
         assert {(message.get("id") or message["pause"]["id"]) for message in changes} == \
             {new.id.hex(), gone.id.hex(), attached.id.hex()}
@@ -213,7 +215,7 @@ def test_all_leave_at_once(small, run_relay):
         small.kill(worker)
     small.publish()
     try:
-        wait_until(lambda: not told(events), 30, "all are told to be gone")
+        wait_until(lambda: not told(events), "all are told to be gone")
         counts = methods(small)
         assert counts.get("GetWorkerInfo", {"requests": 0})["requests"] <= 32, counts
     finally:
@@ -228,7 +230,7 @@ def test_a_late_follower_is_told_all(run_relay):
         relay = run_relay(cluster)
         follow(relay, cluster)
         late = relay.upgraded("/events", "raydbg.events")
-        time.sleep(1)
+        wait_still(relay, lambda: unread(late.sock))
         greeting = json.loads(late.receive())
         assert greeting["event"] == "pauses" and len(greeting["pauses"]) == len(cluster.paused)
         assert json.loads(late.receive())["event"] == "sessions"
@@ -244,10 +246,10 @@ def test_a_task_without_an_event_is_asked_more_and_more_seldom(small, run_relay)
     try:
         relay = run_relay(small)
         events = follow(relay, small)
-        wait_until(lambda: lost.id.hex() in told(events), 30, "the one without a name is told")
-        time.sleep(4)
+        wait_until(lambda: lost.id.hex() in told(events), "the one without a name is told")
+        settle(4)
         small.forget()
-        wait_until(lambda: looks(small) >= 10, 60, "10 looks")
+        wait_until(lambda: looks(small) >= 10, "10 looks")
         assert methods(small).get("GetTaskEvents", {"requests": 0})["requests"] <= 3
     finally:
         lost.debugger_port = 0

@@ -15,6 +15,7 @@ from relay_under_test import raydbg_path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench/load"))
 
 from relays import Threads, end, programs, run_told  # noqa: E402
+from waits import limit  # noqa: E402
 
 # What a bad relay does, and what dapload has to say of it.
 FAULTS = {"drop": "has no answer", "duplicate": "which is not open", "flip": "differs from byte",
@@ -37,7 +38,7 @@ def dapload(address, *arguments):
     """Its exit code, its numbers, and what it has complained of."""
     argv = [programs(raydbg_path()) / "dapload", "--connect", address, "--seconds", "0.3", "--warm", "0.05",
             "--patience", "3", *map(str, arguments)]
-    done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+    done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=limit())
     assert done.returncode in (0, 1), done.stderr
     sanitizers.check(0, done.stderr)
     return done.returncode, json.loads(done.stdout), done.stderr

@@ -8,8 +8,7 @@ from fake_adapter import CAPABILITIES
 from fake_gang import FakeGang
 from many_adapter import ManyAdapter
 from many_session import ALL, port_of, shown, threads
-from relay_process import wait_until
-from waits import hard
+from waits import hard, settle, wait_until
 
 PATH = "/app/app.py"
 
@@ -112,7 +111,7 @@ def test_threads_of_one_worker_go_on_one_at_a_time(attach, gang):
     shown(client)
     ids = {name: id for name, id in threads(client).items() if str(worker.pid) in name}
     wait_until(lambda: sorted(n for n in threads(client) if str(worker.pid) in n) == [
-        f"pid {worker.pid} thread-{n} Pool.work 127.0.0.1" for n in (1, 2, 3)], 5, lambda: threads(client))
+        f"pid {worker.pid} thread-{n} Pool.work 127.0.0.1" for n in (1, 2, 3)], lambda: threads(client))
     ids = {name: id for name, id in threads(client).items() if str(worker.pid) in name}
     left = {1, 2, 3}
     for number in 2, 3, 1:
@@ -230,19 +229,17 @@ def test_a_worker_that_dies_in_mid_request(attach, gang):
 
 def test_a_dead_one_does_not_delay_the_others(attach, gang):
     gang.workers[0].adapter.on["initialize"] = lambda connection, request: None
-    begun = time.monotonic()
+    began = time.monotonic()
     client = attach()
     shown(client)
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - began < 12  # timed: after 15 s the dead one is given up
     assert {of(gang, name).pid for name in threads(client)} == {5002, 5003}
 
 
 def test_leaving_leaves_all(attach, gang):
     client = attach()
     shown(client)
-    begun = time.monotonic()
     client.disconnect()
-    assert time.monotonic() - begun < 2
     said = [e["body"]["output"] for e in client.events("output") if "raydbg: 3 tasks" in e["body"].get("output", "")]
     assert len(said) == 1
 
@@ -252,16 +249,16 @@ def test_many_new_stops_are_one_event(attach, gang):
         gang.add("burst", adapter=ManyAdapter())
     client = attach()
     shown(client)
-    wait_until(lambda: len(threads(client)) == 33, 20, lambda: f"33 threads, not {len(threads(client))}")
+    wait_until(lambda: len(threads(client)) == 33, lambda: f"33 threads, not {len(threads(client))}")
     client.ok("raydbg/step", {"how": "continue"})
-    wait_until(lambda: client.evaluate("/threads").count("  running  ") == 33, 20, lambda: client.evaluate("/threads"))
+    wait_until(lambda: client.evaluate("/threads").count("  running  ") == 33, lambda: client.evaluate("/threads"))
     before = len(client.events("stopped"))
     for worker in gang.workers:
         worker.adapter.stop(1)
-    wait_until(lambda: client.evaluate("/threads").count("  stopped  ") == 33, 20, lambda: client.evaluate("/threads"))
+    wait_until(lambda: client.evaluate("/threads").count("  stopped  ") == 33, lambda: client.evaluate("/threads"))
     for thread in threads(client).values():
         client.stack(thread)
-    time.sleep(0.5)  # what is told together is told by then
+    settle()  # what is told together is told by then
     assert 0 < len(client.events("stopped")) - before < 20
 
 
@@ -354,14 +351,15 @@ def test_breakpoints_before_any_task(attach, gang):
     assert event["breakpoint"]["id"] == body["breakpoints"][0]["id"] and event["breakpoint"]["verified"]
 
 
-def test_a_slow_one_does_not_hold_up_breakpoints(attach, gang):
+def test_a_slow_one_does_not_hold_up_breakpoints(attach, gang, gate):
     client = attach()
     shown(client)
     slow = gang.workers[1].adapter
-    slow.on["setBreakpoints"] = lambda connection, request: (time.sleep(4), slow.on_setBreakpoints(connection, request))
-    begun = time.monotonic()
+    slow.on["setBreakpoints"] = gate(slow.on_setBreakpoints)
+    began = time.monotonic()
     body = client.ok("setBreakpoints", {"source": {"path": PATH}, "breakpoints": [{"line": 3}]})
-    assert body["breakpoints"][0]["verified"] and time.monotonic() - begun < 3
+    assert body["breakpoints"][0]["verified"]
+    assert time.monotonic() - began < 25  # timed: after 30 s the slow one is given up
     thread = next(id for name, id in threads(client).items() if "5003" in name)
     assert port_of(client, thread) == gang.workers[2].adapter.port
 
@@ -399,13 +397,13 @@ def test_500_pauses_in_one_second(attach, gang):
     worker = gang.add("Pool.work", adapter=ManyAdapter(threads=500, stops=[]))
     client = attach()
     shown(client)
-    wait_until(lambda: len(worker.adapter.connections) == 1, 10, "it is attached")
+    wait_until(lambda: len(worker.adapter.connections) == 1, "it is attached")
     worker.adapter.wait_request("configurationDone")
     for thread in worker.adapter.threads:
         worker.adapter.stop(thread)
-    wait_until(lambda: len(threads(client)) == 503, 40, lambda: f"503 threads, not {len(threads(client))}", every=0.2)
+    wait_until(lambda: len(threads(client)) == 503, lambda: f"503 threads, not {len(threads(client))}", every=0.2)
     assert worker.adapter.commands().count("threads") < 50
-    wait_until(lambda: len(client.events("stopped")) >= 2, 5, "they are told")
+    wait_until(lambda: len(client.events("stopped")) >= 2, "they are told")
     ids = [id for name, id in threads(client).items() if "Pool.work" in name]
     assert {client.stack(id)[0]["line"] for id in ids[::50]} == {8}
     assert len(client.events("stopped")) < 40

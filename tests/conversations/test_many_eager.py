@@ -7,7 +7,7 @@ from fake_adapter import PROGRAM
 from fake_gang import FakeGang
 from many_adapter import ManyAdapter
 from many_session import ALL, port_of, shown, threads
-from relay_process import wait_until
+from waits import wait_until
 
 EAGER = {**ALL, "eager": True}
 
@@ -70,7 +70,7 @@ def test_the_first_is_shown_while_others_attach(attach, gang):
     first = shown(client)
     assert first["preserveFocusHint"] is False
     stopped = gang.workers[1:]
-    wait_until(lambda: all("stackTrace" in worker.adapter.commands() for worker in stopped), 5, lambda: "they stop")
+    wait_until(lambda: all("stackTrace" in worker.adapter.commands() for worker in stopped), lambda: "they stop")
     assert list(threads(client).values()) == [first["threadId"]]
     assert port_of(client, first["threadId"]) in [worker.adapter.port for worker in stopped]
     release()
@@ -105,7 +105,7 @@ def test_one_that_never_answers_keeps_nobody(attach, gang):
     client = attach()
     first = shown(client)
     port_of(client, first["threadId"])
-    wait_until(lambda: len(threads(client)) == 2, 10, lambda: threads(client))
+    wait_until(lambda: len(threads(client)) == 2, lambda: threads(client))
     client.ok("next", {"threadId": first["threadId"]})
     assert client.wait_event("stopped", lambda body: body["reason"] == "step")["body"]["threadId"] == first["threadId"]
 
@@ -118,7 +118,7 @@ def test_the_first_step_does_not_wait_for_the_others(attach, gang):
     body = client.wait_event("stopped", lambda body: body["reason"] == "step")["body"]
     assert body["threadId"] == first["threadId"] and body["preserveFocusHint"] is body["allThreadsStopped"] is False
     release()
-    wait_until(lambda: len(threads(client)) == 3, 10, lambda: threads(client))
+    wait_until(lambda: len(threads(client)) == 3, lambda: threads(client))
     assert client.stack(first["threadId"])[0]["line"] == 9
 
 
@@ -147,7 +147,7 @@ def test_what_was_set_before_any_is_attached(attach, gang):
     body = client.wait_event("breakpoint", lambda body: body["breakpoint"]["verified"])["body"]
     assert body["breakpoint"]["line"] == 57
     port_of(client, shown(client)["threadId"])
-    wait_until(lambda: len(threads(client)) == 3, 10, lambda: threads(client))
+    wait_until(lambda: len(threads(client)) == 3, lambda: threads(client))
     for worker in gang.workers:
         commands = worker.adapter.commands()
         assert commands.index("setBreakpoints") < commands.index("configurationDone")
@@ -159,7 +159,7 @@ def test_one_task_is_one_event(attach, gang):
     client = attach()
     first = shown(client)
     assert port_of(client, first["threadId"]) == gang.workers[0].adapter.port
-    wait_until(lambda: list(threads(client)) == [f"rank 0 Trainer.step 127.0.0.1 pid {gang.workers[0].pid}"], 5,
+    wait_until(lambda: list(threads(client)) == [f"rank 0 Trainer.step 127.0.0.1 pid {gang.workers[0].pid}"],
                lambda: threads(client))
     client.assert_no_event("stopped", 1)
 

@@ -7,7 +7,7 @@ from dap_client import DapError
 from fake_adapter import PROGRAM
 from fake_gang import FakeGang
 from many_adapter import ManyAdapter
-from relay_process import wait_until
+from waits import wait_until
 
 LINE = 41
 
@@ -41,7 +41,7 @@ def client(gang, start_relay):
     client = start_relay(None, "--address", gang.address, "--no-relay")
     client.initialize(clientID="vscode", clientName="editor")
     client.attach({"tasks": "Trainer.*"})
-    wait_until(lambda: verb(client, "/threads").count("  stopped  rank ") == 4, 10, "four ranks that are stopped")
+    wait_until(lambda: verb(client, "/threads").count("  stopped  rank ") == 4, "four ranks that are stopped")
     return client
 
 
@@ -64,19 +64,19 @@ def test_all_come_to_a_barrier(client, gang):
     assert verb(client, f"/barrier app.py:{LINE}") == f"barrier app.py:{LINE}: 0 of 4, missing: " + "; ".join(
         f"rank {rank} Trainer.step 127.0.0.1 pid {5001 + rank} (running)" for rank in range(4))
     said(client, rf"^barrier app.py:{LINE}: 4 of 4; all here after ")
-    wait_until(lambda: len(client.events("stopped")) > before, 10, "the stop of all")
+    wait_until(lambda: len(client.events("stopped")) > before, "the stop of all")
     stop, = client.events("stopped")[before:]
     assert stop["body"]["allThreadsStopped"]
     for thread in client.ok("threads")["threads"]:
         assert client.stack(thread["id"])[0]["line"] == LINE
-    wait_until(lambda: all(lines_set(w.adapter) == [] for w in gang.workers), 10, "the barrier's breakpoints are gone")
+    wait_until(lambda: all(lines_set(w.adapter) == [] for w in gang.workers), "the barrier's breakpoints are gone")
 
 
 def test_a_barrier_right_behind_a_step(client, gang):
     """Stops that the client has not been told of yet, because they are told together, go on, too."""
     for _ in range(3):
         verb(client, "/all next")
-        wait_until(lambda: verb(client, "/threads").count(" app.py:9 ") == 4, 10, lambda: verb(client, "/threads"),
+        wait_until(lambda: verb(client, "/threads").count(" app.py:9 ") == 4, lambda: verb(client, "/threads"),
                    every=0.002)
         verb(client, f"/barrier app.py:{LINE}")
         said(client, rf"^barrier app.py:{LINE}: 4 of 4; all here after ")
@@ -117,7 +117,7 @@ def test_compare_stacks_and_groups(client, gang):
     gang.workers[1].adapter.line = 9
     verb(client, "/group few 0-1")
     assert verb(client, "/few next") == "next: 2 tasks"
-    wait_until(lambda: [w.adapter.commands().count("next") for w in gang.workers] == [1, 1, 0, 0], 10, "two step")
+    wait_until(lambda: [w.adapter.commands().count("next") for w in gang.workers] == [1, 1, 0, 0], "two step")
     assert client.ok("raydbg/group", {"name": "few"})["filters"] == "0-1"
     assert client.ok("raydbg/stacks", {"group": "2-3"})["stacks"] == 1
     targets = client.ok("completions", {"text": "/few ne", "column": 8})["targets"]

@@ -1,10 +1,9 @@
 """Of many tasks Ray is asked for the objects of those that somebody looks at."""
 
-import time
-
 import pytest
 from fake_gang import FakeGang
 from many_adapter import ManyAdapter
+from waits import settle, wait_until
 
 REFERENCES = "GetCoreWorkerStats"  # with its references: fake_ray.py counts what lists ask apart
 REF = "ObjectRef(" + "ab" * 24 + "02e1f505)"
@@ -23,7 +22,7 @@ def client(gang, start_relay):
     client = start_relay(None, "--address", gang.address, "--no-relay")
     client.initialize(clientID="vscode", clientName="editor")
     client.attach({"tasks": "*"})
-    client.wait_event("stopped", lambda body: body.get("allThreadsStopped"), 10)
+    client.wait_event("stopped", lambda body: body.get("allThreadsStopped"))
     return client
 
 
@@ -33,12 +32,12 @@ def ids(client):
 
 def step(client, thread):
     client.ok("next", {"threadId": thread})
-    client.wait_event("stopped", lambda body: body["threadId"] == thread, 10)
+    client.wait_event("stopped", lambda body: body["threadId"] == thread)
 
 
 def asked(gang):
     """How often, a little later."""
-    time.sleep(0.3)
+    settle(0.3)
     return gang.asked[REFERENCES]
 
 
@@ -77,11 +76,13 @@ def test_annotated_rows_have_the_session_s_ids(client, gang):
     worker.adapter.on["variables"] = lambda connection, request: connection.respond(request, {"variables": [row]})
     frame = client.stack(ids(client)[2])[0]["id"]
     scope = client.ok("scopes", {"frameId": frame})["scopes"][0]["variablesReference"]
-    for _ in range(2):  # the second time Ray has told what it knows
+
+    def is_annotated():
         ref, = client.ok("variables", {"variablesReference": scope})["variables"]
         assert ref["variablesReference"] > 77
         client.ok("variables", {"variablesReference": ref["variablesReference"]})
         assert worker.adapter.requests("variables")[-1]["arguments"]["variablesReference"] == 77
         gang.wait_asked(REFERENCES)
-        time.sleep(0.2)
-    assert ref["presentationHint"]  # it was annotated, indeed
+        return ref.get("presentationHint")
+
+    wait_until(is_annotated, "it is annotated")

@@ -5,6 +5,7 @@ import subprocess
 import pytest
 from dap_client import frame
 from relay_under_test import raydbg_path
+from waits import limit
 
 
 def raw_session(start_relay, data, adapter=None):
@@ -148,7 +149,7 @@ def test_disconnect_while_attaching(adapter, relay):
 def test_odd_files_as_stdin(stdin):
     with open(stdin, "rb") as source:
         done = subprocess.run([raydbg_path(), "dap", "--connect", "127.0.0.1:1"], stdin=source,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=20)
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=limit())
     assert done.returncode == (0 if stdin == "/dev/null" else 1), done.stderr
 
 
@@ -171,4 +172,4 @@ def test_a_reader_that_goes_away(adapter):
         adapter.wait_request("evaluate", 2)
         relay.stdout.close()
         assert adapter.wait_request("disconnect")["arguments"]["terminateDebuggee"] is False
-        assert relay.wait(10) == 1, relay.stderr.read()
+        assert relay.wait(limit()) == 1, relay.stderr.read()

@@ -1,10 +1,8 @@
 """A session over one task: what its client is told of it, and what its debug console takes beside Python."""
 
-import time
-
 import pytest
 from dap_client import DapError
-from relay_process import wait_until
+from waits import settle, wait_until
 
 
 def answer_rank(adapter, rank):
@@ -21,7 +19,7 @@ def asked_for_rank(adapter):
 
 def test_restart_shows_the_stop_again_and_lets_nothing_go(adapter, relay):
     assert relay.initialize()["supportsRestartRequest"] is True
-    relay.attach({"request": "attach"}, timeout=20)
+    relay.attach({"request": "attach"})
     first = relay.stopped()
     relay.ok("restart", {"arguments": {}})
     assert relay.stopped() == first
@@ -53,7 +51,7 @@ def test_a_rank_comes_with_the_first_stack(adapter, attach):
     answer_rank(adapter, "3")
     client = attach()
     client.stack(1)
-    wait_until(lambda: client.ok("threads")["threads"][0]["name"] == "rank 3 work 127.0.0.1 pid 5842", 10, "the rank")
+    wait_until(lambda: client.ok("threads")["threads"][0]["name"] == "rank 3 work 127.0.0.1 pid 5842", "the rank")
     client.stack(1)
     client.disconnect()
     assert len(asked_for_rank(adapter)) == 1
@@ -64,7 +62,8 @@ def test_no_rank_is_no_news(adapter, attach, answer, arguments, asked):
     answer_rank(adapter, answer)
     client = attach(**arguments)
     client.stack(1)
-    time.sleep(0.3)
+    wait_until(lambda: len(asked_for_rank(adapter)) >= asked, "the rank is asked for")
+    settle()
     assert client.ok("threads")["threads"][0]["name"] == ("work" if arguments else "pid 5842 work 127.0.0.1")
     assert len(asked_for_rank(adapter)) == asked
     client.disconnect()

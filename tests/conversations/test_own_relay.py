@@ -4,10 +4,10 @@ import contextlib
 import json
 import os
 import pty
+import select
 import re
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -16,9 +16,8 @@ from dap_client import DapClient
 from fake_adapter import FakeAdapter
 from fake_ray import FakeRay
 from held_task import assert_held
-from relay_process import wait_until
 from relay_under_test import raydbg_path
-from waits import hard, limit
+from waits import hard, limit, wait_until
 
 STARTED = re.compile(r"^raydbg: started relay (127\.0\.0\.1:\d+), ", re.MULTILINE)
 
@@ -42,7 +41,7 @@ class Home:
     def run(self, *arguments, input=None, code=0, **env):
         options = {"stdin": subprocess.PIPE} if input is not None else {}
         process = self.popen(*arguments, env=env, **options)
-        process.out, process.err = process.communicate(input, timeout=60)
+        process.out, process.err = process.communicate(input, timeout=limit())
         sanitizers.check(process.returncode, process.err)
         assert process.returncode == code, (process.returncode, process.out, process.err)
         self.relays()
@@ -69,7 +68,7 @@ class Home:
     def wait_alone(self):
         """Nothing of the relay is left."""
         with hard():
-            wait_until(lambda: not self.relays() and not self.keepers(), limit(30), "the relay ends by itself")
+            wait_until(lambda: not self.relays() and not self.keepers(), "the relay ends by itself")
         assert not list((self.path / "raydbg").glob("relay*.json"))
 
     def close(self):
@@ -90,7 +89,7 @@ def home(ray, tmp_path):
 
 def wait_released(adapter):
     wait_until(lambda: adapter.requests("continue") or adapter.requests("disconnect")
-               or adapter.connection().ended.is_set(), 10, f"a release ({adapter.commands()})")
+               or adapter.connection().ended.is_set(), f"a release ({adapter.commands()})")
 
 
 def state(home):
@@ -130,10 +129,10 @@ def test_quit_lets_go(adapter, home):
 
 def test_a_task_that_continues_is_not_held(adapter, home):
     process = home.popen("attach", "work", "-e", "c")
-    wait_until(lambda: adapter.requests("continue"), 20, "it goes on")
+    wait_until(lambda: adapter.requests("continue"), "it goes on")
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=20)
-    wait_until(lambda: adapter.requests("disconnect"), 20, "the relay leaves it")
+    process.communicate(timeout=limit())
+    wait_until(lambda: adapter.requests("disconnect"), "the relay leaves it")
 
 
 def test_let_go(adapter, home):
@@ -170,17 +169,19 @@ class Terminal:
         self.text = ""
 
     def expect(self, word):
-        deadline = time.monotonic() + 30
-        while word not in self.text:
-            assert time.monotonic() < deadline, self.text
-            self.text += os.read(self.master, 65536).decode(errors="replace")
+        def seen():
+            if select.select([self.master], [], [], 0)[0]:
+                self.text += os.read(self.master, 65536).decode(errors="replace")
+            return word in self.text
+
+        wait_until(seen, lambda: f"{word}: {self.text}")
 
     def type(self, keys):
         os.write(self.master, keys.encode())
 
     def close(self):
         os.close(self.master)
-        return self.process.wait(20)
+        return self.process.wait(limit())
 
 
 @pytest.fixture
@@ -202,7 +203,7 @@ def test_a_closed_terminal_leaves_the_task_stopped(adapter, home, console):
 def test_leaving_a_terminal_lets_go(adapter, home, console, keys):
     console.type(keys)
     wait_released(adapter)
-    console.process.wait(20)
+    console.process.wait(limit())
 
 
 @pytest.mark.parametrize("sig", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
@@ -212,8 +213,8 @@ def test_a_client_that_dies_leaves_the_task_stopped(adapter, home, sig):
     process.stdin.flush()
     assert "work" in process.stdout.readline()
     process.send_signal(sig)
-    process.communicate(timeout=20)
-    wait_until(lambda: state(home) == [("work", "held")], 30, "the relay notices")
+    process.communicate(timeout=limit())
+    wait_until(lambda: state(home) == [("work", "held")], "the relay notices")
     assert_held(adapter)
 
 
@@ -222,7 +223,7 @@ def test_a_client_that_dies_leaves_the_task_stopped(adapter, home, sig):
 
 def test_of_two_at_once_one_starts_it(adapter, home):
     both = [home.popen("attach", "work", "-e", "where") for _ in range(4)]
-    said = [process.communicate(timeout=60) for process in both]
+    said = [process.communicate(timeout=limit()) for process in both]
     assert [process.returncode for process in both] == [0] * 4, said
     assert all("app.py:8" in out for out, _ in said), said
     assert sum(bool(STARTED.search(err)) for _, err in said) == 1, said
@@ -286,7 +287,7 @@ def test_an_editor_that_dies_leaves_the_task_stopped(adapter, home, editor, way)
         editor.transport.process.stdin.close()
     else:
         editor.transport.process.send_signal(way)
-    wait_until(lambda: state(home) == [("work", "held")], 30, "the relay notices")
+    wait_until(lambda: state(home) == [("work", "held")], "the relay notices")
     assert_held(adapter)
 
 
@@ -301,7 +302,7 @@ def test_an_editor_may_name_a_debugger_and_end_a_worker(adapter, home):
     client = join(home, {"connect": f"127.0.0.1:{adapter.port}", "kill": True})
     client.ok("disconnect", {"terminateDebuggee": True})
     client.close(check=False)
-    wait_until(lambda: any("terminateDebuggee" in str(r) for r in adapter.requests("disconnect")), 10, "its end")
+    wait_until(lambda: any("terminateDebuggee" in str(r) for r in adapter.requests("disconnect")), "its end")
     assert not client.transport.process.stderr.read()  # an editor would take it for an error
 
 

@@ -4,15 +4,15 @@ import json
 import re
 import signal
 import threading
-import time
 
 import pytest
 from dap_client import frame
 from fake_gang import FakeGang
 from fake_relay import FakeRelay
+from kernel_queues import unread_by_peer
 from many_adapter import ManyAdapter
 from many_session import ALL, port_of, shown, threads
-from relay_process import wait_until
+from waits import limit, settle, wait_until
 
 LEVELS = 7
 LOOKS = ("threads", "stackTrace", "scopes", "variables")
@@ -68,6 +68,17 @@ def look(client, thread=1):
     return frame["line"], client.locals(frame["id"])["x"]["value"]
 
 
+def come(editor):
+    """How many answers have come to the editor's side ahead of their requests."""
+    return editor.stderr().count("has come ahead")
+
+
+def pass_by(editor):
+    """Until all that was on its way to the adapter and to the editor is there: as often as one look leads to the next."""
+    for _ in LOOKS:
+        editor.ok("modules")
+
+
 def go(client):
     client.ok("next", {"threadId": 1})
     client.stopped(reason="step")
@@ -90,7 +101,7 @@ def join(hub, adapter, start_relay):
                              env={"RAYDBG_TOKEN": hub.token, "XDG_STATE_HOME": str(hub.state / "s"),
                                   "HOME": str(hub.state), "RAYDBG_LOG": "debug", **env})
         client.initialize()
-        client.attach({"request": "attach", "connect": adapter.address}, timeout=20)
+        client.attach({"request": "attach", "connect": adapter.address})
         client.stopped()
         return client
     return start
@@ -109,12 +120,13 @@ def editor(steps, join):
 
 @pytest.fixture
 def ready(editor, steps):
-    """That client, stopped again, and all of the stop's answers are beside it: ready() does it, and gives the counts."""
-    def start():
-        before = steps.looks()
+    """That client, stopped again, and this many of the stop's answers are beside it: ready() does it, and gives the counts."""
+    def start(count=len(LOOKS)):
+        pass_by(editor)
+        before, had = steps.looks(), come(editor)
         go(editor)
-        wait_until(lambda: steps.looks() == more(before), 5, lambda: f"{before}: {steps.looks()}")
-        time.sleep(0.2)  # on their way; a relay of longer would not do
+        wait_until(lambda: steps.looks() == more(before), lambda: f"{before}: {steps.looks()}")
+        wait_until(lambda: come(editor) == had + count, lambda: f"{count} answers, not {come(editor) - had}")
         return steps.looks()
     return start
 
@@ -185,7 +197,7 @@ def test_a_value_that_another_client_sets_is_seen(editor, ready, hub):
     other = hub.join("tcp", takeOver=True)
     other.stopped()
     set_x(other, "79")
-    time.sleep(0.2)  # nobody tells the editor: it may be asked for what was before until the relay's word is there
+    editor.ok("scopes", {"frameId": 4})  # until the relay's word is there, the editor may be shown what was before
     assert look(editor) == (3, "79")
 
 
@@ -199,30 +211,26 @@ def test_what_another_client_only_looks_at_stays(editor, ready, hub, steps):
     assert steps.looks() == {**before, "scopes": before["scopes"] + 1}
 
 
-def test_a_request_waits_for_its_answer(editor, adapter, steps):
+def test_a_request_waits_for_its_answer(editor, adapter, steps, gate):
     """The adapter is slow: what is asked ahead is not asked twice."""
-    before, proceed = steps.looks(), threading.Event()
-
-    def scopes(connection, request):
-        proceed.wait(10)
-        adapter.on_scopes(connection, request)
-    adapter.on["scopes"] = scopes
+    before = steps.looks()
+    adapter.on["scopes"] = scopes = gate(adapter.on_scopes)
     go(editor)
     frame = editor.stack(1, startFrame=0, levels=LEVELS)[0]
     waits = editor.send("scopes", {"frameId": frame["id"]})
-    adapter.wait_request("scopes", before["scopes"] + 1)
-    time.sleep(0.2)
-    proceed.set()
+    scopes.wait_reached()
+    settle()
+    scopes.open()
     scope = editor.check(editor.response(waits))["scopes"][0]
     assert editor.children(scope["variablesReference"])["x"]["value"] == "3"
-    time.sleep(0.2)
+    pass_by(editor)
     assert steps.looks() == {**more(before), "threads": before["threads"] + 1}
 
 
 def test_an_adapter_that_is_very_slow(editor, adapter, steps):
     """Longer than an answer is good for; a request that waits for it is not old."""
     def scopes(connection, request):
-        time.sleep(2.5)
+        settle(2.5)
         adapter.on_scopes(connection, request)
     adapter.on["scopes"] = scopes
     before = steps.looks()
@@ -235,7 +243,7 @@ def test_what_is_old_is_not_used(editor, ready, steps):
     """Another thread changes it without a word."""
     ready()
     steps.value = "81"
-    time.sleep(2.1)
+    settle(2.1)
     assert look(editor) == (3, "81")
 
 
@@ -245,31 +253,35 @@ def test_an_answer_that_is_too_large(editor, ready, adapter, steps):
         connection.respond(request, {"variables": [
             {"name": "x", "value": "v" * 600_000, "type": "str", "variablesReference": 0}]})
     adapter.on["variables"] = variables
-    before = ready()
+    before = ready(3)
     assert look(editor) == (3, "v" * 600_000)
     assert steps.looks() == {**before, "variables": before["variables"] + 1}
 
 
-def test_a_word_does_not_come_into_a_large_message(editor, ready, hub, adapter, steps):
-    text = "s" * 900_000
+def test_a_word_does_not_come_into_a_large_message(editor, ready, hub, adapter, steps, gate):
+    text, half_way = "s" * 900_000, gate(lambda: None)
 
     def source(connection, request):
         body = json.dumps({"seq": 9999, "type": "response", "request_seq": request["seq"], "success": True,
                            "command": "source", "body": {"content": text}}).encode()
-        connection.send_split(frame(body), 500_000, pause=0.5)
+        connection.send_raw(frame(body)[:500_000])
+        half_way()
+        connection.send_raw(frame(body)[500_000:])
     adapter.on["source"] = source
     other = hub.join("tcp")
     other.stopped()
     before = ready()
     large = editor.send("source", {"sourceReference": 1})
-    adapter.wait_request("source")
-    time.sleep(0.2)
+    half_way.wait_reached()
+    wait_until(lambda: unread_by_peer(adapter.connection().sock) == 0, "the relay has the first half")
     watch = other.send("evaluate", {"expression": "x", "context": "watch"})
+    assert not other.request("restart")["success"], "the relay's own answer: it has the evaluate"
+    half_way.open()
     assert editor.check(editor.response(large))["content"] == text
     assert other.response(watch)["success"]
-    time.sleep(0.1)
+    editor.ok("scopes", {"frameId": 4})  # the word is before its answer
     assert look(editor) == (3, "3")
-    assert steps.looks() == more(before)  # the word came
+    assert steps.looks() == {**more(before), "scopes": before["scopes"] + 2}  # the word came
 
 
 def test_a_step_while_answers_are_under_way(editor, steps):
@@ -286,16 +298,17 @@ def test_a_step_while_answers_are_under_way(editor, steps):
 def test_who_asks_nothing_gets_nothing(editor, steps):
     for _ in range(4):
         go(editor)
-    time.sleep(0.2)
+    pass_by(editor)
     before = steps.looks()
     for _ in range(3):
         go(editor)
-    time.sleep(0.2)
+    pass_by(editor)
     assert steps.looks() == before
     for _ in range(4):  # it does ask again
         look(editor)
+        had = come(editor)
         go(editor)
-    time.sleep(0.2)
+    wait_until(lambda: come(editor) >= had + len(LOOKS), "the answers are there")
     looks = steps.looks()
     assert look(editor)[0] == steps.count
     assert steps.looks() == looks
@@ -315,8 +328,10 @@ def test_the_ways_of_vs_code(join, steps, adapter):
     client = join()
     for _ in range(3):
         look_all()
+        pass_by(client)
+        had = come(client)
         go(client)
-    time.sleep(0.3)
+    wait_until(lambda: come(client) == had + 7, lambda: f"seven answers, not {come(client) - had}")
     before = len(adapter.requests())
     opened = adapter.requests("variables")[-1]["arguments"]["variablesReference"]
     assert opened == 60 + steps.count  # where `parent` is now
@@ -332,7 +347,7 @@ def test_it_can_be_turned_off(join, steps, adapter, arguments, env):
     for _ in range(3):
         look(client)
         go(client)
-    time.sleep(0.2)
+    pass_by(client)
     assert [command for command in adapter.commands() if command in LOOKS or command == "next"][-1] == "next"
     assert "supportsRaydbgAhead" not in adapter.requests("initialize")[0]["arguments"]
 
@@ -344,7 +359,7 @@ def test_a_relay_that_dies_in_between(editor, ready, hub, adapter, steps):
     hub.kill9()
     steps.value = "80"
     hub.restart()
-    wait_until(lambda: len(editor.events("stopped")) > seen, 20, "the stop is told again")
+    wait_until(lambda: len(editor.events("stopped")) > seen, "the stop is told again")
     assert look(editor) == (3, "80")
     before = ready()  # the new one knows the editor's ways by now
     assert look(editor) == (4, "4")
@@ -358,19 +373,19 @@ def test_a_relay_that_dies_while_a_request_waits(editor, hub, adapter):
 
     def scopes(connection, request):
         waits.set()
-        connection.ended.wait(10)
+        connection.ended.wait(limit())
     adapter.on["scopes"] = scopes
     go(editor)
     frame = editor.stack(1, startFrame=0, levels=LEVELS)[0]
     seq = editor.send("scopes", {"frameId": frame["id"]})
-    assert waits.wait(5)
+    assert waits.wait(limit())
     hub.kill9()
     answer = editor.response(seq)
     assert not answer["success"] and "the relay is gone" in answer["message"]
     adapter.connection().ended.set()
     adapter.on["scopes"] = adapter.on_scopes
     hub.restart()
-    wait_until(lambda: any("is back" in e["body"]["output"] for e in editor.events("output")), 20, "it is back")
+    wait_until(lambda: any("is back" in e["body"]["output"] for e in editor.events("output")), "it is back")
     editor.ok("threads")  # the request that waited is not said again: one answer is what it had
 
 
@@ -393,7 +408,8 @@ def test_many_tasks_in_one_session(run_relay, start_relay):
             gang.add(name, adapter=ManyAdapter())
         relay = run_relay(adapter=None, address=gang.address)
         client = start_relay(None, "--relay", relay.addresses[0],
-                             env={"RAYDBG_TOKEN": relay.token, "XDG_STATE_HOME": str(relay.state / "s")})
+                             env={"RAYDBG_TOKEN": relay.token, "XDG_STATE_HOME": str(relay.state / "s"),
+                                  "RAYDBG_LOG": "debug"})
         client.initialize()
         client.attach({"request": "attach", **ALL})
         shown(client)
@@ -405,10 +421,11 @@ def test_many_tasks_in_one_session(run_relay, start_relay):
             client.stopped(reason="step", threadId=thread)
             assert port_of(client, thread) == worker.adapter.port
         worker, thread = gang.workers[-1], by_port[gang.workers[-1].adapter.port]
-        before = len(worker.adapter.requests("variables"))
+        pass_by(client)
+        before, had = len(worker.adapter.requests("variables")), come(client)
         client.ok("next", {"threadId": thread})
         client.stopped(reason="step", threadId=thread)
         worker.adapter.wait_request("variables", before + 1)
-        time.sleep(0.2)
+        wait_until(lambda: come(client) >= had + 3, lambda: f"three answers, not {come(client) - had}")
         assert port_of(client, thread) == worker.adapter.port
         assert len(worker.adapter.requests("variables")) == before + 1

@@ -18,6 +18,7 @@ from fake_failures import BURNS
 from relay_under_test import raydbg_path
 from test_stack import allowed, cluster, dashboard, switched  # noqa: F401 (fixtures)
 from test_why import popen, run
+from waits import SHORT, limit, wait_until
 
 FAILED, USAGE, NOT_FOUND, DENIED, INTERRUPTED = 1, 2, 3, 4, 130
 # https://www.speedscope.app/file-format-schema.json, as in the npm package speedscope 1.25.0 (MIT).
@@ -143,10 +144,13 @@ def on_a_terminal(cluster, *arguments):  # noqa: F811
 
     def until(text):
         nonlocal said
-        deadline = time.monotonic() + 30
-        while text not in said and time.monotonic() < deadline:
-            said += os.read(master, 1000) if select.select([master], [], [], 1)[0] else b""
-        assert text in said, said
+
+        def seen():
+            nonlocal said
+            said += os.read(master, 1000) if select.select([master], [], [], 0)[0] else b""
+            return text in said
+
+        wait_until(seen, lambda: f"{text}: {said}")
         said = said.partition(text)[2]
 
     def write(text):
@@ -167,7 +171,8 @@ def test_an_interrupt_ends_it_at_once(allowed):  # noqa: F811
         began = time.monotonic()
         process.send_signal(signal.SIGINT)
         until(b"\x1b[2K\r")
-        assert process.wait(20) == INTERRUPTED and time.monotonic() - began < 5
+        assert process.wait(limit()) == INTERRUPTED
+        assert time.monotonic() - began < 40  # timed: the profile would take 60 s
 
 
 # --- memory ---
@@ -188,7 +193,7 @@ def test_memory_of_one_process(allowed, tmp_path):  # noqa: F811
     assert (asked.pid, asked.duration, asked.format, asked.native, asked.leaks) == (pid, 7, "flamegraph", True, False)
     allowed.warning = "cannot detach\x1b"
     process = popen(allowed, "profile", "--memory", name, "-o", "-", "-y")
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=limit())
     assert process.returncode == 0 and out == f"<html>{pid}</html>".encode() and b"still be in the process: cannot detach?" in err
     allowed.profiles[pid] = ValueError("no page")
     assert "still be in the process" in run(allowed, "profile", "--memory", name, "-o", str(file), "-y", code=FAILED)
@@ -213,13 +218,13 @@ def test_memory_is_not_asked_for_lightly(allowed, tmp_path):  # noqa: F811
         until(b"can crash it")
         until(b"Go on? [y/N] ")
         write(b"n\n")
-        assert process.wait(20) == FAILED
+        assert process.wait(limit()) == FAILED
     assert not allowed.asked and not (tmp_path / "m.html").exists()
     with on_a_terminal(allowed, "--memory", name, *output) as (process, until, write):
         until(b"Go on? [y/N] ")
         write(b"y\n")
         until(b"open it in a browser")
-        assert process.wait(20) == 0
+        assert process.wait(limit()) == 0
 
 
 def test_memray_is_not_left_in_the_process(allowed, tmp_path):  # noqa: F811
@@ -231,6 +236,6 @@ def test_memray_is_not_left_in_the_process(allowed, tmp_path):  # noqa: F811
         process.send_signal(signal.SIGINT)
         until(b"^C again")
         with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(1)
+            process.wait(SHORT)
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == INTERRUPTED
+        assert process.wait(limit()) == INTERRUPTED

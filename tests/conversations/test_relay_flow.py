@@ -4,17 +4,17 @@ Measured on the released binary ($RAYDBG_RELEASE, by default build/raydbg): a sa
 """
 
 import signal
-import statistics
+import socket
 import threading
-import time
 import zlib
 from contextlib import suppress
 
 import pytest
 from fake_adapter import FakeAdapter
-from relay_process import ClientProcess, release_path, wait_until
+from kernel_queues import wait_stuck
+from relay_process import ClientProcess, release_path
 from slow_client import SlowClient
-from waits import hard
+from waits import hard, limit, wait_until
 
 KINDS = ["tcp", "websocket"]
 MIB = 1 << 20
@@ -52,7 +52,7 @@ class Peak:
         self._thread.join()
 
     def _watch(self):
-        while not self._end.wait(0.01):
+        while not self._end.wait(0.01):  # timed: how often it looks
             with suppress(OSError, KeyError):
                 self.highest = max(self.highest, self.relay.rss())
 
@@ -71,21 +71,28 @@ class Flood:
         self.thread.start()
 
     def _send(self):
-        filling = b"x" * PIECE
         with suppress(OSError):
             for number in range(self.count):
-                body = (b'{"seq":%d,"type":"event","event":"output","body":{"category":"stdout","output":"%08d %s"}}'
-                        % (number + 1000, number, filling))
-                self.connection.send_raw(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+                self._send_one(number)
                 self.sent = number + 1
 
-    def wait_stuck(self):
-        """Until no more is taken: the relay has stopped reading."""
-        before = -1
-        while self.thread.is_alive() and before != self.sent:
-            before = self.sent
-            time.sleep(0.5)
-        assert self.thread.is_alive(), f"all {self.count} events were taken"
+    def _send_one(self, number):
+        body = (b'{"seq":%d,"type":"event","event":"output","body":{"category":"stdout","output":"%08d %s"}}'
+                % (number + 1000, number, b"x" * PIECE))
+        self.connection.send_raw(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+
+    def wait_stuck(self, relay):
+        """Until no more is taken; returns how many bytes are."""
+        taken = wait_stuck(relay, self.connection.sock)
+        assert self.sent < self.count, f"all {self.count} events were taken"
+        return taken
+
+
+class Evaluations(Flood):
+    """Large requests of a client."""
+
+    def _send_one(self, number):
+        self.connection.send("evaluate", {"expression": "x" * 30_000, "frameId": 3})
 
 
 def numbers(client, count):
@@ -100,30 +107,25 @@ def numbers(client, count):
     return got
 
 
-def latencies(client, count=100):
-    times = []
+def assert_served(client, count=100):
+    """Others do not notice: what they ask is answered while the flood is stuck. How fast is for tools/bench to say."""
     for _ in range(count):
-        started = time.perf_counter()
-        client.request("threads")
-        times.append(time.perf_counter() - started)
-    return times
+        assert client.request("threads")
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_driver_that_does_not_read(adapter, hub, other, kind):
     """It stalls its own task only, is never dropped, and gets everything in the end."""
     driver, neighbour = SlowClient(hub, kind), SlowClient(hub, "tcp", other)
-    quiet = latencies(neighbour)
     with Peak(hub) as peak:
         flood = Flood(adapter.connection())
-        flood.wait_stuck()
-        busy = latencies(neighbour)
+        taken = flood.wait_stuck(hub)
+        assert_served(neighbour)
+        assert flood.wait_stuck(hub) <= taken + 2 * PIECE
         peak.check(f"{kind}: the driver does not read, {flood.sent * PIECE / MIB:.1f} MiB taken")
         assert numbers(driver, COUNT) == list(range(COUNT))
-        flood.thread.join(10)
+        flood.thread.join(limit())
         peak.check(f"{kind}: 300 MB were read")
-    print(f"neighbour: median {1000 * statistics.median(quiet):.2f} ms, then {1000 * statistics.median(busy):.2f} ms")
-    assert statistics.median(busy) < 3 * statistics.median(quiet) + 0.001
     assert driver.request("threads")
 
 
@@ -131,21 +133,19 @@ def test_only_who_drives_stalls_a_task_or_starts_it_again(adapter, hub):
     """An observer that comes and goes changes nothing; whoever takes over is not kept waiting by the one before."""
     driver = SlowClient(hub)
     flood = Flood(adapter.connection())
-    flood.wait_stuck()
-    taken = flood.sent
+    taken = flood.wait_stuck(hub)
     with Peak(hub) as peak:
         observer = hub.join(role="observer")
         observer.stopped()
         observer.disconnect()
-        time.sleep(1)
-        assert flood.sent <= taken + 2, f"{flood.sent - taken} more events were read while the driver does not read"
+        assert flood.wait_stuck(hub) <= taken + 2 * PIECE, "more events were read while the driver does not read"
         peak.check("an observer came and went")
         heir = hub.join(takeOver=True)
         heir.stopped()
-        flood.thread.join(60)
+        flood.thread.join(limit())
         assert flood.sent == COUNT, "the new driver's task stands still"
         peak.check("somebody else drives")
-    assert heir.request("threads", timeout=60)  # behind all that was sent
+    assert heir.request("threads")  # behind all that was sent
     heir.disconnect()
     driver.close()
 
@@ -156,11 +156,11 @@ def test_a_driver_that_is_stopped_and_killed(adapter, hub, other):
     client.process.send_signal(signal.SIGSTOP)
     with Peak(hub) as peak:
         flood = Flood(adapter.connection())
-        flood.wait_stuck()
-        assert max(latencies(neighbour)) < 1
+        flood.wait_stuck(hub)
+        assert_served(neighbour)
         peak.check("the driver is stopped")
         client.kill9()
-        flood.thread.join(60)
+        flood.thread.join(limit())
         assert flood.sent == COUNT
         peak.check("the driver was killed")
     with hard():
@@ -175,9 +175,9 @@ def test_an_observer_that_lags_is_dropped_with_a_reason(adapter, hub, kind):
     with Peak(hub) as peak:
         flood = Flood(adapter.connection())
         assert numbers(driver, COUNT) == list(range(COUNT))
-        flood.thread.join(10)
+        flood.thread.join(limit())
         peak.check(f"{kind}: an observer does not read")
-    wait_until(lambda: hub.pause()["clients"] == 1, 10, "the observer is gone")
+    wait_until(lambda: hub.pause()["clients"] == 1, "the observer is gone")
     last = None
     while (message := observer.receive()) is not None:
         last = message
@@ -194,12 +194,12 @@ def test_an_observer_that_reads_gets_everything(adapter, hub):
         flood = Flood(adapter.connection(), wave)
         for client in driver, observer:
             assert numbers(client, wave) == list(range(wave))
-        flood.thread.join(10)
+        flood.thread.join(limit())
 
 
-@pytest.mark.parametrize("pause", [0, 3], ids=["reading", "not reading at first"])
+@pytest.mark.parametrize("full", [False, True], ids=["reading", "not reading at first"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_one_body_of_300_mb(adapter, hub, other, kind, pause):
+def test_one_body_of_300_mb(adapter, hub, other, kind, full):
     """It passes unchanged in bounded memory, and others go on meanwhile."""
     mark, block = b'"value":"', bytes(range(97, 123)) * 2520
     blocks = TOTAL // len(block)
@@ -217,8 +217,9 @@ def test_one_body_of_300_mb(adapter, hub, other, kind, pause):
     adapter.on["variables"] = variables
     with Peak(hub) as peak:
         client.send("variables", {"variablesReference": 6})
-        time.sleep(pause)
-        assert max(latencies(neighbour)) < 1
+        if full:
+            wait_stuck(hub, adapter.connection().sock)
+        assert_served(neighbour)
         head, total, crc = client.big_body(mark)
         peak.check(f"{kind}: one body of 300 MB")
     expected = 0
@@ -240,10 +241,10 @@ def test_the_client_leaves_in_the_middle_of_a_body(adapter, hub):
     for kind in KINDS:
         client = SlowClient(hub, kind)
         client.send("variables", {"variablesReference": 6})
-        time.sleep(0.5)
+        wait_stuck(hub, adapter.connection().sock)
         client.close()
     adapter.on["variables"] = adapter.on_variables
-    late = hub.join(timeout=60)
+    late = hub.join()
     late.stopped()
     assert late.locals(3)["x"]["value"] == "3"
 
@@ -253,15 +254,12 @@ def test_an_adapter_that_does_not_read(adapter, hub, other):
     client, neighbour = SlowClient(hub), SlowClient(hub, "tcp", other)
     release = threading.Event()
     adapter.on["evaluate"] = lambda connection, request: release.wait()
-    sent = 0
-    client.sock.settimeout(3)
     with Peak(hub) as peak:
-        with pytest.raises(TimeoutError):
-            while sent < TOTAL:
-                client.send("evaluate", {"expression": "x" * 30_000, "frameId": 3})
-                sent += 30_000
-        assert max(latencies(neighbour)) < 1
-        peak.check(f"the adapter does not read, {sent / MIB:.1f} MiB taken")
+        flood = Evaluations(client, TOTAL // 30_000)
+        flood.wait_stuck(hub)
+        assert_served(neighbour)
+        peak.check(f"the adapter does not read, {flood.sent * 30_000 / MIB:.1f} MiB taken")
+    client.sock.shutdown(socket.SHUT_RDWR)
     release.set()
 
 
@@ -274,7 +272,7 @@ def test_a_follower_of_events_that_does_not_read(adapter, hub):
         for _ in range(20_000):
             connection.stop("breakpoint")
             connection.event("continued", {"threadId": 1, "allThreadsContinued": True})
-        driver.ok("threads", timeout=60)
+        driver.ok("threads")
         peak.check("a follower of /events does not read")
     stream.sock.close()
     assert hub.http("GET", "/v1/pauses").status == 200

@@ -14,6 +14,7 @@ from fake_adapter import PROGRAM
 from relay_process import RelayProcess
 from relay_under_test import raydbg_path
 from stranger import WRONG, assert_untouched, drain, wrong_token
+from waits import limit
 from websocket import WebSocketRefused
 
 OBSERVER_TOKEN = "observer-" + "0" * 32
@@ -37,7 +38,7 @@ def test_dap_with_a_wrong_token(adapter, hub, name):
     token = wrong_token(hub, name)
     arguments = {"connect": adapter.address, **({"token": token} if token else {})}
     with pytest.raises(DapError, match="token"):
-        client.attach(arguments, timeout=20)
+        client.attach(arguments)
     client.strict = False  # it may be closed at once, or wait for another try
     assert_untouched(hub, adapter)
 
@@ -84,7 +85,7 @@ def test_an_observer_may_look_and_not_touch(adapter, hub):
     hub.events(token=OBSERVER_TOKEN).wait(lambda m: m["event"] == "pauses")
     client = hub.websocket(token=OBSERVER_TOKEN)
     client.initialize()
-    client.attach(hub.attach_arguments("websocket"), timeout=20)
+    client.attach(hub.attach_arguments("websocket"))
     assert client.wait_event("raydbg/role")["body"]["role"] == "observer"
     assert not client.request("next", {"threadId": 1})["success"]
     assert not adapter.requests("next") and not adapter.requests("continue") and not adapter.requests("disconnect")
@@ -121,7 +122,7 @@ def test_token_none_on_loopback(adapter, run_relay, kind):
         return
     client = hub.dap_tcp() if kind == "tcp" else hub.websocket(token="")
     client.initialize()
-    client.attach({"connect": adapter.address}, timeout=20)
+    client.attach({"connect": adapter.address})
     assert client.stopped()
 
 
@@ -195,7 +196,7 @@ def test_make_observer_token(run_relay, adapter, tmp_path):
     hub = run_relay()
     hub.terminate()
     made = subprocess.run([raydbg_path(), "relay", "--make-observer-token"], env={**os.environ, **hub.env}, text=True,
-                          capture_output=True, timeout=20)
+                          capture_output=True, timeout=limit())
     assert made.returncode == 0, made.stderr
     path = hub.state / "s/raydbg/observer-token"
     assert path.stat().st_mode & 0o777 == 0o600
@@ -244,7 +245,7 @@ def test_unix_sockets(adapter, tmp_path, run_relay):
                 continue
             with DapClient.over_socket(sock) as client:
                 client.initialize()
-                client.attach(hub.attach_arguments(), timeout=20)
+                client.attach(hub.attach_arguments())
                 assert client.stopped()
                 client.disconnect()
     hub.terminate()
@@ -319,7 +320,7 @@ def test_a_target_without_ray(adapter):
             with relay.dap_tcp() as client:
                 client.wait_event("debugpySockets")
                 client.initialize()
-                client.attach({"any": "thing"}, timeout=20)
+                client.attach({"any": "thing"})
                 client.stopped()
                 answer = client.request("customThing", {"a": 1})
                 assert "customThing" in answer["message"]
@@ -327,5 +328,5 @@ def test_a_target_without_ray(adapter):
         assert adapter.requests("attach")[0]["arguments"] == {"any": "thing"}
         adapter.close()
         with suppress(DapError, OSError):
-            relay.dap_tcp(strict=False).wait_end(5)
+            relay.dap_tcp(strict=False).wait_end()
         assert relay.wait() == 0

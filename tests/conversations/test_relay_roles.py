@@ -6,16 +6,16 @@ import pytest
 from dap_client import DapError
 from fake_adapter import PROGRAM
 from held_task import CHANGES, KINDS, LOOKS, assert_held
-from relay_process import wait_until
+from waits import wait_until
 
 
-def role(client, timeout=10):
-    return client.wait_event("raydbg/role", timeout=timeout)["body"]["role"]
+def role(client):
+    return client.wait_event("raydbg/role")["body"]["role"]
 
 
-def wait_role(client, wanted, timeout=10):
+def wait_role(client, wanted):
     """The event raydbg/role that says so, whatever it said before."""
-    return client.wait_event("raydbg/role", lambda body: body["role"] == wanted, timeout)["body"]
+    return client.wait_event("raydbg/role", lambda body: body["role"] == wanted)["body"]
 
 
 def lines(adapter, path=PROGRAM):
@@ -45,7 +45,7 @@ def test_a_role_is_told_once(hub):
     first = hub.join(name="first")
     for _ in range(3):
         hub.join(role="observer").disconnect()
-    wait_until(lambda: hub.pause()["clients"] == 1, 10, "the observers are gone")
+    wait_until(lambda: hub.pause()["clients"] == 1, "the observers are gone")
     first.ok("threads")
     assert [event["body"]["role"] for event in first.events("raydbg/role")] == ["driver"]
 
@@ -116,8 +116,8 @@ def test_an_observers_token_never_drives(adapter, hub):
         client.initialize()
         more = {"token": observer_token} if kind == "tcp" else {}
         with pytest.raises(DapError, match="observe"):
-            client.attach({**hub.attach_arguments("websocket", takeOver=True), **more}, timeout=20)
-        client.attach({**hub.attach_arguments("websocket", role="driver"), **more}, timeout=20)
+            client.attach({**hub.attach_arguments("websocket", takeOver=True), **more})
+        client.attach({**hub.attach_arguments("websocket", role="driver"), **more})
         assert role(client) == "observer"
         client.stopped()
         assert not client.request("raydbg/takeOver")["success"]
@@ -156,16 +156,16 @@ def test_breakpoints_are_merged_and_leave_with_their_client(adapter, hub):
     assert len(answer) == 2
     assert lines(adapter) == [9], "an observer's breakpoints take effect when it drives"
     second.ok("raydbg/takeOver")
-    wait_until(lambda: lines(adapter) == [9, 12, 14], 5, lambda: f"the union ({lines(adapter)})")
+    wait_until(lambda: lines(adapter) == [9, 12, 14], lambda: f"the union ({lines(adapter)})")
     answer = second.set_breakpoints(PROGRAM, [14, 9])["breakpoints"]
     assert [b["line"] for b in answer] == [14, 9] and all(b["verified"] for b in answer), answer
-    wait_until(lambda: lines(adapter) == [9, 14], 5, lambda: f"each line once ({lines(adapter)})")
+    wait_until(lambda: lines(adapter) == [9, 14], lambda: f"each line once ({lines(adapter)})")
     first.disconnect()
-    wait_until(lambda: second.ok("threads") and lines(adapter) == [9, 14], 5, lambda: f"both stay ({lines(adapter)})")
+    wait_until(lambda: second.ok("threads") and lines(adapter) == [9, 14], lambda: f"both stay ({lines(adapter)})")
     second.set_breakpoints(PROGRAM, [14])
-    wait_until(lambda: lines(adapter) == [14], 5, lambda: f"one left ({lines(adapter)})")
+    wait_until(lambda: lines(adapter) == [14], lambda: f"one left ({lines(adapter)})")
     second.disconnect()
-    wait_until(lambda: lines(adapter) == [], 5, lambda: f"none left ({lines(adapter)})")
+    wait_until(lambda: lines(adapter) == [], lambda: f"none left ({lines(adapter)})")
 
 
 def test_a_client_that_vanishes_takes_its_breakpoints_along(adapter, hub):
@@ -173,9 +173,9 @@ def test_a_client_that_vanishes_takes_its_breakpoints_along(adapter, hub):
     first.stopped()
     second = hub.join(name="second", takeOver=True, breakpoints={PROGRAM: [12]})
     second.stopped()
-    wait_until(lambda: lines(adapter) == [9, 12], 5, lambda: f"the union ({lines(adapter)})")
+    wait_until(lambda: lines(adapter) == [9, 12], lambda: f"the union ({lines(adapter)})")
     first.transport.reset()
-    wait_until(lambda: lines(adapter) == [12] and lines(adapter, "/app/other.py") == [], 5,
+    wait_until(lambda: lines(adapter) == [12] and lines(adapter, "/app/other.py") == [],
                lambda: f"only the second's ({lines(adapter)}, {lines(adapter, '/app/other.py')})")
 
 
@@ -186,8 +186,7 @@ def test_breakpoints_too_large_together_go_alone(adapter, hub):
     for number, condition in enumerate(conditions):
         client = hub.join(name=f"client {number}", takeOver=True)
         client.stopped()
-        client.ok("setBreakpoints", {"source": {"path": PROGRAM}, "breakpoints": [{"line": 10 + number, "condition": condition}]},
-                  timeout=60)
+        client.ok("setBreakpoints", {"source": {"path": PROGRAM}, "breakpoints": [{"line": 10 + number, "condition": condition}]})
     sent = [[b["line"] for b in r["arguments"]["breakpoints"]] for r in adapter.requests("setBreakpoints")
             if r["arguments"]["source"]["path"] == PROGRAM]
     assert [11, 10] in sent and [15] in sent and max(map(len, sent)) * size < 16 << 20, sent
@@ -218,8 +217,8 @@ def test_exception_filters_are_united_with_uncaught(adapter, hub):
     assert filters(adapter) == {"raised", "uncaught"}
     second = hub.join(name="second", takeOver=True, filters=["userUnhandled"])
     second.stopped()
-    wait_until(lambda: filters(adapter) == {"raised", "userUnhandled", "uncaught"}, 5, lambda: str(filters(adapter)))
+    wait_until(lambda: filters(adapter) == {"raised", "userUnhandled", "uncaught"}, lambda: str(filters(adapter)))
     first.disconnect()
-    wait_until(lambda: filters(adapter) == {"userUnhandled", "uncaught"}, 5, lambda: str(filters(adapter)))
+    wait_until(lambda: filters(adapter) == {"userUnhandled", "uncaught"}, lambda: str(filters(adapter)))
     second.ok("setExceptionBreakpoints", {"filters": []})
-    wait_until(lambda: filters(adapter) == {"uncaught"}, 5, lambda: str(filters(adapter)))
+    wait_until(lambda: filters(adapter) == {"uncaught"}, lambda: str(filters(adapter)))

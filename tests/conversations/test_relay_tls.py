@@ -13,6 +13,7 @@ from certificates import Authority, fingerprint
 from dap_client import DapClient, DapClosed
 from relay_under_test import raydbg_path
 from stranger import assert_untouched, drain, hostile, send_quietly
+from waits import limit
 from websocket import WebSocketRefused
 
 
@@ -91,7 +92,7 @@ def test_tls_bridge_with_the_right_authority(adapter, run_relay, authority):
     hub = tls_relay(run_relay, authority)
     client = bridge(hub, "--relay-ca", authority.ca)
     client.initialize()
-    client.attach({"connect": adapter.address}, timeout=20)
+    client.attach({"connect": adapter.address})
     assert client.stopped()
     client.disconnect()
 
@@ -101,7 +102,7 @@ def test_tls_bridge_with_a_pin(adapter, run_relay, authority):
     pin = "SHA256:" + fingerprint(authority.directory / "relay.crt")
     client = bridge(hub, "--relay-fingerprint", pin)
     client.initialize()
-    client.attach({"connect": adapter.address}, timeout=20)
+    client.attach({"connect": adapter.address})
     assert client.stopped()
     client.disconnect()
     wrong = pin[:-1] + ("0" if pin[-1] != "0" else "1")
@@ -192,7 +193,7 @@ def test_a_pair_that_is_none(run_relay, authority, pair):
 def test_make_cert(adapter, run_relay, tmp_path):
     env = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
     made = subprocess.run([raydbg_path(), "relay", "--make-cert", "127.0.0.1", "head.example"], env=env, text=True,
-                          capture_output=True, timeout=20)
+                          capture_output=True, timeout=limit())
     assert made.returncode == 0, made.stderr
     certificate = next((tmp_path / "raydbg").glob("*.crt"), None) or next((tmp_path / "raydbg").glob("*cert*.pem"))
     key = next(p for p in (tmp_path / "raydbg").iterdir() if "key" in p.name)
@@ -202,6 +203,6 @@ def test_make_cert(adapter, run_relay, tmp_path):
     hub = run_relay("--tls-cert", certificate, "--tls-key", key)
     client = bridge(hub, "--relay-fingerprint", pin)
     client.initialize()
-    client.attach({"connect": adapter.address}, timeout=20)
+    client.attach({"connect": adapter.address})
     client.stopped()
     client.disconnect()

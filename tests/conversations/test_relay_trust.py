@@ -1,17 +1,18 @@
 """Which relay gets to know a client's token: none over a plain connection, and none that cannot prove that it has it."""
 
+import contextlib
 import json
 import os
 import socket
 import socketserver
 import subprocess
 import threading
-import time
 
 import pytest
 import sanitizers
 from fake_relay import make_certificate, proof
 from relay_under_test import raydbg_path
+from waits import limit, wait_until
 
 COMMANDS = [("list",), ("attach", "square", "-e", "where"), ("release", "--all"), ("memory",), ("doctor",)]
 
@@ -39,7 +40,7 @@ class Listener:
                         heard.append(data)
                         other.sendall(data)
                     other.shutdown(socket.SHUT_WR)
-                    thread.join(5)
+                    thread.join(limit())
 
         class Server(socketserver.ThreadingTCPServer):
             allow_reuse_address = daemon_threads = True
@@ -78,7 +79,7 @@ def listen():
 def run(state, *arguments, env=None):
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("RAY_", "RAYDBG_")) and
              not name.lower().endswith("_proxy")}
-    result = subprocess.run([raydbg_path(), *arguments], capture_output=True, text=True, timeout=60, input="",
+    result = subprocess.run([raydbg_path(), *arguments], capture_output=True, text=True, timeout=limit(), input="",
                             env={**clean, **sanitizers.ENV, "XDG_STATE_HOME": str(state), "HOME": str(state), **(env or {})})
     sanitizers.check(result.returncode, result.stderr)
     return result
@@ -282,13 +283,12 @@ def test_a_port_that_another_process_has_taken(hub, listen, tmp_path):
     copied(hub, tmp_path)
     host, port = hub.address
     hub.kill9()
-    deadline = time.monotonic() + 10
-    while True:
-        try:
-            other = listen(answer=ANSWERS[1], port=port)
-            break
-        except OSError:
-            assert time.monotonic() < deadline
+
+    def take():
+        with contextlib.suppress(OSError):
+            return listen(answer=ANSWERS[1], port=port)
+
+    other = wait_until(take, "the port is free")
     run(tmp_path, "list")
     result = run(tmp_path, "list", "--relay", f"{host}:{port}")
     assert result.returncode == 4, result.stderr

@@ -5,6 +5,7 @@ import threading
 import pytest
 from fake_adapter import PROGRAM, FakeAdapter
 from fake_gang import FakeGang
+from waits import limit
 
 
 @pytest.fixture
@@ -29,14 +30,14 @@ def step_into(gang, caller, start_relay):
         client = start_relay(None, "--address", gang.address, "--no-relay")
         client.initialize()
         client.attach({"task": "outer"})
-        thread = client.stopped(timeout=20)["threadId"]
+        thread = client.stopped()["threadId"]
         client.ok("raydbg/stepIntoRemote", {"threadId": thread})
         caller.adapter.wait_request("continue")
         callee = FakeAdapter()
         prepare(callee)
         callee = gang.add("leaf", adapter=callee, parent=caller.task)
         meanwhile(client)
-        return client, callee, client.stopped(timeout=20)["threadId"]
+        return client, callee, client.stopped()["threadId"]
     return start
 
 
@@ -47,7 +48,7 @@ def slow(caller):
     answer = caller.adapter.on["setBreakpoints"]
 
     def late(connection, request):
-        may_answer.wait(20)
+        may_answer.wait(limit())
         answer(connection, request)
 
     yield lambda: caller.adapter.on.update(setBreakpoints=late) or may_answer
@@ -83,11 +84,11 @@ def test_an_observers_breakpoints_do_not_reach_the_caller(gang, caller, run_rela
         return client
 
     client = join("first")
-    thread = client.stopped(timeout=20)["threadId"]
+    thread = client.stopped()["threadId"]
     client.ok("raydbg/stepIntoRemote", {"threadId": thread})
     caller.adapter.wait_request("continue")
     callee = gang.add("leaf", adapter=FakeAdapter(), parent=caller.task)
-    client.stopped(timeout=20)
+    client.stopped()
     second = join("second", takeOver=True)
     before = len(caller.adapter.requests("setBreakpoints"))
     client.response(set_line(client, 33))
@@ -155,13 +156,13 @@ def test_what_is_set_while_the_remote_task_is_entered_holds_in_it(step_into, cal
 
         def late(connection, request):
             asked.set()
-            go_on.wait(20)
+            go_on.wait(limit())
             answer(connection, request)
 
         callee.on["stackTrace"] = late
 
     def set_meanwhile(client):
-        assert asked.wait(20)
+        assert asked.wait(limit())
         seqs.append(set_line(client, 33))
         caller.adapter.wait_request("setBreakpoints")
         go_on.set()

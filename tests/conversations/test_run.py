@@ -1,13 +1,12 @@
 """Processes that dial the relay, and breakpoints by file. The agent and pydevd are real, without Ray."""
 
 import contextlib
-import time
 
 import pytest
 from agent_process import PROGRAM, line_of
 from agent_relay import WORK, relay, run_agent, start  # noqa: F401
 from dap_client import DapTimeout
-from relay_process import wait_until
+from waits import settle, wait_until
 
 # --- breakpoints by file ---
 
@@ -39,7 +38,7 @@ def test_a_breakpoint_wakes_a_process_and_frees_it_again(relay, run_agent):
     assert relay.http("POST", f"/v1/pauses/{program.pid}@127.0.0.1/continue").status == 200
     assert program.wait_for("RESULT") == "7"
     relay.processes(connected=1, debugged=0)
-    wait_until(lambda: program.ask("active", "ACTIVE") == "False None", 10, "pydevd is taken out")
+    wait_until(lambda: program.ask("active", "ACTIVE") == "False None", "pydevd is taken out")
     program.work(4)
 
 
@@ -53,24 +52,27 @@ def test_a_process_that_comes_later_stops_at_the_first_line(relay, run_agent):
     assert program.wait_for("RESULT") == "3"
 
 
+def set_and_wait(relay, program, **more):
+    """Sets the relay's breakpoint anew, once the process has it."""
+    before = program.ask("set", "SET")
+    relay.set(**more)
+    wait_until(lambda: program.ask("set", "SET") not in (before, "[]"), "the process has it")
+
+
 def test_which_hits_count(relay, run_agent):
     relay.set(**{"if": "n > 4"})
     program = run_agent(relay)
     program.work(1)
-    relay.set(task="Trainer.*")
-    time.sleep(0.5)
+    set_and_wait(relay, program, task="Trainer.*")
     program.work(9)
-    relay.set(log="n is {n}")
-    time.sleep(0.5)
+    set_and_wait(relay, program, log="n is {n}")
     program.work(9)
     assert "n is 9\n" in program.lines
-    relay.set(**{"if": "nothing > 4"})
-    time.sleep(0.5)
+    set_and_wait(relay, program, **{"if": "nothing > 4"})
     program.work(9)
-    wait_until(lambda: relay.breakpoints()["breakpoints"][0].get("problem"), 10, "the problem is known")
+    wait_until(lambda: relay.breakpoints()["breakpoints"][0].get("problem"), "the problem is known")
     assert relay.breakpoints()["breakpoints"][0]["problem"].startswith("NameError: name 'nothing'")
-    relay.set(hit=2)
-    time.sleep(0.5)
+    set_and_wait(relay, program, hit=2)
     program.work(1)
     program.send("work 2")
     relay.stop()
@@ -100,7 +102,7 @@ def test_hits_are_counted_over_all_processes(relay, run_agent, which, expected):
                 clients[program.pid] = relay.attach(program)
         for client in clients.values():
             with contextlib.suppress(DapTimeout):
-                stopped = client.stopped(timeout=0.05)
+                stopped = client.stopped(timeout=0.05)  # timed: one after the other is looked at
                 stops += 1
                 client.request("continue", {"threadId": stopped["threadId"]})
     breakpoint = relay.breakpoints()["breakpoints"][0]
@@ -205,8 +207,7 @@ def test_a_task_stops_at_its_first_line(relay, run_agent):
     client.disconnect(terminateDebuggee=False)
     go_on(relay, program.pid)
     assert program.wait_for("RESULT") == "7"
-    relay.set()  # one of the relay's own at that line stops as well
-    time.sleep(2)  # for the process to have it
+    set_and_wait(relay, program)  # one of the relay's own at that line stops as well
     program.send("work 4")
     assert relay.stop()[0]["location"] == WORK
 
@@ -234,7 +235,7 @@ def test_a_stop_and_the_breakpoints_outlive_the_relay(relay, run_agent):
     program.send("work 1")
     relay.stop()
     relay.kill9()
-    time.sleep(1)
+    settle(1)
     relay.restart()
     assert [b["line"] for b in relay.breakpoints()["breakpoints"]] == [WORK["line"]]
     assert relay.stop()[0]["location"] == WORK
@@ -261,7 +262,7 @@ def test_a_process_that_runs_is_not_kept(relay, run_agent):
     relay.kill9()
     for n in range(2, 5):
         program.work(n)
-    wait_until(lambda: program.ask("active", "ACTIVE") == "False None", 30, "pydevd is taken out")
+    wait_until(lambda: program.ask("active", "ACTIVE") == "False None", "pydevd is taken out")
     relay.restart()
     relay.processes(connected=1, debugged=1)
     program.send("work 5")

@@ -14,7 +14,7 @@ import pytest
 from agent_process import KEY_ID, agent_key
 from agent_relay import WORK, relay, start  # noqa: F401
 from certificates import Authority
-from relay_process import wait_until
+from waits import limit, wait_until
 
 
 class ByHand:
@@ -22,7 +22,7 @@ class ByHand:
 
     def __init__(self, relay, line=None, nonce="ab" * 32):
         self.relay, self.nonce = relay, nonce
-        self.sock = socket.create_connection(relay.address, timeout=20)
+        self.sock = socket.create_connection(relay.address, timeout=limit())
         self.file = self.sock.makefile("rwb")
         self.write((line or f"raydbg agent 1 {KEY_ID} {nonce}").encode())
 
@@ -102,17 +102,17 @@ def test_nonsense_of_a_proven_agent_harms_nobody(relay):
     for words in ({"event": "asleep"}, {"event": "problem"}, {"event": 7}, {"event": "failed"}, {"event": "asleep"}, {}):
         agent.write(json.dumps(words).encode())
     relay.set()
-    wait_until(lambda: agent.hear()["verb"] == "debug", 10, "it is woken")
+    wait_until(lambda: agent.hear()["verb"] == "debug", "it is woken")
     agent.write(b'{"event":"failed","why":"no module \\u0007"}')
     relay.processes(connected=1, problem="pid 1 at 127.0.0.1:%d: no module \u0007" % agent.sock.getsockname()[1])
 
 
 def test_an_agent_that_proves_nothing_is_closed_in_time(relay):
+    begun = time.monotonic()
     agent = ByHand(relay)
     agent.hear()
-    begun = time.monotonic()
     assert agent.is_closed()
-    assert 5 < time.monotonic() - begun < 15
+    assert time.monotonic() - begun > 9
     assert refusals(relay) == ["an agent that has not proven itself in time"]
 
 

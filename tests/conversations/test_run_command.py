@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 import sanitizers
 from agent_relay import relay, start  # noqa: F401
-from relay_process import wait_until
 from relay_under_test import raydbg_path
+from waits import limit, wait_until
 
 
 def test_raydbg_break(relay, tmp_path):
@@ -81,12 +81,12 @@ class Run:
                                             stderr=errors, text=True)
 
     def told(self, words):
-        wait_until(lambda: words in self.errors.read_text() or self.process.poll() is not None, 60,
+        wait_until(lambda: words in self.errors.read_text() or self.process.poll() is not None,
                    lambda: f"{words}: {self.errors.read_text()}")
         return self.errors.read_text()
 
     def end(self):
-        out, _ = self.process.communicate(timeout=60)
+        out, _ = self.process.communicate(timeout=limit())
         sanitizers.check(self.process.returncode, self.errors.read_text())
         return self.process.returncode, out
 

@@ -6,12 +6,11 @@ import os
 import pty
 import re
 import sys
-import time
 
 import pytest
 from agent_relay import relay, start  # noqa: F401
-from relay_process import wait_until
 from relay_under_test import raydbg_path
+from waits import settle, wait_until
 
 DRIVER = """\
 import os, sys, time
@@ -64,8 +63,8 @@ class Terminal:
                 self.text += data.decode(errors="replace")
         return re.sub(r"\033\[[0-9;?]*[@-~]", "", self.text)
 
-    def expect(self, pattern, timeout=60):
-        found = wait_until(lambda: re.compile(pattern).search(self.plain(), self.seen), timeout,
+    def expect(self, pattern):
+        found = wait_until(lambda: re.compile(pattern).search(self.plain(), self.seen),
                            lambda: f"{pattern!r} on the terminal:\n{self.plain()[self.seen:]}")
         self.seen = found.end()
         return found
@@ -78,7 +77,7 @@ class Terminal:
         self.expect(r"\(raydbg\) ")
         console = os.tcgetpgrp(self.master)
         self.type(keys)
-        wait_until(lambda: os.tcgetpgrp(self.master) != console, 60, "the console has ended")
+        wait_until(lambda: os.tcgetpgrp(self.master) != console, "the console has ended")
 
     def ended(self):
         if self.status is None:
@@ -87,7 +86,7 @@ class Terminal:
         return self.status is not None
 
     def end(self):
-        wait_until(self.ended, 60, lambda: self.plain()[self.seen:])
+        wait_until(self.ended, lambda: self.plain()[self.seen:])
         return self.status
 
     def close(self):
@@ -139,8 +138,8 @@ def test_what_is_left_stopped_gets_no_console_at_once(run, relay):
     terminal.type("next\r")
     terminal.expect("return m")
     terminal.type("detach\r")
-    wait_until(lambda: [p["state"] for p in relay.pauses()] == ["held"], 30, lambda: str(relay.pauses()))
-    time.sleep(1.5)  # four looks
+    wait_until(lambda: [p["state"] for p in relay.pauses()] == ["held"], lambda: str(relay.pauses()))
+    settle(1.5)  # four looks
     assert "(raydbg) " not in terminal.plain()[terminal.seen:].replace("(raydbg) detach", "")
     pid = relay.pauses()[0]["pid"]
     assert relay.http("POST", f"/v1/pauses/{pid}@127.0.0.1/continue").status == 200
@@ -179,7 +178,7 @@ def test_a_console_is_suspended_with_the_program(run):
 def test_without_a_console_it_says_how_to_attach(run, relay, options):
     terminal = run("work(1)\nprint('went on', flush=True)\n", *["--detach"] * options.pop("detach", False), **options)
     found = terminal.expect(r"stopped at train\.py:9 · raydbg attach (\S+)")
-    time.sleep(1)
+    settle(1)
     assert "(raydbg)" not in terminal.plain()
     relay.cli("attach", found[1], input="c\n", code=1)  # the program has ended
     terminal.expect("went on")

@@ -4,7 +4,6 @@ needed."""
 import http.server
 import json
 import threading
-import time
 from contextlib import contextmanager
 
 import pytest
@@ -62,9 +61,7 @@ def allowed(cluster):
 
 
 def test_every_process_is_asked_once_and_few_at_a_time(allowed):
-    began = time.monotonic()
     answer = json.loads(run(allowed, "stack", "--all", "--format", "json"))
-    assert time.monotonic() - began < 20
     count = len(answer["processes"])
     assert count > 8 and allowed.calls["GetTraceback"] == count
     nodes = {process["node_id"] for process in answer["processes"]}

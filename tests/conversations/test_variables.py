@@ -2,13 +2,13 @@
 
 import json
 import threading
-import time
 
 import pytest
 from dap_client import frame
 from fake_ray import ACTOR, PID, object_id
 from object_session import LOCALS, NINE, OWN, READ_ONLY, known, ref_row, row, store
-from relay_process import PeakRss, release_path, wait_until
+from relay_process import PeakRss, release_path
+from waits import limit, settle, wait_until
 
 # --- what is shown ---
 
@@ -81,7 +81,7 @@ def test_handles_and_containers(worker, attach):
 
 def test_off_gives_debugpys_bytes(worker, attach, adapter):
     client = attach(objectStore={"annotate": "off", "scope": False})
-    time.sleep(0.2)
+    settle(0.2)
     for reference in (LOCALS, 11):
         assert client.ok("variables", {"variablesReference": reference}) == {"variables": worker.rows[reference]}
     assert len(client.ok("scopes", {"frameId": 3})["scopes"]) == 2
@@ -127,7 +127,7 @@ def test_an_annotation_is_taken_away_from_what_is_sent(worker, attach, adapter):
 def test_the_object_store_is_one_more_scope(worker, attach):
     client = attach()
     known(client)
-    scopes = wait_until(lambda: (s := client.ok("scopes", {"frameId": 3})["scopes"]) and "namedVariables" in s[2] and s, 10,
+    scopes = wait_until(lambda: (s := client.ok("scopes", {"frameId": 3})["scopes"]) and "namedVariables" in s[2] and s,
                         "the stores are known, too")
     assert [s["name"] for s in scopes] == ["Locals", "Globals", "Object store"]
     own = scopes[2]["variablesReference"]
@@ -287,7 +287,7 @@ def test_a_large_response_is_annotated(worker, attach):
     known(client)
     padding = row("pad", "x" * 400_000, "str")
     worker.rows[LOCALS].append(padding)
-    rows = wait_until(lambda: "pad" in (found := client.children(LOCALS)) and found, 10, "no answer that came ahead")
+    rows = wait_until(lambda: "pad" in (found := client.children(LOCALS)) and found, "no answer that came ahead")
     assert rows["big"]["value"].startswith("8.0 MB") and rows["pad"] == padding
     client.disconnect()
 
@@ -331,15 +331,15 @@ def test_what_is_said_while_a_message_passes_in_parts(worker, run_relay, adapter
         body = frame(json.dumps({"seq": 900, "type": "response", "request_seq": request["seq"], "success": True,
                                  "command": "source", "body": {"content": "x" * 900_000}}).encode())
         connection.send_raw(body[:500_000])
-        go_on.wait(10)
+        go_on.wait(limit())
         connection.send_raw(body[500_000:])
 
     adapter.on["source"] = source
     large = client.send("source", {"sourceReference": 1})
-    time.sleep(0.3)
+    settle(0.3)
     own = client.send("raydbg/objects")
     refused = client.send("readMemory", {})
-    time.sleep(0.3)
+    settle(0.3)
     go_on.set()
     assert len(client.check(client.response(large))["content"]) == 900_000
     assert client.check(client.response(own))["total"] == 2

@@ -1,11 +1,11 @@
 """Answers in parts, and asked for again in a stop: each is annotated by what is known and shown then."""
 
 import json
-import time
 
 import pytest
 from fake_ray import PID
 from object_session import LOCALS, known, ref_row, row
+from waits import limit, settle, wait_until
 
 LARGE = 300_000  # comes in parts
 SMALL = 6_000
@@ -47,9 +47,7 @@ def test_a_fact_that_has_changed_is_said_at_once(worker, rows, attach, adapter, 
     new = ray.add_ref(777)  # the worker is asked again for it
     adapter.on["evaluate"] = lambda c, request: c.respond(request, {
         "result": f"ObjectRef({new})", "type": "ObjectRef", "variablesReference": 0})
-    deadline = time.monotonic() + 10
-    while "777 B" not in client.evaluate("make()", 3, "watch"):
-        assert time.monotonic() < deadline
+    wait_until(lambda: "777 B" in client.evaluate("make()", 3, "watch"), "the new one is known")
     assert values(client)["big"].startswith(told("9.0 MB"))
     client.disconnect()
 
@@ -60,7 +58,7 @@ def test_another_stop_is_looked_at_anew(worker, rows, attach, ray):
     values(client)
     ray.refs[0].object_size = 9_000_000
     client.ok("continue", {"threadId": 1})
-    time.sleep(1.2)  # so long after, nothing of the stop before is said again
+    settle(1.2)  # so long after, nothing of the stop before is said again
     worker.adapter.connection().stop()
     client.stopped()
     assert known(client)["big"]["value"].startswith(told("9.0 MB"))
@@ -217,7 +215,7 @@ def test_a_client_that_leaves_in_an_answer(worker, attach, adapter):
     client.strict = False
     client.send("variables", {"variablesReference": LOCALS})
     adapter.wait_request("variables", 3)
-    time.sleep(0.1)
+    settle(0.1)
     client.transport.close_write()
-    client.process.wait(10)
+    client.process.wait(limit())
     client.close(check=False)

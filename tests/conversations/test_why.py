@@ -4,12 +4,12 @@ import json
 import os
 import signal
 import subprocess
-import time
 
 import pytest
 import sanitizers
 from fake_failures import FakeFailures
 from relay_under_test import raydbg_path
+from waits import limit
 
 NOT_FOUND, UNREACHABLE, FAILED = 3, 5, 1
 
@@ -26,9 +26,9 @@ def popen(cluster, *arguments):
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**clean, **sanitizers.ENV})
 
 
-def run(cluster, *arguments, code=0, timeout=60):
+def run(cluster, *arguments, code=0):
     process = popen(cluster, *arguments)
-    out, err = (text.decode(errors="surrogateescape") for text in process.communicate(timeout=timeout))
+    out, err = (text.decode(errors="surrogateescape") for text in process.communicate(timeout=limit()))
     sanitizers.check(process.returncode, err)
     assert process.returncode == code, err
     return out if code == 0 else err
@@ -110,9 +110,7 @@ def test_no_table_at_all(cluster):
 
 def test_an_agent_that_is_silent(cluster):
     cluster.silent.add("StreamLog")
-    began = time.monotonic()
     report = why(cluster, "segv")
-    assert time.monotonic() - began < 30
     assert report["code"] == "process_lost" and "no answer from 127.0.0.1" in report["unknown"][0], report
 
 
@@ -123,7 +121,7 @@ def test_logs_have_the_bytes(cluster):
     data = bytes(range(256)) * 5000 + b"no end"
     cluster.logs = {out.rpartition("/")[2]: b"?" * start + data, err.rpartition("/")[2]: b""}
     process = popen(cluster, "logs", "kill9_later", "--out")
-    shown, talk = process.communicate(timeout=60)
+    shown, talk = process.communicate(timeout=limit())
     sanitizers.check(process.returncode, talk.decode(errors="replace"))
     lines = [line for line in data.split(b"\n") if not line.startswith((b":job_id:", b":task_name:", b":actor_name:"))]
     assert process.returncode == 0 and shown == b"\n".join(lines)
@@ -140,5 +138,5 @@ def test_following_ends_with_the_signal(cluster):
     process = popen(cluster, "logs", cluster.worker_of("segv"), "--follow")
     assert b":job_id:" not in process.stdout.readline()
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=20)
+    process.communicate(timeout=limit())
     assert process.returncode in (-signal.SIGINT, 130)

@@ -41,7 +41,7 @@ def run_limited(argv, limit, **options):
         for number in signal.SIGTERM, signal.SIGKILL:
             try:
                 os.killpg(process.pid, number)
-                process.wait(20)
+                process.wait(20)  # timed: this is the runner, not a test
             except (ProcessLookupError, subprocess.TimeoutExpired):
                 pass
         return None

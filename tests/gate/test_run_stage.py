@@ -12,6 +12,9 @@ import pytest
 HERE = Path(__file__).resolve().parent
 RUN_STAGE = HERE / "run_stage.py"
 SUPPORT = HERE.parent / "support"
+sys.path.insert(0, str(SUPPORT))
+
+from waits import limit as limit_of  # noqa: E402
 
 
 class Stage:
@@ -30,7 +33,7 @@ class Stage:
     def run(self, *arguments, limit=100, runner="pytest"):
         argv = [sys.executable, RUN_STAGE, "--stage", "planted", "--limit", str(limit), "--root", self.directory, runner, "--", *arguments]
         env = {**os.environ, "RAYDBG_TEST_ARTIFACTS": str(self.artifacts)}
-        return subprocess.run(argv, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=100)
+        return subprocess.run(argv, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=limit_of(100))
 
     def pytest(self, *arguments, **options):
         return self.run("-p", "no:cacheprovider", "-n", "2", *arguments, str(self.directory), **options)

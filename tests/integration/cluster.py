@@ -18,13 +18,13 @@ import stat
 import subprocess
 import sys
 import tempfile
-import time
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 import evidence
 import sanitizers
 from dap_client import DapClient
+from waits import limit, wait_until
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -72,7 +72,7 @@ class Spec:
             return ROOT / ".venv"
         argv = [ROOT / "tools/setup", "--python", self.python]
         argv += ["--ray", self.ray] * bool(self.ray) + ["--debugpy", self.debugpy] * bool(self.debugpy)
-        done = subprocess.run(argv, stdout=subprocess.PIPE, text=True, timeout=900)
+        done = subprocess.run(argv, stdout=subprocess.PIPE, text=True, timeout=limit(900))
         if done.returncode:
             raise ClusterError(f"tools/setup could not make the environment of {self}")
         return Path(done.stdout.strip().splitlines()[-1])
@@ -87,16 +87,9 @@ def line_of(path, marker):
     return numbers[0]
 
 
-def wait_for(find, timeout, what, every=0.05):
-    """The first true value of find(); fails after `timeout` seconds, saying what was waited for (text or callable)."""
-    deadline = time.monotonic() + timeout
-    while True:
-        found = find()
-        if found:
-            return found
-        if time.monotonic() > deadline:
-            raise ClusterTimeout(f"{what() if callable(what) else what}: not within {timeout} s")
-        time.sleep(every)
+def wait_for(find, what, every=0.05, most=None):
+    """wait_until() for what a cluster does."""
+    return wait_until(find, what, every, most, ClusterTimeout)
 
 
 @contextlib.contextmanager
@@ -158,7 +151,17 @@ class InnerProcess(subprocess.Popen):
                 if program_of(pid) not in ("", *LAUNCHERS):
                     return [pid]
             return [0] if self.poll() is not None else None
-        return wait_for(started, 10, "the program inside starts", every=0.005)[0]
+        return wait_for(started, "the program inside starts", every=0.005)[0]
+
+    def wait_catches(self, sig):
+        """Until the program inside has a handler for this signal, or blocks it to read it, or has ended."""
+        def catches():
+            pid = self.inner_pid()
+            with contextlib.suppress(OSError):
+                masks = re.findall(r"^Sig(?:Cgt|Blk):\s*(\w+)$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+                return any(int(mask, 16) >> (sig - 1) & 1 for mask in masks)
+            return self.poll() is not None
+        wait_until(catches, f"a handler of {sig}")
 
     def send_signal(self, sig):
         pid = self.inner_pid()
@@ -177,17 +180,17 @@ class Driver:
     def output(self):
         return self.log.read_text(errors="replace")
 
-    def wait_for(self, pattern, timeout=60):
+    def wait_for(self, pattern, timeout=None):
         """The match of this regular expression in the output; fails if the program ends without one."""
         def find():
             ended = self.process.poll() is not None
             return re.search(pattern, self.output(), re.MULTILINE) or ended
-        found = wait_for(find, timeout, lambda: f"{pattern} in the driver's output:\n{self.output()}")
+        found = wait_for(find, lambda: f"{pattern} in the driver's output:\n{self.output()}", most=timeout)
         if found is True:
             raise ClusterError(f"the driver ended ({self.process.returncode}) without {pattern}:\n{self.output()}")
         return found
 
-    def result(self, name, timeout=60):
+    def result(self, name, timeout=None):
         """The value that the program printed for this name: the rest of its line `RESULT name value`."""
         # Ray may have printed a part of a worker's line in front of it.
         return self.wait_for(rf"RESULT {re.escape(name)} (.*)\n", timeout).group(1)
@@ -196,11 +199,12 @@ class Driver:
         """All values so far, as pairs of name and value, in the order of completion."""
         return re.findall(r"RESULT (\S+) (.*)\n", self.output())
 
-    def error(self, name, timeout=60):
+    def error(self, name, timeout=None):
         """What the program printed for a name that failed: the rest of its line `ERROR name type: message`."""
         return self.wait_for(rf"ERROR {re.escape(name)} (.*)\n", timeout).group(1)
 
-    def wait(self, timeout=60):
+    def wait(self, timeout=None):
+        timeout = timeout or limit()
         try:
             return self.process.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -328,7 +332,7 @@ class Cluster:
                 "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=raydbg-test-ca -keyout ca.key -out ca.crt",
                 "req -newkey rsa:2048 -nodes -subj /CN=raydbg-test-node -keyout node.key -out node.csr",
                 "x509 -req -in node.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 2 -extfile san -out node.crt"):
-            subprocess.run(["openssl", *command.split()], cwd=self.directory, check=True, timeout=60,
+            subprocess.run(["openssl", *command.split()], cwd=self.directory, check=True, timeout=limit(),
                            stderr=subprocess.DEVNULL)
 
     def start_node(self, number):
@@ -344,7 +348,7 @@ class Cluster:
                      f"--include-dashboard={str(self.spec.dashboard).lower()}"]
         else:
             argv += [f"--address={self.head()}", f"--resources={json.dumps({chr(ord('a') + number - 1): 4})}"]
-        done = self.run(argv, timeout=120)
+        done = self.run(argv, timeout=limit(120))
         if done.returncode:
             raise ClusterError(f"node {number} of {self.spec} did not start:\n{done.stdout}{done.stderr}")
 
@@ -359,7 +363,7 @@ class Cluster:
             with contextlib.suppress(OSError, ValueError, http.client.HTTPException, ClusterError):
                 nodes = self.api("/api/v0/nodes")
                 return len([n for n in nodes if n["state"] == "ALIVE"]) == self.spec.nodes
-        wait_for(answers, 60, "the dashboard lists all nodes", every=0.2)
+        wait_for(answers, "the dashboard lists all nodes", every=0.2)
 
     # --- programs inside ---
 
@@ -370,11 +374,11 @@ class Cluster:
         pairs = [f"{name}={value}" for name, value in merged.items() if value is not None]
         return [*self._entry, "env", "-i", "-C", str(cwd or self.directory), *pairs, *map(str, argv)]
 
-    def run(self, argv, *, env=None, cwd=None, timeout=30, input=None, text=True, check=False):
+    def run(self, argv, *, env=None, cwd=None, timeout=None, input=None, text=True, check=False):
         """Runs a command inside to its end; like subprocess.run with both outputs captured, text, no stdin."""
         feed = {"stdin": subprocess.DEVNULL} if input is None else {"input": input}
         done = subprocess.run(self.inside(argv, env, cwd), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=text,
-                              timeout=timeout, **feed)
+                              timeout=timeout or limit(), **feed)
         if check and done.returncode:
             raise ClusterError(f"{argv} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
         return done
@@ -413,7 +417,7 @@ class Cluster:
                            and self.runs(w["pid"])]
                 return not left
             # Ray gives an actor 30 s to end by itself (RAY_actor_graceful_shutdown_timeout_ms).
-            wait_for(ended, 60, lambda: f"the stopped drivers' workers end: {left}", every=0.1)
+            wait_for(ended, lambda: f"the stopped drivers' workers end: {left}", every=0.1)
 
     def runs(self, pid):
         """True if the process with this pid inside has not ended."""
@@ -442,7 +446,7 @@ class Cluster:
     def _socket(self, verb, host, port):
         evidence.use(self)
         with socket.socket(socket.AF_UNIX) as agent:
-            agent.settimeout(30)
+            agent.settimeout(limit())
             agent.connect(str(self.directory / "ns.sock"))
             agent.sendall(f"{verb} {host} {port}\n".encode())
             word, descriptors, _, _ = socket.recv_fds(agent, 4096, 1)
@@ -480,13 +484,13 @@ class Cluster:
 
     # --- what Ray says ---
 
-    def http(self, path, headers=None, method="GET", body=None, address=DASHBOARD, timeout=20):
+    def http(self, path, headers=None, method="GET", body=None, address=DASHBOARD):
         """Status and body of a request to the dashboard, with the token if there is one."""
         if headers is None:
             headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
-        connection = http.client.HTTPConnection(*address, timeout=timeout)
+        connection = http.client.HTTPConnection(*address, timeout=limit())
         connection.sock = self.connect(*address)
-        connection.sock.settimeout(timeout)
+        connection.sock.settimeout(limit())
         with contextlib.closing(connection):
             # Older dashboards (2.44.1) answer 500 to a request without User-Agent.
             connection.request(method, path, body=body, headers={"User-Agent": "raydbg-tests", **headers})
@@ -507,12 +511,12 @@ class Cluster:
         """Rows of the live workers in which threads wait for a debugger: pid, ip, debugger_port, num_paused_threads."""
         return [w for w in self.workers() if w["is_alive"] and (w.get("num_paused_threads") or 0) > 0]
 
-    def wait_paused(self, threads=1, timeout=60):
+    def wait_paused(self, threads=1, timeout=None):
         """The paused workers, once at least that many threads are paused in the cluster."""
         def enough():
             rows = self.paused()
             return sum(row["num_paused_threads"] for row in rows) >= threads and rows
-        return wait_for(enough, timeout, lambda: f"{threads} paused threads; the drivers said:\n{self.driver_output()}")
+        return wait_for(enough, lambda: f"{threads} paused threads; the drivers said:\n{self.driver_output()}", most=timeout)
 
     def driver_output(self):
         return "\n".join(driver.output()[-4000:] for driver in self.drivers)

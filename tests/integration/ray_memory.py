@@ -69,7 +69,7 @@ def worker_stats(cluster, pid):
 class Known:
     """What the program objects.py has said: `known.big` is an id, `known.pid` a number as text."""
 
-    def __init__(self, driver, mode, timeout=60):
+    def __init__(self, driver, mode, timeout=None):
         driver.wait_for(f"^RESULT ready {mode}$", timeout)
         self._driver = driver
 
@@ -102,4 +102,4 @@ def mute(cluster, port):
 
 
 def wait_dead(cluster, pid):
-    wait_for(lambda: not any(w["is_alive"] and w["pid"] == int(pid) for w in cluster.workers()), 60, f"{pid} is dead")
+    wait_for(lambda: not any(w["is_alive"] and w["pid"] == int(pid) for w in cluster.workers()), f"{pid} is dead")

@@ -89,4 +89,4 @@ class RoutedCluster(Cluster):
         return ours
 
     def wait_nodes(self):
-        wait_for(lambda: self.reaches(f"{NODES}.1", 6379), 20, "the head is reachable from outside")
+        wait_for(lambda: self.reaches(f"{NODES}.1", 6379), "the head is reachable from outside")

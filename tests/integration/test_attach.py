@@ -11,12 +11,12 @@ import time
 import pytest
 import sanitizers
 from cluster import PROGRAMS, line_of, wait_for
-from waits import hard
+from waits import hard, limit, settle
 
 PAUSES = PROGRAMS / "pauses.py"
 
 
-def script(cluster, task, *commands, options=(), timeout=60, **more):
+def script(cluster, task, *commands, options=(), timeout=None, **more):
     """Runs these lines as `raydbg attach TASK` gets them from a pipe; checks that what it prints is plain."""
     done = cluster.raydbg("attach", task, *options, input="".join(f"{c}\n" for c in commands), timeout=timeout, **more)
     sanitizers.check(done.returncode, done.stderr)
@@ -60,11 +60,11 @@ class Terminal:
         """All that was written, without colours and other sequences."""
         return re.sub(r"\033\[[0-9;?]*[@-~]", "", self.read())
 
-    def expect(self, pattern, timeout=30):
+    def expect(self, pattern, timeout=None):
         """The next match of the pattern, after the last one's."""
         def find():
             return re.compile(pattern).search(self.plain(), self.seen)
-        found = wait_for(find, timeout, lambda: f"{pattern!r} on the terminal:\n{self.plain()[self.seen:]}")
+        found = wait_for(find, lambda: f"{pattern!r} on the terminal:\n{self.plain()[self.seen:]}", most=timeout)
         self.seen = found.end()
         return found
 
@@ -76,8 +76,8 @@ class Terminal:
         if command is not None:
             self.type(command + "\r")
 
-    def end(self, timeout=30):
-        deadline = time.monotonic() + timeout
+    def end(self, timeout=None):
+        deadline = time.monotonic() + (timeout or limit())
         while self.process.poll() is None and time.monotonic() < deadline:
             self.read()
             time.sleep(0.05)
@@ -281,9 +281,10 @@ def test_an_interrupted_script_lets_the_task_go_on(cluster):
     driver = paused(cluster, "spin")
     process = cluster.raydbg_popen("attach", "spin", "--echo", "-e", "c")
     assert b"(raydbg) c\n" in iter(process.stdout.readline, b""), process.stdout.read()
-    time.sleep(0.5)  # it runs
+    process.wait_catches(signal.SIGINT)
+    settle(0.5)  # it runs
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=20)
+    out, _ = process.communicate(timeout=limit())
     assert process.returncode == 130 and b"spin goes on" in out
     with hard():
         assert not driver.results()

@@ -108,7 +108,7 @@ def test_a_breakpoint_in_who_comes_later(cluster, tmp_path):
     process.stdin.write(f"break {MANY}:{line}\nfocus 0\n")
     process.stdin.flush()
     def told(what):
-        wait_for(lambda: " stopped at " in process.stderr.readline(), 30, what)
+        wait_for(lambda: " stopped at " in process.stderr.readline(), what)
     shown = int(process.stdout.readline().split()[0])
     if shown == 1:  # a busy machine: the other one came behind the greeting
         told("the second one")

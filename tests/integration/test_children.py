@@ -45,4 +45,4 @@ def test_a_session_for_each_task(cluster, run_relay):
         assert cluster.raydbg("release", NAMES[name], "--relay", "%s:%d" % relay.address,
                               env={"XDG_STATE_HOME": str(relay.state / "s")}).returncode == 0
         assert driver.result(name)
-    wait_for(lambda: not [pause for pause in relay.pauses() if pause["state"] == "held"], 10, "nothing is held")
+    wait_for(lambda: not [pause for pause in relay.pauses() if pause["state"] == "held"], "nothing is held")

@@ -12,6 +12,7 @@ import time
 import pytest
 from cluster import PROGRAMS, line_of, wait_for
 from dap_client import DapClient
+from waits import limit
 
 PAUSES = PROGRAMS / "pauses.py"
 SLOW = "__import__('time').sleep(0.7)"
@@ -79,7 +80,7 @@ def assert_attachable(cluster, worker, marker):
 def wait_closed(cluster):
     """The adapter itself does not bear a client that comes while another one leaves."""
     some = ["sh", "-c", "grep -qsx raydbg-closer /proc/[0-9]*/comm"]
-    wait_for(lambda: cluster.run(some).returncode, 90, "nothing is being closed any more")
+    wait_for(lambda: cluster.run(some).returncode, "nothing is being closed any more", most=limit(90))
 
 
 @ENDS
@@ -106,9 +107,9 @@ def test_an_end_while_an_expression_is_evaluated(cluster, paused, end):
 
 
 def greets(cluster, worker):
-    """Whether the adapter says something to a connection within 3 s; and the connection."""
+    """Whether the adapter says something to a connection in time; and the connection."""
     sock = cluster.connect(worker["ip"], worker["debugger_port"])
-    sock.settimeout(3)
+    sock.settimeout(limit(3))
     try:
         return bool(sock.recv(1)), sock
     except TimeoutError:

@@ -412,7 +412,7 @@ def test_a_task_that_is_gone_meanwhile(cluster):
     driver = cluster.driver("pauses.py", "square")
     cluster.wait_paused()
     driver.stop()
-    wait_for(lambda: not cluster.paused(), 20, "the worker ends")
+    wait_for(lambda: not cluster.paused(), "the worker ends")
     with cluster.raydbg_dap() as client:
         client.initialize()
         with pytest.raises(DapError, match="no task is paused|no paused task"):

@@ -59,7 +59,7 @@ def check_round(cluster, suffix):
                 seen[name] = report = why(cluster, name + suffix)
                 assert report["code"] != "deadlock" or name in LOCKED, report
         return all(is_told(name, seen[name]) for name in WANTED)
-    wait_for(all_are_told, PROOF_S, lambda: f"all are told apart: {seen}", every=1)
+    wait_for(all_are_told, lambda: f"all are told apart: {seen}", every=1, most=PROOF_S)
     for name in FALSE_ALARMS:
         seen[name] = why(cluster, name + suffix)
         assert is_told(name, seen[name]), seen[name]

@@ -60,9 +60,9 @@ def test_an_interrupt_reaches_the_program_alone(namespace, tmp_path):
         except OSError:
             pass
         return pattern in text
-    wait_for(lambda: seen("ready True ['HOME', 'LANG"), 20, lambda: text)
+    wait_for(lambda: seen("ready True ['HOME', 'LANG"), lambda: text)
     for number in 1, 2:
         os.write(terminal, b"\x03")
-        wait_for(lambda: seen(f"interrupt {number}"), 20, lambda: text)  # noqa: B023
+        wait_for(lambda: seen(f"interrupt {number}"), lambda: text)  # noqa: B023
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
     os.close(terminal)

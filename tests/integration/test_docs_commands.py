@@ -83,7 +83,7 @@ class Shell:
         with log.open("wb") as output:
             process = self.cluster.popen(["bash", "-c", f"exec {command}"], env=self.env, cwd=self.directory,
                                          stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
-        wait_for(lambda: re.search(says, log.read_text(errors="replace")) or process.poll() is not None, 30,
+        wait_for(lambda: re.search(says, log.read_text(errors="replace")) or process.poll() is not None,
                  lambda: f"{says} from {command}:\n{log.read_text(errors='replace')}")
         return process, log
 

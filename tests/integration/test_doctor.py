@@ -5,12 +5,12 @@ import json
 import signal
 import subprocess
 import threading
-import time
 
 import pytest
 from cluster import ROOT, Spec, wait_for
 from conftest import raydbg_path
 from routed import HEAD, RoutedCluster
+from waits import limit
 
 FAILED, UNREACHABLE = 1, 5
 # Every check that docs/doctor.md knows.
@@ -78,7 +78,7 @@ def test_debugpy_in_the_runtime_env_of_jobs(core_cluster):
     found.assert_check("debugpy", "ok", "on this node have debugpy 1.8", "1 running job has debugpy in its runtime_env",
                        "1 running job has an image, a conda environment or an interpreter")
     core_cluster.stop_drivers()
-    wait_for(lambda: not doctor(core_cluster)["debugpy"]["why"], 20, "the jobs have ended")
+    wait_for(lambda: not doctor(core_cluster)["debugpy"]["why"], "the jobs have ended")
 
 
 def test_the_text_is_for_people(cluster):
@@ -193,7 +193,7 @@ def test_legacy_pdb_is_told_and_left_alone(legacy_cluster):
     def waits():
         found = doctor(cluster)  # entries that earlier tests' workers have left are told, too, as ok
         return found if found.get("legacy-pdb", {}).get("status") == "warning" else None
-    found = wait_for(waits, 60, "the task waits in pdb")
+    found = wait_for(waits, "the task waits in pdb")
     found.assert_check("legacy-pdb", "warning", "1 task waits", "RAY_DEBUG=1")
     for _ in range(3):
         doctor(cluster).assert_check("legacy-pdb", "warning", "1 task waits")
@@ -223,10 +223,7 @@ def blocked(cluster, port):
 
 def outside(cluster, *arguments, before=(), **options):
     argv = cluster.outside([*before, cluster.raydbg_path, "doctor", "--format", "json", *arguments])
-    started = time.monotonic()
-    found = Findings(cluster.run(argv, env={"RAY_ADDRESS": HEAD}, **options))
-    found.seconds = time.monotonic() - started
-    return found
+    return Findings(cluster.run(argv, env={"RAY_ADDRESS": HEAD}, **options))
 
 
 def test_a_blocked_debugger_port(routed):
@@ -241,7 +238,7 @@ def test_a_blocked_debugger_port(routed):
         found = outside(routed)
         found.assert_check("debugger-ports", "problem", f":{port}", "no answer in time", "raydbg relay", "--relay")
         found.assert_check("raylets", "ok", "all 2")
-        assert found.code == FAILED and found.seconds < 3
+        assert found.code == FAILED
     outside(routed).assert_check("debugger-ports", "ok", "all 1")
 
 
@@ -250,16 +247,13 @@ def test_a_cluster_out_of_reach(routed):
     routed.cut()
     try:
         found = outside(routed)
-        assert found.code == UNREACHABLE and found.seconds < 3
+        assert found.code == UNREACHABLE
         found.assert_check("gcs", "problem")
-        # ^C ends it at once.
+        # ^C ends it before it has found that out.
         process = routed.popen(routed.outside([routed.raydbg_path, "doctor", "--address", HEAD]))
         process.inner_pid()
-        time.sleep(0.3)
-        started = time.monotonic()
         process.send_signal(signal.SIGINT)
-        process.wait(10)
-        assert time.monotonic() - started < 1
+        assert process.wait(limit()) != UNREACHABLE
         process.stdin.close()
         process.stdout.close()
     finally:

@@ -40,7 +40,7 @@ def test_it_is_not_listed(cluster, paused_threads):
 
     def row():
         return next(row for row in cluster.workers() if row["worker_id"] == worker["worker_id"])
-    wait_for(lambda: not row()["is_alive"], 30, "Ray knows of the worker's end")
+    wait_for(lambda: not row()["is_alive"], "Ray knows of the worker's end")
     written = cluster.python("-c", WRITE_BACK, str(worker["pid"]), str(paused_threads))
     assert written.stdout == "written\n", written.stderr
     try:

@@ -7,6 +7,7 @@ import time
 
 import pytest
 from cluster import PROGRAMS, Driver, line_of, wait_for
+from waits import limit
 
 UNEDITED = PROGRAMS / "unedited.py"
 SUBMITTED = PROGRAMS / "submitted.py"
@@ -46,7 +47,7 @@ class Jobs:
             if driver.process.poll() is not None:
                 return "ended"
             return next((p for p in self.relay.pauses() if p["location"] and p["task_name"]), None)
-        found = wait_for(find, 240, lambda: f"a stop: {self.relay.pauses()} {driver.output()}", every=0.2)
+        found = wait_for(find, lambda: f"a stop: {self.relay.pauses()} {driver.output()}", every=0.2, most=limit(240))
         return None if found == "ended" else found
 
     def stops(self, driver):

@@ -183,7 +183,7 @@ def test_a_killed_worker_is_not_paused(cluster):
     [worker] = cluster.wait_paused()
     cluster.kill(worker["pid"])
     assert "Actor" in driver.error("actor")
-    wait_for(lambda: not cluster.paused(), 20, "the dead worker leaves the list")
+    wait_for(lambda: not cluster.paused(), "the dead worker leaves the list")
 
 
 def test_signals_reach_the_program_inside(cluster):
@@ -202,7 +202,7 @@ def test_killing_a_client_ends_the_program_inside(cluster):
         assert program_of(inner) == "sleep"
         os.kill(process.pid, signal.SIGKILL)
         process.wait(10)
-    wait_for(lambda: not Path(f"/proc/{inner}").exists(), 10, "the program ends")
+    wait_for(lambda: not Path(f"/proc/{inner}").exists(), "the program ends")
 
 
 def test_a_missing_raydbg_fails(cluster, monkeypatch):
@@ -223,7 +223,7 @@ def test_nothing_is_left_when_the_test_run_is_killed(tmp_path):
         directory, pid = run.stdout.readline().split()
         assert any(Path(directory).iterdir())
         run.kill()
-    wait_for(lambda: not Path(f"/proc/{pid}").exists() and not Path(directory).exists(), 20, "everything is gone")
+    wait_for(lambda: not Path(f"/proc/{pid}").exists() and not Path(directory).exists(), "everything is gone")
 
 
 def test_two_clusters_at_once_do_not_meet(cluster):

@@ -61,7 +61,7 @@ def test_every_kind_of_call_stops_in_the_editor(core_cluster, run_relay, edit):
     for name in KINDS:
         for _ in (1, 2):
             stop, stopped_at = next_stop(editor, stops[-1:])
-            wait_for(lambda: NAMES[name] in name_of(editor, stop), 20, lambda: f"{name}: {name_of(editor, stop)}")
+            wait_for(lambda: NAMES[name] in name_of(editor, stop), lambda: f"{name}: {name_of(editor, stop)}")
             stops.append(stopped_at)
             editor.resume(stop["threadId"])
     assert stops == [(line_of(UNEDITED, name), str(n)) for name in KINDS for n in (1, 2)]
@@ -85,4 +85,4 @@ def test_a_click_while_it_runs_reaches_a_worker_that_runs(cluster, run_relay, ed
     editor.ok("terminate")  # a stopped actor and a driver that waits for it
     assert editor.exit_code() != 7
     editor.end()
-    wait_for(lambda: not relay.pauses(), 60, lambda: f"the job's pauses are gone: {relay.pauses()}")
+    wait_for(lambda: not relay.pauses(), lambda: f"the job's pauses are gone: {relay.pauses()}")

@@ -5,6 +5,7 @@ import time
 
 import pytest
 from cluster import PROGRAMS, ROOT, Driver, line_of, wait_for
+from waits import limit
 
 
 class Program:
@@ -33,7 +34,7 @@ class Program:
             def find():
                 paused = [p for p in self.relay.pauses() if p["location"] and p["task_name"]]
                 return paused or self.driver.process.poll() is not None
-            found = wait_for(find, 240, lambda: f"a stop: {self.relay.pauses()} {self.driver.output()}", every=0.2)
+            found = wait_for(find, lambda: f"a stop: {self.relay.pauses()} {self.driver.output()}", every=0.2, most=limit(240))
             if found is True:
                 return
             yield found[0]["task_name"], found[0]["location"]["line"]

@@ -47,7 +47,7 @@ def wait_names(client, starts):
         names = sorted(threads(client))
         right = len(names) == len(starts) and all(n.startswith(s) for n, s in zip(names, sorted(starts)))
         return names if right else None
-    return wait_for(find, 20, lambda: f"threads {starts}, not {sorted(threads(client))}")
+    return wait_for(find, lambda: f"threads {starts}, not {sorted(threads(client))}")
 
 
 def assert_at(client, thread, marker):
@@ -89,7 +89,7 @@ def wait_stops(client, count, seconds=60):
         with suppress(DapError):  # one that has not stopped yet has no stack
             return len([client.stack(thread) for thread in shown.values()]) == count
     client.wait_event("stopped", timeout=60)
-    wait_for(stacks, seconds, lambda: f"{count} threads that have stopped: {threads(client)}")
+    wait_for(stacks, lambda: f"{count} threads that have stopped: {threads(client)}", most=seconds)
 
 
 def resume_one_by_one(client, driver):

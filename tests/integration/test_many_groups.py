@@ -5,6 +5,7 @@ import re
 
 import pytest
 from cluster import PROGRAMS, Spec, line_of, wait_for
+from waits import limit
 
 GANGS = PROGRAMS / "gangs.py"
 # Fewer are enough while one works on it.
@@ -23,8 +24,8 @@ def gangs(cluster_factory, tmp_path):
     with cluster.raydbg_dap() as client:
         client.initialize(clientID="vscode", clientName="editor")
         client.attach({"tasks": "Trainer.*"}, timeout=120)
-        wait_for(lambda: len(ranks(client)) == COUNT, 120, lambda: f"{COUNT} ranks: {client.ok('threads')}", every=0.5)
-        wait_for(lambda: line(client, "/threads").count("stopped") == COUNT, 120, "all are stopped", every=0.5)
+        wait_for(lambda: len(ranks(client)) == COUNT, lambda: f"{COUNT} ranks: {client.ok('threads')}", every=0.5, most=limit(120))
+        wait_for(lambda: line(client, "/threads").count("stopped") == COUNT, "all are stopped", every=0.5, most=limit(120))
         yield client, driver, release
         client.disconnect()
 
@@ -36,11 +37,11 @@ def ranks(client):
     return {int(match.group(1)): id for match, id in found.items() if match}
 
 
-def line(client, text, timeout=60):
+def line(client, text, timeout=None):
     return client.ok("evaluate", {"expression": text, "context": "repl"}, timeout=timeout)["result"]
 
 
-def said(client, pattern, timeout=60):
+def said(client, pattern, timeout=None):
     """The output event's text that this regular expression is found in."""
     return client.wait_event("output", lambda body: re.search(pattern, body["output"]), timeout)["body"]["output"]
 
@@ -76,7 +77,7 @@ def test_all_meet_at_a_barrier_and_the_missing_one_is_named(gangs):
     # It comes; then they are told, by one stop.
     release.touch()
     said(client, rf"barrier gangs.py:{met}: {COUNT} of {COUNT}; all here after ", 60)
-    wait_for(lambda: len(client.events("stopped")) > before, 10, "the stop of all")
+    wait_for(lambda: len(client.events("stopped")) > before, "the stop of all")
     stopped, = client.events("stopped")[before:]
     assert stopped["body"]["allThreadsStopped"] and stopped["body"]["threadId"] in everybody.values()
     for thread in everybody.values():
@@ -98,7 +99,7 @@ def test_all_meet_at_a_barrier_and_the_missing_one_is_named(gangs):
     def stepped():
         few = line(client, "/threads few")
         return few.count("  stopped  ") == 2 and few.count(" gangs.py:") == 2 and f" gangs.py:{met} " not in few
-    wait_for(stepped, 30, lambda: f"two have stepped: {line(client, '/threads few')}")
+    wait_for(stepped, lambda: f"two have stepped: {line(client, '/threads few')}")
     assert client.stack(everybody[3])[0]["line"] == met
     line(client, f"/barrier gangs.py:{pause} --timeout 60")
     said(client, rf"barrier gangs.py:{pause}: {COUNT} of {COUNT}; all here after ", 90)

@@ -55,13 +55,13 @@ class Terminal:
         for key in keys:
             os.write(self.master, key.encode())
 
-    def wait(self, pattern, timeout=30):
-        return wait_for(lambda: re.search(pattern, self.read(), re.M), timeout,
-                        lambda: f"{pattern!r} on the screen:\n{self.read()}\n{self.stderr()}")
+    def wait(self, pattern, timeout=None):
+        return wait_for(lambda: re.search(pattern, self.read(), re.M),
+                        lambda: f"{pattern!r} on the screen:\n{self.read()}\n{self.stderr()}", most=timeout)
 
-    def wait_not(self, pattern, timeout=30):
-        wait_for(lambda: not re.search(pattern, self.read(), re.M), timeout,
-                 lambda: f"no {pattern!r} on the screen:\n{self.read()}")
+    def wait_not(self, pattern, timeout=None):
+        wait_for(lambda: not re.search(pattern, self.read(), re.M),
+                 lambda: f"no {pattern!r} on the screen:\n{self.read()}", most=timeout)
 
     def chosen_row(self):
         """The number of the line in reverse, above the last one, which has the keys."""
@@ -73,9 +73,9 @@ class Terminal:
         row = self.chosen_row()
         return "" if row is None else self.screen.display[row].rstrip()
 
-    def wait_chosen(self, pattern, timeout=30):
-        wait_for(lambda: re.search(pattern, self.chosen()), timeout,
-                 lambda: f"{pattern!r} chosen, not {self.chosen()!r}, on the screen:\n{self.read()}")
+    def wait_chosen(self, pattern, timeout=None):
+        wait_for(lambda: re.search(pattern, self.chosen()),
+                 lambda: f"{pattern!r} chosen, not {self.chosen()!r}, on the screen:\n{self.read()}", most=timeout)
 
     def choose(self, pattern, most=40):
         """Goes down to the line that has this, each time when the key before has been drawn."""
@@ -84,13 +84,13 @@ class Terminal:
             return row, self.screen.display[self.first_row():-2]
 
         self.type(HOME)
-        wait_for(lambda: self.chosen_row() == self.first_row(), 60, lambda: f"the first line is chosen:\n{self.read()}")
+        wait_for(lambda: self.chosen_row() == self.first_row(), lambda: f"the first line is chosen:\n{self.read()}")
         for _ in range(most):
             if re.search(pattern, self.chosen()):
                 return
             before = list_state()
             self.type(DOWN)
-            wait_for(lambda: list_state() != before, 60, lambda: f"a line {pattern!r} below:\n{self.read()}")
+            wait_for(lambda: list_state() != before, lambda: f"a line {pattern!r} below:\n{self.read()}")
         raise AssertionError(f"no line {pattern!r} to choose:\n{self.read()}")
 
     def first_row(self):
@@ -101,10 +101,10 @@ class Terminal:
         self.errors.seek(0)
         return self.errors.read().decode(errors="replace")
 
-    def end(self, timeout=30):
+    def end(self, timeout=None):
         """The exit code; what the program took of the terminal has to be given back."""
-        wait_for(lambda: self.read() and self.process.poll() is not None, timeout,
-                 lambda: f"the program ends:\n{self.read()}")
+        wait_for(lambda: self.read() and self.process.poll() is not None,
+                 lambda: f"the program ends:\n{self.read()}", most=timeout)
         sanitizers.check(self.process.returncode, self.stderr())
         assert termios.tcgetattr(self.slave) == self.before
         assert not fcntl.fcntl(self.slave, fcntl.F_GETFL) & os.O_NONBLOCK
@@ -301,7 +301,7 @@ def test_other_sizes_of_the_terminal(objects_cluster, hold, top):
     assert one.read().splitlines()[13].startswith("F1Help")
     one.resize(150, 40)
     one.wait(" LOCAL +PINNED ")
-    wait_for(lambda: one.read().splitlines()[39:40] and one.read().splitlines()[39].startswith("F1Help"), 10,
+    wait_for(lambda: one.read().splitlines()[39:40] and one.read().splitlines()[39].startswith("F1Help"),
              lambda: f"the keys in the last line:\n{one.read()}")
     one.type("h")
     one.wait("^ HELP")

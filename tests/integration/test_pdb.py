@@ -47,7 +47,7 @@ def wait_waiting(cluster, count=1):
         found = [row for row in listing(cluster) if row["state"] == "waiting"]
         assert all(row["debugger"] == "pdb" for row in found)
         return found if len(found) >= count else None
-    return wait_for(rows, 60, f"{count} tasks wait in pdb", every=0.2)
+    return wait_for(rows, f"{count} tasks wait in pdb", every=0.2)
 
 
 def attach(client, task, **options):
@@ -176,7 +176,7 @@ def test_threads_of_one_worker(newest):
         with newest.raydbg_dap() as client:
             attach(client, row["task_id"])
             client.resume(1)
-            wait_for(lambda: len(driver.results()) == done + 1, 20, "one more is done")
+            wait_for(lambda: len(driver.results()) == done + 1, "one more is done")
             client.disconnect()
 
 
@@ -189,7 +189,7 @@ def test_object_references_are_annotated(newest):
 
         def annotated():
             return "B" in client.locals(top["id"])["reference"]["value"].partition("ObjectRef(")[0]
-        wait_for(annotated, 20, lambda: f"an annotation\n{client.text()}")
+        wait_for(annotated, lambda: f"an annotation\n{client.text()}")
         assert "ObjectRef(" in client.locals(top["id"])["reference"]["value"]
         client.disconnect()
 
@@ -242,7 +242,7 @@ def test_the_session_of_the_demo(legacy, tmp_path):
     assert "(raydbg) p z, arr.sum()\n(4999950144, " in said[0]
     assert "(raydbg) p loss\n0.5\n" in said[1]
     assert "could not convert string to float: 'two'" in said[2] and "(raydbg) p row\n'b=two'\n" in said[2]
-    wait_for(lambda: driver.process.poll() is not None, 30, "the program ends")
+    wait_for(lambda: driver.process.poll() is not None, "the program ends")
     output = driver.output()
     assert "square -> (4999950144, " in output and "Trainer.step -> 0.5" in output and "load failed: " in output
 
@@ -288,7 +288,7 @@ def test_a_client_that_ends_while_it_connects_harms_nothing(newest, end, soak):
         client.initialize()
         client.send("attach", {"task": row["task_id"]})
         port = int(row["endpoint"].rpartition(":")[2])
-        wait_for(lambda: is_connected(pid, port), 20, "the client connects", every=0)  # noqa: B023
+        wait_for(lambda: is_connected(pid, port), "the client connects", every=0)  # noqa: B023
         time.sleep(DELAYS[number % len(DELAYS)])
         os.kill(pid, end)
         client.close(check=False)
@@ -322,21 +322,21 @@ def test_two_clients_and_a_late_one(newest, run_relay):
     late = relay.join(name="late", task="walk", takeOver=True)
     late.stopped()
     assert_at(late, "walk", "walk-second-call")
-    row = wait_for(lambda: (p := pause_of(relay, "walk")) and p["held"] and p["location"] and p, 20, "it is held")
+    row = wait_for(lambda: (p := pause_of(relay, "walk")) and p["held"] and p["location"] and p, "it is held")
     assert row["debugger"] == "pdb" and row["location"]["line"] == line_of(PAUSES, "walk-second-call")
     late.resume(1)
     assert driver.result("walk") == "232"
     for client in second, late:
         client.wait_event("terminated")
         client.disconnect()
-    wait_for(lambda: not pause_of(relay, "walk"), 20, "it is listed no more")
+    wait_for(lambda: not pause_of(relay, "walk"), "it is listed no more")
 
 
 def test_a_relay_holds_each_pause_and_releases_it(newest, run_relay):
     driver = newest.driver("pauses.py", "square", "on_b")
     relay = run_relay(newest, "--hold", "on-pause")
     for name in "square", "on_b":
-        row = wait_for(lambda: (p := pause_of(relay, name)) and p["held"] and p, 60, f"{name} is held")
+        row = wait_for(lambda: (p := pause_of(relay, name)) and p["held"] and p, f"{name} is held")
         assert row["debugger"] == "pdb"
         with hard():
             assert name not in dict(driver.results())

@@ -34,7 +34,7 @@ def wait_endpoint(cluster):
     def find():
         rows = json.loads(outside(cluster, "list", "--format", "json", check=True).stdout)
         return next((row["endpoint"] for row in rows if row["state"] == "waiting" and row["task_name"]), None)
-    return wait_for(find, 60, "the task waits in pdb", every=0.2)
+    return wait_for(find, "the task waits in pdb", every=0.2)
 
 
 @EXTERNAL

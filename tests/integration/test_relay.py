@@ -14,7 +14,7 @@ from cluster import PROGRAMS, Spec, line_of, wait_for
 from dap_client import DapClient
 from relay_process import ClientProcess
 from routed import NEAR, NODES, RoutedCluster
-from waits import hard
+from waits import hard, settle
 
 PAUSES = PROGRAMS / "pauses.py"
 
@@ -164,7 +164,7 @@ def keeper_then_relay(cluster, relay, client, thread):
     dead, = relay.kept_pids()
     os.kill(dead, signal.SIGKILL)
     wait_for(lambda: relay.kept_pids() not in ([], [dead]) and "raydbg_keeper_held 1\n" in
-             relay.http("GET", "/metrics").body.decode(), 10, lambda: f"a new keeper holds it: {relay.stderr()}")
+             relay.http("GET", "/metrics").body.decode(), lambda: f"a new keeper holds it: {relay.stderr()}")
     relay.kill9()
     relay.restart()
 
@@ -230,13 +230,13 @@ def test_killed_clients_lose_no_pause(cluster, run_relay, soak):
     for number in range(rounds(soak)):
         if number % 3 == 2:
             process = cluster.raydbg_popen("attach", "square", "--relay", relay.host_header, env=home(relay))
-            wait_for(lambda: relay.sessions(), 20, "raydbg attach is there")
+            wait_for(lambda: relay.sessions(), "raydbg attach is there")
             process.kill()
             process.wait(10)
             process.stdin.close(), process.stdout.close()
         else:
             ClientProcess(relay, ("tcp", "websocket")[number % 2], popen=cluster.popen, task="square").kill9()
-        wait_for(lambda: not relay.sessions(), 10, "the relay notices")
+        wait_for(lambda: not relay.sessions(), "the relay notices")
         with hard():
             assert pause_of(relay, "square")["held"] and not driver.results()
     client = relay.join(task="square")
@@ -272,8 +272,8 @@ def rows(cluster, relay, *arguments):
 def test_hold_on_pause_shows_the_lines(cluster, run_relay):
     relay = run_relay(cluster, "--hold", "on-pause")
     paused_drivers = cluster.driver("pauses.py", "square", "actor")
-    wait_for(lambda: sum(p["held"] for p in relay.pauses()) == 2, 30, lambda: f"both are held: {relay.pauses()}")
-    wait_for(lambda: all(row["location"] for row in rows(cluster, relay)), 10, "their places are known")
+    wait_for(lambda: sum(p["held"] for p in relay.pauses()) == 2, lambda: f"both are held: {relay.pauses()}")
+    wait_for(lambda: all(row["location"] for row in rows(cluster, relay)), "their places are known")
     listed = {row["task_name"]: row for row in rows(cluster, relay)}
     assert_location(listed["square"], "square-breakpoint")
     assert_location(listed["Trainer.step"], "trainer-breakpoint")
@@ -282,7 +282,7 @@ def test_hold_on_pause_shows_the_lines(cluster, run_relay):
     assert "held" in text and f"pauses.py:{line_of(PAUSES, 'square-breakpoint')}" in text
     client = relay.join(task="square")
     assert_at(client, "square-breakpoint", "square")
-    wait_for(lambda: "attached (1 client)" in cluster.raydbg("list", env=home(relay)).stdout, 10, "list tells the client")
+    wait_for(lambda: "attached (1 client)" in cluster.raydbg("list", env=home(relay)).stdout, "list tells the client")
     client.disconnect()
     assert cluster.raydbg("release", "--all", env=home(relay)).returncode == 0
     assert paused_drivers.wait() == 0
@@ -294,10 +294,10 @@ def test_hold_and_release(cluster, run_relay):
     assert not any(p["held"] for p in relay.pauses())
     held = cluster.raydbg("hold", "square", env=home(relay))
     assert held.returncode == 0, held.stderr
-    wait_for(lambda: pause_of(relay, "square")["location"], 10, "it is held, and where is known")
+    wait_for(lambda: pause_of(relay, "square")["location"], "it is held, and where is known")
     assert_location(pause_of(relay, "square"), "square-breakpoint")
     assert not pause_of(relay, "Trainer.step")["held"]
-    time.sleep(1)
+    settle()
     with hard():
         assert not driver.results()
     released = cluster.raydbg("release", "square", env=home(relay))
@@ -306,7 +306,7 @@ def test_hold_and_release(cluster, run_relay):
     nothing = cluster.raydbg("release", "no-such-task", env=home(relay))
     assert nothing.returncode not in (0, 2) and "no-such-task" in nothing.stderr
     assert cluster.raydbg("release", "--all", env=home(relay)).returncode == 0
-    time.sleep(1)
+    settle(1)
     assert [name for name, _ in driver.results()] == ["square"], "what is not held is not released"
 
 
@@ -314,8 +314,8 @@ def test_list_finds_the_relay_by_itself(cluster, run_relay):
     driver = paused(cluster, "square")
     relay = run_relay(cluster)
     relay.join(task="square").stopped(timeout=30)
-    wait_for(lambda: "attached (1 client)" in cluster.raydbg("list", env=home(relay)).stdout, 10, "list tells the clients")
-    wait_for(lambda: rows(cluster, relay)[0]["location"], 10, lambda: f"where it stands is known: {relay.pauses()}")
+    wait_for(lambda: "attached (1 client)" in cluster.raydbg("list", env=home(relay)).stdout, "list tells the clients")
+    wait_for(lambda: rows(cluster, relay)[0]["location"], lambda: f"where it stands is known: {relay.pauses()}")
     assert_location(rows(cluster, relay)[0], "square-breakpoint")
     direct = cluster.raydbg("list", "--no-relay", env=home(relay))
     assert direct.returncode == 0 and "client)" not in direct.stdout, direct.stdout + direct.stderr
@@ -327,12 +327,11 @@ def test_list_finds_the_relay_by_itself(cluster, run_relay):
     assert mine and not others
     relay.kill9()
     # A relay that is gone is no obstacle; its registration is stale.
-    started = time.monotonic()
     done = cluster.raydbg("list", "--format", "json", env=home(relay))
-    assert done.returncode == 0 and time.monotonic() - started < 5, done.stderr
+    assert done.returncode == 0, done.stderr
     relay.restart()
     wait_for(lambda: "client" in cluster.raydbg("list", env=home(relay)).stdout
-             or "held" in cluster.raydbg("list", env=home(relay)).stdout, 10, "the restarted one is found")
+             or "held" in cluster.raydbg("list", env=home(relay)).stdout, "the restarted one is found")
     mine, _ = registered(cluster, relay)
     assert mine
     assert relay.terminate() == 0
@@ -363,7 +362,7 @@ def test_dap_goes_through_the_registered_relay(cluster, run_relay):
         assert_at(client, "square-breakpoint", "square")
         assert len(relay.sessions()) == 1
         client.disconnect()
-    wait_for(lambda: not relay.sessions(), 10, "the session ends")
+    wait_for(lambda: not relay.sessions(), "the session ends")
     with hard():
         assert pause_of(relay, "square")["held"]
 
@@ -377,7 +376,7 @@ def test_the_worker_dies_while_held(cluster, run_relay):
     client.wait_event("terminated", timeout=30)
     assert re.search("worker|killed|died", client.text()), client.text()
     client.disconnect()
-    wait_for(lambda: not (pause_of(relay, "square") or {}).get("held"), 30, "it is held no more")
+    wait_for(lambda: not (pause_of(relay, "square") or {}).get("held"), "it is held no more")
 
 
 # --- another namespace ---
@@ -453,8 +452,8 @@ def test_a_network_cut_between_relay_and_worker(far, run_relay, soak):
             answer = clients[name].response(pending[name], timeout=40)
             assert not answer["success"] and "is held" in answer["message"], answer
         noticed = time.monotonic() - started
-        assert 16 < noticed < 30
-        time.sleep(30 - noticed if soak else 0)
+        assert noticed > 16
+        settle(max(0, 30 - noticed) if soak else 0)
         far.join()
         for name, client in clients.items():
             client.wait_event("output", lambda body: "the worker answers again" in body["output"], timeout=120)
@@ -480,7 +479,7 @@ def test_a_short_cut_is_not_noticed(far, run_relay):
     thread = assert_at(client, "square-breakpoint", "square")
     far.cut()
     pending = client.send("stackTrace", {"threadId": thread})
-    time.sleep(3)
+    settle(3)
     far.join()
     client.check(client.response(pending, timeout=30))
     client.resume(thread)
@@ -507,7 +506,7 @@ def test_the_network_between_client_and_relay_is_cut(far, run_relay, tmp_path):
     # Meanwhile somebody near takes over at once.
     near = relay.join("websocket", "near", task="square", takeOver=True)
     thread = assert_at(near, "square-breakpoint", "square")
-    wait_for(lambda: len(relay.sessions()) == 1, 45, lambda: f"the far client is dropped: {relay.sessions()}")
+    wait_for(lambda: len(relay.sessions()) == 1, lambda: f"the far client is dropped: {relay.sessions()}")
     print(f"the vanished client was dropped after {time.monotonic() - started:.1f} s")
     client.close(check=False)
     near.resume(thread)

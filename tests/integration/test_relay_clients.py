@@ -40,7 +40,7 @@ def test_a_task_from_hand_to_hand(cluster, relay):
 
     driver = cluster.driver("pauses.py", "square", "on_b")
     cluster.wait_paused(2)
-    wait_for(lambda: row("square") and row("on_b"), 20, "both tasks with their names")
+    wait_for(lambda: row("square") and row("on_b"), "both tasks with their names")
     # One leaves it after a step; the next finds it there.
     left = raydbg("attach", "square", "-e", "n", "-e", "detach")
     assert re.search(r"stays held by .*; release it with: raydbg release \w{6}", left) and "goes on" not in left
@@ -55,7 +55,7 @@ def test_a_task_from_hand_to_hand(cluster, relay):
     # Held, shown where it is, released.
     assert "is held" in raydbg("hold", "on_b")
     place = f"pauses.py:{line_of(PAUSES, 'on-b-breakpoint')}"
-    wait_for(lambda: place in raydbg("list"), 10, "the line where it is held")  # the relay asks for it after the attach
+    wait_for(lambda: place in raydbg("list"), "the line where it is held")  # the relay asks for it after the attach
     assert "holds 1" in raydbg("list")
     assert "goes on" in raydbg("release", "--all")
     assert driver.result("on_b").endswith("@127.0.0.2")
@@ -79,11 +79,11 @@ def test_continue_stays_attached_and_sessions_say_who_is(cluster, relay):
 
     driver = cluster.driver("pauses.py", "twice")
     cluster.wait_paused(1)
-    wait_for(lambda: "twice" in raydbg("list"), 20, "the task with its name")
+    wait_for(lambda: "twice" in raydbg("list"), "the task with its name")
     assert "Nobody is attached" in raydbg("sessions")
     assert json.loads(raydbg("sessions", "--format", "json")) == []
     raydbg("hold", "twice")
-    wait_for(lambda: f"pauses.py:{line_of(PAUSES, 'twice-first')}" in raydbg("list"), 10, "the first line")
+    wait_for(lambda: f"pauses.py:{line_of(PAUSES, 'twice-first')}" in raydbg("list"), "the first line")
     with cluster.raydbg_dap(env=relay) as client:
         client.initialize(clientID="tests", clientName="tests")
         client.attach({"task": "twice"})
@@ -93,7 +93,7 @@ def test_continue_stays_attached_and_sessions_say_who_is(cluster, relay):
         client.disconnect()
     assert re.fullmatch(r"twice \(\w{6}\) on \S+ pid \d+ runs on\n", raydbg("continue", "twice"))
     # Still attached, it stops at the next breakpoint().
-    wait_for(lambda: f"pauses.py:{line_of(PAUSES, 'twice-second')}" in raydbg("list"), 10, "the second line")
+    wait_for(lambda: f"pauses.py:{line_of(PAUSES, 'twice-second')}" in raydbg("list"), "the second line")
     assert '"state": "held"' in raydbg("continue", "twice", "--format", "json")
     assert driver.result("twice") == "4"
     assert "TASK" in raydbg("continue", code=2) and "takes no names" in raydbg("sessions", "x", code=2)

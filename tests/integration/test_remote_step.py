@@ -35,8 +35,7 @@ def listing(cluster):
 def start(cluster, name):
     """The driver, once this task of it waits in the debugger."""
     driver = cluster.driver("calls.py", name)
-    wait_for(lambda: [row for row in listing(cluster) if row["task_name"] == name and row["state"] == "waiting"],
-             60, f"{name} waits", every=0.2)
+    wait_for(lambda: [row for row in listing(cluster) if row["task_name"] == name and row["state"] == "waiting"], f"{name} waits", every=0.2)
     return driver
 
 

@@ -6,6 +6,7 @@ import time
 
 import pytest
 from cluster import PROGRAMS, Driver, line_of, wait_for
+from waits import limit
 
 UNEDITED = PROGRAMS / "unedited.py"
 KINDS = ("task", "own_env", "actor", "threaded", "asynchronous", "driver")
@@ -43,7 +44,7 @@ class Run:
             if self.driver.process.poll() is not None:
                 return "ended"
             return next((p for p in self.relay.pauses() if p["location"] and p["task_name"]), None)
-        found = wait_for(find, 120, lambda: f"a stop: {self.relay.pauses()} {self.driver.output()}", every=0.2)
+        found = wait_for(find, lambda: f"a stop: {self.relay.pauses()} {self.driver.output()}", every=0.2, most=limit(120))
         return None if found == "ended" else found
 
     def end(self):

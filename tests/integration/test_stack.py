@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 from cluster import PROGRAMS, Cluster, Spec, line_of, wait_for
 from conftest import raydbg_path
+from waits import limit
 
 FAILED, USAGE, NOT_FOUND, DENIED = 1, 2, 3, 4
 ON = ("RAY_DASHBOARD_ENABLE_PROFILING", "1")
@@ -65,7 +66,7 @@ def live():
             awaits = "not shown: 1 process, calls of an async actor" in said[0]
             return three and paused and awaits and all(f"stacks.py:{line(marker)} " in said[0] for marker in MARKERS) and said[0]
         said = [""]
-        text = wait_for(settled, 300, lambda: f"all tasks are where they stay: {said[0]}", every=1)
+        text = wait_for(settled, lambda: f"all tasks are where they stay: {said[0]}", every=1, most=limit(300))
         yield SimpleNamespace(cluster=cluster, text=text, json=stacks(cluster))
 
 
@@ -185,7 +186,7 @@ def burning(live):
         done = live.cluster.raydbg("stack", "burns", "--format", "json", timeout=60)
         found = json.loads(done.stdout)["processes"] if done.returncode == 0 else []
         return len(found) == 2 and found
-    yield wait_for(both, 180, "two workers burn", every=1)
+    yield wait_for(both, "two workers burn", every=1, most=limit(180))
     driver.process.terminate()
     driver.process.wait(60)
 
@@ -300,5 +301,5 @@ def test_before_the_switch(before_spec, cluster_factory):
         assert "sudo" in profile(cluster, code=FAILED).stderr
     else:
         assert f"stacks.py:{line('driver')}" in stack(cluster).stdout
-        wait_for(lambda: cluster.raydbg("stack", "spins", timeout=60).returncode == 0, 60, "spins runs", every=1)
+        wait_for(lambda: cluster.raydbg("stack", "spins", timeout=60).returncode == 0, "spins runs", every=1)
         assert functions(cluster, "spins")[0]["spins"]["total"] > 20

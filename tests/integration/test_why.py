@@ -78,7 +78,7 @@ def failed(why_spec, pool):
         driver = cluster.driver("failures.py")
         driver.wait_for("^DONE", 600)
         cluster.driver("failures.py", *STARTS, *(STARTS_OF_NEW if why_spec == NEW else ())).wait_for("^DONE", 300)
-        wait_for(lambda: "waits_for_b" in {row["name"] for row in why(cluster)["rows"]}, 30, "Ray knows what waits", every=0.5)
+        wait_for(lambda: "waits_for_b" in {row["name"] for row in why(cluster)["rows"]}, "Ray knows what waits", every=0.5)
         yield SimpleNamespace(cluster=cluster, driver=driver, new=why_spec == NEW)
 
 
@@ -89,7 +89,7 @@ def why(cluster, *arguments, **options):
     return json.loads(done.stdout)
 
 
-def why_if(cluster, name, code, timeout=60):
+def why_if(cluster, name, code, timeout=None):
     """The report, once it has this code; Ray may not have heard of it at first."""
     said = [""]
 
@@ -97,7 +97,7 @@ def why_if(cluster, name, code, timeout=60):
         done = cluster.raydbg("why", "--format", "json", name)
         said[0] = done.stdout + done.stderr
         return done.returncode == 0 and (report := json.loads(done.stdout))["code"] == code and report
-    return wait_for(found, timeout, lambda: f"{name} {code}: {said[0]}", every=0.5)
+    return wait_for(found, lambda: f"{name} {code}: {said[0]}", every=0.5, most=timeout)
 
 
 def users_function(report):
@@ -243,7 +243,7 @@ def test_a_submitted_job(failed):
     failed.cluster.run(["ray", "job", "submit", "--submission-id", submission, "--", "python", "-c",
                         "import ray, sys; ray.init(); print('bye', flush=True); sys.exit(3)"],
                        env={"RAY_ADDRESS": "http://127.0.0.1:8265"}, timeout=120)
-    report = wait_for(lambda: (found := why(failed.cluster, submission))["state"] == "ended" and found, 30, "the job ends")
+    report = wait_for(lambda: (found := why(failed.cluster, submission))["state"] == "ended" and found, "the job ends")
     assert (report["kind"], report["code"]) == ("job", "exit_code" if failed.new else report["code"]), report
     assert "3" in report["cause"] + " ".join(report["details"]), report
     logs = failed.cluster.raydbg("logs", submission)
@@ -277,7 +277,7 @@ def test_a_node_that_dies(failed):
     report = why(failed.cluster, once)
     assert report["code"] in ("lost", "may_be_lost") and "127.0.0.2, which is dead" in " ".join(report["details"]), report
     failed.driver.wait_for("^ERROR consumes ", 90)
-    row = wait_for(lambda: {row["name"]: row for row in why(failed.cluster)["rows"]}.get("consumes"), 10, "Ray knows")
+    row = wait_for(lambda: {row["name"]: row for row in why(failed.cluster)["rows"]}.get("consumes"), "Ray knows")
     # Ray 2.9 tells only that it is lost, not that max_retries=0 forbids to make it again.
     assert row["code"] == "object_lost" and ("max_retries=0" if failed.new else "is lost") in row["cause"], row
     assert why(failed.cluster, again)["code"] in ("lost", "pending", "may_be_lost")

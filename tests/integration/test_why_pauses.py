@@ -24,7 +24,7 @@ def check_chain(cluster, suffix, words, env=None):
         def told(name=name, said=said):
             said.update(why(cluster, name + suffix, env))
             return said["code"] == "waits_for_paused" and words in said["cause"]
-        wait_for(told, 40, lambda name=name, said=said: f"{name} waits for the pause: {said}", every=0.5)
+        wait_for(told, lambda name=name, said=said: f"{name} waits for the pause: {said}", every=0.5)
         assert f"for stopped{suffix} (" in said["cause"], said
         assert any(line.startswith("raydbg attach ") for line in said["next"]), said
     assert why(cluster, "needs_b" + suffix, env)["cause"].startswith("it waits for stopped")
@@ -69,7 +69,7 @@ def test_who_has_it(cluster_factory, run_relay):
         assert relay.http("GET", path).status == status and relay.http("GET", path, token="").status == 401
     assert relay.http("POST", "/v1/why/takes_2").status == 405
     client.close()
-    wait_for(lambda: "no client is attached" in why(cluster, "stopped_2", env)["cause"], 20, "the client has left", every=0.3)
+    wait_for(lambda: "no client is attached" in why(cluster, "stopped_2", env)["cause"], "the client has left", every=0.3)
 
 
 def test_in_the_console(cluster_factory, run_relay):

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from conftest import ROOT, clean_environment, output
-from relay_process import wait_until
+from waits import limit, wait_until
 
 RELEASE = "bullseye"
 PACKAGES = ["python3", "python3-venv", "systemd"]
@@ -107,7 +107,8 @@ class PausedCluster:
 
     def __enter__(self):
         try:
-            wait_until(lambda: self.ended() or re.search(r"Waiting for debugger|debugpy", self.output()), 180, self.output, every=0.2)
+            wait_until(lambda: self.ended() or re.search(r"Waiting for debugger|debugpy", self.output()), self.output, every=0.2,
+                       most=limit(180))
             assert not self.ended(), self.output()
         except BaseException:
             self.__exit__()

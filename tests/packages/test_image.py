@@ -13,7 +13,7 @@ from dap_client import DapClient
 from fake_adapter import FakeAdapter
 from fake_ray import FakeRay
 from oci_image import STATE, Container, Image
-from relay_process import wait_until
+from waits import limit, wait_until
 
 USER = 65532
 PLATFORM = {"x86_64": "amd64", "aarch64": "arm64"}
@@ -127,7 +127,7 @@ def keepers_of(container):
 def test_the_relay_as_pid_1(start, root):
     with FakeAdapter() as adapter, FakeRay(adapter.port) as ray:
         container = start("relay", "--listen", "127.0.0.1:0", "--address", ray.address)
-        address = wait_until(container.listens, 20, container.output)
+        address = wait_until(container.listens, container.output)
         assert get(address, "/healthz") == (200, b"ok\n")
         first = container.processes()[1]
         assert first["Name"] == "raydbg" and first["Uid"].split() == [str(USER)] * 4 and first["Groups"].strip() == ""
@@ -142,17 +142,17 @@ def test_orphans_are_reaped(start, root):
     """The keeper is an orphan from its first moment; of one that was killed nothing remains."""
     with FakeAdapter() as adapter, FakeRay(adapter.port) as ray:
         container = start("relay", "--listen", "127.0.0.1:0", "--address", ray.address)
-        host, port = wait_until(container.listens, 20, container.output).rsplit(":", 1)
+        host, port = wait_until(container.listens, container.output).rsplit(":", 1)
         token = (root / STATE / "token").read_text().strip()
-        client = DapClient.over_socket(socket.create_connection((host, int(port)), timeout=10))
+        client = DapClient.over_socket(socket.create_connection((host, int(port)), timeout=limit()))
         client.initialize()
-        client.attach({"request": "attach", "token": token}, timeout=20)
+        client.attach({"request": "attach", "token": token})
         client.stopped()
         keepers = keepers_of(container)
         assert len(keepers) == 1, container.processes()
         os.kill(keepers[0], signal.SIGKILL)
-        wait_until(lambda: keepers_of(container) not in ([], keepers), 10, "another keeper")
-        wait_until(lambda: not zombies_of(container), 5, lambda: f"no zombie: {container.processes()}")
+        wait_until(lambda: keepers_of(container) not in ([], keepers), "another keeper")
+        wait_until(lambda: not zombies_of(container), lambda: f"no zombie: {container.processes()}")
         assert container.terminate() == 0, container.output()
         client.close(check=False)
 
@@ -161,6 +161,6 @@ def test_without_a_place_for_its_state(start, root):
     """With a state directory that is not the user's the relay says so, and ends."""
     os.chown(root / STATE, 0, 0)
     container = start()
-    assert container.outer.wait(20) == 2
+    assert container.outer.wait(limit()) == 2
     assert STATE in container.output(), container.output()
 

@@ -28,10 +28,10 @@ sys.path[:0] = [str(ROOT / "tests/support"), str(ROOT / "tests/integration")]
 import dap_client  # noqa: E402
 from dap_client import DapError  # noqa: E402
 from fake_adapter import PROGRAM, FakeAdapter  # noqa: E402
-from relay_process import ClientProcess, RelayProcess, release_path, wait_until  # noqa: E402
+from relay_process import ClientProcess, RelayProcess, release_path  # noqa: E402
 from relay_under_test import raydbg_path  # noqa: E402
 from slow_client import SlowClient  # noqa: E402
-from waits import Hard  # noqa: E402
+from waits import Hard, wait_until  # noqa: E402
 
 MIB = 1 << 20
 MAX_CLIENTS = 12
@@ -182,12 +182,12 @@ class Soak:
         self.number += 1
         client = self.relay.client(kind, f"client {self.number}")
         client.initialize(clientID=client.name)
-        client.attach({"token": self.relay.token, **task.arguments(), **wishes}, timeout=30)
+        client.attach({"token": self.relay.token, **task.arguments(), **wishes})
         self.clients.append((client, task, wishes))
         self.expect_stop(client, task)
 
     def expect_stop(self, client, task):
-        thread = client.stopped(timeout=30)["threadId"]
+        thread = client.stopped()["threadId"]
         self.expect_line(client, task, thread)
         client.thread = thread
 
@@ -216,7 +216,7 @@ class Soak:
         task.stepped()
         for other, its_task, _ in self.clients:
             if its_task is task:
-                other.stopped(timeout=30, reason="step")
+                other.stopped(reason="step")
                 self.expect_line(other, task, other.thread)
         self.counts["steps taken"] += 1
 
@@ -230,7 +230,7 @@ class Soak:
                     ("breakpointLocations", {}), ("modules", {}), ("scopes", {"frameId": 10 ** 9})])
                 asked.append((client, client.send(command, arguments)))
         for client, seq in asked:
-            client.response(seq, timeout=30)
+            client.response(seq)
 
     def breakpoints(self):
         if picked := self.pick():
@@ -275,7 +275,7 @@ class Soak:
             fake.connection().event("output", {"category": "stdout", "output": f"{number} " + "x" * 20_000})
         for client, its_task, _ in self.clients:
             if its_task is task:
-                wait_until(lambda c=client: any(e["body"]["output"].startswith("299 ") for e in c.events("output")[-400:]), 30,
+                wait_until(lambda c=client: any(e["body"]["output"].startswith("299 ") for e in c.events("output")[-400:]),
                            "the flood passes")
                 self.forget(client)
         slow.close()
@@ -356,7 +356,7 @@ class Soak:
             client.disconnect()
             self.finish(client)
         self.clients.clear()
-        wait_until(lambda: not self.relay.sessions(), 30, lambda: f"no session is left: {self.relay.sessions()}")
+        wait_until(lambda: not self.relay.sessions(), lambda: f"no session is left: {self.relay.sessions()}")
         time.sleep(0.5)
         now = self.relay.rss(), len(os.listdir(f"/proc/{self.relay.pid}/fd"))
         self.quiet.append(now)

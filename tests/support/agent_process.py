@@ -11,6 +11,10 @@ import tempfile
 import threading
 from pathlib import Path
 
+from waits import limit
+
+
+
 PROGRAM = Path(__file__).resolve().parent / "agent_program.py"
 KEY_ID = "0123456789abcdef" * 2
 TOKEN = "a-token-for-tests-only"
@@ -63,9 +67,9 @@ class AgentProcess:
             self._coming.put(line)
         self._coming.put(None)
 
-    def wait_for(self, word, timeout=60):
+    def wait_for(self, word):
         """The rest of the next line that begins with `word`."""
-        while (line := self._coming.get(timeout=timeout)) is not None:
+        while (line := self._coming.get(timeout=limit())) is not None:
             self.lines.append(line)
             if line.startswith(word + " "):
                 return line[len(word):].strip()
@@ -81,14 +85,14 @@ class AgentProcess:
         self.process.stdin.write(text + "\n")
         self.process.stdin.flush()
 
-    def ask(self, text, word, timeout=60):
+    def ask(self, text, word):
         self.send(text)
-        return self.wait_for(word, timeout)
+        return self.wait_for(word)
 
     def work(self, n):
         assert self.ask(f"work {n}", "RESULT") == str(2 * n + 1)
 
     def kill(self):
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait(limit())
         self.directory.cleanup()

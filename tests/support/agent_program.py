@@ -8,6 +8,7 @@
     spin N          prints the seconds of N calls, on this thread
     threads         prints the names of the threads
     active          prints whether pydevd is there, and the trace function
+    set             prints the breakpoints that pydevd has: line, condition and expression to log
     check ARGUMENTS prints check(*ARGUMENTS), with x = 3 in the frame
     exit N
 """
@@ -65,6 +66,12 @@ def spin(count):
     return time.thread_time() - begun
 
 
+def breakpoints():
+    pydevd = sys.modules.get("pydevd")
+    files = pydevd.get_global_debugger().breakpoints.values() if pydevd else ()
+    return json.dumps([(b.line, b.condition, b.expression) for lines in files for b in list(lines.values())])
+
+
 def tell(*words):
     print(*words, flush=True)
 
@@ -82,6 +89,7 @@ def main():
     agent = load_agent()
     agent.WORD_S = float(os.environ.get("WORD_S", agent.WORD_S))
     agent.HOLD_MOST_S = float(os.environ.get("WORD_S", agent.HOLD_MOST_S))
+    agent.ANSWER_S = float(os.environ.get("ANSWER_S", agent.ANSWER_S))
     begun = time.monotonic()
     agent.start(json.loads(Path(sys.argv[1]).read_text()))
     tell("STARTED", round(time.monotonic() - begun, 3))
@@ -103,6 +111,8 @@ def main():
             tell("THREADS", *sorted(thread.name.replace(" ", "-") for thread in threading.enumerate()))
         elif command == "active":
             tell("ACTIVE", agent.debugger.active, sys.gettrace())
+        elif command == "set":
+            tell("SET", breakpoints())
         elif command == "check":
             x = 3  # noqa: F841, for the conditions
             tell("CHECKED", agent.check(*json.loads(rest), globals(), locals()))

@@ -7,8 +7,9 @@ import subprocess
 import pytest
 import sanitizers
 from agent_process import PROGRAM, AgentProcess, line_of
-from relay_process import RelayProcess, wait_until
+from relay_process import RelayProcess
 from relay_under_test import raydbg_path
+from waits import limit, wait_until
 
 WORK = {"file": str(PROGRAM), "line": line_of("work")}
 
@@ -29,11 +30,11 @@ class Relay(RelayProcess):
     def processes(self, **expected):
         def there():
             return expected.items() <= self.breakpoints()["processes"].items()
-        wait_until(there, 40, lambda: f"{expected}: {self.breakpoints()}")
+        wait_until(there, lambda: f"{expected}: {self.breakpoints()}")
 
     def stop(self, count=1):
         """The pauses, once so many have stopped and their place is known."""
-        wait_until(lambda: sum(p["location"] is not None for p in self.pauses()) == count, 40, lambda: str(self.pauses()))
+        wait_until(lambda: sum(p["location"] is not None for p in self.pauses()) == count, lambda: str(self.pauses()))
         return self.pauses()
 
     def attach(self, program, kind="tcp", **more):
@@ -41,7 +42,7 @@ class Relay(RelayProcess):
 
     def cli(self, *arguments, input=None, code=0, **env):
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("RAY_", "RAYDBG_"))}
-        done = subprocess.run([raydbg_path(), *arguments], input=input, capture_output=True, text=True, timeout=90,
+        done = subprocess.run([raydbg_path(), *arguments], input=input, capture_output=True, text=True, timeout=limit(),
                               env={**clean, **self.env, "RAY_ADDRESS": "127.0.0.1:1",
                                    "RAYDBG_RELAY": "%s:%d" % self.address, **env})
         sanitizers.check(done.returncode, done.stderr)

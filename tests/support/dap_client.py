@@ -10,9 +10,11 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from waits import Hard
+from waits import Hard, limit
 
-DEFAULT_TIMEOUT = 20.0
+
+
+
 MAX_BODY = 256 << 20
 
 # The clients of the running test; conftest shows their transcripts when it fails.
@@ -82,11 +84,11 @@ class ProcessTransport:
         """Closes stdin and waits for the process to end; says so if it does not."""
         self.close_write()
         try:
-            self.process.wait(10)
+            self.process.wait(limit())
         except subprocess.TimeoutExpired:
             self.process.kill()
-            self.process.wait(10)
-            return "the process did not end within 10 s of its stdin's end"
+            self.process.wait(limit())
+            return f"the process did not end within {limit():.0f} s of its stdin's end"
 
     def close_read(self):
         with suppress(OSError):
@@ -141,7 +143,8 @@ class DapClient:
     """Sends requests, matches responses, hands out events; `close` asserts one response per request.
 
     An event is consumed by the wait_event that returns it: two waits for `stopped` give two stops. `strict=False`
-    turns off the check at close, for peers that are known to leave requests unanswered.
+    turns off the check at close, for peers that are known to leave requests unanswered. What is waited for may take
+    limit(); a `timeout` is for what takes longer, or must not come.
     """
 
     def __init__(self, transport, name="client", strict=True):
@@ -209,15 +212,15 @@ class DapClient:
         self.send_body(json.dumps(message).encode())
         return message["seq"]
 
-    def response(self, seq, timeout=DEFAULT_TIMEOUT):
+    def response(self, seq, timeout=None):
         """The response to the request with this seq, whether it succeeded or not."""
         return self._wait(lambda: self._responses.get(seq), timeout, f"the response to {self._requests.get(seq)} ({seq})")
 
-    def request(self, command, arguments=None, timeout=DEFAULT_TIMEOUT):
+    def request(self, command, arguments=None, timeout=None):
         """Sends a request and returns its response, whether it succeeded or not."""
         return self.response(self.send(command, arguments), timeout)
 
-    def ok(self, command, arguments=None, timeout=DEFAULT_TIMEOUT):
+    def ok(self, command, arguments=None, timeout=None):
         """Sends a request that has to succeed and returns the response's body ({} if there is none)."""
         return self.check(self.request(command, arguments, timeout))
 
@@ -229,11 +232,11 @@ class DapClient:
 
     # --- events ---
 
-    def wait_event(self, name, predicate=None, timeout=DEFAULT_TIMEOUT):
+    def wait_event(self, name, predicate=None, timeout=None):
         """The first event of this name not yet handed out whose body fits; it is consumed, others are left."""
         return self._wait(lambda: self._take_event(name, predicate), timeout, f"the event {name}")
 
-    def wait_first(self, names, timeout=DEFAULT_TIMEOUT):
+    def wait_first(self, names, timeout=None):
         """The first event of any of these names not yet handed out; it is consumed."""
         def find():
             return next((event for name in names if (event := self._take_event(name, None))), None)
@@ -251,8 +254,9 @@ class DapClient:
             event = self.wait_event(name, predicate, seconds)
             raise AssertionError(f"unexpected event: {event}")
 
-    def wait_end(self, timeout=DEFAULT_TIMEOUT):
+    def wait_end(self, timeout=None):
         """Waits for the peer to end the connection."""
+        timeout = timeout or limit()
         with self._changed:
             if not self._changed.wait_for(lambda: self.ended, timeout):
                 raise DapTimeout(f"{self.name}: the connection did not end in {timeout} s")
@@ -276,7 +280,7 @@ class DapClient:
             "linesStartAt1": True, "columnsStartAt1": True, "supportsVariableType": True,
             "supportsInvalidatedEvent": True, **arguments})
 
-    def attach(self, arguments, breakpoints=None, filters=("uncaught",), timeout=60.0):
+    def attach(self, arguments, breakpoints=None, filters=("uncaught",), timeout=None):
         """attach up to configurationDone; `breakpoints` is {path: [line or SourceBreakpoint]}.
 
         Returns the bodies of the setBreakpoints responses by path. Needs `initialize` before it.
@@ -293,7 +297,7 @@ class DapClient:
         wanted = [{"line": b} if isinstance(b, int) else b for b in breakpoints]
         return self.ok("setBreakpoints", {"source": {"path": str(path)}, "breakpoints": wanted})
 
-    def stopped(self, timeout=DEFAULT_TIMEOUT, **expected):
+    def stopped(self, timeout=None, **expected):
         """The body of the next `stopped` event whose body has these values, such as reason="breakpoint"."""
         return self.wait_event("stopped", lambda body: expected.items() <= body.items(), timeout)["body"]
 
@@ -313,7 +317,7 @@ class DapClient:
             arguments["frameId"] = frame_id
         return self.ok("evaluate", arguments)["result"]
 
-    def step(self, command, thread_id, timeout=DEFAULT_TIMEOUT):
+    def step(self, command, thread_id, timeout=None):
         """next, stepIn or stepOut; returns the body of the stop that follows."""
         self.ok(command, {"threadId": thread_id})
         return self.stopped(timeout, threadId=thread_id)
@@ -333,15 +337,15 @@ class DapClient:
 
     # --- the end ---
 
-    def close(self, check=True, patience=5.0):
+    def close(self, check=True):
         """Closes the connection; asserts that each request got one response and the peer spoke the protocol."""
         if check and self.strict:
             with self._changed:
-                self._changed.wait_for(lambda: self.ended or not self._unanswered(), patience)
+                self._changed.wait_for(lambda: self.ended or not self._unanswered(), limit())
         problem = self.transport.close()
         if problem:
             self.troubles.append(problem)
-        self._reader.join(10)
+        self._reader.join(limit())
         self.transport.close_read()
         if check and self.strict:
             self.verify()
@@ -390,6 +394,7 @@ class DapClient:
             self.wait_event("initialized", timeout=timeout)
 
     def _wait(self, find, timeout, what):
+        timeout = limit() if timeout is None else timeout
         deadline = time.monotonic() + timeout
         with self._changed:
             while True:

@@ -24,6 +24,7 @@ import zlib
 from pathlib import Path
 
 import pytest
+from waits import settle
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MOST_OF_A_FILE = 200_000  # its end
@@ -137,7 +138,7 @@ def processes():
 
 def busiest(seconds=0.3, most=15):
     before = processes()
-    time.sleep(seconds)
+    settle(seconds)
     rows = [((cpu - before[pid][0] if pid in before else cpu) / seconds, rss, pid, text)
             for pid, (cpu, rss, text) in processes().items()]
     return [f"{100 * cpu:5.0f} % {rss >> 20:6d} MB {pid:8d} {text}" for cpu, rss, pid, text in sorted(rows, reverse=True)[:most]]

@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from dap_client import frame, parse
+from waits import limit, settle
 
 CAPABILITIES = {
     **dict.fromkeys(
@@ -81,7 +82,7 @@ class Connection:
         """Sends bytes in several writes, cut at these offsets, far enough apart to be read separately."""
         for start, end in zip((0, *cuts), (*cuts, len(data))):
             self.send_raw(data[start:end])
-            time.sleep(pause)
+            settle(pause)
 
     def send_body(self, body):
         """Sends one message whose body is these bytes."""
@@ -189,7 +190,7 @@ class FakeAdapter:
             connection.ended.set()
             connection.die()
         for thread in self._threads:
-            thread.join(10)
+            thread.join(limit())
 
     def refuse_connections(self):
         """From now on a connect is refused, as when the worker is gone."""
@@ -211,27 +212,27 @@ class FakeAdapter:
     def commands(self):
         return [message["command"] for message in self.requests()]
 
-    def wait_request(self, command, count=1, timeout=10):
+    def wait_request(self, command, count=1):
         """The `count`-th request of this name."""
-        self._wait(lambda: len(self.requests(command)) >= count, timeout, f"{command} ({self.commands()})")
+        self._wait(lambda: len(self.requests(command)) >= count, f"{command} ({self.commands()})")
         return self.requests(command)[count - 1]
 
-    def wait_received(self, predicate, timeout=10):
+    def wait_received(self, predicate):
         """The first message, of whatever type, that fits; as Received, raw bytes included."""
         def find():
             return next((r for r in self.received if predicate(r.message)), None)
-        self._wait(lambda: find() is not None, timeout, "a message that fits")
+        self._wait(lambda: find() is not None, "a message that fits")
         return find()
 
-    def connection(self, index=0, timeout=10):
+    def connection(self, index=0):
         """The connection of this number, once it is there."""
-        self._wait(lambda: len(self.connections) > index, timeout, f"connection {index}")
+        self._wait(lambda: len(self.connections) > index, f"connection {index}")
         return self.connections[index]
 
-    def _wait(self, ready, timeout, what):
+    def _wait(self, ready, what):
         with self._changed:
-            if not self._changed.wait_for(ready, timeout):
-                raise AssertionError(f"the fake adapter did not get {what} in {timeout} s")
+            if not self._changed.wait_for(ready, limit()):
+                raise AssertionError(f"the fake adapter did not get {what}")
 
     # --- the script: debugpy 1.8.22 in a Ray worker, Python 3.11 ---
 
@@ -261,7 +262,7 @@ class FakeAdapter:
             return
         connection.attached = request
         connection.event("debugpyWaitingForServer", {"host": self.host, "port": self.port})
-        time.sleep(0.02)
+        settle(0.02)
         connection.event("initialized")
 
     def on_configurationDone(self, connection, request):

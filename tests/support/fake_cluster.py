@@ -19,6 +19,7 @@ from pathlib import Path
 
 from ray.core.generated import (  # noqa: E402
     common_pb2, core_worker_pb2, gcs_pb2, gcs_service_pb2)
+from waits import limit  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 JOB = bytes.fromhex("01000000")
@@ -122,7 +123,7 @@ class FakeCluster:
 
     def close(self):
         self._process.stdin.close()
-        self._process.wait(10)
+        self._process.wait(limit())
 
     @property
     def pid(self):

@@ -12,7 +12,6 @@ import fnmatch
 import json
 import os
 import threading
-import time
 from collections import Counter
 from concurrent import futures
 from pathlib import Path
@@ -21,6 +20,7 @@ os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
 import grpc  # noqa: E402
 from ray.core.generated import gcs_service_pb2, reporter_pb2  # noqa: E402
+from waits import settle  # noqa: E402
 
 DATA = Path(__file__).resolve().parent.parent / "unit/data"
 TABLES = {"GetTaskEvents": "events", "GetAllWorkerInfo": "workers", "GetAllActorInfo": "actors", "GetAllNodeInfo": "nodes",
@@ -127,7 +127,7 @@ class FakeFailures:
             self.most_at_once = max(self.most_at_once, self.at_once)
         try:
             self.answer(method, context)
-            time.sleep(0.05)
+            settle(0.05)
             text = texts.get(pid, default.format(pid=pid))
             failed = isinstance(text, ValueError)
             return reporter_pb2.MemoryProfilingReply(success=not failed, output=str(text), warning=self.warning).SerializeToString()

@@ -3,7 +3,7 @@
     with FakeAdapter() as adapter, FakeRay(adapter.port) as ray:
         ref = ray.add_ref(size=8_000_000)
         ray.delay["GetCoreWorkerStats"] = 0.2           # answers late
-        ray.silent.add("GetNodeStats")                  # answers never
+        ray.silent.add("GetNodeStats")                  # answers never, or once ray.speak("GetNodeStats") lets it
         ray.old_numbers = True                          # CoreWorkerStats as of Ray <= 2.49
 
 The messages are those of the Ray that is installed.
@@ -22,6 +22,7 @@ os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 import grpc  # noqa: E402
 from ray.core.generated import (  # noqa: E402
     common_pb2, core_worker_pb2, gcs_pb2, gcs_service_pb2, node_manager_pb2)
+from waits import limit, settle  # noqa: E402
 
 TASK = bytes.fromhex("c8ef45ccd0112571ffffffffffffffffffffffff01000000")
 ACTOR = bytes.fromhex("0123456789abcdef0123456701000000")
@@ -76,7 +77,7 @@ def renumber(stats):
 
 class FakeRay:
     """Serves until it is closed. What may be changed at any time: `refs`, `store`, `tasks` (names, by the ids of those
-    that there are events of), `delay` (seconds, by method), `silent` (methods that do not answer until the end),
+    that there are events of), `delay` (seconds, by method), `silent` (methods that do not answer until `speak`),
     `old_numbers`, `version`, `running` (whether the worker runs its task, which is paused), `node` (fields of
     GcsNodeInfo). GetCoreWorkerStats is the question
     for references; that for running tasks is apart."""
@@ -96,7 +97,6 @@ class FakeRay:
         self.silent = set()
         self.asked = Counter()
         self._changed = threading.Condition()
-        self._end = threading.Event()
         self._server = grpc.server(futures.ThreadPoolExecutor(32))
         self._server.add_generic_rpc_handlers([_Handler(self)])
         self.port = self._server.add_insecure_port("127.0.0.1:0")
@@ -110,8 +110,9 @@ class FakeRay:
 
     def stop(self):
         """The cluster is gone: nothing listens at its address any more."""
-        self._end.set()
-        self._server.stop(0).wait(5)
+        for name in list(self.silent):
+            self.speak(name)
+        self._server.stop(0).wait(limit())
 
     def close(self):
         self.stop()
@@ -129,10 +130,16 @@ class FakeRay:
         self.locations[which] = SimpleNamespace(size=size, nodes=[NODE])
         return which.hex()
 
-    def wait_asked(self, method, count=1, timeout=10):
+    def wait_asked(self, method, count=1):
         with self._changed:
-            if not self._changed.wait_for(lambda: self.asked[method] >= count, timeout):
+            if not self._changed.wait_for(lambda: self.asked[method] >= count, limit()):
                 raise AssertionError(f"{method} was asked {self.asked[method]} times: {self.asked}")
+
+    def speak(self, method):
+        """A silent method answers what it was asked."""
+        with self._changed:
+            self.silent.discard(method)
+            self._changed.notify_all()
 
     # --- what it answers: a message, or bytes ---
 
@@ -144,9 +151,8 @@ class FakeRay:
         with self._changed:
             self.asked[name] += 1
             self._changed.notify_all()
-        if name in self.silent:
-            self._end.wait()
-        time.sleep(self.delay.get(name, 0))
+            self._changed.wait_for(lambda: name not in self.silent)
+        settle(self.delay.get(name, 0))
         answer = getattr(self, method)(request)
         return answer if isinstance(answer, bytes) else answer.SerializeToString()
 

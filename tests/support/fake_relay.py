@@ -26,6 +26,7 @@ from urllib.parse import unquote
 
 from aiohttp import WSMsgType, web
 from dap_client import frame
+from waits import limit
 
 HELD = "raydbg: square stays held by relay; release it with: raydbg release c2668a\n"
 
@@ -108,7 +109,7 @@ class FakeRelay:
         self._listening = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
-        assert self._listening.wait(10)
+        assert self._listening.wait(limit())
 
     def __enter__(self):
         return self
@@ -131,7 +132,7 @@ class FakeRelay:
     def close(self):
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._stop.set)
-            self._thread.join(10)
+            self._thread.join(limit())
 
     def drop(self):
         """Cuts every WebSocket without a word."""
@@ -144,7 +145,7 @@ class FakeRelay:
             done.set()
 
         self._loop.call_soon_threadsafe(cut)
-        assert done.wait(5)
+        assert done.wait(limit())
 
     def asked(self, path):
         return [call for call in self.calls if call[1] == path]

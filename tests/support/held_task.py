@@ -1,8 +1,6 @@
 """A task that a relay holds, and what clients may ask of it."""
 
-import time
-
-from waits import hard
+from waits import SHORT, hard, settle
 
 KINDS = ["tcp", "websocket"]
 
@@ -15,9 +13,9 @@ CHANGES = {"continue": {"threadId": 1}, "next": {"threadId": 1}, "stepIn": {"thr
 LOOKS = {"threads": None, "stackTrace": {"threadId": 1}, "scopes": {"frameId": 3}, "variables": {"variablesReference": 6}}
 
 
-def assert_held(adapter, seconds=0.3):
+def assert_held(adapter, seconds=SHORT):
     """The adapter is still connected, and nobody has told it to go on or to let go."""
-    time.sleep(seconds)
+    settle(seconds)
     with hard():
         assert len(adapter.connections) == 1
         assert not adapter.connection().ended.is_set()

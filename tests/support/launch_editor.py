@@ -6,6 +6,7 @@ from pathlib import Path
 
 import sanitizers
 from dap_client import DapClient, ProcessTransport
+from waits import limit
 
 
 class LaunchEditor(DapClient):
@@ -54,14 +55,14 @@ class LaunchEditor(DapClient):
         return self.terminals[-1][1].read_text(errors="replace")
 
     def exit_code(self):
-        code = self.wait_event("exited", timeout=60)["body"]["exitCode"]
+        code = self.wait_event("exited")["body"]["exitCode"]
         self.wait_event("terminated")
         return code
 
     def end(self):
         """After the program's end: disconnects, and checks how all processes have ended."""
         for _, out, process in self.terminals:
-            process.wait(20)
+            process.wait(limit())
             sanitizers.check(process.returncode, out.read_text(errors="replace"))
         self.disconnect()
         self.close()
@@ -71,8 +72,8 @@ class LaunchEditor(DapClient):
         """Whatever is left, at a test's end."""
         if self.process.poll() is None:
             self.process.kill()
-            self.process.wait(10)
+            self.process.wait(limit())
         for _, _, process in self.terminals:
             if process.poll() is None:
                 process.terminate()
-                process.wait(20)
+                process.wait(limit())

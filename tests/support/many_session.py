@@ -3,9 +3,9 @@
 ALL = {"tasks": "*"}
 
 
-def shown(client, timeout=10):
+def shown(client):
     """The event that shows the population."""
-    return client.wait_event("stopped", lambda body: body.get("allThreadsStopped"), timeout)["body"]
+    return client.wait_event("stopped", lambda body: body.get("allThreadsStopped"))["body"]
 
 
 def threads(client):

@@ -1,10 +1,9 @@
 """A session whose worker has references: the adapter's variables, and what a test asks of them."""
 
-import time
+from waits import wait_until
 
 LOCALS, GLOBALS = 6, 7
 OWN = 0x40000000
-PATIENCE = 0.05
 NINE = ["size", "nodes", "owner", "call site", "reference", "kinds", "copies", "spilled", "created by"]
 READ_ONLY = {"kind": "virtual", "attributes": ["readOnly"]}
 
@@ -35,17 +34,70 @@ class Worker:
 
 def known(client, reference=LOCALS):
     """The rows of a reference by name, once all is known of them."""
-    deadline = time.monotonic() + 10
-    while True:
-        rows = client.children(reference)
-        if any("·" in r["value"] or r["name"] == "size" for r in rows.values()) or time.monotonic() > deadline:
-            return rows
+    rows = {}
+
+    def look():
+        rows.update(client.children(reference))
+        return any("·" in r["value"] or r["name"] == "size" for r in rows.values())
+
+    wait_until(look, lambda: f"all is known of {rows}")
+    return rows
 
 
-def timed(client, command, arguments):
-    start = time.monotonic()
-    body = client.ok(command, arguments)
-    return body, time.monotonic() - start
+def asked_together(client, adapter, *references):
+    """Asks for the rows of these, and behind them for the threads: (rows, whether they waited for Ray) of each.
+
+    The adapter answers all in one piece, so that an answer that is sent after the threads' was held back, however slow the
+    machine is.
+    """
+    connection, pieces, on_threads = adapter.connections[-1], [], adapter.on["threads"]
+
+    def threads(connection, request):
+        on_threads(connection, request)
+        del connection.send_raw
+        connection.send_raw(b"".join(pieces))
+
+    adapter.on["threads"] = threads
+    connection.send_raw = pieces.append
+    seqs = [client.send("variables", {"variablesReference": reference}) for reference in references]
+    threads_seq = client.send("threads")
+    client.response(threads_seq)
+    adapter.on["threads"] = on_threads
+    rows = [client.check(client.response(seq))["variables"] for seq in seqs]
+    order = [e.message["request_seq"] for e in client.transcript if e.message.get("type") == "response"]
+    return [(each, seq not in order[:order.index(threads_seq)]) for each, seq in zip(rows, seqs)]
+
+
+def announced(client, found):
+    """What found() gives once the client was told to look again. There may be news of something else before."""
+    for _ in range(5):
+        client.wait_event("invalidated")
+        if value := found():
+            return value
+    raise AssertionError("what is announced is not there")
+
+
+def in_time(attach, script):
+    """Runs script(client) in new sessions until it is over before the worker is given up, 2 s after it was asked: only then
+    does it show what is shown of a worker that is slow."""
+    for _ in range(5):
+        client = attach(wait=False)
+        try:
+            script(client)
+        except AssertionError:
+            if not gave_up(client):
+                raise
+        else:
+            if not gave_up(client):
+                return
+        client.disconnect()
+        client.close(check=False)
+    raise AssertionError("the worker was given up each time before all was seen")
+
+
+def gave_up(client):
+    """Whether the product has given up the worker."""
+    return "is not known: " in client.stderr()
 
 
 def store(client, **page):

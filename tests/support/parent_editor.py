@@ -2,7 +2,9 @@
 
 import threading
 
-from relay_process import wait_until
+from waits import wait_until
+
+
 
 MANY = {"tasks": "*", "mode": "sessions"}
 
@@ -55,15 +57,15 @@ class Editor:
         self.client.attach(self.relay.attach_arguments(self.kind, **{**MANY, **arguments}))
         return self
 
-    def wait_children(self, count, timeout=20):
-        wait_until(lambda: len(self.children) >= count or self.failures, timeout,
+    def wait_children(self, count):
+        wait_until(lambda: len(self.children) >= count or self.failures,
                    lambda: f"{count} children ({[c.name for c in self.asked]})")
         assert not self.failures, self.failures
         return self.children
 
-    def wait_asked(self, count, timeout=20):
-        wait_until(lambda: len(self.asked) >= count, timeout, lambda: f"{count} are asked for, not {len(self.asked)}")
+    def wait_asked(self, count):
+        wait_until(lambda: len(self.asked) >= count, lambda: f"{count} are asked for, not {len(self.asked)}")
         return self.asked
 
-    def said(self, text, timeout=10):
-        return self.client.wait_event("output", lambda body: text in body["output"], timeout)["body"]["output"]
+    def said(self, text):
+        return self.client.wait_event("output", lambda body: text in body["output"])["body"]["output"]

@@ -15,13 +15,11 @@ import itertools
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.parse
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +28,7 @@ import evidence
 import sanitizers
 from dap_client import DapClient, SocketTransport
 from relay_under_test import ROOT, raydbg_path
-from waits import Hard, limit
+from waits import Hard, limit, wait_until
 from websocket import EventStream, WebSocket, WebSocketTransport
 
 LISTENS = re.compile(r"^raydbg relay listens on (\S+) ", re.MULTILINE)
@@ -42,16 +40,6 @@ def release_path():
     if not path.exists():
         raise AssertionError(f"{path} is not built: run tools/build")
     return path
-
-
-def wait_until(find, timeout, what, every=0.02):
-    """The first true value of find(); fails after `timeout` seconds, saying what was waited for."""
-    deadline = time.monotonic() + timeout
-    while not (found := find()):
-        if time.monotonic() > deadline:
-            raise AssertionError(f"{what() if callable(what) else what}: not within {timeout} s")
-        time.sleep(every)
-    return found
 
 
 def rss_parts(pid):
@@ -112,7 +100,7 @@ class RelayProcess:
         self.listen = list(listen)
         self.tls = tls
         self.popen = popen or self._popen
-        self.connect_to = connect or (lambda host, port: socket.create_connection((host, port), timeout=20))
+        self.connect_to = connect or (lambda host, port: socket.create_connection((host, port), timeout=limit()))
         self.own_state = state is None
         self.state = Path(state or tempfile.mkdtemp(prefix="rr-", dir="/tmp"))
         # Without an address, and with one that cannot be used, the relay has no cluster; it would look for one itself.
@@ -151,7 +139,7 @@ class RelayProcess:
         with errors.open("wb") as stderr:
             self.process = self.popen([self.binary, "relay", *listen, *self.arguments, *more], self.env, stderr)
         if ready:
-            wait_until(lambda: re.search(r"^ready$", self.stderr(), re.MULTILINE) or self.process.poll() is not None, 30,
+            wait_until(lambda: re.search(r"^ready$", self.stderr(), re.MULTILINE) or self.process.poll() is not None,
                        lambda: f"the relay is ready; its stderr:\n{self.stderr()}")
             if self.process.poll() is not None:
                 raise sanitizers.failure(self.process.returncode, self.stderr())(
@@ -182,7 +170,7 @@ class RelayProcess:
 
     def kill9(self):
         self.process.send_signal(signal.SIGKILL)
-        self.process.wait(10)
+        self.process.wait(limit())
         self.end_was_seen = True
 
     def restart(self, *more):
@@ -190,15 +178,15 @@ class RelayProcess:
         self.listen = self.addresses
         self._start(True, *more)
 
-    def terminate(self, timeout=15):
+    def terminate(self, timeout=None):
         """SIGTERM; returns the exit code, and checks the sanitizers' reports."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         return self.wait(timeout)
 
-    def wait(self, timeout=15):
+    def wait(self, timeout=None):
         """The exit code of a relay that ends by itself."""
-        code = self.process.wait(timeout)
+        code = self.process.wait(timeout or limit())
         self.end_was_seen = True
         sanitizers.check(code, self.stderr())
         return code
@@ -224,10 +212,10 @@ class RelayProcess:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:
-                self.process.wait(limit(15, self.binary))
+                self.process.wait(limit(binary=self.binary))
             except subprocess.TimeoutExpired:
                 self.process.send_signal(signal.SIGABRT)
-                self.process.wait(limit(10, self.binary))
+                self.process.wait(limit(binary=self.binary))
                 raise Hard(f"the relay did not end on SIGTERM:\n{self.stderr()}") from None
             if check:
                 sanitizers.check(self.process.returncode, self.stderr())
@@ -284,10 +272,10 @@ class RelayProcess:
         """A socket to the relay, TLS if it has it; `source` is the address to come from."""
         host, port = self.address
         if source:
-            sock = socket.create_connection((host, port), timeout=20, source_address=(source, 0))
+            sock = socket.create_connection((host, port), timeout=limit(), source_address=(source, 0))
         else:
             sock = self.connect_to(host, port)
-        sock.settimeout(20)
+        sock.settimeout(limit())
         return self.tls.wrap_socket(sock, server_hostname=host) if self.tls and tls else sock
 
     def bearer(self, token):
@@ -330,17 +318,16 @@ class RelayProcess:
         token = {"token": self.token} if kind == "tcp" else {}
         return {"request": "attach", **token, **({"connect": adapter.address} if adapter else {}), **more}
 
-    def join(self, kind="tcp", name=None, breakpoints=None, filters=("uncaught",), adapter=None, timeout=20, **arguments):
+    def join(self, kind="tcp", name=None, breakpoints=None, filters=("uncaught",), adapter=None, **arguments):
         """A client that is attached; `arguments` go into the attach."""
         client = self.client(kind, name)
         client.initialize(clientID=name or kind, clientName=name or kind)
-        client.attach(self.attach_arguments(kind, adapter, **arguments), breakpoints=breakpoints, filters=filters,
-                      timeout=timeout)
+        client.attach(self.attach_arguments(kind, adapter, **arguments), breakpoints=breakpoints, filters=filters)
         return client
 
-    def http(self, method, path, token=None, headers=None, body=None, timeout=20, host=None):
+    def http(self, method, path, token=None, headers=None, body=None, timeout=None, host=None):
         """One request; `token=""` sends none."""
-        connection = http.client.HTTPConnection(*self.address, timeout=timeout)
+        connection = http.client.HTTPConnection(*self.address, timeout=timeout or limit())
         connection.sock = self.connect()
         with contextlib.closing(connection):
             connection.request(method, path, body=body,
@@ -409,7 +396,7 @@ class ClientProcess:
 
     def kill9(self):
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait(limit())
         self.process.stdin.close()
         self.process.stdout.close()
 
@@ -417,7 +404,7 @@ class ClientProcess:
 def main():
     """Attaches as a line on stdin says, prints the stop, and waits for the end of stdin."""
     what = json.loads(sys.stdin.readline())
-    sock = socket.create_connection(what["address"], timeout=20)
+    sock = socket.create_connection(what["address"], timeout=limit())
     if what["kind"] == "tcp":
         transport = SocketTransport(sock)
     else:
@@ -425,7 +412,7 @@ def main():
                                                  {"Authorization": f"Bearer {what['token']}"}))
     client = DapClient(transport, name="killed")
     client.initialize(clientID="killed")
-    client.attach(what["arguments"], timeout=20)
+    client.attach(what["arguments"])
     print(json.dumps(client.stopped()), flush=True)
     sys.stdin.read()
 

@@ -39,16 +39,16 @@ class RelayUnderTest(DapClient):
     def start(self, arguments=None, **options):
         """initialize and attach; returns the first stop's body."""
         self.initialize()
-        self.attach(arguments or {"request": "attach"}, timeout=20, **options)
+        self.attach(arguments or {"request": "attach"}, **options)
         return self.stopped()
 
     def stderr(self):
         self._stderr.seek(0)
         return self._stderr.read().decode(errors="replace")
 
-    def close(self, check=True, patience=5.0):
+    def close(self, check=True):
         try:
-            super().close(check, patience)
+            super().close(check)
         finally:
             self.check_process()
             self._stderr.close()

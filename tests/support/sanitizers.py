@@ -4,6 +4,8 @@ import signal
 
 from waits import Hard
 
+
+
 ENV = {"ASAN_OPTIONS": "exitcode=99:detect_leaks=1", "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1"}
 
 # Tests send these themselves, among others to what took too long; the other signals are a fault's.

@@ -4,6 +4,7 @@ import json
 import zlib
 
 from dap_client import frame
+from waits import limit
 from websocket import TEXT
 
 
@@ -20,7 +21,7 @@ class SlowClient:
         else:
             self.websocket = relay.upgraded("/dap", "dap")
             self.sock = self.websocket.sock
-        self.sock.settimeout(60)
+        self.sock.settimeout(limit())
         relay.clients.append(self)
         self.attach(relay.attach_arguments(kind, adapter, **arguments))
 

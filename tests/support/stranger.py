@@ -4,6 +4,7 @@ import random
 from contextlib import suppress
 
 from dap_client import frame
+from waits import limit
 
 # For each: what is wrong with the token. "" is none at all.
 WRONG = {"none": "", "wrong": "f" * 64, "short": "x", "long": "f" * 4000, "almost": None}
@@ -19,9 +20,9 @@ def assert_untouched(hub, adapter):
     assert not adapter.connections
 
 
-def drain(sock, seconds=15):
+def drain(sock):
     """All that the relay still says until it closes; fails if it does not close."""
-    sock.settimeout(seconds)
+    sock.settimeout(limit())
     said = b""
     try:
         while data := sock.recv(65536):

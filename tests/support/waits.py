@@ -1,11 +1,22 @@
-"""How long tests wait, and which failures are never tried again."""
+"""How tests wait, for how long at most, and which failures are never tried again.
+
+    wait_until(lambda: relay.sessions() == [], "the session ends")     # what must happen
+    gate.reached.wait(limit())                                         # the same, for an event
+
+No wait has a number of its own: all end after LIMIT seconds, times the machine's patience, and only a hang takes so long.
+What must not happen is looked for behind a fence: a request whose answer comes after it, or a Gate that is shut meanwhile.
+"""
 
 import contextlib
 import functools
 import os
+import threading
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+LIMIT = 60
+SHORT = 0.3  # for what must not come
 
 
 class Hard(AssertionError):
@@ -46,8 +57,51 @@ def is_sanitized(path):
         return False
 
 
-def limit(seconds, binary=None):
+def limit(seconds=LIMIT, binary=None):
     """A limit for what has to happen: more on a slow machine, and double for a raydbg with sanitizers. `binary` is by
-    default the raydbg under test."""
+    default the raydbg under test. `seconds` is for what takes longer than LIMIT on a quiet machine."""
     binary = binary or os.environ.get("RAYDBG") or ROOT / "build-asan/raydbg"
     return seconds * patience() * (2 if is_sanitized(binary) else 1)
+
+
+def wait_until(find, what, every=0.02, most=None, failure=AssertionError):
+    """The first true value of find(). `what` is what was waited for, or a function that says it. `most`: limit()."""
+    most = most or limit()
+    deadline = time.monotonic() + most
+    while not (found := find()):
+        if time.monotonic() > deadline:
+            raise failure(f"{what() if callable(what) else what}: not within {most:.0f} s")
+        time.sleep(every)
+    return found
+
+
+def settle(seconds=SHORT):
+    """Lets time pass. It is for what must not happen where no fence is possible, for a timer of the product's of which a
+    test needs the end (a lower bound), and for the pace of a script; never for what must happen: that is wait_until."""
+    time.sleep(seconds)
+
+
+class Gate:
+    """A handler, or any function, that waits until the test opens it, so that an order can be tested instead of a time.
+
+        adapter.on["scopes"] = gate = Gate(adapter.on["scopes"])
+        seq = client.send("scopes", …)
+        gate.wait_reached()
+        …                             # others are answered while it is shut
+        gate.open()
+    """
+
+    def __init__(self, then):
+        self.then = then
+        self.reached, self.opened = threading.Event(), threading.Event()
+
+    def __call__(self, *arguments):
+        self.reached.set()
+        self.opened.wait(limit())
+        return self.then(*arguments)
+
+    def wait_reached(self):
+        assert self.reached.wait(limit()), "nobody came to the gate"
+
+    def open(self):
+        self.opened.set()

@@ -8,6 +8,7 @@ import threading
 import time
 
 from dap_client import SocketTransport, frame
+from waits import limit
 
 TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
 
@@ -83,7 +84,7 @@ class WebSocket:
         self.closed_with = None  # (code, reason) of the peer's close frame
         self._buffer = bytearray()
         self._writing = threading.Lock()
-        sock.settimeout(20)
+        sock.settimeout(limit())
         self._buffer += upgrade(sock, path, subprotocol, host, headers or {})
         sock.settimeout(None)
 
@@ -194,9 +195,9 @@ class EventStream:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    def wait(self, predicate, timeout=20):
+    def wait(self, predicate):
         """The first message, from the start, for which this is true."""
-        deadline = time.monotonic() + timeout
+        deadline = time.monotonic() + limit()
         with self._changed:
             while True:
                 for message in self.messages:
@@ -221,5 +222,5 @@ class EventStream:
 
     def close(self):
         WebSocketTransport(self.websocket).close()
-        self._reader.join(10)
+        self._reader.join(limit())
         self.websocket.sock.close()

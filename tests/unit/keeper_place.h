@@ -107,7 +107,7 @@ static inline void assert_flows(int from, int to)
     char bytes[6] = "";
     assert_int_equal(send(from, "hello", 5, MSG_NOSIGNAL), 5);
     struct pollfd poll_fd = {.fd = to, .events = POLLIN};
-    assert_int_equal(poll(&poll_fd, 1, 2000), 1);
+    assert_int_equal(poll(&poll_fd, 1, 60000), 1);
     assert_int_equal(recv(to, bytes, sizeof bytes, MSG_DONTWAIT), 5);
     assert_string_equal(bytes, "hello");
 }

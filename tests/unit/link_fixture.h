@@ -13,7 +13,7 @@
 #include <malloc.h>
 #include <sys/ioctl.h>
 
-enum { FIRST_SEQ = 501, WAIT_MS = 10000 };
+enum { FIRST_SEQ = 501, WAIT_MS = 60000 };
 
 /* A link over a loopback connection, and what it has said, a word each. */
 struct fixture {

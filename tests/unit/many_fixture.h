@@ -250,10 +250,13 @@ static void stop(int rank, const char *reason, int at)
     }
 }
 
+/* The loop turns for this long, and once more however busy the machine is: what is due then has
+ * run. */
 static void wait_ms(int64_t ms)
 {
     for (int64_t until = loop_now_us() + ms * 1000; loop_now_us() < until;)
         loop_run_once(world.loop, 5);
+    loop_run_once(world.loop, 0);
 }
 
 static void check_log(const char *expected)

@@ -355,7 +355,7 @@ static void check_cancel(int64_t after_ms)
                                          .host = "127.0.0.1",
                                          .port = server.port,
                                          .path = "/",
-                                         .deadline_ms = 50,
+                                         .deadline_ms = 60000,
                                          .max_body = MAX_BODY};
     struct http_get *get = http_get(&request, on_reply, &answer);
     for (int64_t end = now_ms() + after_ms; now_ms() < end;)

@@ -4,7 +4,7 @@
 #include "relay/io/dial.h"
 #include "tcp_place.h"
 
-enum { WAIT_MS = 10000, DIAL_MS = 5000, SHORT_MS = 100 };
+enum { WAIT_MS = 60000, DIAL_MS = 5000, SHORT_MS = 100 };
 
 struct fixture {
     struct tcp_place at;

@@ -4,7 +4,7 @@
 #include "relay/debuggee/link.h"
 #include "tcp_place.h"
 
-enum { WAIT_MS = 10000, CONNECT_MS = 5000, TOKEN = 32 };
+enum { WAIT_MS = 60000, CONNECT_MS = 5000, TOKEN = 32 };
 
 struct fixture {
     struct tcp_place at;

@@ -383,7 +383,7 @@ static void strangers_have_little_time(void **state)
         {"POST /x HTTP/1.1\r\n" HOST BEARER "Content-Length: 4\r\n\r\nbo", ""},
     };
     enum { CASES = sizeof cases / sizeof *cases };
-    struct server *server = server_start((struct listener_options){.first_ms = 200}, NULL, false);
+    struct server *server = server_start((struct listener_options){.first_ms = 2000}, NULL, false);
     int fds[CASES], known = dial(server);
     put_text(known, AUTH);
     expect(known, AUTH);

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-enum { WAIT_MS = 10000, MIB = 1024 * 1024 };
+enum { WAIT_MS = 60000, MIB = 1024 * 1024 };
 
 #define OWN "9007199254740991"
 
