@@ -162,7 +162,7 @@ def plain(value, key=""):
         return {name: plain(item, name) for name, item in value.items()}
     if isinstance(value, list):
         return [plain(item) for item in value]
-    return re.sub(r"0x[0-9a-f]+|\b\d{4,}\b", "N", value) if isinstance(value, str) else value
+    return re.sub(r"0x[0-9a-f]+|\b\d{4,}\b|(?<=Subprocess )\d+", "N", value) if isinstance(value, str) else value
 
 
 def differences(one, other, path=""):

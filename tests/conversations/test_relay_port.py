@@ -316,7 +316,7 @@ def test_metrics(adapter, hub):
 def test_a_target_without_ray(adapter):
     """--target passes everything, before `initialize` and without a token; it ends when the adapter does."""
     with RelayProcess("--token", "none", "--target", f"debugpy://{adapter.address}", adapter=None) as relay:
-        for _ in range(2):
+        for number in range(2):
             with relay.dap_tcp() as client:
                 client.wait_event("debugpySockets")
                 client.initialize()
@@ -325,6 +325,8 @@ def test_a_target_without_ray(adapter):
                 answer = client.request("customThing", {"a": 1})
                 assert "customThing" in answer["message"]
                 client.disconnect()
+            # A debugpy is free when it knows that its client has gone.
+            assert adapter.connection(number).ended.wait(limit())
         assert adapter.requests("attach")[0]["arguments"] == {"any": "thing"}
         adapter.close()
         with suppress(DapError, OSError):
