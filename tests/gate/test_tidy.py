@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from waits import limit
 
 GATE = Path(__file__).resolve().parent
 SOUND = '#include "a.h"\nint answer(int x) { return x < LIMIT ? 1 : 2; }\n'
@@ -40,9 +41,9 @@ class Project:
 
     def tidy(self):
         """How many files passed without being examined; None if clang-tidy has something to say."""
-        subprocess.run(["ninja", "--quiet", "-C", self.root / "build"], check=True, timeout=60)
+        subprocess.run(["ninja", "--quiet", "-C", self.root / "build"], check=True, timeout=limit())
         done = subprocess.run([sys.executable, GATE / "tidy.py", "--root", self.root, "--build", self.root / "build"], input="a.c\n",
-                              text=True, stdout=subprocess.PIPE, timeout=60, env={"XDG_CACHE_HOME": str(self.cache), "PATH": "/usr/bin:/bin"})
+                              text=True, stdout=subprocess.PIPE, timeout=limit(), env={"XDG_CACHE_HOME": str(self.cache), "PATH": "/usr/bin:/bin"})
         return int(done.stdout.split(", ")[1].split()[0]) if done.returncode == 0 else None
 
 
