@@ -77,7 +77,7 @@ def run_relay():
 def follow(relay, cluster):
     """The followed /events, once every pause is told with its name."""
     events = relay.events()
-    events.wait(lambda message: message["event"] == "pauses", 60)
+    events.wait(lambda message: message["event"] == "pauses")
     wait_until(lambda: sum(bool(pause["task_name"]) for pause in told(events).values()) >= len(cluster.paused),
                lambda: f"all are told: {len(told(events))}")
     return events

@@ -16,13 +16,13 @@ def test_a_session_for_each_task(cluster, run_relay):
     cluster.wait_paused(3)
     relay = run_relay(cluster, "--address", ADDRESS)
     editor = Editor(relay).attach(maxSessions=2)
-    children = {what(child): child for child in editor.wait_children(2, 30)}
+    children = {what(child): child for child in editor.wait_children(2)}
     waiting = (set(NAMES) - set(children)).pop()
-    assert NAMES[waiting] in editor.said("more paused task", 20)
+    assert NAMES[waiting] in editor.said("more paused task")
     left, child = children.popitem()
     child.client.disconnect(onDisconnect="continue")
     assert driver.result(left)
-    third = editor.wait_children(3, 30)[2]
+    third = editor.wait_children(3)[2]
     assert what(third) == waiting
     children[waiting] = third
     assert all(child.name.startswith("bob " if what(child) == "actor" else "pid ") for child in editor.asked)
