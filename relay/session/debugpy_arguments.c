@@ -1,25 +1,10 @@
 #include "relay/session/debugpy_arguments.h"
 
 #include "base/text.h"
+#include "dap/shape.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-
-struct shape_member;
-
-/* What a value must look like. */
-struct shape {
-    enum { IS_FLAG, IS_INTEGER, IS_NUMBER, IS_TEXT, IS_WORD, IS_LIST, IS_OBJECT, IS_CODE } kind;
-    const char *const *words;           /* IS_WORD: up to NULL, compared without case */
-    const struct shape *element;        /* IS_LIST */
-    const struct shape_member *members; /* IS_OBJECT: up to a NULL name; others are not read */
-};
-
-struct shape_member {
-    const char *name;
-    const struct shape *shape;
-};
 
 enum verdict { PASSES, LEFT_OUT, UNKNOWN, WRONG };
 
@@ -29,45 +14,52 @@ struct argument {
     const char *expected;
 };
 
-static const struct shape flag = {.kind = IS_FLAG};
-static const struct shape integer = {.kind = IS_INTEGER};
-static const struct shape number = {.kind = IS_NUMBER};
-static const struct shape text = {.kind = IS_TEXT};
-static const struct shape texts = {.kind = IS_LIST, .element = &text};
+static const struct shape flag = {.kind = SHAPE_FLAG};
+static const struct shape integer = {.kind = SHAPE_INTEGER};
+static const struct shape number = {.kind = SHAPE_NUMBER};
+static const struct shape text = {.kind = SHAPE_TEXT};
+static const struct shape texts = {.kind = SHAPE_LIST, .element = &text};
 
 static const struct shape_member mapping_members[] = {
-    {"localRoot", &text}, {"remoteRoot", &text}, {NULL, NULL}};
-static const struct shape mapping = {.kind = IS_OBJECT, .members = mapping_members};
-static const struct shape mappings = {.kind = IS_LIST, .element = &mapping};
+    {"localRoot", &text, false}, {"remoteRoot", &text, false}, {NULL, NULL, false}};
+static const struct shape mapping = {.kind = SHAPE_OBJECT, .members = mapping_members};
+static const struct shape mappings = {.kind = SHAPE_LIST, .element = &mapping};
 
-static const struct shape_member rule_members[] = {
-    {"path", &text}, {"module", &text}, {"include", &flag}, {NULL, NULL}};
-static const struct shape rule = {.kind = IS_OBJECT, .members = rule_members};
-static const struct shape rules = {.kind = IS_LIST, .element = &rule};
+static const struct shape_member rule_members[] = {{"path", &text, false},
+                                                   {"module", &text, false},
+                                                   {"include", &flag, false},
+                                                   {NULL, NULL, false}};
+static const struct shape rule = {.kind = SHAPE_OBJECT, .members = rule_members};
+static const struct shape rules = {.kind = SHAPE_LIST, .element = &rule};
 
 static const char *const presentations[] = {"group", "inline", "hide", NULL};
-static const struct shape presentation = {.kind = IS_WORD, .words = presentations};
+static const struct shape presentation = {.kind = SHAPE_WORD, .words = presentations};
 static const struct shape_member presentation_members[] = {
-    {"all", &presentation},   {"special", &presentation},   {"function", &presentation},
-    {"class", &presentation}, {"protected", &presentation}, {NULL, NULL}};
-static const struct shape variable_presentation = {.kind = IS_OBJECT,
+    {"all", &presentation, false},       {"special", &presentation, false},
+    {"function", &presentation, false},  {"class", &presentation, false},
+    {"protected", &presentation, false}, {NULL, NULL, false}};
+static const struct shape variable_presentation = {.kind = SHAPE_OBJECT,
                                                    .members = presentation_members};
 
-static const struct shape_member reload_members[] = {
-    {"enable", &flag},   {"watchDirectories", &texts}, {"pollingInterval", &number},
-    {"exclude", &texts}, {"include", &texts},          {NULL, NULL}};
-static const struct shape auto_reload = {.kind = IS_OBJECT, .members = reload_members};
+static const struct shape_member reload_members[] = {{"enable", &flag, false},
+                                                     {"watchDirectories", &texts, false},
+                                                     {"pollingInterval", &number, false},
+                                                     {"exclude", &texts, false},
+                                                     {"include", &texts, false},
+                                                     {NULL, NULL, false}};
+static const struct shape auto_reload = {.kind = SHAPE_OBJECT, .members = reload_members};
 
 static const struct shape_member range_members[] = {
-    {"from", &integer}, {"to", &integer}, {NULL, NULL}};
-static const struct shape exit_code = {.kind = IS_CODE, .members = range_members};
-static const struct shape exit_codes = {.kind = IS_LIST, .element = &exit_code};
+    {"from", &integer, false}, {"to", &integer, false}, {NULL, NULL, false}};
+static const struct shape exit_code = {
+    .kind = SHAPE_INTEGER_OR_OBJECT, .nullable = true, .members = range_members};
+static const struct shape exit_codes = {.kind = SHAPE_LIST, .element = &exit_code};
 
 /* set_ide_os() asserts that it is one of these. */
 static const char *const systems[] = {"unix", "windows", "win", NULL};
-static const struct shape client_system = {.kind = IS_WORD, .words = systems};
+static const struct shape client_system = {.kind = SHAPE_WORD, .words = systems};
 static const char *const path_formats[] = {"path", NULL};
-static const struct shape path_format = {.kind = IS_WORD, .words = path_formats};
+static const struct shape path_format = {.kind = SHAPE_WORD, .words = path_formats};
 
 #define FLAG(name)                                                                                 \
     {                                                                                              \
@@ -177,82 +169,6 @@ static const char *const left_out[] = {
     "workspaceFolder",
 };
 
-/* --- shapes --- */
-
-static bool is_null(const char *json, struct span value)
-{
-    return json[value.at] == 'n';
-}
-
-static bool is_one_of(const char *json, struct span value, const char *const *words)
-{
-    char *given = scan_string(json, value);
-    bool found = false;
-    for (; given && *words && !found; words++)
-        found = strcasecmp(given, *words) == 0;
-    free(given);
-    return found;
-}
-
-static bool fits(const struct shape *shape, const char *json, struct span value);
-
-static bool members_fit(const struct shape_member *members, const char *json, struct span object)
-{
-    struct span key, value;
-    size_t cursor = 0;
-    if (json[object.at] != '{')
-        return false;
-    while (scan_member(json, object, &cursor, &key, &value))
-        for (const struct shape_member *member = members; member->name; member++)
-            if (scan_key_is(json, key, member->name) && !fits(member->shape, json, value))
-                return false;
-    return true;
-}
-
-static bool elements_fit(const struct shape *shape, const char *json, struct span list)
-{
-    struct span element;
-    size_t cursor = 0;
-    if (json[list.at] != '[')
-        return false;
-    while (scan_element(json, list, &cursor, &element))
-        if (!fits(shape, json, element))
-            return false;
-    return true;
-}
-
-/* Every kind of value but a number begins with another character. */
-static bool is_number(const char *json, struct span value)
-{
-    return !strchr("\"{[tfn", json[value.at]);
-}
-
-static bool fits(const struct shape *shape, const char *json, struct span value)
-{
-    bool truth;
-    int64_t whole;
-    switch (shape->kind) {
-    case IS_FLAG:
-        return scan_boolean(json, value, &truth);
-    case IS_INTEGER:
-        return scan_integer(json, value, &whole);
-    case IS_NUMBER:
-        return is_number(json, value);
-    case IS_TEXT:
-        return json[value.at] == '"';
-    case IS_WORD:
-        return is_one_of(json, value, shape->words);
-    case IS_LIST:
-        return elements_fit(shape->element, json, value);
-    case IS_OBJECT:
-        return members_fit(shape->members, json, value);
-    case IS_CODE:
-        return is_null(json, value) || scan_integer(json, value, &whole) ||
-               members_fit(shape->members, json, value);
-    }
-    return false;
-}
-
 /* --- members --- */
 
 /* *expected is set for a value of the wrong type. */
@@ -262,10 +178,10 @@ static enum verdict check(const struct argument *table, size_t count, const char
     for (size_t i = 0; i < count; i++) {
         if (!scan_key_is(json, key, table[i].name))
             continue;
-        if (is_null(json, value))
+        if (json[value.at] == 'n')
             return LEFT_OUT;
         *expected = table[i].expected;
-        return fits(table[i].shape, json, value) ? PASSES : WRONG;
+        return shape_fits(table[i].shape, json, value) ? PASSES : WRONG;
     }
     return UNKNOWN;
 }
