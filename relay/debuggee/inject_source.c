@@ -123,9 +123,10 @@ const char inject_all_stop[] =
  * handler, nor exceptionInfo for a running thread; the adapter waits for that answer, and then
  * answers no request. The same holds for an expression that raises SystemExit or GeneratorExit,
  * which the stopped thread drops unanswered; in a breakpoint's condition such an exception would
- * end the task. A failure of `completions` is reported in pydevd's older protocol, which the adapter
- * takes for no answer. Here each of them gets an answer, and the condition stops the thread, like
- * any other that fails. A KeyboardInterrupt in a condition passes, because ray.cancel() sends it. */
+ * end the task. A failure of `completions` is reported in pydevd's older protocol, which the
+ * adapter takes for no answer. Here each of them gets an answer, and the condition stops the
+ * thread, like any other that fails. A KeyboardInterrupt in a condition passes, because
+ * ray.cancel() sends it. */
 const char inject_guard[] =
     "import collections, traceback, types\n"
     "import pydevd\n"
