@@ -9,8 +9,8 @@ from debugpy_session import Session, Worker, debugpy_directory, raydbg_path
 EXITING = "type('X', (), {'__repr__': lambda self: exit(3)})()"
 RAISING = "type('X', (), {'__repr__': lambda self: (_ for _ in ()).throw(GeneratorExit())})()"
 EXPRESSIONS = ["exit()", "quit()", "__import__('sys').exit(3)", "raise SystemExit(4)", "raise GeneratorExit",
-               "(_ for _ in ()).throw(SystemExit)", "[exit() for _ in range(3)]", "print(exit())", EXITING, RAISING, f"[{EXITING}]",
-               f"{{'a': {EXITING}}}", None, 7, []]
+               "(_ for _ in ()).throw(SystemExit)", "[exit() for _ in range(3)]", "print(exit())", EXITING, RAISING,
+               f"[{EXITING}]", f"{{'a': {EXITING}}}", None, 7, []]
 CONTEXTS = ("repl", "watch", "hover", "clipboard", "variables")
 
 
@@ -95,9 +95,9 @@ def test_who_leaves_right_after_it_lets_the_task_go_on(start_worker):
     session.close()
 
 
-LINES = ["exit()", "quit()", "import sys; sys.exit()", "sys.exit(2)", "raise SystemExit", "raise GeneratorExit", "p exit()", "pp exit()",
-         "!exit()", EXITING, "odd = " + EXITING, "odd", "p odd", "locals", "args", "whatis odd", "display exit()", "undisplay", "condition 1 exit()",
-         "print(exit())", "number = exit()", "def f():\n    exit()\n", "f()"]
+LINES = ["exit()", "quit()", "import sys; sys.exit()", "sys.exit(2)", "raise SystemExit", "raise GeneratorExit", "p exit()",
+         "pp exit()", "!exit()", EXITING, "odd = " + EXITING, "odd", "p odd", "locals", "args", "whatis odd", "display exit()",
+         "undisplay", "condition 1 exit()", "print(exit())", "number = exit()", "def f():\n    exit()\n", "f()"]
 
 
 def console(worker, *lines):
