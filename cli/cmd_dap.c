@@ -57,21 +57,22 @@ const struct command_text cmd_dap_text = {
              "none.",
     .options = option_rows,
     .option_count = sizeof option_rows / sizeof *option_rows,
-    .notes = "`launch` runs a program whose tasks and driver stop at the editor's breakpoints. Its "
-             "arguments: program or module, args, python, cwd, env, console, and those of an "
-             "attach that do not choose tasks.\n"
-             "\n"
-             "`attach` arguments: address, task, connect, subProcess, kill, noTune; of many tasks "
-             "tasks, job, actor, node, mode, maxSessions, threadName, allThreads, eager; and "
-             "debugpy's own (pathMappings, showReturnValue, redirectOutput, ...), which are passed "
-             "on.\n"
-             "\n"
-             "Neovim (nvim-dap):\n"
-             "  dap.adapters.raydbg = { type = 'executable', command = 'raydbg', args = { 'dap' } "
-             "}\n"
-             "  dap.configurations.python = {{ type = 'raydbg', request = 'attach', name = 'Ray "
-             "task',\n"
-             "                                 task = 'square' }}",
+    .notes =
+        "`launch` runs a program whose tasks and driver stop at the editor's breakpoints. Its "
+        "arguments: program or module, args, python, cwd, env, console, and those of an "
+        "attach that do not choose tasks.\n"
+        "\n"
+        "`attach` arguments: address, task, connect, subProcess, kill, noTune; of many tasks "
+        "tasks, job, actor, node, mode, maxSessions, threadName, allThreads, eager; and "
+        "debugpy's own (pathMappings, showReturnValue, redirectOutput, ...), which are checked "
+        "and passed on.\n"
+        "\n"
+        "Neovim (nvim-dap):\n"
+        "  dap.adapters.raydbg = { type = 'executable', command = 'raydbg', args = { 'dap' } "
+        "}\n"
+        "  dap.configurations.python = {{ type = 'raydbg', request = 'attach', name = 'Ray "
+        "task',\n"
+        "                                 task = 'square' }}",
     .exits = "0 the session ended in order, 1 the client's stream was broken, 2 wrong usage, 4 the "
              "relay does not trust us or we it, 5 the relay is gone",
     .operand = WORD_TASK,

@@ -45,7 +45,7 @@ struct http_get {
     int status;
     char type[64];
     char location[512];
-    char why[256];
+    char why[256 + TRUST_WAY_ROOM];
 };
 
 static void get_free(struct http_get *get)
@@ -200,9 +200,19 @@ static void describe_connect(char *out, size_t size, const char *text, size_t le
         *out = (char)tolower((unsigned char)*out);
 }
 
+static void add_way(const struct http_get *get, char *why, size_t size)
+{
+    char way[TRUST_WAY_ROOM] = "";
+    if (get->vhost)
+        trust_way(get->vhost, way, sizeof way);
+    size_t len = strlen(why);
+    if (*way)
+        snprintf(why + len, size - len, "%s%s", len ? ", " : "", way);
+}
+
 static void on_error(struct http_get *get, const char *text, size_t len)
 {
-    char why[256] = "";
+    char why[256 + TRUST_WAY_ROOM] = "";
     const char *problem = get->vhost ? trust_problem(get->vhost) : "";
     if (*problem)
         text_copy(why, sizeof why, problem);
@@ -210,6 +220,7 @@ static void on_error(struct http_get *get, const char *text, size_t len)
         text_copy(why, sizeof why, "the server closed the connection without an HTTP answer");
     else if (text)
         describe_connect(why, sizeof why, text, len);
+    add_way(get, why, sizeof why);
     end(get, *problem ? HTTP_UNTRUSTED : get->connected ? HTTP_BROKEN : HTTP_NO_CONNECT, why);
 }
 

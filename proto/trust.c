@@ -3,10 +3,10 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "proto/ca_bundle.h"
+#include "proto/proxy.h"
 
 #include <libwebsockets.h>
 
-#include <arpa/inet.h>
 #include <ctype.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
@@ -25,6 +25,8 @@ struct kept {
     SSL_CTX *ssl;
     uint8_t pin[DIGEST_BYTES];
     char problem[256];
+    char *proxy; /* HOST:PORT, or NULL */
+    const char *proxy_variable;
 };
 
 static const char pin_prefix[] = "SHA256:";
@@ -146,6 +148,7 @@ static void kept_free(struct kept *kept)
 {
     SSL_CTX_free(kept->ssl);
     free(kept->name);
+    free(kept->proxy);
     free(kept);
 }
 
@@ -155,49 +158,35 @@ static void on_vhost_gone(struct lws_vhost *vhost, void *arg)
     kept_free(arg);
 }
 
-bool trust_is_loopback(const char *host)
-{
-    struct in_addr v4;
-    struct in6_addr v6;
-    if (inet_pton(AF_INET, host, &v4) == 1)
-        return ntohl(v4.s_addr) >> 24 == 127;
-    if (inet_pton(AF_INET6, host, &v6) == 1)
-        return IN6_IS_ADDR_LOOPBACK(&v6);
-    return text_equal(host, "localhost");
-}
-
-static bool is_here(const char *host)
-{
-    return host[0] == '+' || trust_is_loopback(host);
-}
-
 static char *vhost_name(const struct lws_protocols *protocols, const char *host, bool tls,
-                        const struct trust *trust)
+                        const struct trust *trust, const struct proxy *proxy)
 {
 #define OR_NONE(text) ((text) ? (text) : "")
-    const char *where = is_here(host) ? "here" : "";
     if (!tls)
-        return mem_format("%s\n%s", protocols[0].name, where);
-    return mem_format("%s\n%s\n%s\n%s\n%s\n%s\n%s", protocols[0].name, where,
+        return mem_string(protocols[0].name);
+    return mem_format("%s\n%s\n%s\n%s\n%s\n%s\n%s", protocols[0].name, OR_NONE(proxy->address),
                       strchr(host, ':') ? host : "", OR_NONE(trust->ca),
                       OR_NONE(trust->fingerprint), OR_NONE(trust->cert), OR_NONE(trust->key));
 #undef OR_NONE
 }
 
-struct lws_vhost *trust_vhost(struct lws_context *context, const struct lws_protocols *protocols,
-                              const char *host, bool tls, const struct trust *trust,
-                              struct err *err)
+/* libwebsockets takes $http_proxy for each new vhost. */
+static int set_proxy(struct lws_vhost *vhost, const struct proxy *proxy)
 {
-    static const struct trust usual;
-    struct kept *kept = mem_alloc(sizeof *kept);
-    if (!trust)
-        trust = &usual;
-    kept->name = vhost_name(protocols, host, tls, trust);
-    struct lws_vhost *vhost = lws_get_vhost_by_name(context, kept->name);
-    if (vhost || (tls && load(kept, host, trust, err) != 0)) {
-        kept_free(kept);
-        return vhost;
-    }
+    if (!proxy->address)
+        return lws_set_proxy(vhost, ":0"); /* port 0: none */
+    char *spec = mem_format("%s%s%s", proxy->user ? proxy->user : "", proxy->user ? "@" : "",
+                            proxy->address);
+    int rc = lws_set_proxy(vhost, spec);
+    explicit_bzero(spec, strlen(spec));
+    free(spec);
+    return rc;
+}
+
+static struct lws_vhost *create(struct lws_context *context, const struct lws_protocols *protocols,
+                                bool tls, struct kept *kept, const struct proxy *proxy,
+                                struct err *err)
+{
     const struct lws_context_creation_info info = {
         .port = CONTEXT_PORT_NO_LISTEN,
         .options = tls ? LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT : 0,
@@ -208,11 +197,35 @@ struct lws_vhost *trust_vhost(struct lws_context *context, const struct lws_prot
         .finalize = on_vhost_gone,
         .finalize_arg = kept,
     };
-    vhost = lws_create_vhost(context, &info);
-    if (!vhost)
-        err_set(err, ERR_FAILED, "no client connection could be made");
-    else if (is_here(host))
-        lws_set_proxy(vhost, ":0"); /* port 0: no proxy, whatever $http_proxy is */
+    struct lws_vhost *vhost = lws_create_vhost(context, &info);
+    if (vhost && set_proxy(vhost, proxy) == 0)
+        return vhost;
+    err_set(err, ERR_FAILED, "no client connection could be made");
+    if (vhost)
+        lws_vhost_destroy(vhost);
+    return NULL;
+}
+
+struct lws_vhost *trust_vhost(struct lws_context *context, const struct lws_protocols *protocols,
+                              const char *host, bool tls, const struct trust *trust,
+                              struct err *err)
+{
+    static const struct trust usual;
+    struct proxy proxy = {0};
+    if (!trust)
+        trust = &usual;
+    if (tls && proxy_find(&proxy, host, err) != 0)
+        return NULL;
+    struct kept *kept = mem_alloc(sizeof *kept);
+    kept->name = vhost_name(protocols, host, tls, trust, &proxy);
+    kept->proxy = mem_string(proxy.address);
+    kept->proxy_variable = proxy.variable;
+    struct lws_vhost *vhost = lws_get_vhost_by_name(context, kept->name);
+    if (vhost || (tls && load(kept, host, trust, err) != 0))
+        kept_free(kept);
+    else
+        vhost = create(context, protocols, tls, kept, &proxy, err);
+    proxy_clear(&proxy);
     return vhost;
 }
 
@@ -227,4 +240,13 @@ const char *trust_problem(const struct lws_vhost *vhost)
 {
     const struct kept *kept = lws_vhost_user((struct lws_vhost *)(uintptr_t)vhost);
     return kept->problem;
+}
+
+void trust_way(const struct lws_vhost *vhost, char *out, size_t size)
+{
+    const struct kept *kept = lws_vhost_user((struct lws_vhost *)(uintptr_t)vhost);
+    *out = '\0';
+    if (kept->proxy)
+        snprintf(out, size, "through the proxy %s, which %s names", kept->proxy,
+                 kept->proxy_variable);
 }

@@ -7,6 +7,7 @@
 #include "base/err.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct lws_context;
 struct lws_protocols;
@@ -27,20 +28,21 @@ struct trust {
 bool trust_fingerprint_parse(const char *text, char out[TRUST_FINGERPRINT_ROOM]);
 
 /* The vhost for connections to `host` (no brackets; "+PATH" is a unix socket) with these protocols
- * (static; [0].name tells them apart). $http_proxy is used, except for this machine, so that local
- * requests never leave it. `trust` is read only with `tls`. NULL with `err` set if a file cannot be
- * used or the fingerprint is not valid. */
+ * (static; [0].name tells them apart). With `tls` it connects through the proxy that proxy_find()
+ * finds, else directly. `trust` is read only with `tls`. NULL with `err` set if a file or the proxy
+ * cannot be used or the fingerprint is not valid. */
 struct lws_vhost *trust_vhost(struct lws_context *context, const struct lws_protocols *protocols,
                               const char *host, bool tls, const struct trust *trust,
                               struct err *err);
-
-/* True for "localhost", 127.0.0.0/8 and ::1. */
-bool trust_is_loopback(const char *host);
 
 /* The ssl_connection flags for a connection to `host` on such a vhost. */
 int trust_flags(const char *host, bool tls);
 
 /* After a connection has failed: one clause about the rejected certificate, or "". */
 const char *trust_problem(const struct lws_vhost *vhost);
+
+#define TRUST_WAY_ROOM 224
+/* For a message: "through the proxy HOST:PORT, which https_proxy names", or "". */
+void trust_way(const struct lws_vhost *vhost, char *out, size_t size);
 
 #endif

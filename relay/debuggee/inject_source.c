@@ -123,16 +123,19 @@ const char inject_all_stop[] =
  * handler, nor exceptionInfo for a running thread; the adapter waits for that answer, and then
  * answers no request. The same holds for an expression that raises SystemExit or GeneratorExit,
  * which the stopped thread drops unanswered; in a breakpoint's condition such an exception would
- * end the task. Here each of them gets an answer, and the condition stops the thread, like any
- * other that fails. A KeyboardInterrupt in a condition passes, because ray.cancel() sends it. */
+ * end the task. A failure of `completions` is reported in pydevd's older protocol, which the
+ * adapter takes for no answer. Here each of them gets an answer, and the condition stops the
+ * thread, like any other that fails. A KeyboardInterrupt in a condition passes, because
+ * ray.cancel() sends it. */
 const char inject_guard[] =
-    "import traceback\n"
+    "import collections, traceback, types\n"
     "import pydevd\n"
     "from _pydevd_bundle.pydevd_api import PyDevdAPI\n"
     "from _pydevd_bundle.pydevd_comm import InternalThreadCommand\n"
     "from _pydevd_bundle.pydevd_comm_constants import CMD_RETURN\n"
     "from _pydevd_bundle.pydevd_constants import STATE_SUSPEND\n"
     "from _pydevd_bundle.pydevd_net_command import NetCommand\n"
+    "from _pydevd_bundle.pydevd_net_command_factory_json import NetCommandFactoryJson\n"
     "from _pydevd_bundle.pydevd_process_net_command_json import PyDevJsonCommandProcessor\n"
     "from _pydevd_bundle.pydevd_thread_lifecycle import pydevd_find_thread_by_id\n"
     "def answer(request, success, **more):\n"
@@ -146,8 +149,10 @@ const char inject_guard[] =
     "        if not is_stopped(pydevd_find_thread_by_id(request.arguments.threadId)):\n"
     "            return answer(request, False, message='the thread is not stopped')\n"
     "    return None\n"
+    "asked = collections.deque(maxlen=256)\n"
     "def guarded(handler):\n"
     "    def handle(self, py_db, request):\n"
+    "        asked.append((request.seq, request.command))\n"
     "        try:\n"
     "            return never_answered(request) or handler(self, py_db, request)\n"
     "        except Exception as error:\n"
@@ -165,6 +170,14 @@ const char inject_guard[] =
     "    setattr(PyDevJsonCommandProcessor, name,\n"
     "            guarded(getattr(PyDevJsonCommandProcessor, name)))\n"
     "PyDevJsonCommandProcessor.__getattr__ = without_handler\n"
+    "error_message = NetCommandFactoryJson.make_error_message\n"
+    "def make_error_message(self, seq, text):\n"
+    "    command = dict(asked).get(seq)\n"
+    "    if command is None:\n"
+    "        return error_message(self, seq, text)\n"
+    "    request = types.SimpleNamespace(seq=seq, command=command)\n"
+    "    return answer(request, False, message=text.strip().rpartition('\\n')[2])\n"
+    "NetCommandFactoryJson.make_error_message = make_error_message\n"
     "def describe(error):\n"
     "    text = ''.join(traceback.format_exception_only(type(error), error)).strip()\n"
     "    if isinstance(error, Exception):\n"

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "proto/proxy.h"
 
 #include <arpa/inet.h>
 #include <cjson/cJSON.h>
@@ -12,7 +13,7 @@
 
 bool relay_address_is_loopback(const char *host)
 {
-    return trust_is_loopback(host);
+    return proxy_is_loopback(host);
 }
 
 static int malformed(const char *text, const char *why, struct err *err)

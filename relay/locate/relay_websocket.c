@@ -119,8 +119,13 @@ static void fail(struct relay_websocket *bridge, enum err_code code, const char 
 
 static void unreachable(struct relay_websocket *bridge, const char *why)
 {
-    fail(bridge, ERR_UNREACHABLE, "cannot be reached", why,
+    char way[TRUST_WAY_ROOM] = "";
+    if (bridge->vhost)
+        trust_way(bridge->vhost, way, sizeof way);
+    char *whole = mem_format("%s%s%s", why, *way ? ", " : "", way);
+    fail(bridge, ERR_UNREACHABLE, "cannot be reached", whole,
          "is it running? raydbg relay starts one; --no-relay goes without");
+    free(whole);
 }
 
 static void on_words(void *arg, const struct http_reply *reply)

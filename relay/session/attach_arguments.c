@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "relay/session/debugpy_arguments.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -309,6 +310,20 @@ static int read_object_store(struct attach_arguments *out, const char *json, str
     return 0;
 }
 
+/* VS Code's "Run Without Debugging": debugpy would refuse it, too. */
+static int read_no_debug(struct attach_arguments *out, const char *json, struct span value,
+                         struct err *err)
+{
+    bool no_debug = false;
+    (void)out;
+    if (read_flag(&no_debug, json, value, "noDebug", err) != 0)
+        return -1;
+    if (!no_debug)
+        return 0;
+    err_set(err, ERR_USAGE, "attach: \"noDebug\" is true, and an attach is for debugging only");
+    return err_hint(err, "start the session with debugging (F5 in VS Code)");
+}
+
 static int ignore(struct attach_arguments *out, const char *json, struct span value,
                   struct err *err)
 {
@@ -346,6 +361,7 @@ static const struct own_member {
     {"onDisconnect", read_on_disconnect, false},
     {"endWithTask", read_end_with_task, false},
     {"objectStore", read_object_store, false},
+    {"noDebug", read_no_debug, true},
     {"relay", ignore, true},
     {"justMyCode", ignore, true},
     {"host", ignore, true},
@@ -364,7 +380,8 @@ static void add_defaults(struct buf *upstream, const char *json, struct span arg
 {
     struct span value;
     for (size_t i = 0; i < sizeof defaults_off / sizeof *defaults_off; i++)
-        if (!arguments.len || !scan_find(json, arguments, defaults_off[i], &value))
+        if (!arguments.len || !scan_find(json, arguments, defaults_off[i], &value) ||
+            json[value.at] == 'n')
             buf_printf(upstream, ",\"%s\":false", defaults_off[i]);
 }
 
@@ -376,11 +393,20 @@ static const struct own_member *find_own(const char *json, struct span key)
     return NULL;
 }
 
-/* The first member opens the object. */
-static void add_member(struct buf *out, const char *json, struct span key, struct span value)
+static int add_each_member(struct attach_arguments *out, struct debugpy_arguments *lists,
+                           const char *json, struct span arguments, struct err *err)
 {
-    buf_printf(out, "%s%.*s:%.*s", out->len ? "," : "{", (int)key.len, json + key.at,
-               (int)value.len, json + value.at);
+    size_t cursor = 0;
+    struct span key, value;
+    int rc = 0;
+    while (rc == 0 && arguments.len && scan_member(json, arguments, &cursor, &key, &value)) {
+        const struct own_member *own = find_own(json, key);
+        rc = own ? own->read(out, json, value, err)
+                 : debugpy_arguments_add(lists, json, key, value, err);
+        if (own && !own->chooses)
+            debugpy_arguments_append(&lists->each, json, key, value);
+    }
+    return rc;
 }
 
 void attach_arguments_default_task(struct attach_arguments *arguments, const char *task)
@@ -402,29 +428,21 @@ int attach_arguments_read(struct attach_arguments *out, const char *json, struct
                           struct err *err)
 {
     *out = (struct attach_arguments){0};
-    struct buf upstream = {0}, each = {0};
-    size_t cursor = 0;
-    struct span key, value;
+    struct debugpy_arguments lists = {0};
     int rc = 0;
     out->max_sessions = ATTACH_MAX_SESSIONS;
     if (arguments.len && json[arguments.at] != '{')
         rc = wrong_type(err, "arguments", "an object");
-    buf_add_string(&upstream, "{\"justMyCode\":false");
+    buf_add_string(&lists.upstream, "{\"justMyCode\":false");
     if (rc == 0)
-        add_defaults(&upstream, json, arguments);
-    while (rc == 0 && arguments.len && scan_member(json, arguments, &cursor, &key, &value)) {
-        const struct own_member *own = find_own(json, key);
-        if (own)
-            rc = own->read(out, json, value, err);
-        if (!own)
-            add_member(&upstream, json, key, value);
-        if (!own || !own->chooses)
-            add_member(&each, json, key, value);
-    }
-    buf_add_string(&upstream, "}");
-    buf_add_string(&each, each.len ? "}" : "{}");
-    out->upstream = buf_take(&upstream);
-    out->each = buf_take(&each);
+        add_defaults(&lists.upstream, json, arguments);
+    if (rc == 0)
+        rc = add_each_member(out, &lists, json, arguments, err);
+    buf_add_string(&lists.upstream, "}");
+    buf_add_string(&lists.each, lists.each.len ? "}" : "{}");
+    out->upstream = buf_take(&lists.upstream);
+    out->each = buf_take(&lists.each);
+    out->unknown = lists.unknown.len ? buf_take(&lists.unknown) : NULL;
     if (out->task && (pause_filter_is_glob(out->task) || attach_arguments_many(out)))
         pause_filter_add(&out->many, out->task);
     if (rc != 0)
@@ -443,28 +461,7 @@ void attach_arguments_clear(struct attach_arguments *arguments)
     free(arguments->run);
     free(arguments->thread_name);
     free(arguments->each);
+    free(arguments->unknown);
     pause_filter_clear(&arguments->many);
     *arguments = (struct attach_arguments){0};
-}
-
-char *attach_arguments_initialize(const char *json, struct span arguments, bool sub_process)
-{
-    struct buf out = {0};
-    size_t cursor = 0;
-    struct span key, value;
-    bool adapter_named = false;
-    buf_add_string(&out, "{");
-    while (arguments.len && scan_member(json, arguments, &cursor, &key, &value)) {
-        if (!sub_process && scan_key_is(json, key, "supportsStartDebuggingRequest"))
-            continue;
-        if (scan_key_is(json, key, "supportsRunInTerminalRequest"))
-            continue;
-        adapter_named = adapter_named || scan_key_is(json, key, "adapterID");
-        buf_printf(&out, "%s%.*s:%.*s", out.len > 1 ? "," : "", (int)key.len, json + key.at,
-                   (int)value.len, json + value.at);
-    }
-    if (!adapter_named)
-        buf_printf(&out, "%s\"adapterID\":\"raydbg\"", out.len > 1 ? "," : "");
-    buf_add_string(&out, "}");
-    return buf_take(&out);
 }

@@ -45,10 +45,11 @@ struct attach_arguments {
     char *run;            /* "run": only processes that this `raydbg run` has started; its id */
     /* A JSON object: the members for the attach of each of the many tasks, byte for byte. */
     char *each;
-    /* For debugpy: every other member, byte for byte, with justMyCode off (on Python <= 3.11
-     * breakpoint() would never stop: docs/facts/debugpy.md#0.7), and without members that make the
-     * adapter look for another process. */
+    /* For debugpy: every other member that it knows, byte for byte, with justMyCode off (on Python
+     * <= 3.11 breakpoint() would never stop: docs/facts/debugpy.md#0.7), and without members that
+     * make the adapter look for another process. */
     char *upstream;
+    char *unknown; /* the quoted names of members that go nowhere, for a warning; NULL: none */
 };
 
 /* `arguments` may be empty (len 0). A member of the wrong type is an error that names it. */
@@ -59,10 +60,5 @@ void attach_arguments_default_task(struct attach_arguments *arguments, const cha
 /* True if the attach is about all pauses that match, present and future, and not about one task. */
 bool attach_arguments_many(const struct attach_arguments *arguments);
 void attach_arguments_clear(struct attach_arguments *arguments);
-
-/* Makes the adapter's `initialize` arguments from the client's own (len 0: none): without
- * supportsRunInTerminalRequest, without supportsStartDebuggingRequest unless `sub_process`, and
- * with an adapterID. The caller frees. */
-char *attach_arguments_initialize(const char *json, struct span arguments, bool sub_process);
 
 #endif

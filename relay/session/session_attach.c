@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "dap/capabilities.h"
 #include "relay/pause/pause_reach.h"
+#include "relay/session/debugpy_arguments.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,11 @@ void session_on_initialize(struct session *session, const char *json,
     if (session->state != SESSION_NEW) {
         client_refuse(&session->client, envelope->seq, "initialize",
                       "the session is already initialized", false);
+        return;
+    }
+    struct err err;
+    if (debugpy_arguments_check_initialize(json, envelope->arguments, &err) != 0) {
+        client_fail(&session->client, envelope->seq, "initialize", &err);
         return;
     }
     session_move(session, SESSION_READY);
@@ -64,7 +70,7 @@ static void join(struct session *session)
 {
     struct span arguments = {0, strlen(session->initialize)};
     char *initialize =
-        attach_arguments_initialize(session->initialize, arguments, session->attach.sub_process);
+        debugpy_arguments_initialize(session->initialize, arguments, session->attach.sub_process);
     struct target_options target = {
         .initialize = initialize,
         .attach = session->attach.upstream,
@@ -199,6 +205,17 @@ static void on_ticket(struct session *session)
         on_found(session, &err, NULL);
 }
 
+static void tell_unknown(struct session *session)
+{
+    if (!session->attach.unknown)
+        return;
+    char *text = mem_format("raydbg: attach: neither raydbg nor a debugger in a task has a use for "
+                            "%s: left out\n",
+                            session->attach.unknown);
+    client_say(&session->client, "console", text);
+    free(text);
+}
+
 void session_on_attach(struct session *session, const char *json, const struct envelope *envelope)
 {
     struct err err;
@@ -226,6 +243,7 @@ void session_on_attach(struct session *session, const char *json, const struct e
         session_fail_attach(session, &err);
         return;
     }
+    tell_unknown(session);
     hub_destroy(&session->own); /* left by an attach that failed, with that attach's cluster */
     cluster_objects_drop(session_variables(session), "the session attaches");
     if (session->options.modes)

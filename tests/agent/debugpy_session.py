@@ -77,13 +77,19 @@ class Session(DapClient):
         self.worker = self.log = self.stop = self.thread = None
 
     @classmethod
-    def start(cls, worker, *arguments, filters=(), **options):
+    def begin(cls, worker, *arguments):
+        """Before `initialize`."""
         argv = [raydbg_path(), "dap", "--connect", f"127.0.0.1:{worker.port}", *arguments]
         log = tempfile.TemporaryFile("w+")
         process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
                                    env={**os.environ, "RAYDBG_LOG": "info"})
         session = cls.over_process(process, name="raydbg dap")
         session.worker, session.log = worker, log
+        return session
+
+    @classmethod
+    def start(cls, worker, *arguments, filters=(), **options):
+        session = cls.begin(worker, *arguments)
         session.initialize()
         session.attach({}, filters=filters, **options)
         session.stop = session.stopped()

@@ -31,3 +31,11 @@ def count():
 def boom_at_length():
     text = "boom" * 5_000_000
     raise ValueError(text)  # line: boom-at-length
+
+
+def stand():
+    """Stops again and again, whatever moves it on."""
+    number = 7
+    while number:
+        breakpoint()
+    return number

@@ -52,7 +52,7 @@ def main_loop(function, rpdb):
 
 
 if __name__ == "__main__":
-    faulthandler.dump_traceback_later(90, exit=True)
+    faulthandler.dump_traceback_later(600, exit=True)
     stand_in()
     sys.modules["ray"].util.ray_debugpy = load(sys.argv[1], "debugpy", "debugpy.py")
     rpdb = load(sys.argv[1], "rpdb", "rpdb.py")

@@ -110,6 +110,18 @@ def test_a_ticket_is_good_once(relay, gang):
     assert len(of(gang, first).adapter.connections) == 1
 
 
+def test_a_wrong_argument_of_a_child_reaches_no_worker(relay, gang):
+    """An editor may change what it was asked to start; the ticket is still good."""
+    editor = Editor(relay, lazy=True).attach()
+    child = editor.wait_asked(1)[0]
+    client = relay.dap_tcp("a child")
+    client.initialize()
+    assert '"pathMappings" must be' in refusal(client, **child.configuration, pathMappings={"/app": "/home/me"})
+    assert not of(gang, child).adapter.connections
+    client.attach(child.configuration)
+    client.stopped()
+
+
 def test_unknown_tickets(relay, gang):
     """Nothing reaches a task, and who has shown nothing else is sent away."""
     stranger = relay.dap_tcp("stranger")

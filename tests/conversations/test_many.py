@@ -55,6 +55,20 @@ def test_all_pauses_are_threads_of_one_session(attach, gang):
     assert len([e for e in client.events("stopped")]) == 1
 
 
+def test_a_wrong_argument_reaches_no_task(attach, gang):
+    with pytest.raises(DapError, match='"pathMappings" must be'):
+        attach(pathMappings={"/app": "/home/me"})
+    assert not any(worker.adapter.connections for worker in gang.workers)
+
+
+def test_an_unknown_argument_is_said_once(attach, gang):
+    client = attach(unheardOf=1)
+    shown(client)
+    threads(client)
+    assert len([e for e in client.events("output") if "unheardOf" in e["body"]["output"]]) == 1
+    assert all("unheardOf" not in worker.adapter.wait_request("attach")["arguments"] for worker in gang.workers)
+
+
 def of(gang, name):
     """The worker that a thread's name is of."""
     return next(worker for worker in gang.workers if f"pid {worker.pid} " in name)

@@ -123,6 +123,24 @@ def test_arguments_that_close_the_adapter_stay_here(adapter, relay, command, arg
     relay.disconnect()
 
 
+WRONG = {"pathMappings": {"/app": "/home/me"}, "rules": "x", "debugOptions": [7], "redirectOutput": "yes"}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_argument_reaches_no_worker(adapter, relay, name):
+    """tests/agent/test_arguments.py tries each of them with a real debugpy."""
+    relay.initialize()
+    for command in "attach", "attach":
+        answer = relay.request(command, {name: WRONG[name]})
+        assert not answer["success"] and f'"{name}" must be' in answer["message"], answer
+    assert not adapter.connections
+    relay.attach({"unheardOf": 1, "type": "raydbg"})
+    [warning] = [event["body"]["output"] for event in relay.events("output") if "left out" in event["body"]["output"]]
+    assert '"unheardOf"' in warning and '"type"' not in warning, warning
+    assert "unheardOf" not in adapter.wait_request("attach")["arguments"]
+    relay.disconnect()
+
+
 def test_responses_and_events_from_a_client_are_ignored(relay):
     relay.start()
     relay.send_body(b'{"seq":90,"type":"event","event":"stopped","body":{}}')

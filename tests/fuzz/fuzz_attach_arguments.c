@@ -4,6 +4,7 @@
 #include "fuzz.h"
 
 #include "relay/session/attach_arguments.h"
+#include "relay/session/debugpy_arguments.h"
 
 static void check_object(const char *text)
 {
@@ -54,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         attach_arguments_clear(&arguments);
         if (!all.len || json[all.at] == '{')
             for (int sub_process = 0; sub_process < 2; sub_process++) {
-                char *upstream = attach_arguments_initialize(json, all, sub_process);
+                char *upstream = debugpy_arguments_initialize(json, all, sub_process);
                 check_object(upstream);
                 free(upstream);
             }

@@ -2,6 +2,7 @@
 #include "cmocka_prelude.h"
 
 #include "relay/session/attach_arguments.h"
+#include "relay/session/debugpy_arguments.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,12 +76,40 @@ static void test_bytes_of_the_rest_are_kept(void **state)
     (void)state;
     struct attach_arguments got;
     struct err err;
-    assert_int_equal(
-        read_text(&got, "{ \"a\" : 9007199254740993 , \"b\":[1.50, \"\\ud800\"], \"a\":2 }", &err),
-        0);
-    assert_string_equal(got.upstream, FORCED DEFAULTS ",\"a\":9007199254740993,"
-                                                      "\"b\":[1.50, \"\\ud800\"],\"a\":2}");
+    assert_int_equal(read_text(&got,
+                               "{ \"debugOptions\" : [\"\\ud800\" , \"a\"] , "
+                               "\"breakOnSystemExit\":[1, 9007199254740993], "
+                               "\"maxExceptionStackFrames\":1,\"maxExceptionStackFrames\":2 }",
+                               &err),
+                     0);
+    assert_string_equal(got.upstream, FORCED DEFAULTS ",\"debugOptions\":[\"\\ud800\" , \"a\"],"
+                                                      "\"breakOnSystemExit\":[1, 9007199254740993],"
+                                                      "\"maxExceptionStackFrames\":1,"
+                                                      "\"maxExceptionStackFrames\":2}");
+    assert_null(got.unknown);
     attach_arguments_clear(&got);
+}
+
+/* pydevd ends at a wrong type, and its constructors at names of their own. */
+static void test_what_debugpy_does_not_know_is_left_out(void **state)
+{
+    (void)state;
+    struct attach_arguments got;
+    struct err err;
+    assert_int_equal(read_text(&got,
+                               "{\"self\":1,\"type\":\"raydbg\",\"__x\":2,\"rules\":null,"
+                               "\"stopAllThreadsOnSuspend\":null,\"pathM\\u0061ps\":[]}",
+                               &err),
+                     0);
+    assert_string_equal(got.upstream, FORCED DEFAULTS "}");
+    assert_string_equal(got.each, "{}");
+    assert_string_equal(got.unknown, "\"self\", \"pathMaps\"");
+    attach_arguments_clear(&got);
+    assert_int_equal(read_text(&got, "{\"redirectOutput\":true,\"redirectOutput\":1}", &err), -1);
+    assert_non_null(strstr(err.what, "redirectOutput"));
+    assert_int_equal(read_text(&got, "{\"pathM\\u0061ppings\":{}}", &err), -1);
+    assert_non_null(strstr(err.what, "pathMappings"));
+    assert_int_equal(read_text(&got, "{\"noDebug\":true}", &err), -1);
 }
 
 static void test_no_other_process_is_asked_for(void **state)
@@ -147,13 +176,15 @@ static void test_initialize_arguments(void **state)
          "\"supportsRunInTerminalRequest\":true}",
          "{\"adapterID\":\"x\",\"locale\":\"de\"}",
          "{\"adapterID\":\"x\",\"supportsStartDebuggingRequest\":true,\"locale\":\"de\"}"},
+        {"{\"locale\":null,\"clientID\":7,\"self\":1}", "{\"adapterID\":\"raydbg\"}",
+         "{\"adapterID\":\"raydbg\"}"},
         {"{\"locale\":\"de\"}", "{\"locale\":\"de\",\"adapterID\":\"raydbg\"}",
          "{\"locale\":\"de\",\"adapterID\":\"raydbg\"}"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct span span = {0, strlen(cases[i].given)};
-        char *plain = attach_arguments_initialize(cases[i].given, span, false);
-        char *with_children = attach_arguments_initialize(cases[i].given, span, true);
+        char *plain = debugpy_arguments_initialize(cases[i].given, span, false);
+        char *with_children = debugpy_arguments_initialize(cases[i].given, span, true);
         assert_string_equal(plain, cases[i].plain);
         assert_string_equal(with_children, cases[i].with_children);
         free(plain);
@@ -304,6 +335,7 @@ int main(void)
         cmocka_unit_test(test_upstream_is_never_empty),
         cmocka_unit_test(test_a_client_may_want_debugpys_own_way),
         cmocka_unit_test(test_bytes_of_the_rest_are_kept),
+        cmocka_unit_test(test_what_debugpy_does_not_know_is_left_out),
         cmocka_unit_test(test_no_other_process_is_asked_for),
         cmocka_unit_test(test_connect_as_text),
         cmocka_unit_test(test_wrong_types_are_named),

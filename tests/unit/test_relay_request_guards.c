@@ -63,6 +63,80 @@ static void test_breakpoints_that_end_pydevd(void **state)
                                               "{\"line\":3,\"condition\":\"x\"}]}")));
 }
 
+/* tests/agent/test_requests.py tries each of them with a real debugpy. */
+static void test_what_pydevd_cannot_digest(void **state)
+{
+    (void)state;
+    struct thread_set set = {0};
+    thread_set_add(&set, 4);
+#define MAP "{\"line\":1,\"endLine\":1,\"runtimeLine\":1,\"runtimeSource\":{\"path\":\"<x>\"}}"
+#define FILE_A "\"source\":{\"path\":\"/a\"}"
+    static const char *const bad[] = {
+        REQUEST("completions", "{\"text\":null,\"column\":1}"),
+        REQUEST("completions", "{\"text\":\"\",\"column\":1.5}"),
+        REQUEST("completions", "{\"text\":\"\",\"column\":null}"),
+        REQUEST("completions", "{\"text\":\"\",\"column\":1,\"line\":\"1\"}"),
+        REQUEST("evaluate", "{\"expression\":null}"),
+        REQUEST("evaluate", "{\"expression\":\"1\",\"expression\":[]}"),
+        REQUEST("goto", "{\"threadId\":4,\"targetId\":\"x\"}"),
+        REQUEST("gotoTargets", "{\"source\":{\"path\":[]},\"line\":1}"),
+        REQUEST("gotoTargets", "{\"source\":{\"path\":\"/a\"},\"line\":[]}"),
+        REQUEST("setBreakpoints", "{" FILE_A ",\"breakpoints\":[{\"line\":1,\"hitCondition\":1}]}"),
+        REQUEST("setBreakpoints", "{" FILE_A ",\"breakpoints\":[{\"line\":1,\"logMessage\":1}]}"),
+        REQUEST("setBreakpoints", "{" FILE_A ",\"breakpoints\":[{\"line\":1,\"condition\":1}]}"),
+        REQUEST("setBreakpoints", "{\"source\":{\"path\":\"/\\u0000\"}}"),
+        REQUEST("setBreakpoints", "{\"source\":{\"path\":\"/\\ud800\"}}"),
+        REQUEST("setDebuggerProperty", "{\"ideOS\":\"unix\"}"),
+        REQUEST("setDebuggerProperty", "{\"dontTraceStartPatterns\":[\"\"]}"),
+        REQUEST("setDebuggerProperty", "{\"dontTraceEndPatterns\":[7]}"),
+        REQUEST("setDebuggerProperty", "{\"skipSuspendOnBreakpointException\":[\"x\"]}"),
+        REQUEST("setDebuggerProperty", "{\"skipPrintBreakpointException\":\"ValueError\"}"),
+        REQUEST("setExceptionBreakpoints", "{\"exceptionOptions\":[{}]}"),
+        REQUEST("setExceptionBreakpoints",
+                "{\"exceptionOptions\":[{\"breakMode\":\"never\",\"path\":[{}]}]}"),
+        REQUEST("setExpression", "{\"expression\":7,\"value\":\"1\"}"),
+        REQUEST("setExpression", "{\"expression\":\"a\",\"value\":null}"),
+        REQUEST("setFunctionBreakpoints", "{\"breakpoints\":[{}]}"),
+        REQUEST("setFunctionBreakpoints", "{\"breakpoints\":[{\"name\":[]}]}"),
+        REQUEST("setPydevdSourceMap", "{" FILE_A "}"),
+        REQUEST("setPydevdSourceMap", "{\"pydevdSourceMaps\":[]}"),
+        REQUEST("setPydevdSourceMap", "{" FILE_A ",\"pydevdSourceMaps\":[{}]}"),
+        REQUEST("setVariable", "{\"name\":null,\"value\":\"1\"}"),
+        REQUEST("setVariable", "{\"name\":\"a\",\"value\":1}"),
+        REQUEST("scopes", "{\"frameId\":null}"),
+        REQUEST("source", "{\"sourceReference\":null}"),
+        REQUEST("stackTrace", "{\"threadId\":4,\"startFrame\":\"x\"}"),
+        REQUEST("stackTrace", "{\"threadId\":4,\"levels\":[]}"),
+        REQUEST("stepIn", "{\"threadId\":4,\"targetId\":[]}"),
+    };
+    static const char *const good[] = {
+        REQUEST("completions", "{\"text\":\"\",\"column\":1,\"line\":null,\"frameId\":null}"),
+        REQUEST("completions", "{}"),
+        REQUEST("evaluate", "{\"expression\":\"1\",\"context\":7}"),
+        REQUEST("goto", "{\"threadId\":4,\"targetId\":1}"),
+        REQUEST("setBreakpoints", "{" FILE_A ",\"breakpoints\":null}"),
+        REQUEST("setBreakpoints",
+                "{" FILE_A ",\"breakpoints\":[{\"line\":1,\"condition\":null,\"x\":[]}]}"),
+        REQUEST("setDebuggerProperty",
+                "{\"ideOS\":\"UNIX\",\"skipPrintBreakpointException\":[\"NameError\"]}"),
+        REQUEST("setExceptionBreakpoints",
+                "{\"filters\":[],\"exceptionOptions\":[{\"breakMode\":\"never\",\"path\":["
+                "{\"names\":[\"x\"]}]}]}"),
+        REQUEST("setFunctionBreakpoints", "{\"breakpoints\":[{\"name\":\"f\"}]}"),
+        REQUEST("setPydevdSourceMap", "{" FILE_A ",\"pydevdSourceMaps\":[" MAP "]}"),
+        REQUEST("source", "{\"sourceReference\":0}"),
+        REQUEST("stackTrace", "{\"threadId\":4,\"startFrame\":null,\"levels\":0}"),
+        REQUEST("stepIn", "{\"threadId\":4,\"targetId\":null}"),
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (!check(&set, bad[i]))
+            fail_msg("%s", bad[i]);
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        if (check(&set, good[i]))
+            fail_msg("%s: %s", good[i], check(&set, good[i]));
+    thread_set_clear(&set);
+}
+
 /* debugpy's adapter reads nothing after a message above 0xFFFFFF bytes, and the relay's own `seq`
  * may be longer than the client's. */
 static void test_the_largest_request(void **state)
@@ -89,6 +163,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_running_threads_are_left_alone),
         cmocka_unit_test(test_breakpoints_that_end_pydevd),
+        cmocka_unit_test(test_what_pydevd_cannot_digest),
         cmocka_unit_test(test_the_largest_request),
         cmocka_unit_test(test_the_rest_passes),
     };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {guessMapping, packageRoot, toLocal} from '../src/session/path-mapping';
+import {areMappings, guessMapping, packageRoot, toLocal} from '../src/session/path-mapping';
 
 const root = '/tmp/ray/session_x/runtime_resources/working_dir_files/_ray_pkg_0123abcd';
 
@@ -37,4 +37,12 @@ test('the same name here needs none', () => {
 
 test('two folders have it: ambiguous', () => {
   assert.equal(guess('/app/a.py', ['/one', '/two'], ['/one/a.py', '/two/a.py']).candidates.length, 2);
+});
+
+test('what is set may be of any type', () => {
+  assert.ok(areMappings([]));
+  assert.ok(areMappings([{localRoot: '/a', remoteRoot: '/b'}]));
+  for (const wrong of [undefined, null, 7, 'x', {}, {'/app': '/home/me'}, [null], ['/app'], [[]], [{}], [{localRoot: '/a'}],
+    [{localRoot: '/a', remoteRoot: null}], [{localRoot: 7, remoteRoot: '/b'}]])
+    assert.ok(!areMappings(wrong), JSON.stringify(wrong));
 });

@@ -1,22 +1,31 @@
 /** Which folder here is which directory of the worker: given, set, or worked out. */
 import * as fs from 'node:fs';
 import * as vscode from 'vscode';
-import {PathMapping, guessMapping, packageRoot, toLocal} from './path-mapping';
+import {settingsFix, showError} from '../base/errors';
+import {PathMapping, areMappings, guessMapping, packageRoot, toLocal} from './path-mapping';
 import {Pause} from '../pauses/pause';
 
 function folders(): string[] {
   return (vscode.workspace.workspaceFolders ?? []).filter((folder) => folder.uri.scheme === 'file').map((folder) => folder.uri.fsPath);
 }
 
+/** The setting; one of a wrong type is not used. */
+function settingOf(folder?: vscode.WorkspaceFolder): PathMapping[] {
+  const set = vscode.workspace.getConfiguration('raydbg', folder).get<unknown>('pathMappings', []);
+  if (areMappings(set)) return set;
+  void showError('raydbg.pathMappings is not used: it must be a list of {"localRoot": "…", "remoteRoot": "…"}.',
+    settingsFix('Open Settings', 'raydbg.pathMappings'));
+  return [];
+}
+
 export class Mappings {
   constructor(private readonly memory: vscode.Memento, private readonly log: vscode.LogOutputChannel) {}
 
-  /** Given ones win, then those of the settings; else they are worked out from where the tasks stand. */
+  /** Given ones win (raydbg checks them), then those of the settings; else they are worked out from where the tasks stand. */
   async of(folder: vscode.WorkspaceFolder | undefined, configuration: vscode.DebugConfiguration, pauses: readonly Pause[]):
       Promise<PathMapping[]> {
-    if (Array.isArray(configuration['pathMappings'])) return configuration['pathMappings'] as PathMapping[];
-    const set = vscode.workspace.getConfiguration('raydbg', folder).get<PathMapping[]>('pathMappings', []);
-    const all = [...set];
+    if (configuration['pathMappings'] !== undefined) return [];
+    const all = [...settingOf(folder)];
     for (const file of new Set(pauses.flatMap(({location}) => (location ? [location.file] : [])))) {
       const worked = all.some((mapping) => file.startsWith(mapping.remoteRoot)) ? undefined : await this.guess(file);
       if (worked) all.push(worked);
@@ -26,8 +35,7 @@ export class Mappings {
 
   /** Shows a line of a worker's file; says so if it is not here. */
   async open(file: string, line: number): Promise<void> {
-    const set = vscode.workspace.getConfiguration('raydbg').get<PathMapping[]>('pathMappings', []);
-    const mapping = set.find((one) => file.startsWith(one.remoteRoot)) ?? await this.guess(file);
+    const mapping = settingOf().find((one) => file.startsWith(one.remoteRoot)) ?? await this.guess(file);
     const local = mapping ? toLocal(file, mapping) : file;
     if (!fs.existsSync(local)) {
       void vscode.window.showInformationMessage(`${file} is not on this machine: attach to see it as the worker has it.`);

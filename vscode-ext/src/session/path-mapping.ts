@@ -4,6 +4,12 @@ export interface PathMapping {
   remoteRoot: string;
 }
 
+/** True for a list of mappings: what a user has written may be of any type. */
+export function areMappings(value: unknown): value is PathMapping[] {
+  return Array.isArray(value) && value.every((one: unknown) => typeof one === 'object' && one !== null
+    && typeof (one as PathMapping).localRoot === 'string' && typeof (one as PathMapping).remoteRoot === 'string');
+}
+
 /** Directories in which Ray unpacks what a job brings along; what follows is the package's root. */
 const packages = /^(.*\/runtime_resources\/(?:working_dir_files|py_modules_files)\/_ray_pkg_[0-9a-f]+)(?:\/|$)/;
 
