@@ -156,8 +156,9 @@ def test_an_interrupt_while_attaching_is_130():
         assert process.returncode == 130 and "interrupted" in err, (process.returncode, err)
 
 
-def test_an_interrupt_ends_a_long_output(program):
-    """What the terminal has not taken when ^C comes is not shown."""
+@contextlib.contextmanager
+def on_a_terminal(program):
+    """The console on a terminal of its own: its process, the terminal, and read_until(word)."""
     master, slave = pty.openpty()
     process = subprocess.Popen([raydbg_path(), "attach", "--connect", program.address, "--no-relay", "--quiet"],
                                stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
@@ -172,19 +173,36 @@ def test_an_interrupt_ends_a_long_output(program):
             text += os.read(master, 4096)
         return text
 
-    read_until(b"(raydbg) ")
-    os.write(master, b"p --all 'z' * 9000000\r")
-    settle()  # the terminal is full, and takes no more
-    read_until(b"\0", most=100_000)
-    os.write(master, b"\x03")
-    rest = read_until(b"(raydbg) ")
-    assert len(rest) < 200_000 and b"[interrupted]" in rest, (len(rest), rest[-300:])
-    os.write(master, b"p 6 * 7\r")
-    assert b"42" in read_until(b"(raydbg) ")
-    os.write(master, b"p --all 'z' * 30000 + 'end'\r")
-    assert b"zend'" in read_until(b"(raydbg) ")
-    os.write(master, b"detach\r")
-    with contextlib.suppress(OSError):  # its end
-        read_until(b"\0")
-    os.close(master)
-    assert process.wait(limit()) == 0
+    with open(master, "rb+", buffering=0):
+        read_until(b"(raydbg) ")
+        yield process, master, read_until
+
+
+def test_a_completion_may_take_a_while(program):
+    """On a busy node it does; a Tab that shows nothing reads as a name that is not there."""
+    with on_a_terminal(program) as (process, master, read_until):
+        os.write(master, b"import time; slow = type('Slow', (), {'__dir__': lambda self: time.sleep(0.7) or ['attribute']})()\r")
+        read_until(b"(raydbg) ")
+        os.write(master, b"p slow.att\t")
+        read_until(b"ribute")
+        os.write(master, b"\x15detach\r")
+        assert process.wait(limit()) == 0
+
+
+def test_an_interrupt_ends_a_long_output(program):
+    """What the terminal has not taken when ^C comes is not shown."""
+    with on_a_terminal(program) as (process, master, read_until):
+        os.write(master, b"p --all 'z' * 9000000\r")
+        settle()  # the terminal is full, and takes no more
+        read_until(b"\0", most=100_000)
+        os.write(master, b"\x03")
+        rest = read_until(b"(raydbg) ")
+        assert len(rest) < 200_000 and b"[interrupted]" in rest, (len(rest), rest[-300:])
+        os.write(master, b"p 6 * 7\r")
+        assert b"42" in read_until(b"(raydbg) ")
+        os.write(master, b"p --all 'z' * 30000 + 'end'\r")
+        assert b"zend'" in read_until(b"(raydbg) ")
+        os.write(master, b"detach\r")
+        with contextlib.suppress(OSError):  # its end
+            read_until(b"\0")
+        assert process.wait(limit()) == 0

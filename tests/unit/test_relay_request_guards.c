@@ -67,8 +67,8 @@ static void test_breakpoints_that_end_pydevd(void **state)
 static void test_what_pydevd_cannot_digest(void **state)
 {
     (void)state;
-    struct thread_set set = {0};
-    thread_set_add(&set, 4);
+    struct stopped_threads set = {0};
+    stopped_threads_add(&set, 4);
 #define MAP "{\"line\":1,\"endLine\":1,\"runtimeLine\":1,\"runtimeSource\":{\"path\":\"<x>\"}}"
 #define FILE_A "\"source\":{\"path\":\"/a\"}"
     static const char *const bad[] = {
@@ -134,7 +134,7 @@ static void test_what_pydevd_cannot_digest(void **state)
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         if (check(&set, good[i]))
             fail_msg("%s: %s", good[i], check(&set, good[i]));
-    thread_set_clear(&set);
+    stopped_threads_clear(&set);
 }
 
 /* debugpy's adapter reads nothing after a message above 0xFFFFFF bytes, and the relay's own `seq`
