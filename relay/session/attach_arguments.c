@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "relay/session/debugpy_arguments.h"
+#include "relay/debuggee/debugpy_arguments.h"
 
 #include <stdio.h>
 #include <stdlib.h>

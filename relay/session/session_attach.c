@@ -6,8 +6,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "dap/capabilities.h"
+#include "relay/debuggee/debugpy_arguments.h"
 #include "relay/pause/pause_reach.h"
-#include "relay/session/debugpy_arguments.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -153,7 +153,7 @@ def test_an_unknown_member_is_left_out_with_a_warning(worker):
 
 def rows(table):
     """The names in a table of debugpy_arguments.c."""
-    source = (ROOT / "relay/session/debugpy_arguments.c").read_text()
+    source = (ROOT / "relay/debuggee/debugpy_arguments.c").read_text()
     body = re.search(r"struct argument %s\[\] = \{(.*?)\n\};" % table, source, re.S)[1]
     return set(re.findall(r'(?:^    \{|FLAG\(|TEXT\()"(\w+)"', body, re.M))
 
@@ -175,6 +175,6 @@ def test_every_member_that_debugpy_reads_is_known(debugpy_version):
     read = set(re.findall(r"""(?:args\.get\(|request\()["'](\w+)["']|["'](\w+)["'] in args""", text))
     names = {one or other for one, other in read}
     assert len(names) > 25, names
-    ours = "".join((ROOT / "relay/session" / name).read_text() for name in ("debugpy_arguments.c", "attach_arguments.c"))
+    ours = "".join((ROOT / "relay" / name).read_text() for name in ("debuggee/debugpy_arguments.c", "session/attach_arguments.c"))
     unknown = {"options", "guiEventLoop"}  # with a warning: an old form, and a function to call in the worker
     assert {name for name in names if f'"{name}"' not in ours} == unknown

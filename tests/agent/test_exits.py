@@ -5,6 +5,7 @@ import subprocess
 import pytest
 from conftest import find_python
 from debugpy_session import Session, Worker, debugpy_directory, raydbg_path
+from waits import limit
 
 EXITING = "type('X', (), {'__repr__': lambda self: exit(3)})()"
 RAISING = "type('X', (), {'__repr__': lambda self: (_ for _ in ()).throw(GeneratorExit())})()"
@@ -46,7 +47,7 @@ def start_worker(debugpy_version):
 def attached(worker):
     session = Session.begin(worker)
     session.initialize()
-    session.attach({}, timeout=30)
+    session.attach({})
     session.thread = session.stopped()["threadId"]
     return session
 
@@ -102,7 +103,7 @@ LINES = ["exit()", "quit()", "import sys; sys.exit()", "sys.exit(2)", "raise Sys
 
 def console(worker, *lines):
     done = subprocess.run([raydbg_path(), "attach", "--connect", f"127.0.0.1:{worker.port}"], input="\n".join(lines) + "\n",
-                          capture_output=True, text=True, timeout=120)
+                          capture_output=True, text=True, timeout=limit())
     assert "Sanitizer" not in done.stderr, done.stderr
     return done
 

@@ -16,6 +16,7 @@ import sanitizers
 from certificates import Authority
 from dap_client import DapClient
 from relay_under_test import raydbg_path
+from waits import limit
 
 VARIABLES = ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"]
 SECRET = "a-secret-that-no-proxy-may-see"
@@ -60,7 +61,7 @@ class Proxy:
             back = threading.Thread(target=self.pump, args=(other, client), daemon=True)
             back.start()
             self.pump(client, other)
-            back.join(5)
+            back.join(limit())
 
     def pump(self, source, to):
         while data := source.recv(65536):
@@ -106,7 +107,7 @@ def environment(tmp_path, more):
 
 
 def run(tmp_path, *arguments, **env):
-    result = subprocess.run([raydbg_path(), *map(str, arguments)], capture_output=True, text=True, timeout=60, input="",
+    result = subprocess.run([raydbg_path(), *map(str, arguments)], capture_output=True, text=True, timeout=limit(), input="",
                             env=environment(tmp_path, env))
     sanitizers.check(result.returncode, result.stderr)
     return result
@@ -278,7 +279,7 @@ def test_a_relay_here_is_asked_directly(run_relay, start_proxy, tmp_path, short_
     hub = run_relay(listen=("127.0.0.1:0", f"unix:{short_directory}/s"))
     state = hub.env["XDG_STATE_HOME"] if where == "found" else str(tmp_path)
     named = {"loopback": ["--relay", "%s:%d" % hub.address], "unix": ["--relay", f"unix:{short_directory}/s"], "found": []}[where]
-    result = subprocess.run([raydbg_path(), *command, *named], capture_output=True, text=True, timeout=60, input="",
+    result = subprocess.run([raydbg_path(), *command, *named], capture_output=True, text=True, timeout=limit(), input="",
                             env=environment(tmp_path, {"RAYDBG_TOKEN": hub.token, "XDG_STATE_HOME": state, **proxy.env()}))
     sanitizers.check(result.returncode, result.stderr)
     assert not proxy.heads

@@ -3,8 +3,8 @@
  */
 #include "fuzz.h"
 
+#include "relay/debuggee/debugpy_arguments.h"
 #include "relay/session/attach_arguments.h"
-#include "relay/session/debugpy_arguments.h"
 
 static void check_object(const char *text)
 {

@@ -1,8 +1,8 @@
 /* What of an `attach` is raydbg's own, and what debugpy gets. */
 #include "cmocka_prelude.h"
 
+#include "relay/debuggee/debugpy_arguments.h"
 #include "relay/session/attach_arguments.h"
-#include "relay/session/debugpy_arguments.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "relay/session/debugpy_arguments.h"
+#include "relay/debuggee/debugpy_arguments.h"
 
 #include "base/text.h"
 #include "dap/shape.h"

@@ -3,8 +3,8 @@
  * pydevd checks no type: an exception in its handler of `attach` ends its reader thread, and no
  * client can debug the worker again. The injection that guards other requests is not there yet.
  * Source: debugpy 1.8.0-1.8.22, adapter/clients.py and pydevd_process_net_command_json.py. Pure. */
-#ifndef RAYDBG_RELAY_SESSION_DEBUGPY_ARGUMENTS_H
-#define RAYDBG_RELAY_SESSION_DEBUGPY_ARGUMENTS_H
+#ifndef RAYDBG_RELAY_DEBUGGEE_DEBUGPY_ARGUMENTS_H
+#define RAYDBG_RELAY_DEBUGGEE_DEBUGPY_ARGUMENTS_H
 
 #include "base/buf.h"
 #include "base/err.h"
