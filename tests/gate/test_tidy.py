@@ -55,7 +55,7 @@ def project(tmp_path):
 def test_what_passed_is_remembered_in_every_clone(project, tmp_path):
     assert project.tidy() == 0
     assert project.tidy() == 1
-    assert Project(tmp_path / "two", project.cache).tidy() == 1
+    assert Project(tmp_path / "a/deeper/one", project.cache).tidy() == 1
 
 
 @pytest.mark.parametrize(("name", "text"), [

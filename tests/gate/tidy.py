@@ -67,7 +67,7 @@ class Build:
         if path not in self.commands or path not in self.headers:
             return None
         commands = [re.sub(rf"{re.escape(str(self.root))}(?=[/ ]|$)", ".", command) for command in self.commands[path]]
-        rows = sorted((os.path.relpath(header, self.root), digest(header)) for header in self.headers[path])
+        rows = sorted((header.removeprefix(f"{self.root}/"), digest(header)) for header in self.headers[path])
         return hashlib.sha256(json.dumps([common, file, sorted(commands), rows]).encode()).hexdigest()
 
 
