@@ -1,5 +1,6 @@
 """Proxies that the environment names: what goes to one, and that no token is ever shown to one."""
 
+import contextlib
 import http.server
 import json
 import os
@@ -64,10 +65,11 @@ class Proxy:
             back.join(limit())
 
     def pump(self, source, to):
-        while data := source.recv(65536):
-            self.seen.append(data)
-            to.sendall(data)
-        to.shutdown(socket.SHUT_WR)
+        with contextlib.suppress(OSError):  # an end that has gone
+            while data := source.recv(65536):
+                self.seen.append(data)
+                to.sendall(data)
+            to.shutdown(socket.SHUT_WR)
 
     def env(self, *variables):
         return {name: f"http://{self.address}" for name in variables or VARIABLES}
