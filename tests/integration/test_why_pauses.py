@@ -80,6 +80,7 @@ def test_in_the_console(cluster_factory, run_relay):
         driver = cluster.driver("behind_pause.py", suffix)
         driver.wait_for("^READY", 300)
         cluster.wait_paused(timeout=PAUSE_S)
+        wait_for(lambda: why(cluster, "takes" + suffix)["code"] == "waits_for_paused", "Ray tells of what waits", every=0.5)
         commands = f"why takes{suffix}\nlogs\nwhy nobody{suffix}\nlogs stopped{suffix}\n"
         done = cluster.raydbg("attach", "stopped" + suffix, "--quiet", *options, input=commands, timeout=120, **more)
         assert f"it waits for stopped{suffix}" in done.stdout, done.stdout + done.stderr
