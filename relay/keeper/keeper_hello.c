@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -15,9 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum {
-    DYING_MS = 500, /* for the connection of a relay that was just killed to close */
-};
+enum { AGAIN_MS = 500 }; /* for a keeper that is just ending to have ended */
 
 /* --- talking --- */
 
@@ -187,9 +186,31 @@ static enum hello say_hello(struct keeper *keeper, bool upgrade, struct keeper_m
     return HELLO_REFUSED;
 }
 
+/* True if the process has ended, or has been killed and only has to notice. */
+static bool is_dying(int pid)
+{
+    char name[64], line[256];
+    bool dying = false;
+    snprintf(name, sizeof name, "/proc/%d/status", pid);
+    FILE *status = fopen(name, "re");
+    if (!status)
+        return true;
+    while (!dying && fgets(line, sizeof line, status)) {
+        unsigned long long pending = 0;
+        char state = '\0';
+        if (sscanf(line, "State: %c", &state) == 1)
+            dying = state == 'Z' || state == 'X';
+        else if (sscanf(line, "SigPnd: %llx", &pending) == 1 ||
+                 sscanf(line, "ShdPnd: %llx", &pending) == 1)
+            dying = pending >> (SIGKILL - 1) & 1;
+    }
+    fclose(status);
+    return dying;
+}
+
 int keeper_get_in(struct keeper *keeper, bool upgrade, struct err *err)
 {
-    int64_t end_us = loop_now_us() + DYING_MS * 1000L;
+    int64_t start_us = loop_now_us();
     keeper->version = KEEPER_PROTOCOL;
     for (;;) {
         keeper->socket = keeper_find(keeper->path, err);
@@ -203,7 +224,9 @@ int keeper_get_in(struct keeper *keeper, bool upgrade, struct err *err)
         }
         close(keeper->socket);
         keeper->socket = -1;
-        if (hello == HELLO_REFUSED || loop_now_us() > end_us)
+        bool dying = welcome.kind == KEEPER_REFUSED && is_dying(welcome.pid);
+        int64_t limit_ms = dying ? KEEPER_HELLO_MS : AGAIN_MS;
+        if (hello == HELLO_REFUSED || loop_now_us() - start_us > limit_ms * 1000)
             return -1;
         nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
     }

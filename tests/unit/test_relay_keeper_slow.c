@@ -8,6 +8,8 @@
 
 #include <sys/resource.h>
 
+enum { LATE_MS = 1500 }; /* more than a keeper that is just ending gets */
+
 static void stop_and_put_one(struct keeper *keeper)
 {
     log_set_level("error");
@@ -144,6 +146,38 @@ static void test_a_stopped_keepers_socket_is_full(void **state)
     close(pair[1]);
 }
 
+/* The child ends some time after the relay, which tells it by the end of a pipe. */
+static void leave_a_child(struct keeper *keeper)
+{
+    int gate[2];
+    char byte;
+    (void)keeper;
+    if (pipe2(gate, O_CLOEXEC) != 0)
+        _exit(3);
+    if (fork() != 0) {
+        close(gate[0]);
+        return;
+    }
+    close(gate[1]);
+    if (read(gate[0], &byte, 1) == 0)
+        poll(NULL, 0, LATE_MS);
+    _exit(0);
+}
+
+/* A relay was killed, and its connection to the keeper is still open: as long as the relay has not
+ * got the CPU to die, or, here, as another process has the connection. */
+static void test_a_dead_relays_connection_closes_late(void **state)
+{
+    (void)state;
+    pid_t process;
+    pid_t relay = fork_relay(leave_a_child, &process);
+    kill_relay(relay);
+    int64_t before = loop_now_us();
+    struct keeper *keeper = start();
+    assert_true(loop_now_us() - before > LATE_MS * 500);
+    assert_int_equal(keeper_leave(&keeper), 0);
+}
+
 int main(int argc, char **argv)
 {
     keeper_process_resume(argc, argv);
@@ -154,6 +188,7 @@ int main(int argc, char **argv)
         TEST(test_a_stopped_keeper_does_not_stop_the_relay),
         TEST(test_a_slow_keeper_refuses),
         TEST(test_a_stopped_keepers_socket_is_full),
+        TEST(test_a_dead_relays_connection_closes_late),
     };
     return cmocka_run_group_tests_name("slow keeper", tests, NULL, NULL);
 }
