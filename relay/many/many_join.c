@@ -177,7 +177,8 @@ static void on_intro(void *arg)
     struct many *many = many_checked(arg);
     int64_t first_us = many->intro_us + at_least_us(many, HURRY_MS), due_us = first_us;
     struct many_task *task;
-    if (many_first_stopped(many, &task) && !many->assembling)
+    /* An eager client has seen the first stops: the others need not be shown soon, but together. */
+    if (many_first_stopped(many, &task) && !many->assembling && !many->introduced)
         due_us = many->news_us + at_least_us(many, INTRO_MS);
     due_us = earlier(due_us, many->intro_us + MOST_MS * 1000L);
     many->intro = NULL;
@@ -230,6 +231,10 @@ void many_join_ready(struct many_task *task)
     int64_t took_us = loop_now_us() - task->since_us;
     if (took_us >= many->attach_us)
         many->attach_us = took_us + 1; /* not 0 */
+    if (many->hurry && !many->attach->eager) {
+        timer_cancel(&many->hurry);
+        many->hurry = timer_start(many->loop, 0, on_hurry, many);
+    }
     many->waited_told = false;
     many_capabilities_joined(task);
     many_breakpoints_arm(many->sets, task);

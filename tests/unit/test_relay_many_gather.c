@@ -228,6 +228,17 @@ static void when_all_are_slow_they_are_waited_for(void **state)
     assert_told("initialized;");
 }
 
+static void who_is_slower_than_twice_the_slowest_is_not_waited_for(void **state)
+{
+    (void)state;
+    loop_skip(world.loop, 3000);
+    attached(0, 1);
+    loop_skip(world.loop, 2800);
+    assert_told("");
+    loop_skip(world.loop, 300);
+    assert_told("initialized;");
+}
+
 static void nobody_is_waited_for_for_ever(void **state)
 {
     (void)state;
@@ -300,6 +311,7 @@ int main(void)
         TEST(what_is_complete_is_shown_at_once),
         TEST(a_dead_worker_delays_the_others_by_two_seconds),
         TEST(when_all_are_slow_they_are_waited_for),
+        TEST(who_is_slower_than_twice_the_slowest_is_not_waited_for),
         TEST(nobody_is_waited_for_for_ever),
         TEST(each_stop_may_be_followed_by_another),
         TEST(what_is_not_complete_is_said),
