@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "dap/dap_command.h"
+#include "dap/plain_integers.h"
 #include "dap/rules.h"
 #include "relay/debuggee/exception_filters.h"
 #include "relay/debuggee/request_guards.h"
@@ -62,9 +63,7 @@ void session_send_terminated(struct session *session)
 
 void session_fail_attach(struct session *session, const struct err *err)
 {
-    int64_t seq = session->attach_seq;
-    session->attach_seq = 0;
-    client_fail(&session->client, seq, "attach", err);
+    client_fail(&session->client, open_request_close(&session->attach_request), "attach", err);
 }
 
 bool session_attached(const struct session *session)
@@ -352,6 +351,17 @@ struct session *session_create(const struct session_options *options, const stru
     return session;
 }
 
+/* True if the request is handled in this form: Python needs plain digits for an integer. */
+static bool receive_plain(struct session *session, const char *json, size_t len)
+{
+    struct buf plain = {0};
+    bool edited = plain_integers_write(json, len, &plain);
+    if (edited)
+        session_receive(session, plain.data, plain.len);
+    buf_free(&plain);
+    return edited;
+}
+
 void session_receive(struct session *session, const char *json, size_t len)
 {
     struct envelope envelope;
@@ -367,7 +377,8 @@ void session_receive(struct session *session, const char *json, size_t len)
         if (envelope.kind == DAP_REQUEST)
             client_refuse(&session->client, envelope.seq, envelope.name, problem, false);
     } else if (envelope.kind == DAP_REQUEST) {
-        on_request(session, json, len, &envelope);
+        if (!receive_plain(session, json, len))
+            on_request(session, json, len, &envelope);
     } else if (envelope.kind == DAP_EVENT ||
                !reverse_requests_answer(&session->asks, json, &envelope)) {
         log_info("a %s from the client was dropped: nothing was asked",

@@ -101,7 +101,7 @@ static void join(struct session *session)
 static void on_found(void *arg, const struct err *err, const struct pause *pause)
 {
     struct session *session = session_checked(arg);
-    if (!session->attach_seq)
+    if (!session->attach_request.open)
         return;
     if (err) {
         session_fail_attach(session, err);
@@ -221,12 +221,12 @@ void session_on_attach(struct session *session, const char *json, const struct e
     struct err err;
     if (session->mode && session->mode_ops->is_over(session->mode))
         session_close_mode(session);
-    if (session->place.hub || session->attach_seq || session->mode) {
+    if (session->place.hub || session->attach_request.open || session->mode) {
         client_refuse(&session->client, envelope->seq, "attach", "the session is already attached",
                       false);
         return;
     }
-    session->attach_seq = envelope->seq;
+    open_request_begin(&session->attach_request, envelope->seq);
     session->attach_us = loop_now_us();
     attach_arguments_clear(&session->attach);
     intern_drop(&session->attach_words);
@@ -267,7 +267,6 @@ void session_on_configuration_done(struct session *session, const char *json,
         return;
     }
     client_respond(&session->client, envelope->seq, "configurationDone", NULL);
-    client_respond(&session->client, session->attach_seq, "attach", NULL);
-    session->attach_seq = 0;
+    client_respond(&session->client, open_request_close(&session->attach_request), "attach", NULL);
     hub_configure(&session->place);
 }

@@ -55,9 +55,9 @@ void session_finish_leaving(struct session *session)
     session_refuse_pending(session, "the session has ended");
     cluster_objects_drop(session_variables(session), "the session has ended");
     session_send_terminated(session);
-    if (session->disconnect_seq)
-        client_respond(&session->client, session->disconnect_seq, "disconnect", NULL);
-    session->disconnect_seq = 0;
+    if (session->disconnect_request.open)
+        client_respond(&session->client, open_request_close(&session->disconnect_request),
+                       "disconnect", NULL);
     hub_abandon(&session->place);
 }
 
@@ -88,7 +88,7 @@ static void on_lost(void *arg, const char *why)
     session_move(session, SESSION_LOST);
     session->died = why == NULL;
     variables_flush(session_variables(session));
-    if (session->attach_seq) {
+    if (session->attach_request.open) {
         struct err err;
         err_set(&err, ERR_FAILED, "%s", why ? why : "the debuggee went away while attaching");
         session_fail_attach(session, &err);
@@ -113,7 +113,7 @@ static void on_silent(void *arg, const char *why)
 static void on_left(void *arg)
 {
     struct session *session = session_checked(arg);
-    bool disconnecting = session->disconnect_seq != 0;
+    bool disconnecting = session->disconnect_request.open;
     session_finish_leaving(session);
     if (disconnecting || session->client.gone)
         session_end(session);
@@ -160,7 +160,7 @@ static void on_failed(void *arg, const struct err *err)
         err_hint(&own, "%s", err->hint);
     }
     session_fail_attach(session, &own);
-    if (session->disconnect_seq || session->client.gone) {
+    if (session->disconnect_request.open || session->client.gone) {
         session_finish_leaving(session);
         session_end(session);
     }

@@ -36,7 +36,7 @@ static void say_goodbye(struct session *session, enum hub_leave how)
 static void give_up_attach(struct session *session)
 {
     struct err err;
-    if (!session->attach_seq)
+    if (!session->attach_request.open)
         return;
     err_set(&err, ERR_FAILED, "the attach was given up");
     session_fail_attach(session, &err);
@@ -44,7 +44,7 @@ static void give_up_attach(struct session *session)
 
 void session_left(struct session *session)
 {
-    bool disconnecting = session->disconnect_seq != 0;
+    bool disconnecting = session->disconnect_request.open;
     give_up_attach(session);
     session_finish_leaving(session);
     if (disconnecting || session->client.gone)
@@ -130,7 +130,7 @@ void session_on_disconnect(struct session *session, const char *json,
         how = scan_string_is(json, at, "continue") ? HUB_LEAVE_CONTINUE : HUB_LEAVE;
     if (how == HUB_LEAVE && has_nothing_to_hold(session))
         how = HUB_LEAVE_CONTINUE;
-    session->disconnect_seq = envelope->seq;
+    open_request_begin(&session->disconnect_request, envelope->seq);
     leave(session, terminate ? forced_leave(session) : how);
 }
 

@@ -39,9 +39,8 @@ struct session {
     char *initialize;  /* the client's arguments, until it is attached */
     char *client_name; /* from them, or NULL */
     struct attach_arguments attach;
-    int64_t attach_us;      /* when `attach` came */
-    int64_t attach_seq;     /* an `attach` that is not answered yet, or 0 */
-    int64_t disconnect_seq; /* the same for `disconnect` */
+    int64_t attach_us; /* when `attach` came */
+    struct open_request attach_request, disconnect_request;
     struct pause_finder *finder;
     struct pause pause; /* the pause to debug; its host is known once it was found */
     struct member place;
