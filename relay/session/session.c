@@ -64,6 +64,7 @@ void session_send_terminated(struct session *session)
 void session_fail_attach(struct session *session, const struct err *err)
 {
     client_fail(&session->client, open_request_close(&session->attach_request), "attach", err);
+    session_hand_on_held(session);
 }
 
 bool session_attached(const struct session *session)
@@ -309,6 +310,9 @@ static void on_request(struct session *session, const char *json, size_t len,
         return;
     }
     const char *why = request_guards_size_refusal(len);
+    if (!why && (!handler || handler->when != ANY) &&
+        session_hold_request(session, json, len, envelope))
+        return;
     if (!why && remote_step_request(session, json, len, envelope))
         return;
     if (!why && session_verbs_request(session, json, envelope))
@@ -431,6 +435,7 @@ void session_destroy(struct session **session)
         return;
     *session = NULL;
     it->client.gone = true;
+    session_drop_held(it);
     death_cause_cancel(&it->death_cause);
     session_watch_destroy(it);
     session_close_mode(it);

@@ -43,6 +43,7 @@ static void end_pending(struct session *session, const char *why, bool ran)
 void session_refuse_pending(struct session *session, const char *why)
 {
     end_pending(session, why, false);
+    session_refuse_held(session, why);
 }
 
 void session_end_callee(struct session *session)
@@ -145,7 +146,7 @@ static void on_ready(void *arg, const char *capabilities, size_t len)
     free(session->attach.upstream);
     free(session->attach.token);
     session->initialize = session->attach.upstream = session->attach.token = NULL;
-    client_event(&session->client, "initialized", NULL);
+    session_send_initialized(session);
 }
 
 static void on_failed(void *arg, const struct err *err)

@@ -56,6 +56,13 @@ bool session_attach_is_open(const struct session *session)
     return session->attach_request.open;
 }
 
+void session_send_initialized(struct session *session)
+{
+    session->initialized = true;
+    client_event(&session->client, "initialized", NULL);
+    session_hand_on_held(session);
+}
+
 void session_attach_succeeded(struct session *session)
 {
     client_respond(&session->client, open_request_close(&session->attach_request), "attach", NULL);

@@ -334,3 +334,16 @@ def test_a_launch_with_the_seq_0(edit, program):
     editor.resume(editor.stopped(reason="breakpoint")["threadId"])
     assert editor.exit_code() == 7
     editor.end()
+
+
+def test_what_comes_right_behind_a_launch(edit, program):
+    editor = edit()
+    editor.initialize(supportsRunInTerminalRequest=True)
+    seqs = editor.send_together(
+        ("launch", {"program": str(program), "python": sys.executable, "args": ["3"], "env": {"HELD": "1"}}),
+        ("setBreakpoints", {"source": {"path": str(program)}, "breakpoints": [{"line": LINE}]}), ("configurationDone", {}))
+    for seq in seqs:
+        editor.check(editor.response(seq))
+    editor.resume(editor.stopped(reason="breakpoint")["threadId"])
+    assert editor.exit_code() == 7
+    editor.end()
