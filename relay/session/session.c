@@ -8,6 +8,7 @@
 #include "dap/dap_command.h"
 #include "dap/plain_integers.h"
 #include "dap/rules.h"
+#include "dap/splice.h"
 #include "relay/debuggee/exception_filters.h"
 #include "relay/debuggee/request_guards.h"
 #include "relay/session/remote_step.h"
@@ -355,11 +356,26 @@ struct session *session_create(const struct session_options *options, const stru
     return session;
 }
 
-/* True if the request is handled in this form: Python needs plain digits for an integer. */
-static bool receive_plain(struct session *session, const char *json, size_t len)
+/* Writes an `arguments` that is null as {}, which is the same to a client and not to debugpy: its
+ * adapter sets a member of the arguments of some requests, and closes the connection if it cannot.
+ */
+static bool write_no_arguments(const char *json, size_t len, const struct envelope *request,
+                               struct buf *out)
+{
+    const struct edit edit = {request->arguments, "{}", 2};
+    if (!request->arguments.len || json[request->arguments.at] != 'n')
+        return false;
+    splice_apply(json, len, &edit, 1, out);
+    return true;
+}
+
+/* True if the request is handled in another form, in which Python reads it as it is meant. */
+static bool receive_plain(struct session *session, const char *json, size_t len,
+                          const struct envelope *request)
 {
     struct buf plain = {0};
-    bool edited = plain_integers_write(json, len, &plain);
+    bool edited =
+        write_no_arguments(json, len, request, &plain) || plain_integers_write(json, len, &plain);
     if (edited)
         session_receive(session, plain.data, plain.len);
     buf_free(&plain);
@@ -381,7 +397,7 @@ void session_receive(struct session *session, const char *json, size_t len)
         if (envelope.kind == DAP_REQUEST)
             client_refuse(&session->client, envelope.seq, envelope.name, problem, false);
     } else if (envelope.kind == DAP_REQUEST) {
-        if (!receive_plain(session, json, len))
+        if (!receive_plain(session, json, len, &envelope))
             on_request(session, json, len, &envelope);
     } else if (envelope.kind == DAP_EVENT ||
                !reverse_requests_answer(&session->asks, json, &envelope)) {
