@@ -21,6 +21,7 @@ static void read_client(struct session *session)
             session->client_name = scan_string(session->initialize, value);
     scan_boolean_at(session->initialize, all, "supportsInvalidatedEvent",
                     &session->takes_invalidated);
+    session->takes_role = capabilities_takes_role(session->initialize, all);
     scan_boolean_at(session->initialize, all, "supportsStartDebuggingRequest",
                     &session->starts_sessions);
 }

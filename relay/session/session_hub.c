@@ -192,7 +192,8 @@ static void on_role(void *arg, bool drives, const char *driver)
     else
         buf_add_string(&body, "null");
     buf_add_string(&body, "}");
-    client_event(&session->client, "raydbg/role", body.data);
+    if (session->takes_role)
+        client_event(&session->client, "raydbg/role", body.data);
     buf_free(&body);
     if (!drives && *driver) {
         char *text = mem_format("raydbg: %s drives; this session observes\n", driver);

@@ -73,6 +73,7 @@ struct session {
     bool rank_asked;
     char *rank;                   /* "3", or NULL (relay/session/session_rank.h) */
     bool takes_invalidated;       /* the client's supportsInvalidatedEvent */
+    bool takes_role;              /* it wants the event raydbg/role */
     bool starts_sessions;         /* its supportsStartDebuggingRequest */
     struct reverse_requests asks; /* requests that the client has not answered */
     void *mode;                   /* NULL: it has one debuggee */

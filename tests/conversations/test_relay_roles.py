@@ -5,6 +5,7 @@ import re
 import pytest
 from dap_client import DapError
 from fake_adapter import PROGRAM
+from fake_gang import FakeGang
 from held_task import CHANGES, KINDS, LOOKS, assert_held
 from waits import wait_until
 
@@ -222,3 +223,28 @@ def test_exception_filters_are_united_with_uncaught(adapter, hub):
     wait_until(lambda: filters(adapter) == {"userUnhandled", "uncaught"}, lambda: str(filters(adapter)))
     second.ok("setExceptionBreakpoints", {"filters": []})
     wait_until(lambda: filters(adapter) == {"uncaught"}, lambda: str(filters(adapter)))
+
+
+# --- who is told by an event ---
+
+WISHES = [({}, False), ({"supportsRaydbgRole": True}, True), ({"clientID": "vscode"}, True),
+          ({"clientID": "vscode", "supportsRaydbgRole": False}, False)]
+
+
+@pytest.mark.parametrize("wish, told", WISHES)
+@pytest.mark.parametrize("way", ["tcp", "websocket", "bridge", "many"])
+def test_a_role_is_told_to_those_that_ask(adapter, run_relay, start_relay, way, wish, told):
+    """Some clients end at an event that DAP does not have."""
+    with FakeGang(["step", "load"]) as gang:
+        relay = run_relay(adapter=None, address=gang.address) if way == "many" else run_relay()
+        if way == "bridge":
+            client = start_relay(None, "--relay", "%s:%d" % relay.address, env=relay.env)
+        else:
+            client = relay.client("websocket" if way == "websocket" else "tcp")
+        client.ok("initialize", {"adapterID": "x", **wish})
+        many = {"tasks": "*"} if way == "many" else {}
+        client.attach(relay.attach_arguments("websocket" if way in ("bridge", "websocket") else "tcp", **many))
+        client.stopped()
+        client.ok("threads")
+        assert [event["body"]["role"] for event in client.events("raydbg/role")] == ["driver"] * told
+        client.disconnect()

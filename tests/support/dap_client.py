@@ -289,7 +289,7 @@ class DapClient:
         return self.ok("initialize", {
             "clientID": "test", "adapterID": "raydbg", "pathFormat": "path", "locale": "en",
             "linesStartAt1": True, "columnsStartAt1": True, "supportsVariableType": True,
-            "supportsInvalidatedEvent": True, **arguments})
+            "supportsInvalidatedEvent": True, "supportsRaydbgRole": True, **arguments})
 
     def attach(self, arguments, breakpoints=None, filters=("uncaught",), timeout=None):
         """attach up to configurationDone; `breakpoints` is {path: [line or SourceBreakpoint]}.
