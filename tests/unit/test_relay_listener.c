@@ -60,8 +60,8 @@ static void a_token_is_to_come(void **state)
 static void nonsense_ends(void **state)
 {
     (void)state;
-    static const char *const pieces[] = {"\x16\x03\x01\x02", "hello", "CONNECT x HTTP/1.1\r\n\r\n",
-                                         "{\"seq\":1}", "\r\n\r\n"};
+    static const char *const pieces[] = {"\x16\x03\x01\x02", "hello\r\n",
+                                         "CONNECT x HTTP/1.1\r\n\r\n", "{\"seq\":1}", "\r\n\r\n"};
     struct server *server = server_start((struct listener_options){0}, NULL, true);
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
         int fd = dial(server);
