@@ -347,3 +347,8 @@ def test_any_header_may_be_the_first(hub, first, cut):
     client.send_raw(message[cut:])
     client.check(client.response(1))
     client.disconnect()
+
+
+@pytest.mark.parametrize("host", ["localhost.", "LOCALHOST", "LocalHost.:%d"])
+def test_a_local_host_however_it_is_written(hub, host):
+    assert hub.http("GET", "/v1/pauses", host=host % hub.address[1] if "%" in host else host).status == 200

@@ -108,7 +108,8 @@ static char *request(const struct server *server, const char *text)
 
 static void only_its_own_names_are_hosts(void **state)
 {
-    static const char *const hosts[] = {"relay.example:1", "[::2]:4713", "[::3].x"};
+    static const char *const hosts[] = {"relay.example:1", "named.example.", "[::2]:4713",
+                                        "[::3].x"};
     static const struct {
         const char *host;
         bool good;
@@ -136,7 +137,12 @@ static void only_its_own_names_are_hosts(void **state)
         {"localhost:-1", false},
         {"localhost:65536", false},
         {"localhost:80:80", false},
-        {"localhost.", false},
+        {"localhost.", true},
+        {"LocalHost.:80", true},
+        {"relay.example.", true},
+        {"named.example", true},
+        {"localhost..", false},
+        {".", false},
         {"127.0.0.1:1@evil", false},
         {"evil@localhost", false},
         {"localhost.evil", false},
