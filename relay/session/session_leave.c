@@ -99,9 +99,12 @@ static bool is_alone(const struct session *session)
     return !session->place.hub || hub_members(session->place.hub) < 2;
 }
 
-/* The way to leave when the client's `disconnect` does not name one. */
-static enum hub_leave goodbye_leave(const struct session *session)
+/* The way to leave when the client's `disconnect` does not name one. A client that restarts comes
+ * back for the task. */
+static enum hub_leave goodbye_leave(const struct session *session, bool restarts)
 {
+    if (restarts)
+        return HUB_LEAVE;
     return holds_on_loss(session) && is_alone(session) ? HUB_LEAVE_CONTINUE
                                                        : default_leave(session);
 }
@@ -122,8 +125,10 @@ void session_on_disconnect(struct session *session, const char *json,
                            const struct envelope *envelope)
 {
     struct span at;
-    bool terminate = false;
-    enum hub_leave how = goodbye_leave(session);
+    bool terminate = false, restarts = false;
+    if (envelope->arguments.len)
+        scan_boolean_at(json, envelope->arguments, "restart", &restarts);
+    enum hub_leave how = goodbye_leave(session, restarts);
     if (envelope->arguments.len && scan_find(json, envelope->arguments, "terminateDebuggee", &at))
         scan_boolean(json, at, &terminate);
     if (envelope->arguments.len && scan_find(json, envelope->arguments, "onDisconnect", &at))
