@@ -1,5 +1,6 @@
 """Who drives a task that the relay holds and who watches, and whose breakpoints and filters count."""
 
+import itertools
 import re
 
 import pytest
@@ -248,3 +249,64 @@ def test_a_role_is_told_to_those_that_ask(adapter, run_relay, start_relay, way, 
         client.ok("threads")
         assert [event["body"]["role"] for event in client.events("raydbg/role")] == ["driver"] * told
         client.disconnect()
+
+
+# --- whose breakpoint was hit ---
+
+def with_new_ids(adapter):
+    """debugpy gives all breakpoints of a source new ids whenever they are set. Returns the last ones, by line or name."""
+    ids, last = itertools.count(), {}
+
+    def answer(connection, request):
+        last.clear()
+        made = [{"verified": True, "id": next(ids)} for _ in request["arguments"]["breakpoints"]]
+        last.update((b.get("line") or b["name"], one["id"]) for b, one in zip(request["arguments"]["breakpoints"], made))
+        connection.respond(request, {"breakpoints": made})
+    adapter.on["setBreakpoints"] = adapter.on["setFunctionBreakpoints"] = answer
+    return last
+
+
+SETS = {"setBreakpoints": ({"source": {"path": PROGRAM}}, "line", 12, 15, 33),
+        "setFunctionBreakpoints": ({}, "name", "f", "g", "h")}
+
+
+@pytest.mark.parametrize("command", SETS)
+def test_each_client_sees_its_own_ids_of_what_was_hit(adapter, hub, command):
+    arguments, mark, one, two, three = SETS[command]
+    last = with_new_ids(adapter)
+
+    def set_(client, *marks):
+        body = client.ok(command, {**arguments, "breakpoints": [{mark: name} for name in marks]})
+        return dict(zip(marks, (b["id"] for b in body["breakpoints"])))
+
+    def hit(*marks):
+        """The ids that each client is told when these are hit."""
+        adapter.connection().stop("breakpoint", hitBreakpointIds=[last[name] for name in marks])
+        return [client.stopped(reason="breakpoint")["hitBreakpointIds"] for client in clients]
+
+    first = hub.join(name="first")
+    first.stopped()
+    own = set_(first, one)
+    second = hub.join("websocket", name="second", takeOver=True)
+    second.stopped()
+    other = set_(second, two, one)
+    clients = [first, second]
+    assert own[one] not in other.values()
+    assert hit(one) == [[own[one]], [other[one]]]
+    assert hit(two, one) == [[own[one]], [other[two], other[one]]]
+    assert hit(two) == [[], [other[two]]]
+    # One that only watches has none; what it would set has none, either.
+    third = hub.join(name="third", role="observer")
+    assert third.stopped()["hitBreakpointIds"] == []
+    third.ok(command, {**arguments, "breakpoints": [{mark: three}]})
+    clients.append(third)
+    assert hit(one) == [[own[one]], [other[one]], []]
+    third.disconnect()
+    # When one leaves, those of the other are set anew by the relay.
+    before = dict(last)
+    second.disconnect()
+    wait_until(lambda: set(last) == {one} and last != before, "the relay has set the rest anew")
+    first.ok("threads")
+    clients = [first]
+    assert hit(one) == [[own[one]]]
+    first.disconnect()
