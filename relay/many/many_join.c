@@ -100,7 +100,7 @@ static void say_initialized(struct many *many)
     many_capabilities_tell(many);
     if (many->target_count == 0)
         many_join_say_waiting(many);
-    client_event(many->client, "initialized", NULL);
+    session_send_initialized(many->session);
 }
 
 static int64_t at_least_us(const struct many *many, int64_t ms)

@@ -320,8 +320,9 @@ void many_threads_free(struct many_task *task);
  * "next", "stepIn" or "stepOut". The client is told (`continued`) if `tell`. */
 void many_resume(struct many_task *task, const struct many_thread *thread, const char *how,
                  bool all, bool tell);
-/* The same for `continue`; `client_seq` is the request that is answered, or 0. */
-void many_continue(struct many_task *task, int64_t own, bool all, int64_t client_seq, bool tell);
+/* The same for `continue`; `request` is the client's that is answered, or NULL. */
+void many_continue(struct many_task *task, int64_t own, bool all, const struct envelope *request,
+                   bool tell);
 void many_on_threads(struct many *many, const struct envelope *request);
 
 /* --- many_events.c --- */

@@ -607,3 +607,17 @@ def test_a_goodbye_beside_others_leaves_them_the_task(adapter, on_loss):
     assert second.stack(1)[0]["name"] == "square"
     second.disconnect()
     wait_released(adapter)
+
+
+@pytest.mark.parametrize("hold", ["on-attach", "on-loss"])
+def test_a_restart_comes_back_for_the_task(adapter, run_relay, hold):
+    """A client without the request `restart` disconnects with "restart": true, and attaches anew."""
+    relay = run_relay("--hold", hold)
+    client = relay.join(onDisconnect="continue")
+    stop = client.stopped()
+    client.disconnect(restart=True)
+    again = relay.join(onDisconnect="continue")
+    assert again.stopped()["threadId"] == stop["threadId"]
+    assert not {"continue", "disconnect"} & set(adapter.commands())
+    again.disconnect()
+    adapter.wait_request("disconnect")
