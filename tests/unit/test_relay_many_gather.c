@@ -42,6 +42,12 @@ void client_refuse(struct client *client, int64_t request_seq, const char *comma
     fail_msg("%s", why);
 }
 
+void session_send_initialized(struct session *session)
+{
+    (void)session;
+    buf_add_string(&world.told, "initialized;");
+}
+
 void session_attach_succeeded(struct session *session)
 {
     (void)session;
