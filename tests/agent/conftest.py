@@ -111,3 +111,18 @@ def debugpy_attach(debugpy_version):
     yield start
     for end in reversed(started):
         end()
+
+
+@pytest.fixture
+def start_worker(debugpy_version):
+    """start_worker("function"): a Worker."""
+    python, version = debugpy_version
+    started = []
+
+    def start(function):
+        started.append(debugpy_session.Worker(find_python(python), debugpy_session.debugpy_directory(python, version), function, {}))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.kill()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from agent_session import ROOT
-from debugpy_session import Session, Worker, debugpy_directory
+from debugpy_session import Session, debugpy_directory
 
 ANY = {"null": None, "a number": 7, "a fraction": 1.5, "a string": "x", "true": True, "an empty list": [],
        "a list of numbers": [7], "a list of lists": [[]], "a list of nulls": [None], "an object": {"/app": "/home/me"},
@@ -77,22 +77,6 @@ ODD = {
 }
 
 
-@pytest.fixture
-def worker(debugpy_version):
-    """worker("function"): a Worker."""
-    from conftest import find_python
-    python, version = debugpy_version
-    started = []
-
-    def start(function):
-        started.append(Worker(find_python(python), debugpy_directory(python, version), function, {}))
-        return started[-1]
-
-    yield start
-    for one in started:
-        one.kill()
-
-
 def assert_debuggable(session, worker, **attach):
     session.attach(attach)
     thread = session.stopped()["threadId"]
@@ -103,9 +87,9 @@ def assert_debuggable(session, worker, **attach):
     session.close()
 
 
-def test_no_member_of_attach_ends_a_worker(worker):
+def test_no_member_of_attach_ends_a_worker(start_worker):
     """Nothing of the wrong type reaches the worker: the client is told which member it is."""
-    one = worker("walk")
+    one = start_worker("walk")
     session = Session.begin(one)
     session.initialize()
     for name, values in ATTACH.items():
@@ -116,8 +100,8 @@ def test_no_member_of_attach_ends_a_worker(worker):
     assert_debuggable(session, one)
 
 
-def test_no_member_of_initialize_ends_a_worker(worker):
-    one = worker("walk")
+def test_no_member_of_initialize_ends_a_worker(start_worker):
+    one = start_worker("walk")
     session = Session.begin(one)
     for name, values in INITIALIZE.items():
         for what, value in values.items():
@@ -131,15 +115,15 @@ def test_no_member_of_initialize_ends_a_worker(worker):
 
 
 @pytest.mark.parametrize("odd", ODD)
-def test_no_odd_value_ends_a_worker(worker, odd):
-    one = worker("walk")
+def test_no_odd_value_ends_a_worker(start_worker, odd):
+    one = start_worker("walk")
     session = Session.begin(one)
     session.initialize()
     assert_debuggable(session, one, **ODD[odd])
 
 
-def test_an_unknown_member_is_left_out_with_a_warning(worker):
-    one = worker("walk")
+def test_an_unknown_member_is_left_out_with_a_warning(start_worker):
+    one = start_worker("walk")
     session = Session.begin(one)
     session.initialize()
     known = {"name": "x", "type": "raydbg", "request": "attach", "preLaunchTask": "x", "__sessionId": "1", "pathMappings": []}

@@ -3,8 +3,7 @@
 import subprocess
 
 import pytest
-from conftest import find_python
-from debugpy_session import Session, Worker, debugpy_directory, raydbg_path
+from debugpy_session import Session, raydbg_path
 from waits import limit
 
 EXITING = "type('X', (), {'__repr__': lambda self: exit(3)})()"
@@ -27,21 +26,6 @@ def requests(session):
         yield "setExpression", {"frameId": frame, "expression": "number", "value": expression}
         yield "setExpression", {"frameId": frame, "expression": expression, "value": "1"}
         yield "completions", {"frameId": frame, "text": expression, "column": 1}
-
-
-@pytest.fixture
-def start_worker(debugpy_version):
-    """start_worker("function"): a Worker."""
-    python, version = debugpy_version
-    started = []
-
-    def start(function):
-        started.append(Worker(find_python(python), debugpy_directory(python, version), function, {}))
-        return started[-1]
-
-    yield start
-    for one in started:
-        one.kill()
 
 
 def attached(worker):
