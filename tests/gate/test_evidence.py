@@ -6,12 +6,10 @@ import sys
 import time
 from pathlib import Path
 
+import evidence
 import pytest
 
 SUPPORT = Path(__file__).resolve().parent.parent / "support"
-sys.path.insert(0, str(SUPPORT))
-
-import evidence  # noqa: E402
 
 TOKEN = "0123456789abcdef" * 4
 TEST = "tests/conversations/test_x.py::test_y[a b]"

@@ -8,13 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from waits import limit as limit_of
 
 HERE = Path(__file__).resolve().parent
 RUN_STAGE = HERE / "run_stage.py"
 SUPPORT = HERE.parent / "support"
-sys.path.insert(0, str(SUPPORT))
-
-from waits import limit as limit_of  # noqa: E402
 
 
 class Stage:

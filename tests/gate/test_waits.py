@@ -1,16 +1,10 @@
 """Limits, and the failures that are never tried again."""
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
-
-import sanitizers  # noqa: E402
-import waits  # noqa: E402
-from dap_client import DapClient, DapError, DapViolation, frame  # noqa: E402
-from waits import Hard, hard  # noqa: E402
+import sanitizers
+import waits
+from dap_client import DapClient, DapError, DapViolation, frame
+from waits import Hard, hard
 
 
 class Scripted:

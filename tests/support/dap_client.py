@@ -12,9 +12,6 @@ from dataclasses import dataclass, field
 
 from waits import Hard, limit
 
-
-
-
 MAX_BODY = 256 << 20
 
 # The clients of the running test; conftest shows their transcripts when it fails.
