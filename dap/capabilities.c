@@ -115,3 +115,15 @@ void capabilities_withdraw(struct buf *object)
     }
     buf_free(&withdrawn);
 }
+
+bool capabilities_takes_role(const char *json, struct span arguments)
+{
+    struct span client;
+    bool takes;
+    if (!arguments.len)
+        return false;
+    if (scan_boolean_at(json, arguments, "supportsRaydbgRole", &takes))
+        return takes;
+    return scan_find(json, arguments, "clientID", &client) &&
+           scan_string_is(json, client, "vscode");
+}

@@ -17,4 +17,9 @@ void capabilities_filter(const char *text, struct span upstream, struct buf *out
  * relies on it until it is withdrawn. */
 void capabilities_withdraw(struct buf *object);
 
+/* True if a client wants the event raydbg/role, from the arguments of its `initialize`: by
+ * "supportsRaydbgRole". DAP has no such event, and some clients end at an event that they do not
+ * know; VS Code, which passes all events to its extensions, gets it in any case. */
+bool capabilities_takes_role(const char *json, struct span arguments);
+
 #endif

@@ -70,7 +70,8 @@ size_t scan_skip(const char *text, size_t at, size_t end);
 size_t scan_skip_string(const char *text, size_t at, size_t end);
 
 bool scan_key_is(const char *text, struct span key, const char *name);
-/* A JSON integer within int64; false for fractions, exponents, strings, overflow. */
+/* A whole number within int64, however it is written: 12, 12.0 and 1.2e1 are one number to a JSON
+ * library that has doubles only. False for fractions, strings, overflow. */
 bool scan_integer(const char *text, struct span value, int64_t *out);
 /* Reads a JSON true or false into `out`; returns false if the value is neither. */
 bool scan_boolean(const char *text, struct span value, bool *out);

@@ -38,6 +38,68 @@ bool scan_key_is(const char *text, struct span key, const char *name)
     return scan_string_is(text, key, name);
 }
 
+/* Appends a digit to a number that is kept negative, because INT64_MIN has no positive form. */
+static bool push_digit(int64_t *number, int digit)
+{
+    return digit >= 0 && digit <= 9 && !__builtin_mul_overflow(*number, 10, number) &&
+           !__builtin_sub_overflow(*number, digit, number);
+}
+
+static size_t digits_end(const char *text, size_t at, size_t end)
+{
+    while (at < end && text[at] >= '0' && text[at] <= '9')
+        at++;
+    return at;
+}
+
+/* The exponent at `at`, "e+12", within bounds that no int64 reaches; false for anything else. */
+static bool read_exponent(const char *text, size_t at, size_t end, int *exponent)
+{
+    enum { FAR = 100000 };
+    *exponent = 0;
+    if (at == end)
+        return true;
+    if (text[at] != 'e' && text[at] != 'E')
+        return false;
+    at++;
+    bool negative = at < end && text[at] == '-';
+    at += at < end && (text[at] == '-' || text[at] == '+');
+    size_t start = at;
+    for (; at < end && text[at] >= '0' && text[at] <= '9'; at++)
+        if (*exponent < FAR)
+            *exponent = *exponent * 10 + (text[at] - '0');
+    *exponent = negative ? -*exponent : *exponent;
+    return at == end && at > start;
+}
+
+/* A number without its sign that has a fraction or an exponent, 12.0 or 1.2e1; kept negative. */
+static bool read_whole(const char *text, size_t at, size_t end, int64_t *number)
+{
+    int exponent;
+    size_t point = digits_end(text, at, end), behind = point;
+    if (point < end && text[point] == '.')
+        behind = digits_end(text, point + 1, end);
+    if (point == at || behind == point + 1 || !read_exponent(text, behind, end, &exponent))
+        return false;
+    size_t last = behind;
+    while (last > at && (text[last - 1] == '0' || text[last - 1] == '.'))
+        last--;
+    *number = 0;
+    if (last == at)
+        return true;
+    for (size_t i = at; i < last; i++)
+        if (i != point && !push_digit(number, text[i] - '0'))
+            return false;
+    int64_t zeros = exponent;
+    zeros += last > point ? -(int64_t)(last - point - 1) : (int64_t)(point - last);
+    if (zeros < 0)
+        return false;
+    while (zeros-- > 0)
+        if (!push_digit(number, 0))
+            return false;
+    return true;
+}
+
 bool scan_integer(const char *text, struct span value, int64_t *out)
 {
     size_t at = value.at, end = value.at + value.len;
@@ -46,11 +108,13 @@ bool scan_integer(const char *text, struct span value, int64_t *out)
     at += negative;
     if (at == end)
         return false;
-    for (; at < end; at++) {
-        int digit = text[at] - '0';
-        if (digit < 0 || digit > 9 || __builtin_mul_overflow(number, 10, &number) ||
-            __builtin_sub_overflow(number, digit, &number))
+    if (digits_end(text, at, end) < end) {
+        if (!read_whole(text, at, end, &number))
             return false;
+    } else {
+        for (; at < end; at++)
+            if (!push_digit(&number, text[at] - '0'))
+                return false;
     }
     if (!negative && number == INT64_MIN)
         return false;

@@ -20,7 +20,7 @@ struct waiting {
     char *message;
 };
 
-enum { LEAVE_TIMEOUT_MS = 3500 };
+enum { LEAVE_TIMEOUT_MS = 8500 };
 
 void reply_clear(struct reply *reply)
 {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ANSWER_MS = 1000 };
+enum { ANSWER_MS = 5000 };
 
 static int need_loop(struct relay_choice *choice, struct err *err)
 {

@@ -228,7 +228,8 @@ static bool ask_raised(struct console *console, struct raised *out)
     char *message = json_string(reply.body, "description");
     console_format_strip_note(type);
     out->trace = json_string(reply.body, "details/stackTrace");
-    out->line = mem_format("%s: %s", type ? type : "exception", message ? message : "");
+    out->line = mem_format("%s%s%s", type ? type : "exception", text_empty(message) ? "" : ": ",
+                           message ? message : "");
     free(message);
     free(type);
     reply_clear(&reply);

@@ -42,6 +42,7 @@ static void missing_members(const struct dap_bridge_options *options, const char
     if (text_equal(request->name, "initialize")) {
         dap_arguments_member(json, request, "supportsRaydbgAhead", options->ahead ? "true" : NULL,
                              out);
+        dap_arguments_member(json, request, "supportsRaydbgRole", "true", out);
     } else if (text_equal(request->name, "attach")) {
         if (options->task)
             message_quote(&task, options->task);

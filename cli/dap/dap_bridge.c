@@ -12,6 +12,7 @@
 #include "cli/dap/dap_prefetch.h"
 #include "cli/dap/dap_renumber.h"
 #include "cli/dap/dap_replay.h"
+#include "dap/capabilities.h"
 #include "dap/frame.h"
 #include "dap/splice.h"
 #include "relay/client/client.h"
@@ -53,7 +54,8 @@ struct dap_bridge {
     int64_t until_us; /* when to give up a relay that is away */
     enum state state;
     struct err err; /* why the relay is gone */
-    bool held;      /* the relay said that it holds the pause */
+    bool held;      /* the relay said that it holds the pause, by raydbg/role */
+    bool no_role;   /* the client did not ask for that event */
     bool leaving;   /* the client has asked to disconnect, or is gone */
     bool drained;   /* the client is gone: it sends no more */
     int code;
@@ -248,7 +250,8 @@ static void on_bridge_message(void *arg, const char *json, size_t len)
             it->held = true;
         else if (envelope.kind == DAP_EVENT && text_equal(envelope.name, "terminated"))
             it->held = false;
-        if (dap_launch_from_relay(it->launch, json, &envelope))
+        if (dap_launch_from_relay(it->launch, json, &envelope) ||
+            (it->no_role && text_equal(envelope.name, "raydbg/role")))
             return;
         if (envelope.kind != DAP_EVENT || !dap_prefetch_event(it->ahead, json, &envelope))
             number(it, json, len, &envelope);
@@ -332,6 +335,8 @@ static enum dap_launch_way edit(struct dap_bridge *it, const char *json, size_t 
     bool edited = false;
     if (way != DAP_LAUNCH_PASS)
         return way;
+    if (text_equal(envelope->name, "initialize"))
+        it->no_role = !capabilities_takes_role(json, envelope->arguments);
     if (envelope->kind == DAP_RESPONSE)
         edited = renumber_restore(&it->renumber, json, len, envelope, out);
     else if (envelope->kind == DAP_REQUEST)

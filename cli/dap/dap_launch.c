@@ -27,7 +27,7 @@ struct dap_launch {
     const struct relay_address *relay;
     struct launch_arguments arguments;
     char run[AGENT_KEY_ID_ROOM]; /* the id of the run's agent key */
-    int64_t seq;                 /* of the `launch`; 0: there is none, or it is answered */
+    struct open_request request; /* the `launch` */
     int64_t terminal_seq;        /* of our runInTerminal, or 0 */
     char *path;                  /* of the socket */
     struct acceptor *acceptor;
@@ -281,7 +281,7 @@ static enum dap_launch_way on_launch(struct dap_launch *launch, const char *json
         return DAP_LAUNCH_TAKEN;
     }
     proof_random(launch->run, sizeof launch->run);
-    launch->seq = request->seq;
+    open_request_begin(&launch->request, request->seq);
     launch->on = true;
     launch_arguments_attach(json, request->arguments, launch->run, &arguments);
     message_request(out, request->seq, "attach", arguments.data);
@@ -385,10 +385,10 @@ enum dap_launch_way dap_launch_from_client(struct dap_launch *launch, const char
 bool dap_launch_from_relay(struct dap_launch *launch, const char *json,
                            const struct envelope *envelope)
 {
-    if (!launch->seq || envelope->kind != DAP_RESPONSE || envelope->request_seq != launch->seq)
+    if (!launch->request.open || envelope->kind != DAP_RESPONSE ||
+        envelope->request_seq != launch->request.seq)
         return false;
-    int64_t seq = launch->seq;
-    launch->seq = 0;
+    int64_t seq = open_request_close(&launch->request);
     if (envelope->success) { /* the breakpoints are set: it follows configurationDone */
         client_respond(launch->client, seq, "launch", NULL);
         start(launch);

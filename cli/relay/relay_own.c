@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { START_MS = 10000, AGAIN_MS = 20, ANSWER_MS = 1000, TRIES = 3 };
+enum { START_MS = 20000, AGAIN_MS = 20, ANSWER_MS = 5000, TRIES = 3 };
 
 /* How long an idle relay stays, so that the next command in a row finds it. */
 static const char idle_time[] = "10s";

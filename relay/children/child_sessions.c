@@ -338,7 +338,7 @@ struct child_sessions *child_sessions_open(struct session *session, const char *
     parent->attach = session_attach_arguments(session);
     parent->options = session_options(session);
     parent->configuration = child_configuration_common(json, attach->arguments);
-    client_event(parent->client, "initialized", NULL);
+    session_send_initialized(session);
     return parent;
 }
 

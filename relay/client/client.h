@@ -22,6 +22,24 @@ typedef void (*client_halves_fn)(void *arg, const char *head, size_t head_len, c
 typedef void (*client_pass_fn)(void *arg, const char *json, size_t len,
                                const struct envelope *envelope, int64_t request_seq);
 
+/* A request that the client still waits for; its seq may be any number, 0 too. */
+struct open_request {
+    bool open;
+    int64_t seq;
+};
+
+static inline void open_request_begin(struct open_request *request, int64_t seq)
+{
+    *request = (struct open_request){true, seq};
+}
+
+/* Returns the seq of an open request, for its response, and closes the request. */
+static inline int64_t open_request_close(struct open_request *request)
+{
+    request->open = false;
+    return request->seq;
+}
+
 struct client {
     client_message_fn fn;
     client_halves_fn halves; /* for long messages; or NULL */

@@ -15,7 +15,7 @@
 
 enum {
     CONNECT_MS = 5000,
-    LEAVE_MS = 3000,
+    LEAVE_MS = 8000,
     ANSWERS_MS = 20,     /* between checks that everything is answered */
     REVERSE_CUT_S = 900, /* relay/worker_agent/agent.py sets it on pydevd's socket */
 };

@@ -112,7 +112,7 @@ void target_run(struct target *target, bool filters_set);
 void target_ask(struct target *target, const char *command, const char *arguments,
                 int64_t timeout_ms, link_answer_fn fn, void *arg);
 
-/* Sends `disconnect`; the task goes on unless `kill`. on_gone follows, after 3 s at the latest. */
+/* Sends `disconnect`; the task goes on unless `kill`. on_gone follows, after 8 s at the latest. */
 void target_leave(struct target *target, bool kill);
 
 /* Turns the closer's guard of the connection (relay/debuggee/closer.h) on or off. It is on from the

@@ -13,7 +13,7 @@
 
 enum {
     HANDSHAKE_MS = 15000, /* attach takes 0.1-0.3 s; a worker that swaps takes longer */
-    INJECT_MS = 3000,
+    INJECT_MS = 8000,
     AGAIN_MS = 500,
     AGAIN_MAX = 3,
 };

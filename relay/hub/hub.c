@@ -51,6 +51,7 @@ void hub_empty_place(struct member *member)
         hub_drop_asks(member);
     while (member->trims) {
         struct trim *next = member->trims->next;
+        hit_set_free(&member->trims->hits);
         free(member->trims);
         member->trims = next;
     }
@@ -69,11 +70,21 @@ static void tell_roles(struct hub *hub)
     }
 }
 
+static void on_sent_set(void *arg, const char *json, size_t len, const struct envelope *response)
+{
+    struct hub *hub = hub_checked(arg);
+    (void)len;
+    hit_ids_answer_asked(&hub->hits, json, response);
+}
+
 void hub_send_set(void *arg, const char *command, const char *arguments)
 {
     struct hub *hub = hub_checked(arg);
-    if (hub->state == HUB_READY)
-        target_ask(hub->target, command, arguments, 0, NULL, NULL);
+    if (hub->state != HUB_READY)
+        return;
+    hit_ids_ask(&hub->hits,
+                hit_set_read(command, arguments, (struct span){0, strlen(arguments)}, NULL, 0));
+    target_ask(hub->target, command, arguments, 0, on_sent_set, hub);
 }
 
 void hub_set_driver(struct hub *hub, struct member *member)
@@ -109,6 +120,7 @@ static void remove_member(struct hub *hub, struct member *member)
         ;
     bool drove = hub->driver == member;
     breakpoint_union_drop(hub->sets, member, hub_send_set, hub);
+    hit_ids_drop(&hub->hits, member);
     hub->rewrite = true;
     if (hub->large == member)
         hub->large = NULL;
@@ -176,6 +188,7 @@ void hub_destroy(struct hub **hub)
     target_destroy(&it->target);
     hub_free_asks(it);
     breakpoint_union_destroy(&it->sets);
+    hit_ids_clear(&it->hits);
     buf_free(&it->requests);
     stop_events_clear(&it->stops);
     pause_clear(&it->pause);
@@ -287,7 +300,7 @@ void hub_replay(struct hub *hub, struct member *member)
     while (scan_element(events.data, (struct span){0, events.len}, &cursor, &element)) {
         const char *json = events.data + element.at;
         if (envelope_read(&envelope, json, element.len, &problem) == 0)
-            member->ops->on_event(member->arg, json, element.len, &envelope);
+            hub_tell_event(member, json, element.len, &envelope);
     }
     buf_free(&events);
 }
@@ -328,6 +341,19 @@ bool hub_keeps_set(struct member *member, const char *json, const struct envelop
     return true;
 }
 
+static void note_trim(struct member *member, struct client_seq client, const char *json,
+                      const struct envelope *request, size_t own)
+{
+    struct trim *trim = mem_alloc(sizeof *trim);
+    *trim = (struct trim){
+        .next = member->trims,
+        .client_seq = client.value,
+        .own = own,
+        .hits = hit_set_read(request->name, json, request->arguments, member, own),
+    };
+    member->trims = trim;
+}
+
 static void forward_set(struct member *member, struct client_seq client, const char *json,
                         size_t len, const struct envelope *envelope)
 {
@@ -341,11 +367,10 @@ static void forward_set(struct member *member, struct client_seq client, const c
     if (breakpoint_union_merge(hub->sets, member, json, len, envelope, &merged, &own) &&
         !request_guards_size_refusal(merged.len) &&
         envelope_read(&again, merged.data, merged.len, &problem) == 0) {
-        struct trim *trim = mem_alloc(sizeof *trim);
-        *trim = (struct trim){member->trims, client.value, own};
-        member->trims = trim;
+        note_trim(member, client, merged.data, &again, own);
         target_forward(hub->target, member, client, merged.data, merged.len, &again);
     } else {
+        note_trim(member, client, json, envelope, SIZE_MAX);
         target_forward(hub->target, member, client, json, len, envelope);
     }
     buf_free(&merged);

@@ -101,7 +101,7 @@ struct member {
     bool leaving;
     bool sparing, looked; /* see member_wish and hub_look(); since the last stop */
     int64_t told_role;    /* hub.driver_count at the last on_role */
-    struct trim *trims;   /* set requests whose answers have other clients' breakpoints in them */
+    struct trim *trims;   /* set requests that are not answered */
     int64_t joined_ms;    /* epoch */
 };
 

@@ -149,12 +149,28 @@ bool hub_is_replayed(const char *event)
            text_equal(event, "continued");
 }
 
+void hub_tell_event(struct member *member, const char *json, size_t len,
+                    const struct envelope *event)
+{
+    struct buf own = {0};
+    struct envelope again;
+    const char *problem;
+    const struct hub *hub = member->hub;
+    if (hub->shared && text_equal(event->name, "stopped") &&
+        hit_ids_rewrite(&hub->hits, member, json, len, event, &own) &&
+        envelope_read(&again, own.data, own.len, &problem) == 0)
+        member->ops->on_event(member->arg, own.data, own.len, &again);
+    else
+        member->ops->on_event(member->arg, json, len, event);
+    buf_free(&own);
+}
+
 void hub_pass_event(struct member *member, const void *with)
 {
     const struct hub_event *event = with;
     bool late = target_state(member->hub->target) == TARGET_RUNNING && !member->configured;
     if (!late || !hub_is_replayed(event->envelope->name))
-        member->ops->on_event(member->arg, event->json, event->len, event->envelope);
+        hub_tell_event(member, event->json, event->len, event->envelope);
 }
 
 static void on_place(void *arg, const char *json, size_t len, const struct envelope *envelope)
@@ -254,7 +270,9 @@ static void on_target_event(void *arg, const char *json, size_t len,
 
 /* --- answers --- */
 
-static bool take_trim(struct member *member, int64_t client_seq, size_t *own)
+/* Notes the ids in the answer; `json` NULL: they are not known. */
+static bool take_trim(struct member *member, int64_t client_seq, const char *json,
+                      const struct envelope *response, size_t *own)
 {
     for (struct trim **at = &member->trims; *at; at = &(*at)->next) {
         struct trim *trim = *at;
@@ -262,6 +280,7 @@ static bool take_trim(struct member *member, int64_t client_seq, size_t *own)
             continue;
         *own = trim->own;
         *at = trim->next;
+        hit_ids_answer(&member->hub->hits, trim->hits, json, response);
         free(trim);
         return true;
     }
@@ -296,7 +315,7 @@ static void on_target_response(void *arg, const struct pending *pending, const c
     struct envelope again;
     const char *problem;
     size_t own;
-    if (take_trim(member, pending->client.value, &own) && envelope->success &&
+    if (take_trim(member, pending->client.value, json, envelope, &own) && envelope->success &&
         breakpoint_union_trim(json, len, envelope, own, &trimmed) &&
         envelope_read(&again, trimmed.data, trimmed.len, &problem) == 0)
         member->ops->on_response(member->arg, pending, trimmed.data, trimmed.len, &again);
@@ -329,7 +348,7 @@ static bool on_large_begin(void *arg, const struct pending *pending, const char 
         return false;
     size_t own;
     if (pending)
-        take_trim(member, pending->client.value, &own);
+        take_trim(member, pending->client.value, NULL, NULL, &own);
     hub->large = member;
     return true;
 }

@@ -89,6 +89,8 @@ void hub_save(struct hub *hub)
     if (!hub->keeper || hub->state != HUB_READY || hub->hold == HUB_NEVER ||
         target_state(hub->target) != TARGET_RUNNING)
         return;
+    if (hub->kept && kept_is_refused(hub->kept))
+        hub_stop_saving(hub);
     if (!hub->kept && (hub->kept = keeper_put(hub->keeper, target_fd(hub->target)))) {
         metrics_add(METRIC_KEEPER_HELD, 1);
         target_guard(hub->target, false);

@@ -6,12 +6,15 @@
 
 #include "base/err.h"
 #include "base/invariant.h"
+#include "relay/hub/hit_ids.h"
 #include "relay/hub/hub.h"
 
+/* A client's set request that is not answered. */
 struct trim {
     struct trim *next;
     int64_t client_seq;
-    size_t own;
+    size_t own; /* elements of the client's own: the answer has only these; or SIZE_MAX */
+    struct hit_set *hits;
 };
 
 /* The states of a hub; hub_move() has the allowed transitions. */
@@ -45,6 +48,7 @@ struct hub {
     struct hub_ask *asks; /* of members' owners, unanswered */
     struct stop_events stops;
     struct breakpoint_union *sets;
+    struct hit_ids hits;
     struct timer *locate;
     struct cluster *cluster;        /* or NULL */
     struct worker_objects *objects; /* made when they are first wanted */
@@ -94,7 +98,10 @@ void hub_free_asks(struct hub *hub);
 /* hub_debuggee.c */
 extern const struct target_ops hub_target_ops;
 void hub_lose(struct hub *hub, const char *why);
-void hub_welcome(struct member *member, const void *with);    /* the hub */
+void hub_welcome(struct member *member, const void *with); /* the hub */
+/* Passes a debuggee's event to a member, with the breakpoints' ids that this member knows. */
+void hub_tell_event(struct member *member, const char *json, size_t len,
+                    const struct envelope *event);
 void hub_pass_event(struct member *member, const void *with); /* a hub_event */
 /* To be called after a message to the debuggee: stops the members if too much waits for it. */
 void hub_watch_flow(struct hub *hub);

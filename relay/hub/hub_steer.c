@@ -7,6 +7,7 @@
 #include "relay/io/socket.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 bool hub_is_over(const struct hub *hub)
 {
@@ -59,12 +60,15 @@ static void on_own_set(void *arg, const char *json, size_t len, const struct env
 {
     struct hub *hub = hub_checked(arg);
     (void)len;
+    hit_ids_answer_asked(&hub->hits, json, response);
     if (json && response->success && hub->ops->on_own_set)
         hub->ops->on_own_set(hub->arg, hub, json, response);
 }
 
 static void send_own(struct hub *hub, const char *arguments)
 {
+    hit_ids_ask(&hub->hits, hit_set_read("setBreakpoints", arguments,
+                                         (struct span){0, strlen(arguments)}, NULL, 0));
     target_ask(hub->target, "setBreakpoints", arguments, 0, on_own_set, hub);
 }
 

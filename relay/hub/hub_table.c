@@ -19,7 +19,7 @@ enum { ATTACHING_MOST = 256 };
 enum { TICK_MS = 1000, WARN_MS = 60000, RETRY_MS = 10000, WANTED_MS = 600000, NAMED_MS = 5000 };
 /* With HUB_ON_LOSS: how long a task may run without a client, because a step may be under way; and
  * before its first stop. */
-enum { RUNNING_MS = 2000, STARTING_MS = 30000 };
+enum { RUNNING_MS = 10000, STARTING_MS = 30000 };
 
 const char hub_table_initialize_arguments[] =
     "{\"clientID\":\"raydbg\",\"clientName\":\"raydbg relay\",\"adapterID\":\"debugpy\","

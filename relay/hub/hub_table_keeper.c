@@ -79,6 +79,13 @@ static void on_keeper_renewed(void *arg, bool failed)
                        "raydbg: a new keeper runs: this pause outlives the relay again\n");
 }
 
+static void on_keeper_missed(void *arg)
+{
+    struct hub_table *hubs = hub_table_checked(arg);
+    for (struct entry *entry = hubs->first; entry; entry = entry->next)
+        hub_keeper_renewed(entry->hub);
+}
+
 static void on_keeper_failed(void *arg, const struct err *err)
 {
     char *text = mem_format("raydbg: the keeper died and cannot be replaced (%s): if the relay "
@@ -91,5 +98,6 @@ static void on_keeper_failed(void *arg, const struct err *err)
 const struct keeper_watch_ops hub_table_keeper_ops = {
     .on_lost = on_keeper_lost,
     .on_renewed = on_keeper_renewed,
+    .on_missed = on_keeper_missed,
     .on_failed = on_keeper_failed,
 };

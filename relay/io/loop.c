@@ -23,6 +23,7 @@ struct loop {
     struct lws_vhost *vhost;
     struct loop_libuv *libuv; /* or NULL: libwebsockets' own poll() */
     bool stopping;
+    struct timer *timers; /* all, in no order */
     bool awaited;         /* in loop_run_once() or loop_run_until() */
     pthread_mutex_t lock; /* guards the two below */
     struct post *first;
@@ -32,6 +33,7 @@ struct loop {
 /* `sul` is first: libwebsockets passes it to timer_fire(). */
 struct timer {
     lws_sorted_usec_list_t sul;
+    struct timer *next, **link; /* in the loop's list; `link` points here */
     struct loop *loop;
     loop_fn fn;
     void *arg;
@@ -244,9 +246,26 @@ void loop_post(void *context, loop_fn fn, void *arg)
     lws_cancel_service(loop->context);
 }
 
+static void timer_link(struct timer *timer)
+{
+    timer->next = timer->loop->timers;
+    timer->link = &timer->loop->timers;
+    if (timer->next)
+        timer->next->link = &timer->next;
+    timer->loop->timers = timer;
+}
+
+static void timer_unlink(struct timer *timer)
+{
+    *timer->link = timer->next;
+    if (timer->next)
+        timer->next->link = timer->link;
+}
+
 static void timer_fire(lws_sorted_usec_list_t *sul)
 {
     struct timer *timer = lws_container_of(sul, struct timer, sul);
+    timer_unlink(timer);
     loop_fn fn = timer->fn;
     void *arg = timer->arg;
     struct loop *loop = timer->loop;
@@ -264,6 +283,7 @@ struct timer *timer_start(struct loop *loop, int64_t ms, loop_fn fn, void *arg)
     timer->loop = loop;
     timer->fn = fn;
     timer->arg = arg;
+    timer_link(timer);
     /* A schedule of 0 µs would cancel the timer, so the minimum is 1. */
     lws_usec_t us = ms > 0 ? ms * LWS_US_PER_MS : 1;
     lws_sul_schedule(loop->context, 0, &timer->sul, timer_fire, us);
@@ -275,6 +295,7 @@ void timer_cancel(struct timer **timer)
     if (!*timer)
         return;
     lws_sul_cancel(&(*timer)->sul);
+    timer_unlink(*timer);
     free(*timer);
     *timer = NULL;
 }
@@ -335,7 +356,38 @@ void watch_stop(struct watch **watch)
     free(it);
 }
 
+/* --- time --- */
+
+static int64_t skipped_us;
+
 int64_t loop_now_us(void)
 {
-    return (int64_t)lws_now_usecs();
+    return (int64_t)lws_now_usecs() + skipped_us;
+}
+
+static void skip_us(const struct loop *loop, int64_t us)
+{
+    for (struct timer *timer = loop->timers; timer; timer = timer->next) {
+        int64_t left_us = timer->sul.us - us - (int64_t)lws_now_usecs();
+        lws_sul_schedule(loop->context, 0, &timer->sul, timer_fire, left_us > 0 ? left_us : 1);
+    }
+    skipped_us += us;
+}
+
+void loop_skip(struct loop *loop, int64_t ms)
+{
+    int64_t end_us = loop_now_us() + ms * 1000;
+    for (;;) {
+        struct timer *first = loop->timers;
+        for (struct timer *timer = first; timer; timer = timer->next)
+            first = timer->sul.us < first->sul.us ? timer : first;
+        int64_t due_us = first ? first->sul.us + skipped_us : INT64_MAX;
+        int64_t next_us = due_us < end_us ? due_us : end_us;
+        if (next_us > loop_now_us())
+            skip_us(loop, next_us - loop_now_us());
+        if (due_us > end_us)
+            return;
+        lws_sul_cancel(&first->sul);
+        timer_fire(&first->sul);
+    }
 }

@@ -22,6 +22,8 @@ enum slot_state {
 struct kept {
     struct keeper *keeper;
     uint32_t slot;
+    uint32_t tag; /* of the KEEPER_PUT whose answer is late; 0: the keeper has it */
+    bool refused; /* the late answer was KEEPER_FULL */
 };
 
 struct slot {
@@ -70,7 +72,7 @@ static void move(struct slot *slot, enum slot_state next)
 static struct kept *kept_create(struct keeper *keeper, uint32_t n)
 {
     struct kept *kept = mem_alloc(sizeof *kept);
-    *kept = (struct kept){keeper, n};
+    *kept = (struct kept){.keeper = keeper, .slot = n};
     struct slot *slot = slot_at(keeper, n);
     move(slot, SLOT_KEPT);
     slot->kept = kept;
@@ -88,7 +90,8 @@ static int fetch(struct keeper *keeper, struct err *err)
         int fds[KEEPER_BATCH];
         size_t fd_count = 0;
         if (!keeper_say(keeper, &message, NULL, 0) ||
-            !keeper_ask(keeper, &message, fds, &fd_count) || message.kind != KEEPER_GIVEN) {
+            !keeper_ask(keeper, &message, fds, &fd_count, KEEPER_HELLO_MS) ||
+            message.kind != KEEPER_GIVEN) {
             err_set(err, ERR_FAILED, "the keeper (pid %d) does not hand out what it holds",
                     keeper->pid);
             return -1;
@@ -132,7 +135,8 @@ static void forget_process(struct keeper *keeper)
     keeper->slots = NULL;
     keeper->count = 0;
     keeper->dropping = 0;
-    keeper->not_before_us = 0;
+    keeper->awaited = 0;
+    keeper->jammed = keeper->missed = false;
     keeper_snapshots_close(&keeper->snapshots);
     if (keeper->memory >= 0)
         close(keeper->memory);
@@ -215,37 +219,59 @@ static void drop(struct keeper *keeper, uint32_t n)
 {
     move(&keeper->slots[n], SLOT_DROPPING);
     keeper->dropping++;
-    if (keeper_is_ready(keeper))
+    if (keeper->socket >= 0)
         drop_again(keeper);
+}
+
+static void log_full(const struct keeper *keeper)
+{
+    log_warn("the keeper (pid %d) cannot hold one more connection: too many open files",
+             keeper->pid);
+}
+
+/* Sends the descriptor. The keeper handles what is in its socket even when this process is dead, so
+ * a connection that was sent is as good as kept: a late answer can only be that it is full. */
+static struct kept *put(struct keeper *keeper, uint32_t n, int fd)
+{
+    struct keeper_message message = {.kind = KEEPER_PUT, .slot = n};
+    int fds[KEEPER_BATCH];
+    size_t fd_count;
+    bool slow = keeper->awaited != 0;
+    if (!keeper_say(keeper, &message, &fd, 1)) {
+        keeper->missed |= keeper->socket >= 0;
+        return NULL;
+    }
+    uint32_t tag = message.tag;
+    if (!slow && keeper_ask(keeper, &message, fds, &fd_count, KEEPER_CALL_MS)) {
+        if (message.kind == KEEPER_DONE)
+            return kept_create(keeper, n);
+        log_full(keeper);
+        return NULL;
+    }
+    if (keeper->socket < 0)
+        return NULL;
+    keeper->awaited = tag;
+    struct kept *kept = kept_create(keeper, n);
+    kept->tag = tag;
+    return kept;
 }
 
 struct kept *keeper_put(struct keeper *keeper, int fd)
 {
-    if (!keeper_is_ready(keeper))
+    if (!keeper || !keeper_hear(keeper))
         return NULL;
-    drop_again(keeper);
     uint32_t n = free_slot(keeper);
     if (n >= SNAPSHOT_SLOTS) {
         log_warn("the keeper holds %d connections: no more", SNAPSHOT_SLOTS);
         return NULL;
     }
     keeper_snapshots_clear(keeper->snapshots, n);
-    struct keeper_message message = {.kind = KEEPER_PUT, .slot = n};
-    int fds[KEEPER_BATCH];
-    size_t fd_count;
-    if (!keeper_is_ready(keeper) || !keeper_say(keeper, &message, &fd, 1))
-        return NULL;
-    slot_at(keeper, n);
-    if (!keeper_ask(keeper, &message, fds, &fd_count)) {
-        drop(keeper, n); /* the keeper may keep it later */
-        return NULL;
-    }
-    if (message.kind != KEEPER_DONE) {
-        log_warn("the keeper (pid %d) cannot hold one more connection: too many open files",
-                 keeper->pid);
-        return NULL;
-    }
-    return kept_create(keeper, n);
+    return put(keeper, n, fd);
+}
+
+bool kept_is_refused(const struct kept *kept)
+{
+    return kept->refused;
 }
 
 void kept_snapshot(struct kept *kept, const char *bytes, size_t len, size_t spare)
@@ -277,15 +303,16 @@ size_t keeper_leave(struct keeper **keeper)
     if (!*keeper)
         return 0;
     size_t held = 0;
-    if ((*keeper)->socket >= 0) {
-        (*keeper)->not_before_us = 0;
+    (*keeper)->awaited = 0; /* wait once more: what is not dropped now stays held */
+    (*keeper)->jammed = false;
+    if ((*keeper)->socket >= 0)
         drop_again(*keeper);
-    }
     if ((*keeper)->socket >= 0) {
         struct keeper_message message = {.kind = KEEPER_LEAVE};
         int fds[KEEPER_BATCH];
         size_t fd_count;
-        if (keeper_say(*keeper, &message, NULL, 0) && keeper_ask(*keeper, &message, fds, &fd_count))
+        if (keeper_say(*keeper, &message, NULL, 0) &&
+            keeper_ask(*keeper, &message, fds, &fd_count, KEEPER_HELLO_MS))
             held = message.count;
     }
     keeper_free(keeper);
@@ -311,6 +338,24 @@ int keeper_socket(const struct keeper *keeper)
     return keeper->socket;
 }
 
+static void note_late_answer(struct keeper *keeper, const struct keeper_message *answer)
+{
+    if (answer->tag == keeper->awaited) {
+        keeper->awaited = 0;
+        log_info("the keeper (pid %d) answers again", keeper->pid);
+    }
+    for (uint32_t n = 0; n < keeper->count; n++) {
+        struct kept *kept = keeper->slots[n].kept;
+        if (!kept || kept->tag != answer->tag)
+            continue;
+        kept->tag = 0;
+        kept->refused = answer->kind != KEEPER_DONE;
+        keeper->missed |= kept->refused;
+        if (kept->refused)
+            log_full(keeper);
+    }
+}
+
 bool keeper_hear(struct keeper *keeper)
 {
     enum keeper_got got = keeper->socket < 0 ? KEEPER_GONE : KEEPER_GOT;
@@ -321,8 +366,19 @@ bool keeper_hear(struct keeper *keeper)
         got = keeper_receive(keeper->socket, &message, fds, &fd_count, false);
         while (fd_count)
             close(fds[--fd_count]);
+        if (got == KEEPER_GOT && message.tag)
+            note_late_answer(keeper, &message);
     }
     if (got == KEEPER_GONE && keeper->socket >= 0)
         keeper_lose(keeper);
-    return got != KEEPER_GONE;
+    else if (keeper->socket >= 0)
+        drop_again(keeper);
+    return keeper->socket >= 0;
+}
+
+bool keeper_take_missed(struct keeper *keeper)
+{
+    bool missed = keeper->missed;
+    keeper->missed = false;
+    return missed;
 }

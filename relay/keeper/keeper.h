@@ -37,9 +37,13 @@ typedef void (*keeper_found_fn)(void *arg, struct kept *kept, int fd, const char
                                 size_t len);
 void keeper_take_over(struct keeper *keeper, keeper_found_fn fn, void *arg);
 
-/* Gives the keeper a duplicate of `fd`. NULL (and a log line) if the keeper does not answer: the
- * relay goes on without. */
+/* Gives the keeper a duplicate of `fd`. NULL (and a log line) if the keeper cannot hold it, is
+ * dead, or reads nothing although its socket is full: the relay goes on without. A keeper that is
+ * only slow gets it when it runs again, even if this process is dead by then. Waits for it a second
+ * at most, and not at all as long as an answer is outstanding. */
 struct kept *keeper_put(struct keeper *keeper, int fd);
+/* True if a slow keeper has answered that it cannot hold the connection: drop it. */
+bool kept_is_refused(const struct kept *kept);
 /* Replaces the snapshot. Takes some µs: a copy into shared memory, with a system call only when the
  * memory grows. `spare`: bytes of room for kept_add(). */
 void kept_snapshot(struct kept *kept, const char *bytes, size_t len, size_t spare);
@@ -50,11 +54,13 @@ void kept_drop(struct kept **kept);
 
 /* False once the keeper has died. */
 bool keeper_lives(const struct keeper *keeper);
-/* Readable when the keeper has died, or answers a request that has timed out; -1 once the keeper's
+/* Readable when the keeper has died, or a late answer has come; -1 once the keeper's
  * death was noticed. */
 int keeper_socket(const struct keeper *keeper);
-/* Reads and drops late answers; false once the keeper has died. */
+/* Reads late answers, and sends what could not be sent before; false once the keeper has died. */
 bool keeper_hear(struct keeper *keeper);
+/* True, once, if a connection is not kept that may be by now: put again what is not kept. */
+bool keeper_take_missed(struct keeper *keeper);
 /* Replaces a dead keeper, as keeper_start() does. Every struct kept must be dropped before. If the
  * new keeper was not started here, keeper_take_over() gives what it holds. Returns 0, or -1 with
  * `err` set, and the keeper stays dead. Takes some ms, at most seconds. */

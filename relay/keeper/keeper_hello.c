@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -15,12 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum {
-    CALL_MS = 1000,   /* for the keeper to answer */
-    HELLO_MS = 5000,  /* the same for KEEPER_HELLO: the keeper may have just been started */
-    DYING_MS = 500,   /* for the connection of a relay that was just killed to close */
-    PAUSE_MS = 10000, /* without requests, after an answer that did not come in time */
-};
+enum { AGAIN_MS = 500 }; /* for a keeper that is just ending to have ended */
 
 /* --- talking --- */
 
@@ -32,16 +28,11 @@ void keeper_lose(struct keeper *keeper)
     keeper->socket = -1;
 }
 
-bool keeper_is_ready(const struct keeper *keeper)
-{
-    return keeper && keeper->socket >= 0 && loop_now_us() >= keeper->not_before_us;
-}
-
 /* Polls, because the socket may be non-blocking: a watch's duplicate sets that. */
-static bool wait_for(const struct keeper *keeper, short events)
+static bool wait_for(const struct keeper *keeper, short events, int64_t ms)
 {
     struct pollfd socket = {.fd = keeper->socket, .events = events};
-    int64_t end_us = loop_now_us() + CALL_MS * 1000L;
+    int64_t end_us = loop_now_us() + ms * 1000;
     int ready;
     do {
         int64_t left_ms = (end_us - loop_now_us() + 999) / 1000;
@@ -55,24 +46,26 @@ bool keeper_say(struct keeper *keeper, struct keeper_message *message, const int
 {
     message->tag = ++keeper->tag;
     message->version = keeper->version;
-    wait_for(keeper, POLLOUT);
-    if (keeper_send(keeper->socket, message, fds, fd_count, false))
-        return true;
-    if (errno == EPIPE || errno == ECONNRESET || errno == ENOTCONN) {
+    if (!keeper->jammed && !keeper->awaited)
+        wait_for(keeper, POLLOUT, KEEPER_CALL_MS);
+    bool sent = keeper_send(keeper->socket, message, fds, fd_count, false);
+    if (!sent && (errno == EPIPE || errno == ECONNRESET || errno == ENOTCONN)) {
         keeper_lose(keeper);
-    } else {
-        log_warn("the keeper (pid %d) cannot be told: %s", keeper->pid, strerror(errno));
-        if (errno == EAGAIN)
-            keeper->not_before_us = loop_now_us() + PAUSE_MS * 1000L;
+        return false;
     }
-    return false;
+    if (!sent && !keeper->jammed)
+        log_warn("the keeper (pid %d) cannot be told: %s; tried again every second", keeper->pid,
+                 strerror(errno));
+    keeper->jammed = !sent;
+    return sent;
 }
 
-bool keeper_ask(struct keeper *keeper, struct keeper_message *message, int *fds, size_t *fd_count)
+bool keeper_ask(struct keeper *keeper, struct keeper_message *message, int *fds, size_t *fd_count,
+                int64_t ms)
 {
     uint32_t tag = message->tag;
     for (;;) {
-        wait_for(keeper, POLLIN);
+        wait_for(keeper, POLLIN, ms);
         enum keeper_got got = keeper_receive(keeper->socket, message, fds, fd_count, false);
         if (got == KEEPER_GOT && message->tag == tag)
             return true;
@@ -80,12 +73,11 @@ bool keeper_ask(struct keeper *keeper, struct keeper_message *message, int *fds,
             close(fds[--*fd_count]);
         if (got == KEEPER_GOT)
             continue;
-        if (got == KEEPER_GONE) {
+        if (got == KEEPER_GONE)
             keeper_lose(keeper);
-        } else {
-            log_warn("the keeper (pid %d) did not answer within %d ms", keeper->pid, CALL_MS);
-            keeper->not_before_us = loop_now_us() + PAUSE_MS * 1000L;
-        }
+        else
+            log_warn("the keeper (pid %d) has not answered for %lld ms", keeper->pid,
+                     (long long)ms);
         return false;
     }
 }
@@ -134,7 +126,7 @@ static int replace(int socket, struct keeper_message *message, int *fds, size_t 
             close(process);
         return -1;
     }
-    set_limit(socket, KEEPER_WAIT_MS + CALL_MS);
+    set_limit(socket, KEEPER_WAIT_MS + KEEPER_HELLO_MS);
     bool left = keeper_receive(socket, message, fds, fd_count, true) == KEEPER_GOT;
     if (process >= 0) {
         /* The relay's port is not free before its process has ended. */
@@ -162,7 +154,7 @@ static enum hello say_hello(struct keeper *keeper, bool upgrade, struct keeper_m
     size_t fd_count = 0;
     *welcome = (struct keeper_message){
         .version = keeper->version, .kind = KEEPER_HELLO, .ms = keeper->orphan_ms, .flag = upgrade};
-    set_limit(socket, HELLO_MS);
+    set_limit(socket, KEEPER_HELLO_MS);
     enum keeper_got got = KEEPER_GONE;
     if (keeper_send(socket, welcome, NULL, 0, true))
         got = keeper_receive(socket, welcome, fds, &fd_count, true);
@@ -194,9 +186,31 @@ static enum hello say_hello(struct keeper *keeper, bool upgrade, struct keeper_m
     return HELLO_REFUSED;
 }
 
+/* True if the process has ended, or has been killed and only has to notice. */
+static bool is_dying(int pid)
+{
+    char name[64], line[256];
+    bool dying = false;
+    snprintf(name, sizeof name, "/proc/%d/status", pid);
+    FILE *status = fopen(name, "re");
+    if (!status)
+        return true;
+    while (!dying && fgets(line, sizeof line, status)) {
+        unsigned long long pending = 0;
+        char state = '\0';
+        if (sscanf(line, "State: %c", &state) == 1)
+            dying = state == 'Z' || state == 'X';
+        else if (sscanf(line, "SigPnd: %llx", &pending) == 1 ||
+                 sscanf(line, "ShdPnd: %llx", &pending) == 1)
+            dying = pending >> (SIGKILL - 1) & 1;
+    }
+    fclose(status);
+    return dying;
+}
+
 int keeper_get_in(struct keeper *keeper, bool upgrade, struct err *err)
 {
-    int64_t end_us = loop_now_us() + DYING_MS * 1000L;
+    int64_t start_us = loop_now_us();
     keeper->version = KEEPER_PROTOCOL;
     for (;;) {
         keeper->socket = keeper_find(keeper->path, err);
@@ -210,7 +224,9 @@ int keeper_get_in(struct keeper *keeper, bool upgrade, struct err *err)
         }
         close(keeper->socket);
         keeper->socket = -1;
-        if (hello == HELLO_REFUSED || loop_now_us() > end_us)
+        bool dying = welcome.kind == KEEPER_REFUSED && is_dying(welcome.pid);
+        int64_t limit_ms = dying ? KEEPER_HELLO_MS : AGAIN_MS;
+        if (hello == HELLO_REFUSED || loop_now_us() - start_us > limit_ms * 1000)
             return -1;
         nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
     }

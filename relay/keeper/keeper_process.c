@@ -21,7 +21,7 @@
 
 enum {
     GUESTS = 8,
-    GUEST_MS = 2000,  /* to say hello */
+    GUEST_MS = 5000,  /* to say hello */
     START_MS = 10000, /* for the first relay to come */
     SPARE_FDS = 32,   /* hold no connections: the socket must go on accepting */
     LOG_MAX = 256 * 1024,

@@ -8,7 +8,8 @@
 enum {
     GAP_MS = 100,     /* between two renewals, for keepers that die again and again */
     RETRY_MS = 10000, /* after a failed renewal: each may take seconds */
-    LOOK_MS = 1000,   /* keeper_put() may find the keeper dead, and closes the watched socket */
+    LOOK_MS = 1000,   /* keeper_put() may find the keeper dead, and closes the watched socket; and
+                       * what a slow keeper could not be told is sent again */
 };
 
 struct keeper_watch {
@@ -68,6 +69,8 @@ static void look(void *arg)
     }
     if (watch->lost && loop_now_us() >= watch->not_before_us)
         renew(watch);
+    if (!watch->lost && keeper_take_missed(watch->keeper))
+        watch->ops->on_missed(watch->arg);
     int64_t wait_ms = watch->lost ? (watch->not_before_us - loop_now_us() + 999) / 1000 : LOOK_MS;
     timer_cancel(&watch->timer);
     watch->timer = timer_start(watch->loop, wait_ms, look_again, watch);

@@ -1,4 +1,5 @@
 /* Notices at once when a relay's keeper (relay/keeper/keeper.h) has died, and replaces it.
+ * Repeats, each second, what a slow keeper could not be told.
  * Everything runs on the loop's thread. */
 #ifndef RAYDBG_RELAY_KEEPER_KEEPER_WATCH_H
 #define RAYDBG_RELAY_KEEPER_KEEPER_WATCH_H
@@ -14,6 +15,8 @@ struct keeper_watch_ops {
     /* A new keeper has replaced the dead one: first call keeper_take_over(), then put every
      * connection again. `failed`: on_failed was called before. */
     void (*on_renewed)(void *arg, bool failed);
+    /* The keeper did not take a connection, or refused it late, and may hold it now. */
+    void (*on_missed)(void *arg);
     /* No keeper could be started. Called once; the watch tries again, and on_renewed follows when
      * that succeeds. */
     void (*on_failed)(void *arg, const struct err *err);

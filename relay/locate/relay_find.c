@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CLUSTER_MS = 1000 };
+enum { CLUSTER_MS = 4000 }; /* less than the deadline of a call */
 
 /* --- options of an address --- */
 
@@ -170,7 +170,10 @@ bool relay_find_in_cluster(struct relay_address *out, struct loop *loop,
     }
     ray_source_kv_get_all(source, RELAY_REGISTRATION_SPACE, RELAY_REGISTRATION_PREFIX, on_entries,
                           &search);
-    loop_run_until(loop, &search.done, CLUSTER_MS);
+    if (!loop_run_until(loop, &search.done, CLUSTER_MS))
+        log_warn(
+            "the cluster has not said within %d s whether it has a relay: going on without one",
+            CLUSTER_MS / 1000);
     ray_source_destroy(&source);
     free(search.token);
     if (!search.found)

@@ -20,8 +20,8 @@ struct set {
     struct set *next;
     struct many_breakpoints *sets;
     struct breakpoint_merge *merge;
-    int64_t seq;    /* the client's request, or 0: it is answered, or there is none */
-    size_t waiting; /* debuggees that have not answered yet */
+    struct open_request request; /* the client's */
+    size_t waiting;              /* debuggees that have not answered yet */
     struct timer *timer;
     char *run_body; /* the last answer of the run's processes, or NULL */
 };
@@ -58,7 +58,7 @@ static void tell_changes(struct set *set)
 {
     struct client *client = set->sets->many->client;
     struct buf body = {0};
-    while (!set->seq && breakpoint_merge_next_event(set->merge, &body)) {
+    while (!set->request.open && breakpoint_merge_next_event(set->merge, &body)) {
         client_event(client, "breakpoint", body.data);
         buf_clear(&body, 0);
     }
@@ -70,11 +70,10 @@ static void answer(struct set *set)
     struct client *client = set->sets->many->client;
     const char *command = breakpoint_merge_command(set->merge);
     struct buf body = {0};
-    int64_t seq = set->seq;
     timer_cancel(&set->timer);
-    if (!seq)
+    if (!set->request.open)
         return;
-    set->seq = 0;
+    int64_t seq = open_request_close(&set->request);
     const char *why = set->waiting ? NULL : breakpoint_merge_failure(set->merge);
     breakpoint_merge_body(set->merge, &body);
     if (why)
@@ -99,7 +98,7 @@ static void on_answer(void *arg, struct many_task *task, const char *json, size_
     set->waiting--;
     if (task->state != MANY_GONE)
         breakpoint_merge_answer(set->merge, task->many->ids, task->slot, json, response);
-    if (set->seq && !set->waiting)
+    if (set->request.open && !set->waiting)
         answer(set);
     tell_changes(set);
 }
@@ -247,14 +246,14 @@ void many_breakpoints_request(struct many_breakpoints *sets, const char *json, s
 {
     struct set *set = add(sets, json, envelope);
     (void)len;
-    set->seq = envelope->seq;
+    open_request_begin(&set->request, envelope->seq);
     set->waiting++; /* one for itself: no answer is the last before all tasks have been asked */
     send_to_run(set);
     send_to_all(set);
     set->waiting--;
     if (!set->waiting)
         answer(set);
-    else if (set->seq)
+    else if (set->request.open)
         set->timer = timer_start(sets->many->loop, ANSWER_MS, on_late, set);
     tell_changes(set);
 }

@@ -8,8 +8,11 @@ enum { ATTACHING = 32, ATTACHING_MS = 3000 };
 /* Eager: the tasks that are shown first have the machine to themselves. Only FIRST attach until the
  * client has asked for variables and LOOK_MS are over, or until FIRST_MS after `initialized`. */
 enum { FIRST = 4, LOOK_MS = 100, FIRST_MS = 500 };
-/* `initialized` at the latest; the population at the latest, after configurationDone. */
-enum { HURRY_MS = 2000, INTRO_MS = 500 };
+/* How long tasks are waited for: for `initialized`, and for the first stop after configurationDone
+ * (HURRY_MS); for another stop of a population that is not complete, since the last one (INTRO_MS).
+ * On a busy machine debuggees are slow in all that they do: then SLOW_SHARE times as long as the
+ * slowest took to attach, but MOST_MS at the most in each of the two phases. */
+enum { HURRY_MS = 2000, INTRO_MS = 500, SLOW_SHARE = 2, MOST_MS = 10000 };
 
 static uint32_t next_slot(struct many *many)
 {
@@ -97,14 +100,37 @@ static void say_initialized(struct many *many)
     many_capabilities_tell(many);
     if (many->target_count == 0)
         many_join_say_waiting(many);
-    client_event(many->client, "initialized", NULL);
+    session_send_initialized(many->session);
 }
 
+static int64_t at_least_us(const struct many *many, int64_t ms)
+{
+    int64_t us = ms * 1000, slow_us = SLOW_SHARE * many->attach_us;
+    return us > slow_us ? us : slow_us;
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static struct timer *timer_at(struct many *many, int64_t due_us, loop_fn fn)
+{
+    return timer_start(many->loop, (due_us - loop_now_us() + 999) / 1000, fn, many);
+}
+
+/* While no task at all has attached, it is not known how slow they are. */
 static void on_hurry(void *arg)
 {
     struct many *many = many_checked(arg);
+    int64_t most_us = many->hurry_us + MOST_MS * 1000L;
+    int64_t due_us =
+        many->attach_us ? earlier(many->hurry_us + at_least_us(many, HURRY_MS), most_us) : most_us;
     many->hurry = NULL;
-    say_initialized(many);
+    if (loop_now_us() < due_us)
+        many->hurry = timer_at(many, due_us, on_hurry);
+    else
+        say_initialized(many);
 }
 
 static void on_unhurried(void *arg)
@@ -127,17 +153,41 @@ void many_join_looked(struct many *many)
     many->hurry = timer_start(many->loop, LOOK_MS, on_unhurried, many);
 }
 
-/* A slow debugpy reports the first stop late: what it reports then is to be shown together. */
+/* The population is shown although not all of it has stopped. */
+static void say_incomplete(struct many *many)
+{
+    int64_t counted = 0, stopped = 0;
+    for (const struct many_task *at = many->targets; at; at = at->next) {
+        if (at->state == MANY_QUEUED || at->state == MANY_GONE)
+            continue;
+        int64_t here = (int64_t)many_stopped_count(at);
+        stopped += here;
+        counted += at->pause.paused_threads > here ? at->pause.paused_threads : here;
+    }
+    if (counted > stopped)
+        many_say(many, "console",
+                 "raydbg: Ray counts %lld paused threads, %lld of them have stopped so far: others "
+                 "are shown when they do\n",
+                 (long long)counted, (long long)stopped);
+}
+
+/* A slow debugpy reports stops late: what it reports then is to be shown together. */
 static void on_intro(void *arg)
 {
     struct many *many = many_checked(arg);
+    int64_t first_us = many->intro_us + at_least_us(many, HURRY_MS), due_us = first_us;
     struct many_task *task;
-    if (many_first_stopped(many, &task) || loop_now_us() >= many->intro_end_us) {
-        many->intro = NULL;
-        many_stop_introduce(many, true);
-    } else {
-        many->intro = timer_start(many->loop, INTRO_MS, on_intro, many);
+    /* An eager client has seen the first stops: the others need not be shown soon, but together. */
+    if (many_first_stopped(many, &task) && !many->assembling && !many->introduced)
+        due_us = many->news_us + at_least_us(many, INTRO_MS);
+    due_us = earlier(due_us, many->intro_us + MOST_MS * 1000L);
+    many->intro = NULL;
+    if (loop_now_us() < due_us) {
+        many->intro = timer_at(many, due_us, on_intro);
+        return;
     }
+    say_incomplete(many);
+    many_stop_introduce(many, true);
 }
 
 /* An eager client may send configurationDone while tasks still attach: these have as long for that
@@ -145,9 +195,9 @@ static void on_intro(void *arg)
 static void wait_for_stops(struct many *many)
 {
     many->assembling = many->attach->eager && !first_are_settled(many);
+    many->intro_us = many->news_us = loop_now_us();
     timer_cancel(&many->intro);
     many->intro = timer_start(many->loop, many->assembling ? HURRY_MS : INTRO_MS, on_intro, many);
-    many->intro_end_us = loop_now_us() + HURRY_MS * 1000L;
 }
 
 void many_join_proceed(struct many *many)
@@ -167,6 +217,7 @@ void many_join_proceed(struct many *many)
     } else if (first_are_settled(many)) {
         say_initialized(many);
     } else if (!many->hurry) {
+        many->hurry_us = loop_now_us();
         many->hurry = timer_start(many->loop, HURRY_MS, on_hurry, many);
     }
 }
@@ -177,6 +228,13 @@ void many_join_ready(struct many_task *task)
     if (task->state != MANY_ATTACHING)
         return;
     many_task_move(task, MANY_READY);
+    int64_t took_us = loop_now_us() - task->since_us;
+    if (took_us >= many->attach_us)
+        many->attach_us = took_us + 1; /* not 0 */
+    if (many->hurry && !many->attach->eager) {
+        timer_cancel(&many->hurry);
+        many->hurry = timer_start(many->loop, 0, on_hurry, many);
+    }
     many->waited_told = false;
     many_capabilities_joined(task);
     many_breakpoints_arm(many->sets, task);

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { RANK_MS = 3000 };
+enum { RANK_MS = 15000 };
 
 static void know(struct many_task *task, char *rank)
 {

@@ -163,7 +163,7 @@ static void on_continue(struct many *many, const char *json, size_t len,
     }
     int64_t own = thread->own;
     many->hooks->resumed(many->verbs, thread->id);
-    many_continue(task, own, !single, request->seq, false);
+    many_continue(task, own, !single, request, false);
 }
 
 /* --- to all --- */

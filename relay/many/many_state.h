@@ -130,17 +130,20 @@ struct many {
     bool unhurried;         /* eager: the head start of the first tasks is over */
     bool leaving;
     bool over;
-    bool waited_told;             /* the client was told that no task matches yet */
-    struct timer *hurry;          /* `initialized` at the latest; eager: the other tasks begin */
-    struct timer *intro;          /* then the population is shown, if any has stopped */
-    int64_t intro_end_us;         /* then it is shown at the latest */
-    struct timer *patience;       /* leaving ends at the latest */
-    struct timer *sweep;          /* frees tasks that are gone */
-    bool halted;                  /* the client does not read */
-    struct timer *lag;            /* leaves observed tasks that send too much */
-    bool renamed;                 /* names have changed since the client's last `threads` */
-    int64_t loud_us;              /* when the client last got something important */
-    struct timer *spacing;        /* while it runs, stops are collected */
+    bool waited_told;       /* the client was told that no task matches yet */
+    struct timer *hurry;    /* `initialized` at the latest; eager: the other tasks begin */
+    struct timer *intro;    /* the next look whether the population is waited for any longer */
+    int64_t hurry_us;       /* when `hurry` was started; 0: not yet */
+    int64_t intro_us;       /* when the wait for stops began */
+    int64_t news_us;        /* the last stop since then */
+    int64_t attach_us;      /* the longest that a task took to attach; 0: none has yet */
+    struct timer *patience; /* leaving ends at the latest */
+    struct timer *sweep;    /* frees tasks that are gone */
+    bool halted;            /* the client does not read */
+    struct timer *lag;      /* leaves observed tasks that send too much */
+    bool renamed;           /* names have changed since the client's last `threads` */
+    int64_t loud_us;        /* when the client last got something important */
+    struct timer *spacing;  /* while it runs, stops are collected */
     struct many_stop_ref *untold; /* in the order they came */
     size_t untold_count;
     int64_t focus; /* the client's id of the thread that was last shown or asked about, 0: none */
@@ -317,8 +320,9 @@ void many_threads_free(struct many_task *task);
  * "next", "stepIn" or "stepOut". The client is told (`continued`) if `tell`. */
 void many_resume(struct many_task *task, const struct many_thread *thread, const char *how,
                  bool all, bool tell);
-/* The same for `continue`; `client_seq` is the request that is answered, or 0. */
-void many_continue(struct many_task *task, int64_t own, bool all, int64_t client_seq, bool tell);
+/* The same for `continue`; `request` is the client's that is answered, or NULL. */
+void many_continue(struct many_task *task, int64_t own, bool all, const struct envelope *request,
+                   bool tell);
 void many_on_threads(struct many *many, const struct envelope *request);
 
 /* --- many_events.c --- */

@@ -169,6 +169,7 @@ void many_stop_note(struct many_task *task, struct many_thread *thread)
         return;
     }
     if (!many->gathered) {
+        many->news_us = loop_now_us();
         many_stop_introduce(many, false);
         return;
     }

@@ -188,7 +188,8 @@ void many_on_threads(struct many *many, const struct envelope *request)
 /* --- going on --- */
 
 struct resume {
-    int64_t own, client_seq;
+    int64_t own;
+    struct open_request request; /* the client's `continue` */
     bool all, tell;
     int64_t before; /* the task's stop_count at the request */
 };
@@ -213,15 +214,15 @@ static void on_resumed(void *arg, struct many_task *task, const char *json, size
                     : NULL;
     (void)len;
     free(arg);
-    if (resume.client_seq)
+    if (resume.request.open)
         note_continue(task, response && !response->success);
     if (response && response->success) {
-        if (resume.client_seq)
-            client_respond(client, resume.client_seq, "continue",
+        if (resume.request.open)
+            client_respond(client, resume.request.seq, "continue",
                            "{\"allThreadsContinued\":false}");
         runs(task, resume.own, resume.all, resume.tell, resume.before);
-    } else if (resume.client_seq) {
-        client_refuse(client, resume.client_seq, "continue",
+    } else if (resume.request.open) {
+        client_refuse(client, resume.request.seq, "continue",
                       why ? why : "the worker does not answer", false);
     }
     free(why);
@@ -234,12 +235,15 @@ static const char resume_one[] =
     "__import__('_pydevd_bundle._debug_adapter.pydevd_base_schema',fromlist=['a'])"
     ".BaseSchema._dap_id_to_obj_id[%" PRId64 "])";
 
-void many_continue(struct many_task *task, int64_t own, bool all, int64_t client_seq, bool tell)
+void many_continue(struct many_task *task, int64_t own, bool all, const struct envelope *request,
+                   bool tell)
 {
     struct resume *resume = mem_alloc(sizeof *resume);
     bool alone = many_stopped_count(task) < 2;
     struct buf arguments = {0};
-    *resume = (struct resume){own, client_seq, all, tell, task->stop_count};
+    *resume = (struct resume){.own = own, .all = all, .tell = tell, .before = task->stop_count};
+    if (request)
+        open_request_begin(&resume->request, request->seq);
     if (all || alone || task->pause.debugger == PAUSE_PDB) {
         buf_printf(&arguments, "{\"threadId\":%" PRId64 "}", own);
         many_ask(task, "continue", arguments.data, 0, on_resumed, resume);
@@ -259,7 +263,7 @@ void many_resume(struct many_task *task, const struct many_thread *thread, const
 {
     char arguments[64];
     if (text_equal(how, "continue")) {
-        many_continue(task, thread->own, all, 0, tell);
+        many_continue(task, thread->own, all, NULL, tell);
         return;
     }
     struct resume *resume = mem_alloc(sizeof *resume);

@@ -28,7 +28,7 @@ struct barrier_run {
     bool started;
 };
 
-enum { TICK_MS = 500, STACK_MS = 2000 };
+enum { TICK_MS = 500, STACK_MS = 15000 };
 
 static void on_tick(void *arg);
 

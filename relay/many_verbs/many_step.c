@@ -43,7 +43,7 @@ struct passing {
     int64_t thread, stop;
 };
 
-enum { STACK_MS = 2000, CONDITION_MS = 5000 };
+enum { STACK_MS = 15000, CONDITION_MS = 5000 };
 
 static void free_run(struct run *run)
 {

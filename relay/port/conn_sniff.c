@@ -4,6 +4,7 @@
 #include "relay/port/conn.h"
 #include "relay/port/request_header.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -43,6 +44,18 @@ static bool may_be_http(const char *bytes, size_t len)
     return len < sizeof connect - 1 || memcmp(bytes, connect, sizeof connect - 1) != 0;
 }
 
+/* Any header field may be the first of a DAP message. In HTTP a space precedes the first colon. */
+static enum verdict judge_field(const char *bytes, size_t len)
+{
+    enum { NAME_MOST = 64 };
+    size_t at = 0;
+    while (at < len && at < NAME_MOST && (isalnum((unsigned char)bytes[at]) || bytes[at] == '-'))
+        at++;
+    if (at < len)
+        return at && bytes[at] == ':' ? IS_DAP : IS_NONSENSE;
+    return len < NAME_MOST ? TOO_FEW : IS_NONSENSE;
+}
+
 static bool begins(const char *bytes, size_t len, const char *start)
 {
     size_t known = strlen(start);
@@ -65,8 +78,9 @@ static enum verdict judge(const char *bytes, size_t len, size_t limit)
         return len < known ? TOO_FEW : IS_DAP;
     if (begins(bytes, len, debuggee_start))
         return judge_debuggee(bytes, len);
-    if (!may_be_http(bytes, len))
-        return IS_NONSENSE;
+    enum verdict field = judge_field(bytes, len);
+    if (field == IS_DAP || !may_be_http(bytes, len))
+        return field;
     size_t header = request_header_length(bytes, len);
     if ((header ? header : len) > limit)
         return IS_TOO_LONG;

@@ -25,8 +25,8 @@ static bool is_port(const char *text)
                                                     text_to_int(text + 1, 0, UINT16_MAX, &port))));
 }
 
-/* Copies the host, without brackets, out of "HOST", "HOST:PORT", "V6", "[V6]" or "[V6]:PORT". False
- * for all else. */
+/* Copies the host, without brackets and without the dot at the end of an absolute name, out of
+ * "HOST", "HOST:PORT", "V6", "[V6]" or "[V6]:PORT". False for all else. */
 static bool host_of(const char *text, char out[VALUE_SIZE])
 {
     struct in6_addr v6;
@@ -42,6 +42,8 @@ static bool host_of(const char *text, char out[VALUE_SIZE])
         return false;
     memcpy(out, start, len);
     out[len] = '\0';
+    if (len > 1 && out[len - 1] == '.')
+        out[len - 1] = '\0';
     return !brackets || inet_pton(AF_INET6, out, &v6) == 1;
 }
 

@@ -59,9 +59,9 @@ void follow_ask_top_frame(struct follow *follow, int64_t thread, link_answer_fn 
 
 static void refuse(struct follow *follow, const char *why)
 {
-    if (follow->seq)
-        client_refuse(&follow->session->client, follow->seq, follow->command, why, true);
-    follow->seq = 0;
+    if (follow->request.open)
+        client_refuse(&follow->session->client, open_request_close(&follow->request),
+                      follow->command, why, true);
     follow->state = FOLLOW_NONE;
 }
 
@@ -92,8 +92,7 @@ static void on_noted(void *arg, const char *json, size_t len, const struct envel
         refuse(follow, "Ray's worker did not take the note: is this thread in a task of Ray's?");
         return;
     }
-    client_respond(&session->client, follow->seq, follow->command, NULL);
-    follow->seq = 0;
+    client_respond(&session->client, open_request_close(&follow->request), follow->command, NULL);
     follow->since_us = loop_now_us();
     follow->found_us = 0;
     follow->until_us = 0;
@@ -147,7 +146,7 @@ void follow_begin(struct session *session, const char *json, const struct envelo
     struct follow *follow = follow_need(session);
     follow->state = FOLLOW_NOTING;
     follow->way = way;
-    follow->seq = envelope->seq;
+    open_request_begin(&follow->request, envelope->seq);
     follow->thread = thread;
     text_copy(follow->command, sizeof follow->command, envelope->name);
     remote_call_uuid(follow->uuid);

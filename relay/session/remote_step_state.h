@@ -21,7 +21,7 @@ struct follow {
     enum follow_state state;
 
     /* a `stepInTargets` under way: the client's request, and what is added to its answer */
-    int64_t targets_seq; /* 0: none */
+    struct open_request targets;
     char *targets_request;
     char *targets_label;
     int64_t targets_frame;
@@ -30,7 +30,7 @@ struct follow {
     enum remote_call_way way;
     char uuid[REMOTE_CALL_UUID];
     char task_id[ID_TEXT(ID_TASK_BYTES)]; /* of the task that made the note */
-    int64_t seq;                          /* the client's request, until it is answered; or 0 */
+    struct open_request request;          /* the client's, until it is answered */
     char command[DAP_NAME_MAX];
     int64_t thread;      /* the caller's */
     struct timer *timer; /* of the search, or of work deferred out of a callback */

@@ -15,7 +15,7 @@ void follow_targets_clear(struct follow *follow)
     free(follow->targets_request);
     free(follow->targets_label);
     follow->targets_request = follow->targets_label = NULL;
-    follow->targets_seq = 0;
+    follow->targets.open = false;
 }
 
 static void add_targets(const struct follow *follow, struct buf *out, bool first)
@@ -43,12 +43,12 @@ static void answer_targets(struct follow *follow, const char *json, size_t len,
         add_targets(follow, &added, !scan_element(json, list, &cursor, &element));
         struct edit edit = {{list.at + list.len - 1, 0}, added.data, added.len};
         splice_apply(json, len, &edit, 1, &out);
-        client_pass_edited(client, &out, follow->targets_seq);
+        client_pass_edited(client, &out, follow->targets.seq);
     } else {
         buf_add_string(&out, "{\"targets\":[");
         add_targets(follow, &out, true);
         buf_add_string(&out, "]}");
-        client_respond(client, follow->targets_seq, "stepInTargets", out.data);
+        client_respond(client, follow->targets.seq, "stepInTargets", out.data);
     }
     buf_free(&added);
     buf_free(&out);
@@ -65,7 +65,7 @@ static void forward_targets(struct follow *follow)
         envelope_read(&envelope, follow->targets_request, len, &problem) != 0)
         answer_targets(follow, NULL, 0, NULL);
     else
-        hub_forward(&session->place, (struct client_seq){follow->targets_seq},
+        hub_forward(&session->place, (struct client_seq){follow->targets.seq},
                     follow->targets_request, len, &envelope);
 }
 
@@ -73,7 +73,7 @@ static void on_functions(void *arg, const char *json, size_t len, const struct e
 {
     struct follow *follow = arg;
     (void)len;
-    if (!follow->targets_seq)
+    if (!follow->targets.open)
         return;
     char *result = follow_result(json, envelope);
     follow->targets_label = remote_call_label(result);
@@ -88,7 +88,7 @@ static void on_targets_frame(void *arg, const char *json, size_t len,
     struct span frame, name;
     int64_t id, line;
     (void)len;
-    if (!follow->targets_seq)
+    if (!follow->targets.open)
         return;
     if (!follow_top_frame(json, envelope, &frame) || !scan_integer_at(json, frame, "id", &id) ||
         id != follow->targets_frame || !scan_integer_at(json, frame, "line", &line) ||
@@ -110,13 +110,13 @@ void remote_step_on_targets(struct session *session, const char *json,
     int64_t frame = 0;
     const struct stop *stop = hub_last_stop(&session->place);
     if (!stop || !pause_finder_cluster(session->finder) ||
-        (session->follow && session->follow->targets_seq) ||
+        (session->follow && session->follow->targets.open) ||
         !scan_integer_at(json, envelope->arguments, "frameId", &frame)) {
         hub_forward(&session->place, (struct client_seq){envelope->seq}, json, len, envelope);
         return;
     }
     struct follow *follow = follow_need(session);
-    follow->targets_seq = envelope->seq;
+    open_request_begin(&follow->targets, envelope->seq);
     follow->targets_request = mem_string_n(json, len);
     follow->targets_frame = frame;
     follow_ask_top_frame(follow, stop->thread, on_targets_frame);
@@ -126,7 +126,7 @@ bool follow_targets_response(struct session *session, const struct pending *pend
                              const char *json, size_t len, const struct envelope *envelope)
 {
     struct follow *follow = session->follow;
-    if (!follow || !follow->targets_seq || pending->client.value != follow->targets_seq)
+    if (!follow || !follow->targets.open || pending->client.value != follow->targets.seq)
         return false;
     answer_targets(follow, json, len, envelope);
     return true;
@@ -134,8 +134,8 @@ bool follow_targets_response(struct session *session, const struct pending *pend
 
 void follow_targets_lost(struct follow *follow, const char *why)
 {
-    if (follow->targets_seq)
-        client_refuse(&follow->session->client, follow->targets_seq, "stepInTargets", why, false);
+    if (follow->targets.open)
+        client_refuse(&follow->session->client, follow->targets.seq, "stepInTargets", why, false);
     follow_targets_clear(follow);
 }
 

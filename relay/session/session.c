@@ -6,7 +6,9 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "dap/dap_command.h"
+#include "dap/plain_integers.h"
 #include "dap/rules.h"
+#include "dap/splice.h"
 #include "relay/debuggee/exception_filters.h"
 #include "relay/debuggee/request_guards.h"
 #include "relay/session/remote_step.h"
@@ -62,9 +64,8 @@ void session_send_terminated(struct session *session)
 
 void session_fail_attach(struct session *session, const struct err *err)
 {
-    int64_t seq = session->attach_seq;
-    session->attach_seq = 0;
-    client_fail(&session->client, seq, "attach", err);
+    client_fail(&session->client, open_request_close(&session->attach_request), "attach", err);
+    session_hand_on_held(session);
 }
 
 bool session_attached(const struct session *session)
@@ -310,6 +311,9 @@ static void on_request(struct session *session, const char *json, size_t len,
         return;
     }
     const char *why = request_guards_size_refusal(len);
+    if (!why && (!handler || handler->when != ANY) &&
+        session_hold_request(session, json, len, envelope))
+        return;
     if (!why && remote_step_request(session, json, len, envelope))
         return;
     if (!why && session_verbs_request(session, json, envelope))
@@ -352,6 +356,32 @@ struct session *session_create(const struct session_options *options, const stru
     return session;
 }
 
+/* Writes an `arguments` that is null as {}, which is the same to a client and not to debugpy: its
+ * adapter sets a member of the arguments of some requests, and closes the connection if it cannot.
+ */
+static bool write_no_arguments(const char *json, size_t len, const struct envelope *request,
+                               struct buf *out)
+{
+    const struct edit edit = {request->arguments, "{}", 2};
+    if (!request->arguments.len || json[request->arguments.at] != 'n')
+        return false;
+    splice_apply(json, len, &edit, 1, out);
+    return true;
+}
+
+/* True if the request is handled in another form, in which Python reads it as it is meant. */
+static bool receive_plain(struct session *session, const char *json, size_t len,
+                          const struct envelope *request)
+{
+    struct buf plain = {0};
+    bool edited =
+        write_no_arguments(json, len, request, &plain) || plain_integers_write(json, len, &plain);
+    if (edited)
+        session_receive(session, plain.data, plain.len);
+    buf_free(&plain);
+    return edited;
+}
+
 void session_receive(struct session *session, const char *json, size_t len)
 {
     struct envelope envelope;
@@ -367,7 +397,8 @@ void session_receive(struct session *session, const char *json, size_t len)
         if (envelope.kind == DAP_REQUEST)
             client_refuse(&session->client, envelope.seq, envelope.name, problem, false);
     } else if (envelope.kind == DAP_REQUEST) {
-        on_request(session, json, len, &envelope);
+        if (!receive_plain(session, json, len, &envelope))
+            on_request(session, json, len, &envelope);
     } else if (envelope.kind == DAP_EVENT ||
                !reverse_requests_answer(&session->asks, json, &envelope)) {
         log_info("a %s from the client was dropped: nothing was asked",
@@ -420,6 +451,7 @@ void session_destroy(struct session **session)
         return;
     *session = NULL;
     it->client.gone = true;
+    session_drop_held(it);
     death_cause_cancel(&it->death_cause);
     session_watch_destroy(it);
     session_close_mode(it);

@@ -21,6 +21,7 @@ static void read_client(struct session *session)
             session->client_name = scan_string(session->initialize, value);
     scan_boolean_at(session->initialize, all, "supportsInvalidatedEvent",
                     &session->takes_invalidated);
+    session->takes_role = capabilities_takes_role(session->initialize, all);
     scan_boolean_at(session->initialize, all, "supportsStartDebuggingRequest",
                     &session->starts_sessions);
 }
@@ -101,7 +102,7 @@ static void join(struct session *session)
 static void on_found(void *arg, const struct err *err, const struct pause *pause)
 {
     struct session *session = session_checked(arg);
-    if (!session->attach_seq)
+    if (!session->attach_request.open)
         return;
     if (err) {
         session_fail_attach(session, err);
@@ -221,12 +222,13 @@ void session_on_attach(struct session *session, const char *json, const struct e
     struct err err;
     if (session->mode && session->mode_ops->is_over(session->mode))
         session_close_mode(session);
-    if (session->place.hub || session->attach_seq || session->mode) {
+    if (session->place.hub || session->attach_request.open || session->mode) {
         client_refuse(&session->client, envelope->seq, "attach", "the session is already attached",
                       false);
         return;
     }
-    session->attach_seq = envelope->seq;
+    open_request_begin(&session->attach_request, envelope->seq);
+    session->initialized = false;
     session->attach_us = loop_now_us();
     attach_arguments_clear(&session->attach);
     intern_drop(&session->attach_words);
@@ -256,6 +258,89 @@ void session_on_attach(struct session *session, const char *json, const struct e
         pause_finder_find(session->finder, &session->attach, on_found, session);
 }
 
+/* --- requests right behind `attach` --- */
+
+/* A client need not wait for `initialized`: debugpy's adapter handles what is behind an attach in
+ * order, when the attach is over. */
+struct held_request {
+    struct held_request *next;
+    int64_t seq;
+    char command[DAP_NAME_MAX];
+    size_t len;
+    char json[];
+};
+
+enum { HELD_MAX = 16 << 20 };
+
+static struct held_request *take_held(struct session *session)
+{
+    struct held_requests *held = &session->held;
+    struct held_request *first = held->first;
+    held->first = first->next;
+    held->bytes -= sizeof *first + first->len;
+    return first;
+}
+
+/* One at a time, each from the loop: a request may end the session, and others may be behind it. */
+static void on_held(void *arg)
+{
+    struct session *session = session_checked(arg);
+    struct held_request *first = take_held(session);
+    session->held.timer = NULL;
+    session_hand_on_held(session);
+    session->held.handing_on = true;
+    session_receive(session, first->json, first->len);
+    free(first);
+}
+
+void session_hand_on_held(struct session *session)
+{
+    if (session->held.first && !session->held.timer)
+        session->held.timer = timer_start(session->options.loop, 0, on_held, session);
+}
+
+bool session_hold_request(struct session *session, const char *json, size_t len,
+                          const struct envelope *envelope)
+{
+    struct held_requests *held = &session->held;
+    bool own = held->handing_on;
+    held->handing_on = false;
+    bool attaching = session->attach_request.open && !session->initialized;
+    if (own || (!attaching && !held->first))
+        return false;
+    if (held->bytes + len > HELD_MAX) {
+        client_refuse(&session->client, envelope->seq, envelope->name,
+                      "too much was sent behind an attach that still goes on", false);
+        return true;
+    }
+    struct held_request *request = mem_alloc(sizeof *request + len);
+    request->seq = envelope->seq;
+    memcpy(request->command, envelope->name, sizeof request->command);
+    request->len = len;
+    memcpy(request->json, json, len);
+    *(held->first ? &held->last->next : &held->first) = request;
+    held->last = request;
+    held->bytes += sizeof *request + len;
+    return true;
+}
+
+void session_refuse_held(struct session *session, const char *why)
+{
+    timer_cancel(&session->held.timer);
+    while (session->held.first) {
+        struct held_request *held = take_held(session);
+        client_refuse(&session->client, held->seq, held->command, why, false);
+        free(held);
+    }
+}
+
+void session_drop_held(struct session *session)
+{
+    timer_cancel(&session->held.timer);
+    while (session->held.first)
+        free(take_held(session));
+}
+
 void session_on_configuration_done(struct session *session, const char *json,
                                    const struct envelope *envelope)
 {
@@ -267,7 +352,6 @@ void session_on_configuration_done(struct session *session, const char *json,
         return;
     }
     client_respond(&session->client, envelope->seq, "configurationDone", NULL);
-    client_respond(&session->client, session->attach_seq, "attach", NULL);
-    session->attach_seq = 0;
+    client_respond(&session->client, open_request_close(&session->attach_request), "attach", NULL);
     hub_configure(&session->place);
 }

@@ -43,6 +43,7 @@ static void end_pending(struct session *session, const char *why, bool ran)
 void session_refuse_pending(struct session *session, const char *why)
 {
     end_pending(session, why, false);
+    session_refuse_held(session, why);
 }
 
 void session_end_callee(struct session *session)
@@ -55,9 +56,9 @@ void session_finish_leaving(struct session *session)
     session_refuse_pending(session, "the session has ended");
     cluster_objects_drop(session_variables(session), "the session has ended");
     session_send_terminated(session);
-    if (session->disconnect_seq)
-        client_respond(&session->client, session->disconnect_seq, "disconnect", NULL);
-    session->disconnect_seq = 0;
+    if (session->disconnect_request.open)
+        client_respond(&session->client, open_request_close(&session->disconnect_request),
+                       "disconnect", NULL);
     hub_abandon(&session->place);
 }
 
@@ -88,7 +89,7 @@ static void on_lost(void *arg, const char *why)
     session_move(session, SESSION_LOST);
     session->died = why == NULL;
     variables_flush(session_variables(session));
-    if (session->attach_seq) {
+    if (session->attach_request.open) {
         struct err err;
         err_set(&err, ERR_FAILED, "%s", why ? why : "the debuggee went away while attaching");
         session_fail_attach(session, &err);
@@ -113,7 +114,7 @@ static void on_silent(void *arg, const char *why)
 static void on_left(void *arg)
 {
     struct session *session = session_checked(arg);
-    bool disconnecting = session->disconnect_seq != 0;
+    bool disconnecting = session->disconnect_request.open;
     session_finish_leaving(session);
     if (disconnecting || session->client.gone)
         session_end(session);
@@ -145,7 +146,7 @@ static void on_ready(void *arg, const char *capabilities, size_t len)
     free(session->attach.upstream);
     free(session->attach.token);
     session->initialize = session->attach.upstream = session->attach.token = NULL;
-    client_event(&session->client, "initialized", NULL);
+    session_send_initialized(session);
 }
 
 static void on_failed(void *arg, const struct err *err)
@@ -160,7 +161,7 @@ static void on_failed(void *arg, const struct err *err)
         err_hint(&own, "%s", err->hint);
     }
     session_fail_attach(session, &own);
-    if (session->disconnect_seq || session->client.gone) {
+    if (session->disconnect_request.open || session->client.gone) {
         session_finish_leaving(session);
         session_end(session);
     }
@@ -191,7 +192,8 @@ static void on_role(void *arg, bool drives, const char *driver)
     else
         buf_add_string(&body, "null");
     buf_add_string(&body, "}");
-    client_event(&session->client, "raydbg/role", body.data);
+    if (session->takes_role)
+        client_event(&session->client, "raydbg/role", body.data);
     buf_free(&body);
     if (!drives && *driver) {
         char *text = mem_format("raydbg: %s drives; this session observes\n", driver);

@@ -36,7 +36,7 @@ static void say_goodbye(struct session *session, enum hub_leave how)
 static void give_up_attach(struct session *session)
 {
     struct err err;
-    if (!session->attach_seq)
+    if (!session->attach_request.open)
         return;
     err_set(&err, ERR_FAILED, "the attach was given up");
     session_fail_attach(session, &err);
@@ -44,7 +44,7 @@ static void give_up_attach(struct session *session)
 
 void session_left(struct session *session)
 {
-    bool disconnecting = session->disconnect_seq != 0;
+    bool disconnecting = session->disconnect_request.open;
     give_up_attach(session);
     session_finish_leaving(session);
     if (disconnecting || session->client.gone)
@@ -99,9 +99,12 @@ static bool is_alone(const struct session *session)
     return !session->place.hub || hub_members(session->place.hub) < 2;
 }
 
-/* The way to leave when the client's `disconnect` does not name one. */
-static enum hub_leave goodbye_leave(const struct session *session)
+/* The way to leave when the client's `disconnect` does not name one. A client that restarts comes
+ * back for the task. */
+static enum hub_leave goodbye_leave(const struct session *session, bool restarts)
 {
+    if (restarts)
+        return HUB_LEAVE;
     return holds_on_loss(session) && is_alone(session) ? HUB_LEAVE_CONTINUE
                                                        : default_leave(session);
 }
@@ -122,15 +125,17 @@ void session_on_disconnect(struct session *session, const char *json,
                            const struct envelope *envelope)
 {
     struct span at;
-    bool terminate = false;
-    enum hub_leave how = goodbye_leave(session);
+    bool terminate = false, restarts = false;
+    if (envelope->arguments.len)
+        scan_boolean_at(json, envelope->arguments, "restart", &restarts);
+    enum hub_leave how = goodbye_leave(session, restarts);
     if (envelope->arguments.len && scan_find(json, envelope->arguments, "terminateDebuggee", &at))
         scan_boolean(json, at, &terminate);
     if (envelope->arguments.len && scan_find(json, envelope->arguments, "onDisconnect", &at))
         how = scan_string_is(json, at, "continue") ? HUB_LEAVE_CONTINUE : HUB_LEAVE;
     if (how == HUB_LEAVE && has_nothing_to_hold(session))
         how = HUB_LEAVE_CONTINUE;
-    session->disconnect_seq = envelope->seq;
+    open_request_begin(&session->disconnect_request, envelope->seq);
     leave(session, terminate ? forced_leave(session) : how);
 }
 

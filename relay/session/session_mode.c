@@ -53,13 +53,19 @@ struct pause_finder *session_finder(struct session *session)
 
 bool session_attach_is_open(const struct session *session)
 {
-    return session->attach_seq != 0;
+    return session->attach_request.open;
+}
+
+void session_send_initialized(struct session *session)
+{
+    session->initialized = true;
+    client_event(&session->client, "initialized", NULL);
+    session_hand_on_held(session);
 }
 
 void session_attach_succeeded(struct session *session)
 {
-    client_respond(&session->client, session->attach_seq, "attach", NULL);
-    session->attach_seq = 0;
+    client_respond(&session->client, open_request_close(&session->attach_request), "attach", NULL);
 }
 
 void session_forget_bearer(struct session *child)

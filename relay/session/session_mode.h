@@ -49,6 +49,8 @@ struct reverse_requests *session_asks(struct session *session);
 struct pause_finder *session_finder(struct session *session);
 
 bool session_attach_is_open(const struct session *session); /* not answered yet */
+/* Sends `initialized`. The requests that came behind `attach` are handled after it, in order. */
+void session_send_initialized(struct session *session);
 void session_attach_succeeded(struct session *session);
 void session_fail_attach(struct session *session, const struct err *err);
 void session_send_terminated(struct session *session);

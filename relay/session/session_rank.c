@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RANK_MS = 3000 };
+enum { RANK_MS = 15000 };
 
 static void on_rank(void *arg, const char *json, size_t len, const struct envelope *response)
 {

@@ -16,6 +16,7 @@
 #include "relay/variables/variables_context.h"
 
 struct follow;
+struct held_request;
 struct task_watch;
 
 /* In order: a session past SESSION_READY has no debuggee to ask. */
@@ -25,6 +26,14 @@ enum session_state {
     SESSION_LOST,    /* the debuggee is gone without a request; `why_lost`: why, once it is known */
     SESSION_LEAVING, /* the end was requested */
     SESSION_ENDED,
+};
+
+/* Requests behind an attach that still goes on, in their order. */
+struct held_requests {
+    struct held_request *first, *last;
+    size_t bytes;
+    struct timer *timer; /* hands on the first */
+    bool handing_on;     /* the request that comes next is the first: it is not held again */
 };
 
 /* Every request gets exactly one response: at once, when the debuggee answers, or when it is known
@@ -39,9 +48,10 @@ struct session {
     char *initialize;  /* the client's arguments, until it is attached */
     char *client_name; /* from them, or NULL */
     struct attach_arguments attach;
-    int64_t attach_us;      /* when `attach` came */
-    int64_t attach_seq;     /* an `attach` that is not answered yet, or 0 */
-    int64_t disconnect_seq; /* the same for `disconnect` */
+    int64_t attach_us; /* when `attach` came */
+    struct open_request attach_request, disconnect_request;
+    bool initialized; /* the client had the `initialized` event of its attach */
+    struct held_requests held;
     struct pause_finder *finder;
     struct pause pause; /* the pause to debug; its host is known once it was found */
     struct member place;
@@ -63,6 +73,7 @@ struct session {
     bool rank_asked;
     char *rank;                   /* "3", or NULL (relay/session/session_rank.h) */
     bool takes_invalidated;       /* the client's supportsInvalidatedEvent */
+    bool takes_role;              /* it wants the event raydbg/role */
     bool starts_sessions;         /* its supportsStartDebuggingRequest */
     struct reverse_requests asks; /* requests that the client has not answered */
     void *mode;                   /* NULL: it has one debuggee */
@@ -95,6 +106,14 @@ void session_on_initialize(struct session *session, const char *json,
 void session_on_attach(struct session *session, const char *json, const struct envelope *envelope);
 void session_on_configuration_done(struct session *session, const char *json,
                                    const struct envelope *envelope);
+/* Holds a request that came right behind `attach`: it is handled when the attach has succeeded,
+ * with `initialized`, or has failed. False if the request is to be handled now. */
+bool session_hold_request(struct session *session, const char *json, size_t len,
+                          const struct envelope *envelope);
+/* Refuses the requests that are held. */
+void session_refuse_held(struct session *session, const char *why);
+void session_drop_held(struct session *session); /* without an answer */
+void session_hand_on_held(struct session *session);
 
 /* session_leave.c */
 void session_on_disconnect(struct session *session, const char *json,

@@ -7,8 +7,23 @@
 /* pydevd_comm.py writes "(note: full exception trace …)" after seven spaces. */
 static const char note[] = "       (note: ";
 
-/* The members of a body that can contain the note. */
-static const char *const members[] = {"text", "exceptionId", "details/typeName"};
+/* pydevd_comm.py writes this where str() of the exception is empty, as for a bare `assert`. */
+static const char no_text[] = "exception: no description";
+
+static bool find_note(const char *json, struct span string, struct span *at);
+static bool find_no_text(const char *json, struct span string, struct span *at);
+
+/* The members of a body that can contain what is removed. */
+static const struct member {
+    const char *path;
+    bool (*find)(const char *json, struct span string, struct span *at);
+} members[] = {
+    {"text", find_note},
+    {"exceptionId", find_note},
+    {"details/typeName", find_note},
+    {"description", find_no_text},
+    {"details/message", find_no_text},
+};
 enum { MEMBERS = sizeof members / sizeof *members };
 
 /* The span from the note to the string's closing quote. */
@@ -24,6 +39,12 @@ static bool find_note(const char *json, struct span string, struct span *at)
     return true;
 }
 
+static bool find_no_text(const char *json, struct span string, struct span *at)
+{
+    *at = (struct span){string.at + 1, sizeof no_text - 1};
+    return scan_string_is(json, string, no_text) && string.len == at->len + 2;
+}
+
 bool exception_text_clean(const char *json, size_t len, const struct envelope *envelope,
                           struct buf *out)
 {
@@ -32,8 +53,8 @@ bool exception_text_clean(const char *json, size_t len, const struct envelope *e
     size_t count = 0;
     for (size_t i = 0; envelope->body.len && i < MEMBERS; i++) {
         struct edit edit = {.with = ""};
-        if (!scan_path(json, envelope->body, members[i], &value) ||
-            !find_note(json, value, &edit.at))
+        if (!scan_path(json, envelope->body, members[i].path, &value) ||
+            !members[i].find(json, value, &edit.at))
             continue;
         size_t to = count++;
         for (; to > 0 && edits[to - 1].at.at > edit.at.at; to--)

@@ -31,7 +31,7 @@ WORD_S = 1.0  # for each of the relay's first words: its proof, and a verb
 HOLD_MOST_S = 10.0  # for pydevd to be configured, whatever the relay asks for
 STARVED_MOST_S = 50.0  # and on top of it: what a busy machine kept the CPU from this process's debugger
 AGAIN_S = (5.0, 8.0)  # between two dials: never sooner, and not all workers at one moment
-ANSWER_S = 5.0  # for the relay's answer to a question of a thread that waits for it
+ANSWER_S = 20.0  # for the relay's answer to a question of a thread that waits for it
 LINE_MOST = 1 << 20
 
 

@@ -34,6 +34,10 @@ def uncaught():
     raise ValueError("boom")  # line: uncaught-raise
 
 
+def textless():
+    raise AssertionError
+
+
 def threads():
     def run(number):
         return number + 1  # line: threads-run

@@ -53,6 +53,7 @@ SCENES = {
     "a logpoint": ("walk", at("walk-add", logMessage="n is {n}"), (), {}, ALWAYS),
     "raised": ("caught", {}, ("raised",), {}, STOPS),
     "uncaught": ("uncaught", {}, ("uncaught",), {}, STOPS | {"note"}),
+    "no text": ("textless", {}, ("uncaught",), {}, STOPS | {"note", "no-text"}),
     "no filter": ("uncaught", {}, (), {}, ALWAYS | {"uncaught"}),
     "threads": ("threads", at("threads-run"), (), {}, STOPS),
     "just my code": ("library", {}, ("raised",), {"justMyCode": True}, STOPS | {"just-my-code"}),
@@ -149,7 +150,7 @@ def look(client, thread):
     seen = {"stack": stack, "scopes": scopes,
             "variables": client.ok("variables", {"variablesReference": scopes[0]["variablesReference"]})}
     seen["evaluate"] = client.request("evaluate", {"expression": "1 + 1", "frameId": stack[0]["id"], "context": "watch"})["body"]
-    if any(frame["name"] == "uncaught" for frame in stack):
+    if any(frame["name"] in ("uncaught", "textless") for frame in stack):
         seen["exceptionInfo"] = client.request("exceptionInfo", {"threadId": thread}).get("body")
     return seen
 
@@ -183,6 +184,14 @@ def note_removed(value):
     if isinstance(value, list):
         return [note_removed(item) for item in value]
     return re.sub(r" {7}\(note: .*\)$", "", value) if isinstance(value, str) else value
+
+
+def no_text_removed(value):
+    if isinstance(value, dict):
+        return {name: no_text_removed(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [no_text_removed(item) for item in value]
+    return "" if value == "exception: no description" else value
 
 
 def outputs(said, hide):
@@ -224,6 +233,7 @@ def reconcile(theirs, ours, scene, version):
     if scene == "no filter":
         ours = apply("uncaught", ours, {**ours, "stops": []})
     theirs = apply("note", theirs, note_removed(theirs))
+    theirs = apply("no-text", theirs, no_text_removed(theirs))
     assert not any(stop["stopped"]["allThreadsStopped"] != bool(version) for stop in ours["stops"])
     stops = [{**stop, "stopped": {**stop["stopped"], "allThreadsStopped": bool(version)}} for stop in theirs["stops"]]
     return apply("one-thread", theirs, {**theirs, "stops": stops}), ours, needed

@@ -438,9 +438,17 @@ def test_no_relay_goes_without(fake, home):
 
 def test_a_found_relay_that_hangs_is_passed_over(fake, home):
     register(home, fake, cluster="127.0.0.1:1")
-    fake.healthy = False
+    fake.slow = 60
     result = run("list", "--address", "127.0.0.1:1")
     assert "does not answer: going on without it" in result.stderr and result.returncode == 5
+
+
+def test_a_found_relay_that_is_slow_is_used(fake, home):
+    register(home, fake, cluster="127.0.0.1:1")
+    fake.pauses = [pause("square")]
+    fake.slow = 1.5
+    result = run("list", "--address", "127.0.0.1:1")
+    assert result.returncode == 0 and "square" in result.stdout and "without" not in result.stderr, result
 
 
 def test_the_environment_names_a_relay(fake):

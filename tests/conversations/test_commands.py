@@ -75,6 +75,15 @@ def test_a_gcs_that_is_named_as_a_dashboard(run):
     assert f"--address {ray.address}" in said.stderr, said.stderr
 
 
+def test_a_cluster_that_does_not_say_whether_it_has_a_relay(run):
+    """To go on without a relay that may hold the pauses is said."""
+    with FakeRay(1) as ray:
+        ray.silent.add("InternalKVKeys")
+        said = run("list", address=ray.address)
+        ray.speak("InternalKVKeys")
+    assert said.returncode == 0 and "whether it has a relay: going on without one" in said.stderr, said
+
+
 @pytest.mark.parametrize("command", ["list", "memory", "attach", "debug", "dap", "relay", "hold", "continue", "release",
                                      "sessions", "doctor"])
 def test_each_line_of_a_help_belongs_there(run, command):

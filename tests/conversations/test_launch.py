@@ -320,3 +320,30 @@ def test_session_is_for_raydbg_dap(relay, more, code, words):
                           text=True, timeout=limit(), env={**os.environ, **relay.env})
     sanitizers.check(done.returncode, done.stderr)
     assert done.returncode == code and words in done.stderr
+
+
+def test_a_launch_with_the_seq_0(edit, program):
+    editor = edit()
+    editor.initialize(supportsRunInTerminalRequest=True)
+    launch = {"program": str(program), "python": sys.executable, "args": ["3"], "env": {"HELD": "1"}}
+    editor.send_body(json.dumps({"seq": 0, "type": "request", "command": "launch", "arguments": launch}).encode())
+    editor.wait_event("initialized")
+    editor.set_breakpoints(program, [LINE])
+    editor.ok("configurationDone")
+    assert editor.response(0)["success"] and editor.response(0)["command"] == "launch"
+    editor.resume(editor.stopped(reason="breakpoint")["threadId"])
+    assert editor.exit_code() == 7
+    editor.end()
+
+
+def test_what_comes_right_behind_a_launch(edit, program):
+    editor = edit()
+    editor.initialize(supportsRunInTerminalRequest=True)
+    seqs = editor.send_together(
+        ("launch", {"program": str(program), "python": sys.executable, "args": ["3"], "env": {"HELD": "1"}}),
+        ("setBreakpoints", {"source": {"path": str(program)}, "breakpoints": [{"line": LINE}]}), ("configurationDone", {}))
+    for seq in seqs:
+        editor.check(editor.response(seq))
+    editor.resume(editor.stopped(reason="breakpoint")["threadId"])
+    assert editor.exit_code() == 7
+    editor.end()

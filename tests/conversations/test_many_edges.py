@@ -11,7 +11,7 @@ from kernel_queues import wait_stuck
 from many_adapter import ManyAdapter
 from many_session import ALL, port_of, shown, threads
 from slow_client import SlowClient
-from waits import SHORT, limit, settle, wait_until
+from waits import SHORT, Gate, limit, settle, wait_until
 
 PATH = "/app/app.py"
 
@@ -350,6 +350,51 @@ def test_a_first_stop_that_comes_late_is_shown_as_the_population(gang, start_rel
     first = client.wait_event("stopped")["body"]
     assert first["allThreadsStopped"] is True and first["preserveFocusHint"] is False
     assert len(threads(client)) == 1
+
+
+def test_slow_debuggers_are_waited_for(gang, start_relay):
+    """On a busy machine they take seconds to attach, and to stop after that: one of three is not shown as if it were all."""
+    attaching = [Gate(worker.adapter.on_attach) for worker in gang.workers]
+    stopping = [Gate(worker.adapter.on_configurationDone) for worker in gang.workers]
+    for worker, attaches, stops in zip(gang.workers, attaching, stopping):
+        worker.adapter.on |= {"attach": attaches, "configurationDone": stops}
+    client = start_relay(None, "--address", gang.address, "--no-relay")
+    client.initialize(clientID="vscode", clientName="editor")
+    client.send("attach", ALL)
+    for gate in attaching:
+        gate.wait_reached()
+    settle(3)  # more than HURRY_MS
+    client.ok("threads")
+    assert not client.events("initialized")
+    for gate in attaching:
+        gate.open()
+    client.wait_event("initialized")
+    client.ok("configurationDone")
+    for gate in stopping:
+        gate.wait_reached()
+    stopping[0].open()
+    wait_until(lambda: len(threads(client)) == 1, lambda: threads(client))
+    settle(1)  # more than INTRO_MS
+    client.ok("threads")
+    assert not client.events("stopped")
+    for gate in stopping:
+        gate.open()
+    shown(client)
+    assert len(threads(client)) == 3
+    assert not [e for e in client.events("output") if "so far" in e["body"]["output"]]
+
+
+def test_a_population_that_is_not_complete_is_said(gang, start_relay):
+    """Ray counts one paused thread more than debugpy ever reports: the rest is shown, and that it is not all is said."""
+    silent = gang.workers[1].adapter
+    silent.stops = []
+    client = start_relay(None, "--address", gang.address, "--no-relay")
+    client.initialize(clientID="vscode", clientName="editor")
+    client.attach(ALL)
+    shown(client)
+    client.wait_event("output", lambda body: "Ray counts 3 paused threads, 2 of them have stopped so far" in body["output"])
+    silent.stop(1)
+    assert client.wait_event("stopped", lambda body: not body["allThreadsStopped"])["body"]["preserveFocusHint"] is True
 
 
 def test_what_a_client_missed_counts_while_it_does_not_read(join, gang, flood):

@@ -123,6 +123,16 @@ def test_arguments_that_close_the_adapter_stay_here(adapter, relay, command, arg
     relay.disconnect()
 
 
+@pytest.mark.parametrize("command", ["pause", "continue", "threads", "modules", "setExceptionBreakpoints", "restart"])
+def test_arguments_that_are_null_are_none(adapter, relay, command):
+    relay.start()
+    relay.send_body(b'{"seq":700,"type":"request","command":"%s","arguments":null}' % command.encode())
+    relay.check(relay.response(700))
+    if command != "restart":  # which never goes further
+        assert "arguments" in adapter.wait_request(command) and None not in adapter.requests(command)[-1].values()
+    relay.disconnect()
+
+
 WRONG = {"pathMappings": {"/app": "/home/me"}, "rules": "x", "debugOptions": [7], "redirectOutput": "yes"}
 
 

@@ -7,7 +7,7 @@ import pytest
 from dap_client import DapClosed, DapError
 from held_task import CHANGES, KINDS, LOOKS, assert_held
 from relay_process import ClientProcess
-from waits import SHORT, hard, settle, wait_until
+from waits import SHORT, Gate, hard, settle, wait_until
 
 
 def wait_released(adapter):
@@ -109,6 +109,19 @@ def test_a_release_that_the_debugger_does_not_hear_says_so(adapter, hub):
     client.wait_event("terminated")
     assert "does not answer" in outputs(client) and "kill 4711" in outputs(client), outputs(client)
     assert "was released and goes on" not in outputs(client), outputs(client)
+
+
+def test_a_debugger_that_is_slow_to_let_go_is_not_called_deaf(adapter, hub):
+    """On a busy machine: nobody is told to kill an adapter that only takes its time."""
+    adapter.on["disconnect"] = goodbye = Gate(adapter.on_disconnect)
+    client = hub.join()
+    client.stopped()
+    client.send("raydbg/release")
+    goodbye.wait_reached()
+    settle(4)
+    goodbye.open()
+    client.wait_event("terminated")
+    assert "was released and goes on" in outputs(client) and "does not answer" not in outputs(client), outputs(client)
 
 
 @pytest.mark.parametrize("where", ["attach", "disconnect"])
@@ -543,7 +556,7 @@ def test_a_lost_client_leaves_the_task_stopped(adapter, on_loss, how):
         client.disconnect(onDisconnect="hold")
         assert "stays held" in outputs(client)
     wait_until(lambda: on_loss.pause()["clients"] == 0, "the relay notices")
-    settle(2.5)  # longer than an idle relay lives, and than a running task is kept
+    settle(11.5)  # longer than an idle relay lives, and than a running task is kept
     assert_held(adapter)
     assert on_loss.process.poll() is None
     second = on_loss.join("websocket")
@@ -567,6 +580,25 @@ def test_a_task_that_runs_is_not_held(adapter, on_loss, how):
     assert on_loss.wait() == 0
 
 
+def test_a_step_that_outlasts_its_client_is_held(adapter, on_loss):
+    """On a busy machine a step takes seconds: the client is lost meanwhile, and the step's stop still comes."""
+    adapter.on["next"] = step = Gate(adapter.on_next)
+    client = on_loss.join()
+    client.strict = False
+    client.stopped()
+    client.send("next", {"threadId": 1})
+    step.wait_reached()
+    client.transport.reset()
+    wait_until(lambda: on_loss.pause()["clients"] == 0, "the relay notices")
+    settle(4)
+    step.open()
+    second = on_loss.join("websocket")
+    assert second.stopped()["reason"] == "step"
+    assert_held(adapter)
+    second.disconnect()
+    wait_released(adapter)
+
+
 def test_a_goodbye_beside_others_leaves_them_the_task(adapter, on_loss):
     first, second = on_loss.join(name="first"), on_loss.join(name="second")
     first.stopped(), second.stopped()
@@ -575,3 +607,17 @@ def test_a_goodbye_beside_others_leaves_them_the_task(adapter, on_loss):
     assert second.stack(1)[0]["name"] == "square"
     second.disconnect()
     wait_released(adapter)
+
+
+@pytest.mark.parametrize("hold", ["on-attach", "on-loss"])
+def test_a_restart_comes_back_for_the_task(adapter, run_relay, hold):
+    """A client without the request `restart` disconnects with "restart": true, and attaches anew."""
+    relay = run_relay("--hold", hold)
+    client = relay.join(onDisconnect="continue")
+    stop = client.stopped()
+    client.disconnect(restart=True)
+    again = relay.join(onDisconnect="continue")
+    assert again.stopped()["threadId"] == stop["threadId"]
+    assert not {"continue", "disconnect"} & set(adapter.commands())
+    again.disconnect()
+    adapter.wait_request("disconnect")

@@ -139,6 +139,26 @@ def test_killed_in_the_middle_of_a_message(adapter, hub):
     assert_unharmed(adapter)
 
 
+def test_killed_before_a_slow_keeper_has_answered(adapter, hub):
+    """A keeper that a busy machine keeps from answering: what was sent to it is held nevertheless."""
+    keeper, = hub.kept_pids()
+    os.kill(keeper, signal.SIGSTOP)
+    try:
+        first = hub.join()
+        first.stopped()
+        first.step("next", 1)
+        assert gauges(hub) == (1, 1)
+        hub.kill9()
+    finally:
+        os.kill(keeper, signal.SIGCONT)
+    hub.restart()
+    with hard():
+        assert hub.pause()["held"] is True, hub.stderr()
+    assert_stopped_at(hub.join(), 9)
+    assert_unharmed(adapter)
+    assert hub.kept_pids() == [keeper]
+
+
 LARGE = 3 * 1024 * 1024  # two of them are more than the two sockets hold
 
 

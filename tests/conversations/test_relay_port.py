@@ -9,12 +9,12 @@ import time
 from contextlib import suppress
 
 import pytest
-from dap_client import DapClient, DapError
+from dap_client import DapClient, DapError, frame
 from fake_adapter import PROGRAM
 from relay_process import RelayProcess
 from relay_under_test import raydbg_path
 from stranger import WRONG, assert_untouched, drain, wrong_token
-from waits import limit
+from waits import limit, settle
 from websocket import WebSocketRefused
 
 OBSERVER_TOKEN = "observer-" + "0" * 32
@@ -332,3 +332,23 @@ def test_a_target_without_ray(adapter):
         with suppress(DapError, OSError):
             relay.dap_tcp(strict=False).wait_end()
         assert relay.wait() == 0
+
+
+@pytest.mark.parametrize("first", ["X-Client: lua", "A: b", "content-type: application/json", "POST: /dap HTTP/1.1"])
+@pytest.mark.parametrize("cut", [0, 1, 3])
+def test_any_header_may_be_the_first(hub, first, cut):
+    """debugpy skips the headers of a message that it does not know."""
+    client = hub.client("tcp")
+    body = b'{"seq":1,"type":"request","command":"initialize","arguments":{"adapterID":"x"}}'
+    client._requests[client.next_seq()] = "initialize"
+    message = first.encode() + b"\r\n" + frame(body)
+    client.send_raw(message[:cut])
+    settle(0.02)
+    client.send_raw(message[cut:])
+    client.check(client.response(1))
+    client.disconnect()
+
+
+@pytest.mark.parametrize("host", ["localhost.", "LOCALHOST", "LocalHost.:%d"])
+def test_a_local_host_however_it_is_written(hub, host):
+    assert hub.http("GET", "/v1/pauses", host=host % hub.address[1] if "%" in host else host).status == 200

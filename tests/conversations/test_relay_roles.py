@@ -1,10 +1,12 @@
 """Who drives a task that the relay holds and who watches, and whose breakpoints and filters count."""
 
+import itertools
 import re
 
 import pytest
 from dap_client import DapError
 from fake_adapter import PROGRAM
+from fake_gang import FakeGang
 from held_task import CHANGES, KINDS, LOOKS, assert_held
 from waits import wait_until
 
@@ -222,3 +224,89 @@ def test_exception_filters_are_united_with_uncaught(adapter, hub):
     wait_until(lambda: filters(adapter) == {"userUnhandled", "uncaught"}, lambda: str(filters(adapter)))
     second.ok("setExceptionBreakpoints", {"filters": []})
     wait_until(lambda: filters(adapter) == {"uncaught"}, lambda: str(filters(adapter)))
+
+
+# --- who is told by an event ---
+
+WISHES = [({}, False), ({"supportsRaydbgRole": True}, True), ({"clientID": "vscode"}, True),
+          ({"clientID": "vscode", "supportsRaydbgRole": False}, False)]
+
+
+@pytest.mark.parametrize("wish, told", WISHES)
+@pytest.mark.parametrize("way", ["tcp", "websocket", "bridge", "many"])
+def test_a_role_is_told_to_those_that_ask(adapter, run_relay, start_relay, way, wish, told):
+    """Some clients end at an event that DAP does not have."""
+    with FakeGang(["step", "load"]) as gang:
+        relay = run_relay(adapter=None, address=gang.address) if way == "many" else run_relay()
+        if way == "bridge":
+            client = start_relay(None, "--relay", "%s:%d" % relay.address, env=relay.env)
+        else:
+            client = relay.client("websocket" if way == "websocket" else "tcp")
+        client.ok("initialize", {"adapterID": "x", **wish})
+        many = {"tasks": "*"} if way == "many" else {}
+        client.attach(relay.attach_arguments("websocket" if way in ("bridge", "websocket") else "tcp", **many))
+        client.stopped()
+        client.ok("threads")
+        assert [event["body"]["role"] for event in client.events("raydbg/role")] == ["driver"] * told
+        client.disconnect()
+
+
+# --- whose breakpoint was hit ---
+
+def with_new_ids(adapter):
+    """debugpy gives all breakpoints of a source new ids whenever they are set. Returns the last ones, by line or name."""
+    ids, last = itertools.count(), {}
+
+    def answer(connection, request):
+        last.clear()
+        made = [{"verified": True, "id": next(ids)} for _ in request["arguments"]["breakpoints"]]
+        last.update((b.get("line") or b["name"], one["id"]) for b, one in zip(request["arguments"]["breakpoints"], made))
+        connection.respond(request, {"breakpoints": made})
+    adapter.on["setBreakpoints"] = adapter.on["setFunctionBreakpoints"] = answer
+    return last
+
+
+SETS = {"setBreakpoints": ({"source": {"path": PROGRAM}}, "line", 12, 15, 33),
+        "setFunctionBreakpoints": ({}, "name", "f", "g", "h")}
+
+
+@pytest.mark.parametrize("command", SETS)
+def test_each_client_sees_its_own_ids_of_what_was_hit(adapter, hub, command):
+    arguments, mark, one, two, three = SETS[command]
+    last = with_new_ids(adapter)
+
+    def set_(client, *marks):
+        body = client.ok(command, {**arguments, "breakpoints": [{mark: name} for name in marks]})
+        return dict(zip(marks, (b["id"] for b in body["breakpoints"])))
+
+    def hit(*marks):
+        """The ids that each client is told when these are hit."""
+        adapter.connection().stop("breakpoint", hitBreakpointIds=[last[name] for name in marks])
+        return [client.stopped(reason="breakpoint")["hitBreakpointIds"] for client in clients]
+
+    first = hub.join(name="first")
+    first.stopped()
+    own = set_(first, one)
+    second = hub.join("websocket", name="second", takeOver=True)
+    second.stopped()
+    other = set_(second, two, one)
+    clients = [first, second]
+    assert own[one] not in other.values()
+    assert hit(one) == [[own[one]], [other[one]]]
+    assert hit(two, one) == [[own[one]], [other[two], other[one]]]
+    assert hit(two) == [[], [other[two]]]
+    # One that only watches has none; what it would set has none, either.
+    third = hub.join(name="third", role="observer")
+    assert third.stopped()["hitBreakpointIds"] == []
+    third.ok(command, {**arguments, "breakpoints": [{mark: three}]})
+    clients.append(third)
+    assert hit(one) == [[own[one]], [other[one]], []]
+    third.disconnect()
+    # When one leaves, those of the other are set anew by the relay.
+    before = dict(last)
+    second.disconnect()
+    wait_until(lambda: set(last) == {one} and last != before, "the relay has set the rest anew")
+    first.ok("threads")
+    clients = [first]
+    assert hit(one) == [[own[one]]]
+    first.disconnect()

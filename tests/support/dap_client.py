@@ -196,6 +196,17 @@ class DapClient:
             self.transcript.append(Entry(self._now(), ">", raw, message))
         self.send_raw(frame(raw))
 
+    def send_together(self, *requests):
+        """Sends requests, (command, arguments) each, in one write; returns their seqs."""
+        made = [{"seq": self.next_seq(), "type": "request", "command": command, "arguments": arguments}
+                for command, arguments in requests]
+        with self._changed:
+            for message in made:
+                self._requests[message["seq"]] = message["command"]
+                self.transcript.append(Entry(self._now(), ">", json.dumps(message).encode(), message))
+        self.send_raw(b"".join(frame(message) for message in made))
+        return [message["seq"] for message in made]
+
     def next_seq(self):
         with self._changed:
             self._seq += 1
@@ -275,7 +286,7 @@ class DapClient:
         return self.ok("initialize", {
             "clientID": "test", "adapterID": "raydbg", "pathFormat": "path", "locale": "en",
             "linesStartAt1": True, "columnsStartAt1": True, "supportsVariableType": True,
-            "supportsInvalidatedEvent": True, **arguments})
+            "supportsInvalidatedEvent": True, "supportsRaydbgRole": True, **arguments})
 
     def attach(self, arguments, breakpoints=None, filters=("uncaught",), timeout=None):
         """attach up to configurationDone; `breakpoints` is {path: [line or SourceBreakpoint]}.

@@ -85,7 +85,7 @@ class FakeRelay:
         self.id, self.machine = secrets.token_hex(16), machine
         self._issued = {}
         self.refuse = None  # (status, what, why, hint) for /dap
-        self.healthy = True
+        self.slow = 0  # seconds until it proves itself, and says that it is well
         self.pauses = []
         self.calls = []
         self.sessions = 0
@@ -173,8 +173,8 @@ class FakeRelay:
     async def _handle(self, request):
         path = request.raw_path.partition("?")[0]
         self.calls.append((request.method, path, dict(request.headers)))
-        if path in ("/healthz", "/v1/challenge") and not self.healthy:
-            await asyncio.sleep(5)
+        if path in ("/healthz", "/v1/challenge"):
+            await asyncio.sleep(self.slow)
         if path == "/healthz":
             return web.Response(text="ok")
         if path == "/v1/challenge":

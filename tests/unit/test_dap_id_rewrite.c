@@ -204,7 +204,7 @@ static void test_what_is_left_alone(void **state)
     (void)state;
     static const struct example examples[] = {
         {"variables",
-         "{\"variables\":[{\"variablesReference\":1.0},{\"variablesReference\":1e3},"
+         "{\"variables\":[{\"variablesReference\":1.5},{\"variablesReference\":1e-3},"
          "{\"variablesReference\":\"1\"},{\"variablesReference\":-1},"
          "{\"variablesReference\":-0},{\"variablesReference\":null},"
          "{\"variablesReference\":[1]},{\"variablesReference\":{\"variablesReference\":1}},"

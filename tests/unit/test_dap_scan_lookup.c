@@ -126,13 +126,30 @@ static void test_integers(void **state)
         {"9007199254740993", 9007199254740993},
         {"9223372036854775807", INT64_MAX},
         {"-9223372036854775808", INT64_MIN},
+        {"1.0", 1},
+        {"-12.00", -12},
+        {"1e0", 1},
+        {"1e2", 100},
+        {"1.2e1", 12},
+        {"1.20E+1", 12},
+        {"120.0e-1", 12},
+        {"0.012e3", 12},
+        {"0.0", 0},
+        {"-0.0e-7", 0},
+        {"0e99999999999", 0},
+        {"9.223372036854775807e18", INT64_MAX},
+        {"-9223372036854775808.0", INT64_MIN},
     };
     static const char *const others[] = {
         "9223372036854775808",
         "-9223372036854775809",
         "99999999999999999999",
-        "1.0",
-        "1e2",
+        "1.5",
+        "1e-1",
+        "12.01e1",
+        "9223372036854775808.0",
+        "1e19",
+        "1e-99999999999",
         "\"1\"",
         "true",
         "null",
@@ -151,6 +168,10 @@ static void test_integers(void **state)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (scan_integer(others[i], span_of(others[i]), &got))
             fail_msg("an integer: %s", others[i]);
+    static const char *const malformed[] = {"1.",   ".5",    "1e",    "1e+",
+                                            "1.e1", "1.0.0", "1e1e1", "1x"};
+    for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++)
+        assert_false(scan_integer(malformed[i], (struct span){0, strlen(malformed[i])}, &got));
     assert_false(scan_integer("1", (struct span){0, 0}, &got));
     /* The span ends the number, not the text. */
     assert_true(scan_integer("1234", (struct span){1, 2}, &got));

@@ -261,7 +261,7 @@ static void a_missing_array(void **state)
 
 static void elements_of_any_kind(void **state)
 {
-#define ODD "1,\"s\",[],{\"line\":\"1\"},{\"line\":1.0},{\"line\":null}"
+#define ODD "1,\"s\",[],{\"line\":\"1\"},{\"line\":1.5},{\"line\":null}"
     assert_int_equal(drive(*state, ANN, LINES(A, "null,{}," ODD), NULL), 8);
     drive(*state, BOB, LINES(A, "{\"line\":1}"), LINES(A, "{\"line\":1},null,{}," ODD));
     drive(*state, CLEO, LINES(A, "{},null"), LINES(A, "{},null," ODD ",{\"line\":1}"));

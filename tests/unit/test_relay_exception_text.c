@@ -42,6 +42,30 @@ static void test_an_exception_info_in_any_order(void **state)
     buf_free(&out);
 }
 
+#define TEXT(description, message)                                                                 \
+    "{\"type\":\"response\",\"request_seq\":1,\"success\":true,\"command\":\"exceptionInfo\","     \
+    "\"body\":{\"exceptionId\":\"AssertionError\",\"details\":{\"message\":\"" message             \
+    "\"},\"description\":\"" description "\"}}"
+#define NONE "exception: no description"
+
+static void test_an_exception_without_text(void **state)
+{
+    (void)state;
+    struct buf out = {0};
+    assert_true(clean(TEXT(NONE, NONE), &out));
+    assert_string_equal(out.data, TEXT("", ""));
+    buf_free(&out);
+    assert_true(
+        clean("{\"type\":\"event\",\"event\":\"stopped\",\"body\":{\"reason\":\"exception\","
+              "\"description\":\"" NONE "\",\"text\":\"AssertionError" NOTE "\"}}",
+              &out));
+    assert_string_equal(
+        out.data, "{\"type\":\"event\",\"event\":\"stopped\",\"body\":{\"reason\":\"exception\","
+                  "\"description\":\"\",\"text\":\"AssertionError\"}}");
+    buf_free(&out);
+    assert_false(clean(TEXT("an " NONE, NONE "s"), &out));
+}
+
 static void test_nothing_to_clean(void **state)
 {
     (void)state;
@@ -59,6 +83,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_stopped_event),
         cmocka_unit_test(test_an_exception_info_in_any_order),
+        cmocka_unit_test(test_an_exception_without_text),
         cmocka_unit_test(test_nothing_to_clean),
     };
     return cmocka_run_group_tests_name("exceptions", tests, NULL, NULL);

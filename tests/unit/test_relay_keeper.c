@@ -272,33 +272,6 @@ static void test_a_dead_keeper_is_replaced(void **state)
     close(pair[1]);
 }
 
-/* A keeper that does not answer costs the relay a second, once; what was put meanwhile is not
- * kept for ever. */
-static void test_a_stopped_keeper_does_not_stop_the_relay(void **state)
-{
-    (void)state;
-    int pair[2];
-    tcp_pair(pair);
-    struct keeper *keeper = start();
-    int process = keeper_pid(keeper);
-    assert_int_equal(kill(process, SIGSTOP), 0);
-    log_set_level("error");
-    int64_t before = loop_now_us();
-    int put = 0;
-    for (int i = 0; i < 10; i++)
-        put += keeper_put(keeper, pair[0]) != NULL;
-    int64_t after = loop_now_us();
-    log_set_level("warn");
-    assert_int_equal(kill(process, SIGCONT), 0);
-    assert_int_equal(put, 0);
-    assert_in_range((after - before) / 1000, 900, 2500);
-    assert_int_equal(keeper_leave(&keeper), 0);
-    assert_true(ends(process, 2000));
-    close(pair[0]);
-    assert_true(closes(pair[1], 1000));
-    close(pair[1]);
-}
-
 static void test_the_terminals_signals_do_not_reach_it(void **state)
 {
     (void)state;
@@ -574,7 +547,6 @@ int main(int argc, char **argv)
         TEST(test_the_log_cannot_be_written),
         TEST(test_a_slots_old_snapshot_is_nobodys),
         TEST(test_a_dead_keeper_is_replaced),
-        TEST(test_a_stopped_keeper_does_not_stop_the_relay),
         TEST(test_the_terminals_signals_do_not_reach_it),
         TEST(test_what_it_shows),
 #ifndef SANITIZED

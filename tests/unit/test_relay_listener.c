@@ -60,8 +60,8 @@ static void a_token_is_to_come(void **state)
 static void nonsense_ends(void **state)
 {
     (void)state;
-    static const char *const pieces[] = {"\x16\x03\x01\x02", "hello", "CONNECT x HTTP/1.1\r\n\r\n",
-                                         "{\"seq\":1}", "\r\n\r\n"};
+    static const char *const pieces[] = {"\x16\x03\x01\x02", "hello\r\n",
+                                         "CONNECT x HTTP/1.1\r\n\r\n", "{\"seq\":1}", "\r\n\r\n"};
     struct server *server = server_start((struct listener_options){0}, NULL, true);
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
         int fd = dial(server);
@@ -108,7 +108,8 @@ static char *request(const struct server *server, const char *text)
 
 static void only_its_own_names_are_hosts(void **state)
 {
-    static const char *const hosts[] = {"relay.example:1", "[::2]:4713", "[::3].x"};
+    static const char *const hosts[] = {"relay.example:1", "named.example.", "[::2]:4713",
+                                        "[::3].x"};
     static const struct {
         const char *host;
         bool good;
@@ -136,7 +137,12 @@ static void only_its_own_names_are_hosts(void **state)
         {"localhost:-1", false},
         {"localhost:65536", false},
         {"localhost:80:80", false},
-        {"localhost.", false},
+        {"localhost.", true},
+        {"LocalHost.:80", true},
+        {"relay.example.", true},
+        {"named.example", true},
+        {"localhost..", false},
+        {".", false},
         {"127.0.0.1:1@evil", false},
         {"evil@localhost", false},
         {"localhost.evil", false},

@@ -19,6 +19,7 @@ struct world {
     struct timer *timer;
     struct watch *watch;
     int reader;
+    int64_t skipped_us;
     bool done;
 };
 
@@ -80,6 +81,47 @@ static void timers_fire_in_their_order(void **state)
     assert_string_equal(world.told, "soon late");
 }
 
+static void finish(void *arg)
+{
+    (void)arg;
+    world.done = true;
+}
+
+static void tick(void *arg)
+{
+    world.timer = NULL;
+    tell(arg);
+    if (strlen(world.told) < 6)
+        world.timer = timer_start(world.loop, 3000, tick, arg);
+    world.skipped_us = loop_now_us();
+}
+
+/* A clock that a test moves: no time passes meanwhile. */
+static void skipped_time_fires_what_is_due(void **state)
+{
+    (void)state;
+    static char t[] = "t", a[] = "a", b[] = "b";
+    int64_t before = loop_now_us();
+    world.timer = timer_start(world.loop, 3000, tick, t);
+    struct timer *cancelled = timer_start(world.loop, 1000, tell, b);
+    timer_start(world.loop, 4000, tell, a);
+    timer_start(world.loop, long_ms, tell, b);
+    timer_cancel(&cancelled);
+    loop_skip(world.loop, 2000);
+    assert_string_equal(world.told, "");
+    loop_skip(world.loop, 5000);
+    assert_string_equal(world.told, "tat");
+    assert_in_range(world.skipped_us - before, 6000000, 7000000);
+    assert_true(loop_now_us() - before >= 7000000);
+    loop_skip(world.loop, long_ms);
+    assert_string_equal(world.told, "tattttb");
+    assert_null(world.timer);
+    /* What is not due by then is due sooner by the time that was skipped. */
+    timer_start(world.loop, long_ms, finish, NULL);
+    loop_skip(world.loop, long_ms - short_ms);
+    assert_true(loop_run_until(world.loop, &world.done, long_ms));
+}
+
 static void end_later(void *arg)
 {
     (void)arg;
@@ -96,12 +138,6 @@ static void a_timer_of_a_post_fires(void **state)
     loop_run(world.loop);
     assert_true(loop_now_us() - before < long_ms * 1000);
     timer_cancel(&limit);
-}
-
-static void finish(void *arg)
-{
-    (void)arg;
-    world.done = true;
 }
 
 static void who_waits_sees_what_a_timer_did(void **state)
@@ -223,6 +259,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(few_need_no_epoll, with_poll, destroy),
         cmocka_unit_test_setup_teardown(many_are_waited_for_by_epoll, with_epoll, destroy),
         BOTH(timers_fire_in_their_order),
+        BOTH(skipped_time_fires_what_is_due),
         BOTH(a_timer_of_a_post_fires),
         BOTH(who_waits_sees_what_a_timer_did),
         BOTH(one_turn_ends_in_time),

@@ -178,7 +178,7 @@ static void other_events_change_nothing(void **state)
         EVENT("Stopped", "{\"threadId\":2}"),
         EVENT("stopped", "{\"reason\":\"pause\"}"),
         EVENT("stopped", "{\"threadId\":\"2\"}"),
-        EVENT("stopped", "{\"threadId\":2.0}"),
+        EVENT("stopped", "{\"threadId\":2.5}"),
         EVENT("stopped", "[{\"threadId\":2}]"),
         EVENT("stopped", "null"),
         EVENT("continued", "{\"threadId\":null}"),

@@ -1,0 +1,194 @@
+/* A keeper that is slow to answer: stopped, as a machine under load may leave it for seconds. */
+#include "cmocka_prelude.h"
+
+#include "base/log.h"
+#include "keeper_place.h"
+#include "relay/io/loop.h"
+#include "relay/keeper/keeper_process.h"
+
+#include <sys/resource.h>
+
+enum { LATE_MS = 1500 }; /* more than a keeper that is just ending gets */
+
+static void stop_and_put_one(struct keeper *keeper)
+{
+    log_set_level("error");
+    if (kill(keeper_pid(keeper), SIGSTOP) != 0)
+        _exit(3);
+    put_one(keeper);
+}
+
+/* What was sent to a slow keeper is kept, even if the relay dies before the keeper reads it. */
+static void test_a_relay_dies_before_its_keeper_has_answered(void **state)
+{
+    (void)state;
+    int pair[2];
+    tcp_pair(pair);
+    body_fd = pair[0];
+    pid_t process;
+    pid_t relay = fork_relay(stop_and_put_one, &process);
+    kill_relay(relay);
+    close(pair[0]);
+    assert_true(is_open(pair[1]));
+    assert_int_equal(kill(process, SIGCONT), 0);
+    struct keeper *keeper = start();
+    assert_int_equal(keeper_pid(keeper), process);
+    struct found found = {0};
+    keeper_take_over(keeper, on_found, &found);
+    assert_int_equal(found.count, 1);
+    assert_string_equal(found.snapshot[0], "{\"n\":1}");
+    assert_flows(found.fd[0], pair[1]);
+    assert_flows(pair[1], found.fd[0]);
+    kept_drop(&found.kept[0]);
+    close(found.fd[0]);
+    assert_int_equal(keeper_leave(&keeper), 0);
+    close(pair[1]);
+}
+
+/* The keeper's answers come when it runs again; hears them all. */
+static void hear_again(struct keeper *keeper, int process)
+{
+    struct pollfd answer = {.fd = keeper_socket(keeper), .events = POLLIN};
+    assert_int_equal(kill(process, SIGCONT), 0);
+    assert_int_equal(poll(&answer, 1, MINUTE), 1);
+    assert_true(keeper_hear(keeper));
+}
+
+/* A keeper that does not answer costs the relay a second, once; what is dropped meanwhile is not
+ * kept for ever. */
+static void test_a_stopped_keeper_does_not_stop_the_relay(void **state)
+{
+    (void)state;
+    int pair[2];
+    struct kept *kept[10];
+    tcp_pair(pair);
+    struct keeper *keeper = start();
+    int process = keeper_pid(keeper);
+    assert_int_equal(kill(process, SIGSTOP), 0);
+    log_set_level("error");
+    int64_t before = loop_now_us();
+    for (size_t i = 0; i < 10; i++)
+        assert_non_null(kept[i] = keeper_put(keeper, pair[0]));
+    assert_in_range((loop_now_us() - before) / 1000, 900, 9 * 900);
+    log_set_level("warn");
+    for (size_t i = 0; i < 9; i++)
+        kept_drop(&kept[i]);
+    hear_again(keeper, process);
+    assert_false(kept_is_refused(kept[9]));
+    assert_false(keeper_take_missed(keeper));
+    kept_drop(&kept[9]);
+    assert_int_equal(keeper_leave(&keeper), 0);
+    assert_true(ends(process, MINUTE));
+    close(pair[0]);
+    assert_true(closes(pair[1], MINUTE));
+    close(pair[1]);
+}
+
+/* An answer that comes late may be that nothing more can be held. */
+static void test_a_slow_keeper_refuses(void **state)
+{
+    (void)state;
+    int pair[2];
+    struct rlimit limit, none = {0};
+    tcp_pair(pair);
+    struct keeper *keeper = start();
+    int process = keeper_pid(keeper);
+    assert_int_equal(kill(process, SIGSTOP), 0);
+    log_set_level("error");
+    struct kept *kept = keeper_put(keeper, pair[0]);
+    assert_non_null(kept);
+    assert_int_equal(prlimit(process, RLIMIT_NOFILE, NULL, &limit), 0);
+    none.rlim_max = limit.rlim_max;
+    assert_int_equal(prlimit(process, RLIMIT_NOFILE, &none, NULL), 0);
+    hear_again(keeper, process);
+    log_set_level("warn");
+    assert_true(kept_is_refused(kept));
+    assert_true(keeper_take_missed(keeper));
+    assert_false(keeper_take_missed(keeper));
+    kept_drop(&kept);
+    assert_int_equal(prlimit(process, RLIMIT_NOFILE, &limit, NULL), 0);
+    assert_non_null(kept = keeper_put(keeper, pair[0]));
+    assert_false(kept_is_refused(kept));
+    kept_drop(&kept);
+    assert_int_equal(keeper_leave(&keeper), 0);
+    close(pair[0]);
+    close(pair[1]);
+}
+
+/* A connection that the socket to the keeper does not take is put again when it does. */
+static void test_a_stopped_keepers_socket_is_full(void **state)
+{
+    (void)state;
+    enum { MOST = 20000 };
+    int pair[2];
+    tcp_pair(pair);
+    struct keeper *keeper = start();
+    int process = keeper_pid(keeper);
+    struct kept **kept = calloc(MOST, sizeof(struct kept *));
+    size_t count = 0;
+    assert_int_equal(kill(process, SIGSTOP), 0);
+    log_set_level("error");
+    while (count < MOST && (kept[count] = keeper_put(keeper, pair[0])))
+        count++;
+    log_set_level("warn");
+    assert_in_range(count, 1, MOST - 1);
+    assert_true(keeper_take_missed(keeper));
+    hear_again(keeper, process);
+    while (!(kept[count] = keeper_put(keeper, pair[0])))
+        assert_true(keeper_take_missed(keeper));
+    for (size_t i = 0; i <= count; i++)
+        kept_drop(&kept[i]);
+    free(kept);
+    assert_int_equal(keeper_leave(&keeper), 0);
+    assert_true(ends(process, MINUTE));
+    close(pair[0]);
+    assert_true(closes(pair[1], MINUTE));
+    close(pair[1]);
+}
+
+/* The child ends some time after the relay, which tells it by the end of a pipe. */
+static void leave_a_child(struct keeper *keeper)
+{
+    int gate[2];
+    char byte;
+    (void)keeper;
+    if (pipe2(gate, O_CLOEXEC) != 0)
+        _exit(3);
+    if (fork() != 0) {
+        close(gate[0]);
+        return;
+    }
+    close(gate[1]);
+    if (read(gate[0], &byte, 1) == 0)
+        poll(NULL, 0, LATE_MS);
+    _exit(0);
+}
+
+/* A relay was killed, and its connection to the keeper is still open: as long as the relay has not
+ * got the CPU to die, or, here, as another process has the connection. */
+static void test_a_dead_relays_connection_closes_late(void **state)
+{
+    (void)state;
+    pid_t process;
+    pid_t relay = fork_relay(leave_a_child, &process);
+    kill_relay(relay);
+    int64_t before = loop_now_us();
+    struct keeper *keeper = start();
+    assert_true(loop_now_us() - before > LATE_MS * 500);
+    assert_int_equal(keeper_leave(&keeper), 0);
+}
+
+int main(int argc, char **argv)
+{
+    keeper_process_resume(argc, argv);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_relay_dies_before_its_keeper_has_answered),
+        TEST(test_a_stopped_keeper_does_not_stop_the_relay),
+        TEST(test_a_slow_keeper_refuses),
+        TEST(test_a_stopped_keepers_socket_is_full),
+        TEST(test_a_dead_relays_connection_closes_late),
+    };
+    return cmocka_run_group_tests_name("slow keeper", tests, NULL, NULL);
+}
