@@ -36,6 +36,9 @@ NUMBERS = {
     "continue": {"threadId": 1},
 }
 
+# What stops the thread again, and the reason that the stop gives: the thread has to be stopped for the next request.
+STOPS = {"pause": "pause", "next": "step", "stepIn": "step", "stepOut": "step"}
+
 
 def spell(value, spelling):
     """JSON in which each whole number is written in this way."""
@@ -73,6 +76,8 @@ def test_a_whole_number_is_one(adapter, relay, spelling):
     for seq, (command, arguments) in enumerate(NUMBERS.items(), 1000):
         answer = send(relay, seq, command, arguments, SPELLINGS[spelling])
         assert answer["success"] and type(answer["request_seq"]) is int, answer
+        if command in STOPS:
+            relay.stopped(reason=STOPS[command])
         got = next(r["arguments"] for r in reversed(adapter.requests(command)))
         assert {name: got[name] for name in arguments} == arguments, command
         assert all(type(number) is int for number in numbers_in(got)), (command, got)
@@ -100,6 +105,8 @@ def test_a_whole_conversation_of_them(adapter, run_relay, start_relay, way, spel
     thread = client.stopped()["threadId"]
     for seq, command in enumerate(["stackTrace", "next", "continue"], 4):
         assert send(client, seq, command, {"threadId": thread}, how)["success"]
+        if command in STOPS:
+            client.stopped(reason=STOPS[command])
     assert send(client, 20, "disconnect", {}, how)["success"]
 
 
