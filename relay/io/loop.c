@@ -385,9 +385,10 @@ void loop_skip(struct loop *loop, int64_t ms)
         int64_t next_us = due_us < end_us ? due_us : end_us;
         if (next_us > loop_now_us())
             skip_us(loop, next_us - loop_now_us());
-        if (due_us > end_us)
+        if (!first || due_us > end_us)
             return;
+        sul_cb_t fire = first->sul.cb;
         lws_sul_cancel(&first->sul);
-        timer_fire(&first->sul);
+        fire(&first->sul);
     }
 }
