@@ -104,7 +104,7 @@ def test_what_was_waited_for_in_vain_is_not_waited_for_again(worker, attach, ada
 
 
 def test_after_a_step_what_was_told_is_confirmed_when_the_client_is_quiet(worker, attach, ray):
-    """A machine on which this takes 80 ms puts the order to no test; tests/unit/test_relay_worker_objects.c always does."""
+    """A machine on which this takes 80 ms puts the order to no test; tests/unit/relay/objects/test_relay_worker_objects.c always does."""
     client = attach()
     before = known(client)["big"]["value"]
     methods = "GetCoreWorkerStats", "GetNodeStats", "GetObjectLocationsOwner"

@@ -39,7 +39,7 @@ def exists(id):
     """Whether there is a test of this id: of pytest, of ctest (its name), of VS Code (its file)."""
     file, _, name = id.partition("::")
     if not name:
-        return (ROOT / file).is_file() or (ROOT / f"tests/unit/{file}.c").is_file()
+        return (ROOT / file).is_file() or any(ROOT.glob(f"tests/unit/**/{file}.c"))
     path = ROOT / file
     function = name.split("::")[-1].split("[")[0]
     return path.is_file() and re.search(rf"^ *(async )?def {re.escape(function)}\(", path.read_text(), re.MULTILINE) is not None
