@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "relay/io/loop_clock.h"
 #include "relay/io/loop_libuv.h"
 #include "relay/io/loop_wsi.h"
 
@@ -24,6 +25,7 @@ struct loop {
     struct loop_libuv *libuv; /* or NULL: libwebsockets' own poll() */
     bool stopping;
     struct timer *timers; /* all, in no order */
+    struct loop_clock clock;
     bool awaited;         /* in loop_run_once() or loop_run_until() */
     pthread_mutex_t lock; /* guards the two below */
     struct post *first;
@@ -109,7 +111,9 @@ static struct loop *create(bool tls, struct loop_libuv *libuv, struct err *err)
         err_hint(err,
                  "is the limit on open files (ulimit -n) very low, or is there no /dev/urandom?");
         loop_destroy(&loop);
+        return NULL;
     }
+    loop_clock_open(&loop->clock, loop);
     return loop;
 }
 
@@ -156,6 +160,7 @@ void loop_destroy(struct loop **loop)
     if (!it)
         return;
     *loop = NULL;
+    loop_clock_close(&it->clock);
     run_posts(it); /* a post may own memory that only its fn frees */
     if (it->context)
         lws_context_destroy(it->context);

@@ -49,9 +49,9 @@ void watch_stop(struct watch **watch);
 
 int64_t loop_now_us(void); /* monotonic */
 
-/* For unit tests: as if `ms` had passed. Fires the timers that are due by then, in their order and
- * each at its time by loop_now_us(). Not from a callback; sockets and what libwebsockets limits
- * itself are not affected. */
+/* For tests (relay/io/loop_clock.h): as if `ms` had passed. Fires the timers that are due by then,
+ * in their order and each at its time by loop_now_us(). Not from a callback, though from a post;
+ * sockets and what libwebsockets limits itself are not affected. */
 void loop_skip(struct loop *loop, int64_t ms);
 
 #endif

@@ -18,7 +18,8 @@ from fake_adapter import FakeAdapter  # noqa: E402
 from fake_ray import FakeRay  # noqa: E402
 from object_session import Worker  # noqa: E402
 from relay_process import RelayProcess  # noqa: E402
-from relay_under_test import RelayUnderTest  # noqa: E402
+from relay_under_test import RelayUnderTest, raydbg_path  # noqa: E402
+from skip_clock import SkipClock  # noqa: E402
 from waits import Gate  # noqa: E402
 
 # The session is in the process that a test starts, but where it asks for a relay: one that starts by itself would stay,
@@ -45,6 +46,13 @@ def gate():
     yield make
     for one in made:
         one.open()
+
+
+@pytest.fixture
+def clock():
+    """Of what is started with its `env`: `clock.pass_time(5)` takes no time with a sanitized raydbg."""
+    with SkipClock(raydbg_path()) as made:
+        yield made
 
 
 @pytest.fixture

@@ -25,10 +25,10 @@ def gang():
 
 
 @pytest.fixture
-def attach(gang, start_relay):
+def attach(gang, start_relay, clock):
     """attach(**arguments): a client that is attached to all of the gang, without a relay."""
     def start(expected=3, **arguments):
-        client = start_relay(None, "--address", gang.address, "--no-relay")
+        client = start_relay(None, "--address", gang.address, "--no-relay", env=clock.env)
         client.initialize(clientID="vscode", clientName="editor")
         client.attach({**ALL, **arguments})
         shown(client)
@@ -252,7 +252,7 @@ def test_a_worker_that_is_slow_keeps_nobody(attach, gang, gate):
     assert client.response(waiting)["success"]
 
 
-def test_a_stack_that_was_not_answered_is_asked_for_again(attach, gang):
+def test_a_stack_that_was_not_answered_is_asked_for_again(attach, gang, clock):
     """The relay gives up its own question after 20 s; the client's next one is not refused for that."""
     silent = gang.workers[0]
     client = attach()
@@ -262,7 +262,10 @@ def test_a_stack_that_was_not_answered_is_asked_for_again(attach, gang):
     client.ok("continue", {"threadId": thread})
     silent.adapter.stop(1)
     client.stopped(threadId=thread)
-    response = client.response(client.send("stackTrace", {"threadId": thread}))
+    asking = client.send("stackTrace", {"threadId": thread})
+    client.ok("threads")
+    clock.pass_time(20)
+    response = client.response(asking)
     assert not response["success"] and "does not answer" in response["message"]
     assert len(unheard) == 1  # by the relay, for all that ask
     silent.adapter.on["stackTrace"] = on_stack
@@ -352,18 +355,18 @@ def test_a_first_stop_that_comes_late_is_shown_as_the_population(gang, start_rel
     assert len(threads(client)) == 1
 
 
-def test_slow_debuggers_are_waited_for(gang, start_relay):
+def test_slow_debuggers_are_waited_for(gang, start_relay, clock):
     """On a busy machine they take seconds to attach, and to stop after that: one of three is not shown as if it were all."""
     attaching = [Gate(worker.adapter.on_attach) for worker in gang.workers]
     stopping = [Gate(worker.adapter.on_configurationDone) for worker in gang.workers]
     for worker, attaches, stops in zip(gang.workers, attaching, stopping):
         worker.adapter.on |= {"attach": attaches, "configurationDone": stops}
-    client = start_relay(None, "--address", gang.address, "--no-relay")
+    client = start_relay(None, "--address", gang.address, "--no-relay", env=clock.env)
     client.initialize(clientID="vscode", clientName="editor")
     client.send("attach", ALL)
     for gate in attaching:
         gate.wait_reached()
-    settle(3)  # more than HURRY_MS
+    clock.pass_time(3)  # more than HURRY_MS
     assert not client.events("initialized")
     for gate in attaching:
         gate.open()
@@ -373,7 +376,7 @@ def test_slow_debuggers_are_waited_for(gang, start_relay):
         gate.wait_reached()
     stopping[0].open()
     wait_until(lambda: len(threads(client)) == 1, lambda: threads(client))
-    settle(1)  # more than INTRO_MS
+    clock.pass_time(1)  # more than INTRO_MS
     client.ok("threads")
     assert not client.events("stopped")
     for gate in stopping:

@@ -94,12 +94,12 @@ def steps(adapter):
 
 
 @pytest.fixture
-def join(hub, adapter, start_relay):
+def join(hub, adapter, start_relay, clock):
     """join(*arguments, NAME=value): `raydbg dap` with that relay, attached; it has stopped at its breakpoint."""
     def start(*arguments, **env):
         client = start_relay(None, "--relay", hub.addresses[0], *arguments,
                              env={"RAYDBG_TOKEN": hub.token, "XDG_STATE_HOME": str(hub.state / "s"),
-                                  "HOME": str(hub.state), "RAYDBG_LOG": "debug", **env})
+                                  "HOME": str(hub.state), "RAYDBG_LOG": "debug", **clock.env, **env})
         client.initialize()
         client.attach({"request": "attach", "connect": adapter.address})
         client.stopped()
@@ -239,11 +239,11 @@ def test_an_adapter_that_is_very_slow(editor, adapter, steps):
     assert steps.looks() == more(before)
 
 
-def test_what_is_old_is_not_used(editor, ready, steps):
+def test_what_is_old_is_not_used(editor, ready, steps, clock):
     """Another thread changes it without a word."""
     ready()
     steps.value = "81"
-    settle(2.1)
+    clock.pass_time(2.1)
     assert look(editor) == (3, "81")
 
 

@@ -7,7 +7,7 @@ import pytest
 from dap_client import DapClosed, DapError
 from held_task import CHANGES, KINDS, LOOKS, assert_held
 from relay_process import ClientProcess
-from waits import SHORT, Gate, hard, settle, wait_until
+from waits import SHORT, Gate, hard, wait_until
 
 
 def wait_released(adapter):
@@ -97,28 +97,32 @@ def test_a_client_is_told_when_a_short_cut_lets_the_task_go(adapter, hub, said, 
         assert (CUT in outputs(client)) is told, outputs(client)
 
 
-def test_a_release_that_the_debugger_does_not_hear_says_so(adapter, hub):
+def test_a_release_that_the_debugger_does_not_hear_says_so(adapter, run_relay, clock):
     """As after a message that debugpy's adapter does not read: the task stays stopped until its adapter ends."""
+    hub = run_relay(env=clock.env)
     said = "3.12.1/1.8.22 nodelay,keepalive adapter=4711 cut=900s"
     adapter.on["evaluate"] = lambda c, request: c.respond(request, {"result": said, "variablesReference": 0})
     adapter.on["modules"] = adapter.on["disconnect"] = lambda connection, request: None
     client = hub.join()
     client.send("modules")
     client.strict = False
-    client.ok("raydbg/release")
+    client.send("raydbg/release")
+    wait_until(lambda: any(line["action"] == "release" for line in hub.audit()), "the relay releases it")
+    clock.pass_time(8)
     client.wait_event("terminated")
     assert "does not answer" in outputs(client) and "kill 4711" in outputs(client), outputs(client)
     assert "was released and goes on" not in outputs(client), outputs(client)
 
 
-def test_a_debugger_that_is_slow_to_let_go_is_not_called_deaf(adapter, hub):
+def test_a_debugger_that_is_slow_to_let_go_is_not_called_deaf(adapter, run_relay, clock):
     """On a busy machine: nobody is told to kill an adapter that only takes its time."""
+    hub = run_relay(env=clock.env)
     adapter.on["disconnect"] = goodbye = Gate(adapter.on_disconnect)
     client = hub.join()
     client.stopped()
     client.send("raydbg/release")
     goodbye.wait_reached()
-    settle(4)
+    clock.pass_time(4)
     goodbye.open()
     client.wait_event("terminated")
     assert "was released and goes on" in outputs(client) and "does not answer" not in outputs(client), outputs(client)
@@ -189,13 +193,12 @@ def test_max_hold_warns_and_lets_go(adapter, run_relay):
     assert warned["seq"] < ended["seq"]
 
 
-def test_max_hold_counts_from_the_last_touch(adapter, run_relay):
-    hub = run_relay("--max-hold", "5s")
-    started = time.monotonic()
+def test_max_hold_counts_from_the_last_touch(adapter, run_relay, clock):
+    hub = run_relay("--max-hold", "5s", env=clock.env)
     first = hub.join()
     first.stopped()
-    while time.monotonic() - started < 7:
-        settle(0.5)
+    for _ in range(14):
+        clock.pass_time(0.5)
         first.step("next", 1)
     assert_held(adapter, 0)
     first.disconnect()
@@ -530,8 +533,8 @@ def test_a_dropped_answer_is_noticed(adapter, hub):
 
 
 @pytest.fixture
-def on_loss(run_relay):
-    return run_relay("--hold", "on-loss", "--until-idle", "1s")
+def on_loss(run_relay, clock):
+    return run_relay("--hold", "on-loss", "--until-idle", "1s", env=clock.env)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -547,7 +550,7 @@ def test_a_goodbye_lets_go_where_only_losses_are_held(adapter, on_loss, kind):
 
 
 @pytest.mark.parametrize("how", ["vanishes", "asks"])
-def test_a_lost_client_leaves_the_task_stopped(adapter, on_loss, how):
+def test_a_lost_client_leaves_the_task_stopped(adapter, on_loss, clock, how):
     client = on_loss.join()
     client.stopped()
     if how == "vanishes":
@@ -556,7 +559,7 @@ def test_a_lost_client_leaves_the_task_stopped(adapter, on_loss, how):
         client.disconnect(onDisconnect="hold")
         assert "stays held" in outputs(client)
     wait_until(lambda: on_loss.pause()["clients"] == 0, "the relay notices")
-    settle(11.5)  # longer than an idle relay lives, and than a running task is kept
+    clock.pass_time(11.5)  # longer than an idle relay lives, and than a running task is kept
     assert_held(adapter)
     assert on_loss.process.poll() is None
     second = on_loss.join("websocket")
@@ -567,12 +570,14 @@ def test_a_lost_client_leaves_the_task_stopped(adapter, on_loss, how):
 
 
 @pytest.mark.parametrize("how", ["vanishes", "asks"])
-def test_a_task_that_runs_is_not_held(adapter, on_loss, how):
+def test_a_task_that_runs_is_not_held(adapter, on_loss, clock, how):
     client = on_loss.join()
     thread = client.stopped()["threadId"]
     client.resume(thread)
     if how == "vanishes":
         client.transport.reset()
+        wait_until(lambda: on_loss.pause()["clients"] == 0, "the relay notices")
+        clock.pass_time(10)
     else:
         client.disconnect(onDisconnect="hold")
         assert "goes on" in outputs(client)
@@ -580,7 +585,7 @@ def test_a_task_that_runs_is_not_held(adapter, on_loss, how):
     assert on_loss.wait() == 0
 
 
-def test_a_step_that_outlasts_its_client_is_held(adapter, on_loss):
+def test_a_step_that_outlasts_its_client_is_held(adapter, on_loss, clock):
     """On a busy machine a step takes seconds: the client is lost meanwhile, and the step's stop still comes."""
     adapter.on["next"] = step = Gate(adapter.on_next)
     client = on_loss.join()
@@ -590,7 +595,7 @@ def test_a_step_that_outlasts_its_client_is_held(adapter, on_loss):
     step.wait_reached()
     client.transport.reset()
     wait_until(lambda: on_loss.pause()["clients"] == 0, "the relay notices")
-    settle(4)
+    clock.pass_time(4)
     step.open()
     second = on_loss.join("websocket")
     assert second.stopped()["reason"] == "step"

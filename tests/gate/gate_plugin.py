@@ -24,6 +24,7 @@ def pytest_addoption(parser):
     group.addoption("--slice", type=int, choices=range(tiers.SLICES), help="with --tier default: this sixth of the others, too")
     group.addoption("--part", choices=("pool", "alone"), help="only the tests that run beside others, or only those that do not")
     group.addoption("--gate-record", metavar="FILE", help="a line of JSON for each failure")
+    group.addoption("--gate-outcomes", metavar="FILE", help="with --gate-record: a line for each test that passed or was skipped")
     group.addoption("--gate-check", action="store_true", help="fail if a collected test is in no tier and no slice")
 
 
@@ -31,7 +32,7 @@ def pytest_configure(config):
     config.gate_start = time.monotonic()
     path = config.getoption("gate_record")
     if path and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Recorder(path, config.getoption("suite")), "gate-recorder")
+        config.pluginmanager.register(Recorder(path, config.getoption("suite"), config.getoption("gate_outcomes")), "gate-recorder")
 
 
 @pytest.hookimpl(tryfirst=True)  # behind the conftests', before xdist's own, which changes ids
@@ -65,9 +66,10 @@ def pytest_runtest_makereport(item, call):
 class Recorder:
     """Writes what failed, and in the end what each test took, in the process that has all reports."""
 
-    def __init__(self, path, suite):
+    def __init__(self, path, suite, outcomes):
         self.path = path
         self.suite = suite
+        self.outcomes = outcomes
         self.seconds = {}
 
     def pytest_sessionfinish(self):
@@ -85,6 +87,9 @@ class Recorder:
             text = report.longreprtext + "".join(content for _, content in report.sections)
             hard = reruns.hard_text(text) or dict(report.user_properties).get("gate-hard")
             self.write(id, report.when, first_line(report), hard)
+        elif self.outcomes and (report.skipped or report.when == "call"):
+            with open(self.outcomes, "a") as file:
+                file.write(f"{report.outcome} {id}\n")
 
     def pytest_collectreport(self, report):
         if report.failed:

@@ -63,9 +63,13 @@ class Runner:
         self.arguments = arguments
         self.scratch = scratch
         self.root = root
+        self.output = None  # a file for what is printed; None: to where this process prints
 
     def first(self, limit):
         return self.run(self.arguments, 0, limit)
+
+    def limited(self, argv, limit, env):
+        return run_limited(argv, limit, env=env, cwd=self.root, stdout=self.output, stderr=self.output and subprocess.STDOUT)
 
 
 class Pytest(Runner):
@@ -82,7 +86,7 @@ class Pytest(Runner):
     def run(self, arguments, number, limit):
         record = self.scratch / str(number)
         argv = [sys.executable, "-m", "pytest", "-p", "gate_plugin", "--gate-record", str(record), *arguments]
-        code = run_limited(argv, limit, env=self.env, cwd=self.root)
+        code = self.limited(argv, limit, self.env)
         return code, reruns.merge(read_rows(record))
 
     def again(self, ids, attempt, limit):
@@ -111,6 +115,7 @@ class Pytest(Runner):
 class Ctest(Runner):
     # "  3/166 Test  #12: test_dap_frame ...........***Failed    0.02 sec"
     LINE = re.compile(r"^ *\d+/\d+ Test +#\d+: (\S+) \.+ *\*{3}([A-Za-z :]+?) +[\d.]+ sec", re.MULTILINE)
+    PASSED = re.compile(r"^ *\d+/\d+ Test +#\d+: (\S+) \.+ +Passed ", re.MULTILINE)
     COUNT = re.compile(r"^\d+% tests passed, (\d+) tests? failed out of \d+$", re.MULTILINE)
     ENV = {"ASAN_OPTIONS": "detect_leaks=1:exitcode=99", "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1"}
 
@@ -118,8 +123,11 @@ class Ctest(Runner):
         log = self.scratch / str(number)
         argv = ["ctest", "--output-on-failure", "--no-tests=error", *arguments]
         tee = f'set -o pipefail; "$@" 2>&1 | tee {log}'
-        code = run_limited(["bash", "-c", tee, "ctest", *argv], limit, env={**os.environ, **self.ENV}, cwd=self.root)
+        code = self.limited(["bash", "-c", tee, "ctest", *argv], limit, {**os.environ, **self.ENV})
         return code, self.failures(log.read_text(errors="replace"))
+
+    def passes(self, text):
+        return self.PASSED.findall(text)
 
     def failures(self, text):
         found = list(self.LINE.finditer(text))
@@ -154,7 +162,7 @@ class Files(Runner):
     def run(self, names, number, limit):
         record = self.scratch / str(number)
         env = {**os.environ, "GATE_RECORD": str(record)}
-        code = run_limited([*self.command, *names], limit, env=env, cwd=self.root)
+        code = self.limited([*self.command, *names], limit, env)
         return code, reruns.merge(read_rows(record))
 
     def again(self, ids, attempt, limit):

@@ -25,6 +25,8 @@ def test_other_lines_are_not(line):
 @pytest.mark.parametrize("name, line, found", [
     ("x.c", "    usleep(1000);", True), ("x.h", "    nanosleep(&it, NULL);", True), ("x.c", "/* usleep(1) */", False),
     ("x.c", "    usleep(1000); /* timed: why */", False), ("x.test.ts", "  await page.waitForTimeout(100);", True),
+    ("x.test.ts", "  await row.waitFor({timeout: 5_000});", True), ("x.test.ts", "  await row.waitFor({timeout: limit()});", False),
+    ("x.test.ts", "  setTimeout(look, 100);", True),
     ("x.c", "    sleepy(1);", False)])
 def test_c_and_typescript(name, line, found):
     assert bool(wait_rules.find(Path(name), line)) is found

@@ -1,8 +1,9 @@
 """Finds waits with a clock of their own in the tests: `python tests/gate/wait_rules.py [FILE]...`, all tests without FILEs.
 
-What must happen is waited for with tests/support/waits.py; how long something takes is for tools/bench. A line that has to
-know the time nevertheless says why: `# timed: …`, in C and TypeScript `/* timed: … */`. Files from before this rule may have as
-many such lines as wait_rules.toml says, and no file may have fewer: then the number there is lowered.
+What must happen is waited for with waits.py of tests/support, waits.h of tests/unit or waits.ts of tests/vscode/lib; how long
+something takes is for tools/bench. A line that has to know the time nevertheless says why: `# timed: …`, in C and TypeScript
+`/* timed: … */`. Files from before this rule may have as many such lines as wait_rules.toml says, and no file may have fewer:
+then the number there is lowered.
 """
 
 import ast
@@ -15,12 +16,12 @@ ROOT = Path(__file__).resolve().parents[2]
 ALLOWED = Path(__file__).with_suffix(".toml")
 MARK = "timed: "
 # What is debugged, measured or left alone for long, and the one place that may sleep.
-EXEMPT = re.compile(r"^tests/(bench|fuzz|soak|unit/data|vscode/(workspace|node_modules)|[a-z]+/programs)/|/waits\.py$|"
+EXEMPT = re.compile(r"^tests/(bench|fuzz|soak|unit/data|vscode/(workspace|node_modules)|[a-z]+/programs)/|/waits\.(py|h|ts)$|"
                     r"^tests/agent/(debuggees?|debugpy_tasks|debugpy_worker|like_programs)\.py$|^tests/support/agent_program\.py$")
 CLOCKS = {"monotonic", "perf_counter", "monotonic_ns", "perf_counter_ns"}
 WAITS = {"wait", "join", "settimeout", "result", "communicate", "create_connection", "wait_until", "wait_for", "wait_event"}
 TEXT = {".c": r"\b(usleep|nanosleep|uv_sleep|sleep_ms|sleep) *\(", ".h": r"\b(usleep|nanosleep|uv_sleep|sleep_ms|sleep) *\(",
-        ".ts": r"\bwaitForTimeout\("}
+        ".ts": r"\b(waitForTimeout|setTimeout)\(|\btimeout: *\d"}
 
 
 def is_number(node):
@@ -98,7 +99,7 @@ def main(names):
         code = 1
         print(f"{ALLOWED.name} has what is no test: {', '.join(allowed)}")
     if code:
-        print("tests wait by tests/support/waits.py (CONTRIBUTING.md); a line that must know the time says `timed: why`")
+        print("tests wait by tests/support/waits.py, tests/unit/waits.h, tests/vscode/lib/waits.ts (CONTRIBUTING.md); a line that must know the time says `timed: why`")
     return code
 
 

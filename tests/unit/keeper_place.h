@@ -5,6 +5,7 @@
 #define RAYDBG_TESTS_KEEPER_PLACE_H
 
 #include "relay/keeper/keeper.h"
+#include "waits.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -18,19 +19,14 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { MINUTE = 60000 };
 
 static char directory[64];
 static char path[256]; /* of the socket */
-
-static inline void sleep_ms(long ms)
-{
-    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
-}
 
 static inline int setup(void **state)
 {
@@ -46,31 +42,40 @@ static inline int setup(void **state)
 static inline int teardown(void **state)
 {
     (void)state;
-    int left = 0;
-    for (int tries = 0; tries < 300; tries++) {
-        pid_t pid = waitpid(-1, NULL, WNOHANG);
-        if (pid < 0)
-            break;
-        left = pid == 0;
-        if (left)
-            sleep_ms(10);
-    }
     char command[128];
     snprintf(command, sizeof command, "rm -rf %s", directory);
-    if (left)
+    pid_t left;
+    int64_t end_ms = wait_now_ms() + wait_limit_ms();
+    while ((left = waitpid(-1, NULL, WNOHANG)) >= 0 && wait_now_ms() < end_ms)
+        if (left == 0)
+            settle_us(1000);
+    if (left >= 0)
         print_error("a process is left over\n");
-    return left || system(command) != 0 ? -1 : 0;
+    return left >= 0 || system(command) != 0 ? -1 : 0;
 }
 
-/* True if the process ends within `ms`; it is a child, or a keeper. */
-static inline bool ends(pid_t pid, int ms)
+/* For a child, or a keeper. */
+static inline bool is_running(pid_t pid)
 {
-    for (int passed = 0; passed <= ms; passed += 5) {
-        if (waitpid(pid, NULL, WNOHANG) != 0)
-            return true;
-        sleep_ms(5);
-    }
-    return false;
+    return waitpid(pid, NULL, WNOHANG) == 0;
+}
+
+static inline void wait_end(pid_t pid)
+{
+    WAIT_UNTIL(!is_running(pid));
+}
+
+/* A fence: the keeper has handled what came before it closes a connection that says nothing. */
+static inline void keeper_fence(void)
+{
+    char byte;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%.100s", path);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+    shutdown(fd, SHUT_WR);
+    assert_true(recv(fd, &byte, 1, 0) <= 0);
+    close(fd);
 }
 
 /* Two ends of a TCP connection. */
@@ -95,11 +100,12 @@ static inline bool is_open(int fd)
     return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
 }
 
-static inline bool closes(int fd, int ms)
+/* Whether the other end closes the connection, sooner or later, without having sent anything. */
+static inline bool closes(int fd)
 {
     struct pollfd poll_fd = {.fd = fd, .events = POLLIN | POLLRDHUP};
     char byte;
-    return poll(&poll_fd, 1, ms) == 1 && recv(fd, &byte, 1, MSG_DONTWAIT) <= 0;
+    return poll(&poll_fd, 1, (int)wait_limit_ms()) == 1 && recv(fd, &byte, 1, MSG_DONTWAIT) <= 0;
 }
 
 static inline void assert_flows(int from, int to)
@@ -107,7 +113,7 @@ static inline void assert_flows(int from, int to)
     char bytes[6] = "";
     assert_int_equal(send(from, "hello", 5, MSG_NOSIGNAL), 5);
     struct pollfd poll_fd = {.fd = to, .events = POLLIN};
-    assert_int_equal(poll(&poll_fd, 1, 60000), 1);
+    assert_int_equal(poll(&poll_fd, 1, (int)wait_limit_ms()), 1);
     assert_int_equal(recv(to, bytes, sizeof bytes, MSG_DONTWAIT), 5);
     assert_string_equal(bytes, "hello");
 }

@@ -4,6 +4,7 @@
 #define RAYDBG_TESTS_LISTENER_FIXTURE_H
 
 #include "cmocka_prelude.h"
+#include "waits.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -14,6 +15,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +23,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #define TOKEN "0123456789abcdef-driver"
@@ -30,8 +31,8 @@
 #define HOST "Host: localhost\r\n"
 #define DAP(text, length) "Content-Length: " length "\r\n\r\n" text
 
-/* WAIT_MS: only a hang takes so long. */
-enum { WAIT_MS = 60000 };
+/* WAIT_MS: only a hang takes so long. LATER_MS: nothing takes so long, the clock skips it. */
+enum { WAIT_MS = 60000, LATE_MS = 200, LATER_MS = 3600000 };
 
 struct server {
     struct loop *loop;
@@ -40,7 +41,7 @@ struct server {
     pthread_t thread;
     pthread_mutex_t lock; /* of the texts */
     char broken[200], refused[200], role[20];
-    atomic_int opened, closed, drained, messages;
+    atomic_int opened, closed, drained, messages, late;
     atomic_size_t queued;
     struct conn *halted;
     struct timer *resume;
@@ -97,9 +98,8 @@ static inline void resume_reading(void *arg)
     conn_read_enable(server->halted, true);
 }
 
-/* "!auth", "!close", "!big N", "!parts N", "!excess", "!halt" (reads on after 300 ms); all
- * else is sent back.
- */
+/* "!auth", "!close", "!big N", "!parts N", "!excess", "!halt" (reads on after LATER_MS); all
+ * else is sent back. */
 static inline void on_message(void *user, const char *json, size_t len)
 {
     struct client *client = user;
@@ -119,7 +119,7 @@ static inline void on_message(void *user, const char *json, size_t len)
     } else if (text_starts(json, "!halt")) {
         conn_read_enable(client->conn, false);
         server->halted = client->conn;
-        server->resume = timer_start(server->loop, 300, resume_reading, server);
+        server->resume = timer_start(server->loop, LATER_MS, resume_reading, server);
     }
     conn_send(client->conn, json, len);
     if (text_starts(json, "!close"))
@@ -157,15 +157,17 @@ static inline void answer_late(void *arg)
     http_call_answer(arg, 200, "text/plain", "late", 4);
 }
 
-/* "METHOD PATH ROLE BODY"; /late answers after 200 ms, /big with 3 MB. */
+/* "METHOD PATH ROLE BODY"; /late answers after LATE_MS, /later after LATER_MS, /big with 3 MB. */
 static inline void on_http(void *arg, struct http_call *call)
 {
     struct server *server = arg;
     size_t len;
     const char *body = http_call_body(call, &len);
     struct buf text = {0};
-    if (text_equal(http_call_path(call), "/late")) {
-        timer_start(server->loop, 200, answer_late, call);
+    if (text_starts(http_call_path(call), "/late")) {
+        bool later = text_equal(http_call_path(call), "/later");
+        timer_start(server->loop, later ? LATER_MS : LATE_MS, answer_late, call);
+        server->late++;
         return;
     }
     buf_printf(&text, "%s %s %s %.*s", http_call_method(call), http_call_path(call),
@@ -249,16 +251,48 @@ static inline void server_stop(struct server *server)
     free(server);
 }
 
-static inline void sleep_ms(int ms)
-{
-    nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000L}, NULL);
-}
-
 static inline void wait_for(const atomic_int *counter, int value)
 {
-    for (int i = 0; i < WAIT_MS / 5 && *counter < value; i++)
-        sleep_ms(5);
+    WAIT_UNTIL(*counter >= value);
     assert_int_equal(*counter, value);
+}
+
+/* A socket is closed before its connection is forgotten. */
+static inline void wait_connections(const struct server *server, size_t count)
+{
+    WAIT_UNTIL(listener_connections(server->listener) == count);
+}
+
+struct server_call {
+    struct loop *loop;
+    int64_t skip_ms;
+    sem_t done;
+};
+
+static inline void run_call(void *arg)
+{
+    struct server_call *call = arg;
+    if (call->skip_ms)
+        loop_skip(call->loop, call->skip_ms);
+    sem_post(&call->done);
+}
+
+/* Lets the server's clock skip so long; 0: only waits for a turn of its loop. */
+static inline void server_skip(struct server *server, int64_t ms)
+{
+    struct server_call call = {.loop = server->loop, .skip_ms = ms};
+    sem_init(&call.done, 0, 0);
+    loop_post(server->loop, run_call, &call);
+    while (sem_wait(&call.done) != 0)
+        continue;
+    sem_destroy(&call.done);
+}
+
+/* A fence: accepting, reading and handling what came before take a turn of the loop each. */
+static inline void server_turns(struct server *server)
+{
+    for (int i = 0; i < 5; i++)
+        server_skip(server, 0);
 }
 
 /* --- clients --- */
@@ -304,11 +338,12 @@ static inline void put_text(int fd, const char *text)
     put(fd, text, strlen(text));
 }
 
-static inline void put_slowly(int fd, const char *text)
+/* The server reads each byte by itself. */
+static inline void put_slowly(struct server *server, int fd, const char *text)
 {
     for (; *text; text++) {
         put(fd, text, 1);
-        sleep_ms(1);
+        server_turns(server);
     }
 }
 

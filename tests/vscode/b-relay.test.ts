@@ -4,7 +4,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import {after, before} from 'node:test';
 import type {Browser} from 'playwright-core';
-import {CodeServer, type Program, Relay, closeAll, driver, makeWorkspace, paused, scratch, until} from './lib/processes.ts';
+import {CodeServer, type Program, Relay, closeAll, driver, makeWorkspace, paused, scratch} from './lib/processes.ts';
+import {until} from './lib/waits.ts';
 import {Workbench, browse, steps} from './lib/workbench.ts';
 
 const pauses = 'Paused Tasks';

@@ -4,7 +4,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import {after, before} from 'node:test';
 import type {Browser} from 'playwright-core';
-import {CodeServer, LOST_ROW, type Program, Relay, closeAll, driver, makeWorkspace, paused, until} from './lib/processes.ts';
+import {CodeServer, LOST_ROW, type Program, Relay, closeAll, driver, makeWorkspace, paused} from './lib/processes.ts';
+import {until} from './lib/waits.ts';
 import {Workbench, browse, steps} from './lib/workbench.ts';
 
 const pauses = 'Paused Tasks';
@@ -110,7 +111,7 @@ step('a relay that is killed and started again: the session goes on', async () =
 step('a second window observes, and takes over', async () => {
   other = await window.another(server.address, workspace, 'observer');
   await other.show('Ray Debug');
-  await other.row(pauses, /^square.* · /s).waitFor({timeout: 60_000}); // the extension starts
+  await other.row(pauses, /^square.* · /s).waitFor(); // the extension starts
   await other.menu(pauses, /^square.* · /s, 'Attach as Observer');
   await other.stoppedAt('total = scaled(');
   await other.page.locator('.statusbar-item', {hasText: 'observing'}).waitFor();

@@ -54,7 +54,7 @@ for (const {debugger: name, task, stops, back} of CALLERS) {
   step(`into the remote task, ${name}`, async () => {
     const waiting = new RegExp(`^${task}.*waiting`, 's');
     await window.show('Ray Debug');
-    await window.row('Paused Tasks', waiting).waitFor({timeout: 60_000}); // the extension starts
+    await window.row('Paused Tasks', waiting).waitFor(); // the extension starts
     await window.rowAction('Paused Tasks', waiting, 'Attach', window.toolbar);
     await stepThrough(stops);
     await stepInto('into remote task remote_part');

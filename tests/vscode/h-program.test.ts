@@ -5,7 +5,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import {after, before} from 'node:test';
 import type {Browser} from 'playwright-core';
-import {CodeServer, type Program, closeAll, driver, here, makeWorkspace, paused, python, raydbg, root, scratch, universal, until} from './lib/processes.ts';
+import {CodeServer, type Program, closeAll, driver, here, makeWorkspace, paused, python, raydbg, root, scratch, universal} from './lib/processes.ts';
+import {limit, until} from './lib/waits.ts';
 import {Workbench, browse, steps} from './lib/workbench.ts';
 
 const pauses = 'Paused Tasks';
@@ -21,7 +22,7 @@ const step = steps();
 
 /** A program that has ended well. */
 function done(argv: string[], cwd = scratch): string {
-  const result = spawnSync(argv[0] ?? '', argv.slice(1), {encoding: 'utf8', timeout: 120_000, cwd});
+  const result = spawnSync(argv[0] ?? '', argv.slice(1), {encoding: 'utf8', timeout: limit(120), cwd});
   assert.equal(result.status, 0, `${argv.join(' ')}: ${result.stdout}${result.stderr}`);
   return result.stdout;
 }
@@ -63,7 +64,7 @@ after(() => closeAll(() => window?.close(), () => browser?.close(), () => server
 step('no raydbg and no environment: said once, with the setting', async () => {
   await window.show('Ray Debug');
   const said = window.toast('raydbg was not found: this workspace has no Python environment, and PATH has no raydbg. To get it: pip install raydbg');
-  await said.waitFor({timeout: 60_000}); // the extension starts
+  await said.waitFor(); // the extension starts
   await window.welcome(pauses).getByText('There is no raydbg program that this extension can run.').waitFor();
   assert.equal(await window.toast('raydbg').count(), 1);
   assert.equal(await said.locator('.monaco-button', {hasText: 'Install'}).count(), 0);
@@ -80,7 +81,7 @@ step('an environment without raydbg: Install runs pip in a terminal, and the tas
   await said.waitFor();
   await window.shot('environment');
   await said.locator('.monaco-button', {hasText: 'Install'}).click();
-  await window.row(pauses, /^square/).waitFor({timeout: 60_000});
+  await window.row(pauses, /^square/).waitFor();
   await takes(path.join(workspace, '.venv/bin/raydbg'));
   await window.shot('installed');
 });
@@ -117,7 +118,7 @@ step('on PATH, where the Python extension has nothing selected', async () => {
   await paused('square');
   window = await Workbench.open(browser, server.address, workspace, 'program-path');
   await window.show('Ray Debug');
-  await window.row(pauses, /^square/).waitFor({timeout: 60_000});
+  await window.row(pauses, /^square/).waitFor();
   await takes(path.join(onPath, 'raydbg'));
 });
 

@@ -4,7 +4,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import {after, before} from 'node:test';
 import type {Browser} from 'playwright-core';
-import {CodeServer, Relay, closeAll, freePort, makeWorkspace, python, until} from './lib/processes.ts';
+import {CodeServer, Relay, closeAll, freePort, makeWorkspace, python} from './lib/processes.ts';
+import {limit, until} from './lib/waits.ts';
 import {Workbench, browse, steps} from './lib/workbench.ts';
 
 let browser: Browser;
@@ -35,11 +36,11 @@ step('F5: the first task stops at a line of the gutter', async () => {
   await window.openFile('plain.py');
   await window.toggleBreakpoint('twice = n * 2');
   await window.page.keyboard.press('F5');
-  await window.page.locator('.monaco-editor .debug-top-stack-frame-line').first().waitFor({state: 'attached', timeout: 180_000});
+  await window.page.locator('.monaco-editor .debug-top-stack-frame-line').first().waitFor({state: 'attached', timeout: limit(180)});
   await window.stoppedAt('twice = n * 2');
   first = Number(/(\d+)$/.exec((await window.value('n', /\d$/)).trim())?.[1]);
   await until(async () => (await window.page.locator('.codicon-debug-breakpoint-unverified').count()) === 0,
-    'the dot is solid: a worker has it', 20_000);
+    'the dot is solid: a worker has it');
   await window.shot('stopped');
 });
 

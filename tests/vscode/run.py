@@ -90,7 +90,7 @@ def main(packages, binary, names, again):
         scratch.mkdir()
         env = {"RAYDBG_START_RELAY": "0", "RAYDBG_TEST_DIRECTORY": scratch, "RAYDBG_TEST_VSIX": package(packages, binary, TARGET),
                "RAYDBG_TEST_UNIVERSAL": package(packages, binary, "universal"),
-               "RAYDBG_TEST_ARTIFACTS": artifacts,
+               "RAYDBG_TEST_ARTIFACTS": artifacts, "RAYDBG_TEST_PATIENCE": os.environ.get("RAYDBG_TEST_PATIENCE"),
                "RAYDBG_TEST_BINARY": binary.resolve(), "RAYDBG_TEST_PYTHON": cluster.venv / "bin/python",
                "NODE_NO_WARNINGS": "1"}
         for file in files:

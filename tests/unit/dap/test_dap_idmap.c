@@ -288,7 +288,8 @@ static void fill(struct idmap *map, uint32_t slots, int64_t ids)
             idmap_out(map, slot, ID_VARIABLES, foreign, 1 + foreign % 4);
 }
 
-/* Were anything linear, 100 times as many would be 100 times as slow each. */
+/* Were anything linear, 100 times as many would be 100 times as slow each: minutes of processor
+ * time, not the five seconds that it is under a sanitizer. */
 static void test_a_thousand_debuggees(void **state)
 {
     (void)state;
@@ -311,7 +312,7 @@ static void test_a_thousand_debuggees(void **state)
                   1e9 * (filled - start) / DEBUGGEES / IDS, (double)bytes / DEBUGGEES / IDS,
                   1e9 * (cpu_s() - filled) / DEBUGGEES / IDS);
     assert_true(bytes < (size_t)DEBUGGEES * IDS * 50);
-    assert_true(filled - start < 20);
+    assert_true(filled - start < 60);
     idmap_destroy(&map);
 }
 

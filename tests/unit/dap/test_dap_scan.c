@@ -354,8 +354,8 @@ static void scan_20_mb(const char *name, const char *unit)
     double spent = cpu_seconds() - start;
     assert_int_equal(value.len, text.len);
     print_message("%s: %.0f MB/s\n", name, (double)text.len / 1e6 / spent);
-    /* A quadratic scan takes minutes; a linear one half a second, under a sanitizer. */
-    assert_true(spent < 10);
+    /* Processor time: a quadratic scan takes hours, a linear one a second under a sanitizer. */
+    assert_true(spent < 60);
     buf_free(&text);
 }
 

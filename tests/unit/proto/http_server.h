@@ -4,6 +4,7 @@
 #define RAYDBG_TESTS_HTTP_SERVER_H
 
 #include "cmocka_prelude.h"
+#include "waits.h"
 
 #include <libwebsockets.h>
 
@@ -49,7 +50,7 @@ static inline void http_server_drip(int fd, const char *bytes)
     for (; *bytes; bytes++) {
         if (!http_server_send(fd, bytes, 1))
             return;
-        usleep(20000);
+        settle_us(20000);
     }
 }
 

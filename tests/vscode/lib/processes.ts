@@ -3,6 +3,7 @@ import {type ChildProcess, spawn, spawnSync} from 'node:child_process';
 import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
+import {limit, until} from './waits.ts';
 
 export const here = path.resolve(import.meta.dirname, '..');
 export const root = path.resolve(here, '../..');
@@ -21,16 +22,6 @@ export const vsix = required('RAYDBG_TEST_VSIX');
 export const universal = required('RAYDBG_TEST_UNIVERSAL');
 export const raydbg = required('RAYDBG_TEST_BINARY');
 export const python = required('RAYDBG_TEST_PYTHON');
-
-export async function until<T>(find: () => T | Promise<T>, what: string, timeout = 20_000): Promise<NonNullable<T>> {
-  const end = Date.now() + timeout;
-  for (;;) {
-    const found = await find();
-    if (found) return found;
-    if (Date.now() > end) throw new Error(`${what}: not within ${timeout / 1000} s`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
 
 /** Does all of it, whatever fails, so that nothing is left that runs; then fails if anything did. */
 export async function closeAll(...closing: (() => Promise<void> | undefined)[]): Promise<void> {
@@ -58,8 +49,8 @@ export class Program {
     return this.child.exitCode !== null || this.child.signalCode !== null;
   }
 
-  async says(pattern: RegExp, timeout = 60_000): Promise<RegExpExecArray> {
-    await until(() => pattern.test(this.output) || this.ended, `${this.name} says ${pattern}; it said:\n${this.output}`, timeout)
+  async says(pattern: RegExp): Promise<RegExpExecArray> {
+    await until(() => pattern.test(this.output) || this.ended, `${this.name} says ${pattern}; it said:\n${this.output}`)
       .catch((error: unknown) => { throw error instanceof Error ? new Error(`${error.message}\n${this.output.slice(-4000)}`) : error; });
     const found = pattern.exec(this.output);
     if (!found) throw new Error(`${this.name} ended (${this.child.exitCode}) without ${pattern}:\n${this.output.slice(-4000)}`);
@@ -105,7 +96,7 @@ export async function paused(...names: string[]): Promise<Paused[]> {
   return until(() => {
     const rows = list();
     return names.every((name) => rows.some((row) => row.task_name === name)) ? rows : undefined;
-  }, `${names.join(', ')} are paused`, 60_000);
+  }, `${names.join(', ')} are paused`);
 }
 
 /** Until so many tasks of that name are paused. */
@@ -113,12 +104,12 @@ export async function pausedTimes(name: string, count: number): Promise<Paused[]
   return until(() => {
     const rows = list().filter((row) => row.task_name === name);
     return rows.length >= count ? rows : undefined;
-  }, `${count} of ${name} are paused`, 60_000);
+  }, `${count} of ${name} are paused`);
 }
 
 /** What raydbg printed, which has ended well. */
 function ask(argv: readonly string[], env: Record<string, string> = {}): string {
-  const done = spawnSync(raydbg, argv, {encoding: 'utf8', timeout: 20_000, env: {...process.env, ...env}});
+  const done = spawnSync(raydbg, argv, {encoding: 'utf8', timeout: limit(), env: {...process.env, ...env}});
   if (done.status !== 0) throw new Error(`raydbg ${argv.join(' ')}: ${done.stderr}`);
   return done.stdout;
 }
@@ -155,7 +146,7 @@ export class Relay {
 
   async start(): Promise<void> {
     this.program = new Program('the relay', [raydbg, 'relay', '--listen', `127.0.0.1:${this.port}`, ...this.tls], {XDG_STATE_HOME: this.state});
-    await this.program.says(/^ready$/m, 20_000);
+    await this.program.says(/^ready$/m);
   }
 
   /** As if it had crashed: its keeper lives, and so do the pauses. */
@@ -169,6 +160,7 @@ export class Relay {
   }
 }
 
+/** A port that is free now: whoever listens on it tries another one if it is not any more. */
 export function freePort(): Promise<number> {
   return new Promise((resolve) => {
     const server = net.createServer().listen(0, '127.0.0.1', () => {
@@ -216,16 +208,20 @@ export class CodeServer {
     fs.writeFileSync(path.join(directory, 'data/User/keybindings.json'), JSON.stringify(keybindings));
     const install = (file: string): void => {
       const installed = spawnSync(node, [entry, ...places, '--install-extension', file, '--force'],
-        {encoding: 'utf8', timeout: 60_000, env: {...process.env, ...home}});
+        {encoding: 'utf8', timeout: limit(), env: {...process.env, ...home}});
       if (installed.status !== 0) throw new Error(`${file} does not install:\n${installed.stdout}${installed.stderr}`);
     };
     install(extension);
-    const port = await freePort();
-    const program = new Program('code-server', [node, entry, ...places, '--auth', 'none', '--bind-addr', `127.0.0.1:${port}`,
-      '--disable-telemetry', '--disable-update-check', ...(trusting ? ['--disable-workspace-trust'] : [])], {...home, ...env});
-    const server = new CodeServer(`http://127.0.0.1:${port}`, program, directory, install);
-    await until(() => fetch(`${server.address}/healthz`).then((answer) => answer.ok, () => false), 'code-server answers', 30_000);
-    return server;
+    for (;;) {
+      const port = await freePort();
+      const program = new Program('code-server', [node, entry, ...places, '--auth', 'none', '--bind-addr', `127.0.0.1:${port}`,
+        '--disable-telemetry', '--disable-update-check', ...(trusting ? ['--disable-workspace-trust'] : [])], {...home, ...env});
+      const address = `http://127.0.0.1:${port}`;
+      const answers = (): Promise<boolean> => fetch(`${address}/healthz`).then((answer) => answer.ok, () => false);
+      await until(async () => program.ended || answers(), 'code-server answers');
+      if (!program.ended) return new CodeServer(address, program, directory, install);
+      if (!program.output.includes('EADDRINUSE')) throw new Error(`code-server ended:\n${program.output}`);
+    }
   }
 
   /** Its settings become these; a window follows. */

@@ -4,9 +4,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import {test} from 'node:test';
 import {type Browser, type BrowserContext, type Locator, type Page, chromium} from 'playwright-core';
-import {artifacts, scratch, until} from './processes.ts';
-
-const slow = 20_000;
+import {artifacts, scratch} from './processes.ts';
+import {limit, soon, until} from './waits.ts';
 
 export async function browse(): Promise<Browser> {
   return chromium.launch({
@@ -44,7 +43,7 @@ export class Workbench {
 
   private static async within(context: BrowserContext, address: string, folder: string, name: string): Promise<Workbench> {
     const page = await context.newPage();
-    page.setDefaultTimeout(slow);
+    page.setDefaultTimeout(limit());
     await page.goto(`${address}/?folder=${encodeURIComponent(folder)}`);
     await page.locator('.monaco-workbench .part.activitybar .action-item').first().waitFor();
     const window = new Workbench(page, name);
@@ -113,15 +112,10 @@ export class Workbench {
 
   /** Clicks a row until what that opens is shown: a click is lost on a row that is drawn anew meanwhile. */
   async openRow(title: string, text: string | RegExp, opened: Locator): Promise<void> {
-    for (let tries = 4; ; tries--) {
+    await until(async () => {
       await this.row(title, text).click();
-      try {
-        await opened.waitFor({timeout: 5000});
-        return;
-      } catch (error) {
-        if (tries === 1) throw error;
-      }
-    }
+      return soon((timeout) => opened.waitFor({timeout}));
+    }, `a click on ${text} opens it`);
   }
 
   /**
@@ -143,35 +137,31 @@ export class Workbench {
     const row = this.row(title, text);
     // A row that is still attached, as the view knows it, offers Attach as Observer alone.
     const button = row.locator(`.action-label[aria-label^="${action}"]:not([aria-label^="${action} as "])`);
-    for (let tries = 5; ; tries--) {
+    await until(async () => {
       // A row that comes to lie under a mouse at rest shows no buttons, and the tooltip of another may cover this one.
       await this.page.mouse.move(700, 300);
       await this.page.locator('.monaco-hover').filter({visible: true}).first().waitFor({state: 'hidden'});
       await row.hover();
-      try {
-        await button.click({timeout: 3000});
-        return;
-      } catch (error) {
-        if (tries === 1) throw error;
-      }
-    }
+      return soon((timeout) => button.click({timeout}));
+    }, `a click on ${action} of ${text}`);
   }
 
   async menu(title: string, text: string | RegExp, entry: string): Promise<void> {
     await this.row(title, text).click({button: 'right'});
     const item = this.page.locator('.monaco-menu .action-item', {hasText: entry}).first();
     await item.waitFor();
-    await this.page.waitForTimeout(300); // VS Code takes no click on a menu that has just opened
-    await item.click();
-    await item.waitFor({state: 'hidden'});
+    await until(async () => { // VS Code takes no click on a menu that has just opened
+      await soon((timeout) => item.click({timeout}));
+      return soon((timeout) => item.waitFor({state: 'hidden', timeout}), 0.5);
+    }, `a click on ${entry}`);
   }
 
   async command(title: string): Promise<void> {
     const input = this.page.locator('.quick-input-widget input').first();
     await until(async () => { // VS Code closes the palette when something else takes the focus, such as the line of a step
       await this.page.keyboard.press('F1');
-      return input.fill(`>${title}`, {timeout: 3000}).then(() => true, () => false);
-    }, `the palette for ${title}`, 30_000);
+      return soon((timeout) => input.fill(`>${title}`, {timeout}));
+    }, `the palette for ${title}`);
     await this.page.locator('.quick-input-list .monaco-list-row', {hasText: title}).first().click();
   }
 
@@ -190,7 +180,7 @@ export class Workbench {
     const x = border === 'left' ? box.x + box.width : border === 'right' ? box.x - 2 : box.x + box.width / 2;
     const y = upright ? 300 : box.y - 1;
     await this.page.mouse.move(x, y);
-    await this.page.waitForTimeout(400); // a border takes hold of the mouse after a while
+    await this.page.locator('.monaco-sash.hover').first().waitFor({state: 'attached'}); // a border takes hold of the mouse after a while
     await this.page.mouse.down();
     for (const part of [0.5, 1]) await this.page.mouse.move(x + (upright ? by * part : 0), y + (upright ? 0 : by * part));
     await this.page.mouse.up();
@@ -213,11 +203,11 @@ export class Workbench {
     for (const label of labels) {
       const box = this.page.locator('.quick-input-list .monaco-list-row', {hasText: label}).first().getByRole('checkbox');
       await box.waitFor();
-      for (let tries = 5; !(await box.isChecked()); tries--) {
-        if (!tries) throw new Error(`the box of ${label} takes no tick`);
+      await until(async () => {
+        if (await box.isChecked()) return true;
         await this.pick(label);
-        await this.page.waitForTimeout(200);
-      }
+        return soon((timeout) => until(() => box.isChecked(), 'it has a tick', timeout));
+      }, `the box of ${label} takes a tick`);
     }
     await this.page.locator('.quick-input-widget', {hasText: `${labels.length} Selected`}).waitFor();
   }
@@ -287,13 +277,7 @@ export class Workbench {
     const row = this.variable(name);
     await row.waitFor();
     let text = '';
-    const end = Date.now() + slow;
-    do {
-      text = await row.innerText();
-      if (wanted.test(text)) return text;
-      await this.page.waitForTimeout(100);
-    } while (Date.now() < end);
-    assert.match(text, wanted);
+    await until(async () => wanted.test(text = await row.innerText()), `${name} is ${wanted}`).catch(() => assert.match(text, wanted));
     return text;
   }
 
@@ -305,13 +289,11 @@ export class Workbench {
     // The expression, then its result below it.
     const rows = this.page.locator('.repl-tree .monaco-list-row');
     let texts: string[] = [];
-    for (let tries = 0; tries < 200; tries++) {
+    return until(async () => {
       texts = await rows.allInnerTexts();
       const at = texts.map((text) => text.trim()).lastIndexOf(expression);
-      if (at >= 0 && texts[at + 1]) return (texts[at + 1] ?? '').trim();
-      await this.page.waitForTimeout(100);
-    }
-    throw new Error(`no result of ${expression} among\n${texts.join('\n')}`);
+      return at >= 0 ? (texts[at + 1] ?? '').trim() : '';
+    }, `a result of ${expression}`).catch((error: unknown) => { throw new Error(`${String(error)}, among\n${texts.join('\n')}`); });
   }
 
   /** Clicks into the gutter beside the line with this text. */

@@ -194,7 +194,7 @@ static double seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Sanitizers make it some five times slower; what is quadratic takes minutes. */
+/* Processor time: a second under a sanitizer; what is quadratic takes minutes. */
 static void many_rows_take_no_time(void **state)
 {
     (void)state;
@@ -218,7 +218,7 @@ static void many_rows_take_no_time(void **state)
     double table = seconds();
     print_message("200,000 rows: query %.3f s, CSV %.3f s, JSON %.3f s, lines %.3f s\n",
                   grouped - begin, csv - grouped, json - csv, table - json);
-    assert_true(csv - grouped < 5 && json - csv < 5 && table - json < 5);
+    assert_true(csv - grouped < 20 && json - csv < 20 && table - json < 20);
     assert_int_equal(lines.count, 100 * 50);
     memory_sites_clear(&lines);
     object_report_free(&report);

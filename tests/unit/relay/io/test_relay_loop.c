@@ -1,5 +1,6 @@
 /* The event loop, with each of the two ways in which it waits. */
 #include "cmocka_prelude.h"
+#include "waits.h"
 
 #include "relay/io/loop.h"
 
@@ -162,7 +163,7 @@ static void *post_both(void *arg)
 {
     static char first[] = "first ", second[] = "second";
     (void)arg;
-    usleep((useconds_t)short_ms * 1000);
+    settle_us(short_ms * 1000);
     loop_post(world.loop, tell, first);
     loop_post(world.loop, tell, second);
     loop_post(world.loop, finish, NULL);

@@ -1,5 +1,6 @@
 /* What the kernel tells of a connection. */
 #include "cmocka_prelude.h"
+#include "waits.h"
 
 #include "relay/io/socket.h"
 
@@ -88,8 +89,7 @@ static void a_peer_that_is_gone_is_an_error(void **state)
 {
     (void)state;
     close(ends[1]);
-    while (socket_send(ends[0], "head", 4, "body", 4) > 0)
-        usleep(1000);
+    WAIT_UNTIL(socket_send(ends[0], "head", 4, "body", 4) <= 0);
     ends[1] = -1;
 }
 

@@ -57,11 +57,10 @@ static void test_a_relay_that_leaves_is_followed_by_another(void **state)
     assert_null(keeper);
     close(a[0]);
     close(b[0]);
-    sleep_ms(20);
-    assert_true(is_open(a[1]));
-    assert_true(is_open(b[1]));
 
     keeper = start();
+    assert_true(is_open(a[1]));
+    assert_true(is_open(b[1]));
     assert_int_equal(keeper_pid(keeper), process);
     struct found found = {0};
     keeper_take_over(keeper, on_found, &found);
@@ -78,14 +77,14 @@ static void test_a_relay_that_leaves_is_followed_by_another(void **state)
     assert_true(is_open(a[1]));
     kept_drop(&found.kept[0]);
     assert_null(found.kept[0]);
-    assert_true(closes(a[1], 2000));
+    assert_true(closes(a[1]));
     assert_true(is_open(b[1]));
     kept_drop(&found.kept[1]);
     assert_true(is_open(b[1]));
     close(found.fd[1]);
-    assert_true(closes(b[1], 2000));
+    assert_true(closes(b[1]));
     assert_int_equal(keeper_leave(&keeper), 0);
-    assert_true(ends(process, 2000));
+    wait_end(process);
     assert_int_equal(access(path, F_OK), -1);
     close(a[1]);
     close(b[1]);
@@ -96,9 +95,10 @@ static void test_a_keeper_with_nothing_ends_with_its_relay(void **state)
     (void)state;
     pid_t keeper;
     pid_t relay = fork_relay(NULL, &keeper);
-    assert_false(ends(keeper, 50));
+    keeper_fence();
+    assert_true(is_running(keeper));
     kill_relay(relay);
-    assert_true(ends(keeper, 2000));
+    wait_end(keeper);
 }
 
 static void test_what_it_does_not_hand_out_stays(void **state)
@@ -142,7 +142,7 @@ static void test_a_peer_that_has_closed(void **state)
     close(stays[0]);
     assert_int_equal(send(gone[1], "last words", 10, 0), 10);
     close(gone[1]);
-    sleep_ms(20);
+    keeper_fence();
     keeper = start();
     struct found found = {0};
     keeper_take_over(keeper, on_found, &found);
@@ -155,9 +155,10 @@ static void test_a_peer_that_has_closed(void **state)
     close(found.fd[1]);
     keeper_leave(&keeper);
     /* With every peer gone there is nothing to wait for. */
-    assert_false(ends(process, 50));
+    keeper_fence();
+    assert_true(is_running(process));
     close(stays[1]);
-    assert_true(ends(process, 2000));
+    wait_end(process);
 }
 
 static void test_it_lets_go_when_no_relay_comes(void **state)
@@ -165,18 +166,20 @@ static void test_it_lets_go_when_no_relay_comes(void **state)
     (void)state;
     int pair[2];
     tcp_pair(pair);
-    struct keeper *keeper = keeper_start(path, 300, false, NULL);
+    enum { ORPHAN_MS = 300 };
+    struct keeper *keeper = keeper_start(path, ORPHAN_MS, false, NULL);
     assert_non_null(keeper);
     int process = keeper_pid(keeper);
     assert_non_null(keeper_put(keeper, pair[0]));
-    sleep_ms(500);
+    settle_us(2 * ORPHAN_MS * 1000);
+    keeper_fence();
     assert_true(is_open(pair[1])); /* the time runs only without a relay */
-    keeper_leave(&keeper);
     close(pair[0]);
-    sleep_ms(100);
-    assert_true(is_open(pair[1]));
-    assert_true(closes(pair[1], 2000));
-    assert_true(ends(process, 2000));
+    int64_t left_ms = wait_now_ms();
+    keeper_leave(&keeper);
+    assert_true(closes(pair[1]));
+    assert_true(wait_now_ms() - left_ms >= ORPHAN_MS);
+    wait_end(process);
     char log[2048] = "", name[300];
     snprintf(name, sizeof name, "%s.log", path);
     int fd = open(name, O_RDONLY);
@@ -266,9 +269,9 @@ static void test_a_dead_keeper_is_replaced(void **state)
     process = keeper_pid(keeper);
     keeper_leave(&keeper);
     assert_int_equal(kill(process, SIGTERM), 0);
-    assert_true(ends(process, 2000));
+    wait_end(process);
     close(pair[0]);
-    assert_true(closes(pair[1], 1000));
+    assert_true(closes(pair[1]));
     close(pair[1]);
 }
 
@@ -308,7 +311,7 @@ static void test_the_terminals_signals_do_not_reach_it(void **state)
         assert_int_not_equal(getpgid(process), getpgid(relay));
         assert_int_not_equal(getsid(process), getsid(relay));
         assert_int_equal(kill(-relay, signals[i]), 0);
-        assert_true(ends(relay, 2000));
+        wait_end(relay);
         char byte; /* the keeper has not inherited the pipe */
         assert_int_equal(read(gate[0], &byte, 1), 0);
         close(gate[0]);
@@ -401,7 +404,7 @@ static void test_it_is_small(void **state)
     char text[32] = "";
     assert_true(read(said[0], text, sizeof text - 1) > 0);
     kill_relay(relay);
-    sleep_ms(50);
+    keeper_fence();
     long kib = private_kib((pid_t)atoi(text));
     print_message("private memory of the keeper: %ld KiB\n", kib);
     assert_in_range(kib, 1, 2047);

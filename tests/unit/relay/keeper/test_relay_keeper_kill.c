@@ -244,9 +244,8 @@ static void kill_somewhere(unsigned seed, bool from_the_start)
     pid_t relay = fork();
     if (relay == 0)
         run_chaos(seed, false);
-    for (int tries = 0; !from_the_start && !ledger->ready && tries < 50000; tries++)
-        usleep(100);
-    usleep((unsigned)random() % (from_the_start ? 30000 : 6000));
+    WAIT_UNTIL(from_the_start || ledger->ready || ledger->failure);
+    settle_us(random() % (from_the_start ? 30000 : 6000));
     kill(relay, SIGKILL);
     int status;
     assert_int_equal(waitpid(relay, &status, 0), relay);
@@ -273,8 +272,7 @@ static void test_killed_at_any_moment(void **state)
     pid_t relay = fork();
     if (relay == 0)
         run_chaos(ROUNDS, true);
-    for (int tries = 0; !ledger->ready && !ledger->failure && tries < 50000; tries++)
-        usleep(100);
+    WAIT_UNTIL(ledger->ready || ledger->failure);
     assert_int_equal(ledger->failure, 0);
     int kept = 0;
     for (int id = 0; id < ledger->count; id++) {

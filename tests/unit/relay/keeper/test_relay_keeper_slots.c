@@ -67,11 +67,11 @@ static void test_a_slot_is_given_once(void **state)
     assert_int_equal(given.slots[0], 7);
     close(first[0]);
     close(second[0]);
-    assert_true(closes(second[1], 2000));
+    assert_true(closes(second[1]));
     assert_true(is_open(first[1]));
     struct keeper_message drop = {.kind = KEEPER_DROP, .slot = 7};
     assert_true(keeper_send(socket, &drop, NULL, 0, true));
-    assert_true(closes(first[1], 2000));
+    assert_true(closes(first[1]));
     struct keeper_message leave = {.kind = KEEPER_LEAVE};
     assert_int_equal(ask(socket, leave, NULL, 0).kind, KEEPER_LEFT);
     close(socket);

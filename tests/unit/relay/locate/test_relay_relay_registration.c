@@ -1,4 +1,5 @@
 #include "cmocka_prelude.h"
+#include "waits.h"
 
 #include "relay/access/auth.h"
 #include "relay/locate/relay_registration.h"
@@ -116,7 +117,7 @@ static pid_t start_other(int *go_on)
     pid_t child = fork();
     if (child == 0) {
         struct loop *loop = new_loop();
-        usleep(5000); /* when it started is told in milliseconds */
+        settle_us(5000); /* when it started is told in milliseconds */
         struct relay_registration *other = start(loop, "127.0.0.1:5000");
         close(end[1]);
         (void)!write(there[1], "x", 1);

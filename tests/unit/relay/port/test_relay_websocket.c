@@ -6,7 +6,7 @@ static void messages_come_back(void **state)
     (void)state;
     struct server *server = server_start((struct listener_options){0}, NULL, false);
     int fd = dial(server);
-    put_slowly(fd, UPGRADE("/dap") BEARER "Sec-WebSocket-Protocol: x, dap\r\n\r\n");
+    put_slowly(server, fd, UPGRADE("/dap") BEARER "Sec-WebSocket-Protocol: x, dap\r\n\r\n");
     char *answer = take_http_header(fd);
     assert_non_null(strstr(answer, "Sec-WebSocket-Protocol: dap\r\n"));
     free(answer);
@@ -51,9 +51,7 @@ static void those_that_have_closed_are_not_counted(void **state)
         }
         wait_for(&server->closed, i + 1);
     }
-    for (int i = 0; i < WAIT_MS / 5 && listener_connections(server->listener); i++)
-        sleep_ms(5);
-    assert_int_equal(listener_connections(server->listener), 0);
+    wait_connections(server, 0);
     server_stop(server);
 }
 
@@ -136,8 +134,9 @@ static void reading_stops(void **state)
     expect_message(fd, "!halt");
     put_message(fd, "a");
     put_message(fd, "b");
-    sleep_ms(100);
+    server_turns(server);
     assert_int_equal(server->messages, 1);
+    server_skip(server, LATER_MS);
     expect_message(fd, "a");
     expect_message(fd, "b");
     close(fd);
