@@ -163,6 +163,16 @@ def test_exceptions_need_a_post_mortem(program):
     assert "this thread did not stop at an exception" in program.attach("exceptions").stderr
 
 
+@pytest.mark.parametrize("expression", ["__import__('os')._exit(3)", "__import__('os').kill(__import__('os').getpid(), 9)"])
+@pytest.mark.parametrize("command", ["p {}", "pp {}", "{}", "display {}", "!{}"])
+def test_a_worker_that_dies_in_an_expression_is_said_once(command, expression):
+    dying = Program()
+    done = dying.attach(command.format(expression), "p 1", "where", "locals", "continue", "break 3")
+    dying.close()
+    assert done.stderr == "the debuggee ended, or closed the connection\n", done
+    assert done.stdout.count("\n") <= 7, done.stdout
+
+
 def test_pydevds_word_on_an_ended_worker_is_not_shown(adapter):
     def say(connection, request):
         for name in "SystemExit", "ValueError":
