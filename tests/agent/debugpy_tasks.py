@@ -3,6 +3,8 @@
 import importlib
 import os
 import sys
+import threading
+import time
 
 
 def inner(value):
@@ -53,3 +55,43 @@ def imported():
     before = {name: importlib.import_module(name) for name in names if name.endswith("_before")}
     breakpoint()
     return sum((before.get(name) or importlib.import_module(name)).run(1) for name in names)
+
+
+class Spins:
+    def __repr__(self):
+        while True:
+            pass
+
+
+class Sleeps:
+    def __init__(self, seconds):
+        self.seconds = seconds
+
+    def __repr__(self):
+        time.sleep(self.seconds)
+        return "slept"
+
+
+class Holder:
+    fine = 5
+
+    @property
+    def endless(self):
+        while True:
+            pass
+
+
+def odd(seconds=100_000):
+    holder, plain, sleeps, spins = Holder(), 7, Sleeps(seconds), Spins()
+    breakpoint()  # line: odd-breakpoint
+    plain += 1
+    return plain, holder.fine, sleeps.seconds, type(spins).__name__
+
+
+def odd_in_a_thread():
+    """Nothing interrupts a sleep there."""
+    results = []
+    thread = threading.Thread(target=lambda: results.append(odd(float(os.environ["SLEEP_S"]))))
+    thread.start()
+    thread.join()
+    return results[0]

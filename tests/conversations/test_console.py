@@ -159,6 +159,15 @@ def test_interact_reads_python_alone(program):
     assert done.stderr.count("quit leaves the console") == 2
 
 
+def test_an_array_of_many_dimensions_is_cut(program):
+    """numpy shows six of each, and of nine dimensions ten million: `locals` would take a quarter of a minute, each time."""
+    done = program.attach("import numpy", "cube = numpy.zeros((5,) * 9, 'u1')", "many = numpy.zeros((2,) * 16, 'u1')",
+                          "few = numpy.arange(6).reshape(2, 3)", "cube", "many", "few", "[cube]")
+    assert re.search(r"^array\(\[+0, \.\.\., 0\],$", done.stdout, re.M), done.stdout[:3000]
+    assert "<ndarray of (2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2), dtype uint8: too many dimensions to show>" in done.stdout
+    assert "array([[0, 1, 2],\n       [3, 4, 5]])" in done.stdout, done.stdout[-500:]
+
+
 def test_exceptions_need_a_post_mortem(program):
     assert "this thread did not stop at an exception" in program.attach("exceptions").stderr
 
