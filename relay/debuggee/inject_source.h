@@ -11,6 +11,7 @@ extern const char inject_guard[];
 extern const char inject_conditions[];
 extern const char inject_files[];
 extern const char inject_looks[];
+extern const char inject_sources[];
 extern const char inject_limit[];
 extern const char inject_breakpoint_hook[];
 extern const char inject_get_hook[];

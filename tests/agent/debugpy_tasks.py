@@ -95,3 +95,10 @@ def odd_in_a_thread():
     thread.start()
     thread.join()
     return results[0]
+
+
+def sourceless():
+    """Its code is in no file."""
+    space = {}
+    exec(compile("def run(number):\n    breakpoint()\n    return number\n", "<stdin>", "exec"), space)
+    return space["run"](7)

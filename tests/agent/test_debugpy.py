@@ -130,3 +130,14 @@ def test_a_long_exception_text_is_cut(debugpy_attach):
     assert len(str(info)) <= MOST
     assert session.finish().startswith("ERROR ValueError: boom")
     session.disconnect()
+
+
+def test_no_byte_code_is_shown_as_source(debugpy_attach):
+    session = debugpy_attach("sourceless")
+    frame, caller = session.stack(session.thread)[:2]
+    assert frame["name"] == "run" and frame["source"]["sourceReference"] > 0, frame
+    answer = session.request("source", {"sourceReference": frame["source"]["sourceReference"], "source": frame["source"]})
+    assert not answer["success"] and "no source" in answer["message"], answer
+    assert caller["name"] == "sourceless" and caller["source"]["path"] == str(TASKS)
+    assert session.finish() == "RESULT 7"
+    session.disconnect()
