@@ -102,3 +102,12 @@ def sourceless():
     space = {}
     exec(compile("def run(number):\n    breakpoint()\n    return number\n", "<stdin>", "exec"), space)
     return space["run"](7)
+
+
+def forked():
+    breakpoint()
+    child = os.fork()  # line: forked-fork
+    if not child:  # line: forked-child
+        breakpoint()
+        os._exit(7)
+    return os.WEXITSTATUS(os.waitpid(child, 0)[1])  # line: forked-wait

@@ -141,3 +141,15 @@ def test_no_byte_code_is_shown_as_source(debugpy_attach):
     assert caller["name"] == "sourceless" and caller["source"]["path"] == str(TASKS)
     assert session.finish() == "RESULT 7"
     session.disconnect()
+
+
+def test_a_step_over_a_fork_is_the_parents(debugpy_attach):
+    """The child has no step and no debugger: its breakpoint() is passed, and says so."""
+    session = debugpy_attach("forked")
+    for marker in ("forked-fork", "forked-child", "forked-wait"):
+        session.step("next", session.thread)
+        session.at("forked", marker)
+    assert session.finish() == "RESULT 7"
+    said = [line for line in session.worker.lines if "a breakpoint() in a forked child" in line]
+    assert len(said) == 1 and str(TASKS) in said[0] and "is passed" in said[0], session.worker.lines
+    session.disconnect()
