@@ -13,6 +13,7 @@ extern const char inject_files[];
 extern const char inject_looks[];
 extern const char inject_sources[];
 extern const char inject_forks[];
+extern const char inject_snapshots[];
 extern const char inject_limit[];
 extern const char inject_breakpoint_hook[];
 extern const char inject_get_hook[];

@@ -5,6 +5,7 @@ import os
 import sys
 import threading
 import time
+import weakref
 
 
 def inner(value):
@@ -111,3 +112,33 @@ def forked():
         breakpoint()
         os._exit(7)
     return os.WEXITSTATUS(os.waitpid(child, 0)[1])  # line: forked-wait
+
+
+class Resource:
+    pass
+
+
+def dropped():
+    """What it returns: whether what it has dropped is alive, and what it has kept."""
+    resource, kept, own = Resource(), [1, 2], {}
+    own = locals() if os.environ.get("OWN_LOCALS") else own
+    watch = weakref.ref(resource)
+    breakpoint()  # line: dropped-breakpoint
+    own.pop("resource", None)
+    resource = None  # line: dropped-drop
+    alive = watch() is not None
+    return alive, kept, resource, sorted(own)
+
+
+def dropped_by_a_caller():
+    resource, kept = Resource(), [3]
+    watch = weakref.ref(resource)
+    stand_once(kept)
+    resource = None
+    return watch() is not None, kept, resource
+
+
+def stand_once(given):
+    first = given[0]
+    breakpoint()  # line: stand-once
+    return first

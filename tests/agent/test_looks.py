@@ -1,4 +1,4 @@
-"""Looks at what does not return: a real debugpy on several versions, and no Ray."""
+"""Looks at what does not return, and at what must not be kept alive: a real debugpy on several versions, and no Ray."""
 
 import pytest
 from debugpy_session import task_line
@@ -42,4 +42,55 @@ def test_a_look_that_cannot_be_interrupted_is_answered(debugpy_attach):
     wait_until(lambda: session.request("evaluate", {"expression": "plain", "frameId": frame, "context": "watch"})["success"],
                "the thread answers again")
     assert session.finish() == "RESULT (8, 5, 15.0, 'Spins')"
+    session.disconnect()
+
+
+LOOKS = {
+    "none": lambda session, frame: None,
+    "locals": lambda session, frame: session.locals(frame),
+    "a watch": lambda session, frame: session.evaluate("resource", frame, "watch"),
+    "a hover": lambda session, frame: session.evaluate("resource", frame, "hover"),
+    "an expression": lambda session, frame: session.evaluate("[resource, kept]", frame),
+    "a statement": lambda session, frame: session.evaluate("kept[0] = kept[0]", frame),
+    "a failure": lambda session, frame: session.request("evaluate", {"expression": "resource.nothing", "frameId": frame}),
+}
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_a_look_keeps_nothing_alive(debugpy_attach, look):
+    session = debugpy_attach("dropped")
+    LOOKS[look](session, session.at("dropped", "dropped-breakpoint")["id"])
+    session.step("next", session.thread)
+    LOOKS[look](session, session.top()["id"])
+    assert session.finish() == "RESULT (False, [1, 2], None, [])"
+    session.disconnect()
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_a_look_at_a_caller_keeps_nothing_alive(debugpy_attach, look):
+    session = debugpy_attach("dropped_by_a_caller")
+    session.at("stand_once", "stand-once")
+    LOOKS[look](session, session.stack(session.thread)[1]["id"])
+    assert session.finish() == "RESULT (False, [3], None)"
+    session.disconnect()
+
+
+def test_what_is_set_at_a_stop_stays_set(debugpy_attach):
+    session = debugpy_attach("dropped")
+    frame = session.at("dropped", "dropped-breakpoint")["id"]
+    session.evaluate("kept = [4]", frame)
+    scope = session.ok("scopes", {"frameId": frame})["scopes"][0]["variablesReference"]
+    session.ok("setVariable", {"variablesReference": scope, "name": "own", "value": "{'five': 5}"})
+    session.step("next", session.thread)
+    assert session.locals(session.top()["id"])["kept"]["value"] == "[4]"
+    assert session.finish() == "RESULT (False, [4], None, ['five'])"
+    session.disconnect()
+
+
+def test_the_programs_own_locals_stay(debugpy_attach):
+    session = debugpy_attach("dropped", OWN_LOCALS="1")
+    session.locals(session.at("dropped", "dropped-breakpoint")["id"])
+    session.resume(session.thread)
+    names = session.worker.outcome()
+    assert "'kept'" in names and "'watch'" in names or "'own'" in names, names
     session.disconnect()
