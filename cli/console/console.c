@@ -292,11 +292,22 @@ static void echo(struct console *console, const char *text)
     free(copy);
 }
 
+/* True once the session has ended. A failure that repeats why the worker died precedes that by a
+ * moment. */
+static bool has_ended(struct console *console)
+{
+    int64_t until = loop_now_us() + (console->said_again ? SILENCE_US : 0);
+    console->said_again = false;
+    while (!dap_client_ended(console->debuggee) && loop_now_us() < until)
+        loop_run_once(console->loop, 20);
+    return dap_client_ended(console->debuggee);
+}
+
 static void run_commands(struct console *console)
 {
     char *last = NULL;
     int cleared = 0;
-    while (!console->leaving) {
+    while (!console->leaving && !has_ended(console)) {
         struct console_line line;
         bool was_empty;
         if (console->options->many)
@@ -440,6 +451,7 @@ static void close_console(struct console *console)
     aliases_clear(&console->aliases);
     buf_free(&console->partial);
     free(console->shown_place);
+    free(console->said);
     free(console->title);
     free(console->prompt);
 }

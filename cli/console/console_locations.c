@@ -24,6 +24,41 @@ static char *mapped(const struct console *console, const char *path)
     return mem_string(path);
 }
 
+/* The same in the other direction. */
+static char *unmapped(const struct console *console, const char *path)
+{
+    for (size_t i = 0; i < console->options->map_count; i++) {
+        const struct path_map *map = &console->options->maps[i];
+        size_t len = strlen(map->local);
+        if (strncmp(path, map->local, len) == 0 && (path[len] == '/' || !path[len]))
+            return mem_format("%s%s", map->remote, path + len);
+    }
+    return mem_string(path);
+}
+
+/* The path by which the worker has the file `path`, which may be another name of it
+ * (relay/debuggee/injections/files.py); `path` if the worker does not say. Takes ownership of
+ * `path`; the caller frees. */
+static char *known_as(struct console *console, char *path)
+{
+    char *theirs = unmapped(console, path);
+    struct buf expression = {0};
+    buf_add_string(&expression, "__import__('pydevd')._raydbg_name_of(");
+    message_quote(&expression, theirs);
+    buf_add_string(&expression, ")");
+    char *name = console->thread ? value_text(console, expression.data) : NULL;
+    buf_free(&expression);
+    free(theirs);
+    if (text_empty(name)) {
+        free(name);
+        return path;
+    }
+    char *ours = mapped(console, name);
+    free(name);
+    free(path);
+    return ours;
+}
+
 static bool ends_in(const char *path, const char *file)
 {
     size_t len = strlen(path), want = strlen(file);
@@ -73,7 +108,9 @@ static char *find_file(struct console *console, const char *file, struct err *er
         path = mem_string(real);
         free(real);
     }
-    if (!path && !err->code)
+    if (path)
+        path = known_as(console, path);
+    else if (!err->code)
         err_set(err, ERR_NOT_FOUND, "the worker has loaded no file '%s': give its whole path",
                 file);
     return path;
@@ -113,14 +150,15 @@ static bool find_function(struct console *console, struct breakpoint *breakpoint
 
 /* Python that finds functions of this name in the task's own code, also those that the frame cannot
  * name: in its globals, in modules that are not installed packages, on the threads' stacks, and
- * within any of these. Gives a line "LINE PATH" for each. */
+ * within any of these. Gives a line "LINE PATH" for each; without any, a word that says what the
+ * name is instead (`other_kinds`). The body of a class runs once, so it is no place to stop. */
 static const char search[] =
     "def find(name, globs):\n"
     "    import dis, sys\n"
     "    places = set()\n"
     "    def code(c):\n"
     "        if 'site-packages' in c.co_filename or c.co_filename.startswith(lib): return\n"
-    "        if c.co_name == name:\n"
+    "        if c.co_name == name and c.co_flags & 1:\n"
     "            lines = [l for _, l in dis.findlinestarts(c) if l and l > c.co_firstlineno]\n"
     "            places.add((min(lines or [c.co_firstlineno]), c.co_filename))\n"
     "        for k in c.co_consts:\n"
@@ -142,7 +180,20 @@ static const char search[] =
     "        while f:\n"
     "            code(f.f_code)\n"
     "            f = f.f_back\n"
-    "    return '\\n'.join('%d %s' % p for p in sorted(places))\n";
+    "    v = globs.get(name, getattr(__import__('builtins'), name, places))\n"
+    "    kind = ('nothing' if v is places else\n"
+    "            'class' if isinstance(v, type) or hasattr(v, '__ray_metadata__') else\n"
+    "            'builtin' if callable(v) else 'value')\n"
+    "    return '\\n'.join('%d %s' % p for p in sorted(places)) or kind\n";
+
+/* What else a name may be, and what the user may do. */
+static const struct {
+    const char *kind, *what, *hint;
+} other_kinds[] = {
+    {"class", "is a class, which has no line to stop at", "break CLASS.METHOD stops in it"},
+    {"builtin", "is not written in Python: it has no line to stop at", ""},
+    {"value", "is no function", "break FUNCTION or break [FILE:]LINE"},
+};
 
 static char *search_function(struct console *console, const char *name)
 {
@@ -179,34 +230,47 @@ static char *list_places(char *found)
     return buf_take(&out);
 }
 
-/* Finds a function that the frame cannot name, if it is the only one of its name in the task's
- * code. */
-static int find_elsewhere(struct console *console, struct breakpoint *fresh, struct err *err)
+/* The error for a name that is no function; `kind` NULL: not known. */
+static int fail_kind(const char *name, const char *kind, struct err *err)
 {
-    char *found = is_name(fresh->function) ? search_function(console, fresh->function) : NULL;
-    int result = 0;
-    if (!found || !*found) {
-        err_set(err, ERR_NOT_FOUND, "there is no function '%s' in this frame or the task's code",
-                fresh->function);
-        result = err_why(err, "break FILE:LINE sets it in a file that is not loaded yet");
-    } else if (strchr(found, '\n')) {
-        char *places = list_places(found);
-        err_set(err, ERR_NOT_FOUND, "several functions are called '%s': break FILE:LINE",
-                fresh->function);
-        result = err_why(err, "%s", places ? places : "");
-        free(places);
-    } else if (!take_place(console, fresh, found)) {
-        result = err_set(err, ERR_FAILED, "the worker did not say where '%s' is", fresh->function);
+    for (size_t i = 0; i < sizeof other_kinds / sizeof *other_kinds; i++) {
+        if (!text_equal(kind, other_kinds[i].kind))
+            continue;
+        err_set(err, ERR_NOT_FOUND, "'%s' %s", name, other_kinds[i].what);
+        return err_why(err, "%s", other_kinds[i].hint);
     }
-    free(found);
-    return result;
+    err_set(err, ERR_NOT_FOUND, "there is no function '%s' in this frame or the task's code", name);
+    return err_why(err, "break FILE:LINE sets it in a file that is not loaded yet");
+}
+
+/* Takes a function that the frame cannot name, if it is the only one of its name in the task's
+ * code. Changes `found`. */
+static int take_elsewhere(struct console *console, struct breakpoint *fresh, char *found,
+                          struct err *err)
+{
+    if (!found || !strchr(found, ' '))
+        return fail_kind(fresh->function, found, err);
+    if (!strchr(found, '\n') && take_place(console, fresh, found))
+        return 0;
+    char *places = list_places(found);
+    err_set(err, ERR_NOT_FOUND, "several functions are called '%s': break FILE:LINE",
+            fresh->function);
+    err_why(err, "%s", places ? places : "");
+    free(places);
+    return -1;
 }
 
 int location_function(struct console *console, struct breakpoint *fresh, struct err *err)
 {
-    if (!console->thread) /* the worker cannot be asked: debugpy finds it when it is called */
+    if (console->thread && find_function(console, fresh))
         return 0;
-    return find_function(console, fresh) ? 0 : find_elsewhere(console, fresh, err);
+    char *found = is_name(fresh->function) ? search_function(console, fresh->function) : NULL;
+    /* debugpy before 1.8.7 gives no value without a frame: it finds the function when it is
+     * called. */
+    bool unknown = !console->thread && text_empty(found);
+    int result = unknown ? 0 : take_elsewhere(console, fresh, found, err);
+    free(found);
+    return result;
 }
 
 int location_find(struct console *console, const struct location *location,

@@ -101,8 +101,18 @@ int console_error(struct console *console, const char *format, ...)
     return -1;
 }
 
+/* A worker that dies is reported by the session, and by each request that it leaves unanswered. */
+static bool is_said(const struct console *console, const struct err *err)
+{
+    return console->said && *err->what && strstr(console->said, err->what);
+}
+
 int console_fail(struct console *console, const struct err *err)
 {
+    if (is_said(console, err)) {
+        console->said_again = true;
+        return -1;
+    }
     char *what = text_printable(err->what, strlen(err->what), "");
     char *why = text_printable(err->why, strlen(err->why), "\n");
     console_error(console, "%s%s%s", what, *why ? "\n    " : "", why);
@@ -179,6 +189,10 @@ void console_on_output(void *arg, const char *category, const char *text)
     bool ours = text_starts(text, "raydbg: ");
     if (console->silent || (console->options->quiet && !ours))
         return;
+    if (ours && text_equal(category, "important")) {
+        free(console->said);
+        console->said = mem_string(without_name(text));
+    }
     if (ours && strstr(text, "INTENDED")) /* Ray's exit type: not a failure */
         console->fate_intended = true;
     bool task_over = ours && text_equal(without_name(text), "the task has ended\n"); /* from pdb */

@@ -83,7 +83,9 @@ struct console {
     bool fate_intended; /* the session reported an intended end of the worker */
     bool job_over;      /* the same, because the job has finished */
     bool worker_over;   /* the same, but the task had ended before */
-    bool call_over;     /* pdb: an actor's call has ended, and the actor lives on */
+    char *said;      /* the session's last message, which a request's failure may repeat; or NULL */
+    bool said_again; /* one did: the end of the session follows */
+    bool call_over;  /* pdb: an actor's call has ended, and the actor lives on */
     int exit_code;
     int64_t waiting_since_us; /* start of the wait for responses; 0: no wait, -1: the user knows */
 

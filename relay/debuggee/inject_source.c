@@ -122,15 +122,11 @@ const char inject_all_stop[] =
  * reader thread, and with it the debugging of this worker. pydevd never answers a request without a
  * handler, nor exceptionInfo for a running thread; the adapter waits for that answer, and then
  * answers no request. The same holds for an expression that raises SystemExit or GeneratorExit,
- * which the stopped thread drops unanswered; in a breakpoint's condition such an exception would
- * end the task. A failure of `completions` is reported in pydevd's older protocol, which the
- * adapter takes for no answer. Here each of them gets an answer, and the condition stops the
- * thread, like any other that fails. A KeyboardInterrupt in a condition passes, because
- * ray.cancel() sends it. */
+ * which the stopped thread drops unanswered. A failure of `completions` is reported in pydevd's
+ * older protocol, which the adapter takes for no answer. Here each of them gets an answer. */
 const char inject_guard[] =
     "import collections, traceback, types\n"
     "import pydevd\n"
-    "from _pydevd_bundle.pydevd_api import PyDevdAPI\n"
     "from _pydevd_bundle.pydevd_comm import InternalThreadCommand\n"
     "from _pydevd_bundle.pydevd_comm_constants import CMD_RETURN\n"
     "from _pydevd_bundle.pydevd_constants import STATE_SUSPEND\n"
@@ -201,19 +197,7 @@ const char inject_guard[] =
     "        body = {'result': text, 'variablesReference': 0}\n"
     "        more = {'body': body} if request.command == 'evaluate' else {}\n"
     "        py_db.writer.add_command(answer(request, False, message=text, **more))\n"
-    "InternalThreadCommand.do_it = answering\n"
-    "is_met = pydevd.PyDB.handle_breakpoint_condition\n"
-    "def handle_breakpoint_condition(self, info, breakpoint, frame):\n"
-    "    try:\n"
-    "        return is_met(self, info, breakpoint, frame)\n"
-    "    except (Exception, KeyboardInterrupt):\n"
-    "        raise\n"
-    "    except BaseException as error:\n"
-    "        text = '%s\\n\\nError:\\n%s' % (breakpoint.condition, type(error).__name__)\n"
-    "        PyDevdAPI().send_error_message(self, 'The condition of a breakpoint: %s\\n' % text)\n"
-    "        info.conditional_breakpoint_exception = ('Condition:\\n' + text, [])\n"
-    "        return True\n"
-    "pydevd.PyDB.handle_breakpoint_condition = handle_breakpoint_condition\n";
+    "InternalThreadCommand.do_it = answering\n";
 
 /* debugpy's adapter reads no message above 0xFFFFFF bytes (common/messaging.py: MAX_BODY_SIZE).
  * After one from the worker it reads nothing more: it answers no request, and no goodbye reaches

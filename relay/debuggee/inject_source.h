@@ -1,6 +1,6 @@
 /* The Python statements of each injection (relay/debuggee/inject.h), each with a comment that gives
  * the reason. Private to relay/debuggee/inject. Each runs in its own namespace, whose __name__ is
- * "raydbg". */
+ * "raydbg". Those of relay/debuggee/injections are compiled in by cmake/injections.cmake. */
 #ifndef RAYDBG_RELAY_DEBUGGEE_INJECT_SOURCE_H
 #define RAYDBG_RELAY_DEBUGGEE_INJECT_SOURCE_H
 
@@ -8,6 +8,12 @@ extern const char inject_nodelay[];
 extern const char inject_wake[];
 extern const char inject_all_stop[];
 extern const char inject_guard[];
+extern const char inject_conditions[];
+extern const char inject_files[];
+extern const char inject_looks[];
+extern const char inject_sources[];
+extern const char inject_forks[];
+extern const char inject_snapshots[];
 extern const char inject_limit[];
 extern const char inject_breakpoint_hook[];
 extern const char inject_get_hook[];

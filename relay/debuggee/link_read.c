@@ -70,6 +70,42 @@ static void name_response(const struct link *link, struct envelope *envelope)
         text_copy(envelope->name, sizeof envelope->name, asked->command);
 }
 
+/* True if debugpy's adapter answers for a worker that has died. The request stays pending, so that
+ * the client gets the reason, which is not known yet. */
+static bool is_of_dead(const struct link *link, const char *json, const struct envelope *envelope)
+{
+    /* common/messaging.py: NoMoreMessages with its default text, or that of recv()'s or send()'s
+     * error; adapter/components.py: message_handler(). */
+    static const struct {
+        const char *start, *end;
+    } words[] = {
+        {"No more messages", ""},
+        {"[Errno 104] ", ""},
+        {"[Errno 32] ", ""},
+        {"Server[pid=", "disconnected unexpectedly"},
+    };
+    const struct pending *asked =
+        seqmap_find(link->pending, (struct upstream_seq){envelope->request_seq});
+    if (envelope->success || !envelope->message.len || !asked || asked->tag)
+        return false;
+    char *text = scan_string(json, envelope->message);
+    bool dead = false;
+    for (size_t i = 0; text && i < sizeof words / sizeof *words; i++)
+        dead = dead || (text_starts(text, words[i].start) && text_ends(text, words[i].end));
+    free(text);
+    return dead;
+}
+
+/* Says what the adapter says next. */
+static void announce_end(struct link *link)
+{
+    static const char json[] = "{\"seq\":0,\"type\":\"event\",\"event\":\"terminated\"}";
+    struct envelope event;
+    const char *problem;
+    if (envelope_read(&event, json, sizeof json - 1, &problem) == 0)
+        link->ops->on_event(link->arg, json, sizeof json - 1, &event);
+}
+
 /* A request from the debuggee would cross a security boundary (it can ask to run commands in the
  * user's terminal): all are refused. */
 static void refuse_reverse(struct link *link, const struct envelope *envelope)
@@ -98,6 +134,8 @@ static void on_message(struct link *link, const char *json, size_t len)
         envelope.kind == DAP_RESPONSE && dap_command_is(envelope.name, DAP_COMMAND_READS);
     if (envelope.kind == DAP_EVENT)
         link->ops->on_event(link->arg, json, len, &envelope);
+    else if (envelope.kind == DAP_RESPONSE && is_of_dead(link, json, &envelope))
+        announce_end(link);
     else if (envelope.kind == DAP_RESPONSE)
         on_response(link, json, len, &envelope);
     else

@@ -13,6 +13,7 @@
 
 enum {
     HANDSHAKE_MS = 15000, /* attach takes 0.1-0.3 s; a worker that swaps takes longer */
+    BUSY_MS = 60000,      /* the adapter may still pass on what was printed for the client before */
     INJECT_MS = 8000,
     AGAIN_MS = 500,
     AGAIN_MAX = 3,
@@ -186,13 +187,19 @@ static void on_handshake_timeout(void *arg)
 {
     struct target *target = target_checked(arg);
     target->timer = NULL;
+    if (target->greeted && !target->patient) {
+        target->patient = true;
+        target->timer =
+            timer_start(target->loop, BUSY_MS - HANDSHAKE_MS, on_handshake_timeout, target);
+        return;
+    }
     struct err err;
     err_set(&err, ERR_UNREACHABLE, "the debugger at %s:%d does not answer", target->host,
             target->port);
     if (target->greeted) {
-        err_why(&err, "it greeted, and then kept silent for %d s", HANDSHAKE_MS / 1000);
-        err_hint(&err, "a client may have asked what debugpy never answers; only a new run of the "
-                       "task can be debugged then");
+        err_why(&err, "it greeted, and then kept silent for %d s", BUSY_MS / 1000);
+        err_hint(&err, "it may be busy with what the task printed for the client before: try "
+                       "again. If it stays so, a client has asked what debugpy never answers");
     } else {
         err_why(&err,
                 "it accepted the connection and then kept silent for %d s: debugpy takes no client "
@@ -207,6 +214,7 @@ void target_on_link_open(void *arg)
 {
     struct target *target = target_checked(arg);
     target_move(target, TARGET_ATTACHING);
+    target->patient = false;
     target->timer = timer_start(target->loop, HANDSHAKE_MS, on_handshake_timeout, target);
     link_ask(target->link, "initialize", target->initialize, 0, on_capabilities, target);
 }

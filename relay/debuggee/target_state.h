@@ -28,6 +28,7 @@ struct target {
     bool deaf;   /* it did not answer target_leave() */
     bool pdb, tune, sub_process, reverse;
     bool greeted; /* the adapter has said something */
+    bool patient; /* the handshake takes long, and BUSY_MS is its limit */
     bool halted;  /* target_read_enable(…, false) */
 };
 INVARIANT_MAGIC(target, 0xabe3d015)

@@ -66,8 +66,9 @@ static void tell_lost(struct session *session, const char *sentence)
 {
     session->why_lost = mem_string(sentence);
     char *text = mem_format("raydbg: %s\n", sentence);
+    client_say(&session->client, "important",
+               text); /* the console prints it once, before the refusals */
     session_refuse_pending(session, sentence);
-    client_say(&session->client, "important", text);
     free(text);
     if (remote_step_lost(session, sentence))
         return;

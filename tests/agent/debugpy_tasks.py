@@ -1,5 +1,12 @@
 """Tasks that stop in debugpy. Lines that tests look for end in a comment of the form `line: name`."""
 
+import importlib
+import os
+import sys
+import threading
+import time
+import weakref
+
 
 def inner(value):
     raise ValueError("boom %d" % value)  # line: boom-raise
@@ -17,7 +24,7 @@ def walk():
     number += 2
     for i in range(3):
         number += i  # line: walk-loop
-    return number
+    return number  # line: walk-return
 
 
 def count():
@@ -39,3 +46,99 @@ def stand():
     while number:
         breakpoint()
     return number
+
+
+def imported():
+    """Runs modules of $IMPORT_FROM: those whose name ends in `_before` are imported before the first stop."""
+    places = os.environ["IMPORT_FROM"].split(":")
+    sys.path[:0] = places
+    names = sorted(name[:-3] for place in places for name in os.listdir(place) if name.endswith(".py"))
+    before = {name: importlib.import_module(name) for name in names if name.endswith("_before")}
+    breakpoint()
+    return sum((before.get(name) or importlib.import_module(name)).run(1) for name in names)
+
+
+class Spins:
+    def __repr__(self):
+        while True:
+            pass
+
+
+class Sleeps:
+    def __init__(self, seconds):
+        self.seconds = seconds
+
+    def __repr__(self):
+        time.sleep(self.seconds)
+        return "slept"
+
+
+class Holder:
+    fine = 5
+
+    @property
+    def endless(self):
+        while True:
+            pass
+
+
+def odd(seconds=100_000):
+    holder, plain, sleeps, spins = Holder(), 7, Sleeps(seconds), Spins()
+    breakpoint()  # line: odd-breakpoint
+    plain += 1
+    return plain, holder.fine, sleeps.seconds, type(spins).__name__
+
+
+def odd_in_a_thread():
+    """Nothing interrupts a sleep there."""
+    results = []
+    thread = threading.Thread(target=lambda: results.append(odd(float(os.environ["SLEEP_S"]))))
+    thread.start()
+    thread.join()
+    return results[0]
+
+
+def sourceless():
+    """Its code is in no file."""
+    space = {}
+    exec(compile("def run(number):\n    breakpoint()\n    return number\n", "<stdin>", "exec"), space)
+    return space["run"](7)
+
+
+def forked():
+    breakpoint()
+    child = os.fork()  # line: forked-fork
+    if not child:  # line: forked-child
+        breakpoint()
+        os._exit(7)
+    return os.WEXITSTATUS(os.waitpid(child, 0)[1])  # line: forked-wait
+
+
+class Resource:
+    pass
+
+
+def dropped():
+    """What it returns: whether what it has dropped is alive, and what it has kept."""
+    resource, kept, own = Resource(), [1, 2], {}
+    own = locals() if os.environ.get("OWN_LOCALS") else own
+    watch = weakref.ref(resource)
+    breakpoint()  # line: dropped-breakpoint
+    own.pop("resource", None)
+    resource = None  # line: dropped-drop
+    alive = watch() is not None
+    return alive, kept, resource, sorted(own)
+
+
+def dropped_by_a_caller():
+    resource, kept = Resource(), [3]
+    watch = weakref.ref(resource)
+    stand_once(kept)
+    resource = None
+    return watch() is not None, kept, resource
+
+
+def stand_once(given):
+    first = given[0]
+    breakpoint()  # line: stand-once
+    return first

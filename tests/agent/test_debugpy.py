@@ -130,3 +130,26 @@ def test_a_long_exception_text_is_cut(debugpy_attach):
     assert len(str(info)) <= MOST
     assert session.finish().startswith("ERROR ValueError: boom")
     session.disconnect()
+
+
+def test_no_byte_code_is_shown_as_source(debugpy_attach):
+    session = debugpy_attach("sourceless")
+    frame, caller = session.stack(session.thread)[:2]
+    assert frame["name"] == "run" and frame["source"]["sourceReference"] > 0, frame
+    answer = session.request("source", {"sourceReference": frame["source"]["sourceReference"], "source": frame["source"]})
+    assert not answer["success"] and "no source" in answer["message"], answer
+    assert caller["name"] == "sourceless" and caller["source"]["path"] == str(TASKS)
+    assert session.finish() == "RESULT 7"
+    session.disconnect()
+
+
+def test_a_step_over_a_fork_is_the_parents(debugpy_attach):
+    """The child has no step and no debugger: its breakpoint() is passed, and says so."""
+    session = debugpy_attach("forked")
+    for marker in ("forked-fork", "forked-child", "forked-wait"):
+        session.step("next", session.thread)
+        session.at("forked", marker)
+    assert session.finish() == "RESULT 7"
+    said = [line for line in session.worker.lines if "a breakpoint() in a forked child" in line]
+    assert len(said) == 1 and str(TASKS) in said[0] and "is passed" in said[0], session.worker.lines
+    session.disconnect()

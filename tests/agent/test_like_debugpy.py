@@ -47,8 +47,8 @@ STOPS = ALWAYS | {"one-thread"}
 SCENES = {
     "lines": ("walk", at("walk-add", "walk-return"), (), {}, STOPS),
     "condition": ("walk", at("walk-add", condition="n == 2"), (), {}, STOPS),
-    "an error in a condition": ("walk", at("walk-add", condition="1 / 0"), (), {}, ALWAYS),
-    "an unknown name in a condition": ("walk", at("walk-add", condition="nobody > 1"), (), {}, ALWAYS),
+    "an error in a condition": ("walk", at("walk-add", condition="1 / 0"), (), {}, ALWAYS | {"conditions"}),
+    "an unknown name in a condition": ("walk", at("walk-add", condition="nobody > 1"), (), {}, ALWAYS | {"conditions"}),
     "hits": ("walk", at("walk-add", hitCondition="3"), (), {}, STOPS),
     "a logpoint": ("walk", at("walk-add", logMessage="n is {n}"), (), {}, ALWAYS),
     "raised": ("caught", {}, ("raised",), {}, STOPS),
@@ -212,6 +212,9 @@ def reconcile(theirs, ours, scene, version):
                                               if name not in ("event debugpySockets", "event debugpyWaitingForServer")})
     theirs = apply("telemetry", theirs, outputs(dict(theirs), lambda body: body.get("category") == "telemetry"))
     ours = outputs(dict(ours), lambda body: body["output"].startswith("raydbg: the debuggee ended"))
+    if "in a condition" in scene:
+        theirs, ours = (apply("conditions", said, outputs(dict(said), lambda body: "condition" in body["output"]))
+                        for said in (theirs, ours))
     ours = apply("role", ours, {name: value for name, value in ours.items() if name != "event raydbg/role"})
     assert ours["initialize"]["supportsRestartRequest"]
     for body in ours.get("event capabilities", []):

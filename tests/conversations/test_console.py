@@ -79,6 +79,38 @@ def test_breakpoints_are_where_they_say(program):
     assert re.search(rf"{line_of('last')} in square · breakpoint 2$", done.stdout, re.M), done.stdout
 
 
+def test_a_name_that_is_no_function_is_an_error(program):
+    """A class's body, too: it has run already, so a breakpoint there never stops."""
+    done = program.attach("break Shape", "tbreak len", "break PORT", "break Shape.nosuch", "break power", "break")
+    assert "'Shape' is a class, which has no line to stop at" in done.stderr and "break CLASS.METHOD" in done.stderr, done.stderr
+    assert "'len' is not written in Python" in done.stderr and "'PORT' is no function" in done.stderr, done.stderr
+    assert "there is no function 'Shape.nosuch'" in done.stderr
+    assert re.findall(r"^ +(\d+)  .*:(\d+)$", done.stdout, re.M) == [("1", str(line_of("power")))] * 2, done.stdout
+
+
+def test_all_names_of_a_file_are_one_file(program, tmp_path):
+    """A link to its directory, and --map: what is set by one name is cleared by another, and known where it stops."""
+    link, real = tmp_path / "link", PROGRAM.parent
+    link.symlink_to(real)
+    power, last, add = line_of("power"), line_of("last"), line_of("add")
+    for name in (f"{link}/console.py", f"{real}/../programs/console.py"):
+        done = program.attach(f"break {name}:{power}", f"clear {PROGRAM}:{power}", f"tbreak {name}:{last}", f"b {name}:{add}",
+                              f"clear {name}:{add}", "c", "break")
+        assert done.stderr.count("***") == 0, done.stderr
+        assert re.search(rf"{last} in square · breakpoint 2$", done.stdout, re.M), done.stdout
+        assert "no breakpoints" in done.stderr, done.stderr
+    done = program.attach(f"break /mapped/console.py:{power}", f"clear console.py:{power}", f"tbreak {link}/console.py:{last}", "c",
+                          options=("--map", f"{real}=/mapped"))
+    assert re.search(rf"^  → .*{last}", done.stdout, re.M) or re.search(rf"/mapped/console.py:{last} in square · breakpoint 2$",
+                                                                       done.stdout, re.M), done.stdout
+    assert "***" not in done.stderr, done.stderr
+
+
+def test_a_condition_that_fails_is_said(program):
+    done = program.attach(f"b {line_of('add')}, missing > 1", "c")
+    assert done.stderr.count("NameError: name 'missing' is not defined") == 1, done.stderr
+
+
 def test_list_shows_a_function(program):
     done = program.attach("list helper", "l power", "l nosuch")
     assert re.search(r"^ +\d+ +def helper\(values, scale\):$", done.stdout, re.M), done.stdout
@@ -127,8 +159,27 @@ def test_interact_reads_python_alone(program):
     assert done.stderr.count("quit leaves the console") == 2
 
 
+def test_an_array_of_many_dimensions_is_cut(program):
+    """numpy shows six of each, and of nine dimensions ten million: `locals` would take a quarter of a minute, each time."""
+    done = program.attach("import numpy", "cube = numpy.zeros((5,) * 9, 'u1')", "many = numpy.zeros((2,) * 16, 'u1')",
+                          "few = numpy.arange(6).reshape(2, 3)", "cube", "many", "few", "[cube]")
+    assert re.search(r"^array\(\[+0, \.\.\., 0\],$", done.stdout, re.M), done.stdout[:3000]
+    assert "<ndarray of (2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2), dtype uint8: too many dimensions to show>" in done.stdout
+    assert "array([[0, 1, 2],\n       [3, 4, 5]])" in done.stdout, done.stdout[-500:]
+
+
 def test_exceptions_need_a_post_mortem(program):
     assert "this thread did not stop at an exception" in program.attach("exceptions").stderr
+
+
+@pytest.mark.parametrize("expression", ["__import__('os')._exit(3)", "__import__('os').kill(__import__('os').getpid(), 9)"])
+@pytest.mark.parametrize("command", ["p {}", "pp {}", "{}", "display {}", "!{}"])
+def test_a_worker_that_dies_in_an_expression_is_said_once(command, expression):
+    dying = Program()
+    done = dying.attach(command.format(expression), "p 1", "where", "locals", "continue", "break 3")
+    dying.close()
+    assert done.stderr == "the debuggee ended, or closed the connection\n", done
+    assert done.stdout.count("\n") <= 7, done.stdout
 
 
 def test_pydevds_word_on_an_ended_worker_is_not_shown(adapter):

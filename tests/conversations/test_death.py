@@ -2,6 +2,7 @@
 
 import pytest
 from dap_client import DapError, frame
+from waits import settle
 
 # What the adapter is asked in an attach and a step; it dies instead of answering one of them.
 ATTACHING = ["initialize", "attach", "evaluate"]
@@ -40,6 +41,42 @@ def test_the_adapter_dies_instead_of_an_answer(adapter, relay, command, how):
     relay.verify()
 
 
+# What debugpy's adapter answers for a worker that has died, a moment before it says `terminated`.
+WORDS = ["No more messages", "[Errno 104] Connection reset by peer", "[Errno 32] Broken pipe",
+         "Server[pid=258] disconnected unexpectedly"]
+
+
+@pytest.mark.parametrize("words", WORDS)
+@pytest.mark.parametrize("command, arguments", [("evaluate", {"expression": "os._exit(1)", "frameId": 3}),
+                                                ("variables", {"variablesReference": 6}), ("next", {"threadId": 1})])
+def test_a_worker_that_dies_in_a_request_is_the_reason(adapter, relay, words, command, arguments):
+    """Not the adapter's words, which name no reason; and the reason comes once, before the failures."""
+    def die(connection, request):
+        connection.respond(request, success=False, message=words)
+        connection.event("terminated")
+    relay.start()
+    adapter.on[command] = die
+    pending, other = relay.send(command, arguments), relay.send("threads")
+    answer = relay.response(pending)
+    assert not answer["success"] and "the debuggee ended" in answer["message"], answer
+    relay.response(other)
+    relay.wait_event("terminated")
+    received = [entry.message for entry in relay.transcript if entry.way == "<"]
+    said = [n for n, message in enumerate(received) if "the debuggee ended" in str(message.get("body", {}).get("output"))]
+    failed = next(n for n, message in enumerate(received) if message.get("request_seq") == pending)
+    assert len(said) == 1 and said[0] < failed, received[-5:]
+    relay.disconnect()
+    assert [e["event"] for e in relay.events()].count("terminated") == 1
+
+
+def test_an_expression_may_fail_with_such_words(adapter, relay):
+    relay.start()
+    adapter.on["evaluate"] = lambda c, request: c.respond(request, success=False, message="EOFError: No more messages")
+    assert relay.request("evaluate", {"expression": "f()", "frameId": 3})["message"] == "EOFError: No more messages"
+    assert relay.ok("threads")["threads"]
+    relay.disconnect()
+
+
 @pytest.mark.parametrize("cut", [1, 10, 20, 24, 30, 60])
 def test_the_adapter_dies_inside_a_message(adapter, relay, cut):
     def answer(connection, request):
@@ -60,6 +97,20 @@ def test_requests_after_the_death_say_why(adapter, relay):
     relay.wait_event("terminated")
     answer = relay.request("threads")
     assert not answer["success"] and "debuggee ended" in answer["message"]
+    relay.disconnect()
+
+
+def test_an_adapter_that_is_busy_is_waited_for(adapter, relay, gate):
+    """It may still pass on what the task has printed for the client before."""
+    adapter.on["initialize"] = busy = gate(adapter.on["initialize"])
+    relay.initialize()
+    attach = relay.send("attach", {})
+    busy.wait_reached()
+    settle(16)  # longer than an adapter that never greets is waited for
+    busy.open()
+    relay.wait_event("initialized")
+    relay.ok("configurationDone")
+    assert relay.response(attach)["success"]
     relay.disconnect()
 
 

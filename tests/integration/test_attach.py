@@ -304,6 +304,14 @@ def test_a_worker_that_dies_is_told(cluster):
     assert b"died" in err and str(pid).encode() in err
 
 
+def test_a_worker_that_dies_in_an_expression_is_told_once(cluster):
+    paused(cluster, "square")
+    pid = cluster.paused()[0]["pid"]
+    done = script(cluster, "square", "p __import__('os')._exit(3)", "p y", "where", "continue")
+    assert done.returncode == 1, done
+    assert done.stderr.count("\n") == 1 and "died" in done.stderr and str(pid) in done.stderr, done.stderr
+
+
 def test_kill_ends_the_worker(cluster):
     driver = paused(cluster, "square")
     done = script(cluster, "square", "quit", options=["--kill"])

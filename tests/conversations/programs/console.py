@@ -5,8 +5,8 @@ Prints its port, then what it does.
 
 import debugpy
 
-_, port = debugpy.listen(("127.0.0.1", 0))
-print(port, flush=True)
+PORT = debugpy.listen(("127.0.0.1", 0))[1]
+print(PORT, flush=True)
 
 
 def helper(values, scale):

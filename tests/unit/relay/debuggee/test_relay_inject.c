@@ -79,8 +79,9 @@ static void named_rows(void **state)
     const struct inject_options plain = {.tune = false}, full = {.tune = true, .sub_process = true};
     char *without = inject_expression(&plain), *with = inject_expression(&full);
     (void)state;
-    static const char *const always[] = {"'all-stop'",   "'guard'", "'limit'",
-                                         "'breakpoint'", "'get'",   "'postmortem'"};
+    static const char *const always[] = {
+        "'all-stop'", "'guard'",     "'conditions'", "'files'",      "'looks'", "'sources'",
+        "'forks'",    "'snapshots'", "'limit'",      "'breakpoint'", "'get'",   "'postmortem'"};
     for (size_t i = 0; i < sizeof always / sizeof *always; i++) {
         assert_non_null(strstr(without, always[i]));
         assert_non_null(strstr(with, always[i]));

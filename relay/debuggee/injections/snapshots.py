@@ -1,0 +1,39 @@
+# CPython before 3.13 keeps a copy of a function's variables once somebody has read them (frame.f_locals), until the function
+# returns; and each evaluation, and each list of variables, reads them. What the program drops after that, such as a tensor or
+# an ObjectRef, would live on. So when a stopped thread goes on, its copies are emptied. A trace function of sys.settrace()
+# writes the copy of its own frame back when it returns, so that one is emptied only where pydevd traces by its own C function,
+# which does not. A copy that the program holds, too, is that of its own locals(): it stays.
+import sys, threading
+import pydevd, pydevd_tracing
+from _pydevd_bundle import pydevd_constants
+OWN, KEPT = 3, ('__pydevd_ret_val_dict', '_pydev_stop_at_break')
+OPTIMIZED = 1
+monitored = getattr(pydevd_constants, 'PYDEVD_USE_SYS_MONITORING', False)
+to_threads = pydevd_tracing.set_trace_to_threads
+def set_trace_to_threads(function, thread_idents=None, create_dummy_thread=True):
+    result = to_threads(function, thread_idents=thread_idents, create_dummy_thread=create_dummy_thread)
+    if thread_idents == [threading.get_ident()]:
+        threading.current_thread()._raydbg_traced_in_c = result == 0 and function is not None
+    return result
+pydevd_tracing.set_trace_to_threads = set_trace_to_threads
+def empty(frame):
+    copy = frame.f_locals
+    if sys.getrefcount(copy) > OWN:
+        return
+    kept = {name: copy[name] for name in KEPT if name in copy}
+    copy.clear()
+    copy.update(kept)
+def empty_all(frame):
+    if not (monitored or getattr(threading.current_thread(), '_raydbg_traced_in_c', False)):
+        frame = frame.f_back
+    while frame is not None:
+        if frame.f_code.co_flags & OPTIMIZED:
+            empty(frame)
+        frame = frame.f_back
+wait = pydevd.PyDB.do_wait_suspend
+def do_wait_suspend(self, thread, frame, *given, **named):
+    try:
+        return wait(self, thread, frame, *given, **named)
+    finally:
+        empty_all(frame)
+pydevd.PyDB.do_wait_suspend = do_wait_suspend
