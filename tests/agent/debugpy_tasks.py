@@ -1,5 +1,7 @@
 """Tasks that stop in debugpy. Lines that tests look for end in a comment of the form `line: name`."""
 
+import threading
+
 
 def inner(value):
     raise ValueError("boom %d" % value)  # line: boom-raise
@@ -31,6 +33,13 @@ def count():
 def boom_at_length():
     text = "boom" * 5_000_000
     raise ValueError(text)  # line: boom-at-length
+
+
+def stand_beside():
+    """Stops in a thread that is not the main one."""
+    thread = threading.Thread(target=stand, name="beside")
+    thread.start()
+    thread.join()
 
 
 def stand():

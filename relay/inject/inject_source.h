@@ -1,14 +1,15 @@
-/* The Python statements of each injection (relay/debuggee/inject.h), each with a comment that gives
- * the reason. Private to relay/debuggee/inject. Each runs in its own namespace, whose __name__ is
+/* The Python statements of each injection (relay/inject/inject.h), each with a comment that gives
+ * the reason. Private to relay/inject/inject. Each runs in its own namespace, whose __name__ is
  * "raydbg". */
-#ifndef RAYDBG_RELAY_DEBUGGEE_INJECT_SOURCE_H
-#define RAYDBG_RELAY_DEBUGGEE_INJECT_SOURCE_H
+#ifndef RAYDBG_RELAY_INJECT_INJECT_SOURCE_H
+#define RAYDBG_RELAY_INJECT_INJECT_SOURCE_H
 
 extern const char inject_nodelay[];
 extern const char inject_wake[];
 extern const char inject_all_stop[];
 extern const char inject_guard[];
 extern const char inject_limit[];
+extern const char inject_interrupt[];
 extern const char inject_breakpoint_hook[];
 extern const char inject_get_hook[];
 extern const char inject_postmortem[];
