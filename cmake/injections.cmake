@@ -1,8 +1,8 @@
-# relay/debuggee/inject.c puts these Python sources into a worker: each a C array, inject_NAME, without its comment lines.
+# relay/inject/inject.c puts these Python sources into a worker: each a C array, inject_NAME, without its comment lines.
 set(injections_c ${PROJECT_BINARY_DIR}/generated/injections.c)
-set(text "#include \"relay/debuggee/inject_source.h\"\n")
+set(text "#include \"relay/inject/inject_source.h\"\n")
 foreach(name conditions files looks sources forks snapshots)
-  set(file ${PROJECT_SOURCE_DIR}/relay/debuggee/injections/${name}.py)
+  set(file ${PROJECT_SOURCE_DIR}/relay/inject/injections/${name}.py)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
   file(READ ${file} python)
   string(REGEX REPLACE "(^|\n)(#[^\n]*\n)+" "\\1" python "${python}")
@@ -13,4 +13,4 @@ foreach(name conditions files looks sources forks snapshots)
 endforeach()
 file(WRITE ${injections_c}.new "${text}")
 file(COPY_FILE ${injections_c}.new ${injections_c} ONLY_IF_DIFFERENT)
-target_sources(relay_debuggee PRIVATE ${injections_c})
+target_sources(relay_inject PRIVATE ${injections_c})

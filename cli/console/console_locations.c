@@ -37,7 +37,7 @@ static char *unmapped(const struct console *console, const char *path)
 }
 
 /* The path by which the worker has the file `path`, which may be another name of it
- * (relay/debuggee/injections/files.py); `path` if the worker does not say. Takes ownership of
+ * (relay/inject/injections/files.py); `path` if the worker does not say. Takes ownership of
  * `path`; the caller frees. */
 static char *known_as(struct console *console, char *path)
 {

@@ -8,6 +8,7 @@
  * client can attach to that worker again. So the closer has a duplicate of each connection that no
  * keeper holds. When this process is done with one, or dies, the closer reads on until the greeting
  * has come and everything is answered, sends `disconnect`, and closes when the adapter has closed.
+ * What is still being evaluated after half a second is given up (INJECT_GIVE_UP).
  *
  * Ray's legacy pdb fails its task if its only client goes before it is a debug adapter. So the
  * closer tells it to continue, and reads until it has closed.

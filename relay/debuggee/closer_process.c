@@ -1,6 +1,7 @@
 #include "relay/debuggee/closer_process.h"
 
 #include "relay/debuggee/pdb_install.h"
+#include "relay/inject/inject.h"
 #include "relay/io/daemon.h"
 #include "relay/io/fd_packet.h"
 
@@ -20,6 +21,7 @@
 enum {
     SETTLE_MS = 200,     /* after this silence the adapter has sent its greeting */
     GREETING_MS = 60000, /* after this the adapter is deaf, or too slow to wait for */
+    PATIENCE_MS = 500,   /* for answers that nobody reads, before they are given up */
     OWED_MS = 60000,     /* after this silence no answer is expected */
     GOODBYE_MS = 5000,
     IDLE_MS = 100, /* interval between checks while connections are being closed */
@@ -34,9 +36,11 @@ static const char initialized[] = "\"event\": \"initialized\"";
 struct closing {
     int fd;
     uint32_t owed;
-    bool pdb;     /* not an adapter yet */
-    bool torn;    /* a message has left only in part: nothing more can be sent */
-    bool goodbye; /* has been sent */
+    bool pdb;      /* not an adapter yet */
+    bool torn;     /* a message has left only in part: nothing more can be sent */
+    bool given_up; /* the worker was told to give up what it evaluates */
+    bool goodbye;  /* has been sent */
+    bool answered; /* the goodbye was */
     uint8_t of_response, of_initialized; /* bytes matched so far */
     int64_t since;                       /* when closing began, or the goodbye was sent */
     int64_t heard;                       /* when bytes were last read; 0: never here */
@@ -95,8 +99,10 @@ static bool listen_to(struct closing *closing)
     while ((len = recv(closing->fd, bytes, sizeof bytes, MSG_DONTWAIT)) > 0) {
         closing->heard = daemon_now_ms();
         for (ssize_t i = 0; i < len; i++) {
-            if (matches(&closing->of_response, response, bytes[i]) && closing->owed)
-                closing->owed--;
+            if (matches(&closing->of_response, response, bytes[i])) {
+                closing->answered = closing->goodbye;
+                closing->owed -= closing->owed ? 1 : 0;
+            }
             if (matches(&closing->of_initialized, initialized, bytes[i]))
                 closing->owed = 0; /* `attach` is answered after configurationDone */
         }
@@ -118,15 +124,29 @@ static int64_t silent_ms(const struct closing *closing, int64_t now)
     return info.tcpi_last_data_recv;
 }
 
-static bool say_goodbye(const struct closing *closing)
+static bool say(const struct closing *closing, const char *body)
 {
-    static const char body[] =
-        "{\"seq\":2147483647,\"type\":\"request\",\"command\":\"disconnect\","
-        "\"arguments\":{\"restart\":false,\"terminateDebuggee\":false}}";
     char message[256];
     int len =
         snprintf(message, sizeof message, "Content-Length: %zu\r\n\r\n%s", strlen(body), body);
     return send(closing->fd, message, (size_t)len, MSG_DONTWAIT | MSG_NOSIGNAL) == len;
+}
+
+static bool say_goodbye(const struct closing *closing)
+{
+    return say(closing, "{\"seq\":2147483647,\"type\":\"request\",\"command\":\"disconnect\","
+                        "\"arguments\":{\"restart\":false,\"terminateDebuggee\":false}}");
+}
+
+/* Nobody reads the answers, and an expression that never ends would hold the task. */
+static void give_up(struct closing *closing, int64_t now)
+{
+    if (closing->given_up || closing->torn || now - closing->since < PATIENCE_MS)
+        return;
+    closing->given_up = true;
+    if (say(closing, "{\"seq\":2147483646,\"type\":\"request\",\"command\":\"evaluate\","
+                     "\"arguments\":{\"context\":\"repl\",\"expression\":\"" INJECT_GIVE_UP "\"}}"))
+        closing->owed++;
 }
 
 /* A pdb that has the whole statement becomes an adapter, which lets the task go on at the end of
@@ -151,10 +171,12 @@ static bool advance(struct closing *closing, int64_t now)
     if (closing->pdb)
         return advance_pdb(closing, now);
     int64_t silent = silent_ms(closing, now);
-    if (closing->goodbye)
-        return now - closing->since >= GOODBYE_MS;
+    if (closing->goodbye) /* debugpy 1.8.0's adapter does not close by itself */
+        return now - closing->since >= (closing->answered ? SETTLE_MS : GOODBYE_MS);
     if (silent < 0)
         return now - closing->since >= GREETING_MS;
+    if (closing->owed)
+        give_up(closing, now);
     if (closing->owed && silent < OWED_MS)
         return false;
     if (silent < SETTLE_MS)

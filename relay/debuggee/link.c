@@ -324,6 +324,11 @@ size_t link_owed(const struct link *link)
     return link->owed > link->excused ? link->owed - link->excused : 0;
 }
 
+size_t link_orphans(const struct link *link)
+{
+    return link->orphans;
+}
+
 void link_excuse(struct link *link, size_t count)
 {
     link->excused = count;
@@ -349,5 +354,7 @@ bool link_is_open(const struct link *link)
 
 bool link_take_pending(struct link *link, const void *owner, struct pending *out)
 {
-    return seqmap_take_oldest(link->pending, owner, false, out);
+    bool taken = seqmap_take_oldest(link->pending, owner, false, out);
+    link->orphans += taken ? 1 : 0;
+    return taken;
 }

@@ -100,6 +100,8 @@ bool link_is_open(const struct link *link);
  * request that was not sent yet: `attach` is answered after configurationDone. */
 size_t link_owed(const struct link *link);
 void link_excuse(struct link *link, size_t count);
+/* The number of unanswered requests that link_take_pending() has taken. */
+size_t link_orphans(const struct link *link);
 /* A keeper holds the connection: the closer drops its duplicate. link_guard() gives it one again,
  * unless the peer is a pydevd (link_accept()). */
 void link_entrust(struct link *link);

@@ -22,10 +22,12 @@ static void note_answered(struct link *link, const struct envelope *envelope)
     link_note_owed(link);
 }
 
-static void note_unasked(const struct link *link, const struct envelope *envelope)
+static void note_unasked(struct link *link, const struct envelope *envelope)
 {
     if (envelope->request_seq < link->first_seq)
         log_debug("an earlier relay's '%s' was answered: dropped", envelope->name);
+    else if (link->orphans)
+        link->orphans--;
     else
         log_warn("the debugger answered '%s' twice, or unasked: dropped", envelope->name);
 }

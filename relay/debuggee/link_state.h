@@ -39,6 +39,7 @@ struct link {
     size_t owed;        /* requests that the adapter has not answered, even if their sender has
                          * gone */
     size_t excused;     /* see link_excuse() */
+    size_t orphans;     /* of those owed, whose sender has gone: link_take_pending() */
     enum large large;
     struct buf rest;      /* bytes that wait until reading is enabled */
     struct timer *resume; /* delivers `rest` */

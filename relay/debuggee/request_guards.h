@@ -1,7 +1,7 @@
 /* Refuses requests that debugpy must not get in this form or at this time, because it would never
  * answer them, or would end its connection for good. Pure.
  *
- * The worker has a guard of its own (relay/debuggee/inject.c). This one holds where the injection
+ * The worker has a guard of its own (relay/inject/inject.c). This one holds where the injection
  * failed, and its messages are better. Source: debugpy 1.8.0-1.8.22, Python 3.9-3.13, measured. */
 #ifndef RAYDBG_RELAY_DEBUGGEE_REQUEST_GUARDS_H
 #define RAYDBG_RELAY_DEBUGGEE_REQUEST_GUARDS_H

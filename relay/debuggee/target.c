@@ -15,8 +15,6 @@
 
 enum {
     CONNECT_MS = 5000,
-    LEAVE_MS = 8000,
-    ANSWERS_MS = 20,     /* between checks that everything is answered */
     REVERSE_CUT_S = 900, /* relay/worker_agent/agent.py sets it on pydevd's socket */
 };
 
@@ -380,58 +378,14 @@ void target_run(struct target *target, bool filters_set)
     target_move(target, TARGET_RUNNING);
 }
 
-static void on_leave_timeout(void *arg)
+size_t target_owed(const struct target *target)
 {
-    struct target *target = target_checked(arg);
-    target->timer = NULL;
-    timer_cancel(&target->again);
-    target_move(target, TARGET_GONE);
-    target->deaf = true;
-    char *kill = target->adapter ? mem_format("kill %d", target->adapter)
-                                 : mem_string("python .../debugpy/adapter --for-server ...");
-    char *why = mem_format("the debugger does not answer, and the task may stay stopped; to let it "
-                           "go, end debugpy's adapter on the worker's machine (%s), or cancel the "
-                           "task",
-                           kill);
-    log_warn("%s:%d: %s", target->host, target->port, why);
-    target->ops->on_gone(target->arg, why);
-    free(why);
-    free(kill);
+    return target->link ? link_owed(target->link) : 0;
 }
 
-/* An adapter closes by itself after its answer. */
-static void on_goodbye(void *arg, const char *json, size_t len, const struct envelope *envelope)
+size_t target_orphans(const struct target *target)
 {
-    struct target *target = target_checked(arg);
-    (void)len, (void)envelope;
-    if (json && target->reverse)
-        link_end(target->link, "the debugger was disconnected");
-}
-
-/* Sends `disconnect` once everything is answered: an `evaluate` that ends after it ends the
- * adapter, and then no client can reach the worker again. */
-static void say_goodbye(void *arg)
-{
-    struct target *target = target_checked(arg);
-    target->again = NULL;
-    if (link_owed(target->link))
-        target->again = timer_start(target->loop, ANSWERS_MS, say_goodbye, target);
-    else
-        link_ask(target->link, "disconnect", "{\"restart\":false,\"terminateDebuggee\":false}", 0,
-                 on_goodbye, target);
-}
-
-void target_leave(struct target *target, bool kill)
-{
-    if (target->state != TARGET_READY && target->state != TARGET_RUNNING)
-        return;
-    target_move(target, TARGET_LEAVING);
-    target->timer = timer_start(target->loop, LEAVE_MS, on_leave_timeout, target);
-    if (kill)
-        link_ask(target->link, "disconnect", "{\"restart\":false,\"terminateDebuggee\":true}", 0,
-                 NULL, NULL);
-    else
-        say_goodbye(target);
+    return target->link ? link_orphans(target->link) : 0;
 }
 
 void target_guard(struct target *target, bool guard)

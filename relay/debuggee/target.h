@@ -1,6 +1,6 @@
 /* One debuggee: a worker's debugpy, its pdb turned into a debug adapter, or a pydevd that has
  * dialled the relay, which is its adapter then (relay/reverse). The target attaches, sends the
- * injection (relay/debuggee/inject.h), and knows which threads are stopped and which requests must
+ * injection (relay/inject/inject.h), and knows which threads are stopped and which requests must
  * not be sent. Everything runs on the loop's thread.
  *
  *   connecting ──▶ attaching ──▶ ready ──▶ running ──▶ leaving ──▶ gone
@@ -63,6 +63,8 @@ struct target_ops {
                         size_t total, const struct envelope *envelope);
     void (*large_part)(void *arg, const char *bytes, size_t len);
     void (*large_end)(void *arg, bool whole);
+    /* What became of the code that ran for a client that leaves; `text` is a line. */
+    void (*on_note)(void *arg, const char *text);
     /* The link died after on_ready; target_take_pending() gives what is still unanswered. */
     void (*on_gone)(void *arg, const char *why);
 };
@@ -112,7 +114,15 @@ void target_run(struct target *target, bool filters_set);
 void target_ask(struct target *target, const char *command, const char *arguments,
                 int64_t timeout_ms, link_answer_fn fn, void *arg);
 
-/* Sends `disconnect`; the task goes on unless `kill`. on_gone follows, after 8 s at the latest. */
+/* How many requests are unanswered, and of how many the sender has left. */
+size_t target_owed(const struct target *target);
+size_t target_orphans(const struct target *target);
+/* Has the worker answer every open request with a failure, and interrupt what it evaluates for
+ * them; on_note follows if that was something. */
+void target_give_up(struct target *target);
+
+/* Sends `disconnect` when everything is answered; requests that take longer than a second are given
+ * up. The task goes on unless `kill`. on_gone follows, after 8 s at the latest. */
 void target_leave(struct target *target, bool kill);
 
 /* Turns the closer's guard of the connection (relay/debuggee/closer.h) on or off. It is on from the

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "dap/message.h"
-#include "relay/debuggee/inject.h"
+#include "relay/inject/inject.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ enum {
     BUSY_MS = 60000,      /* the adapter may still pass on what was printed for the client before */
     INJECT_MS = 8000,
     AGAIN_MS = 500,
-    AGAIN_MAX = 3,
+    AGAIN_MAX = 6, /* the closer takes some 2 s to give an expression up */
 };
 
 static void fail(struct target *target, const struct err *err)
@@ -74,7 +74,8 @@ static void attach_failed(struct target *target, const char *json, const struct 
         err_set(&err, ERR_FAILED, "%s:%d is already being debugged by another client", target->host,
                 target->port);
         err_why(&err, "a worker's debugpy takes one client at a time");
-        err_hint(&err, "close that session first; the task is not disturbed");
+        err_hint(&err, "close that session first; the task is not disturbed. If it is closed, the "
+                       "worker still runs code for it: that ends within 30 s");
     } else if (text && strstr(text, "disconnected unexpectedly")) {
         err_set(&err, ERR_NOT_FOUND, "the worker behind %s:%d is ending", target->host,
                 target->port);

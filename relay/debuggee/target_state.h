@@ -1,5 +1,5 @@
-/* The inside of a target, for its files: target.c (life, states, the link's callbacks, leaving) and
- * target_attach.c (from the open connection to ready, or to on_failed). */
+/* The inside of a target, for its files: target.c (life, states, the link's callbacks),
+ * target_attach.c (from the open connection to ready, or to on_failed) and target_leave.c. */
 #ifndef RAYDBG_RELAY_DEBUGGEE_TARGET_STATE_H
 #define RAYDBG_RELAY_DEBUGGEE_TARGET_STATE_H
 
@@ -23,6 +23,7 @@ struct target {
     struct timer *timer;             /* the time limit of the handshake, or of leaving */
     struct timer *again;             /* the next attempt to attach, or to leave */
     int tries;
+    int waits;   /* for answers, before leaving */
     int cut_s;   /* see target_cut_s() */
     int adapter; /* the pid of debugpy's adapter on the worker's machine; 0: not known */
     bool deaf;   /* it did not answer target_leave() */

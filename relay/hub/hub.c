@@ -125,6 +125,7 @@ static void remove_member(struct hub *hub, struct member *member)
     if (hub->large == member)
         hub->large = NULL;
     hub_empty_place(member);
+    hub_note_orphans(hub);
     if (drove)
         choose_driver(hub);
     else
@@ -182,6 +183,7 @@ void hub_destroy(struct hub **hub)
     }
     worker_objects_destroy(&it->objects);
     timer_cancel(&it->locate);
+    timer_cancel(&it->orphans);
     timer_cancel(&it->unsent);
     if (hub_has_ended(it))
         hub_stop_saving(it);
@@ -203,6 +205,7 @@ void hub_destroy(struct hub **hub)
 void hub_join(struct hub *hub, struct member *member, const struct member_ops *ops, void *arg,
               const struct member_wish *wish)
 {
+    hub_drop_orphans(hub);
     *member = (struct member){
         .hub = hub,
         .ops = ops,

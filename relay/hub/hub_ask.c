@@ -1,8 +1,11 @@
-/* A session's own requests to the debuggee, which its client does not see. */
+/* A session's own requests to the debuggee, which its client does not see, and those that clients
+ * have left behind. */
 #include "base/mem.h"
 #include "relay/hub/hub_state.h"
 
 #include <stdlib.h>
+
+enum { ORPHANS_MS = 1000 }; /* for the answers to requests of clients that have left */
 
 struct hub_ask {
     struct hub_ask *next;
@@ -48,4 +51,30 @@ void hub_free_asks(struct hub *hub)
         free(hub->asks);
         hub->asks = next;
     }
+}
+
+static void on_orphans(void *arg)
+{
+    struct hub *hub = hub_checked(arg);
+    hub->orphans = NULL;
+    if (hub->state != HUB_READY || !target_orphans(hub->target))
+        return;
+    if (target_orphans(hub->target) >= target_owed(hub->target))
+        target_give_up(hub->target);
+    else
+        hub_note_orphans(hub);
+}
+
+void hub_note_orphans(struct hub *hub)
+{
+    if (hub->state == HUB_READY && !hub->orphans && target_orphans(hub->target))
+        hub->orphans = timer_start(hub->loop, ORPHANS_MS, on_orphans, hub);
+}
+
+void hub_drop_orphans(struct hub *hub)
+{
+    if (!hub->orphans)
+        return;
+    timer_cancel(&hub->orphans);
+    on_orphans(hub);
 }

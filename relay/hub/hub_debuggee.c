@@ -1,7 +1,7 @@
 /* Handles what comes from a hub's target. */
 #include "base/wall_clock.h"
-#include "relay/debuggee/inject.h"
 #include "relay/hub/hub_state.h"
+#include "relay/inject/inject.h"
 
 #include "base/intern.h"
 #include "base/log.h"
@@ -59,6 +59,7 @@ void hub_lose(struct hub *hub, const char *why)
     on_drain(hub);
     hub_stop_saving(hub);
     timer_cancel(&hub->locate);
+    timer_cancel(&hub->orphans);
     stop_events_clear(&hub->stops);
     hub_renew_objects(hub);
     hub_each_member(hub, lose_member, why);
@@ -75,6 +76,12 @@ static void on_target_gone(void *arg, const char *why)
     if (target_deaf(hub->target))
         released = why;
     hub_lose(hub, hub->state == HUB_RELEASING ? released : NULL);
+}
+
+static void on_target_note(void *arg, const char *text)
+{
+    struct hub *hub = hub_checked(arg);
+    hub_tell(hub, "console", text);
 }
 
 static void fail_member(struct member *member, const void *err)
@@ -384,6 +391,7 @@ const struct target_ops hub_target_ops = {
     .on_failed = on_target_failed,
     .on_event = on_target_event,
     .on_response = on_target_response,
+    .on_note = on_target_note,
     .on_gone = on_target_gone,
     .large_begin = on_large_begin,
     .large_part = on_large_part,

@@ -50,6 +50,7 @@ struct hub {
     struct breakpoint_union *sets;
     struct hit_ids hits;
     struct timer *locate;
+    struct timer *orphans;          /* gives up what members have left unanswered */
     struct cluster *cluster;        /* or NULL */
     struct worker_objects *objects; /* made when they are first wanted */
     char reason[64];
@@ -94,6 +95,11 @@ void hub_run_alone(struct hub *hub);
 
 /* hub_ask.c */
 void hub_free_asks(struct hub *hub);
+/* To be called when a member has left: its unanswered requests are given up after a second, but not
+ * while the debuggee works for another member. */
+void hub_note_orphans(struct hub *hub);
+/* Gives them up now: a member joins. */
+void hub_drop_orphans(struct hub *hub);
 
 /* hub_debuggee.c */
 extern const struct target_ops hub_target_ops;

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "relay/debuggee/inject.h"
+#include "relay/inject/inject.h"
 #include "relay/io/socket.h"
 
 #include <stdlib.h>

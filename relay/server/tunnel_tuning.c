@@ -7,7 +7,7 @@
 #include "dap/envelope.h"
 #include "dap/frame.h"
 #include "dap/message.h"
-#include "relay/debuggee/inject.h"
+#include "relay/inject/inject.h"
 
 #include <stdint.h>
 #include <stdlib.h>

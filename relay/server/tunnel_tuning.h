@@ -1,5 +1,5 @@
 /* The one request that a tunnel adds to the messages between a client and a debugpy: it makes the
- * worker's answers leave at once (the tune part of relay/debuggee/inject.h). Pure: bytes in, bytes
+ * worker's answers leave at once (the tune part of relay/inject/inject.h). Pure: bytes in, bytes
  * out.
  *
  * debugpy names itself in an `output` event before anything else. Behind its `initialized` event,

@@ -163,7 +163,7 @@ def import_debugger():
 @contextlib.contextmanager
 def untraced_thread():
     """With sys.monitoring, pydevd would trace its own functions here, and stop in them: see inject_postmortem in
-    relay/debuggee/inject_source.c."""
+    relay/inject/inject_source.c."""
     from _pydevd_bundle import pydevd_constants
 
     if not getattr(pydevd_constants, "PYDEVD_USE_SYS_MONITORING", False):

@@ -40,6 +40,13 @@ def boom_at_length():
     raise ValueError(text)  # line: boom-at-length
 
 
+def stand_beside():
+    """Stops in a thread that is not the main one."""
+    thread = threading.Thread(target=stand, name="beside")
+    thread.start()
+    thread.join()
+
+
 def stand():
     """Stops again and again, whatever moves it on."""
     number = 7

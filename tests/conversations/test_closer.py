@@ -125,23 +125,131 @@ def test_a_disconnect_waits_for_an_evaluate(adapter, start_relay):
     relay.close()
 
 
+GIVE_UP = "None and 'raydbg: give up'"
+
+
+class Endless:
+    """The adapter's `evaluate`: what is asked is answered by the test, or when the worker gives it up."""
+
+    def __init__(self, adapter, result="interrupted 1", answers=True):
+        self.adapter, self.result, self.answers = adapter, result, answers
+        self.asked, self.asked_to_give_up = [], threading.Event()
+        adapter.on["evaluate"] = self
+
+    def __call__(self, connection, request):
+        if request["arguments"]["expression"] != GIVE_UP:
+            self.asked.append((connection, request))
+            return
+        self.asked_to_give_up.set()
+        for one in self.asked if self.answers else ():
+            connection.respond(one[1], success=False, message="raydbg: interrupted")
+        connection.respond(request, {"result": self.result, "variablesReference": 0})
+
+    def answer(self):
+        connection, request = self.asked.pop()
+        connection.respond(request, {"result": "1", "variablesReference": 0})
+
+
 def test_an_evaluate_without_end_does_not_keep_the_client(adapter, start_relay):
-    asked = []
+    """Neither does a worker that cannot give it up: the goodbye waits for the answer, in the closer."""
     relay = start_relay(adapter)
     relay.start()
-    adapter.on["evaluate"] = lambda c, request: asked.append((c, request))
+    endless = Endless(adapter, answers=False)
     relay.send("evaluate", {"expression": "for_ever()"})
     adapter.wait_request("evaluate", 2)
     relay.request("disconnect", {})
     relay.process.stdin.close()
     relay.process.wait(limit())
     settle(QUIET)
-    connection, request = asked[-1]
+    connection = adapter.connection()
     assert not closed(connection) and "disconnect" not in adapter.commands()
-    connection.respond(request, {"result": "1", "variablesReference": 0})
+    endless.answer()
     adapter.wait_request("disconnect")
     assert connection.ended.wait(limit())
     check(relay)
+
+
+@pytest.mark.parametrize("result, said", [("interrupted 1", "was interrupted"), ("busy MainThread, other", "(MainThread, other)"),
+                                          ("interrupted 0", None), ("None", None), ("", None)])
+def test_who_leaves_hears_what_became_of_an_evaluate(adapter, start_relay, result, said):
+    relay = start_relay(adapter)
+    relay.start()
+    endless = Endless(adapter, result)
+    evaluate = relay.send("evaluate", {"expression": "for_ever()"})
+    adapter.wait_request("evaluate", 2)
+    relay.disconnect()
+    assert endless.asked_to_give_up.is_set() and adapter.commands()[-1] == "disconnect"
+    assert relay.response(evaluate)["success"] is False
+    relay.close()
+    told = "".join(event["body"]["output"] for event in relay.events("output"))
+    assert said in told if said else "evaluated" not in told, told
+
+
+@ENDS
+def test_an_evaluate_without_end_is_given_up(adapter, start_relay, end):
+    """Whoever dies: nobody reads the answer, and the task goes on."""
+    relay = start_relay(adapter)
+    relay.start()
+    endless = Endless(adapter)
+    relay.send("evaluate", {"expression": "for_ever()"})
+    adapter.wait_request("evaluate", 2)
+    end(relay)
+    adapter.wait_request("disconnect")
+    assert endless.asked_to_give_up.is_set()
+    assert adapter.connection().ended.wait(limit())
+    check(relay)
+
+
+def test_a_held_task_is_rid_of_an_evaluate_without_end(adapter, hub):
+    """The relay holds the stop; the next client finds the thread free."""
+    first = hub.join()
+    first.stopped()
+    endless = Endless(adapter)
+    first.strict = False
+    first.send("evaluate", {"expression": "for_ever()"})
+    wait_until(lambda: endless.asked, "it is evaluated")
+    first.transport.reset()
+    assert endless.asked_to_give_up.wait(limit())
+    assert "disconnect" not in adapter.commands()
+    hub.join().stopped()
+
+
+def test_who_comes_next_does_not_wait_for_an_evaluate_without_end(adapter, hub):
+    """It is given up before the new client's first request."""
+    first = hub.join()
+    first.stopped()
+    endless = Endless(adapter)
+    first.strict = False
+    first.send("evaluate", {"expression": "for_ever()"})
+    wait_until(lambda: endless.asked, "it is evaluated")
+    first.transport.reset()
+    wait_until(lambda: hub.pause()["clients"] == 0, "the relay notices")
+    second = hub.join()
+    second.stopped()
+    second.ok("modules")
+    assert endless.asked_to_give_up.is_set()
+
+
+def test_nothing_is_given_up_while_it_works_for_another_client(adapter, hub):
+    first, second = hub.join(name="first"), hub.join(name="second")
+    first.stopped()
+    second.stopped()
+    endless = Endless(adapter)
+    asked = []
+    adapter.on["modules"] = lambda c, request: asked.append((c, request))
+    first.strict = False
+    first.send("evaluate", {"expression": "for_ever()"})
+    wait_until(lambda: endless.asked, "it is evaluated")
+    modules = second.send("modules")
+    wait_until(lambda: asked, "it works")
+    first.transport.reset()
+    wait_until(lambda: hub.pause()["clients"] == 1, "the relay notices")
+    settle(3 * QUIET)
+    assert not [one for one in adapter.requests("evaluate") if one["arguments"]["expression"] == GIVE_UP]
+    adapter.on_modules(*asked[0])
+    second.check(second.response(modules))
+    assert endless.asked_to_give_up.wait(limit())
+    second.ok("threads")
 
 
 def test_a_client_that_is_leaving_is_waited_for(adapter, relay):

@@ -67,8 +67,9 @@ def test_a_client_that_vanishes_with_a_request_pending(adapter, hub):
     slow_evaluate = []
 
     def evaluate(connection, request):
-        slow_evaluate.append((connection, request))
-        if request["arguments"].get("expression") != "slow()":
+        if request["arguments"].get("expression") == "slow()":
+            slow_evaluate.append((connection, request))
+        else:
             adapter.on_evaluate(connection, request)
     adapter.on["evaluate"] = evaluate
     first = hub.join()

@@ -1,7 +1,7 @@
-#include "relay/debuggee/inject.h"
+#include "relay/inject/inject.h"
 
 #include "base/buf.h"
-#include "relay/debuggee/inject_source.h"
+#include "relay/inject/inject_source.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +93,14 @@ static const struct injection table[] = {
      inject_snapshots,
      {3, 0},
      {3, 13},
+     INJECT_ALWAYS,
+     true},
+    {"interrupt",
+     "a client that leaves waits for no expression",
+     "pydevd.py: process_internal_commands; debugpy/adapter/clients.py: Client.request",
+     inject_interrupt,
+     {3, 0},
+     {4, 0},
      INJECT_ALWAYS,
      true},
     {"breakpoint",

@@ -1,8 +1,8 @@
-/* The Python statements of each injection (relay/debuggee/inject.h), each with a comment that gives
- * the reason. Private to relay/debuggee/inject. Each runs in its own namespace, whose __name__ is
- * "raydbg". Those of relay/debuggee/injections are compiled in by cmake/injections.cmake. */
-#ifndef RAYDBG_RELAY_DEBUGGEE_INJECT_SOURCE_H
-#define RAYDBG_RELAY_DEBUGGEE_INJECT_SOURCE_H
+/* The Python statements of each injection (relay/inject/inject.h), each with a comment that gives
+ * the reason. Private to relay/inject/inject. Each runs in its own namespace, whose __name__ is
+ * "raydbg". Those of relay/inject/injections are compiled in by cmake/injections.cmake. */
+#ifndef RAYDBG_RELAY_INJECT_INJECT_SOURCE_H
+#define RAYDBG_RELAY_INJECT_INJECT_SOURCE_H
 
 extern const char inject_nodelay[];
 extern const char inject_wake[];
@@ -15,6 +15,7 @@ extern const char inject_sources[];
 extern const char inject_forks[];
 extern const char inject_snapshots[];
 extern const char inject_limit[];
+extern const char inject_interrupt[];
 extern const char inject_breakpoint_hook[];
 extern const char inject_get_hook[];
 extern const char inject_postmortem[];

@@ -1,4 +1,4 @@
-#include "relay/debuggee/inject_source.h"
+#include "relay/inject/inject_source.h"
 
 /* The worker's writer sends a message's header and body with two sends: Nagle's algorithm holds the
  * second until the first's delayed ACK, 44 ms. This runs each time, because the socket may be a new

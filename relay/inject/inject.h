@@ -13,8 +13,8 @@
  * s). `=` means that an injection was already in place, `!` that it failed, with the reason; a
  * failure does not affect the others. An injection that is not for the worker's Python is not
  * named. A failure is never fatal: the user has what Ray and debugpy give by themselves. */
-#ifndef RAYDBG_RELAY_DEBUGGEE_INJECT_H
-#define RAYDBG_RELAY_DEBUGGEE_INJECT_H
+#ifndef RAYDBG_RELAY_INJECT_INJECT_H
+#define RAYDBG_RELAY_INJECT_INJECT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,6 +59,13 @@ enum { INJECT_CUT_DEBUGPY_S = 16 };
 int inject_cut_s(const char *answer);
 /* The pid of debugpy's adapter on the worker's machine; 0 if the answer does not have it. */
 int inject_adapter(const char *answer);
+
+/* Evaluated in a worker that has the injection, it answers every open request with a failure and
+ * interrupts what is evaluated. Its own answer's `result` is `interrupted COUNT`, or `busy THREAD,
+ * THREAD...` if some run on, because nothing interrupts a wait outside of Python in a thread other
+ * than the main one: such a thread is interrupted as soon as it runs Python again. Without the
+ * injection it has no effect. */
+#define INJECT_GIVE_UP "None and 'raydbg: give up'"
 
 /* The table, in the order in which the injections run. */
 const struct injection *inject_table(size_t *count);

@@ -3,7 +3,7 @@
 #include "cmocka_prelude.h"
 
 #include "base/text.h"
-#include "relay/debuggee/inject.h"
+#include "relay/inject/inject.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,8 +80,9 @@ static void named_rows(void **state)
     char *without = inject_expression(&plain), *with = inject_expression(&full);
     (void)state;
     static const char *const always[] = {
-        "'all-stop'", "'guard'",     "'conditions'", "'files'",      "'looks'", "'sources'",
-        "'forks'",    "'snapshots'", "'limit'",      "'breakpoint'", "'get'",   "'postmortem'"};
+        "'all-stop'",   "'guard'", "'conditions'", "'files'", "'looks'",
+        "'sources'",    "'forks'", "'snapshots'",  "'limit'", "'interrupt'",
+        "'breakpoint'", "'get'",   "'postmortem'"};
     for (size_t i = 0; i < sizeof always / sizeof *always; i++) {
         assert_non_null(strstr(without, always[i]));
         assert_non_null(strstr(with, always[i]));

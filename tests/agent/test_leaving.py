@@ -1,0 +1,198 @@
+"""A client leaves while what it had evaluated never ends: it hears what happened, the task goes on, the next client is served."""
+
+import re
+
+import pytest
+from dap_client import DapError
+from debugpy_session import Session
+from waits import limit, wait_until
+
+ENDLESS = {
+    "loop": "exec('while True: pass')",
+    "sleep": "__import__('time').sleep(1e6)",
+    "lock": "__import__('threading').Event().wait()",
+    "read": "__import__('os').read(__import__('os').pipe()[0], 1)",
+}
+INTERRUPTED = "was interrupted"
+BUSY = "still evaluated"
+ENDLESS_REPR = "type('X', (), {'__repr__': lambda self: exec('while True: pass')})()"
+
+
+def attached(worker):
+    session = Session.begin(worker)
+    session.initialize()
+    session.attach({})
+    session.thread = session.stopped()["threadId"]
+    return session
+
+
+def outputs(session):
+    return "".join(event["body"]["output"] for event in session.events("output"))
+
+
+def disconnect(session):
+    session.disconnect()
+    session.close()
+    return outputs(session)
+
+
+def close(session):
+    session.strict = False
+    session.close()
+    return ""
+
+
+def kill(session):
+    session.strict = False
+    session.transport.process.kill()
+    session.transport.process.wait(limit())
+    return ""
+
+
+LEAVES = pytest.mark.parametrize("leave", [disconnect, close, kill])
+
+
+def served(worker):
+    """The next client is, at once, and the task has suffered nothing."""
+    session = attached(worker)
+    assert session.top()["name"] == "stand"
+    assert session.evaluate("1 + 1", session.top()["id"], "watch") == "2"
+    session.step("next", session.thread)
+    session.disconnect()
+    session.close()
+
+
+@LEAVES
+@pytest.mark.parametrize("kind", ENDLESS)
+def test_what_the_main_thread_evaluates_is_interrupted(start_worker, kind, leave):
+    worker = start_worker("stand")
+    session = attached(worker)
+    session.send("evaluate", {"expression": ENDLESS[kind], "context": "repl", "frameId": session.top()["id"]})
+    said = leave(session)
+    assert leave is not disconnect or INTERRUPTED in said, said
+    served(worker)
+
+
+@pytest.mark.parametrize("context", ["repl", "watch", "hover", "clipboard"])
+def test_each_way_to_evaluate(start_worker, context):
+    worker = start_worker("stand")
+    session = attached(worker)
+    evaluate = session.send("evaluate", {"expression": ENDLESS["sleep"], "context": context, "frameId": session.top()["id"]})
+    said = disconnect(session)
+    assert INTERRUPTED in said, said
+    assert session.response(evaluate)["success"] is False
+    served(worker)
+
+
+def test_several_at_once(start_worker):
+    """Those behind it in its thread are answered, too, and do not run."""
+    worker = start_worker("stand")
+    session = attached(worker)
+    frame = session.top()["id"]
+    asked = [session.send("evaluate", {"expression": expression, "context": "watch", "frameId": frame})
+             for expression in (ENDLESS["loop"], ENDLESS["sleep"], "globals().update(ran=1)")]
+    disconnect(session)
+    assert [session.response(seq)["success"] for seq in asked] == [False] * 3
+    session = attached(worker)
+    assert session.evaluate("'ran' in globals()", session.top()["id"], "watch") == "False"
+    session.disconnect()
+    session.close()
+
+
+def test_another_thread_is_interrupted_when_it_runs_python(start_worker):
+    worker = start_worker("stand_beside")
+    session = attached(worker)
+    session.send("evaluate", {"expression": ENDLESS["loop"], "context": "repl", "frameId": session.top()["id"]})
+    said = disconnect(session)
+    assert INTERRUPTED in said, said
+    served(worker)
+
+
+def test_another_thread_that_sleeps_goes_on_when_that_ends(start_worker):
+    """The client hears so, and the next one attaches at once."""
+    worker = start_worker("stand_beside")
+    session = attached(worker)
+    session.send("evaluate", {"expression": "__import__('time').sleep(12)", "context": "repl", "frameId": session.top()["id"]})
+    said = disconnect(session)
+    assert BUSY in said and "beside" in said, said
+    session = Session.begin(worker)
+    session.initialize()
+    session.attach({})
+    session.thread = session.stopped()["threadId"]
+    assert session.top()["name"] == "stand"
+    session.disconnect()
+    session.close()
+
+
+@pytest.mark.parametrize("kind", ["loop", "sleep"])
+def test_without_a_frame(start_worker, kind):
+    """pydevd's own thread evaluates it; the next client's requests without a frame are answered."""
+    worker = start_worker("stand")
+    session = attached(worker)
+    session.send("evaluate", {"expression": ENDLESS[kind], "context": "repl"})
+    said = disconnect(session)
+    assert (INTERRUPTED if kind == "loop" else BUSY) in said, said
+    session = Session.begin(worker)
+    session.initialize()
+    session.attach({})
+    session.request("evaluate", {"expression": "1 + 1", "context": "repl"})
+    session.disconnect()
+    session.close()
+
+
+def test_an_answer_that_comes_is_waited_for(start_worker):
+    """What ends within a moment is not interrupted."""
+    worker = start_worker("stand")
+    session = attached(worker)
+    evaluate = session.send("evaluate", {"expression": "__import__('time').sleep(0.3) or 7", "context": "watch",
+                                         "frameId": session.top()["id"]})
+    said = disconnect(session)
+    assert INTERRUPTED not in said and session.response(evaluate)["body"]["result"] == "7"
+    served(worker)
+
+
+def test_a_thread_that_is_busy_does_not_hold_up_the_others(start_worker):
+    """A request for its variables is refused, so that debugpy's adapter handles what comes next."""
+    worker = start_worker("stand")
+    session = attached(worker)
+    frame = session.top()["id"]
+    scope = session.ok("scopes", {"frameId": frame})["scopes"][0]["variablesReference"]
+    session.send("evaluate", {"expression": ENDLESS["sleep"], "context": "repl", "frameId": frame})
+    answer = session.request("variables", {"variablesReference": scope})
+    assert answer["success"] is False and "still evaluates" in answer["message"], answer
+    session.ok("threads")
+    said = disconnect(session)
+    assert INTERRUPTED in said, said
+    served(worker)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["setVariable", "setExpression", "variables"])
+def test_a_request_that_blocks_the_adapter_is_given_up(start_worker, what):
+    """Nothing reaches the worker meanwhile: it gives up by itself, and who leaves before is told."""
+    worker = start_worker("stand")
+    session = attached(worker)
+    frame = session.top()["id"]
+    scope = session.ok("scopes", {"frameId": frame})["scopes"][0]["variablesReference"]
+    if what == "variables":
+        session.ok("evaluate", {"expression": f"odd = {ENDLESS_REPR}; None", "context": "repl", "frameId": frame})
+    session.send(what, {"setVariable": {"variablesReference": scope, "name": "number", "value": ENDLESS["loop"]},
+                        "setExpression": {"frameId": frame, "expression": "number", "value": ENDLESS["loop"]},
+                        "variables": {"variablesReference": scope}}[what])
+    said = disconnect(session)
+    assert re.search("interrupted after 30 s", said), said
+
+    def next_client():
+        client = Session.begin(worker)
+        client.strict = False
+        client.initialize()
+        try:
+            client.attach({})
+            return True
+        except DapError as error:
+            assert "ends within 30 s" in str(error), error
+            return False
+        finally:
+            client.close()
+
+    wait_until(next_client, "the task goes on")
