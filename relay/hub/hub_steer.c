@@ -223,8 +223,8 @@ void hub_describe(const struct hub *hub, struct pause *pause)
 {
     const struct pause *held = hub_pause(hub);
     /* A worker whose task has ended stays idle here, though its debugger is held: clients see the
-     * end of the task by that. */
-    if (pause->state != PAUSE_IDLE || *hub_reason(hub))
+     * end of the task by that. What has no task has no such end. */
+    if (pause->state != PAUSE_IDLE || *hub_reason(hub) || !*held->task_id)
         pause->state = PAUSE_HELD;
     pause->clients = (int64_t)hub_members(hub);
     pause->held_ms = hub_held_since_ms(hub);

@@ -1,5 +1,9 @@
 """Tasks that stop in debugpy. Lines that tests look for end in a comment of the form `line: name`."""
 
+import os
+import threading
+import time
+
 
 def inner(value):
     raise ValueError("boom %d" % value)  # line: boom-raise
@@ -39,3 +43,21 @@ def stand():
     while number:
         breakpoint()
     return number
+
+
+def gate():
+    while not os.path.exists(os.environ["GATE"]):
+        time.sleep(0.05)
+
+
+def linger():
+    number = 7
+    breakpoint()
+    gate()
+    return number
+
+
+def outlive():
+    """A thread goes on; the main one stays, as a worker's does when a task has ended, and never stops in the debugger."""
+    threading.Thread(target=linger).start()
+    threading.Event().wait()
