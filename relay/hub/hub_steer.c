@@ -139,6 +139,16 @@ void *hub_arg(const struct hub *hub)
     return hub->arg;
 }
 
+const char *hub_attach_arguments(const struct hub *hub)
+{
+    return hub->attach;
+}
+
+const char *hub_attached_by(const struct hub *hub)
+{
+    return hub->attached_by;
+}
+
 const struct err *hub_problem(const struct hub *hub)
 {
     return hub->problem;
