@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "dap/dap_command.h"
+#include "dap/line_base.h"
 #include "dap/plain_request.h"
 #include "dap/rules.h"
 #include "relay/debuggee/exception_filters.h"
@@ -381,6 +382,22 @@ static bool receive_plain(struct session *session, const char *json, size_t len,
     return edited;
 }
 
+/* A request that was held has been translated when it came. */
+static void receive_request(struct session *session, const char *json, size_t len,
+                            const struct envelope *request)
+{
+    struct buf counted = {0};
+    struct envelope again;
+    if (!session->held.handing_on &&
+        line_base_write(&session->client.base, json, len, request, &counted)) {
+        envelope_moved(request, len, counted.data, counted.len, &again);
+        on_request(session, counted.data, counted.len, &again);
+    } else {
+        on_request(session, json, len, request);
+    }
+    buf_free(&counted);
+}
+
 void session_receive(struct session *session, const char *json, size_t len)
 {
     struct envelope envelope;
@@ -397,7 +414,7 @@ void session_receive(struct session *session, const char *json, size_t len)
             client_refuse(&session->client, envelope.seq, envelope.name, problem, false);
     } else if (envelope.kind == DAP_REQUEST) {
         if (!receive_plain(session, json, len, &envelope))
-            on_request(session, json, len, &envelope);
+            receive_request(session, json, len, &envelope);
     } else if (envelope.kind == DAP_EVENT ||
                !reverse_requests_answer(&session->asks, json, &envelope)) {
         log_info("a %s from the client was dropped: nothing was asked",

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "dap/capabilities.h"
+#include "dap/line_base.h"
 #include "dap/same.h"
 #include "relay/debuggee/debugpy_arguments.h"
 #include "relay/pause/pause_reach.h"
@@ -23,6 +24,8 @@ static void read_client(struct session *session)
     scan_boolean_at(session->initialize, all, "supportsInvalidatedEvent",
                     &session->takes_invalidated);
     session->takes_role = capabilities_takes_role(session->initialize, all);
+    if (!session->client.pass && !session->bases) /* those are of sessions of raydbg's own */
+        session->client.base = line_base_read(session->initialize, all);
     scan_boolean_at(session->initialize, all, "supportsStartDebuggingRequest",
                     &session->starts_sessions);
 }

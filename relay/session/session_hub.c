@@ -363,11 +363,11 @@ static void on_response(void *arg, const struct pending *pending, const char *js
 
 /* --- messages in parts --- */
 
-/* True if paths in the message are translated: it must be whole. */
+/* True if lines, columns or paths in the message are translated: it must be whole. */
 static bool is_translated(const struct session *session, const struct pending *pending,
                           const struct envelope *envelope)
 {
-    if (path_view_is_plain(&session->paths))
+    if (path_view_is_plain(&session->paths) && !line_base_differs(&session->client.base))
         return false;
     return pending ? places_any(DAP_RESPONSE, pending->command)
                    : places_any(DAP_EVENT, envelope->name);
