@@ -32,6 +32,8 @@ static bool on_wait(void *arg)
 {
     struct console *console = arg;
     int64_t now = loop_now_us();
+    if (console->patient)
+        return true;
     if (console->waiting_since_us == 0) {
         console->waiting_since_us = now;
     } else if (console->waiting_since_us > 0 && now - console->waiting_since_us > SILENCE_US) {

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/common/signals.h"
+#include "relay/stack/user_threads.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -43,6 +44,33 @@ static bool wants_out(struct console *console)
 
 static int resume(struct console *console, const char *command);
 
+/* True if a thread outlives the call that started it, or the worker does not say. */
+static bool user_threads_go_on(struct console *console)
+{
+    struct buf arguments = {0};
+    struct err err;
+    user_threads_question(&arguments);
+    int64_t asked_us = loop_now_us();
+    console->patient = true;
+    int result = dap_client_request_within(console->debuggee, "evaluate", arguments.data,
+                                           USER_THREADS_MS, NULL, &err);
+    console->patient = false;
+    buf_free(&arguments);
+    bool late = loop_now_us() - asked_us >= USER_THREADS_MS * 1000L;
+    return result != 0 && (late || strstr(err.what, user_threads_mark));
+}
+
+static bool has_finished(struct console *console)
+{
+    if (!watcher_finished(&console->watcher))
+        return false;
+    if (console->watcher.pause->debugger == PAUSE_PDB || !user_threads_go_on(console))
+        return !dap_client_has_fresh_stop(console->debuggee) &&
+               !dap_client_ended(console->debuggee);
+    watcher_doubt(&console->watcher);
+    return false;
+}
+
 enum wait_end run_wait(struct console *console, int64_t timeout_ms)
 {
     int64_t start = loop_now_us() / 1000;
@@ -56,7 +84,7 @@ enum wait_end run_wait(struct console *console, int64_t timeout_ms)
             return WAIT_ENDED;
         if (wants_out(console))
             return WAIT_LEFT;
-        if (console->call_over || watcher_finished(&console->watcher))
+        if (console->call_over || has_finished(console))
             return WAIT_FINISHED;
         if (timeout_ms >= 0 && waited >= timeout_ms)
             return WAIT_TIMEOUT;

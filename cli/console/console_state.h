@@ -98,6 +98,7 @@ struct console {
     int64_t waiting_for;
     int64_t quiet_until_us;
     bool gave_up; /* the user did not wait for the last response */
+    bool patient; /* the console itself asks: ^C stays pending */
     struct stack_frame *frames;
     size_t frame_count;
     size_t frame; /* the selected one */

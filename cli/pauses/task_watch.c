@@ -17,6 +17,12 @@ void watcher_start(struct watcher *watcher)
     watcher->next_us = loop_now_us() + watcher->interval_ms * 1000;
 }
 
+void watcher_doubt(struct watcher *watcher)
+{
+    watcher->finished = false;
+    watcher->idle = 0;
+}
+
 void watcher_rest(struct watcher *watcher)
 {
     watcher->finished = false;
@@ -38,7 +44,8 @@ static void on_refreshed(void *arg, const struct err *err)
 
 bool watcher_finished(struct watcher *watcher)
 {
-    if (!watcher->origin || !watcher->pause || !watcher->pause->worker_id[0])
+    if (!watcher->origin || !watcher->pause || !watcher->pause->worker_id[0] ||
+        !watcher->pause->task_id[0])
         return false;
     if (!watcher->asking && !watcher->finished && loop_now_us() >= watcher->next_us) {
         watcher->asking = true;

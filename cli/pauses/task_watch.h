@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* All zero with no origin watches nothing. */
+/* All zero with no origin watches nothing, and neither does a pause without a task. */
 struct watcher {
     struct pause_source *origin;
     const struct pause *pause;
@@ -22,6 +22,8 @@ struct watcher {
 
 /* Starts again, after the task was resumed. */
 void watcher_start(struct watcher *watcher);
+/* The worker itself does not confirm the end: asks on. */
+void watcher_doubt(struct watcher *watcher);
 /* Stops asking until the next watcher_start(). */
 void watcher_rest(struct watcher *watcher);
 /* Call it often: it asks now and then. True once the task is over. */

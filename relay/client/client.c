@@ -29,6 +29,20 @@ static int64_t begin(struct client *client)
     return ++client->seq;
 }
 
+/* Translates a message of the relay's own. */
+static void count(struct client *client)
+{
+    struct buf counted = {0};
+    struct envelope envelope;
+    const char *problem;
+    if (!line_base_differs(&client->base) ||
+        envelope_read(&envelope, client->out.data, client->out.len, &problem) != 0 ||
+        !line_base_write(&client->base, client->out.data, client->out.len, &envelope, &counted))
+        return;
+    buf_free(&client->out);
+    client->out = counted;
+}
+
 static void deliver(struct client *client)
 {
     if (client->large) {
@@ -68,6 +82,7 @@ void client_respond(struct client *client, int64_t request_seq, const char *comm
 {
     int64_t seq = begin(client);
     message_response(&client->out, seq, request_seq, command, body);
+    count(client);
     deliver(client);
 }
 
@@ -93,6 +108,7 @@ void client_event(struct client *client, const char *event, const char *body)
 {
     int64_t seq = begin(client);
     message_event(&client->out, seq, event, body);
+    count(client);
     deliver(client);
 }
 
@@ -112,7 +128,7 @@ static void pass_halves(struct client *client, const char *json, size_t len,
     buf_clear(&client->out, KEEP);
 }
 
-void client_pass(struct client *client, const char *json, size_t len,
+static void pass(struct client *client, const char *json, size_t len,
                  const struct envelope *envelope, int64_t request_seq)
 {
     if (client->pass && !client->large) {
@@ -127,6 +143,20 @@ void client_pass(struct client *client, const char *json, size_t len,
     }
     splice_seq(json, len, envelope, seq, request_seq, &client->out);
     deliver(client);
+}
+
+void client_pass(struct client *client, const char *json, size_t len,
+                 const struct envelope *envelope, int64_t request_seq)
+{
+    struct buf counted = {0};
+    struct envelope again;
+    if (line_base_write(&client->base, json, len, envelope, &counted)) {
+        envelope_moved(envelope, len, counted.data, counted.len, &again);
+        pass(client, counted.data, counted.len, &again, request_seq);
+    } else {
+        pass(client, json, len, envelope, request_seq);
+    }
+    buf_free(&counted);
 }
 
 void client_pass_edited(struct client *client, const struct buf *message, int64_t request_seq)

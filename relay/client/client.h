@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "dap/envelope.h"
+#include "dap/line_base.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,8 +46,9 @@ struct client {
     client_halves_fn halves; /* for long messages; or NULL */
     client_pass_fn pass;     /* for a client in this process, saves it envelope_read(); or NULL */
     void *arg;
-    int64_t seq; /* of the last message */
-    bool gone;   /* nothing more is sent */
+    struct line_base base; /* how it counts lines and columns */
+    int64_t seq;           /* of the last message */
+    bool gone;             /* nothing more is sent */
     struct buf out;
     bool large;        /* a message is passing in parts: others wait in `behind` */
     struct buf behind; /* for each waiting message its length (a size_t) and its bytes */

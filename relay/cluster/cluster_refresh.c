@@ -302,6 +302,10 @@ static void find_unknowns(struct unknowns *unknown)
         note_actor(unknown, stats->actor_id);
         unknown->job |= stats->job_id[0] && !cluster_view_job(view, stats->job_id) &&
                         is_due(unknown, stats->job_id);
+        /* The dashboard does not give a driver's job. */
+        unknown->job |= worker->is_driver && !stats->job_id[0] &&
+                        !cluster_view_driver_job(view, worker, "") &&
+                        is_due(unknown, worker->worker_id);
         unknown->node |= worker->node_id[0] && !cluster_view_node(view, worker->node_id) &&
                          is_due(unknown, worker->node_id);
     }

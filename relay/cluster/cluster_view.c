@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "relay/pause/driver_name.h"
 #include "relay/why_records/process_end.h"
 
 #include <stdlib.h>
@@ -193,12 +194,37 @@ static void fill_running(const struct cluster_view *view, struct pause *pause,
         pause->name_pending = true;
 }
 
+const struct ray_job *cluster_view_driver_job(const struct cluster_view *view,
+                                              const struct ray_worker *worker, const char *job_id)
+{
+    const struct ray_job *job = cluster_view_job(view, job_id);
+    for (size_t i = 0; !job && i < view->job_count; i++)
+        if (worker->pid && view->jobs[i].driver_pid == worker->pid &&
+            text_equal(view->jobs[i].driver_ip, worker->ip))
+            job = &view->jobs[i];
+    return job;
+}
+
+static void fill_driver(const struct cluster_view *view, struct pause *pause,
+                        const struct ray_worker *worker)
+{
+    const struct ray_job *job = cluster_view_driver_job(view, worker, pause->job_id);
+    char *program = driver_program(job ? job->entrypoint : NULL);
+    free(pause->task_name);
+    pause->task_name = driver_name(program);
+    pause->name_pending = false;
+    if (job)
+        text_copy(pause->job_id, sizeof pause->job_id, job->job_id);
+    free(program);
+}
+
+/* A driver runs no task, and is not idle. */
 static enum pause_state state_of(const struct ray_worker *worker,
                                  const struct cluster_view_running *running)
 {
     if (worker->paused_threads > 0)
         return PAUSE_WAITING;
-    bool idle = running->known && running->stats.running_task_id_count == 0 &&
+    bool idle = !worker->is_driver && running->known && running->stats.running_task_id_count == 0 &&
                 running->stats.running_tasks == 0;
     return idle ? PAUSE_IDLE : PAUSE_ATTACHED;
 }
@@ -218,6 +244,8 @@ static void pause_of_worker(const struct cluster_view *view, size_t index, struc
     text_copy(pause->worker_id, sizeof pause->worker_id, worker->worker_id);
     text_copy(pause->node_id, sizeof pause->node_id, worker->node_id);
     fill_running(view, pause, running);
+    if (worker->is_driver)
+        fill_driver(view, pause, worker);
     fill_node(view, pause, worker->ip);
     fill_actor(view, pause);
     pause->host = mem_string(pause->node_ip ? pause->node_ip : "127.0.0.1");
@@ -271,7 +299,9 @@ static void pause_of_pdb(const struct cluster_view *view, const struct ray_pdb *
     text_copy(pause->job_id, sizeof pause->job_id, pdb->job_id);
     text_copy(pause->node_id, sizeof pause->node_id, pdb->node_id);
     text_copy(pause->worker_id, sizeof pause->worker_id, pdb->worker_id);
-    if (task)
+    if (worker && worker->is_driver)
+        fill_driver(view, pause, worker);
+    else if (task)
         fill_task(pause, task);
     else if (pdb->task_id[0])
         pause->name_pending = true;

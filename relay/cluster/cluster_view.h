@@ -65,6 +65,10 @@ const struct ray_actor *cluster_view_actor(const struct cluster_view *view, cons
 const struct ray_node *cluster_view_node(const struct cluster_view *view, const char *node_id);
 const struct ray_job *cluster_view_job(const struct cluster_view *view, const char *job_id);
 
+/* The job of a driver, by its id or, if that is empty, by the driver's process. */
+const struct ray_job *cluster_view_driver_job(const struct cluster_view *view,
+                                              const struct ray_worker *worker, const char *job_id);
+
 /* Drops all indexes; call it after replacing or moving rows of an array. */
 void cluster_view_forget_ids(struct cluster_view *view);
 void cluster_view_ids_clear(struct cluster_view_ids *ids); /* drops one index */

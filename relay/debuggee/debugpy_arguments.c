@@ -283,6 +283,9 @@ char *debugpy_arguments_initialize(const char *json, struct span arguments, bool
             continue;
         if (scan_key_is(json, key, "supportsRunInTerminalRequest"))
             continue;
+        if (json[value.at] == 'f' &&
+            (scan_key_is(json, key, "linesStartAt1") || scan_key_is(json, key, "columnsStartAt1")))
+            continue;
         if (check_initialize(json, key, value, &expected) != PASSES)
             continue;
         adapter_named = adapter_named || scan_key_is(json, key, "adapterID");

@@ -32,7 +32,8 @@ void debugpy_arguments_append(struct buf *out, const char *json, struct span key
 int debugpy_arguments_check_initialize(const char *json, struct span arguments, struct err *err);
 /* Makes the adapter's `initialize` arguments from the client's own: the members that debugpy knows
  * and that are of the right type, without supportsRunInTerminalRequest, without
- * supportsStartDebuggingRequest unless `sub_process`, and with an adapterID. The caller frees. */
+ * supportsStartDebuggingRequest unless `sub_process`, and with an adapterID. The adapter counts
+ * lines and columns from 1 (line_base.h). The caller frees. */
 char *debugpy_arguments_initialize(const char *json, struct span arguments, bool sub_process);
 
 #endif

@@ -164,6 +164,8 @@ struct hub *hub_open(const struct hub_options *options, const struct hub_ops *op
 {
     struct hub *hub = hub_create(options, ops, arg);
     pause_copy(&hub->pause, options->pause);
+    hub->attach = intern_get(options->target.attach, strlen(options->target.attach));
+    hub->attached_by = mem_string(options->by);
     if (hub->stays)
         breakpoint_union_no_filters(hub->sets);
     hub->target = target_open(&options->target, &hub_target_ops, hub);
@@ -195,6 +197,8 @@ void hub_destroy(struct hub **hub)
     stop_events_clear(&it->stops);
     pause_clear(&it->pause);
     intern_drop(&it->capabilities);
+    intern_drop(&it->attach);
+    free(it->attached_by);
     free(it->problem);
     hub_clear_magic(it);
     free(it);

@@ -35,6 +35,7 @@ struct hub_options {
     /* The owner decides when the debuggee is disconnected: if the last client lets the task go on,
      * the hub continues it and stays. For a debuggee with breakpoints of the relay's own. */
     bool stays;
+    const char *by; /* the client that attaches first; NULL: the relay itself */
 };
 
 /* Callbacks to the owner, the relay. All may be NULL. */
@@ -221,6 +222,10 @@ const char *hub_driver(const struct hub *hub);    /* "" if no client drives */
 int64_t hub_held_since_ms(const struct hub *hub); /* epoch; 0 if it is not held */
 int64_t hub_idle_ms(const struct hub *hub);       /* since the last request of a client */
 void *hub_arg(const struct hub *hub);             /* the `arg` of hub_open() */
+/* The arguments of the debugger's one attach ("" if not known), and the client that attached first:
+ * NULL if it was the relay itself, or is not known. */
+const char *hub_attach_arguments(const struct hub *hub);
+const char *hub_attached_by(const struct hub *hub);
 /* The error of a failed attach, while hub_is_over(), or NULL. */
 const struct err *hub_problem(const struct hub *hub);
 /* Lets every thread run and stays attached. NULL, or the reason why not. */

@@ -29,6 +29,8 @@ static struct hub_snapshot describe(struct hub *hub, struct buf *events)
         .pause = hub->pause,
         .kept = hub->hold == HUB_ON_PAUSE,
         .capabilities = (char *)(uintptr_t)hub->capabilities,
+        .attach = (char *)(uintptr_t)hub->attach,
+        .attached_by = hub->attached_by,
         .events = events->data,
         .generation = hub->generation,
         .held_since_ms = hub->held_since_ms,
@@ -198,6 +200,9 @@ struct hub *hub_adopt(const struct hub_options *options, struct kept *kept, int 
     const char *capabilities = snapshot->capabilities ? snapshot->capabilities : "";
     hub->capabilities_len = strlen(capabilities);
     hub->capabilities = intern_get(capabilities, hub->capabilities_len);
+    const char *attach = snapshot->attach ? snapshot->attach : "";
+    hub->attach = intern_get(attach, strlen(attach));
+    hub->attached_by = mem_string(snapshot->attached_by);
     hub->generation = snapshot->generation + 1;
     hub->held_since_ms = snapshot->held_since_ms;
     if (snapshot->kept)

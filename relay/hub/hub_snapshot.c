@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "dap/message.h"
 #include "dap/scan.h"
 #include "relay/pause/pause_json.h"
 
@@ -66,6 +67,12 @@ void hub_snapshot_write(const struct hub_snapshot *snapshot, struct buf *out)
     put_json(out, "capabilities", snapshot->capabilities);
     put_json(out, "events", snapshot->events);
     put_json(out, "clearing", snapshot->clearing);
+    if (!text_empty(snapshot->attach))
+        put_json(out, "attach", snapshot->attach);
+    if (!text_empty(snapshot->attached_by)) {
+        buf_add_string(out, ",\"attached_by\":");
+        message_quote(out, snapshot->attached_by);
+    }
     buf_add_string(out, "}");
 }
 
@@ -104,15 +111,21 @@ bool hub_snapshot_read(struct hub_snapshot *out, const char *text, size_t len)
                 get_json(text, all, "capabilities", &out->capabilities) &&
                 get_array(text, all, "events", &out->events) &&
                 get_array(text, all, "clearing", &out->clearing);
-    if (!good)
+    if (!good) {
         hub_snapshot_clear(out);
-    return good;
+        return false;
+    }
+    get_json(text, all, "attach", &out->attach); /* an earlier relay has not written it */
+    out->attached_by = scan_string_at(text, all, "attached_by");
+    return true;
 }
 
 void hub_snapshot_clear(struct hub_snapshot *snapshot)
 {
     pause_clear(&snapshot->pause);
     free(snapshot->capabilities);
+    free(snapshot->attach);
+    free(snapshot->attached_by);
     free(snapshot->events);
     free(snapshot->clearing);
     *snapshot = (struct hub_snapshot){0};
@@ -184,7 +197,7 @@ static void write_within(const struct hub_snapshot *snapshot, struct buf *out)
         if (step == 1)
             less.clearing = (char *)(uintptr_t) "[]";
         else if (step == 2)
-            less.capabilities = NULL;
+            less.capabilities = less.attach = NULL;
         buf_clear(out, SIZE_MAX);
         hub_snapshot_write(&less, out);
         if (out->len <= HUB_SNAPSHOT_MAX)

@@ -9,12 +9,14 @@
 #include <stdint.h>
 
 /* The strings belong to the code that has filled it. `events` and `clearing` are never NULL.
- * `capabilities` is NULL or empty if there are none, and NULL when read again. The pause has what
- * pause_json() writes. */
+ * `capabilities` is NULL or empty if there are none, and NULL when read again; so is `attach`. The
+ * pause has what pause_json() writes. */
 struct hub_snapshot {
     struct pause pause;
     bool kept; /* held without clients (HUB_ON_PAUSE), also at a user's request */
     char *capabilities;
+    char *attach;       /* the debugger's attach arguments, a JSON object */
+    char *attached_by;  /* whose they are, or NULL */
     char *events;       /* a JSON array of the `thread` and `stopped` events that hold */
     char *clearing;     /* a JSON array: see breakpoint_union_clearing() */
     int64_t generation; /* the number of relays that had it before */

@@ -37,9 +37,11 @@ struct hub {
     enum hub_hold hold;
     bool shared;
     bool stays;
-    bool stalled;             /* the debuggee does not read, so its clients are not read, either */
-    bool silent;              /* nothing comes back from the debuggee's machine */
-    struct err *problem;      /* the error of a failed attach, or NULL */
+    bool stalled;        /* the debuggee does not read, so its clients are not read, either */
+    bool silent;         /* nothing comes back from the debuggee's machine */
+    struct err *problem; /* the error of a failed attach, or NULL */
+    const char *attach;  /* the debugger's attach arguments, interned; "" if they are not known */
+    char *attached_by;   /* whose they are; NULL: the relay's, or it is not known */
     const char *capabilities; /* interned */
     size_t capabilities_len;
     struct member *members; /* in the order they came */

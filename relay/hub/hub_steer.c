@@ -139,6 +139,16 @@ void *hub_arg(const struct hub *hub)
     return hub->arg;
 }
 
+const char *hub_attach_arguments(const struct hub *hub)
+{
+    return hub->attach;
+}
+
+const char *hub_attached_by(const struct hub *hub)
+{
+    return hub->attached_by;
+}
+
 const struct err *hub_problem(const struct hub *hub)
 {
     return hub->problem;
@@ -223,8 +233,8 @@ void hub_describe(const struct hub *hub, struct pause *pause)
 {
     const struct pause *held = hub_pause(hub);
     /* A worker whose task has ended stays idle here, though its debugger is held: clients see the
-     * end of the task by that. */
-    if (pause->state != PAUSE_IDLE || *hub_reason(hub))
+     * end of the task by that. What has no task has no such end. */
+    if (pause->state != PAUSE_IDLE || *hub_reason(hub) || !*held->task_id)
         pause->state = PAUSE_HELD;
     pause->clients = (int64_t)hub_members(hub);
     pause->held_ms = hub_held_since_ms(hub);

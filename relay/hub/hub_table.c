@@ -154,7 +154,7 @@ struct hub_options hub_table_options_for(const struct hub_table *hubs)
 }
 
 struct entry *hub_table_open_hub(struct hub_table *hubs, const struct pause *pause,
-                                 const struct target_options *target)
+                                 const struct target_options *target, const char *by)
 {
     struct hub_options options = hub_table_options_for(hubs);
     options.target = *target;
@@ -162,6 +162,7 @@ struct entry *hub_table_open_hub(struct hub_table *hubs, const struct pause *pau
     options.target.host = pause->host;
     options.target.port = pause->port;
     options.pause = pause;
+    options.by = by;
     options.stays = target->reverse;
     if (target->reverse && options.hold == HUB_NEVER) /* a breakpoint of the relay's own holds */
         options.hold = HUB_ON_ATTACH;
@@ -199,13 +200,13 @@ struct hub *hub_table_find(const struct hub_table *hubs, const struct pause *pau
 }
 
 struct hub *hub_table_get(struct hub_table *hubs, const struct pause *pause,
-                          const struct target_options *target)
+                          const struct target_options *target, const char *by)
 {
     struct entry *entry = hub_table_entry(hubs, pause);
     struct target_options gone = {.reverse = true, .fd = -1, .initialize = "{}", .attach = "{}"};
     if (!entry && pause->debugger == PAUSE_PYDEVD)
         target = &gone;
-    return (entry ? entry : hub_table_open_hub(hubs, pause, target))->hub;
+    return (entry ? entry : hub_table_open_hub(hubs, pause, target, by))->hub;
 }
 
 /* `kept`: held whatever its clients do, and not only as the policy says. */
@@ -219,7 +220,7 @@ static struct hub *hold_pause(struct hub_table *hubs, const struct pause *pause,
         .tune = hubs->options.tune,
     };
     if (!entry) {
-        entry = hub_table_open_hub(hubs, pause, &target);
+        entry = hub_table_open_hub(hubs, pause, &target, NULL);
         entry->by_itself = true;
     }
     if (kept)

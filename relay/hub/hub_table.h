@@ -49,9 +49,9 @@ size_t hub_table_take_over(struct hub_table *hubs);
 /* The live hub of this pause's worker, or NULL. */
 struct hub *hub_table_find(const struct hub_table *hubs, const struct pause *pause);
 /* The same; opens a hub if there is none. `initialize`, `attach` and the flags of `target` are for
- * the debuggee then; loop, host and port are filled in. */
+ * the debuggee then; loop, host and port are filled in. `by` names the client. */
 struct hub *hub_table_get(struct hub_table *hubs, const struct pause *pause,
-                          const struct target_options *target);
+                          const struct target_options *target, const char *by);
 /* The same with the relay's own arguments, to hold a pause without a client. */
 struct hub *hub_table_hold_pause(struct hub_table *hubs, const struct pause *pause);
 

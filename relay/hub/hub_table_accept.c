@@ -16,7 +16,7 @@ struct hub *hub_table_accept(struct hub_table *hubs, const struct pause *pause, 
         .reverse = true,
         .fd = fd,
     };
-    return hub_table_open_hub(hubs, pause, &target)->hub;
+    return hub_table_open_hub(hubs, pause, &target, NULL)->hub;
 }
 
 struct hub *hub_table_find_accepted(const struct hub_table *hubs, int64_t pid,

@@ -48,7 +48,7 @@ void hub_table_set_place(struct entry *entry);
 struct entry *hub_table_entry(const struct hub_table *hubs, const struct pause *pause);
 struct hub_options hub_table_options_for(const struct hub_table *hubs);
 struct entry *hub_table_open_hub(struct hub_table *hubs, const struct pause *pause,
-                                 const struct target_options *target);
+                                 const struct target_options *target, const char *by);
 /* Steps through the live hubs: start with NULL. */
 struct hub *hub_table_next(const struct hub_table *hubs, const struct hub *after);
 

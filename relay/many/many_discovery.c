@@ -103,8 +103,8 @@ static void update(struct many_task *task, const struct pause *pause)
     if (named)
         many_names_renew(task);
     many_jobs_note(task->many->jobs, pause->job_id);
-    if (pause->state == PAUSE_IDLE && task->state == MANY_RUNNING)
-        many_threads_leave(task, false);
+    if (pause->state == PAUSE_IDLE)
+        many_threads_idle(task);
 }
 
 static bool is_wanted(const struct many *many, const struct pause *pause)

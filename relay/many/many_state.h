@@ -81,6 +81,8 @@ struct many_task {
     bool labels_asked;  /* `threads` was sent for labels, without an answer yet */
     bool labels_due;    /* threads have come since: send it again */
     int64_t stop_count; /* stops of all threads so far */
+    bool idle_asked;    /* the worker was asked if threads outlive its task; no answer yet */
+    int64_t idle_us;    /* when it may be asked again */
     bool rank_asked;
     bool rank_known;                /* it is known whether the task has a rank */
     char *rank;                     /* "3"; NULL: none, or not known yet */
@@ -313,6 +315,9 @@ void many_thread_on_thread(struct many_task *task, const char *json, const struc
 void many_thread_runs(struct many_task *task, int64_t own, bool all, bool tell);
 /* The contract is that of many_task_ops.stepped. */
 void many_thread_stepped(struct many_task *task, int64_t own, bool success);
+/* The worker runs no task: takes its running threads off the client's list, unless one of them
+ * outlives the call that started it. */
+void many_threads_idle(struct many_task *task);
 /* Takes running threads off the client's list: their task has ended. `all`: stopped ones, too. */
 void many_threads_leave(struct many_task *task, bool all);
 void many_threads_free(struct many_task *task);

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "dap/message.h"
+#include "relay/stack/user_threads.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -146,6 +147,42 @@ void many_threads_leave(struct many_task *task, bool all)
     for (size_t i = 0; i < task->thread_count; i++)
         if (task->threads[i].shown && (all || !task->threads[i].stopped))
             leave(task, &task->threads[i]);
+}
+
+/* --- the end of a task --- */
+
+/* Time between two questions to a worker without a task whose threads go on. */
+enum { IDLE_MS = 2000 };
+
+static bool has_running(const struct many_task *task)
+{
+    for (size_t i = 0; i < task->thread_count; i++)
+        if (task->threads[i].shown && !task->threads[i].stopped)
+            return true;
+    return false;
+}
+
+/* A worker that does not answer is not judged. */
+static void on_user_threads(void *arg, struct many_task *task, const char *json, size_t len,
+                            const struct envelope *response)
+{
+    (void)arg, (void)len;
+    task->idle_asked = false;
+    task->idle_us = loop_now_us() + (int64_t)IDLE_MS * 1000;
+    if (task->state == MANY_RUNNING && response && !user_threads_stand(json, response))
+        many_threads_leave(task, false);
+}
+
+void many_threads_idle(struct many_task *task)
+{
+    struct buf arguments = {0};
+    if (task->state != MANY_RUNNING || !*task->pause.task_id || task->idle_asked ||
+        loop_now_us() < task->idle_us || !has_running(task))
+        return;
+    task->idle_asked = true;
+    user_threads_question(&arguments);
+    many_ask(task, "evaluate", arguments.data, USER_THREADS_MS, on_user_threads, NULL);
+    buf_free(&arguments);
 }
 
 void many_threads_free(struct many_task *task)

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "relay/pause/driver_name.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -57,8 +58,7 @@ static void name_driver(struct pause *pause, const char *json, struct span facts
     char *program = scan_string_at(json, facts, "program");
     if (text_equal(role, "driver")) {
         free(pause->task_name);
-        pause->task_name =
-            mem_format("driver%s%.200s", text_empty(program) ? "" : " ", program ? program : "");
+        pause->task_name = driver_name(program);
     }
     free(role);
     free(program);

@@ -365,9 +365,13 @@ static bool runs(const struct pause *worker, const char *task_id)
     return false;
 }
 
-/* An actor's next call is another task, but the same debugging: its task id does not count. */
+/* An actor's next call is another task, but the same debugging: its task id does not count. Only
+ * the debugger's connection shows the end of a driver, or of a thread whose call was over before.
+ */
 bool pause_is_over(const struct pause *pause, const struct pause_list *list)
 {
+    if (!*pause->task_id)
+        return false;
     for (size_t i = 0; i < list->count; i++)
         if (text_equal(list->items[i].worker_id, pause->worker_id))
             return !runs(&list->items[i],

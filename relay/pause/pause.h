@@ -90,7 +90,8 @@ bool pause_equal(const struct pause *a, const struct pause *b);
 
 /* The job id in short, as Ray's own tools count jobs: "01000000" is "01", "0a010000" is "0a01". */
 void pause_short_job(const char *job_id, char out[ID_TEXT(ID_JOB_BYTES)]);
-/* True if `list` shows that the worker of `pause` has stopped running its task. */
+/* True if `list` shows that the worker of `pause` has stopped running its task. False for a pause
+ * without a task: a driver's, or that of a thread that outlives the call which started it. */
 bool pause_is_over(const struct pause *pause, const struct pause_list *list);
 /* True if `node` is the pause's node: an ip, a hostname, or an id prefix of at least 4 digits. */
 bool pause_on_node(const struct pause *pause, const char *node);

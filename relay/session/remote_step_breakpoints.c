@@ -77,9 +77,13 @@ static bool set_in_caller(struct follow_set *set, const char *json, size_t len,
                           const struct envelope *envelope)
 {
     struct session *session = set->follow->session;
-    struct buf edited = {0};
+    struct buf edited = {0}, mapped = {0};
     struct envelope again;
     const char *problem;
+    if (session_map_request(session, json, len, envelope, &mapped, &again)) {
+        json = mapped.data;
+        envelope = &again;
+    }
     if (text_equal(envelope->name, "setExceptionBreakpoints") &&
         session->pause.debugger != PAUSE_PDB) {
         if (exception_filters_add_uncaught(json, len, envelope, &edited) ||
@@ -93,6 +97,7 @@ static bool set_in_caller(struct follow_set *set, const char *json, size_t len,
     bool sent =
         hub_set_quietly(&session->place, json, envelope, FOLLOW_ASK_MS, on_caller_answer, set);
     buf_free(&edited);
+    buf_free(&mapped);
     return sent;
 }
 

@@ -6,9 +6,9 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "dap/dap_command.h"
-#include "dap/plain_integers.h"
+#include "dap/line_base.h"
+#include "dap/plain_request.h"
 #include "dap/rules.h"
-#include "dap/splice.h"
 #include "relay/debuggee/exception_filters.h"
 #include "relay/debuggee/request_guards.h"
 #include "relay/session/remote_step.h"
@@ -296,28 +296,11 @@ static void note_act(struct session *session, const char *command, const char *r
         session_act(session, refusal ? "refused" : command, refusal ? command : "");
 }
 
-static void on_request(struct session *session, const char *json, size_t len,
-                       const struct envelope *envelope)
+/* A request that this session handles, in its debuggee's paths. */
+static void handle_request(struct session *session, const char *json, size_t len,
+                           const struct envelope *envelope, const char *why)
 {
     const struct handler *handler = find_handler(envelope->name);
-    if (!envelope->seq_at.len) {
-        client_refuse(&session->client, 0, envelope->name, "the request has no \"seq\"", false);
-        return;
-    }
-    if (session->state == SESSION_NEW && !text_equal(envelope->name, "initialize") &&
-        !text_equal(envelope->name, "disconnect")) {
-        client_refuse(&session->client, envelope->seq, envelope->name,
-                      "the first request must be 'initialize'", false);
-        return;
-    }
-    const char *why = request_guards_size_refusal(len);
-    if (!why && (!handler || handler->when != ANY) &&
-        session_hold_request(session, json, len, envelope))
-        return;
-    if (!why && remote_step_request(session, json, len, envelope))
-        return;
-    if (!why && session_verbs_request(session, json, envelope))
-        return;
     /* Responses that wait for facts on this stop go first: after it the facts do not hold. */
     if (!why && dap_command_is(envelope->name, DAP_COMMAND_ENDS_STOP))
         variables_flush(session_variables(session));
@@ -338,6 +321,37 @@ static void on_request(struct session *session, const char *json, size_t len,
         hub_forward(&session->place, (struct client_seq){envelope->seq}, json, len, envelope);
 }
 
+static void on_request(struct session *session, const char *json, size_t len,
+                       const struct envelope *envelope)
+{
+    const struct handler *handler = find_handler(envelope->name);
+    struct buf mapped = {0};
+    struct envelope again;
+    if (!envelope->seq_at.len) {
+        client_refuse(&session->client, 0, envelope->name, "the request has no \"seq\"", false);
+        return;
+    }
+    if (session->state == SESSION_NEW && !text_equal(envelope->name, "initialize") &&
+        !text_equal(envelope->name, "disconnect")) {
+        client_refuse(&session->client, envelope->seq, envelope->name,
+                      "the first request must be 'initialize'", false);
+        return;
+    }
+    const char *why = request_guards_size_refusal(len);
+    if (!why && (!handler || handler->when != ANY) &&
+        session_hold_request(session, json, len, envelope))
+        return;
+    if (!why && remote_step_request(session, json, len, envelope))
+        return;
+    if (!why && session_verbs_request(session, json, envelope))
+        return;
+    if (session_map_request(session, json, len, envelope, &mapped, &again))
+        handle_request(session, mapped.data, mapped.len, &again, why);
+    else
+        handle_request(session, json, len, envelope, why);
+    buf_free(&mapped);
+}
+
 /* --- the public side --- */
 
 struct session *session_create(const struct session_options *options, const struct session_ops *ops,
@@ -356,30 +370,32 @@ struct session *session_create(const struct session_options *options, const stru
     return session;
 }
 
-/* Writes an `arguments` that is null as {}, which is the same to a client and not to debugpy: its
- * adapter sets a member of the arguments of some requests, and closes the connection if it cannot.
- */
-static bool write_no_arguments(const char *json, size_t len, const struct envelope *request,
-                               struct buf *out)
-{
-    const struct edit edit = {request->arguments, "{}", 2};
-    if (!request->arguments.len || json[request->arguments.at] != 'n')
-        return false;
-    splice_apply(json, len, &edit, 1, out);
-    return true;
-}
-
 /* True if the request is handled in another form, in which Python reads it as it is meant. */
 static bool receive_plain(struct session *session, const char *json, size_t len,
                           const struct envelope *request)
 {
     struct buf plain = {0};
-    bool edited =
-        write_no_arguments(json, len, request, &plain) || plain_integers_write(json, len, &plain);
+    bool edited = plain_request_write(json, len, request, &plain);
     if (edited)
         session_receive(session, plain.data, plain.len);
     buf_free(&plain);
     return edited;
+}
+
+/* A request that was held has been translated when it came. */
+static void receive_request(struct session *session, const char *json, size_t len,
+                            const struct envelope *request)
+{
+    struct buf counted = {0};
+    struct envelope again;
+    if (!session->held.handing_on &&
+        line_base_write(&session->client.base, json, len, request, &counted)) {
+        envelope_moved(request, len, counted.data, counted.len, &again);
+        on_request(session, counted.data, counted.len, &again);
+    } else {
+        on_request(session, json, len, request);
+    }
+    buf_free(&counted);
 }
 
 void session_receive(struct session *session, const char *json, size_t len)
@@ -398,7 +414,7 @@ void session_receive(struct session *session, const char *json, size_t len)
             client_refuse(&session->client, envelope.seq, envelope.name, problem, false);
     } else if (envelope.kind == DAP_REQUEST) {
         if (!receive_plain(session, json, len, &envelope))
-            on_request(session, json, len, &envelope);
+            receive_request(session, json, len, &envelope);
     } else if (envelope.kind == DAP_EVENT ||
                !reverse_requests_answer(&session->asks, json, &envelope)) {
         log_info("a %s from the client was dropped: nothing was asked",
@@ -465,6 +481,7 @@ void session_destroy(struct session **session)
     hub_destroy(&it->own);
     pause_finder_destroy(&it->finder);
     attach_arguments_clear(&it->attach);
+    path_view_clear(&it->paths);
     pause_clear(&it->pause);
     client_free(&it->client);
     intern_drop(&it->initialize_words);

@@ -6,6 +6,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "dap/capabilities.h"
+#include "dap/line_base.h"
+#include "dap/same.h"
 #include "relay/debuggee/debugpy_arguments.h"
 #include "relay/pause/pause_reach.h"
 
@@ -22,6 +24,8 @@ static void read_client(struct session *session)
     scan_boolean_at(session->initialize, all, "supportsInvalidatedEvent",
                     &session->takes_invalidated);
     session->takes_role = capabilities_takes_role(session->initialize, all);
+    if (!session->client.pass && !session->bases) /* those are of sessions of raydbg's own */
+        session->client.base = line_base_read(session->initialize, all);
     scan_boolean_at(session->initialize, all, "supportsStartDebuggingRequest",
                     &session->starts_sessions);
 }
@@ -67,6 +71,60 @@ static struct hub *open_own(struct session *session, const struct target_options
     return session->own;
 }
 
+/* True if the debugger does what `value` asks for without being told: an argument that is off. */
+static bool is_off(const char *json, struct span value)
+{
+    return json[value.at] == 'f' || (value.len == 2 && strchr("[{", json[value.at]));
+}
+
+/* False for a setting in the client's own words that the debugger's `attach` does not have. */
+static bool is_met(const char *own, struct span value, const char *name, const char *attach)
+{
+    struct span all = {0, strlen(attach)}, other;
+    return scan_find(attach, all, name, &other) ? same_value(own, value, attach, other)
+                                                : is_off(own, value);
+}
+
+/* Appends the quoted names of the client's settings that have no effect. Of its members those are
+ * for the debugger that are in `upstream`, too. */
+static void list_unmet(const struct attach_arguments *attach, const char *debugger, struct buf *out)
+{
+    struct span own = {0, strlen(attach->each)}, upstream = {0, strlen(attach->upstream)};
+    struct span key, value, any;
+    size_t cursor = 0;
+    while (scan_member(attach->each, own, &cursor, &key, &value)) {
+        char *name = scan_string(attach->each, key);
+        if (!text_equal(name, "pathMappings") && !text_equal(name, "clientOS") &&
+            scan_find(attach->upstream, upstream, name, &any) &&
+            !is_met(attach->each, value, name, debugger))
+            buf_printf(out, "%s\"%s\"", out->len ? ", " : "", name);
+        free(name);
+    }
+}
+
+/* A worker's debugger is attached to once, with the arguments of whoever came first. A later client
+ * keeps its own paths, and learns which of its settings have no effect. */
+static void compare_arguments(struct session *session, const struct hub *hub)
+{
+    const char *attach = hub_attach_arguments(hub), *by = hub_attached_by(hub);
+    struct buf unmet = {0};
+    if (!*attach) /* an earlier relay's: not known */
+        return;
+    if (!path_view_set(&session->paths, session->attach.upstream, attach))
+        client_say(&session->client, "important",
+                   "raydbg: attach: a \"remoteRoot\" of \".\" is for the client that attaches "
+                   "first: write the worker's directory\n");
+    list_unmet(&session->attach, attach, &unmet);
+    if (unmet.len && !session->options.one_of_many) {
+        char *text = mem_format("raydbg: attach: %s: without effect, the worker's debugger has the "
+                                "settings of %s, which attached first\n",
+                                unmet.data, by ? by : "the relay");
+        client_say(&session->client, "console", text);
+        free(text);
+    }
+    buf_free(&unmet);
+}
+
 static void join(struct session *session)
 {
     struct span arguments = {0, strlen(session->initialize)};
@@ -79,11 +137,12 @@ static void join(struct session *session)
         .tune = session->options.tune && !session->attach.no_tune,
         .sub_process = session->attach.sub_process,
     };
-    struct hub *hub = session->options.hubs
-                          ? hub_table_get(session->options.hubs, &session->pause, &target)
-                          : open_own(session, &target);
     char *name = mem_format("%s @ %s", session->client_name ? session->client_name : "a client",
                             session->options.peer ? session->options.peer : "here");
+    struct hub *hub = session->options.hubs
+                          ? hub_table_get(session->options.hubs, &session->pause, &target, name)
+                          : open_own(session, &target);
+    compare_arguments(session, hub);
     struct member_wish wish = {
         .name = name,
         .may_drive = !session->options.hubs || session->role == AUTH_DRIVER,

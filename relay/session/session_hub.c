@@ -7,6 +7,7 @@
 #include "dap/capabilities.h"
 #include "dap/dap_command.h"
 #include "dap/message.h"
+#include "dap/places.h"
 #include "dap/rules.h"
 #include "dap/splice.h"
 #include "relay/client/prefetch.h"
@@ -208,6 +209,25 @@ static void on_disturbed(void *arg)
     session_disturbed(arg);
 }
 
+/* --- paths --- */
+
+/* Translates a message's paths; false if nothing changes. */
+static bool map_paths(const struct session *session, const char *json, size_t len,
+                      const struct envelope *envelope, struct buf *out, struct envelope *again)
+{
+    if (path_view_is_plain(&session->paths) ||
+        !path_view_write(&session->paths, json, len, envelope, out))
+        return false;
+    envelope_moved(envelope, len, out->data, out->len, again);
+    return true;
+}
+
+bool session_map_request(const struct session *session, const char *json, size_t len,
+                         const struct envelope *request, struct buf *out, struct envelope *again)
+{
+    return map_paths(session, json, len, request, out, again);
+}
+
 /* --- events --- */
 
 static bool is_telemetry(const char *json, const struct envelope *envelope)
@@ -228,11 +248,9 @@ static bool is_hidden(const struct session *session, const char *json,
            (text_equal(envelope->name, "debugpyAttach") && !session->attach.sub_process);
 }
 
-static void on_event(void *arg, const char *json, size_t len, const struct envelope *envelope)
+static void pass_event(struct session *session, const char *json, size_t len,
+                       const struct envelope *envelope)
 {
-    struct session *session = session_checked(arg);
-    if (is_hidden(session, json, envelope))
-        return;
     if (remote_step_event(session, json, len, envelope))
         return;
     struct buf cleaned = {0};
@@ -245,6 +263,20 @@ static void on_event(void *arg, const char *json, size_t len, const struct envel
     else
         client_pass(&session->client, json, len, envelope, 0);
     buf_free(&cleaned);
+}
+
+static void on_event(void *arg, const char *json, size_t len, const struct envelope *envelope)
+{
+    struct session *session = session_checked(arg);
+    struct buf mapped = {0};
+    struct envelope again;
+    if (is_hidden(session, json, envelope))
+        return;
+    if (map_paths(session, json, len, envelope, &mapped, &again))
+        pass_event(session, mapped.data, mapped.len, &again);
+    else
+        pass_event(session, json, len, envelope);
+    buf_free(&mapped);
 }
 
 /* --- responses --- */
@@ -298,10 +330,9 @@ static bool rewrite(const struct session *session, const struct pending *pending
     return false;
 }
 
-static void on_response(void *arg, const struct pending *pending, const char *json, size_t len,
-                        const struct envelope *envelope)
+static void pass_response(struct session *session, const struct pending *pending, const char *json,
+                          size_t len, const struct envelope *envelope)
 {
-    struct session *session = session_checked(arg);
     struct buf edited = {0};
     session_watch_response(session, pending, envelope);
     if (session_verbs_response(session, pending, json, envelope) ||
@@ -318,7 +349,30 @@ static void on_response(void *arg, const struct pending *pending, const char *js
     buf_free(&edited);
 }
 
+static void on_response(void *arg, const struct pending *pending, const char *json, size_t len,
+                        const struct envelope *envelope)
+{
+    struct session *session = session_checked(arg);
+    struct buf mapped = {0};
+    struct envelope again;
+    if (map_paths(session, json, len, envelope, &mapped, &again))
+        pass_response(session, pending, mapped.data, mapped.len, &again);
+    else
+        pass_response(session, pending, json, len, envelope);
+    buf_free(&mapped);
+}
+
 /* --- messages in parts --- */
+
+/* True if lines, columns or paths in the message are translated: it must be whole. */
+static bool is_translated(const struct session *session, const struct pending *pending,
+                          const struct envelope *envelope)
+{
+    if (path_view_is_plain(&session->paths) && !line_base_differs(&session->client.base))
+        return false;
+    return pending ? places_any(DAP_RESPONSE, pending->command)
+                   : places_any(DAP_EVENT, envelope->name);
+}
 
 static bool on_large_begin(void *arg, const struct pending *pending, const char *head,
                            size_t head_len, size_t total, const struct envelope *envelope)
@@ -326,7 +380,7 @@ static bool on_large_begin(void *arg, const struct pending *pending, const char 
     struct session *session = session_checked(arg);
     struct buf own = {0};
     bool ahead = pending && prefetch_is_own(pending->client.value);
-    if (session->client.gone || ahead)
+    if (session->client.gone || ahead || is_translated(session, pending, envelope))
         return false;
     if (pending && variables_gather(session_variables(session), pending, head, head_len, total))
         return true;

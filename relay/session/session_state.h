@@ -7,6 +7,7 @@
 #include "base/invariant.h"
 #include "dap/envelope.h"
 #include "relay/client/client.h"
+#include "relay/client/path_view.h"
 #include "relay/client/reverse_requests.h"
 #include "relay/cluster/death_cause.h"
 #include "relay/session/attach_arguments.h"
@@ -55,6 +56,7 @@ struct session {
     struct pause_finder *finder;
     struct pause pause; /* the pause to debug; its host is known once it was found */
     struct member place;
+    struct path_view paths; /* the client's, where they are not the debugger's */
     const char *initialize_words, *attach_words; /* the client's arguments, interned; or NULL */
     struct follow *follow; /* NULL until a step into a remote task (relay/session/remote_step.h) */
     int64_t base;          /* its client's offset on its thread ids; 0 except for a callee */
@@ -122,6 +124,9 @@ void session_on_terminate(struct session *session, const char *json,
                           const struct envelope *envelope);
 
 /* session_hub.c */
+/* Translates a request's paths into the debugger's; false if nothing changes. */
+bool session_map_request(const struct session *session, const char *json, size_t len,
+                         const struct envelope *request, struct buf *out, struct envelope *again);
 extern const struct member_ops session_member_ops;
 void session_finish_leaving(struct session *session);
 /* Refuses the client's requests that the debuggee will not answer any more. */

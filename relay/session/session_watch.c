@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "dap/dap_command.h"
 #include "relay/session/session_state.h"
+#include "relay/stack/user_threads.h"
 
 #include <stdlib.h>
 
@@ -15,7 +16,8 @@ struct task_watch {
     struct session *session;
     struct timer *timer;
     bool asking;
-    int over; /* answers in a row that the worker does not run the task */
+    bool in_doubt; /* the worker was asked if a thread outlives the task */
+    int over;      /* answers in a row that the worker does not run the task */
     int64_t interval_ms;
 };
 
@@ -25,14 +27,14 @@ static bool is_watched(const struct session *session)
 {
     return session->attach.end_with_task && !session->options.one_of_many &&
            session->pause.debugger != PAUSE_PDB && session->pause.worker_id[0] &&
-           pause_finder_cluster(session->finder) && session_attached(session) &&
-           !hub_has_stopped(&session->place);
+           session->pause.task_id[0] && pause_finder_cluster(session->finder) &&
+           session_attached(session) && !hub_has_stopped(&session->place);
 }
 
 static void ask_later(struct task_watch *watch)
 {
     int64_t rest = cluster_rest_ms(pause_finder_cluster(watch->session->finder));
-    if (!watch->timer && !watch->asking)
+    if (!watch->timer && !watch->asking && !watch->in_doubt)
         watch->timer =
             timer_start(watch->session->options.loop,
                         rest > watch->interval_ms ? rest : watch->interval_ms, ask, watch);
@@ -58,6 +60,36 @@ static void tell_end(struct session *session)
     free(why);
 }
 
+/* A thread that outlives its call is debugged on. A worker that does not answer is not judged. */
+static void on_user_threads(void *arg, const char *json, size_t len,
+                            const struct envelope *response)
+{
+    struct session *session = session_checked(arg);
+    struct task_watch *watch = session->watch;
+    (void)len;
+    if (!watch || !watch->in_doubt)
+        return;
+    watch->in_doubt = false;
+    if (!is_watched(session))
+        return;
+    if (watch->over >= ANSWERS && response && !user_threads_stand(json, response)) {
+        tell_end(session);
+        return;
+    }
+    watch->over = 0;
+    ask_later(watch);
+}
+
+static void ask_user_threads(struct task_watch *watch)
+{
+    struct buf arguments = {0};
+    user_threads_question(&arguments);
+    watch->in_doubt = true;
+    hub_ask(&watch->session->place, "evaluate", arguments.data, USER_THREADS_MS, on_user_threads,
+            watch->session);
+    buf_free(&arguments);
+}
+
 static void on_refreshed(void *arg, const struct err *err)
 {
     struct task_watch *watch = arg;
@@ -71,7 +103,7 @@ static void on_refreshed(void *arg, const struct err *err)
     else
         watch->over++;
     if (watch->over >= ANSWERS)
-        tell_end(session);
+        ask_user_threads(watch);
     else
         ask_later(watch);
 }
@@ -95,6 +127,7 @@ static void begin(struct session *session)
         session->watch->session = session;
     }
     session->watch->over = 0;
+    session->watch->in_doubt = false;
     session->watch->interval_ms = FIRST_MS;
     timer_cancel(&session->watch->timer);
     ask_later(session->watch);

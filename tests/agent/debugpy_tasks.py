@@ -149,3 +149,21 @@ def stand_once(given):
     first = given[0]
     breakpoint()  # line: stand-once
     return first
+
+
+def gate():
+    while not os.path.exists(os.environ["GATE"]):
+        time.sleep(0.05)
+
+
+def linger():
+    number = 7
+    breakpoint()
+    gate()
+    return number
+
+
+def outlive():
+    """A thread goes on; the main one stays, as a worker's does when a task has ended, and never stops in the debugger."""
+    threading.Thread(target=linger).start()
+    threading.Event().wait()

@@ -79,7 +79,8 @@ class FakeRay:
     """Serves until it is closed. What may be changed at any time: `refs`, `store`, `tasks` (names, by the ids of those
     that there are events of), `delay` (seconds, by method), `silent` (methods that do not answer until `speak`),
     `old_numbers`, `version`, `running` (whether the worker runs its task, which is paused), `node` (fields of
-    GcsNodeInfo). GetCoreWorkerStats is the question
+    GcsNodeInfo), `entrypoint` (makes the worker a driver, which runs no task, with this command line), `paused` (whether a
+    thread waits, if that is not the same). GetCoreWorkerStats is the question
     for references; that for running tasks is apart."""
 
     def __init__(self, debugger_port, version="2.60.0"):
@@ -87,6 +88,8 @@ class FakeRay:
         self.version = version
         self.old_numbers = False
         self.running = True
+        self.paused = None
+        self.entrypoint = None
         self.refs = []
         self.locations = {}
         self.tasks = {TASK: "work"}
@@ -174,7 +177,8 @@ class FakeRay:
     def GetAllWorkerInfo(self, _):
         return gcs_service_pb2.GetAllWorkerInfoReply(worker_table_data=[gcs_pb2.WorkerTableData(
             is_alive=True, worker_address=self._address(), pid=PID, debugger_port=self.debugger_port,
-            num_paused_threads=int(self.running))])
+            worker_type=common_pb2.WORKER if self.entrypoint is None else common_pb2.DRIVER,
+            num_paused_threads=int(self.running if self.paused is None else self.paused))])
 
     def GetAllNodeInfo(self, _):
         return gcs_service_pb2.GetAllNodeInfoReply(node_info_list=[gcs_pb2.GcsNodeInfo(**{
@@ -187,7 +191,10 @@ class FakeRay:
             node_id=NODE)])
 
     def GetAllJobInfo(self, _):
-        return gcs_service_pb2.GetAllJobInfoReply()
+        if self.entrypoint is None:
+            return gcs_service_pb2.GetAllJobInfoReply()
+        return gcs_service_pb2.GetAllJobInfoReply(job_info_list=[gcs_pb2.JobTableData(
+            job_id=JOB, entrypoint=self.entrypoint, driver_pid=PID, driver_ip_address="127.0.0.1")])
 
     def GetTaskEvents(self, data):
         """What is asked for by its id, in the filter of any Ray."""
@@ -213,7 +220,7 @@ class FakeRay:
             objects_total=len(self.refs), num_owned_objects=sum(ref.task_status != 0 for ref in self.refs))
         if request.include_memory_info:
             stats.object_refs.extend(self.refs)
-        reply = core_worker_pb2.GetCoreWorkerStatsReply(running_task_ids=[TASK] if self.running else [])
+        reply = core_worker_pb2.GetCoreWorkerStatsReply(running_task_ids=[TASK] if self.running and self.entrypoint is None else [])
         if not self.old_numbers:
             reply.core_worker_stats.CopyFrom(stats)
             return reply

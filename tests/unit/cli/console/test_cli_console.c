@@ -460,6 +460,11 @@ static void test_a_task_is_over_when_its_worker_runs_it_no_more(void **state)
     ours.actor_id[0] = '\0';
     worker.task_id[0] = '\0';
     assert_false(pause_is_over(&ours, &list)); /* not told */
+    ours.task_id[0] = '\0';
+    worker.state = PAUSE_IDLE;
+    assert_false(pause_is_over(&ours, &list)); /* it never had a task */
+    text_copy(ours.actor_id, sizeof ours.actor_id, "a1");
+    assert_false(pause_is_over(&ours, &list));
     list.count = 0;
     assert_false(pause_is_over(&ours, &list)); /* gone: the connection tells */
 }

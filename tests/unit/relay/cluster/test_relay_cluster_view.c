@@ -71,6 +71,41 @@ static void states_of_a_worker(void **state)
     cluster_view_clear(&view);
 }
 
+/* A driver runs no task: it is named by its job's command line, and is never idle. */
+static void a_driver_is_named_and_not_idle(void **state)
+{
+    (void)state;
+    struct cluster_view view = {0};
+    struct pause_list list;
+    struct ray_worker *worker = add_worker(&view, WORKER, "10.0.0.7", 4711);
+    worker->is_driver = true;
+    last_stats(&view);
+    cluster_view_pauses(&view, &list);
+    assert_string_equal(list.items[0].task_name, "driver");
+    assert_string_equal(list.items[0].task_id, "");
+    assert_false(list.items[0].name_pending);
+    pause_list_clear(&list);
+    add_job(&view, false);
+    view.jobs->entrypoint = mem_string("python train.py");
+    worker->paused_threads = 0;
+    cluster_view_pauses(&view, &list);
+    assert_string_equal(list.items[0].task_name, "driver train.py");
+    assert_int_equal(list.items[0].state, PAUSE_ATTACHED);
+    pause_list_clear(&list);
+    /* The dashboard gives no job of a driver. */
+    text_copy(view.running->stats.job_id, sizeof view.running->stats.job_id, "");
+    cluster_view_pauses(&view, &list);
+    assert_string_equal(list.items[0].task_name, "driver");
+    pause_list_clear(&list);
+    view.jobs->driver_pid = 4711;
+    view.jobs->driver_ip = mem_string("10.0.0.7");
+    cluster_view_pauses(&view, &list);
+    assert_string_equal(list.items[0].task_name, "driver train.py");
+    assert_string_equal(list.items[0].job_id, JOB);
+    pause_list_clear(&list);
+    cluster_view_clear(&view);
+}
+
 /* A worker that was killed while it was paused keeps its count. */
 static void only_live_workers_with_a_port_are_listed(void **state)
 {
@@ -412,6 +447,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waiting_worker_with_one_task),
         cmocka_unit_test(states_of_a_worker),
+        cmocka_unit_test(a_driver_is_named_and_not_idle),
         cmocka_unit_test(only_live_workers_with_a_port_are_listed),
         cmocka_unit_test(workers_of_a_dead_node_are_not_listed),
         cmocka_unit_test(a_worker_that_its_raylet_calls_dead_is_not_listed),

@@ -31,6 +31,8 @@ static const struct hub_snapshot full = {
               .held_ms = INT64_C(1700000000123)},
     .kept = true,
     .capabilities = "{\"supportsX\":true, \"big\" : 123456789012345678901234567890}",
+    .attach = "{\"redirectOutput\":true, \"pathMappings\" : []}",
+    .attached_by = "nvim \"1\" @ 127.0.0.1:1",
     .events = "[{\"seq\":0,\"type\":\"event\",\"event\":\"thread\"},{ \"n\":NaN}]",
     .clearing = "[{\"command\":\"setBreakpoints\",\"arguments\":{}}]",
     .generation = 7,
@@ -72,6 +74,8 @@ static void check_round_trip(const struct hub_snapshot *snapshot)
     assert_int_equal(again.generation, snapshot->generation);
     assert_int_equal(again.held_since_ms, snapshot->held_since_ms);
     assert_true(text_equal(again.capabilities, snapshot->capabilities));
+    assert_true(text_equal(again.attach, snapshot->attach));
+    assert_true(text_equal(again.attached_by, snapshot->attached_by));
     assert_true(text_equal(again.events, snapshot->events));
     assert_true(text_equal(again.clearing, snapshot->clearing));
     hub_snapshot_clear(&again);

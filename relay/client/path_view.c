@@ -1,0 +1,122 @@
+#include "relay/client/path_view.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "dap/message.h"
+#include "dap/places.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct path_map *read(const char *arguments, bool *relative)
+{
+    return path_map_read(arguments ? arguments : "",
+                         (struct span){0, arguments ? strlen(arguments) : 0}, relative);
+}
+
+bool path_view_set(struct path_view *view, const char *own, const char *debugger)
+{
+    bool own_relative, other_relative;
+    path_view_clear(view);
+    view->own = read(own, &own_relative);
+    view->debugger = read(debugger, &other_relative);
+    bool same = path_map_equal(view->own, view->debugger) && own_relative == other_relative;
+    if (same)
+        path_view_clear(view);
+    return same || !own_relative;
+}
+
+void path_view_clear(struct path_view *view)
+{
+    path_map_destroy(&view->own);
+    path_map_destroy(&view->debugger);
+}
+
+bool path_view_is_plain(const struct path_view *view)
+{
+    return !view->own && !view->debugger;
+}
+
+/* `path`, or its translation, which replaces it. */
+static char *translate(char *(*map_path)(const struct path_map *map, const char *path),
+                       const struct path_map *map, char *path, bool *mapped)
+{
+    char *other = map_path(map, path);
+    *mapped = other != NULL;
+    if (other)
+        free(path);
+    return other ? other : path;
+}
+
+/* pydevd gives a path that it has not mapped a sourceReference, and no other one while it has
+ * mappings: `referred` says so. */
+static char *to_client(const struct path_view *view, char *path, bool referred, bool *mapped)
+{
+    bool unused;
+    if (!referred)
+        path = translate(path_map_to_worker, view->debugger, path, &unused);
+    return translate(path_map_to_client, view->own, path, mapped);
+}
+
+static char *to_debugger(const struct path_view *view, char *path)
+{
+    bool unused;
+    path = translate(path_map_to_worker, view->own, path, &unused);
+    return translate(path_map_to_client, view->debugger, path, &unused);
+}
+
+struct writer {
+    const char *json;
+    struct buf *out;
+    size_t copied;
+};
+
+static void put(struct writer *writer, struct span at, const char *text, bool quoted)
+{
+    buf_add(writer->out, writer->json + writer->copied, at.at - writer->copied);
+    if (quoted)
+        message_quote(writer->out, text);
+    else
+        buf_add_string(writer->out, text);
+    writer->copied = at.at + at.len;
+}
+
+/* A source that the client has itself needs no sourceReference, which would make it ask the
+ * debugger for the text. */
+static void write_path(const struct path_view *view, struct writer *writer, bool to_worker,
+                       const struct place *place)
+{
+    int64_t number = 0;
+    bool mapped = false;
+    char *path = scan_string(writer->json, place->at), *before = mem_string(path);
+    if (!path)
+        return;
+    bool referred =
+        place->reference.len && scan_integer(writer->json, place->reference, &number) && number > 0;
+    path = to_worker ? to_debugger(view, path) : to_client(view, path, referred, &mapped);
+    bool drops = mapped && referred;
+    if (drops && place->reference.at < place->at.at)
+        put(writer, place->reference, "0", false);
+    if (!text_equal(path, before))
+        put(writer, place->at, path, true);
+    if (drops && place->reference.at > place->at.at)
+        put(writer, place->reference, "0", false);
+    free(path);
+    free(before);
+}
+
+bool path_view_write(const struct path_view *view, const char *json, size_t len,
+                     const struct envelope *envelope, struct buf *out)
+{
+    struct places places = {0};
+    struct writer writer = {json, out, 0};
+    if (!path_view_is_plain(view))
+        places_find(json, envelope, &places);
+    for (size_t i = 0; i < places.count; i++)
+        if (places.items[i].kind == PLACE_PATH)
+            write_path(view, &writer, envelope->kind == DAP_REQUEST, &places.items[i]);
+    places_clear(&places);
+    if (writer.copied)
+        buf_add(out, json + writer.copied, len - writer.copied);
+    return writer.copied > 0;
+}
