@@ -25,8 +25,11 @@ const char hub_table_initialize_arguments[] =
     "{\"clientID\":\"raydbg\",\"clientName\":\"raydbg relay\",\"adapterID\":\"debugpy\","
     "\"linesStartAt1\":true,\"columnsStartAt1\":true,\"pathFormat\":\"path\","
     "\"supportsVariableType\":true}";
+/* With the settings that raydbg's console and extension ask for: a client that joins later has to
+ * take what is there. */
 const char hub_table_attach_arguments[] =
-    "{\"justMyCode\":false,\"steppingResumesAllThreads\":false,\"stopAllThreadsOnSuspend\":false}";
+    "{\"justMyCode\":false,\"steppingResumesAllThreads\":false,\"stopAllThreadsOnSuspend\":false,"
+    "\"redirectOutput\":true,\"showReturnValue\":true}";
 
 void hub_table_set_cluster(struct hub_table *hubs, struct cluster *cluster)
 {

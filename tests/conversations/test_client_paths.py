@@ -163,6 +163,8 @@ def test_a_setting_without_effect_is_said(hub, name, value):
 
 
 def test_a_relay_s_own_settings(held):
-    client = join(held, redirectOutput=True, showReturnValue=False, rules=[])
+    """They are those that raydbg's own clients ask for."""
+    assert not said(join(held, redirectOutput=True, showReturnValue=True), "without effect")
+    client = join(held, redirectOutput=False, showReturnValue=True, rules=[])
     (text,) = said(client, "without effect")
     assert '"redirectOutput"' in text and "the relay" in text and "showReturnValue" not in text and "rules" not in text, text
