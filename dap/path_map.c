@@ -84,7 +84,11 @@ bool path_map_equal(const struct path_map *a, const struct path_map *b)
 /* A character of a path, in the form in which paths are compared. */
 static char plain(char c, bool windows)
 {
-    return !windows ? c : c == '\\' ? '/' : (char)tolower((unsigned char)c);
+    if (!windows)
+        return c;
+    if (c == '\\')
+        return '/';
+    return (char)tolower((unsigned char)c);
 }
 
 /* The rest of `path` below `root`: "" for the root itself. NULL if it is not below. */

@@ -198,7 +198,7 @@ const struct ray_job *cluster_view_driver_job(const struct cluster_view *view,
                                               const struct ray_worker *worker, const char *job_id)
 {
     const struct ray_job *job = cluster_view_job(view, job_id);
-    for (size_t i = 0; !job && i < view->job_count; i++)
+    for (size_t i = 0; !job && view->jobs && i < view->job_count; i++)
         if (worker->pid && view->jobs[i].driver_pid == worker->pid &&
             text_equal(view->jobs[i].driver_ip, worker->ip))
             job = &view->jobs[i];

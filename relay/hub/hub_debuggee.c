@@ -45,6 +45,11 @@ static void lose_member(struct member *member, const void *why)
     if (member->leaving) {
         const struct member_ops *ops = member->ops;
         void *arg = member->arg;
+        if (why && target_deaf(member->hub->target)) {
+            char *text = mem_format("raydbg: %s\n", (const char *)why);
+            ops->on_note(arg, "important", text);
+            free(text);
+        }
         ops->on_left(arg); /* takes its pending requests and empties the place */
     } else {
         member->ops->on_lost(member->arg, why);

@@ -14,8 +14,11 @@
  * handler is in place only while that thread evaluates, and SIGURG is ignored otherwise. Another
  * thread gets an exception when it runs Python the next time: it stays busy until then. If that is
  * pydevd's own thread for requests without a frame, pydevd gets a new one; and a new lock, which an
- * evaluation in the console holds until it ends. An interrupt is withdrawn at the end of its
- * expression, under the lock, so that it never reaches the task. */
+ * evaluation in the console holds until it ends.
+ *
+ * An interrupt never outlives its expression: one that has not come by then is raised and caught.
+ * To withdraw it instead would leave CPython 3.11's eval breaker set, which then skips trace
+ * events: a later stop would be lost. */
 const char inject_interrupt[] =
     "import ctypes, signal\n"
     "import pydevd\n"
@@ -73,6 +76,13 @@ const char inject_interrupt[] =
     "        run.old = signal.signal(signal.SIGURG, on_signal)\n"
     "        run.signalled = True\n"
     "    return True\n"
+    "def swallow(ident):\n"
+    "    try:\n"
+    "        raise_in(ctypes.c_ulong(ident), ctypes.py_object(Interrupted))\n"
+    "        while True:\n"
+    "            pass\n"
+    "    except Interrupted:\n"
+    "        pass\n"
     "def end(run):\n"
     "    with lock:\n"
     "        if running.get(run.ident) is run:\n"
@@ -80,9 +90,9 @@ const char inject_interrupt[] =
     "                del running[run.ident]\n"
     "            else:\n"
     "                running[run.ident] = run.outer\n"
-    "        if run.pressed and not run.signalled:\n"
-    "            raise_in(ctypes.c_ulong(run.ident), None)\n"
-    "        run.pressed = False\n"
+    "        pressed, run.pressed = run.pressed and not run.signalled, False\n"
+    "    if pressed:\n"
+    "        swallow(run.ident)\n"
     "    if run.signalled:\n"
     "        signal.signal(signal.SIGURG, run.old)\n"
     "        run.signalled = False\n"

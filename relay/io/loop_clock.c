@@ -49,7 +49,7 @@ void loop_clock_open(struct loop_clock *clock, struct loop *loop)
     if (!path || strlen(path) >= sizeof address.sun_path)
         return;
     text_copy(address.sun_path, sizeof address.sun_path, path);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return;
     if (connect(fd, (struct sockaddr *)&address, sizeof address) != 0) {

@@ -36,11 +36,16 @@ static char *evaluate(const char *expression, int64_t frame)
     return buf_take(&out);
 }
 
+/* A thread without a task gets no note: the next task that its process calls would stop for nobody.
+ * get_task_id() knows the tasks of an async actor, and no driver's. */
 char *remote_call_note(enum remote_call_way way, const char *uuid, int64_t frame)
 {
-    char *expression = mem_format("(setattr(" WORKER ",'%s','%s'),"
-                                  "__import__('ray').get_runtime_context().get_task_id())[1]",
-                                  notes[way], uuid);
+    char *expression = mem_format(
+        "(lambda module,worker:(lambda task:task and (setattr(worker,'%s','%s'),task)[1])("
+        "__import__('ray').get_runtime_context().get_task_id()"
+        " if worker.mode==module.WORKER_MODE else worker.current_task_id.hex()))"
+        "(__import__('ray')._private.worker," WORKER ")",
+        notes[way], uuid);
     char *arguments = evaluate(expression, frame);
     free(expression);
     return arguments;

@@ -108,14 +108,17 @@ static void compare_arguments(struct session *session, const struct hub *hub)
 {
     const char *attach = hub_attach_arguments(hub), *by = hub_attached_by(hub);
     struct buf unmet = {0};
+    path_view_clear(&session->paths);
     if (!*attach) /* an earlier relay's: not known */
         return;
     if (!path_view_set(&session->paths, session->attach.upstream, attach))
         client_say(&session->client, "important",
                    "raydbg: attach: a \"remoteRoot\" of \".\" is for the client that attaches "
                    "first: write the worker's directory\n");
-    list_unmet(&session->attach, attach, &unmet);
-    if (unmet.len && !session->options.one_of_many) {
+    /* A process that has dialled the relay has the relay's settings, whoever comes. */
+    if (!session->options.one_of_many && session->pause.debugger != PAUSE_PYDEVD)
+        list_unmet(&session->attach, attach, &unmet);
+    if (unmet.len) {
         char *text = mem_format("raydbg: attach: %s: without effect, the worker's debugger has the "
                                 "settings of %s, which attached first\n",
                                 unmet.data, by ? by : "the relay");

@@ -125,6 +125,7 @@ def test_a_disconnect_waits_for_an_evaluate(adapter, start_relay):
     relay.close()
 
 
+<<<<<<< ours
 GIVE_UP = "None and 'raydbg: give up'"
 
 
@@ -153,11 +154,18 @@ class Endless:
 def test_an_evaluate_without_end_does_not_keep_the_client(adapter, start_relay):
     """Neither does a worker that cannot give it up: the goodbye waits for the answer, in the closer."""
     relay = start_relay(adapter)
+=======
+def test_an_evaluate_without_end_does_not_keep_the_client(adapter, start_relay, clock):
+    asked = []
+    relay = start_relay(adapter, env=clock.env)
+>>>>>>> theirs
     relay.start()
     endless = Endless(adapter, answers=False)
     relay.send("evaluate", {"expression": "for_ever()"})
     adapter.wait_request("evaluate", 2)
-    relay.request("disconnect", {})
+    leaving = relay.send("disconnect", {})
+    clock.pass_time(8.5)
+    relay.response(leaving)
     relay.process.stdin.close()
     relay.process.wait(limit())
     settle(QUIET)
@@ -281,9 +289,13 @@ def test_another_client_that_stays_is_named(adapter, relay):
     relay.disconnect()
 
 
-def test_a_deaf_adapter_is_told_from_a_stuck_one(adapter, relay):
+def test_a_deaf_adapter_is_told_from_a_stuck_one(adapter, start_relay, clock):
     adapter.greet = lambda c: c.ended.wait(limit())
+    relay = start_relay(adapter, env=clock.env)
     relay.initialize()
+    attaching = relay.send("attach", {})
+    wait_until(lambda: adapter.connections, "the relay connects")
+    clock.pass_time(15)
     with pytest.raises(DapError, match="takes no client any more"):
-        relay.attach({})
+        relay.check(relay.response(attaching))
     relay.disconnect()

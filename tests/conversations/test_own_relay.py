@@ -25,13 +25,13 @@ STARTED = re.compile(r"^raydbg: started relay (127\.0\.0\.1:\d+), ", re.MULTILIN
 class Home:
     """A user: a state directory, and the relays and keepers that were started for it."""
 
-    def __init__(self, path, ray):
-        self.path, self.ray, self.pids = path, ray, set()
+    def __init__(self, path, ray, clock):
+        self.path, self.ray, self.clock, self.pids = path, ray, clock, set()
 
     def env(self, **more):
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("RAY_", "RAYDBG_"))}
         return {**clean, "HOME": str(self.path), "XDG_STATE_HOME": str(self.path), "TERM": "xterm", "LANG": "C.UTF-8",
-                "RAY_ADDRESS": self.ray.address, **sanitizers.ENV, **more}
+                "RAY_ADDRESS": self.ray.address, **sanitizers.ENV, **self.clock.env, **more}
 
     def popen(self, *arguments, env=None, **options):
         return subprocess.Popen([raydbg_path(), *arguments], env=self.env(**(env or {})),
@@ -66,7 +66,8 @@ class Home:
         return found
 
     def wait_alone(self):
-        """Nothing of the relay is left."""
+        """Nothing of the relay is left, which ends some seconds after its last client."""
+        self.clock.pass_time(10)
         with hard():
             wait_until(lambda: not self.relays() and not self.keepers(), "the relay ends by itself")
         assert not list((self.path / "raydbg").glob("relay*.json"))
@@ -81,8 +82,8 @@ class Home:
 
 
 @pytest.fixture
-def home(ray, tmp_path):
-    home = Home(tmp_path, ray)
+def home(ray, tmp_path, clock):
+    home = Home(tmp_path, ray, clock)
     yield home
     home.close()
 
