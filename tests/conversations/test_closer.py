@@ -125,7 +125,6 @@ def test_a_disconnect_waits_for_an_evaluate(adapter, start_relay):
     relay.close()
 
 
-<<<<<<< ours
 GIVE_UP = "None and 'raydbg: give up'"
 
 
@@ -151,14 +150,9 @@ class Endless:
         connection.respond(request, {"result": "1", "variablesReference": 0})
 
 
-def test_an_evaluate_without_end_does_not_keep_the_client(adapter, start_relay):
-    """Neither does a worker that cannot give it up: the goodbye waits for the answer, in the closer."""
-    relay = start_relay(adapter)
-=======
 def test_an_evaluate_without_end_does_not_keep_the_client(adapter, start_relay, clock):
-    asked = []
+    """Neither does a worker that cannot give it up: the goodbye waits for the answer, in the closer."""
     relay = start_relay(adapter, env=clock.env)
->>>>>>> theirs
     relay.start()
     endless = Endless(adapter, answers=False)
     relay.send("evaluate", {"expression": "for_ever()"})
