@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import signal
 import sys
 import threading
 import time
@@ -90,6 +91,7 @@ class Holder:
 
 
 def odd(seconds=100_000):
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # as in Ray's workers
     holder, plain, sleeps, spins = Holder(), 7, Sleeps(seconds), Spins()
     breakpoint()  # line: odd-breakpoint
     plain += 1

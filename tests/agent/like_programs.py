@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import debugpy
@@ -45,6 +46,24 @@ def threads():
     for one in pool:
         one.start()
         one.join()
+
+
+def ticks():
+    """Another thread ticks, and a variable takes a while to show."""
+    class Slow:
+        def __repr__(self):
+            time.sleep(4)
+            return "slow"
+
+    def tick():
+        while True:
+            seen.append(1)
+            time.sleep(0.01)
+    seen, slow = [], Slow()
+    threading.Thread(target=tick, daemon=True).start()
+    while len(seen) < 10:
+        time.sleep(0.01)
+    return type(slow).__name__  # line: ticks-return
 
 
 def template():

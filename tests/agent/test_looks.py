@@ -1,7 +1,9 @@
 """Looks at what does not return, and at what must not be kept alive: a real debugpy on several versions, and no Ray."""
 
+from contextlib import ExitStack
+
 import pytest
-from debugpy_session import task_line
+from test_like_debugpy import at, connect, start
 from waits import wait_until
 
 QUICK = {"PYDEVD_INTERRUPT_THREAD_TIMEOUT": "1"}  # pydevd's own setting: the limit of a look is 3 s without it
@@ -17,14 +19,21 @@ def test_a_look_that_does_not_return_is_cut(debugpy_attach):
         assert shown["plain"]["value"] == "7", shown
         assert CUT in shown["spins"]["value"] and CUT in shown["sleeps"]["value"], shown
         assert shown["spins"]["type"] == "Spins", shown
-    inside = {row["name"]: row["value"] for row in session.children(shown["holder"]["variablesReference"])}
-    assert inside["fine"] == "5" and CUT in inside["endless"], inside
-    hover = session.request("evaluate", {"expression": "repr(spins)", "frameId": frame, "context": "hover"})
-    assert not hover["success"] and CUT in hover["message"], hover
+    inside = session.children(shown["holder"]["variablesReference"])
+    assert inside["fine"]["value"] == "5" and CUT in inside["endless"]["value"], inside
     assert CUT in session.evaluate("spins", frame)
     assert session.evaluate("plain + 1", frame) == "8"
-    assert "default_int_handler" in session.evaluate("__import__('signal').getsignal(2).__name__", frame)
+    assert session.evaluate("__import__('signal').getsignal(__import__('signal').SIGURG).name", frame) == "'SIG_DFL'"
     session.step("next", session.thread)
+    assert session.finish() == "RESULT (8, 5, 100000, 'Spins')"
+    session.disconnect()
+
+
+def test_a_hover_that_does_not_return_is_cut(debugpy_attach):
+    session = debugpy_attach("odd")
+    frame = session.at("odd", "odd-breakpoint")["id"]
+    hover = session.request("evaluate", {"expression": "repr(spins)", "frameId": frame, "context": "hover"})
+    assert not hover["success"] and "takes more than 3 s" in hover["message"], hover
     assert session.finish() == "RESULT (8, 5, 100000, 'Spins')"
     session.disconnect()
 
@@ -43,6 +52,21 @@ def test_a_look_that_cannot_be_interrupted_is_answered(debugpy_attach):
                "the thread answers again")
     assert session.finish() == "RESULT (8, 5, 15.0, 'Spins')"
     session.disconnect()
+
+
+def test_a_look_lets_no_other_thread_go():
+    """debugpy 1.8.22 resumes the others after 3 s, if one thread's stop stops all."""
+    with ExitStack() as stack:
+        client = connect(stack, "session", start(stack, "", "ticks"))
+        client.initialize()
+        client.attach({"justMyCode": False, "stopAllThreadsOnSuspend": True}, at("ticks-return"))
+        thread = client.stopped()["threadId"]
+        frame = client.stack(thread)[0]["id"]
+        before = client.evaluate("len(seen)", frame)
+        assert "takes more than 3 s" in client.locals(frame)["slow"]["value"]
+        assert client.evaluate("len(seen)", frame) == before
+        assert [event["body"]["threadId"] for event in client.events("stopped")] == [thread]
+        client.disconnect()
 
 
 LOOKS = {

@@ -136,6 +136,16 @@ def test_breakpoints_and_assignments_in_a_script(core_cluster):
     assert driver.result("walk") == str(232 + 992)
 
 
+def test_looks_disturb_nothing(core_cluster):
+    driver = paused(core_cluster, "looked")
+    done = script(core_cluster, "looked", "p dropped is None", "locals", "n", "n", "n", "p plain", "n", "c")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^  plain +7 · int$", done.stdout, re.M), done.stdout
+    assert re.search(r"^  endless +.*not shown, because it takes more than 3 s.* · Endless$", done.stdout, re.M), done.stdout
+    assert re.search(rf"^  → +{line_of(PAUSES, 'looked-wait')} +code = ", done.stdout, re.M), done.stdout
+    assert driver.result("looked") == "False 7 None Endless"
+
+
 def test_post_mortem(core_cluster):
     driver = paused(core_cluster, "boom")
     done = script(core_cluster, "boom", "exceptioninfo", "p value", "up", "p tag")
@@ -157,6 +167,20 @@ def test_two_breakpoints_in_a_row(core_cluster):
 
 
 # --- what it prints ---
+
+def test_a_breakpoint_in_a_copied_working_dir(cluster):
+    """By the path of the original; `clear` by that of the copy, which is the stack's."""
+    steps = PROGRAMS / "copied/steps.py"
+    driver = cluster.driver("copied/main.py")
+    cluster.wait_paused()
+    add, double = line_of(steps, "copied-add"), line_of(steps, "copied-double")
+    done = script(cluster, "copied", f"break {steps}:{add}", f"tbreak {steps}:{double}", f"clear steps.py:{add}", "c", "p y", "break",
+                  "c")
+    assert done.returncode == 0, done.stderr
+    assert re.search(rf"steps\.py:{double} in copied · breakpoint 2$", done.stdout, re.M), done.stdout
+    assert re.search(r"^2$", done.stdout, re.M) and "no breakpoints" in done.stderr, (done.stdout, done.stderr)
+    assert driver.result("copied") == "4"
+
 
 def test_values(cluster):
     paused(cluster, "walk")

@@ -2,7 +2,9 @@
 # answer, and then answers no request. pydevd interrupts evaluations only ($PYDEVD_INTERRUPT_THREAD_TIMEOUT), and with
 # stopAllThreadsOnSuspend a look of 3 s lets the other threads go. Here nothing is let go, and each look has a limit: what takes
 # longer is interrupted and shown as such, beside the rest. A thread that cannot be interrupted, because it waits in native
-# code, is answered for; and as it takes no further request, each of those gets an answer that says so.
+# code, is answered for; and as it takes no further request, each of those gets an answer that says so. The main thread is
+# interrupted by SIGURG, which wakes it from a sleep, too, and has no effect where it has no handler: Ray blocks SIGINT in its
+# workers, and uses KeyboardInterrupt to cancel a task.
 # numpy shows six elements of each dimension, which are ten million of nine: an array of many dimensions shows fewer.
 import ctypes, signal, sys, threading, time
 import pydevd
@@ -18,7 +20,7 @@ VALUE_S = given if given > 0 else 3.0
 LOOK_S, AGAIN_S, LEFT_S, TICK_S = 4 * VALUE_S, 0.25, VALUE_S + 2, 0.1
 WHY = 'raydbg: not shown, because it takes more than %g s' % VALUE_S
 STUCK = 'raydbg: a look at this thread does not return and cannot be interrupted: it waits in native code'
-main = threading.main_thread().ident
+main, SIGNAL = threading.main_thread().ident, signal.SIGURG
 class Cut(BaseException):
     def __init__(self, text=WHY):
         super().__init__(text)
@@ -28,13 +30,13 @@ class Look:
         self.py_db, self.request, self.ident = py_db, request, threading.get_ident()
         self.thread_id = get_current_thread_id(threading.current_thread())
         self.since, self.cuts, self.cut_since, self.answered = time.monotonic(), 0, None, False
-        self.due, self.before = self.since + VALUE_S, signal.getsignal(signal.SIGINT) if self.ident == main else None
+        self.due, self.before = self.since + VALUE_S, signal.getsignal(SIGNAL) if self.ident == main else None
     def renew(self):
         now = time.monotonic()
         self.due, self.cut_since = max(now + AGAIN_S, min(now + VALUE_S, self.since + LOOK_S)), None
     def interrupt(self):
         if self.before is not None:
-            signal.pthread_kill(main, signal.SIGINT)
+            signal.pthread_kill(main, SIGNAL)
         else:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.ident), ctypes.py_object(Cut))
     def check(self, now):
@@ -53,7 +55,7 @@ class Look:
             self.before(number, frame)
     def __enter__(self):
         if self.before is not None:
-            signal.signal(signal.SIGINT, self.on_signal)
+            signal.signal(SIGNAL, self.on_signal)
         watch(self)
         return self
     def leave(self):
@@ -63,7 +65,7 @@ class Look:
             if self.before is None:
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.ident), None)
         if self.before is not None:
-            signal.signal(signal.SIGINT, self.before)
+            signal.signal(SIGNAL, self.before)
     def __exit__(self, *error):
         while True:
             try:
@@ -96,8 +98,10 @@ class Writer:
     def __init__(self, look):
         self.look = look
     def add_command(self, command):
-        with lock:
-            late, self.look.answered = self.look.answered, True
+        late = False
+        if (command.as_dict or {}).get('type') == 'response':
+            with lock:
+                late, self.look.answered = self.look.answered, True
         if not late:
             self.look.py_db.writer.add_command(command)
 class Answering:

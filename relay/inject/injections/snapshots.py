@@ -3,9 +3,12 @@
 # an ObjectRef, would live on. So when a stopped thread goes on, its copies are emptied. A trace function of sys.settrace()
 # writes the copy of its own frame back when it returns, so that one is emptied only where pydevd traces by its own C function,
 # which does not. A copy that the program holds, too, is that of its own locals(): it stays.
+# An expression that fails leaves its traceback, which has all variables, in a cycle with the frames of pydevd that hold it:
+# those are cleared when the command that evaluates has ended.
 import sys, threading
 import pydevd, pydevd_tracing
-from _pydevd_bundle import pydevd_constants
+from _pydevd_bundle import pydevd_constants, pydevd_vars
+from _pydevd_bundle.pydevd_comm import InternalThreadCommand
 OWN, KEPT = 3, ('__pydevd_ret_val_dict', '_pydev_stop_at_break')
 OPTIMIZED = 1
 monitored = getattr(pydevd_constants, 'PYDEVD_USE_SYS_MONITORING', False)
@@ -36,4 +39,29 @@ def do_wait_suspend(self, thread, frame, *given, **named):
         return wait(self, thread, frame, *given, **named)
     finally:
         empty_all(frame)
-pydevd.PyDB.do_wait_suspend = do_wait_suspend
+if sys.version_info < (3, 13):
+    pydevd.PyDB.do_wait_suspend = do_wait_suspend
+local = threading.local()
+evaluate = pydevd_vars.eval_in_context
+def eval_in_context(*given, **named):
+    result = evaluate(*given, **named)
+    if isinstance(result, pydevd_vars.ExceptionOnEvaluate) and result.tb is not None:
+        vars(local).setdefault('failed', []).append(result.tb.tb_frame)
+    return result
+pydevd_vars.eval_in_context = eval_in_context
+def clear(frame):
+    while frame is not None:
+        try:
+            frame.clear()
+        except RuntimeError:
+            return
+        frame = frame.f_back
+do_it = InternalThreadCommand.do_it
+def clearing(self, py_db):
+    try:
+        do_it(self, py_db)
+    finally:
+        failed = vars(local).get('failed', ())
+        while failed:
+            clear(failed.pop())
+InternalThreadCommand.do_it = clearing

@@ -11,6 +11,7 @@ import builtins
 import os
 import sys
 import time
+import weakref
 
 import numpy
 import ray
@@ -142,6 +143,30 @@ def spin(seconds):
     return turns > 0
 
 
+class Dropped:
+    pass
+
+
+class Endless:
+    def __repr__(self):
+        while True:
+            pass
+
+
+@ray.remote
+def looked():
+    """What a look must not disturb: an object's end, a fork, and the variables beside one that cannot be shown."""
+    dropped, endless, plain = Dropped(), Endless(), 7
+    watch = weakref.ref(dropped)
+    breakpoint()  # line: looked-breakpoint
+    dropped = None
+    child = os.fork()
+    if not child:
+        os._exit(plain)
+    code = os.WEXITSTATUS(os.waitpid(child, 0)[1])  # line: looked-wait
+    return f"{watch() is not None} {code} {dropped} {type(endless).__name__}"
+
+
 def start_actor():
     trainer = Trainer.options(name="bob").remote()
     return {"actor": trainer.step.remote(0.5)}, trainer
@@ -167,6 +192,7 @@ STARTS = {
     "twice": lambda: ({"twice": twice.remote(1)}, None),
     "walk": lambda: ({"walk": walk.remote(10)}, None),
     "boom": lambda: ({"boom": boom.remote(1)}, None),
+    "looked": lambda: ({"looked": looked.remote()}, None),
     "spin": lambda: ({"spin": spin.remote(60)}, None),
 }
 
