@@ -95,7 +95,7 @@ def odd(seconds=100_000):
     holder, plain, sleeps, spins = Holder(), 7, Sleeps(seconds), Spins()
     breakpoint()  # line: odd-breakpoint
     plain += 1
-    return plain, holder.fine, sleeps.seconds, type(spins).__name__
+    return plain, holder.fine, sleeps.seconds, type(spins).__name__, signal.getsignal(signal.SIGURG).name
 
 
 def odd_in_a_thread():

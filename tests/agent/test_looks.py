@@ -23,9 +23,8 @@ def test_a_look_that_does_not_return_is_cut(debugpy_attach):
     assert inside["fine"]["value"] == "5" and CUT in inside["endless"]["value"], inside
     assert CUT in session.evaluate("spins", frame)
     assert session.evaluate("plain + 1", frame) == "8"
-    assert session.evaluate("__import__('signal').getsignal(__import__('signal').SIGURG).name", frame) == "'SIG_DFL'"
     session.step("next", session.thread)
-    assert session.finish() == "RESULT (8, 5, 100000, 'Spins')"
+    assert session.finish() == "RESULT (8, 5, 100000, 'Spins', 'SIG_DFL')"
     session.disconnect()
 
 
@@ -34,7 +33,7 @@ def test_a_hover_that_does_not_return_is_cut(debugpy_attach):
     frame = session.at("odd", "odd-breakpoint")["id"]
     hover = session.request("evaluate", {"expression": "repr(spins)", "frameId": frame, "context": "hover"})
     assert not hover["success"] and "takes more than 3 s" in hover["message"], hover
-    assert session.finish() == "RESULT (8, 5, 100000, 'Spins')"
+    assert session.finish() == "RESULT (8, 5, 100000, 'Spins', 'SIG_DFL')"
     session.disconnect()
 
 
@@ -50,7 +49,7 @@ def test_a_look_that_cannot_be_interrupted_is_answered(debugpy_attach):
     assert session.ok("threads")["threads"]
     wait_until(lambda: session.request("evaluate", {"expression": "plain", "frameId": frame, "context": "watch"})["success"],
                "the thread answers again")
-    assert session.finish() == "RESULT (8, 5, 15.0, 'Spins')"
+    assert session.finish() == "RESULT (8, 5, 15.0, 'Spins', 'SIG_DFL')"
     session.disconnect()
 
 

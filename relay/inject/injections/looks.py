@@ -5,6 +5,8 @@
 # code, is answered for; and as it takes no further request, each of those gets an answer that says so. The main thread is
 # interrupted by SIGURG, which wakes it from a sleep, too, and has no effect where it has no handler: Ray blocks SIGINT in its
 # workers, and uses KeyboardInterrupt to cancel a task.
+# An exception that is under way to another thread is waited for and caught: what CPython 3.11 keeps of one that is withdrawn
+# makes each thread stay for ever in the first traced function that it enters.
 # numpy shows six elements of each dimension, which are ten million of nine: an array of many dimensions shows fewer.
 import ctypes, signal, sys, threading, time
 import pydevd
@@ -62,16 +64,18 @@ class Look:
         with lock:
             looks.pop(self.ident, None)
             stuck.pop(self.thread_id, None)
-            if self.before is None:
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.ident), None)
         if self.before is not None:
             signal.signal(SIGNAL, self.before)
+        elif self.cuts:
+            self.interrupt()
+            while True:
+                pass
     def __exit__(self, *error):
         while True:
             try:
                 return self.leave()
             except Cut:
-                pass
+                self.cuts = 0
 looks, stuck, lock, begun, watches = {}, {}, threading.Lock(), threading.Event(), []
 class Watch(PyDBDaemonThread):
     def _on_run(self):
