@@ -49,7 +49,7 @@ static char *known_as(struct console *console, char *path)
     char *name = console->thread ? value_text(console, expression.data) : NULL;
     buf_free(&expression);
     free(theirs);
-    if (text_empty(name)) {
+    if (!name || !*name) {
         free(name);
         return path;
     }
