@@ -27,7 +27,7 @@ const char hub_table_initialize_arguments[] =
     "\"supportsVariableType\":true}";
 /* With the settings that raydbg's console and extension ask for: a client that joins later has to
  * take what is there. */
-const char hub_table_attach_arguments[] =
+static const char attach_arguments[] =
     "{\"justMyCode\":false,\"steppingResumesAllThreads\":false,\"stopAllThreadsOnSuspend\":false,"
     "\"redirectOutput\":true,\"showReturnValue\":true}";
 
@@ -218,7 +218,7 @@ static struct hub *hold_pause(struct hub_table *hubs, const struct pause *pause,
     struct entry *entry = hub_table_entry(hubs, pause);
     struct target_options target = {
         .initialize = hub_table_initialize_arguments,
-        .attach = hub_table_attach_arguments,
+        .attach = attach_arguments,
         .pdb = pause->debugger == PAUSE_PDB,
         .tune = hubs->options.tune,
     };

@@ -7,11 +7,16 @@ bool hub_table_is_accepted(const struct hub *hub)
     return hub_pause(hub)->debugger == PAUSE_PYDEVD;
 }
 
+/* Without redirectOutput: whoever started the process has its output already. */
+static const char attach_arguments[] =
+    "{\"justMyCode\":false,\"steppingResumesAllThreads\":false,\"stopAllThreadsOnSuspend\":false,"
+    "\"showReturnValue\":true}";
+
 struct hub *hub_table_accept(struct hub_table *hubs, const struct pause *pause, int fd)
 {
     struct target_options target = {
         .initialize = hub_table_initialize_arguments,
-        .attach = hub_table_attach_arguments,
+        .attach = attach_arguments,
         .tune = hubs->options.tune,
         .reverse = true,
         .fd = fd,

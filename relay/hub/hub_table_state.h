@@ -38,9 +38,8 @@ struct hub_table {
 INVARIANT_MAGIC(hub_table, 0x013bff81)
 
 /* hub_table.c */
-extern const struct hub_ops hub_table_hub_ops; /* with the entry */
-extern const char hub_table_initialize_arguments[],
-    hub_table_attach_arguments[]; /* the relay's own */
+extern const struct hub_ops hub_table_hub_ops;      /* with the entry */
+extern const char hub_table_initialize_arguments[]; /* the relay's own */
 struct entry *hub_table_add_entry(struct hub_table *hubs);
 /* Notes the endpoint of the entry's hub. */
 void hub_table_set_place(struct entry *entry);
