@@ -11,11 +11,6 @@
 #include <string.h>
 #include <sys/un.h>
 
-bool relay_address_is_loopback(const char *host)
-{
-    return proxy_is_loopback(host);
-}
-
 static int malformed(const char *text, const char *why, struct err *err)
 {
     err_set(err, ERR_USAGE, "'%s' is no address of a relay", text);
@@ -67,7 +62,7 @@ int relay_address_parse(struct relay_address *out, const char *text, struct err 
     if (!split(place, host, sizeof host, &port) || !*host || strpbrk(host, "/@[]") ||
         !text_is_graphic(host, strlen(host)))
         return malformed(text, "there is no host and port in it", err);
-    bool loopback = relay_address_is_loopback(host);
+    bool loopback = proxy_is_loopback(host);
     if (http && !loopback)
         return malformed(text, "off this machine a relay speaks https only", err);
     out->host = mem_string(host);

@@ -38,9 +38,6 @@ char *relay_address_short(const struct relay_address *address);
 /* 0 if the processes of `raydbg run` can dial this relay and know it; else -1 with `err`. */
 int relay_address_takes_agents(const struct relay_address *relay, struct err *err);
 
-/* "localhost", 127.0.0.0/8, ::1. */
-bool relay_address_is_loopback(const char *host);
-
 /* The host as libwebsockets and proto/http take it: the name, or "+PATH"; the caller frees. */
 char *relay_address_host(const struct relay_address *address);
 struct trust relay_address_trust(const struct relay_address *address); /* borrows */

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/wall_clock.h"
+#include "proto/proxy.h"
 #include "relay/access/auth.h"
 #include "relay/cluster/ray_source.h"
 #include "relay/locate/relay_call.h"
@@ -43,7 +44,7 @@ static int add_wish(struct relay_address *out, const struct relay_wish *wish, st
 /* Why an address from a relay's own entry cannot be used, or NULL. */
 static const char *unfit(const struct relay_address *address, bool here)
 {
-    bool local = address->is_unix || relay_address_is_loopback(address->host);
+    bool local = address->is_unix || proxy_is_loopback(address->host);
     if (local && !here)
         return "it is for its own machine";
     if (address->is_unix && access(address->host, R_OK | W_OK) != 0)
@@ -66,7 +67,7 @@ static bool choose(struct relay_address *out, const struct relay_registration_en
             if (!parsed)
                 continue;
             const char *why = unfit(out, here);
-            bool near = out->is_unix || relay_address_is_loopback(out->host);
+            bool near = out->is_unix || proxy_is_loopback(out->host);
             if (!why && near == (local == 1)) {
                 out->fingerprint = mem_string(entry->fingerprint);
                 /* An entry without proofs is of an open relay, which has no token to prove. */

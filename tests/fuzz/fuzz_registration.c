@@ -3,6 +3,7 @@
 #include "fuzz.h"
 
 #include "base/mem.h"
+#include "proto/proxy.h"
 #include "relay/locate/relay_address.h"
 #include "relay/locate/relay_registration.h"
 
@@ -16,7 +17,7 @@ static void try_address(const char *text)
         return;
     }
     check(address.host[0] && (address.is_unix || address.port));
-    check(address.is_unix || address.tls || relay_address_is_loopback(address.host));
+    check(address.is_unix || address.tls || proxy_is_loopback(address.host));
     char *written = relay_address_text(&address);
     check(relay_address_parse(&again, written, &err) == 0);
     check(strcmp(again.host, address.host) == 0 && again.port == address.port);
