@@ -217,7 +217,7 @@ def test_a_held_task_is_rid_of_an_evaluate_without_end(adapter, hub):
 
 
 def test_who_comes_next_does_not_wait_for_an_evaluate_without_end(adapter, hub):
-    """It is given up before the new client's first request."""
+    """It is given up at the join, or, if the debugger works for the relay just then, a second later."""
     first = hub.join()
     first.stopped()
     endless = Endless(adapter)
@@ -228,8 +228,7 @@ def test_who_comes_next_does_not_wait_for_an_evaluate_without_end(adapter, hub):
     wait_until(lambda: hub.pause()["clients"] == 0, "the relay notices")
     second = hub.join()
     second.stopped()
-    second.ok("modules")
-    assert endless.asked_to_give_up.is_set()
+    assert endless.asked_to_give_up.wait(limit())
 
 
 def test_nothing_is_given_up_while_it_works_for_another_client(adapter, hub):

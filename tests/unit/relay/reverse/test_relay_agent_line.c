@@ -87,6 +87,22 @@ static void a_relay_knows_the_key_by_its_token(void **state)
     free(same);
 }
 
+static void an_id_for_a_purpose_is_of_it_and_the_token(void **state)
+{
+    (void)state;
+    char id[AGENT_KEY_ID_ROOM], same[AGENT_KEY_ID_ROOM], other[AGENT_KEY_ID_ROOM];
+    memset(id, 0, sizeof id);
+    memset(same, 0, sizeof same);
+    agent_key_id_for("a-token-for-tests-only", "env", id);
+    assert_true(agent_key_is_id(id));
+    agent_key_id_for("a-token-for-tests-only", "env", same);
+    assert_string_equal(id, same);
+    agent_key_id_for("a-token-for-tests-only", "run", other);
+    assert_string_not_equal(id, other);
+    agent_key_id_for("a-token-for-tests-onlz", "env", other);
+    assert_string_not_equal(id, other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -94,6 +110,7 @@ int main(void)
         cmocka_unit_test(all_else_is_refused),
         cmocka_unit_test(a_key_is_made_of_token_and_id),
         cmocka_unit_test(a_relay_knows_the_key_by_its_token),
+        cmocka_unit_test(an_id_for_a_purpose_is_of_it_and_the_token),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

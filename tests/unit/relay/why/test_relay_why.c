@@ -201,6 +201,26 @@ static void holders_are_named(void **state)
     why_world_close(&world);
 }
 
+static void the_first_record_counts(void **state)
+{
+    (void)state;
+    struct why_world world;
+    struct why_report report;
+    why_world_open(&world, "2.60.0");
+    struct ray_attempt *attempts = world.records.attempts, first = attempts[0];
+    size_t i = 0;
+    while (i < world.records.attempt_count && strcmp(attempts[i].name, "Serial.slow") != 0)
+        i++;
+    assert_in_range(i, 0, world.records.attempt_count - 1);
+    attempts[0] = attempts[i];
+    attempts[i] = first;
+    why_world_judge(&world, "Serial.behind", &report);
+    assert_string_equal(report.code, "queued_in_actor");
+    assert_true(why_world_list_has(&report.details, "behind Serial.slow ("));
+    why_report_clear(&report);
+    why_world_close(&world);
+}
+
 /* A call that has just been made is no candidate. */
 static void a_circle_must_rest(void **state)
 {
@@ -516,6 +536,7 @@ int main(void)
         cmocka_unit_test(a_worker_that_cannot_start_is_named),
         cmocka_unit_test(raylets_say_why_a_worker_cannot_start),
         cmocka_unit_test(holders_are_named),
+        cmocka_unit_test(the_first_record_counts),
         cmocka_unit_test(a_circle_must_rest),
         cmocka_unit_test(the_chain_leads_to_the_node),
         cmocka_unit_test(missing_evidence_is_unknown),
