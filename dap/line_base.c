@@ -1,6 +1,7 @@
 #include "dap/line_base.h"
 
 #include "dap/places.h"
+#include "dap/splice.h"
 
 #include <inttypes.h>
 
@@ -36,7 +37,7 @@ bool line_base_write(const struct line_base *base, const char *json, size_t len,
                      const struct envelope *envelope, struct buf *out)
 {
     struct places places = {0};
-    size_t copied = 0;
+    struct splice splice = {json, out, 0};
     int64_t number;
     if (line_base_differs(base))
         places_find(json, envelope, &places);
@@ -45,12 +46,9 @@ bool line_base_write(const struct line_base *base, const char *json, size_t len,
         if (!is_counted(base, places.items[i].kind) || !scan_integer(json, at, &number) ||
             !convert(envelope->kind, &number))
             continue;
-        buf_add(out, json + copied, at.at - copied);
+        splice_over(&splice, at);
         buf_printf(out, "%" PRId64, number);
-        copied = at.at + at.len;
     }
     places_clear(&places);
-    if (copied)
-        buf_add(out, json + copied, len - copied);
-    return copied > 0;
+    return splice_end(&splice, len);
 }

@@ -1,6 +1,7 @@
 #include "dap/plain_integers.h"
 
 #include "dap/scan.h"
+#include "dap/splice.h"
 
 #include <inttypes.h>
 
@@ -14,7 +15,8 @@ static bool is_plain(const char *json, struct span number)
 
 bool plain_integers_write(const char *json, size_t len, struct buf *out)
 {
-    size_t at = 0, copied = 0;
+    struct splice splice = {json, out, 0};
+    size_t at = 0;
     int64_t whole;
     while (at < len) {
         char c = json[at];
@@ -26,12 +28,8 @@ bool plain_integers_write(const char *json, size_t len, struct buf *out)
         at += value.len;
         if (c == '"' || is_plain(json, value) || !scan_integer(json, value, &whole))
             continue;
-        buf_add(out, json + copied, value.at - copied);
+        splice_over(&splice, value);
         buf_printf(out, "%" PRId64, whole);
-        copied = at;
     }
-    if (!copied)
-        return false;
-    buf_add(out, json + copied, len - copied);
-    return true;
+    return splice_end(&splice, len);
 }

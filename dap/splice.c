@@ -26,6 +26,19 @@ void splice_apply(const char *text, size_t len, const struct edit *edits, size_t
     out->len = (size_t)(to - out->data);
 }
 
+void splice_over(struct splice *splice, struct span at)
+{
+    buf_add(splice->out, splice->text + splice->done, at.at - splice->done);
+    splice->done = at.at + at.len;
+}
+
+bool splice_end(struct splice *splice, size_t len)
+{
+    if (splice->done)
+        buf_add(splice->out, splice->text + splice->done, len - splice->done);
+    return splice->done > 0;
+}
+
 /* A number to write, with its key if the message does not have the key. */
 struct number {
     char text[48];

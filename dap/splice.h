@@ -16,6 +16,19 @@ struct edit {
 void splice_apply(const char *text, size_t len, const struct edit *edits, size_t count,
                   struct buf *out);
 
+/* Edits one after the other, for whoever does not know them all before: splice_over() each span in
+ * ascending order, append to `out` what stands there instead, then splice_end(). */
+struct splice {
+    const char *text;
+    struct buf *out;
+    size_t done; /* of the text */
+};
+
+/* Appends the text up to the span, which is not empty, and leaves the span out. */
+void splice_over(struct splice *splice, struct span at);
+/* Appends the rest. False, with nothing appended, if there was no edit. */
+bool splice_end(struct splice *splice, size_t len);
+
 /* Appends the message with a new seq (and, in a response, request_seq) to `out`, without a header.
  * A message without a seq gets one. `request_seq` is ignored unless the message is a response. */
 void splice_seq(const char *text, size_t len, const struct envelope *envelope, int64_t seq,

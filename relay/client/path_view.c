@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "dap/message.h"
 #include "dap/places.h"
+#include "dap/splice.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,42 +66,34 @@ static char *to_debugger(const struct path_view *view, char *path)
     return translate(path_map_to_client, view->debugger, path, &unused);
 }
 
-struct writer {
-    const char *json;
-    struct buf *out;
-    size_t copied;
-};
-
-static void put(struct writer *writer, struct span at, const char *text, bool quoted)
+static void drop_reference(struct splice *splice, struct span reference)
 {
-    buf_add(writer->out, writer->json + writer->copied, at.at - writer->copied);
-    if (quoted)
-        message_quote(writer->out, text);
-    else
-        buf_add_string(writer->out, text);
-    writer->copied = at.at + at.len;
+    splice_over(splice, reference);
+    buf_add_string(splice->out, "0");
 }
 
 /* A source that the client has itself needs no sourceReference, which would make it ask the
  * debugger for the text. */
-static void write_path(const struct path_view *view, struct writer *writer, bool to_worker,
+static void write_path(const struct path_view *view, struct splice *splice, bool to_worker,
                        const struct place *place)
 {
     int64_t number = 0;
     bool mapped = false;
-    char *path = scan_string(writer->json, place->at), *before = mem_string(path);
+    char *path = scan_string(splice->text, place->at), *before = mem_string(path);
     if (!path)
         return;
     bool referred =
-        place->reference.len && scan_integer(writer->json, place->reference, &number) && number > 0;
+        place->reference.len && scan_integer(splice->text, place->reference, &number) && number > 0;
     path = to_worker ? to_debugger(view, path) : to_client(view, path, referred, &mapped);
     bool drops = mapped && referred;
     if (drops && place->reference.at < place->at.at)
-        put(writer, place->reference, "0", false);
-    if (!text_equal(path, before))
-        put(writer, place->at, path, true);
+        drop_reference(splice, place->reference);
+    if (!text_equal(path, before)) {
+        splice_over(splice, place->at);
+        message_quote(splice->out, path);
+    }
     if (drops && place->reference.at > place->at.at)
-        put(writer, place->reference, "0", false);
+        drop_reference(splice, place->reference);
     free(path);
     free(before);
 }
@@ -109,14 +102,12 @@ bool path_view_write(const struct path_view *view, const char *json, size_t len,
                      const struct envelope *envelope, struct buf *out)
 {
     struct places places = {0};
-    struct writer writer = {json, out, 0};
+    struct splice splice = {json, out, 0};
     if (!path_view_is_plain(view))
         places_find(json, envelope, &places);
     for (size_t i = 0; i < places.count; i++)
         if (places.items[i].kind == PLACE_PATH)
-            write_path(view, &writer, envelope->kind == DAP_REQUEST, &places.items[i]);
+            write_path(view, &splice, envelope->kind == DAP_REQUEST, &places.items[i]);
     places_clear(&places);
-    if (writer.copied)
-        buf_add(out, json + writer.copied, len - writer.copied);
-    return writer.copied > 0;
+    return splice_end(&splice, len);
 }
