@@ -27,9 +27,7 @@ const char hub_table_initialize_arguments[] =
     "\"supportsVariableType\":true}";
 /* With the settings that raydbg's console and extension ask for: a client that joins later has to
  * take what is there. */
-static const char attach_arguments[] =
-    "{\"justMyCode\":false,\"steppingResumesAllThreads\":false,\"stopAllThreadsOnSuspend\":false,"
-    "\"redirectOutput\":true,\"showReturnValue\":true}";
+static const char attach_arguments[] = HUB_TABLE_ATTACH_ARGUMENTS(",\"redirectOutput\":true");
 
 void hub_table_set_cluster(struct hub_table *hubs, struct cluster *cluster)
 {

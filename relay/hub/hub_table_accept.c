@@ -8,9 +8,7 @@ bool hub_table_is_accepted(const struct hub *hub)
 }
 
 /* Without redirectOutput: whoever started the process has its output already. */
-static const char attach_arguments[] =
-    "{\"justMyCode\":false,\"steppingResumesAllThreads\":false,\"stopAllThreadsOnSuspend\":false,"
-    "\"showReturnValue\":true}";
+static const char attach_arguments[] = HUB_TABLE_ATTACH_ARGUMENTS("");
 
 struct hub *hub_table_accept(struct hub_table *hubs, const struct pause *pause, int fd)
 {

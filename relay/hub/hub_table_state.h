@@ -40,6 +40,10 @@ INVARIANT_MAGIC(hub_table, 0x013bff81)
 /* hub_table.c */
 extern const struct hub_ops hub_table_hub_ops;      /* with the entry */
 extern const char hub_table_initialize_arguments[]; /* the relay's own */
+/* Those of its attach, with further members. */
+#define HUB_TABLE_ATTACH_ARGUMENTS(more)                                                           \
+    "{\"justMyCode\":false,\"steppingResumesAllThreads\":false,\"stopAllThreadsOnSuspend\":false," \
+    "\"showReturnValue\":true" more "}"
 struct entry *hub_table_add_entry(struct hub_table *hubs);
 /* Notes the endpoint of the entry's hub. */
 void hub_table_set_place(struct entry *entry);
