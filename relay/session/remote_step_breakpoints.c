@@ -80,7 +80,7 @@ static bool set_in_caller(struct follow_set *set, const char *json, size_t len,
     struct buf edited = {0}, mapped = {0};
     struct envelope again;
     const char *problem;
-    if (session_map_request(session, json, len, envelope, &mapped, &again)) {
+    if (session_map_paths(session, json, len, envelope, &mapped, &again)) {
         json = mapped.data;
         envelope = &again;
     }

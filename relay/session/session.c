@@ -345,7 +345,7 @@ static void on_request(struct session *session, const char *json, size_t len,
         return;
     if (!why && session_verbs_request(session, json, envelope))
         return;
-    if (session_map_request(session, json, len, envelope, &mapped, &again))
+    if (session_map_paths(session, json, len, envelope, &mapped, &again))
         handle_request(session, mapped.data, mapped.len, &again, why);
     else
         handle_request(session, json, len, envelope, why);

@@ -211,21 +211,14 @@ static void on_disturbed(void *arg)
 
 /* --- paths --- */
 
-/* Translates a message's paths; false if nothing changes. */
-static bool map_paths(const struct session *session, const char *json, size_t len,
-                      const struct envelope *envelope, struct buf *out, struct envelope *again)
+bool session_map_paths(const struct session *session, const char *json, size_t len,
+                       const struct envelope *envelope, struct buf *out, struct envelope *again)
 {
     if (path_view_is_plain(&session->paths) ||
         !path_view_write(&session->paths, json, len, envelope, out))
         return false;
     envelope_moved(envelope, len, out->data, out->len, again);
     return true;
-}
-
-bool session_map_request(const struct session *session, const char *json, size_t len,
-                         const struct envelope *request, struct buf *out, struct envelope *again)
-{
-    return map_paths(session, json, len, request, out, again);
 }
 
 /* --- events --- */
@@ -272,7 +265,7 @@ static void on_event(void *arg, const char *json, size_t len, const struct envel
     struct envelope again;
     if (is_hidden(session, json, envelope))
         return;
-    if (map_paths(session, json, len, envelope, &mapped, &again))
+    if (session_map_paths(session, json, len, envelope, &mapped, &again))
         pass_event(session, mapped.data, mapped.len, &again);
     else
         pass_event(session, json, len, envelope);
@@ -355,7 +348,7 @@ static void on_response(void *arg, const struct pending *pending, const char *js
     struct session *session = session_checked(arg);
     struct buf mapped = {0};
     struct envelope again;
-    if (map_paths(session, json, len, envelope, &mapped, &again))
+    if (session_map_paths(session, json, len, envelope, &mapped, &again))
         pass_response(session, pending, mapped.data, mapped.len, &again);
     else
         pass_response(session, pending, json, len, envelope);

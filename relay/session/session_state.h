@@ -124,9 +124,10 @@ void session_on_terminate(struct session *session, const char *json,
                           const struct envelope *envelope);
 
 /* session_hub.c */
-/* Translates a request's paths into the debugger's; false if nothing changes. */
-bool session_map_request(const struct session *session, const char *json, size_t len,
-                         const struct envelope *request, struct buf *out, struct envelope *again);
+/* Translates a request's paths into the debugger's, those of a response or an event into the
+ * client's; false if nothing changes. */
+bool session_map_paths(const struct session *session, const char *json, size_t len,
+                       const struct envelope *envelope, struct buf *out, struct envelope *again);
 extern const struct member_ops session_member_ops;
 void session_finish_leaving(struct session *session);
 /* Refuses the client's requests that the debuggee will not answer any more. */
