@@ -12,26 +12,16 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Maps a path in the worker to the client's, by --map. The caller frees. */
-static char *mapped(const struct console *console, const char *path)
+/* Maps a path in the worker to the client's by --map, or with `to_worker` the other way. The caller
+ * frees. */
+static char *mapped(const struct console *console, const char *path, bool to_worker)
 {
     for (size_t i = 0; i < console->options->map_count; i++) {
         const struct path_map *map = &console->options->maps[i];
-        size_t len = strlen(map->remote);
-        if (strncmp(path, map->remote, len) == 0 && (path[len] == '/' || !path[len]))
-            return mem_format("%s%s", map->local, path + len);
-    }
-    return mem_string(path);
-}
-
-/* The same in the other direction. */
-static char *unmapped(const struct console *console, const char *path)
-{
-    for (size_t i = 0; i < console->options->map_count; i++) {
-        const struct path_map *map = &console->options->maps[i];
-        size_t len = strlen(map->local);
-        if (strncmp(path, map->local, len) == 0 && (path[len] == '/' || !path[len]))
-            return mem_format("%s%s", map->remote, path + len);
+        const char *from = to_worker ? map->local : map->remote;
+        size_t len = strlen(from);
+        if (strncmp(path, from, len) == 0 && (path[len] == '/' || !path[len]))
+            return mem_format("%s%s", to_worker ? map->remote : map->local, path + len);
     }
     return mem_string(path);
 }
@@ -41,7 +31,7 @@ static char *unmapped(const struct console *console, const char *path)
  * `path`; the caller frees. */
 static char *known_as(struct console *console, char *path)
 {
-    char *theirs = unmapped(console, path);
+    char *theirs = mapped(console, path, true);
     struct buf expression = {0};
     buf_add_string(&expression, "__import__('pydevd')._raydbg_name_of(");
     message_quote(&expression, theirs);
@@ -53,7 +43,7 @@ static char *known_as(struct console *console, char *path)
         free(name);
         return path;
     }
-    char *ours = mapped(console, name);
+    char *ours = mapped(console, name, false);
     free(name);
     free(path);
     return ours;
@@ -89,7 +79,7 @@ static char *file_of_module(struct console *console, const char *file, struct er
         err_set(err, ERR_NOT_FOUND, "several loaded files end in '%s':", file);
         err_why(err, "%.*s", (int)end, found);
     } else if (!text_empty(found)) {
-        char *path = mapped(console, found);
+        char *path = mapped(console, found, false);
         free(found);
         return path;
     }
@@ -125,7 +115,7 @@ static bool take_place(struct console *console, struct breakpoint *breakpoint, c
     *space = '\0';
     if (!text_to_int(found, 1, INT32_MAX, &breakpoint->line))
         return false;
-    breakpoint->path = mapped(console, space + 1);
+    breakpoint->path = mapped(console, space + 1, false);
     return true;
 }
 
