@@ -119,6 +119,21 @@ export class Workbench {
   }
 
   /**
+   * Follows a link of an editor. Where the link is, is clicked, not the element: VS Code draws it anew when the mouse comes over
+   * it with Control, and a click on an element that is drawn anew begins again, without end.
+   */
+  async follow(link: Locator, done: () => Promise<boolean>, what: string): Promise<void> {
+    await until(async () => {
+      const box = await link.boundingBox();
+      if (!box) return done();
+      await this.page.keyboard.down('Control');
+      await this.page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
+      await this.page.keyboard.up('Control');
+      return soon((timeout) => until(done, what, timeout));
+    }, what);
+  }
+
+  /**
    * Clicks a button of a row, and once more while VS Code has lost the row by drawing it anew, as far as that is known
    * before `done` is there.
    */
