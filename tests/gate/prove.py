@@ -25,7 +25,7 @@ from pathlib import Path
 import reruns
 import tiers
 from busy import A_CORE, busy, loop_count
-from run_stage import NOTHING_SELECTED, ROOT, Ctest, Files, Pytest, run_directory
+from run_stage import NOTHING_SELECTED, ROOT, Ctest, Files, Pytest, run_directory, take_interrupts
 
 TIMES = 10
 # Beside the loops, a test has this share less of the CPU.
@@ -290,6 +290,7 @@ def run(options, names):
 
 
 def main():
+    take_interrupts()
     options = arguments()
     try:
         names = [named(name, options.root) for name in options.names] or changed()

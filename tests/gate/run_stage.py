@@ -31,6 +31,13 @@ def run_directory():
     return Path(os.environ.get("RAYDBG_TEST_ARTIFACTS", ROOT / "artifacts/test"))
 
 
+def take_interrupts():
+    """Signals of the terminal work in the tests, which send them, also where a shell has started this in the background: there
+    they are ignored, and each process below would inherit that."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+
+
 def run_limited(argv, limit, **options):
     """The exit code of a command, or None if it was ended because it took longer than `limit` seconds."""
     process = subprocess.Popen(argv, start_new_session=True, **options)
@@ -203,6 +210,7 @@ def run_stage(runner, stage, limit, run):
 
 
 def main():
+    take_interrupts()
     split = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--stage", default="stage")

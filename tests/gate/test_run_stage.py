@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -60,6 +61,28 @@ def test_flake():
 def test_sound():
     pass
 """
+
+
+SIGNALS = """
+import signal, subprocess
+
+def test_signals():
+    for number in signal.SIGINT, signal.SIGQUIT:
+        sleep = subprocess.Popen(["sleep", "100"])
+        sleep.send_signal(number)
+        assert sleep.wait(50) == -number
+"""
+
+
+def test_signals_of_the_terminal_work_in_the_background(stage):
+    stage.plant(SIGNALS)
+    before = [signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGQUIT)]
+    try:
+        done = stage.pytest()
+    finally:
+        for number, handler in zip((signal.SIGINT, signal.SIGQUIT), before):
+            signal.signal(number, handler)
+    assert done.returncode == 0, done.stdout
 
 
 def test_a_flake_is_reported_and_passes(stage):
