@@ -11,23 +11,9 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, output
 
-MADE = ["raydbg-{v}-py3-none-manylinux_2_28_x86_64.whl", "raydbg-{v}-py3-none-manylinux_2_28_aarch64.whl", "raydbg_{v}_amd64.deb",
+MADE = ["raydbg_bridge-{v}-py3-none-manylinux_2_28_x86_64.whl", "raydbg_bridge-{v}-py3-none-manylinux_2_28_aarch64.whl", "raydbg_{v}_amd64.deb",
         "raydbg_{v}_arm64.deb", "raydbg-relay_{v}_all.deb", "raydbg-{v}-linux-x86_64.tar.gz", "raydbg-{v}-linux-aarch64.tar.gz",
         "raydbg-{v}-image-x86_64.tar", "raydbg-{v}-image-aarch64.tar"]
-
-
-@pytest.fixture
-def clone(tmp_path):
-    """A checkout of this commit, with the scripts of the work tree."""
-    output("git", "clone", "--quiet", "--shared", ROOT, tmp_path / "clone")
-    shutil.copytree(ROOT / "tools", tmp_path / "clone/tools", dirs_exist_ok=True, symlinks=True)
-    git(tmp_path / "clone", "add", "--all")
-    git(tmp_path / "clone", "commit", "--quiet", "--allow-empty", "--message", "tools: those of the work tree")
-    return tmp_path / "clone"
-
-
-def git(directory, *arguments):
-    output("git", "-c", "user.name=test", "-c", "user.email=test@localhost", *arguments, cwd=directory)
 
 
 def release(clone, *arguments):

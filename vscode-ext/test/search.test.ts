@@ -11,7 +11,8 @@ test.after(() => fs.rmSync(root, {recursive: true}));
 
 /** What a file of a case does: prints that version, or is something else. */
 const texts: Record<string, string> = {
-  fails: '#!/bin/sh\necho no library >&2; exit 127\n', stranger: '#!/bin/sh\necho Ray Debugger 2000 0.1.0\n', text: 'notes\n', foreign: '\x7fELF of another machine\n',
+  fails: '#!/bin/sh\necho no library >&2; exit 127\n', stranger: '#!/bin/sh\necho Ray Debugger 2000 0.1.0\n',
+  namesake: '#!/bin/sh\n# from raydbg.cli import main\necho raydbg 0.1.0\n', text: 'notes\n', foreign: '\x7fELF of another machine\n',
 };
 
 interface Case {
@@ -61,16 +62,20 @@ const cases: Case[] = [
   {title: 'an older one is passed over', files: {[`${venv}/raydbg`]: '0.0.9', 'p/raydbg': '0.1.7'}, path: 'p', takes: 'p/raydbg',
    logs: /raydbg 0\.0\.9 is older than the 0\.1 that this extension needs/},
   {title: 'only an older one', files: {[`${venv}/raydbg`]: '0.0.9'}, offers: 'ws/.venv',
-   told: /\.venv\/bin\/raydbg: raydbg 0\.0\.9 is older than the 0\.1 .*To get the right one: pip install 'raydbg==0\.1\.\*'$/},
+   told: /\.venv\/bin\/raydbg: raydbg 0\.0\.9 is older than the 0\.1 .*To get the right one: pip install 'raydbg-bridge==0\.1\.\*'$/},
   {title: 'only a newer one', files: {'p/raydbg': '0.12.0'}, path: 'p',
    told: /raydbg 0\.12\.0 is newer than the 0\.1 .*update the extension, or pip install/},
   {title: 'a newer major version', files: {'p/raydbg': '1.0.0'}, path: 'p', told: /raydbg 1\.0\.0 is newer/},
   {title: 'another program of that name', files: {'p/raydbg': 'stranger'}, path: 'p', told: /p\/raydbg does not run: it is another program/},
+  {title: 'the program of PyPI\'s package raydbg', files: {[`${venv}/raydbg`]: 'namesake'}, offers: 'ws/.venv',
+   told: /\.venv\/bin\/raydbg is another program, of PyPI's package raydbg\. To get the right one: pip uninstall raydbg, and pip install 'raydbg-bridge==0\.1\.\*'$/},
+  {title: 'the program of PyPI\'s package raydbg before the right one', files: {'p/raydbg': 'namesake', 'q/raydbg': '0.1.0'},
+   path: `p${path.delimiter}q`, takes: 'q/raydbg', logs: /p\/raydbg: is another program/},
   {title: 'a file that is no program', files: {'p/raydbg': 'text'}, path: 'p', told: /p\/raydbg does not run: it is no executable file/},
   {title: 'a program of another machine', files: {'p/raydbg': 'foreign'}, path: 'p', told: /p\/raydbg does not run: /},
   {title: 'nothing, with an environment', files: {[`${venv}/python`]: 'text'}, offers: 'ws/.venv',
-   told: /^raydbg was not found: neither in the Python environment .*\/ws\/\.venv nor on PATH\. To get it: pip install raydbg$/, logs: /none fits/},
-  {title: 'nothing at all', files: {}, told: /^raydbg was not found: this workspace has no Python environment, and PATH has no raydbg\. To get it: pip install raydbg$/,
+   told: /^raydbg was not found: neither in the Python environment .*\/ws\/\.venv nor on PATH\. To get it: pip install raydbg-bridge$/, logs: /none fits/},
+  {title: 'nothing at all', files: {}, told: /^raydbg was not found: this workspace has no Python environment, and PATH has no raydbg\. To get it: pip install raydbg-bridge$/,
    logs: /no Python environment is selected/},
 ];
 
@@ -118,9 +123,9 @@ test('what installs it', () => {
     return {name: directory, origin: '', bin: path.join(directory, 'bin'), python: path.join(directory, 'bin/python3')};
   };
   const withPip = environment('with-pip', {'pyvenv.cfg': 'home = /usr/bin\nuv = 0.9.1\n', 'bin/pip': ''});
-  assert.deepEqual(installCommand(withPip, '0.1.4'), [withPip.python, '-m', 'pip', 'install', 'raydbg==0.1.*']);
+  assert.deepEqual(installCommand(withPip, '0.1.4'), [withPip.python, '-m', 'pip', 'install', 'raydbg-bridge==0.1.*']);
   const ofUv = environment('of-uv', {'pyvenv.cfg': 'home = /usr/bin\nuv = 0.9.1\n'});
-  assert.deepEqual(installCommand(ofUv, '0.1.4'), ['uv', 'pip', 'install', '--python', ofUv.python, 'raydbg==0.1.*']);
+  assert.deepEqual(installCommand(ofUv, '0.1.4'), ['uv', 'pip', 'install', '--python', ofUv.python, 'raydbg-bridge==0.1.*']);
   const bare = environment('bare', {'pyvenv.cfg': 'home = /usr/bin\nversion = 3.11\n'});
   assert.deepEqual(installCommand(bare, '0.1.4').slice(0, 2), [bare.python, '-m']);
 });

@@ -12,6 +12,7 @@ function verdictText(verdict: Verdict, wanted: string): string {
     case 'fits': return `raydbg ${verdict.version}: taken`;
     case 'absent': return 'not there';
     case 'broken': return `does not run: ${verdict.why}`;
+    case 'namesake': return 'is another program, of PyPI\'s package raydbg';
     default: return `raydbg ${verdict.version} is ${verdict.kind} than the ${minor(wanted)} that this extension needs`;
   }
 }
@@ -36,7 +37,7 @@ export function installTarget({environments}: Search): Environment | undefined {
 
 /** The command that installs the raydbg that fits; uv makes environments without pip. */
 export function installCommand({bin, python}: Environment, wanted: string): string[] {
-  const requirement = `raydbg==${minor(wanted)}.*`;
+  const requirement = `raydbg-bridge==${minor(wanted)}.*`;
   const settings = path.join(path.dirname(bin), 'pyvenv.cfg');
   const ofUv = !fs.existsSync(path.join(bin, 'pip')) && fs.existsSync(settings) && /^uv *=/m.test(fs.readFileSync(settings, 'utf8'));
   return ofUv ? ['uv', 'pip', 'install', '--python', python, requirement] : [python, '-m', 'pip', 'install', requirement];
@@ -51,13 +52,14 @@ export function searchProblem(search: Search, platform: string): string | undefi
   const unfit = tried.find(({verdict}) => verdict.kind !== 'absent');
   if (unfit) {
     const whose = chosen ? ' (setting raydbg.path)' : '';
-    const said = unfit.verdict.kind === 'broken' ? ` ${verdictText(unfit.verdict, wanted)}` : `: ${verdictText(unfit.verdict, wanted)}`;
-    const advice = unfit.verdict.kind === 'newer' ? 'update the extension, or ' : '';
-    return `${unfit.place.file}${whose}${said}. To get the right one: ${advice}pip install 'raydbg==${minor(wanted)}.*'`;
+    const {kind} = unfit.verdict;
+    const said = `${kind === 'older' || kind === 'newer' ? ':' : ''} ${verdictText(unfit.verdict, wanted)}`;
+    const advice = kind === 'newer' ? 'update the extension, or ' : kind === 'namesake' ? 'pip uninstall raydbg, and ' : '';
+    return `${unfit.place.file}${whose}${said}. To get the right one: ${advice}pip install 'raydbg-bridge==${minor(wanted)}.*'`;
   }
   if (platform !== 'linux')
     return 'raydbg runs on Linux: open the folder on a Linux machine (Remote - SSH, WSL, Dev Containers)';
   const where = environments.length ? `neither in the Python environment ${environments.map(({name}) => name).join(', ')} nor on PATH`
     : 'this workspace has no Python environment, and PATH has no raydbg';
-  return `raydbg was not found: ${where}. To get it: pip install raydbg`;
+  return `raydbg was not found: ${where}. To get it: pip install raydbg-bridge`;
 }

@@ -1,6 +1,6 @@
 """raydbg, a distributed debugger for Ray. The package has the program; find_raydbg_bin() says where.
 
-In a notebook, raydbg.init() instead of ray.init() is `raydbg run`: its tasks, actors and cells stop at breakpoints by file.
+In a notebook, raydbg_bridge.init() instead of ray.init() is `raydbg run`: its tasks, actors and cells stop at breakpoints by file.
 """
 
 import os
@@ -21,13 +21,23 @@ def _places():
     yield os.path.join(packages, "..", "..", "..", "bin")  # pip install --prefix
 
 
+def _is_compiled(path):
+    """False for a script: PyPI's package `raydbg`, another program, has one of the same name in the same place."""
+    with open(path, "rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
 def find_raydbg_bin() -> str:
     """The path of the raydbg program that was installed with this package."""
     places = [os.path.normpath(place) for place in _places()]
-    for place in places:
-        path = os.path.join(place, "raydbg")
-        if os.path.isfile(path) and os.access(path, os.X_OK):
+    paths = [os.path.join(place, "raydbg") for place in places]
+    found = [path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)]
+    for path in found:
+        if _is_compiled(path):
             return path
+    if found:
+        raise FileNotFoundError(f"{found[0]} is another program, of PyPI's package raydbg: pip uninstall raydbg, then pip "
+                                "install --force-reinstall raydbg-bridge")
     raise FileNotFoundError(f"there is no raydbg in {', '.join(dict.fromkeys(places))}: install the package anew")
 
 
@@ -38,13 +48,13 @@ def init(address=None, *, breakpoints=(), relay=None, **options):
     address as in `raydbg run --relay`. Uses the relay of this machine, or starts one. Raises RuntimeError if that fails, or if
     Ray has been initialized.
     """
-    from raydbg import driver
+    from raydbg_bridge import driver
 
     return driver.init(address, breakpoints=breakpoints, relay=relay, **options)
 
 
 def prepare(breakpoints=(), relay=None):
     """The same for a ray.init() that comes later and that this code does not make."""
-    from raydbg import driver
+    from raydbg_bridge import driver
 
     driver.prepare(breakpoints, relay)
