@@ -28,13 +28,18 @@ def at_breakpoint(client, marker, function):
     return thread, top["id"]
 
 
+def home(relay):
+    """The environment of a raydbg that shares the relay's home, and so its token."""
+    return {name: relay.env[name] for name in ("HOME", "XDG_STATE_HOME")} if relay else None
+
+
 @pytest.mark.parametrize("via", ["dap", "relay"])
 def test_a_wrong_argument_costs_no_task(cluster, run_relay, soak, via):
     """Each is refused by its name, before the worker sees anything of it: the next attach is as good as a first one."""
     driver = cluster.driver("pauses.py", "square")
     cluster.wait_paused()
     relay = run_relay(cluster) if via == "relay" else None
-    env = {"HOME": relay.env["HOME"], "XDG_STATE_HOME": relay.env["XDG_STATE_HOME"]} if relay else None
+    env = home(relay)
     tried = list(WRONG.items())[:20 if soak else 5]
     for name, value in tried:
         with cluster.raydbg_dap(env=env) as client:
@@ -97,11 +102,13 @@ def test_what_is_never_answered_holds_neither_the_task_nor_the_next_client(clust
 @contextmanager
 def joined(cluster, relay):
     """A client of the task, as soon as that waits."""
+    listed = []
+
     def waits():
-        done = cluster.raydbg("list", "--format", "json")
-        rows = json.loads(done.stdout) if done.returncode == 0 else []
+        listed[:] = [cluster.raydbg("list", "--format", "json", env=home(relay))]
+        rows = json.loads(listed[0].stdout) if listed[0].returncode == 0 else []
         return any((row["task_name"], row["state"]) == ("again", "waiting") for row in rows)
-    wait_for(waits, "the task waits")
+    wait_for(waits, lambda: f"the task waits; {listed}")
     if relay:
         client = relay.join(task="again", onDisconnect="continue")
         yield client
