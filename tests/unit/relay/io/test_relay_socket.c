@@ -14,7 +14,8 @@
 static int ends[2];
 static const struct tcp_info *told; /* in place of the kernel's, or NULL */
 
-/* In place of the C library's. */
+/* In place of the C library's, whose parameters have reserved names. */
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
 int getsockopt(int fd, int level, int name, void *value, socklen_t *len)
 {
     if (!told || level != IPPROTO_TCP || name != TCP_INFO)
