@@ -1,6 +1,7 @@
 /* The rules for actors. */
 #include "base/text.h"
 #include "relay/why/why_rules.h"
+#include "relay/why_records/memory_kill.h"
 #include "relay/why_records/process_end.h"
 
 #include <stdlib.h>
@@ -92,9 +93,11 @@ void why_rules_death(const struct why_records *records, const struct ray_actor_d
         tell_message(death->message, report);
         break;
     case RAY_DEATH_OUT_OF_MEMORY:
-        if (!worker || !process_end_explain(records, worker, report))
-            why_report_cause(report, "out_of_memory", "%s",
-                             ray_error_type_words(RAY_ERROR_OUT_OF_MEMORY));
+        if (worker && process_end_explain(records, worker, report))
+            break;
+        why_report_cause(report, "out_of_memory", "%s",
+                         ray_error_type_words(RAY_ERROR_OUT_OF_MEMORY));
+        memory_kill_tell(death->message ? death->message : "", report);
         break;
     case RAY_DEATH_NONE:
         why_report_cause(report, "unknown", "Ray does not say why it died");
@@ -135,28 +138,72 @@ static void judge_alive(const struct why_records *records, const struct ray_acto
                      running ? "it is alive and works" : "it is alive and idle");
 }
 
-/* Ray gives an actor that waits for a node this state, too; the task that creates it tells them
- * apart. */
-static bool waits_for_argument(const struct why_records *records, const struct ray_actor *actor)
+/* An actor is PENDING_CREATION also while its __init__ runs, and DEPENDENCIES_UNREADY also while it
+ * waits for a node: the task that creates it tells them apart. */
+static void judge_pending(const struct why_records *records, const struct ray_actor *actor,
+                          struct why_report *report)
 {
-    if (!text_equal(actor->state, "DEPENDENCIES_UNREADY"))
-        return false;
-    for (size_t i = 0; i < records->attempt_count; i++) {
-        const struct ray_attempt *it = &records->attempts[i];
-        if (it->type == RAY_ACTOR_CREATION_TASK && text_equal(it->actor_id, actor->actor_id))
-            return it->state == RAY_ATTEMPT_PENDING_ARGS;
+    static const struct ray_resources none = {0};
+    const struct ray_attempt *creation = why_records_creation(records, actor);
+    char name[WHY_NAME_TEXT], span[WHY_SPAN_TEXT];
+    if (creation && creation->state == RAY_ATTEMPT_RUNNING) {
+        const struct ray_worker *worker = why_records_worker(records, creation->worker_id);
+        why_rules_running_task(records, creation, report);
+        if (text_equal(report->code, "running"))
+            why_report_cause(
+                report, "initializing", "its __init__ runs, since %s",
+                why_span(records->now_ms - creation->state_ms[RAY_ATTEMPT_RUNNING], span));
+        why_link_worker(records, creation->worker_id, report);
+        if (worker)
+            why_list_add(&report->next, "raydbg stack %s",
+                         why_name_of_worker(records, worker, name));
+        return;
     }
-    return true;
+    if (text_equal(actor->state, "DEPENDENCIES_UNREADY") &&
+        (!creation || creation->state == RAY_ATTEMPT_PENDING_ARGS))
+        why_report_cause(report, "waits_for_argument",
+                         "an argument of its __init__ is not made yet");
+    else
+        why_rules_resources(records, actor->resources ? actor->resources : &none, &actor->selector,
+                            report);
 }
 
-static void tell_restarts(const struct ray_actor *actor, struct why_report *report)
+/* Says how the process ended after which Ray restarted the actor. */
+static void tell_previous(const struct why_records *records, const struct ray_actor *actor,
+                          struct why_report *report)
+{
+    const struct ray_worker *worker = why_records_previous_process(records, actor);
+    char name[WHY_NAME_TEXT], span[WHY_SPAN_TEXT];
+    struct why_report its = {0};
+    if (!worker || !process_end_explain(records, worker, &its)) {
+        why_list_add(&report->unknown,
+                     "why it was restarted: the cluster has no record of its earlier process");
+        return;
+    }
+    why_name_of_worker(records, worker, name);
+    int64_t ended = why_records_end_ms(records, worker);
+    why_list_add(&report->ray, "its earlier process, %s, ended %s ago: %s", name,
+                 why_span(ended ? records->now_ms - ended : -1, span), its.cause);
+    for (size_t i = 0; i < its.unknown.count; i++)
+        why_list_add(&report->unknown, "of %s: %s", name, its.unknown.items[i]);
+    why_list_add(&report->next, "raydbg why %s", name);
+    why_report_clear(&its);
+}
+
+static void tell_restarts(const struct why_records *records, const struct ray_actor *actor,
+                          struct why_report *report)
 {
     bool dead = text_equal(actor->state, "DEAD");
-    if (actor->restarts)
+    if (actor->restarts && actor->max_restarts < 0 && !dead)
+        why_list_add(&report->ray, "Ray has restarted it %lld time%s, and does so without limit",
+                     (long long)actor->restarts, actor->restarts == 1 ? "" : "s");
+    else if (actor->restarts)
         why_list_add(&report->ray, "Ray has restarted it %lld time%s (max_restarts=%lld)%s",
                      (long long)actor->restarts, actor->restarts == 1 ? "" : "s",
                      (long long)actor->max_restarts, dead ? ", and does not restart it again" : "");
-    else if (dead)
+    if (actor->restarts && !dead)
+        tell_previous(records, actor, report);
+    else if (!actor->restarts && dead)
         why_list_add(&report->ray, "Ray does not restart it (max_restarts=%lld)",
                      (long long)actor->max_restarts);
 }
@@ -164,7 +211,6 @@ static void tell_restarts(const struct ray_actor *actor, struct why_report *repo
 void why_rules_actor(const struct why_records *records, const struct ray_actor *actor,
                      struct why_report *report)
 {
-    static const struct ray_resources none = {0};
     const struct ray_worker *worker = why_records_worker(records, actor->worker_id);
     why_link_actor(records, actor->actor_id, report);
     if (text_equal(actor->state, "DEAD") && actor->death)
@@ -176,13 +222,10 @@ void why_rules_actor(const struct why_records *records, const struct ray_actor *
         judge_alive(records, actor, report);
     else if (text_equal(actor->state, "RESTARTING"))
         why_report_cause(report, "restarting", "its process died, and Ray is starting another");
-    else if (waits_for_argument(records, actor))
-        why_report_cause(report, "waits_for_argument",
-                         "an argument of its __init__ is not made yet");
     else if (!text_equal(actor->state, "DEAD"))
-        why_rules_resources(records, actor->resources ? actor->resources : &none, report);
+        judge_pending(records, actor, report);
     why_link_worker(records, actor->worker_id, report);
-    tell_restarts(actor, report);
+    tell_restarts(records, actor, report);
     if (worker)
         why_list_add(&report->next, "raydbg logs %.8s", actor->actor_id);
 }

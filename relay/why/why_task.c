@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "relay/why/why_rules.h"
+#include "relay/why_records/memory_kill.h"
 #include "relay/why_records/process_end.h"
 
 #include <stdlib.h>
@@ -12,57 +13,91 @@
 static const char argument_failed[] =
     "At least one of the input arguments for this task could not be computed";
 
-/* Finds "ray::NAME()" behind `text`, and writes the NAME. */
-static bool culprit_in(const char *text, char *out, size_t size)
+/* The task that is to blame for an argument, as far as Ray's words tell: "ray::NAME() (pid=908,
+ * ip=10.0.0.7)". Of a chain of tasks it is the one that raised. */
+struct culprit {
+    char name[WHY_NAME_TEXT];
+    int64_t pid;   /* 0 if it is not told */
+    bool is_maker; /* of the argument, not only of an argument of its maker's */
+};
+
+static bool read_culprit(const char *message, struct culprit *out)
 {
-    const char *at = strstr(text, "ray::");
+    static const char begins[] = "ray::", pid[] = "(pid=";
+    const char *last = strstr(message, argument_failed), *process;
+    out->is_maker = true;
+    for (const char *next = last; (next = strstr(next + 1, argument_failed)); last = next)
+        out->is_maker = false;
+    const char *at = strstr(last, begins);
     if (!at)
         return false;
-    at += strlen("ray::");
-    size_t len = strcspn(at, "(\n\033");
+    at += sizeof begins - 1;
+    size_t len = strcspn(at, "(\n\033"), line = strcspn(at, "\n");
     char *name = mem_string_n(at, len);
-    bool fits = text_copy(out, size, name);
+    bool fits = text_copy(out->name, sizeof out->name, name);
     free(name);
+    process = memmem(at, line, pid, sizeof pid - 1);
+    out->pid = process ? strtoll(process + sizeof pid - 1, NULL, 10) : 0;
     return fits && len > 0;
 }
 
-static const struct ray_attempt *failed_attempt(const struct why_records *records, const char *name)
+/* Many tasks of one name may have failed: it is the last of those in that process that raised this.
+ */
+static const struct ray_attempt *failed_attempt(const struct why_records *records,
+                                                const struct culprit *culprit,
+                                                const char *exception)
 {
     const struct ray_attempt *found = NULL;
     for (size_t i = 0; i < records->attempt_count; i++) {
         const struct ray_attempt *it = &records->attempts[i];
-        if (it->state == RAY_ATTEMPT_FAILED && text_equal(it->name, name) &&
-            (!found || it->state_ms[RAY_ATTEMPT_FAILED] > found->state_ms[RAY_ATTEMPT_FAILED]))
+        const char *message = it->error_message ? it->error_message : "";
+        if (it->state != RAY_ATTEMPT_FAILED || !text_equal(it->name, culprit->name) ||
+            strstr(message, argument_failed) ||
+            (culprit->pid && it->pid && it->pid != culprit->pid) ||
+            (found && it->state_ms[RAY_ATTEMPT_FAILED] < found->state_ms[RAY_ATTEMPT_FAILED]))
+            continue;
+        char *its = why_report_exception(message);
+        if (!*its || !*exception || text_equal(its, exception))
             found = it;
+        free(its);
     }
     return found;
+}
+
+static void blame(const struct why_records *records, const struct ray_attempt *attempt,
+                  const char *what, struct why_report *report)
+{
+    struct why_report its = {0};
+    char name[WHY_NAME_TEXT];
+    why_link_task(attempt, report);
+    why_rules_task(records, attempt, &its);
+    why_report_cause(report, "argument_failed", "it did not run: %s, which %s, failed: %s",
+                     why_name_of_task(attempt, name), what, its.cause ? its.cause : "?");
+    why_report_clear(&its);
+    why_list_add(&report->next, "raydbg why %s",
+                 why_short_id(attempt->task_id, (char[ID_TEXT(ID_TASK_BYTES)]){0}));
 }
 
 /* The task did not run: an argument of it is the result of a task that failed. */
 static void judge_argument(const struct why_records *records, const char *message,
                            struct why_report *report)
 {
-    char name[WHY_NAME_TEXT];
-    if (!culprit_in(strstr(message, argument_failed), name, sizeof name)) {
+    struct culprit culprit;
+    if (!read_culprit(message, &culprit)) {
         why_report_cause(report, "argument_failed",
                          "it did not run: the task that makes one of its arguments failed");
         return;
     }
-    const struct ray_attempt *culprit = failed_attempt(records, name);
-    if (!culprit) {
-        why_report_cause(report, "argument_failed",
-                         "it did not run: %s, which makes one of its arguments, failed", name);
-        return;
-    }
-    struct why_report its = {0};
-    why_link_task(culprit, report);
-    why_rules_task(records, culprit, &its);
-    why_report_cause(report, "argument_failed",
-                     "it did not run: %s, which makes one of its arguments, failed: %s",
-                     why_name_of_task(culprit, name), its.cause ? its.cause : "?");
-    why_report_clear(&its);
-    why_list_add(&report->next, "raydbg why %s",
-                 why_short_id(culprit->task_id, (char[ID_TEXT(ID_TASK_BYTES)]){0}));
+    const char *what =
+        culprit.is_maker ? "makes one of its arguments" : "one of its arguments depends on";
+    char *exception = why_report_exception(message);
+    const struct ray_attempt *attempt = failed_attempt(records, &culprit, exception);
+    if (attempt)
+        blame(records, attempt, what, report);
+    else
+        why_report_cause(report, "argument_failed", "it did not run: %s, which %s, failed%s%s",
+                         culprit.name, what, *exception ? ": it raised " : "", exception);
+    free(exception);
 }
 
 /* Ray's exceptions for objects say which object, and some of them an error type:
@@ -237,9 +272,10 @@ static void judge_memory(const struct why_records *records, const struct ray_att
                          struct why_report *report)
 {
     const struct ray_worker *worker = why_records_worker(records, attempt->worker_id);
-    if (!worker || !process_end_explain(records, worker, report))
-        why_report_cause(report, "out_of_memory", "%s",
-                         ray_error_type_words(RAY_ERROR_OUT_OF_MEMORY));
+    if (worker && process_end_explain(records, worker, report))
+        return;
+    why_report_cause(report, "out_of_memory", "%s", ray_error_type_words(RAY_ERROR_OUT_OF_MEMORY));
+    memory_kill_tell(attempt->error_message ? attempt->error_message : "", report);
 }
 
 /* A judge for an error that needs more than its own words. */
@@ -286,7 +322,8 @@ static void judge_failed(const struct why_records *records, const struct ray_att
     }
 }
 
-/* A task that called an exit is FINISHED for Ray, and its caller gets an error. */
+/* A task that called an exit, or was interrupted, is FINISHED for Ray, and its caller gets
+ * an error. */
 static void judge_finished(const struct why_records *records, const struct ray_attempt *attempt,
                            struct why_report *report)
 {
@@ -298,24 +335,24 @@ static void judge_finished(const struct why_records *records, const struct ray_a
                      "Ray lists the task as FINISHED, but its caller gets an error");
         return;
     }
+    if (attempt->raised_type && strstr(attempt->raised_type, "KeyboardInterrupt")) {
+        why_report_cause(report, "interrupted",
+                         "it was cancelled with ray.cancel, or a KeyboardInterrupt ended it, which "
+                         "Ray takes for that: its caller gets a TaskCancelledError");
+        why_report_traceback(report, attempt->raised_traceback ? attempt->raised_traceback : "");
+        why_list_add(&report->details, "Ray lists the task as FINISHED");
+        return;
+    }
     why_report_cause(report, "finished", "it finished: Ray knows of no failure");
 }
 
-static void tell_retries(const struct why_records *records, const struct ray_attempt *attempt,
-                         struct why_report *report)
+void why_rules_ended_task(const struct why_records *records, const struct ray_attempt *attempt,
+                          struct why_report *report)
 {
-    if (attempt->state != RAY_ATTEMPT_FAILED || attempt->type != RAY_NORMAL_TASK)
-        return;
-    if (why_records_is_retried(records, attempt))
-        why_list_add(&report->ray, "Ray has retried it");
-    else if (attempt->attempt > 0)
-        why_list_add(&report->ray, "it was tried %d times: no retries are left",
-                     attempt->attempt + 1);
-    else if (attempt->has_error && attempt->error_type == RAY_ERROR_TASK_EXECUTION_EXCEPTION)
-        why_list_add(&report->ray,
-                     "Ray did not retry it: it retries an exception only with retry_exceptions");
+    if (attempt->state == RAY_ATTEMPT_FAILED)
+        judge_failed(records, attempt, report);
     else
-        why_list_add(&report->ray, "Ray did not retry it");
+        judge_finished(records, attempt, report);
 }
 
 static void judge_unfinished(const struct why_records *records, const struct ray_attempt *attempt,
@@ -334,15 +371,13 @@ void why_rules_task(const struct why_records *records, const struct ray_attempt 
 {
     char id[ID_TEXT(ID_TASK_BYTES)];
     why_link_task(attempt, report);
-    if (attempt->state == RAY_ATTEMPT_FAILED)
-        judge_failed(records, attempt, report);
-    else if (attempt->state == RAY_ATTEMPT_FINISHED)
-        judge_finished(records, attempt, report);
+    if (ray_attempt_is_over(attempt))
+        why_rules_ended_task(records, attempt, report);
     else if (!why_rules_deadlock(records, attempt, report))
         judge_unfinished(records, attempt, report);
     why_link_actor(records, attempt->actor_id, report);
     why_link_worker(records, attempt->worker_id, report);
-    tell_retries(records, attempt, report);
+    why_rules_retries(records, attempt, report);
     if (*attempt->worker_id &&
         (attempt->state_ms[RAY_ATTEMPT_RUNNING] || attempt->type == RAY_NORMAL_TASK))
         why_list_add(&report->next, "raydbg logs %s", why_short_id(attempt->task_id, id));

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "relay/why_records/crash_log.h"
+#include "relay/why_records/memory_kill.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -143,6 +144,9 @@ static void explain_crash(const struct crash_log *crash, const struct why_log *l
         why_report_cause(report, "native_crash", "its process crashed: %s", crash->signal);
     if (crash->stack)
         why_report_traceback(report, crash->stack);
+    if (crash->reason)
+        why_list_add(&report->details, "the last words before: %.*s", (int)crash->reason_len,
+                     crash->reason);
     why_list_add(&report->details, "Ray says only that the connection ended; the signal is from %s",
                  log->file);
 }
@@ -177,12 +181,7 @@ static void explain_memory(const struct ray_worker *worker, struct why_report *r
     const char *detail = worker->exit_detail ? worker->exit_detail : "";
     if (worker->memory_at_death)
         why_list_add(&report->details, "it used %.2f GB", (double)worker->memory_at_death / 1e9);
-    const char *memory = strstr(detail, "Memory on the node");
-    if (memory) {
-        char *words = why_first_words(memory);
-        why_list_add(&report->details, "%s", words);
-        free(words);
-    }
+    memory_kill_tell(detail, report);
     why_list_add(
         &report->ray,
         "Ray retries a task that its memory monitor killed, without limit if max_retries is "

@@ -19,10 +19,11 @@ enum why_part {
     WHY_PARTS,
 };
 
-/* The end of the standard error of a process, or of a node's raylet; `problem` says why there is
- * none. */
+/* The end of the standard error of a process, or of a node's raylet, or of what a node tells of the
+ * runtime_envs that it sets up for a job; `problem` says why there is none. */
 struct why_log {
-    char worker_id[ID_TEXT(ID_UNIQUE_BYTES)]; /* "" of a raylet */
+    char worker_id[ID_TEXT(ID_UNIQUE_BYTES)]; /* "" of a raylet, and of runtime_envs */
+    bool of_runtime_env;
     char node_id[ID_TEXT(ID_UNIQUE_BYTES)];
     char *file; /* NULL if it was not found */
     char *text; /* NUL-terminated */
@@ -48,8 +49,9 @@ struct why_pause {
     char worker_id[ID_TEXT(ID_UNIQUE_BYTES)];
     char task_id[ID_TEXT(ID_TASK_BYTES)]; /* "": of the process's tasks it is not known which */
     char *place;                          /* "app.py:22"; NULL if it is not known */
-    char *holder; /* "vim drives it through the relay 127.0.0.1:4713"; NULL: nobody has it */
-    bool is_pdb;  /* Ray's legacy debugger */
+    char *holder;        /* "vim drives it through the relay 127.0.0.1:4713"; NULL: nobody has it */
+    bool is_pdb;         /* Ray's legacy debugger */
+    bool is_post_mortem; /* an exception stopped it, not a breakpoint */
 };
 
 /* The answer of an object's owner. */
@@ -99,7 +101,8 @@ const char *why_records_part_name(enum why_part part);
 void why_records_clear(struct why_records *records);
 /* Forgets the references, so that they can be asked for anew. */
 void why_records_clear_refs(struct why_records *records);
-/* Makes look-ups of workers and actors quick; call it when the tables are there. */
+/* Makes look-ups of workers and actors quick, and says on which nodes actors are created; call it
+ * when the tables are there. */
 void why_records_index(struct why_records *records);
 
 /* Each NULL if there is none; ids may be "". */
@@ -121,6 +124,9 @@ const struct ray_attempt *why_records_attempt(const struct why_records *records,
                                               const char *task_id);
 /* True if a later attempt of the same task is known. */
 bool why_records_is_retried(const struct why_records *records, const struct ray_attempt *attempt);
+/* The attempt of the same task before this one; NULL if Ray has none. */
+const struct ray_attempt *why_records_previous(const struct why_records *records,
+                                               const struct ray_attempt *attempt);
 /* True for the one attempt that a task is listed and counted by: its last. The row that Ray keeps
  * for a driver is no task. */
 bool why_records_stands_for_task(const struct why_records *records,
@@ -132,6 +138,15 @@ bool why_records_is_alive(const struct why_records *records, const struct ray_wo
 /* True for an attempt that Ray lists as RUNNING, unless its process, its actor or its job is known
  * to be gone: if its owner dies, Ray is told nothing more of it. */
 bool why_records_is_running(const struct why_records *records, const struct ray_attempt *attempt);
+/* The process that an actor had before the one that it has, or had last: the last that ended of
+ * those in which its calls were. NULL if Ray has no record of any. */
+const struct ray_worker *why_records_previous_process(const struct why_records *records,
+                                                      const struct ray_actor *actor);
+/* The last attempt to create the actor; NULL if there is none. */
+const struct ray_attempt *why_records_creation(const struct why_records *records,
+                                               const struct ray_actor *actor);
+/* When a process ended: with its node, if that died first; 0 if it lives. */
+int64_t why_records_end_ms(const struct why_records *records, const struct ray_worker *worker);
 /* The address of a node, "" if it is unknown. */
 const char *why_records_ip(const struct why_records *records, const char *node_id);
 

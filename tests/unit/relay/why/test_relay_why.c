@@ -3,8 +3,7 @@
 
 #include "relay/why/why_judge.h"
 #include "relay/why/why_overview.h"
-#include "relay/why_records/crash_log.h"
-#include "relay/why_records/process_end.h"
+#include "relay/why_records/why_names.h"
 
 #include <string.h>
 
@@ -416,6 +415,47 @@ static void names_and_ids_lead_to_subjects(void **state)
     why_world_close(&world);
 }
 
+/* What Ray and raydbg print of a thing leads to it. */
+static void printed_names_lead_to_subjects(void **state)
+{
+    (void)state;
+    struct why_world world;
+    struct why_subject subject;
+    struct err err;
+    char name[200], place[WHY_NAME_TEXT];
+    why_world_open(&world, "2.60.0");
+    const struct why_records *records = &world.records;
+    const struct ray_attempt *first = &records->attempts[0];
+    why_name_of_task(first, name);
+    assert_int_equal(why_subject_find(records, name, &subject, &err), 0);
+    assert_ptr_equal(subject.attempt, first);
+    snprintf(name, sizeof name, "Actor(Actor, %s)", records->actors[0].actor_id);
+    assert_int_equal(why_subject_find(records, name, &subject, &err), 0);
+    assert_ptr_equal(subject.actor, &records->actors[0]);
+    snprintf(name, sizeof name, "ObjectRef(%s01000000)", first->task_id);
+    assert_int_equal(why_subject_find(records, name, &subject, &err), 0);
+    assert_int_equal(subject.kind, WHY_OBJECT);
+
+    const struct ray_worker *worker = &records->workers[0];
+    snprintf(name, sizeof name, "worker pid %s, dead", why_name_of_worker(records, worker, place));
+    assert_int_equal(why_subject_find(records, name, &subject, &err), 0);
+    assert_ptr_equal(subject.worker, worker);
+    snprintf(name, sizeof name, "(segv pid=%lld, ip=%s)", (long long)worker->pid, worker->ip);
+    assert_int_equal(why_subject_find(records, name, &subject, &err), 0);
+    assert_ptr_equal(subject.worker, worker);
+    snprintf(name, sizeof name, "(segv pid=%lld)", (long long)worker->pid);
+    assert_int_equal(why_subject_find(records, name, &subject, &err), 0);
+    assert_ptr_equal(subject.worker, worker);
+    world.records.workers[1].pid = worker->pid; /* on another node: which one is not known */
+    text_copy(world.records.workers[1].node_id, sizeof worker->node_id, "another");
+    assert_int_equal(why_subject_find(records, name, &subject, &err), -1);
+    static const char *const none[] = {
+        "f ()", "f (", "ObjectRef(", "pid=", "(f pid=x)", "pid @", ")("};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        assert_int_equal(why_subject_find(records, none[i], &subject, &err), -1);
+    why_world_close(&world);
+}
+
 static void the_overview_has_what_failed_and_waits(void **state)
 {
     (void)state;
@@ -466,55 +506,6 @@ static void a_failure_comes_first(void **state)
     why_world_close(&world);
 }
 
-static void crashes_are_read(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *text, *signal;
-    } cases[] = {
-        {"x\n*** SIGBUS received at time=1 on cpu 0 ***\n", "SIGBUS"},
-        {"*** SIGSEGV received at time=1 ***\n*** SIGABRT received at time=2 ***\n", "SIGABRT"},
-        {"Fatal Python error: Segmentation fault\n\nStack (most recent call first):\n", "SIGSEGV"},
-        {"Fatal Python error: none_dealloc\n", "SIGABRT"},
-        {"I write *** SIGNALS *** myself\n", NULL},
-        {"", NULL},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct crash_log crash;
-        assert_int_equal(crash_log_read(cases[i].text, &crash), cases[i].signal != NULL);
-        if (cases[i].signal)
-            assert_string_equal(crash.signal, cases[i].signal);
-    }
-}
-
-/* --- the table of ends --- */
-
-static void a_frame_ends_with_its_line(void **state)
-{
-    (void)state;
-    struct why_report report = {0};
-    why_report_traceback(&report,
-                         "  File \"a.py\", line \n1 in f\n  File \"b.py\", line 2, in g\n");
-    assert_int_equal(report.frame_count, 1);
-    assert_string_equal(report.frames[0].file, "b.py");
-    why_report_clear(&report);
-}
-
-static void exit_codes_have_words(void **state)
-{
-    (void)state;
-    static const int codes[] = {0, 1, 126, 127, 130, 137, 139, 143};
-    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
-        assert_non_null(process_end_exit_code_words(codes[i]));
-    assert_null(process_end_exit_code_words(77));
-    struct process_end end =
-        process_end_of_text("SYSTEM_ERROR", "Worker exits with an exit code 77.");
-    assert_string_equal(end.code, "exit_code");
-    assert_int_equal(end.exit_code, 77);
-    end = process_end_of_text("NODE_OUT_OF_MEMORY", "1 worker(s) were killed");
-    assert_string_equal(end.code, "out_of_memory");
-}
-
 static void a_submitted_job_has_an_exit_code(void **state)
 {
     (void)state;
@@ -525,6 +516,16 @@ static void a_submitted_job_has_an_exit_code(void **state)
     const struct why_subject subject = {.kind = WHY_JOB, .job = &job};
     why_judge(&records, &subject, &report);
     assert_non_null(strstr(report.cause, "127: the command was not found"));
+    why_report_clear(&report);
+    job.exit_code = 1;
+    job.submission_message =
+        "Job entrypoint command failed with exit code 1, last available logs:\nhello\nTraceback "
+        "(most recent call last):\n  File \"old.py\", line 1, in old\nKeyError: 1\nTraceback (most "
+        "recent call last):\n  File \"train.py\", line 7, in main\nValueError: no data\n";
+    why_judge(&records, &subject, &report);
+    assert_true(why_world_list_has(&report.details, "it raised ValueError: no data"));
+    assert_false(why_world_list_has(&report.details, "KeyError"));
+    assert_string_equal(last_users_function(&report), "main");
     why_report_clear(&report);
 }
 
@@ -544,11 +545,9 @@ int main(void)
         cmocka_unit_test(a_dead_actor_runs_nothing),
         cmocka_unit_test(a_lost_argument_leads_to_its_object),
         cmocka_unit_test(names_and_ids_lead_to_subjects),
+        cmocka_unit_test(printed_names_lead_to_subjects),
         cmocka_unit_test(the_overview_has_what_failed_and_waits),
         cmocka_unit_test(a_failure_comes_first),
-        cmocka_unit_test(crashes_are_read),
-        cmocka_unit_test(a_frame_ends_with_its_line),
-        cmocka_unit_test(exit_codes_have_words),
         cmocka_unit_test(a_submitted_job_has_an_exit_code),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
