@@ -88,8 +88,9 @@ HITS, THREADS = 150, 3
 @pytest.mark.parametrize("which, expected", [
     ({"first": True}, 1), ({"hit": 500}, 1), ({"hit": 1000}, 0), ({"skip": 897}, 3), ({"skip": 200, "first": True}, 1),
 ])
-def test_hits_are_counted_over_all_processes(relay, run_agent, which, expected):
+def test_hits_are_counted_over_all_processes(start, clock, run_agent, which, expected):
     """Two processes with three threads each, all at once: exactly so many stop, and every call returns what it would."""
+    relay = start(env=clock.env)
     relay.set(**which)
     programs = [run_agent(relay) for _ in range(2)]
     relay.processes(connected=2, debugged=2)
@@ -111,6 +112,7 @@ def test_hits_are_counted_over_all_processes(relay, run_agent, which, expected):
         client.disconnect(terminateDebuggee=False)
     if expected == 1:
         assert breakpoint["spent"] is True
+        clock.pass_time(10)  # a process may be about to stop for so long
         relay.processes(connected=2, debugged=0)  # they are at full speed again
     else:
         assert breakpoint["hits"] == 2 * HITS * THREADS and "spent" not in breakpoint

@@ -509,13 +509,26 @@ class Cluster:
 
     def paused(self):
         """Rows of the live workers in which threads wait for a debugger: pid, ip, debugger_port, num_paused_threads."""
-        return [w for w in self.workers() if w["is_alive"] and (w.get("num_paused_threads") or 0) > 0]
+        return [w for w in self.workers() if w["is_alive"] and 0 < (w.get("num_paused_threads") or 0) < 2**31]
+
+    def paused_by_log(self):
+        """The same, from the workers' logs: Ray loses one of two changes of its number that come at once."""
+        rows = [row for row in self.workers() if row["is_alive"] and row.get("debugger_port")]
+        for row in rows:
+            row["num_paused_threads"] = self.waiting_by_log(row["pid"])
+        return [row for row in rows if row["num_paused_threads"] > 0]
+
+    def waiting_by_log(self, pid):
+        """How many threads of a worker wait for a debugger, as ray.util.debugpy has logged it there."""
+        logs = self.directory.glob(f"session_2*/logs/worker-*-{pid}.err")
+        text = "".join(log.read_text(errors="replace") for log in logs)
+        return text.count("Waiting for debugger to attach") - text.count("Debugger client is connected")
 
     def wait_paused(self, threads=1, timeout=None):
         """The paused workers, once at least that many threads are paused in the cluster."""
         def enough():
-            rows = self.paused()
-            return sum(row["num_paused_threads"] for row in rows) >= threads and rows
+            found = (find() for find in (self.paused, self.paused_by_log))
+            return next((rows for rows in found if sum(row["num_paused_threads"] for row in rows) >= threads), None)
         return wait_for(enough, lambda: f"{threads} paused threads; the drivers said:\n{self.driver_output()}", most=timeout)
 
     def driver_output(self):

@@ -115,13 +115,26 @@ def users_function(report):
     return next((frame["function"] for frame in reversed(report["frames"]) if frame["in_program"]), None)
 
 
-@pytest.mark.parametrize("name", FAILURES)
-def test_a_failure(failed, name):
-    report = why(failed.cluster, name)
+def check_failure(cluster, name):
+    report = why(cluster, name)
     code, word, function = FAILURES[name]
     assert list(report) == MEMBERS
     assert report["code"] == code and word in report["cause"], report
     assert function is None or users_function(report) == function, report
+
+
+def test_an_exception_and_a_kill(cluster):
+    """Of all that follows, what needs no cluster of its own."""
+    names = "kill9_at_once", "raise_value"  # what a killed worker did before may never be reported
+    cluster.driver("failures.py", *names).wait_for("^DONE")
+    for name in names:
+        why_if(cluster, name, FAILURES[name][0])
+        check_failure(cluster, name)
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_failure(failed, name):
+    check_failure(failed.cluster, name)
 
 
 @pytest.mark.parametrize("name", WAITS)
