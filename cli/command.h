@@ -6,6 +6,8 @@
 
 /* NULL if there is none. */
 const struct command *command_find(const char *name);
+/* Prints that there is none, and the one that is spelled almost like it; returns ERR_USAGE. */
+int command_unknown(const char *name);
 
 /* `raydbg help`, `completions` and `version`. */
 int command_help_main(int argc, char **argv);
