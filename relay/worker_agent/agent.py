@@ -184,10 +184,12 @@ def untrace_threads():
     own away at its next call."""
     import pydevd_tracing
 
-    def untrace(_frame, _event, _arg):
-        sys.settrace(None)
-
     pydevd_tracing.restore_sys_set_trace_func()  # pydevd's own complains where others use it
+    settrace = sys.settrace  # pydevd may have put its own there again when a thread comes to its next call
+
+    def untrace(_frame, _event, _arg):
+        settrace(None)
+
     if sys.version_info < (3, 12):
         pydevd_tracing.set_trace_to_threads(untrace, create_dummy_thread=False)
 
