@@ -29,6 +29,7 @@ struct target {
     bool deaf;   /* it did not answer target_leave() */
     bool pdb, tune, sub_process, reverse;
     bool greeted; /* the adapter has said something */
+    bool begun;   /* `initialized` has come on this connection */
     bool patient; /* the handshake takes long, and BUSY_MS is its limit */
     bool halted;  /* target_read_enable(…, false) */
 };
