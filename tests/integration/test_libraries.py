@@ -9,7 +9,7 @@ from waits import limit
 
 
 class Program:
-    """A program of `programs/` with a relay of its own home, from which `raydbg run` or raydbg.init() takes the token."""
+    """A program of `programs/` with a relay of its own home, from which `raydbg run` or raydbg_bridge.init() takes the token."""
 
     def __init__(self, cluster, relay):
         self.cluster, self.relay = cluster, relay
@@ -70,7 +70,7 @@ def test_a_map_over_ray_data(program):
 @pytest.fixture
 def package(tmp_path, cluster):
     """The Python package as `pip install --target` leaves it."""
-    shutil.copytree(ROOT / "python/raydbg", tmp_path / "raydbg")
+    shutil.copytree(ROOT / "python/raydbg_bridge", tmp_path / "raydbg_bridge")
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/raydbg").symlink_to(cluster.raydbg_path)
     return tmp_path

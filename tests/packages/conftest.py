@@ -60,7 +60,7 @@ def made(tmp_path_factory, worker_id):
 
 @pytest.fixture(scope="session")
 def wheel(made, version):
-    return made("wheel") / f"raydbg-{version}-py3-none-manylinux_2_28_{ARCH}.whl"
+    return made("wheel") / f"raydbg_bridge-{version}-py3-none-manylinux_2_28_{ARCH}.whl"
 
 
 # Tests that not every run has: who runs them.

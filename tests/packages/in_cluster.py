@@ -10,10 +10,10 @@ import ray
 def look():
     import subprocess
 
-    import raydbg
+    import raydbg_bridge
 
-    program = raydbg.find_raydbg_bin()
-    version = subprocess.run([sys.executable, "-m", "raydbg", "version"], capture_output=True, text=True)
+    program = raydbg_bridge.find_raydbg_bin()
+    version = subprocess.run([sys.executable, "-m", "raydbg_bridge", "version"], capture_output=True, text=True)
     tasks = subprocess.run([program, "list", "--format", "json"], capture_output=True, text=True)
     return {"program": program, "version": version.stdout, "list": tasks.stdout, "error": version.stderr + tasks.stderr}
 

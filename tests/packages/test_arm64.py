@@ -65,7 +65,7 @@ def test_conversations(program, file):
 
 def test_pip_takes_the_wheel_for_that_machine(made, version, tmp_path):
     """As pip on a 64-bit Arm with glibc 2.28 would; this machine's own pip refuses it."""
-    wheel = made("wheel", ARCH) / f"raydbg-{version}-py3-none-manylinux_2_28_{ARCH}.whl"
+    wheel = made("wheel", ARCH) / f"raydbg_bridge-{version}-py3-none-manylinux_2_28_{ARCH}.whl"
     pip = [ROOT / ".cache/packages/bin/python", "-m", "pip", "install", "--quiet", "--no-index", "--target", tmp_path]
     output(*pip, "--only-binary=:all:", "--platform", f"manylinux_2_28_{ARCH}", wheel, env=clean_environment())
     machine, = struct.unpack_from("<H", (tmp_path / "bin/raydbg").read_bytes(), 18)
@@ -78,8 +78,8 @@ def test_one_program_in_all_packages(made, archive, version):
     """The wheel, the deb and the archive have the same bytes."""
     with tarfile.open(archive) as content:
         program = content.extractfile(f"raydbg-{version}-linux-{ARCH}/bin/raydbg").read()
-    with zipfile.ZipFile(made("wheel", ARCH) / f"raydbg-{version}-py3-none-manylinux_2_28_{ARCH}.whl") as wheel:
-        assert wheel.read(f"raydbg-{version}.data/scripts/raydbg") == program
+    with zipfile.ZipFile(made("wheel", ARCH) / f"raydbg_bridge-{version}-py3-none-manylinux_2_28_{ARCH}.whl") as wheel:
+        assert wheel.read(f"raydbg_bridge-{version}.data/scripts/raydbg") == program
     deb = made("deb", ARCH) / f"raydbg_{version}_{DEBIAN}.deb"
     assert output("dpkg-deb", "-f", deb, "Architecture") == f"{DEBIAN}\n"
     unpacked = subprocess.run(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE, check=True).stdout

@@ -86,7 +86,7 @@ def test_two_commands_from_a_fresh_debian_11(cluster, debs, fresh):
 
 def test_two_commands_from_a_fresh_environment(cluster, made, fresh, version):
     """pip install, raydbg list, with Debian 11's own pip."""
-    wheel = fresh.put(made("wheel") / f"raydbg-{version}-py3-none-manylinux_2_28_{ARCH}.whl")
+    wheel = fresh.put(made("wheel") / f"raydbg_bridge-{version}-py3-none-manylinux_2_28_{ARCH}.whl")
     fresh.run("python3", "-m", "venv", "/venv")
     fresh.run("/venv/bin/pip", "install", "--quiet", "--no-index", wheel)
     assert_listed(cluster.run("/venv/bin/raydbg", "list"))

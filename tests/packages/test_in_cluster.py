@@ -40,7 +40,7 @@ def test_a_task(cluster, wheel, field, version):
     assert_paused_task(found["list"])
 
 
-@pytest.mark.parametrize("field, command", [("pip", "raydbg"), ("uv", "raydbg"), ("py_modules", "python -m raydbg")])
+@pytest.mark.parametrize("field, command", [("pip", "raydbg"), ("uv", "raydbg"), ("py_modules", "python -m raydbg_bridge")])
 def test_ray_job_submit(cluster, wheel, field, command):
     """RAY_ADDRESS is set in a job: raydbg needs no option there."""
     done = cluster.run([cluster.venv / "bin/ray", "job", "submit", "--address", "http://127.0.0.1:8265",

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, output
 
-MADE = ["raydbg-{v}-py3-none-manylinux_2_28_x86_64.whl", "raydbg-{v}-py3-none-manylinux_2_28_aarch64.whl", "raydbg_{v}_amd64.deb",
+MADE = ["raydbg_bridge-{v}-py3-none-manylinux_2_28_x86_64.whl", "raydbg_bridge-{v}-py3-none-manylinux_2_28_aarch64.whl", "raydbg_{v}_amd64.deb",
         "raydbg_{v}_arm64.deb", "raydbg-relay_{v}_all.deb", "raydbg-{v}-linux-x86_64.tar.gz", "raydbg-{v}-linux-aarch64.tar.gz",
         "raydbg-{v}-image-x86_64.tar", "raydbg-{v}-image-aarch64.tar"]
 

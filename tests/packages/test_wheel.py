@@ -36,7 +36,7 @@ def python(version):
 def test_it_is_small_and_portable(wheel, content, tmp_path, version):
     assert wheel.stat().st_size < 10_000_000
     program = tmp_path / "raydbg"
-    program.write_bytes(content[f"raydbg-{version}.data/scripts/raydbg"])
+    program.write_bytes(content[f"raydbg_bridge-{version}.data/scripts/raydbg"])
     program.chmod(0o755)
     assert "not portable" not in output(ROOT / "tools/portable.d/check", program)
 
@@ -48,38 +48,38 @@ def test_two_wheels_of_one_commit_are_the_same(wheel, tmp_path):
 
 
 def test_the_metadata(content, version):
-    metadata = message_from_string(content[f"raydbg-{version}.dist-info/METADATA"].decode())
-    assert metadata["Name"] == "raydbg" and metadata["Version"] == version
+    metadata = message_from_string(content[f"raydbg_bridge-{version}.dist-info/METADATA"].decode())
+    assert metadata["Name"] == "raydbg-bridge" and metadata["Version"] == version
     assert metadata["Requires-Python"] == ">=3.9" and metadata["License-Expression"] == "Apache-2.0"
     assert not metadata.get_all("Requires-Dist")
-    tags = message_from_string(content[f"raydbg-{version}.dist-info/WHEEL"].decode())
+    tags = message_from_string(content[f"raydbg_bridge-{version}.dist-info/WHEEL"].decode())
     assert tags["Tag"] == f"py3-none-manylinux_2_28_{ARCH}" and tags["Root-Is-Purelib"] == "false"
 
 
 def test_the_bill_names_what_is_linked_in(content, version):
-    bill = json.loads(content[f"raydbg-{version}.dist-info/sboms/raydbg.cyclonedx.json"])
+    bill = json.loads(content[f"raydbg_bridge-{version}.dist-info/sboms/raydbg.cyclonedx.json"])
     assert bill["bomFormat"] == "CycloneDX" and bill["metadata"]["component"]["version"] == version
     known = {component["name"]: component for component in bill["components"]}
     locked = [line.split() for line in (ROOT / "cmake/portable.lock").read_text().splitlines() if line.startswith((ARCH, "source"))]
     assert len(locked) > 15 and {name for _, name, _, _ in locked} == set(known)
-    notices = content[f"raydbg-{version}.dist-info/licenses/THIRD-PARTY-NOTICES"].decode()
+    notices = content[f"raydbg_bridge-{version}.dist-info/licenses/THIRD-PARTY-NOTICES"].decode()
     for name, component in known.items():
         assert component["purl"].startswith(f"pkg:deb/debian/{name}@") and len(component["hashes"][0]["content"]) == 64
         assert f"\n{name} {component['version']}\n=====" in notices
-    assert "OpenSSL" in notices and "Apache License" in content[f"raydbg-{version}.dist-info/licenses/LICENSE"].decode()
+    assert "OpenSSL" in notices and "Apache License" in content[f"raydbg_bridge-{version}.dist-info/licenses/LICENSE"].decode()
 
 
 def test_manual_pages_and_completions(content, version):
-    share = f"raydbg-{version}.data/data/share"
+    share = f"raydbg_bridge-{version}.data/data/share"
     for name in ("man/man1/raydbg.1", "man/man1/raydbg-attach.1", "man/man8/raydbg-relay.8", "zsh/site-functions/_raydbg",
                  "bash-completion/completions/raydbg", "fish/vendor_completions.d/raydbg.fish"):
         assert content[f"{share}/{name}"], name
 
 
 def installed(wheel, interpreter, directory, *options):
-    """`pip install raydbg`, where the wheel's directory is all that pip knows."""
+    """`pip install raydbg-bridge`, where the wheel's directory is all that pip knows."""
     env = clean_environment(PIP_NO_INDEX="1", PIP_FIND_LINKS=str(wheel.parent), PIP_DISABLE_PIP_VERSION_CHECK="1")
-    output(interpreter, "-m", "pip", "install", "--quiet", *options, "raydbg", env=env, cwd=directory)
+    output(interpreter, "-m", "pip", "install", "--quiet", *options, "raydbg-bridge", env=env, cwd=directory)
 
 
 @pytest.mark.parametrize("number", PYTHONS)
@@ -89,13 +89,13 @@ def test_pip_install(wheel, number, tmp_path, version):
     installed(wheel, interpreter, tmp_path)
     program = tmp_path / "venv/bin/raydbg"
     assert output(program, "version") == f"raydbg {version}\n"
-    assert output(interpreter, "-m", "raydbg", "version", env=clean_environment()) == f"raydbg {version}\n"
-    found = output(interpreter, "-c", "import raydbg; print(raydbg.find_raydbg_bin())", env=clean_environment())
+    assert output(interpreter, "-m", "raydbg_bridge", "version", env=clean_environment()) == f"raydbg {version}\n"
+    found = output(interpreter, "-c", "import raydbg_bridge; print(raydbg_bridge.find_raydbg_bin())", env=clean_environment())
     assert found.strip() == str(program)
     assert (tmp_path / "venv/share/man/man1/raydbg.1").is_file()
-    wrong = subprocess.run([interpreter, "-m", "raydbg", "nonsense"], capture_output=True, text=True)
+    wrong = subprocess.run([interpreter, "-m", "raydbg_bridge", "nonsense"], capture_output=True, text=True)
     assert wrong.returncode == 2 and "nonsense" in wrong.stderr
-    output(interpreter, "-m", "pip", "uninstall", "--quiet", "--yes", "raydbg", env=clean_environment())
+    output(interpreter, "-m", "pip", "uninstall", "--quiet", "--yes", "raydbg-bridge", env=clean_environment())
     assert not program.exists() and not (tmp_path / "venv/share/man/man1/raydbg.1").exists()
 
 
@@ -103,9 +103,9 @@ def test_pip_install(wheel, number, tmp_path, version):
 def test_pip_install_elsewhere(wheel, option, tmp_path, version):
     interpreter = python(PYTHONS[-1])
     installed(wheel, interpreter, tmp_path, option, tmp_path / "place")
-    package, = (tmp_path / "place").rglob("raydbg/__main__.py")
+    package, = (tmp_path / "place").rglob("raydbg_bridge/__main__.py")
     env = clean_environment(PYTHONPATH=str(package.parents[1]))
-    assert output(interpreter, "-m", "raydbg", "version", env=env) == f"raydbg {version}\n"
+    assert output(interpreter, "-m", "raydbg_bridge", "version", env=env) == f"raydbg {version}\n"
     (tmp_path / "place/bin/raydbg").unlink()
-    gone = subprocess.run([interpreter, "-m", "raydbg", "version"], env=env, capture_output=True, text=True)
+    gone = subprocess.run([interpreter, "-m", "raydbg_bridge", "version"], env=env, capture_output=True, text=True)
     assert gone.returncode != 0 and "there is no raydbg in" in gone.stderr and "install the package anew" in gone.stderr

@@ -63,7 +63,7 @@ after(() => closeAll(() => window?.close(), () => browser?.close(), () => server
 
 step('no raydbg and no environment: said once, with the setting', async () => {
   await window.show('Ray Debug');
-  const said = window.toast('raydbg was not found: this workspace has no Python environment, and PATH has no raydbg. To get it: pip install raydbg');
+  const said = window.toast('raydbg was not found: this workspace has no Python environment, and PATH has no raydbg. To get it: pip install raydbg-bridge');
   await said.waitFor(); // the extension starts
   await window.welcome(pauses).getByText('There is no raydbg program that this extension can run.').waitFor();
   assert.equal(await window.toast('raydbg').count(), 1);

@@ -61,7 +61,7 @@ const cases: Case[] = [
   {title: 'an older one is passed over', files: {[`${venv}/raydbg`]: '0.0.9', 'p/raydbg': '0.1.7'}, path: 'p', takes: 'p/raydbg',
    logs: /raydbg 0\.0\.9 is older than the 0\.1 that this extension needs/},
   {title: 'only an older one', files: {[`${venv}/raydbg`]: '0.0.9'}, offers: 'ws/.venv',
-   told: /\.venv\/bin\/raydbg: raydbg 0\.0\.9 is older than the 0\.1 .*To get the right one: pip install 'raydbg==0\.1\.\*'$/},
+   told: /\.venv\/bin\/raydbg: raydbg 0\.0\.9 is older than the 0\.1 .*To get the right one: pip install 'raydbg-bridge==0\.1\.\*'$/},
   {title: 'only a newer one', files: {'p/raydbg': '0.12.0'}, path: 'p',
    told: /raydbg 0\.12\.0 is newer than the 0\.1 .*update the extension, or pip install/},
   {title: 'a newer major version', files: {'p/raydbg': '1.0.0'}, path: 'p', told: /raydbg 1\.0\.0 is newer/},
@@ -69,8 +69,8 @@ const cases: Case[] = [
   {title: 'a file that is no program', files: {'p/raydbg': 'text'}, path: 'p', told: /p\/raydbg does not run: it is no executable file/},
   {title: 'a program of another machine', files: {'p/raydbg': 'foreign'}, path: 'p', told: /p\/raydbg does not run: /},
   {title: 'nothing, with an environment', files: {[`${venv}/python`]: 'text'}, offers: 'ws/.venv',
-   told: /^raydbg was not found: neither in the Python environment .*\/ws\/\.venv nor on PATH\. To get it: pip install raydbg$/, logs: /none fits/},
-  {title: 'nothing at all', files: {}, told: /^raydbg was not found: this workspace has no Python environment, and PATH has no raydbg\. To get it: pip install raydbg$/,
+   told: /^raydbg was not found: neither in the Python environment .*\/ws\/\.venv nor on PATH\. To get it: pip install raydbg-bridge$/, logs: /none fits/},
+  {title: 'nothing at all', files: {}, told: /^raydbg was not found: this workspace has no Python environment, and PATH has no raydbg\. To get it: pip install raydbg-bridge$/,
    logs: /no Python environment is selected/},
 ];
 
@@ -118,9 +118,9 @@ test('what installs it', () => {
     return {name: directory, origin: '', bin: path.join(directory, 'bin'), python: path.join(directory, 'bin/python3')};
   };
   const withPip = environment('with-pip', {'pyvenv.cfg': 'home = /usr/bin\nuv = 0.9.1\n', 'bin/pip': ''});
-  assert.deepEqual(installCommand(withPip, '0.1.4'), [withPip.python, '-m', 'pip', 'install', 'raydbg==0.1.*']);
+  assert.deepEqual(installCommand(withPip, '0.1.4'), [withPip.python, '-m', 'pip', 'install', 'raydbg-bridge==0.1.*']);
   const ofUv = environment('of-uv', {'pyvenv.cfg': 'home = /usr/bin\nuv = 0.9.1\n'});
-  assert.deepEqual(installCommand(ofUv, '0.1.4'), ['uv', 'pip', 'install', '--python', ofUv.python, 'raydbg==0.1.*']);
+  assert.deepEqual(installCommand(ofUv, '0.1.4'), ['uv', 'pip', 'install', '--python', ofUv.python, 'raydbg-bridge==0.1.*']);
   const bare = environment('bare', {'pyvenv.cfg': 'home = /usr/bin\nversion = 3.11\n'});
   assert.deepEqual(installCommand(bare, '0.1.4').slice(0, 2), [bare.python, '-m']);
 });

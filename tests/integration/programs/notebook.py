@@ -1,8 +1,8 @@
-"""Runs a notebook in a real Jupyter kernel: raydbg.init() with the breakpoints that are given, then a task, the driver, a task.
+"""Runs a notebook in a real Jupyter kernel: raydbg_bridge.init() with the breakpoints that are given, then a task, the driver, a task.
 
     notebook.py FILE:LINE...
 
-Prints what the cells print: `RESULT …` lines, and `ERROR …` for what a second raydbg.init() says.
+Prints what the cells print: `RESULT …` lines, and `ERROR …` for what a second raydbg_bridge.init() says.
 """
 
 import sys
@@ -11,12 +11,12 @@ import nbclient
 import nbformat
 
 CELLS = """
-import raydbg, ray, unedited, os
+import raydbg_bridge, ray, unedited, os
 path = {"PYTHONPATH": os.environ["PYTHONPATH"]}
-raydbg.init("127.0.0.1:6379", breakpoints=BREAKPOINTS, _node_ip_address="127.0.0.1", runtime_env={
+raydbg_bridge.init("127.0.0.1:6379", breakpoints=BREAKPOINTS, _node_ip_address="127.0.0.1", runtime_env={
     "env_vars": {**path, "OWN_VARIABLE": "own"}, "worker_process_setup_hook": unedited.own_hook})
 try:
-    raydbg.init()
+    raydbg_bridge.init()
 except RuntimeError as error:
     print("ERROR", error)
 
@@ -25,7 +25,7 @@ print("RESULT task", *ray.get(unedited.task.remote(1)))
 print("RESULT driver", *unedited.in_driver(2))
 
 ray.shutdown()
-raydbg.prepare(BREAKPOINTS)
+raydbg_bridge.prepare(BREAKPOINTS)
 ray.init("127.0.0.1:6379", _node_ip_address="127.0.0.1", runtime_env={
     "env_vars": {**path, "OWN_VARIABLE": "b", "OWN_HOOK": "-"}})
 print("RESULT task", *ray.get(unedited.task.remote(3)))

@@ -8,16 +8,16 @@ import sys
 import zipfile
 from pathlib import Path
 
-METADATA = "Metadata-Version: 2.1\nName: raydbg\nVersion: {version}\n"
+METADATA = "Metadata-Version: 2.1\nName: raydbg-bridge\nVersion: {version}\n"
 WHEEL = "Wheel-Version: 1.0\nGenerator: tests/vscode\nRoot-Is-Purelib: false\nTag: py3-none-any\n"
 
 
 def main(binary, version, directory):
     Path(directory).mkdir(parents=True, exist_ok=True)
-    info = f"raydbg-{version}.dist-info"
-    content = {f"raydbg-{version}.data/scripts/raydbg": Path(binary).read_bytes(),
+    info = f"raydbg_bridge-{version}.dist-info"
+    content = {f"raydbg_bridge-{version}.data/scripts/raydbg": Path(binary).read_bytes(),
                f"{info}/METADATA": METADATA.format(version=version), f"{info}/WHEEL": WHEEL}
-    with zipfile.ZipFile(Path(directory) / f"raydbg-{version}-py3-none-any.whl", "w") as wheel:
+    with zipfile.ZipFile(Path(directory) / f"raydbg_bridge-{version}-py3-none-any.whl", "w") as wheel:
         for name, data in content.items():
             member = zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0))
             member.external_attr = 0o100755 << 16

@@ -36,7 +36,7 @@ export function installTarget({environments}: Search): Environment | undefined {
 
 /** The command that installs the raydbg that fits; uv makes environments without pip. */
 export function installCommand({bin, python}: Environment, wanted: string): string[] {
-  const requirement = `raydbg==${minor(wanted)}.*`;
+  const requirement = `raydbg-bridge==${minor(wanted)}.*`;
   const settings = path.join(path.dirname(bin), 'pyvenv.cfg');
   const ofUv = !fs.existsSync(path.join(bin, 'pip')) && fs.existsSync(settings) && /^uv *=/m.test(fs.readFileSync(settings, 'utf8'));
   return ofUv ? ['uv', 'pip', 'install', '--python', python, requirement] : [python, '-m', 'pip', 'install', requirement];
@@ -53,11 +53,11 @@ export function searchProblem(search: Search, platform: string): string | undefi
     const whose = chosen ? ' (setting raydbg.path)' : '';
     const said = unfit.verdict.kind === 'broken' ? ` ${verdictText(unfit.verdict, wanted)}` : `: ${verdictText(unfit.verdict, wanted)}`;
     const advice = unfit.verdict.kind === 'newer' ? 'update the extension, or ' : '';
-    return `${unfit.place.file}${whose}${said}. To get the right one: ${advice}pip install 'raydbg==${minor(wanted)}.*'`;
+    return `${unfit.place.file}${whose}${said}. To get the right one: ${advice}pip install 'raydbg-bridge==${minor(wanted)}.*'`;
   }
   if (platform !== 'linux')
     return 'raydbg runs on Linux: open the folder on a Linux machine (Remote - SSH, WSL, Dev Containers)';
   const where = environments.length ? `neither in the Python environment ${environments.map(({name}) => name).join(', ')} nor on PATH`
     : 'this workspace has no Python environment, and PATH has no raydbg';
-  return `raydbg was not found: ${where}. To get it: pip install raydbg`;
+  return `raydbg was not found: ${where}. To get it: pip install raydbg-bridge`;
 }

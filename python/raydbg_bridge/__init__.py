@@ -1,6 +1,6 @@
 """raydbg, a distributed debugger for Ray. The package has the program; find_raydbg_bin() says where.
 
-In a notebook, raydbg.init() instead of ray.init() is `raydbg run`: its tasks, actors and cells stop at breakpoints by file.
+In a notebook, raydbg_bridge.init() instead of ray.init() is `raydbg run`: its tasks, actors and cells stop at breakpoints by file.
 """
 
 import os
@@ -38,13 +38,13 @@ def init(address=None, *, breakpoints=(), relay=None, **options):
     address as in `raydbg run --relay`. Uses the relay of this machine, or starts one. Raises RuntimeError if that fails, or if
     Ray has been initialized.
     """
-    from raydbg import driver
+    from raydbg_bridge import driver
 
     return driver.init(address, breakpoints=breakpoints, relay=relay, **options)
 
 
 def prepare(breakpoints=(), relay=None):
     """The same for a ray.init() that comes later and that this code does not make."""
-    from raydbg import driver
+    from raydbg_bridge import driver
 
     driver.prepare(breakpoints, relay)

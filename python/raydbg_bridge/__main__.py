@@ -1,9 +1,9 @@
-"""python -m raydbg: the program itself, with this process's arguments."""
+"""python -m raydbg_bridge: the program itself, with this process's arguments."""
 
 import os
 import sys
 
-from raydbg import find_raydbg_bin
+from raydbg_bridge import find_raydbg_bin
 
 
 def main():

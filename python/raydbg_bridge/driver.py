@@ -1,4 +1,4 @@
-"""raydbg.init() and raydbg.prepare(): what `raydbg run` does for a driver, for one that runs already, as in a notebook.
+"""raydbg_bridge.init() and raydbg_bridge.prepare(): what `raydbg run` does for a driver, for one that runs already, as in a notebook.
 
 `raydbg run` itself finds or starts the relay, sets the breakpoints and makes the private directory with the agent. It runs
 here with a program that only tells where that directory is; it ends, and removes both, when this process ends.
@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 
-from raydbg import find_raydbg_bin
+from raydbg_bridge import find_raydbg_bin
 
 HOOK = "raydbg_run.runtime_env"
 TELL_DIRECTORY = "import os, sys; print(os.environ['PYTHONPATH'].split(':')[0], flush=True); sys.stdin.read()"
