@@ -21,13 +21,23 @@ def _places():
     yield os.path.join(packages, "..", "..", "..", "bin")  # pip install --prefix
 
 
+def _is_compiled(path):
+    """False for a script: PyPI's package `raydbg`, another program, has one of the same name in the same place."""
+    with open(path, "rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
 def find_raydbg_bin() -> str:
     """The path of the raydbg program that was installed with this package."""
     places = [os.path.normpath(place) for place in _places()]
-    for place in places:
-        path = os.path.join(place, "raydbg")
-        if os.path.isfile(path) and os.access(path, os.X_OK):
+    paths = [os.path.join(place, "raydbg") for place in places]
+    found = [path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)]
+    for path in found:
+        if _is_compiled(path):
             return path
+    if found:
+        raise FileNotFoundError(f"{found[0]} is another program, of PyPI's package raydbg: pip uninstall raydbg, then pip "
+                                "install --force-reinstall raydbg-bridge")
     raise FileNotFoundError(f"there is no raydbg in {', '.join(dict.fromkeys(places))}: install the package anew")
 
 

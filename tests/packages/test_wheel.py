@@ -99,6 +99,35 @@ def test_pip_install(wheel, number, tmp_path, version):
     assert not program.exists() and not (tmp_path / "venv/share/man/man1/raydbg.1").exists()
 
 
+@pytest.fixture
+def namesake(tmp_path):
+    """A wheel like that of PyPI's `raydbg`: another program, whose command has the same name."""
+    path = tmp_path / "raydbg-0.1.0-py3-none-any.whl"
+    info = "raydbg-0.1.0.dist-info"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("raydbg/cli.py", "def main():\n    print('another program')\n")
+        archive.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: raydbg\nVersion: 0.1.0\n")
+        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(f"{info}/entry_points.txt", "[console_scripts]\nraydbg = raydbg.cli:main\n")
+        archive.writestr(f"{info}/RECORD", "")
+    return path
+
+
+def test_another_raydbg_in_the_environment(wheel, namesake, tmp_path):
+    """It takes the command's place. The package says so, instead of running it, and what to do works."""
+    output(python(PYTHONS[-1]), "-m", "venv", tmp_path / "venv", env=clean_environment())
+    interpreter, program = tmp_path / "venv/bin/python", tmp_path / "venv/bin/raydbg"
+    installed(wheel, interpreter, tmp_path)
+    output(interpreter, "-m", "pip", "install", "--quiet", "--no-index", namesake, env=clean_environment())
+    assert output(program) == "another program\n"
+    wrong = subprocess.run([interpreter, "-m", "raydbg_bridge", "version"], env=clean_environment(), capture_output=True, text=True)
+    assert wrong.returncode != 0 and f"{program} is another program" in wrong.stderr and not wrong.stdout
+    assert "pip uninstall raydbg, then pip install --force-reinstall raydbg-bridge" in wrong.stderr
+    output(interpreter, "-m", "pip", "uninstall", "--quiet", "--yes", "raydbg", env=clean_environment())
+    installed(wheel, interpreter, tmp_path, "--force-reinstall")
+    assert output(program, "version") == output(interpreter, "-m", "raydbg_bridge", "version", env=clean_environment())
+
+
 @pytest.mark.parametrize("option", ["--target", "--prefix"])
 def test_pip_install_elsewhere(wheel, option, tmp_path, version):
     interpreter = python(PYTHONS[-1])
