@@ -5,7 +5,7 @@ import re
 import subprocess
 
 import pytest
-from docs_commands import ROOT, block_commands, programs, sentence_commands
+from docs_commands import PAGES, ROOT, block_commands, lines_of, programs, sentence_commands
 from relay_under_test import raydbg_path
 from waits import limit
 
@@ -52,6 +52,33 @@ def test_a_command_exists(line):
         text = check_raydbg(words) if program == "raydbg" else check_tool(program, words)
         missing = [option for option in options_of(words) if option not in OPTION.findall(text)]
         assert not missing, f"{line}: {missing} not in the help"
+
+
+def anchors(page):
+    """Those of a page's headings, as its readers' browsers have them."""
+    headings = [text.lstrip("#").strip().lower() for _, text, fence in lines_of(page) if not fence and text.startswith("#")]
+    return {re.sub(r"[^\w\- ]", "", heading).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_link_leads_somewhere(page):
+    """To a file of this tree, and to a heading of it; on the web only to other projects, since this one has no address yet."""
+    text = "\n".join("" if fence else line for _, line, fence in lines_of(page))
+    for target in re.findall(r"\]\(([^)]+)\)", text):
+        if "://" in target:
+            assert "raydbg" not in target
+            continue
+        name, _, anchor = target.partition("#")
+        file = (page.parent / name).resolve() if name else page
+        assert file.is_file() and file.is_relative_to(ROOT), f"{target}: no such file"
+        assert not anchor or anchor in anchors(file), f"{target}: no such heading in {sorted(anchors(file))}"
+
+
+def test_the_first_screen():
+    """What a new user types, in this order, on the page of the repository and on that of the package."""
+    for page in ROOT / "README.md", ROOT / "python/README.md":
+        commands = [text.split("#")[0].strip() for _, text, _ in lines_of(page) if text.startswith("    ")]
+        assert commands[:4] == ["pip install raydbg-bridge", "raydbg doctor", "raydbg list", "raydbg attach square"], page
 
 
 def test_the_pages_have_commands():

@@ -1,6 +1,7 @@
 """The wheel: what is in it, and that pip installs it on every Python without a network."""
 
 import json
+import re
 import subprocess
 import sys
 import zipfile
@@ -54,6 +55,15 @@ def test_the_metadata(content, version):
     assert not metadata.get_all("Requires-Dist")
     tags = message_from_string(content[f"raydbg_bridge-{version}.dist-info/WHEEL"].decode())
     assert tags["Tag"] == f"py3-none-manylinux_2_28_{ARCH}" and tags["Root-Is-Purelib"] == "false"
+
+
+def test_the_description_needs_no_other_file(content, version):
+    """PyPI's page has no other file, and the project no address: neither a picture nor a link could lead anywhere."""
+    metadata = message_from_string(content[f"raydbg_bridge-{version}.dist-info/METADATA"].decode())
+    text = metadata.get_payload()
+    assert metadata["Description-Content-Type"] == "text/markdown" and "pip install raydbg-bridge" in text
+    assert not re.search(r"\]\(|<img|https?://", text)
+    assert not metadata.get_all("Project-URL") and not metadata["Home-page"]
 
 
 def test_the_bill_names_what_is_linked_in(content, version):

@@ -1,4 +1,4 @@
-"""The shell commands of README.md, CONTRIBUTING.md and docs/: those of code blocks, and those within a sentence."""
+"""The shell commands of README.md, CONTRIBUTING.md, docs/ and the wheel's description: those of code blocks, and those within a sentence."""
 
 import re
 import shlex
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "python/README.md"]
 BEGINNING = re.compile(r"(?:exec )?(?:raydbg|tools/\w+|pip install|cmake|code|printf .*\| raydbg|ssh)(?: |$)")
 
 
