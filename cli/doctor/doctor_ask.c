@@ -25,6 +25,8 @@ void doctor_facts_clear(struct doctor_facts *facts)
     free(facts->here.post_mortem);
     free(facts->here.debugpy.packages);
     free(facts->here.debugpy.version);
+    free(facts->here.program);
+    free(facts->here.namesake);
     free(facts->here.dead_registration);
     for (size_t i = 0; i < facts->here.extension_count; i++)
         free(facts->here.extensions[i]);

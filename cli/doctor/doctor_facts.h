@@ -94,6 +94,8 @@ struct doctor_debugpy {
 struct doctor_here {
     char *ray_debug, *post_mortem; /* the variables, or NULL */
     struct doctor_debugpy debugpy;
+    char *program;           /* the path of this program */
+    char *namesake;          /* another program, if that is the first raydbg on PATH; or NULL */
     char *dead_registration; /* a file of a relay that is gone, or NULL */
     size_t dead_registrations, live_registrations;
     size_t keepers;    /* that accept connections */

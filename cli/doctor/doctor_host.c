@@ -8,10 +8,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -125,12 +127,56 @@ static void look_at_place(struct doctor_here *here, const char *home, const char
     free(path);
 }
 
+/* --- the command --- */
+
+static bool is_executable(const char *path)
+{
+    struct stat file;
+    return stat(path, &file) == 0 && S_ISREG(file.st_mode) && access(path, X_OK) == 0;
+}
+
+/* Its module is raydbg.cli, which pip's script imports; an old pip's names the package and its
+ * version. */
+static bool is_namesake(const char *path)
+{
+    char text[4096];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t len = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    if (fd >= 0)
+        close(fd);
+    text[len > 0 ? len : 0] = '\0';
+    return text_starts(text, "#!") && (strstr(text, "raydbg.cli") || strstr(text, "raydbg=="));
+}
+
+char *doctor_host_namesake(const char *search)
+{
+    while (search) {
+        size_t len = strcspn(search, ":");
+        char *path = len ? mem_format("%.*s/raydbg", (int)len, search) : mem_string("raydbg");
+        bool found = is_executable(path);
+        if (found && is_namesake(path))
+            return path;
+        free(path);
+        search = found || !search[len] ? NULL : search + len + 1;
+    }
+    return NULL;
+}
+
+static void look_at_command(struct doctor_here *here)
+{
+    char self[PATH_MAX];
+    ssize_t len = readlink("/proc/self/exe", self, sizeof self);
+    here->program = mem_string_n(self, len > 0 ? (size_t)len : 0);
+    here->namesake = doctor_host_namesake(getenv("PATH"));
+}
+
 void doctor_host_look(struct doctor_here *here)
 {
     const char *home = getenv("HOME");
     here->ray_debug = mem_string(getenv("RAY_DEBUG"));
     here->post_mortem = mem_string(getenv("RAY_DEBUG_POST_MORTEM"));
     doctor_debugpy_look(&here->debugpy, "/proc");
+    look_at_command(here);
     look_at_state(here);
     for (size_t i = 0; !text_empty(home) && i < sizeof extension_places / sizeof *extension_places;
          i++)

@@ -11,4 +11,9 @@ void doctor_host_look(struct doctor_here *here);
  * "0.1.0". False if it is another extension's. Pure. */
 bool doctor_extension_version(const char *directory, char version[32]);
 
+/* Finds the raydbg that a shell would run: its path if it is the command of PyPI's package raydbg,
+ * which is another program; NULL if it is any other, or if there is none. `search` is the value of
+ * PATH, or NULL. The caller frees the result. */
+char *doctor_host_namesake(const char *search);
+
 #endif

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void no_relay(const struct doctor_facts *facts, struct doctor_report *report)
 {
@@ -168,6 +169,21 @@ static void judge_leftovers(const struct doctor_facts *facts, struct doctor_repo
     }
 }
 
+static void judge_command(const struct doctor_here *here, struct doctor_report *report)
+{
+    if (!here->namesake)
+        return;
+    const char *slash = strrchr(here->program, '/');
+    struct err *words = doctor_report_add(report, "command", DOCTOR_WARNING);
+    err_set(words, ERR_NONE, "raydbg on PATH is another program: %s", here->namesake);
+    err_why(words, "it is of PyPI's package raydbg; this one, of raydbg-bridge, is %s",
+            here->program);
+    err_hint(words,
+             "put %.*s before it on PATH; or pip uninstall raydbg, and if both were in one "
+             "environment pip install --force-reinstall raydbg-bridge",
+             slash ? (int)(slash - here->program) : 0, here->program);
+}
+
 static void judge_programs(const struct doctor_here *here, struct doctor_report *report)
 {
     struct buf text = {0};
@@ -187,5 +203,6 @@ static void judge_programs(const struct doctor_here *here, struct doctor_report 
 void doctor_judge_here(const struct doctor_facts *facts, struct doctor_report *report)
 {
     judge_leftovers(facts, report);
+    judge_command(&facts->here, report);
     judge_programs(&facts->here, report);
 }

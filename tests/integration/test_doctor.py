@@ -16,7 +16,7 @@ FAILED, UNREACHABLE = 1, 5
 # Every check that docs/doctor.md knows.
 CHECKS = {"cluster", "gcs", "ray", "nodes", "raylets", "debugpy", "auth", "clocks", "call-sites", "relay", "relay-token",
           "relay-pauses", "relay-version", "keeper", "ray-debug", "debuggers", "debugger-ports", "legacy-pdb",
-          "leftovers", "raydbg", "extension"}
+          "leftovers", "command", "raydbg", "extension"}
 
 
 class Findings(dict):

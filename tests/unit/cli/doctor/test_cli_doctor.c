@@ -572,6 +572,84 @@ static void test_leftovers_and_extensions(void **state)
     assert_false(doctor_extension_version("ms-python.debugpy-2025.1.0", version));
 }
 
+/* --- the command --- */
+
+static void write_program(const char *top, const char *directory, const char *text, mode_t mode)
+{
+    char path[300];
+    snprintf(path, sizeof path, "%s/%s/raydbg", top, directory);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+    assert_int_equal(chmod(path, mode), 0);
+}
+
+/* As pip, uv, an old pip and setuptools write the command of PyPI's raydbg 0.1.0, and what it may
+ * be confused with. */
+static void test_another_program_of_this_name(void **state)
+{
+    static const struct {
+        const char *text;
+        mode_t mode;
+        bool other;
+    } rows[] = {
+        {"#!/v/bin/python\nimport sys\nfrom raydbg.cli import main\n", 0755, true},
+        {"#!/v/bin/python\n# EASY-INSTALL-ENTRY-SCRIPT: 'raydbg==0.1.0'\n", 0755, true},
+        {"#!/v/bin/python\nfrom raydbg.cli import main\n", 0644, false},
+        {"#!/bin/sh\nexec python -m raydbg_bridge \"$@\"\n", 0755, false},
+        {"\x7f"
+         "ELF raydbg.cli",
+         0755, false},
+        {"", 0755, false},
+    };
+    char top[] = "/tmp/raydbg-doctor-XXXXXX", command[100], search[300], expected[300];
+    (void)state;
+    assert_non_null(mkdtemp(top));
+    make("%s/first", top);
+    make("%s/second", top);
+    make("%s/third", top);
+    make("%s/third/raydbg", top);
+    snprintf(expected, sizeof expected, "%s/first/raydbg", top);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        write_program(top, "first", rows[i].text, rows[i].mode);
+        snprintf(search, sizeof search, "%s/third:/none:%s/first", top, top);
+        char *found = doctor_host_namesake(search);
+        assert_true(text_equal(found, rows[i].other ? expected : NULL));
+        free(found);
+    }
+    /* Only the first one counts. */
+    write_program(top, "first", rows[0].text, 0755);
+    write_program(top, "second",
+                  "\x7f"
+                  "ELF",
+                  0755);
+    snprintf(search, sizeof search, "%s/second:%s/first", top, top);
+    assert_null(doctor_host_namesake(search));
+    assert_null(doctor_host_namesake(NULL));
+    assert_null(doctor_host_namesake(""));
+    snprintf(command, sizeof command, "rm -r %s", top);
+    assert_int_equal(system(command), 0);
+}
+
+static void test_another_program_is_a_warning(void **state)
+{
+    (void)state;
+    struct doctor_facts facts = well();
+    facts.here.program = mem_string("/w/.venv/bin/raydbg");
+    struct doctor_report report = judged(&facts);
+    assert_null(find_check(&report, "command"));
+    doctor_report_clear(&report);
+    facts = well();
+    facts.here.program = mem_string("/w/.venv/bin/raydbg");
+    facts.here.namesake = mem_string("/usr/local/bin/raydbg");
+    report = judged(&facts);
+    assert_check(&report, "command", DOCTOR_WARNING, "another program: /usr/local/bin/raydbg");
+    assert_check(&report, "command", DOCTOR_WARNING, "put /w/.venv/bin before it on PATH");
+    assert_check(&report, "command", DOCTOR_WARNING, "pip uninstall raydbg");
+    doctor_report_clear(&report);
+}
+
 /* --- ports --- */
 
 static int listen_somewhere(uint16_t *port)
@@ -636,6 +714,8 @@ int main(void)
         cmocka_unit_test(test_a_relay_that_refuses),
         cmocka_unit_test(test_a_relay_is_read),
         cmocka_unit_test(test_leftovers_and_extensions),
+        cmocka_unit_test(test_another_program_of_this_name),
+        cmocka_unit_test(test_another_program_is_a_warning),
         cmocka_unit_test(test_a_knock_is_never_accepted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
