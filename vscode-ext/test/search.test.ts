@@ -11,7 +11,8 @@ test.after(() => fs.rmSync(root, {recursive: true}));
 
 /** What a file of a case does: prints that version, or is something else. */
 const texts: Record<string, string> = {
-  fails: '#!/bin/sh\necho no library >&2; exit 127\n', stranger: '#!/bin/sh\necho Ray Debugger 2000 0.1.0\n', text: 'notes\n', foreign: '\x7fELF of another machine\n',
+  fails: '#!/bin/sh\necho no library >&2; exit 127\n', stranger: '#!/bin/sh\necho Ray Debugger 2000 0.1.0\n',
+  namesake: '#!/bin/sh\n# from raydbg.cli import main\necho raydbg 0.1.0\n', text: 'notes\n', foreign: '\x7fELF of another machine\n',
 };
 
 interface Case {
@@ -66,6 +67,10 @@ const cases: Case[] = [
    told: /raydbg 0\.12\.0 is newer than the 0\.1 .*update the extension, or pip install/},
   {title: 'a newer major version', files: {'p/raydbg': '1.0.0'}, path: 'p', told: /raydbg 1\.0\.0 is newer/},
   {title: 'another program of that name', files: {'p/raydbg': 'stranger'}, path: 'p', told: /p\/raydbg does not run: it is another program/},
+  {title: 'the program of PyPI\'s package raydbg', files: {[`${venv}/raydbg`]: 'namesake'}, offers: 'ws/.venv',
+   told: /\.venv\/bin\/raydbg is another program, of PyPI's package raydbg\. To get the right one: pip uninstall raydbg, and pip install 'raydbg-bridge==0\.1\.\*'$/},
+  {title: 'the program of PyPI\'s package raydbg before the right one', files: {'p/raydbg': 'namesake', 'q/raydbg': '0.1.0'},
+   path: `p${path.delimiter}q`, takes: 'q/raydbg', logs: /p\/raydbg: is another program/},
   {title: 'a file that is no program', files: {'p/raydbg': 'text'}, path: 'p', told: /p\/raydbg does not run: it is no executable file/},
   {title: 'a program of another machine', files: {'p/raydbg': 'foreign'}, path: 'p', told: /p\/raydbg does not run: /},
   {title: 'nothing, with an environment', files: {[`${venv}/python`]: 'text'}, offers: 'ws/.venv',

@@ -12,6 +12,7 @@ function verdictText(verdict: Verdict, wanted: string): string {
     case 'fits': return `raydbg ${verdict.version}: taken`;
     case 'absent': return 'not there';
     case 'broken': return `does not run: ${verdict.why}`;
+    case 'namesake': return 'is another program, of PyPI\'s package raydbg';
     default: return `raydbg ${verdict.version} is ${verdict.kind} than the ${minor(wanted)} that this extension needs`;
   }
 }
@@ -51,8 +52,9 @@ export function searchProblem(search: Search, platform: string): string | undefi
   const unfit = tried.find(({verdict}) => verdict.kind !== 'absent');
   if (unfit) {
     const whose = chosen ? ' (setting raydbg.path)' : '';
-    const said = unfit.verdict.kind === 'broken' ? ` ${verdictText(unfit.verdict, wanted)}` : `: ${verdictText(unfit.verdict, wanted)}`;
-    const advice = unfit.verdict.kind === 'newer' ? 'update the extension, or ' : '';
+    const {kind} = unfit.verdict;
+    const said = `${kind === 'older' || kind === 'newer' ? ':' : ''} ${verdictText(unfit.verdict, wanted)}`;
+    const advice = kind === 'newer' ? 'update the extension, or ' : kind === 'namesake' ? 'pip uninstall raydbg, and ' : '';
     return `${unfit.place.file}${whose}${said}. To get the right one: ${advice}pip install 'raydbg-bridge==${minor(wanted)}.*'`;
   }
   if (platform !== 'linux')

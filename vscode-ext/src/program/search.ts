@@ -36,6 +36,7 @@ export type Verdict =
   | {kind: 'fits'; version: string}
   | {kind: 'absent'}
   | {kind: 'broken'; why: string}
+  | {kind: 'namesake'}
   | {kind: 'older' | 'newer'; version: string};
 
 export interface Search {
@@ -117,10 +118,24 @@ function compareMinor(version: string, wanted: string): 'fits' | 'older' | 'newe
   return order === 0 ? 'fits' : order < 0 ? 'older' : 'newer';
 }
 
-/** Runs `FILE version`. */
+/** PyPI's package `raydbg` is another program, whose command has this name: a script of pip's that imports its module. */
+function isNamesake(file: string): boolean {
+  try {
+    const descriptor = fs.openSync(file, 'r');
+    const buffer = Buffer.alloc(4096);
+    const text = buffer.toString('latin1', 0, fs.readSync(descriptor, buffer));
+    fs.closeSync(descriptor);
+    return text.startsWith('#!') && /raydbg\.cli|raydbg==/.test(text);
+  } catch {
+    return false;
+  }
+}
+
+/** Runs `FILE version`, unless that is known to be another program. */
 async function examine(file: string, wanted: string): Promise<Verdict> {
   if (!isExecutable(file)) return fs.existsSync(file) ? {kind: 'broken', why: 'it is no executable file'} : {kind: 'absent'};
   try {
+    if (isNamesake(file)) return {kind: 'namesake'};
     const {code, stdout, stderr} = await run(file, ['version'], {});
     const version = /^raydbg (\d+\.\d+\.\d+\S*)/.exec(stdout)?.[1];
     if (code !== 0 || !version) return {kind: 'broken', why: stderr.trim() || (code === 0 ? 'it is another program' : `exit code ${code ?? 'none'}`)};
