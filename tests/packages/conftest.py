@@ -4,6 +4,7 @@ import fcntl
 import os
 import platform
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -61,6 +62,20 @@ def made(tmp_path_factory, worker_id):
 @pytest.fixture(scope="session")
 def wheel(made, version):
     return made("wheel") / f"raydbg_bridge-{version}-py3-none-manylinux_2_28_{ARCH}.whl"
+
+
+def git(directory, *arguments):
+    output("git", "-c", "user.name=test", "-c", "user.email=test@localhost", *arguments, cwd=directory)
+
+
+@pytest.fixture
+def clone(tmp_path):
+    """A checkout of this commit, with the scripts of the work tree."""
+    output("git", "clone", "--quiet", "--shared", ROOT, tmp_path / "clone")
+    shutil.copytree(ROOT / "tools", tmp_path / "clone/tools", dirs_exist_ok=True, symlinks=True)
+    git(tmp_path / "clone", "add", "--all")
+    git(tmp_path / "clone", "commit", "--quiet", "--allow-empty", "--message", "tools: those of the work tree")
+    return tmp_path / "clone"
 
 
 # Tests that not every run has: who runs them.

@@ -16,20 +16,6 @@ MADE = ["raydbg_bridge-{v}-py3-none-manylinux_2_28_x86_64.whl", "raydbg_bridge-{
         "raydbg-{v}-image-x86_64.tar", "raydbg-{v}-image-aarch64.tar"]
 
 
-@pytest.fixture
-def clone(tmp_path):
-    """A checkout of this commit, with the scripts of the work tree."""
-    output("git", "clone", "--quiet", "--shared", ROOT, tmp_path / "clone")
-    shutil.copytree(ROOT / "tools", tmp_path / "clone/tools", dirs_exist_ok=True, symlinks=True)
-    git(tmp_path / "clone", "add", "--all")
-    git(tmp_path / "clone", "commit", "--quiet", "--allow-empty", "--message", "tools: those of the work tree")
-    return tmp_path / "clone"
-
-
-def git(directory, *arguments):
-    output("git", "-c", "user.name=test", "-c", "user.email=test@localhost", *arguments, cwd=directory)
-
-
 def release(clone, *arguments):
     return subprocess.run([clone / "tools/release", "-o", clone.parent / "out", *arguments], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)

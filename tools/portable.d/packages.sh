@@ -66,23 +66,27 @@ make_apt() { # ARCH
 }
 
 apt_updated=''
-apt_fetch() { # SET NAME[=VERSION]...: into cache/packages
-	local arch=${1#runtime-} what=(download)
-	shift
-	if [ "$arch" = source ]; then arch=x86_64 what=(source --download-only); fi
-	if [ "$apt_updated" != "$arch" ]; then
-		make_apt "$arch"
-		apt_updated=$arch
-	fi
-	(cd "$cache/packages" && APT_CONFIG=$cache/apt-$arch/apt.conf apt-get -qq "${what[@]}" "$@") >&2
+apt_update() { # SET: once, and sets `apt`, the architecture whose apt knows the SET
+	apt=${1#runtime-}
+	[ "$apt" != source ] || apt=x86_64
+	[[ " $apt_updated " != *" $apt "* ]] || return 0
+	make_apt "$apt"
+	apt_updated+=" $apt"
 }
 
-candidate() { # SET NAME: the version that the mirror has, after an apt_fetch for that SET
-	local arch=${1#runtime-}
-	if [ "$arch" = source ]; then
+apt_fetch() { # SET NAME[=VERSION]...: into cache/packages
+	local what=(download)
+	[ "$1" != source ] || what=(source --download-only)
+	apt_update "$1"
+	shift
+	(cd "$cache/packages" && APT_CONFIG=$cache/apt-$apt/apt.conf apt-get -qq "${what[@]}" "$@") >&2
+}
+
+candidate() { # SET NAME: the version that the mirror has, after an apt_update for that SET
+	if [ "$1" = source ]; then
 		APT_CONFIG=$cache/apt-x86_64/apt.conf apt-cache showsrc --only-source "$2" | sed -n 's/^Version: //p' | sort -V | tail -1
 	else
-		APT_CONFIG=$cache/apt-$arch/apt.conf apt-cache policy "$2" | sed -n 's/^ *Candidate: //p'
+		APT_CONFIG=$cache/apt-${1#runtime-}/apt.conf apt-cache policy "$2" | sed -n 's/^ *Candidate: //p'
 	fi
 }
 
@@ -132,24 +136,61 @@ resolve() { # SET: prints NAME VERSION SHA256
 	done < <(locked "$1")
 }
 
-write_lock() {
-	local set name version names
-	{
-		echo "# What the portable builds link, and what the container image has besides (tools/portable --lock writes this file):"
-		echo "# SET PACKAGE VERSION SHA256. A source's hash is that of its .dsc, which has the hashes of its files."
-		for set in x86_64 aarch64 source runtime-x86_64 runtime-aarch64; do
-			case $set in
-			runtime-*) names=("${runtime[@]}") ;;
-			source) names=("${sources[@]}") ;;
-			*) names=("${packages[@]}") ;;
-			esac
-			apt_fetch "$set" "${names[@]}"
-			for name in "${names[@]}"; do
-				version=$(candidate "$set" "$name")
-				echo "$set $name $version $(sha "$(file_of "$set" "$name" "$version")")"
-			done
+# --- the lock ---
+
+offers() { # SET NAME...: NAME VERSION SHA256 of each that the mirror has now, after an apt_update for that SET
+	local set=$1
+	shift
+	if [ "$set" = source ]; then
+		APT_CONFIG=$cache/apt-$apt/apt.conf apt-cache showsrc --only-source "$@" | awk '
+			/^Package:/ { name = $2 }
+			/^Version:/ { version = $2 }
+			/^[^ ]/ { sums = /^Checksums-Sha256:/ }
+			sums && /\.dsc$/ { print name, version, $1 }' | sort -k 1,1 -k 2,2V
+	else
+		APT_CONFIG=$cache/apt-$apt/apt.conf apt-cache show --no-all-versions "$@" | awk '
+			/^Package:/ { name = $2 }
+			/^Version:/ { version = $2 }
+			/^SHA256:/ { print name, version, $2 }'
+	fi
+}
+
+mirrored() { # prints the lines of a lock: what the mirror has now
+	local set name names offered line
+	for set in x86_64 aarch64 source runtime-x86_64 runtime-aarch64; do
+		case $set in
+		runtime-*) names=("${runtime[@]}") ;;
+		source) names=("${sources[@]}") ;;
+		*) names=("${packages[@]}") ;;
+		esac
+		apt_update "$set"
+		offered=$(offers "$set" "${names[@]}")
+		for name in "${names[@]}"; do
+			line=$(grep "^$name " <<<"$offered" | tail -1) || die "Debian $release has no $name for $set"
+			echo "$set $line"
 		done
-	} >"$lock.new"
+	done
+}
+
+write_lock() {
+	local lines
+	lines=$(mirrored)
+	cat >"$lock.new" <<-EOF
+		# What the portable builds link, and what the container image has besides (tools/portable --lock writes this file):
+		# SET PACKAGE VERSION SHA256. A source's hash is that of its .dsc, which has the hashes of its files.
+		$lines
+	EOF
 	mv "$lock.new" "$lock"
 	say "wrote cmake/portable.lock"
+}
+
+check_lock() {
+	local lines difference
+	lines=$(mirrored)
+	if difference=$(diff -U 0 <(grep -v '^#' "$lock") - <<<"$lines"); then
+		say "cmake/portable.lock has what Debian has"
+	else
+		grep -E '^[-+][^-+]' <<<"$difference" >&2
+		die "the lock (-) is not what Debian has (+); $renew"
+	fi
 }
