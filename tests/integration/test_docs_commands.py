@@ -20,7 +20,7 @@ NOT_RUN = {
     r"tools/bench.*": "takes minutes; its parts are tested by tests/conversations/test_load.py",
     r"tools/vsix\b.*": "the stages packages and vscode make the packages of the extension",
     r"tools/(portable|wheel|deb|image|release)\b.*": "takes minutes; the stage packages makes and installs them",
-    r"pip install raydbg-bridge": "changes this Python; tests/packages/test_wheel.py runs it in one of its own",
+    r"pip install (--upgrade )?raydbg-bridge": "changes this Python; tests/packages/test_wheel.py runs it in one of its own",
     r"raydbg list --relay 127\.0\.0\.1:4713 .*": "needs the relay that systemd started",
     r"raydbg completions fish .*": "writes where fish looks; tests/conversations/test_completions.py loads it",
     r"code --(un)?install-extension .*": "the stage vscode installs the extension in a real VS Code",

@@ -44,7 +44,8 @@ def test_the_program(tree, version):
     assert output(tree / "usr/bin/raydbg", "version") == f"raydbg {version}\n"
     for path in ("usr/share/man/man1/raydbg-attach.1.gz", "usr/share/man/man8/raydbg-relay.8.gz",
                  "usr/share/bash-completion/completions/raydbg", "usr/share/zsh/vendor-completions/_raydbg",
-                 "usr/share/fish/vendor_completions.d/raydbg.fish", "usr/share/doc/raydbg/THIRD-PARTY-NOTICES"):
+                 "usr/share/fish/vendor_completions.d/raydbg.fish", "usr/share/doc/raydbg/THIRD-PARTY-NOTICES",
+                 "usr/share/doc/raydbg/README.md", "usr/share/doc/raydbg/docs/run.md", "usr/share/doc/raydbg/docs/images/vscode.png"):
         assert (tree / path).is_file(), path
 
 

@@ -11,8 +11,15 @@ from conftest import ROOT
 sys.path.append(str(ROOT / "tests/integration"))
 from cluster import Cluster, Spec  # noqa: E402
 
-# The fields of a runtime_env that take a wheel's file.
-FIELDS = ["py_modules", "pip", "uv"]
+# The fields of a runtime_env that take a wheel's file; and the package's name, where pip has an index or, here, a directory.
+FIELDS = ["py_modules", "pip", "uv", "name"]
+
+
+def runtime_env(field, wheel):
+    if field != "name":
+        return {field: [str(wheel)]}
+    options = ["--no-index", f"--find-links={wheel.parent}"]
+    return {"pip": {"packages": ["raydbg-bridge"], "pip_install_options": options}}
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +39,7 @@ def assert_paused_task(text):
 
 @pytest.mark.parametrize("field", FIELDS)
 def test_a_task(cluster, wheel, field, version):
-    driver = cluster.driver(Path(__file__).parent / "in_cluster.py", json.dumps({field: [str(wheel)]}),
+    driver = cluster.driver(Path(__file__).parent / "in_cluster.py", json.dumps(runtime_env(field, wheel)),
                             env={"RAY_ADDRESS": cluster.head()})
     found = json.loads(driver.result("look", timeout=180))
     assert "/runtime_resources/" in found["program"] and found["program"].endswith("/bin/raydbg"), found
@@ -40,11 +47,12 @@ def test_a_task(cluster, wheel, field, version):
     assert_paused_task(found["list"])
 
 
-@pytest.mark.parametrize("field, command", [("pip", "raydbg"), ("uv", "raydbg"), ("py_modules", "python -m raydbg_bridge")])
+@pytest.mark.parametrize("field, command", [("pip", "raydbg"), ("name", "raydbg"), ("uv", "raydbg"),
+                                            ("py_modules", "python -m raydbg_bridge")])
 def test_ray_job_submit(cluster, wheel, field, command):
     """RAY_ADDRESS is set in a job: raydbg needs no option there."""
     done = cluster.run([cluster.venv / "bin/ray", "job", "submit", "--address", "http://127.0.0.1:8265",
-                        "--runtime-env-json", json.dumps({field: [str(wheel)]}), "--",
+                        "--runtime-env-json", json.dumps(runtime_env(field, wheel)), "--",
                         "sh", "-c", f"echo at $RAY_ADDRESS; {command} list --format json"], timeout=180)
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"at {cluster.head()}\n" in done.stdout

@@ -1,6 +1,7 @@
 """The wheel: what is in it, and that pip installs it on every Python without a network."""
 
 import json
+import posixpath
 import re
 import subprocess
 import sys
@@ -84,6 +85,19 @@ def test_manual_pages_and_completions(content, version):
     for name in ("man/man1/raydbg.1", "man/man1/raydbg-attach.1", "man/man8/raydbg-relay.8", "zsh/site-functions/_raydbg",
                  "bash-completion/completions/raydbg", "fish/vendor_completions.d/raydbg.fish"):
         assert content[f"{share}/{name}"], name
+
+
+def test_the_documentation_is_inside(content, version):
+    """Messages name its pages. What the pages show and link to is inside, too."""
+    share = f"raydbg_bridge-{version}.data/data/share/doc/raydbg"
+    pages = {name: data.decode() for name, data in content.items() if name.startswith(share) and name.endswith(".md")}
+    assert {f"{share}/README.md", f"{share}/docs/run.md", f"{share}/docs/relay.md", f"{share}/docs/editors.md"} <= set(pages)
+    for name, text in pages.items():
+        for target in re.findall(r"\]\(([^)#]+)", text):
+            if "://" not in target:
+                assert posixpath.normpath(posixpath.join(posixpath.dirname(name), target)) in content, (name, target)
+    picture, = re.findall(r"!\[[^]]*\]\(([^)]+)\)", pages[f"{share}/README.md"])
+    assert content[f"{share}/{picture}"].startswith(b"\x89PNG")
 
 
 def installed(wheel, interpreter, directory, *options):
