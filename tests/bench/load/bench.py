@@ -43,7 +43,7 @@ def parse():
         prog="tools/bench", formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Measures raydbg and every alternative, interleaved in one run: medians, and the best in brackets.",
         epilog=f"sections:\n{names}\n\n"
-               "step, delay, pdb, list, start and memory start a Ray cluster in namespaces of their own.\n"
+               "step, delay, pdb, list, start, portable and memory start a Ray cluster in namespaces of their own.\n"
                "docs/benchmarks.md keeps the latest results. Exit code 1: a relay has lost or changed something.")
     parser.add_argument("sections", nargs="*", metavar="SECTION", help="only these (all)")
     parser.add_argument("--quick", action="store_true", help="a look: short runs, a tenth of the sessions")

@@ -170,6 +170,12 @@ def start(settings):
     return numbers("start", "--rounds", 10 if settings.quick else 200)
 
 
+def portable(settings):
+    """raydbg version and list: the packages' build beside this system's"""
+    subprocess.run([ROOT / "tools/portable"], stdout=sys.stderr, check=True)
+    return numbers("start", "--portable", "--rounds", 10 if settings.quick else 400)
+
+
 def memory(settings):
     """raydbg memory against ray memory"""
     return script("memory", "--rounds", 2 if settings.quick else 7)
@@ -177,4 +183,4 @@ def memory(settings):
 
 SECTIONS = {"small": small, "bulk": bulk, "annotated": annotated, "large": large, "busy": busy, "idle": idle,
             "step": step, "delay": delay, "pdb": pdb, "list": listing, "start": start,
-            "memory": memory}
+            "portable": portable, "memory": memory}

@@ -85,11 +85,19 @@ def start(section):
                       limit, "ms", f"{limit} ms")
 
 
+def portable(section):
+    for command in "version", "list, relay", "list":
+        own, system = section[f"{command} portable"], section[command]
+        for metric, what in ("ms", "to the first byte"), ("cpu_ms", "CPU"):
+            yield at_most(f"portable raydbg {command}: {what}", own[f"best_{metric}"] / system[f"best_{metric}"],
+                          own[f"median_{metric}"] / system[f"median_{metric}"], 1, "x the system build's", "1 x")
+
+
 CHECKS = {"small": small, "bulk": bulk,
           "annotated": rate("MB/s of 1 MB of references, new each time", "newrefs1M", (FULL,), 0.5),
           "large": large,
           "busy": rate("messages/s of many busy sessions", "busy", (PLAIN, FULL), 0.8, "messages_per_s"), "idle": idle,
-          "step": step, "delay": delay, "start": start}
+          "step": step, "delay": delay, "start": start, "portable": portable}
 
 
 def verdicts(sections):
