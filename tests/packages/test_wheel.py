@@ -53,6 +53,7 @@ def test_the_metadata(content, version):
     metadata = message_from_string(content[f"raydbg_bridge-{version}.dist-info/METADATA"].decode())
     assert metadata["Name"] == "raydbg-bridge" and metadata["Version"] == version
     assert metadata["Requires-Python"] == ">=3.9" and metadata["License-Expression"] == "Apache-2.0"
+    assert metadata["Summary"] and metadata["Author"] and metadata["Keywords"] and metadata.get_all("Classifier")
     assert not metadata.get_all("Requires-Dist")
     tags = message_from_string(content[f"raydbg_bridge-{version}.dist-info/WHEEL"].decode())
     assert tags["Tag"] == f"py3-none-manylinux_2_28_{ARCH}" and tags["Root-Is-Purelib"] == "false"
