@@ -75,11 +75,31 @@ static const struct command commands[] = {
     {&version_text, command_version_main},
 };
 
-static const struct command_table table = {commands, sizeof commands / sizeof *commands};
+static const struct option_row own_options[] = {
+    {"help", 'h', OPTION_FLAG, .help = "the commands"},
+    {"version", 'V', OPTION_FLAG, .help = "the version"},
+};
 
-const struct command *command_find(const char *name)
+static const struct command_table table = {commands, sizeof commands / sizeof *commands,
+                                           own_options, sizeof own_options / sizeof *own_options};
+
+/* "-V" and "--version" give "version", and so on; any other word itself. */
+static const char *command_name(const char *word)
 {
-    for (size_t i = 0; name && i < table.count; i++)
+    for (size_t i = 0; i < table.option_count; i++) {
+        const struct option_row *row = &own_options[i];
+        const char letter[] = {'-', row->letter, '\0'};
+        if (strcmp(word, letter) == 0 ||
+            (strncmp(word, "--", 2) == 0 && strcmp(word + 2, row->name) == 0))
+            return row->name;
+    }
+    return word;
+}
+
+const struct command *command_find(const char *word)
+{
+    const char *name = command_name(word);
+    for (size_t i = 0; i < table.count; i++)
         if (strcmp(name, commands[i].text->name) == 0)
             return &commands[i];
     return NULL;
@@ -90,7 +110,11 @@ static void show_commands(void)
     struct buf out = {0};
     buf_add_string(&out, "raydbg: " COMMAND_SUMMARY "\n\nusage: raydbg COMMAND ...\n\n");
     for (size_t i = 0; i < table.count; i++)
-        buf_printf(&out, "  %-11s %s\n", commands[i].text->name, commands[i].text->summary);
+        buf_printf(&out, "  %-13s %s\n", commands[i].text->name, commands[i].text->summary);
+    buf_add_string(&out, "\n");
+    for (size_t i = 0; i < table.option_count; i++)
+        buf_printf(&out, "  -%c, --%-7s %s\n", own_options[i].letter, own_options[i].name,
+                   own_options[i].help);
     buf_add_string(&out, "\nraydbg COMMAND --help tells the options of one\nexit codes: ");
     command_fill(&out, COMMAND_EXITS, 12, 12, 92);
     fputs(out.data, stdout);
@@ -136,7 +160,14 @@ int command_completions_main(int argc, char **argv)
 
 int command_version_main(int argc, char **argv)
 {
-    (void)argc, (void)argv;
+    bool done;
+    int operands;
+    if (!options_parse(&version_text, NULL, argc, argv, &operands, &done))
+        return ERR_USAGE;
+    if (done)
+        return ERR_NONE;
+    if (operands)
+        return command_usage(&version_text, "'%s' is no option: version takes no names", argv[1]);
     puts("raydbg " RAYDBG_VERSION);
     return ERR_NONE;
 }

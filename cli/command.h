@@ -4,8 +4,9 @@
 
 #include "cli/help/command_table.h"
 
-/* NULL if there is none. */
-const struct command *command_find(const char *name);
+/* The command of that name, or of an option that stands in a command's place, such as --version;
+ * NULL if there is none. */
+const struct command *command_find(const char *word);
 
 /* `raydbg help`, `completions` and `version`. */
 int command_help_main(int argc, char **argv);

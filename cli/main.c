@@ -8,7 +8,6 @@
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static void set_log_level(void)
 {
@@ -16,16 +15,6 @@ static void set_log_level(void)
     if (level && !log_set_level(level))
         fprintf(stderr, "raydbg: RAYDBG_LOG=%s is none of error, warn, info, debug: ignored\n",
                 level);
-}
-
-/* Maps -h, --help, -V and --version to commands. */
-static const char *spelled_out(const char *word)
-{
-    if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
-        return "help";
-    if (strcmp(word, "-V") == 0 || strcmp(word, "--version") == 0)
-        return "version";
-    return word;
 }
 
 int main(int argc, char **argv)
@@ -39,7 +28,7 @@ int main(int argc, char **argv)
         command_help_main(1, help);
         return ERR_USAGE;
     }
-    const struct command *command = command_find(spelled_out(argv[1]));
+    const struct command *command = command_find(argv[1]);
     if (!command)
         return command_usage(NULL, "there is no command '%s'", argv[1]);
     return command->run(argc - 1, argv + 1);

@@ -136,10 +136,11 @@ static void add_details(struct buf *out, const struct command_text *command)
 {
     static const char exits[] = "exit codes: ";
     add_part(out, command->intro);
-    if (command->option_count && command->options[0].name)
+    if (!command->option_count || command->options[0].name)
         buf_add_string(out, "\n");
     for (size_t i = 0; i < command->option_count; i++)
         add_row(out, &command->options[i]);
+    add_row(out, &options_help_row);
     add_part(out, command->notes);
     add_part(out, command->examples);
     if (!command->exits)

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+const struct option_row options_help_row = {"help", 'h', OPTION_FLAG,
+                                            .help = "the whole help; -h: its beginning"};
+
 struct parser {
     const struct command_text *command;
     char *into;

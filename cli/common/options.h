@@ -18,6 +18,9 @@
                 "on this machine"                                                                  \
     }
 
+/* The row of -h and --help, which every command takes. */
+extern const struct option_row options_help_row;
+
 /* The values of an option that may be repeated; all zero is empty. They point into argv. */
 struct option_list {
     const char **items; /* the owner frees the array */

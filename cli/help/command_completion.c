@@ -1,6 +1,7 @@
 #include "cli/help/command_completion.h"
 
 #include "base/text.h"
+#include "cli/common/options.h"
 
 #include <string.h>
 
@@ -61,7 +62,7 @@ static void bash_add_command(struct buf *out, const struct command_text *command
     for (size_t i = 0; i < command->option_count; i++)
         if (command->options[i].value)
             bash_add_values(out, &command->options[i]);
-    buf_add_string(out, "\t\t*)\n\t\t\twords='--help");
+    buf_printf(out, "\t\t*)\n\t\t\twords='--%s", options_help_row.name);
     for (size_t i = 0; i < command->option_count; i++)
         if (command->options[i].name)
             buf_printf(out, " --%s", command->options[i].name);
@@ -84,8 +85,11 @@ static void bash_add(struct buf *out, const struct command_table *table)
                         "1]} words= files=\n\tlocal commands='");
     for (size_t i = 0; i < table->count; i++)
         buf_printf(out, "%s%s", i ? " " : "", table->commands[i].text->name);
-    buf_add_string(out, "'\n\tif [ \"$COMP_CWORD\" = 1 ]; then\n\t\twords=$commands\n\telse\n"
-                        "\tcase ${COMP_WORDS[1]} in\n");
+    buf_add_string(out, "'\n\tif [ \"$COMP_CWORD\" = 1 ]; then\n\t\twords=$commands\n"
+                        "\t\t[[ $word != -* ]] || words='");
+    for (size_t i = 0; i < table->option_count; i++)
+        buf_printf(out, "%s--%s", i ? " " : "", table->options[i].name);
+    buf_add_string(out, "'\n\telse\n\tcase ${COMP_WORDS[1]} in\n");
     for (size_t i = 0; i < table->count; i++)
         bash_add_command(out, table->commands[i].text);
     buf_add_string(out, "\tesac\n\tfi\n"
@@ -129,7 +133,8 @@ static void zsh_add_option(struct buf *out, const struct option_row *row)
 
 static void zsh_add_command(struct buf *out, const struct command_text *command)
 {
-    buf_printf(out, "\t%s)\n\t\t_arguments '--help[the whole help]'", command->name);
+    buf_printf(out, "\t%s)\n\t\t_arguments", command->name);
+    zsh_add_option(out, &options_help_row);
     for (size_t i = 0; i < command->option_count; i++)
         if (command->options[i].name)
             zsh_add_option(out, &command->options[i]);
@@ -155,7 +160,11 @@ static void zsh_add(struct buf *out, const struct command_table *table)
         buf_add_string(out, "'\n");
     }
     buf_add_string(out, "\t)\n\t_describe command commands\n}\n\n_raydbg() {\n"
-                        "\tif ((CURRENT == 2)); then\n\t\t_raydbg_commands\n\t\treturn\n\tfi\n"
+                        "\tif ((CURRENT == 2)) && [[ $words[2] == -* ]]; then\n\t\t_arguments");
+    for (size_t i = 0; i < table->option_count; i++)
+        zsh_add_option(out, &table->options[i]);
+    buf_add_string(out, "\n\t\treturn\n\telif ((CURRENT == 2)); then\n"
+                        "\t\t_raydbg_commands\n\t\treturn\n\tfi\n"
                         "\tlocal command=$words[2]\n\tshift words\n\t((CURRENT--))\n"
                         "\tcase $command in\n");
     for (size_t i = 0; i < table->count; i++)
@@ -197,7 +206,7 @@ static void fish_add_command(struct buf *out, const struct command_text *command
     add_quoted(out, command->summary, strlen(command->summary), "\\");
     buf_add_string(out, "'\n");
     fish_begin(out, command->name);
-    buf_add_string(out, " -l help -d 'the whole help'\n");
+    fish_add_option(out, &options_help_row);
     if (command->operand == WORD_TASK) {
         fish_begin(out, command->name);
         buf_add_string(out, " -a '(__raydbg_tasks)'\n");
@@ -219,6 +228,10 @@ static void fish_add(struct buf *out, const struct command_table *table)
     buf_add_string(out, "# fish completion for raydbg: raydbg completions fish\n\n"
                         "function __raydbg_tasks\n\t" TASKS "\\1\\t\\2/p'\nend\n\n"
                         "complete -c raydbg -f\n");
+    for (size_t i = 0; i < table->option_count; i++) {
+        buf_add_string(out, "complete -c raydbg -n __fish_use_subcommand");
+        fish_add_option(out, &table->options[i]);
+    }
     for (size_t i = 0; i < table->count; i++)
         fish_add_command(out, table->commands[i].text);
     fish_begin(out, "help");

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/common/options.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -158,10 +159,10 @@ static void add_command_page(struct buf *out, const struct command_table *table,
     add_head(out, command, command->summary);
     add_synopsis(out, command->synopsis);
     add_section(out, "DESCRIPTION", command->intro ? command->intro : command->summary);
-    if (command->option_count)
-        buf_add_string(out, ".SH OPTIONS\n");
+    buf_add_string(out, ".SH OPTIONS\n");
     for (size_t i = 0; i < command->option_count; i++)
         add_option(out, &command->options[i]);
+    add_option(out, &options_help_row);
     add_section(out, "NOTES", command->notes);
     add_section(out, "EXAMPLES", command->examples);
     add_section(out, "EXIT STATUS", command->exits);
@@ -176,6 +177,9 @@ static void add_main_page(struct buf *out, const struct command_table *table)
         buf_printf(out, ".TP\n\\fB%s\\fR\n", table->commands[i].text->name);
         add_paragraphs(out, table->commands[i].text->summary);
     }
+    buf_add_string(out, ".SH OPTIONS\n");
+    for (size_t i = 0; i < table->option_count; i++)
+        add_option(out, &table->options[i]);
     buf_add_string(out, ".SH ENVIRONMENT\n");
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
         buf_printf(out, ".TP\n\\fB%s\\fR\n", variables[i].name);

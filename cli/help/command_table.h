@@ -19,10 +19,12 @@ struct command {
     int (*run)(int argc, char **argv);
 };
 
-/* The commands, in the order of `raydbg help`. */
+/* The commands, in the order of `raydbg help`, and the options that stand in a command's place. */
 struct command_table {
     const struct command *commands;
     size_t count;
+    const struct option_row *options; /* each has the name of the command that it runs */
+    size_t option_count;
 };
 
 #endif

@@ -25,9 +25,9 @@ def commands():
 
 
 @functools.cache
-def options(command):
-    """The options of a command's help, with those that have a letter as pairs."""
-    rows = re.findall(r"^  (?:-(\w), |    )--([a-z][a-z-]*)", printed(raydbg_path(), command, "--help"), re.M)
+def options(*command):
+    """The options of a command's help, or without one of raydbg's own, with those that have a letter as pairs."""
+    rows = re.findall(r"^  (?:-(\w), |    )--([a-z][a-z-]*)", printed(raydbg_path(), *command, "--help"), re.M)
     return {f"--{name}": letter and f"-{letter}" for letter, name in rows}
 
 
@@ -68,6 +68,16 @@ def test_there_are_commands_and_options():
     assert {"list", "attach", "relay", "completions"} <= set(commands())
     assert {"--address", "--watch", "--relay-key"} <= set(options("list")) and options("list")["--watch"] == "-w"
     assert sum(len(options(command)) for command in commands()) > 100
+    assert options() == {"--help": "-h", "--version": "-V"}
+    assert all(options(command)["--help"] == "-h" for command in commands())
+
+
+@pytest.mark.parametrize("command", ["version", "-V", "--version"])
+def test_the_version(command):
+    """And nothing else: a script reads it."""
+    assert re.fullmatch(r"raydbg \d+\.\d+\.\d+\n", printed(raydbg_path(), command))
+    done = subprocess.run([raydbg_path(), command, "1"], capture_output=True, text=True)
+    assert done.returncode == 2 and "version takes no names" in done.stderr and not done.stdout
 
 
 def test_commands_are_offered(scripts):
@@ -80,9 +90,15 @@ def test_commands_are_offered(scripts):
         assert set(commands()) <= offered
 
 
+def test_options_without_a_command_are_offered(scripts):
+    assert bash(scripts, "-") == set(options())
+    assert fish(scripts, "--") == {"--help": "the commands", "--version": "the version"}
+    assert set(zsh(scripts, "-")) == {"-h[the commands]", "--help[the commands]", "-V[the version]", "--version[the version]"}
+
+
 def test_options_are_offered(scripts):
     for command in commands():
-        expected = {*options(command), "--help"}
+        expected = {*options(command)}
         assert bash(scripts, command, "--") == expected, command
         assert set(fish(scripts, command, "--")) == expected, command
         specs = zsh(scripts, command, "--")
@@ -141,11 +157,11 @@ def test_each_command_has_a_page(pages):
 
 
 def test_options_are_in_the_pages(pages):
-    for command in commands():
-        for option, letter in options(command).items():
+    for command in ["", *commands()]:
+        for option, letter in options(*command.split()).items():
             label = f"{letter}, {option}" if letter else option
             assert re.search(rf"^ +{label}( |$)", pages[command], re.M), (command, option)
-        for section in ("NAME", "SYNOPSIS", "DESCRIPTION", "SEE ALSO"):
+        for section in ("NAME", "SYNOPSIS", "DESCRIPTION" if command else "COMMANDS", "SEE ALSO"):
             assert re.search(f"^{section}$", pages[command], re.M), (command, section)
 
 

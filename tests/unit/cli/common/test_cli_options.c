@@ -271,7 +271,8 @@ static void the_help_is_broken_into_lines(void **state)
         "  -f, --format F          how\n"
         "      --sort K            the order\n"
         "  -m, --map A=B           any\n"
-        "      --host H            two at most\n\n"
+        "      --host H            two at most\n"
+        "  -h, --help              the whole help; -h: its beginning\n\n"
         "exit codes: 0 done, 2 wrong usage, with which a line is filled up to its end, or nearly "
         "so,\n"
         "            5 away\n");
