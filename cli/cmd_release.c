@@ -1,4 +1,5 @@
-/* `raydbg release`, `raydbg continue` and `raydbg hold`: one POST to the relay for each task. */
+/* `raydbg release`, `raydbg continue` and `raydbg hold`: one POST to the relay for each
+ * task, which it answers when that is done. */
 #include "cli/commands.h"
 
 #include "base/buf.h"
@@ -91,6 +92,7 @@ struct call {
     const struct deed *deed;
     bool json;
     struct buf out; /* JSON: the pauses so far */
+    int code;
 };
 
 /* --- one task --- */
@@ -109,77 +111,90 @@ static void show(struct call *call, const struct pause *pause)
     free(clean);
 }
 
-/* Returns the exit code. */
-static int act(struct call *call, const char *task)
+static char *path_of(const struct deed *deed, const char *task)
 {
-    struct buf path = {0}, body = {0};
-    struct pause pause = {0};
-    struct err err;
+    struct buf path = {0};
     buf_add_string(&path, "/v1/pauses/");
     relay_ask_add_name(&path, task);
-    buf_printf(&path, "/%s", call->deed->command->name);
-    int failed = relay_ask(call->loop, call->relay, "POST", path.data, NULL, &body, &err);
-    if (!failed)
-        failed = relay_pause_parse(&pause, body.data ? body.data : "", body.len, &err);
-    int code = failed ? command_fail(&err) : ERR_NONE;
-    if (!failed)
+    buf_printf(&path, "/%s", deed->command->name);
+    return path.data;
+}
+
+static void on_answer(void *arg, size_t index, const struct buf *body, const struct err *err)
+{
+    struct call *call = arg;
+    struct pause pause = {0};
+    struct err own = *err;
+    (void)index;
+    if (body && relay_pause_parse(&pause, body->data ? body->data : "", body->len, &own) == 0) {
         show(call, &pause);
+    } else {
+        int code = command_fail(&own);
+        call->code = call->code ? call->code : code;
+    }
     pause_clear(&pause);
-    buf_free(&path);
-    buf_free(&body);
-    return code;
 }
 
 /* --- many --- */
 
-/* A worker without a task is identified by pid and node. */
+/* A worker without a task is identified by pid and node, one that the cluster does not know by its
+ * endpoint. */
 static char *name_of(const struct pause *pause)
 {
-    return *pause->task_id
-               ? mem_string(pause->task_id)
-               : mem_format("%lld@%s", (long long)pause->pid, pause->node_ip ? pause->node_ip : "");
+    if (*pause->task_id)
+        return mem_string(pause->task_id);
+    if (pause->node_ip)
+        return mem_format("%lld@%s", (long long)pause->pid, pause->node_ip);
+    return mem_format("%s:%u", pause->host ? pause->host : "", (unsigned)pause->port);
 }
 
-static int act_on_held(struct call *call)
+static void act(struct call *call, char *const *tasks, size_t count)
+{
+    char **paths = mem_array(count ? count : 1, sizeof *paths);
+    for (size_t i = 0; i < count; i++)
+        paths[i] = path_of(call->deed, tasks[i]);
+    relay_ask_each(call->loop, call->relay, paths, count, on_answer, call);
+    for (size_t i = 0; i < count; i++)
+        free(paths[i]);
+    free(paths);
+}
+
+static void act_on_held(struct call *call)
 {
     struct buf body = {0};
     struct relay_pauses said = {0};
     struct err err;
-    int code = ERR_NONE;
     size_t held = 0;
     if (relay_ask(call->loop, call->relay, "GET", "/v1/pauses", NULL, &body, &err) != 0 ||
         relay_pauses_parse(&said, body.data ? body.data : "", body.len, &err) != 0)
-        code = command_fail(&err);
+        call->code = command_fail(&err);
+    char **names = mem_array(said.pauses.count ? said.pauses.count : 1, sizeof *names);
     for (size_t i = 0; i < said.pauses.count; i++) {
         const struct pause *pause = &said.pauses.items[i];
-        if (pause->state != PAUSE_HELD && !pause->held_ms) /* an idle worker may be held, too */
-            continue;
-        held++;
-        char *name = name_of(pause);
-        int this = act(call, name);
-        code = code ? code : this;
-        free(name);
+        if (pause->state == PAUSE_HELD || pause->held_ms) /* an idle worker may be held, too */
+            names[held++] = name_of(pause);
     }
-    if (code == ERR_NONE && held == 0)
+    act(call, names, held);
+    if (call->code == ERR_NONE && held == 0)
         fputs("The relay holds no task.\n", stderr);
+    for (size_t i = 0; i < held; i++)
+        free(names[i]);
+    free(names);
     relay_pauses_clear(&said);
     buf_free(&body);
-    return code;
 }
 
-static int act_on_all(struct call *call, int count, char **tasks)
+/* Returns the exit code: of the first task with which it failed. */
+static int act_on_all(struct call *call, size_t count, char *const *tasks)
 {
-    int code = count ? ERR_NONE : act_on_held(call);
-    for (int i = 0; i < count; i++) {
-        int this = act(call, tasks[i]);
-        code = code ? code : this;
-    }
+    if (count)
+        act(call, tasks, count);
+    else
+        act_on_held(call);
     if (call->json)
-        printf("%s\n", call->out.len ? call->out.data : "[");
-    if (call->json)
-        puts("]");
+        printf("%s\n]\n", call->out.len ? call->out.data : "[");
     buf_free(&call->out);
-    return code;
+    return call->code;
 }
 
 /* --- the commands --- */
@@ -206,7 +221,7 @@ static int run(const struct deed *deed, int argc, char **argv)
     } else {
         call.loop = choice.loop;
         call.relay = &choice.relay;
-        code = act_on_all(&call, operands, argv + 1);
+        code = act_on_all(&call, (size_t)operands, argv + 1);
     }
     relay_choice_clear(&choice);
     return code;

@@ -1,9 +1,13 @@
 #include "cli/common/relay_ask.h"
 
+#include "base/mem.h"
 #include "cli/common/command_usage.h"
 #include "relay/locate/relay_call.h"
 
-enum { DEADLINE_MS = 30000 };
+#include <stdlib.h>
+
+/* TOGETHER: requests under way at a time; a debugger may take seconds to answer the relay. */
+enum { DEADLINE_MS = 30000, TOGETHER = 16 };
 
 struct answer {
     const struct relay_address *relay;
@@ -29,6 +33,25 @@ int relay_ask(struct loop *loop, const struct relay_address *relay, const char *
     *body = answer.body;
     *err = answer.err;
     return answer.err.code ? -1 : 0;
+}
+
+void relay_ask_each(struct loop *loop, const struct relay_address *relay, char *const *paths,
+                    size_t count, relay_answer_fn fn, void *arg)
+{
+    struct answer *answers = mem_array(count ? count : 1, sizeof *answers);
+    size_t sent = 0;
+    for (size_t i = 0; i < count; i++) {
+        for (; sent < count && sent < i + TOGETHER; sent++) {
+            answers[sent] = (struct answer){.relay = relay};
+            relay_call(relay, loop, "POST", paths[sent], NULL, DEADLINE_MS, on_reply,
+                       &answers[sent]);
+        }
+        loop_run_until(loop, &answers[i].done, -1);
+        bool failed = answers[i].err.code != ERR_NONE;
+        fn(arg, i, failed ? NULL : &answers[i].body, &answers[i].err);
+        buf_free(&answers[i].body);
+    }
+    free(answers);
 }
 
 void relay_ask_add_name(struct buf *path, const char *name)

@@ -10,6 +10,14 @@
 int relay_ask(struct loop *loop, const struct relay_address *relay, const char *method,
               const char *path, const char *json, struct buf *body, struct err *err);
 
+/* `body` is borrowed, NULL after an error. */
+typedef void (*relay_answer_fn)(void *arg, size_t index, const struct buf *body,
+                                const struct err *err);
+/* POSTs to each path, some at a time; `fn` gets the answers in the order of the paths, each as soon
+ * as it and those before it are there. */
+void relay_ask_each(struct loop *loop, const struct relay_address *relay, char *const *paths,
+                    size_t count, relay_answer_fn fn, void *arg);
+
 /* Appends a name to a path; all characters but RFC 3986's unreserved ones become %XX. */
 void relay_ask_add_name(struct buf *path, const char *name);
 

@@ -485,7 +485,19 @@ def test_release_all_releases_what_is_held(fake):
     result = run("release", "--all", "--relay", fake.address)
     assert result.returncode == 0, result.stderr
     posts = [path for method, path, _ in fake.calls if method == "POST"]
-    assert posts == [f"/v1/pauses/{task * 24}/release" for task in ("c3", "d4", "e5")]
+    assert sorted(posts) == [f"/v1/pauses/{task * 24}/release" for task in ("c3", "d4", "e5")]
+
+
+def test_a_release_that_takes_long_holds_up_no_other(fake):
+    """Each is answered when its task goes on. Told in the order that was asked for; the first failure gives the exit code."""
+    fake.pauses = [pause(f"task{number:02}", f"{number:02}" * 24, **HELD) for number in range(40)]
+    fake.answers[f"/v1/pauses/{'03' * 24}/release"] = 504, {"error": {"what": "it is not known", "why": "", "hint": ""}}
+    fake.answers[f"/v1/pauses/{'05' * 24}/release"] = 403, {"error": {"what": "not by you", "why": "", "hint": ""}}
+    fake.together = 16
+    result = run("release", "--all", "--relay", fake.address)
+    assert result.returncode == 1 and "it is not known" in result.stderr and "not by you" in result.stderr, result.stderr
+    said = [line.split()[0] for line in result.stdout.splitlines()]
+    assert said == [f"task{number:02}" for number in range(40) if number not in (3, 5)], result.stdout
 
 
 def test_release_all_of_nothing(fake):

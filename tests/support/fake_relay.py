@@ -90,6 +90,8 @@ class FakeRelay:
         self.calls = []
         self.sessions = 0
         self.answers = {}  # path -> (status, body) of a POST
+        self.together = 1  # POSTs are answered once so many have come
+        self._posts = asyncio.Semaphore(0)
         self.announce = True  # the event raydbg/role after each attach
         self._transports = []
         self._loop = asyncio.new_event_loop()
@@ -187,7 +189,10 @@ class FakeRelay:
             cluster = {"address": "10.0.0.5:6379", "ray_version": "2.60.0", "nodes_alive": 3, "workers_alive": 6}
             return web.json_response({"cluster": cluster, "pauses": self.pauses})
         if path.startswith("/v1/pauses/") and request.method == "POST":
-            return self._act(path)
+            if sum(method == "POST" for method, _, _ in self.calls) >= self.together:
+                self._posts.release()
+            async with self._posts:
+                return self._act(path)
         return self._error(404, f"there is nothing at {path}", "", "")
 
     def _prove(self, request):
