@@ -244,7 +244,7 @@ const struct err *dap_client_end(const struct dap_client *client)
     return client->ended && client->end.code ? &client->end : NULL;
 }
 
-void dap_client_leave(struct dap_client *client, enum dap_client_leave how)
+bool dap_client_leave(struct dap_client *client, enum dap_client_leave how)
 {
     static const char *const arguments[] = {
         [DAP_CLIENT_GOODBYE] = "{\"terminateDebuggee\":false}",
@@ -254,11 +254,12 @@ void dap_client_leave(struct dap_client *client, enum dap_client_leave how)
     struct err err;
     bool ended = client->ended;
     if (client->end.code)
-        return;            /* the relay is gone */
+        return false;      /* the relay is gone */
     client->ended = false; /* the worker sent `terminated`: the session still takes `disconnect` */
-    dap_client_request_within(client, "disconnect", arguments[how], ended ? 200 : LEAVE_TIMEOUT_MS,
-                              NULL, &err);
+    int failed = dap_client_request_within(client, "disconnect", arguments[how],
+                                           ended ? 200 : LEAVE_TIMEOUT_MS, NULL, &err);
     client->ended = true;
+    return !failed;
 }
 
 void dap_client_destroy(struct dap_client **client)

@@ -96,6 +96,7 @@ enum dap_client_leave {
     DAP_CLIENT_KILL,    /* the worker ends */
 };
 
-void dap_client_leave(struct dap_client *client, enum dap_client_leave how);
+/* False if the session has not answered, or was gone. */
+bool dap_client_leave(struct dap_client *client, enum dap_client_leave how);
 
 #endif

@@ -346,9 +346,10 @@ static void run_commands(struct console *console)
 
 /* --- life --- */
 
+/* After leaving: what the session has said of it is known then. */
 static void say_goodbye(struct console *console)
 {
-    if (dap_client_ended(console->debuggee) || console->finished)
+    if (console->finished || console->told_why_not)
         return;
     if (console->options->relay && !console->kill)
         return; /* the relay says what happens to the task */
@@ -383,12 +384,12 @@ static void leave(struct console *console)
         console->exit_code = run_exit_code(console);
     }
     console_flush_output(console);
-    say_goodbye(console);
     bool runs_on = console->options->one_stop && !console->thread;
     if (console->options->one_stop && !runs_on && !ended && !console->exit_code)
         console->exit_code = CONSOLE_LEFT;
     console->silent = !console->options->relay || console->finished || runs_on;
-    dap_client_leave(console->debuggee, how_to_leave(console));
+    if (dap_client_leave(console->debuggee, how_to_leave(console)) && !ended)
+        say_goodbye(console);
 }
 
 static char *title_of(const struct console_options *options)

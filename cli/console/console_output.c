@@ -187,7 +187,9 @@ void console_on_output(void *arg, const char *category, const char *text)
 {
     struct console *console = arg;
     bool ours = text_starts(text, "raydbg: ");
-    if (console->silent || (console->options->quiet && !ours))
+    bool why_not = console->silent && ours && text_equal(category, "important");
+    console->told_why_not |= why_not;
+    if ((console->silent && !why_not) || (console->options->quiet && !ours))
         return;
     if (ours && text_equal(category, "important")) {
         free(console->said);

@@ -78,7 +78,8 @@ struct console {
     bool leaving;       /* no more commands */
     bool goodbye;       /* the user left with quit or ^D */
     bool kill;          /* end the worker with the console */
-    bool silent;        /* do not print the session's output */
+    bool silent;        /* print of the session's output only why a task does not go on */
+    bool told_why_not;  /* that was printed */
     bool finished;      /* the task has ended while it was watched */
     bool fate_intended; /* the session reported an intended end of the worker */
     bool job_over;      /* the same, because the job has finished */

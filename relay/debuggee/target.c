@@ -260,6 +260,11 @@ bool target_deaf(const struct target *target)
     return target->deaf;
 }
 
+bool target_let_go(const struct target *target)
+{
+    return target->let_go;
+}
+
 int target_cut_s(const struct target *target)
 {
     return target->cut_s;

@@ -87,6 +87,8 @@ int target_fd(const struct target *target); /* the connected socket, or -1 */
 /* True if the debugger did not answer target_leave(): on_gone's text then says how to let the task
  * go. */
 bool target_deaf(const struct target *target);
+/* True if the debugger has answered target_leave(): the task goes on. */
+bool target_let_go(const struct target *target);
 /* How long debugpy holds the task while the network is cut, in seconds; 0 if not known. */
 int target_cut_s(const struct target *target);
 size_t target_queued(const struct target *target); /* bytes that the socket has not taken */

@@ -60,7 +60,8 @@ static void on_left_open(void *arg)
 static void on_goodbye(void *arg, const char *json, size_t len, const struct envelope *envelope)
 {
     struct target *target = target_checked(arg);
-    (void)len, (void)envelope;
+    (void)len;
+    target->let_go = json && envelope->success;
     if (json && target->state == TARGET_LEAVING)
         target->again =
             timer_start(target->loop, target->reverse ? 0 : CLOSE_MS, on_left_open, target);

@@ -27,6 +27,7 @@ struct target {
     int cut_s;   /* see target_cut_s() */
     int adapter; /* the pid of debugpy's adapter on the worker's machine; 0: not known */
     bool deaf;   /* it did not answer target_leave() */
+    bool let_go; /* it has answered that: the task goes on */
     bool pdb, tune, sub_process, reverse;
     bool greeted; /* the adapter has said something */
     bool patient; /* the handshake takes long, and BUSY_MS is its limit */

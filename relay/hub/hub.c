@@ -239,6 +239,7 @@ void hub_join(struct hub *hub, struct member *member, const struct member_ops *o
 static void leave_for_good(struct hub *hub, struct member *member, bool kill)
 {
     member->leaving = true;
+    hub->kills = kill;
     hub_move(hub, HUB_RELEASING);
     hub_stop_saving(hub);
     target_leave(hub->target, kill);

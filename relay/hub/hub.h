@@ -46,6 +46,8 @@ struct hub_ops {
     /* The debuggee's response to the setBreakpoints of hub_set_own(). */
     void (*on_own_set)(void *arg, struct hub *hub, const char *json,
                        const struct envelope *response);
+    /* A task was let go and goes on (`problem` NULL), or the reason why that is not known. */
+    void (*on_released)(void *arg, struct hub *hub, const char *problem);
     /* State, location, clients or driver have changed: list the hub again. */
     void (*on_change)(void *arg, struct hub *hub);
     /* The hub has ended: no client is left, nothing is held. Destroy it, but not from within. */
@@ -195,6 +197,10 @@ void hub_read_enable(struct hub *hub, bool enable);
 
 /* True if no new client may join: the hub has ended, or the task is being let go. */
 bool hub_is_over(const struct hub *hub);
+/* True while the task is being let go: on_released follows. */
+bool hub_is_releasing(const struct hub *hub);
+/* False if the task was to be let go, and it is not known that it goes on. */
+bool hub_goes_on(const struct hub *hub);
 /* True if the hub has ended and has no member: it may be destroyed. */
 bool hub_is_finished(const struct hub *hub);
 /* True if the debuggee was lost while its machine could not be reached. */
@@ -230,8 +236,12 @@ const char *hub_attached_by(const struct hub *hub);
 const struct err *hub_problem(const struct hub *hub);
 /* Lets every thread run and stays attached. NULL, or the reason why not. */
 const char *hub_continue(struct hub *hub, const char *who);
-/* Lets every thread run, and disconnects from the debuggee; members get a note. on_over follows. */
-void hub_release(struct hub *hub, const char *who);
+/* The same; `fn` runs when the debuggee has answered, or after `timeout_ms`: see link_ask(). */
+const char *hub_continue_then(struct hub *hub, const char *who, int64_t timeout_ms,
+                              link_answer_fn fn, void *arg);
+/* Lets every thread run, and disconnects from the debuggee; members get a note. NULL: on_released
+ * and on_over follow. Else the reason why not: the hub was not attached, and has given that up. */
+const char *hub_release(struct hub *hub, const char *who);
 /* The keeper has died, and its duplicate of the connection is gone. */
 void hub_keeper_lost(struct hub *hub);
 /* Another keeper has replaced it: saves the hub there. */

@@ -40,13 +40,17 @@ static void on_drain(void *arg)
 
 /* --- the debuggee's end --- */
 
+static const char hung_up[] = "the connection to the debugger ended before it had let the task go: "
+                              "the task goes on, or its worker has ended";
+
 static void lose_member(struct member *member, const void *why)
 {
     if (member->leaving) {
+        const struct hub *hub = member->hub;
         const struct member_ops *ops = member->ops;
         void *arg = member->arg;
-        if (why && target_deaf(member->hub->target)) {
-            char *text = mem_format("raydbg: %s\n", (const char *)why);
+        if (target_deaf(hub->target) || !(hub->kills || hub_goes_on(hub))) {
+            char *text = mem_format("raydbg: %s\n", why ? (const char *)why : hung_up);
             ops->on_note(arg, "important", text);
             free(text);
         }
@@ -75,12 +79,15 @@ void hub_lose(struct hub *hub, const char *why)
 static void on_target_gone(void *arg, const char *why)
 {
     struct hub *hub = hub_checked(arg);
-    if (hub->state != HUB_RELEASING)
+    if (hub->state != HUB_RELEASING) {
         log_info("the link to the debugger is down: %s", why);
-    const char *released = "the task was released and goes on";
-    if (target_deaf(hub->target))
-        released = why;
-    hub_lose(hub, hub->state == HUB_RELEASING ? released : NULL);
+        hub_lose(hub, NULL);
+        return;
+    }
+    bool deaf = target_deaf(hub->target), goes_on = hub_goes_on(hub);
+    if (hub->ops->on_released)
+        hub->ops->on_released(hub->arg, hub, goes_on ? NULL : deaf ? why : hung_up);
+    hub_lose(hub, goes_on ? "the task was released and goes on" : deaf ? why : NULL);
 }
 
 static void on_target_note(void *arg, const char *text)

@@ -14,6 +14,16 @@ bool hub_is_over(const struct hub *hub)
     return hub->state == HUB_RELEASING || hub_has_ended(hub);
 }
 
+bool hub_is_releasing(const struct hub *hub)
+{
+    return hub->state == HUB_RELEASING;
+}
+
+bool hub_goes_on(const struct hub *hub)
+{
+    return !hub_is_over(hub) || target_let_go(hub->target);
+}
+
 bool hub_is_finished(const struct hub *hub)
 {
     return hub_has_ended(hub) && !hub->members;
@@ -181,11 +191,19 @@ static void tell_who(struct hub *hub, const char *format, const char *who)
 
 const char *hub_continue(struct hub *hub, const char *who)
 {
+    return hub_continue_then(hub, who, 0, NULL, NULL);
+}
+
+const char *hub_continue_then(struct hub *hub, const char *who, int64_t timeout_ms,
+                              link_answer_fn fn, void *arg)
+{
     if (hub->state != HUB_READY)
         return "it is not attached";
     if (target_state(hub->target) == TARGET_READY) {
         target_run(hub->target, false);
         hub_save(hub);
+        if (fn)
+            hub_sync(hub, timeout_ms, fn, arg);
         return NULL;
     }
     if (!target_has_stopped(hub->target))
@@ -196,23 +214,25 @@ const char *hub_continue(struct hub *hub, const char *who)
     hub_tell_continued(hub, NULL, 0, true);
     tell_who(hub, "raydbg: %s was continued by %s\n", who);
     hub_note_place(hub);
-    target_ask(hub->target, "continue", "{\"threadId\":0}", 0, NULL, NULL);
+    target_ask(hub->target, "continue", "{\"threadId\":0}", timeout_ms, fn, arg);
     hub_save(hub);
     return NULL;
 }
 
-void hub_release(struct hub *hub, const char *who)
+const char *hub_release(struct hub *hub, const char *who)
 {
     if (hub_is_over(hub))
-        return;
-    tell_who(hub, "raydbg: %s was released by %s: it goes on\n", who);
+        return hub_is_releasing(hub) ? NULL : "it is not attached";
+    tell_who(hub, "raydbg: %s is released by %s\n", who);
     bool attached = hub->state == HUB_READY;
     hub_move(hub, HUB_RELEASING);
     hub_stop_saving(hub);
-    if (attached)
+    if (attached) {
         target_leave(hub->target, false);
-    else
-        hub_lose(hub, "the attach was given up");
+        return NULL;
+    }
+    hub_lose(hub, "the attach was given up");
+    return "it was not attached yet: that was given up, and the task waits as before";
 }
 
 void hub_update_pause(struct hub *hub, const struct pause *pause)

@@ -127,8 +127,20 @@ static void on_own_set(void *arg, struct hub *hub, const char *json,
         entry->hubs->ops->on_own_set(entry->hubs->arg, hub, json, response);
 }
 
+static void on_released(void *arg, struct hub *hub, const char *problem)
+{
+    const struct entry *entry = arg;
+    if (entry->hubs->ops->on_released)
+        entry->hubs->ops->on_released(entry->hubs->arg, hub, problem);
+}
+
 const struct hub_ops hub_table_hub_ops = {
-    .on_ready = on_ready, .on_own_set = on_own_set, .on_change = on_change, .on_over = on_over};
+    .on_ready = on_ready,
+    .on_own_set = on_own_set,
+    .on_released = on_released,
+    .on_change = on_change,
+    .on_over = on_over,
+};
 
 struct entry *hub_table_add_entry(struct hub_table *hubs)
 {
@@ -179,14 +191,20 @@ static bool is_same_node(const struct pause *a, const struct pause *b)
     return a->debugger == PAUSE_DEBUGPY || text_equal(a->worker_id, b->worker_id);
 }
 
-struct entry *hub_table_entry(const struct hub_table *hubs, const struct pause *pause)
+static bool is_live(const struct hub *hub)
+{
+    return !hub_is_over(hub);
+}
+
+static struct entry *find_entry(const struct hub_table *hubs, const struct pause *pause,
+                                bool (*is_meant)(const struct hub *hub))
 {
     size_t cursor = 0;
     uintptr_t item;
     while (hash_index_next(&hubs->places, pause_place(pause->host, pause->port), &cursor, &item)) {
         struct entry *entry = (struct entry *)item;
         const struct pause *held = hub_pause(entry->hub);
-        if (!hub_is_over(entry->hub) && held->port == pause->port &&
+        if (is_meant(entry->hub) && held->port == pause->port &&
             text_equal(held->host, pause->host) && held->debugger == pause->debugger &&
             is_same_node(held, pause))
             return entry;
@@ -194,9 +212,20 @@ struct entry *hub_table_entry(const struct hub_table *hubs, const struct pause *
     return NULL;
 }
 
+struct entry *hub_table_entry(const struct hub_table *hubs, const struct pause *pause)
+{
+    return find_entry(hubs, pause, is_live);
+}
+
 struct hub *hub_table_find(const struct hub_table *hubs, const struct pause *pause)
 {
     struct entry *entry = hub_table_entry(hubs, pause);
+    return entry ? entry->hub : NULL;
+}
+
+struct hub *hub_table_find_releasing(const struct hub_table *hubs, const struct pause *pause)
+{
+    struct entry *entry = find_entry(hubs, pause, hub_is_releasing);
     return entry ? entry->hub : NULL;
 }
 

@@ -25,6 +25,7 @@ struct hub_table_ops {
     void (*on_own_set)(void *arg, struct hub *hub, const char *json,
                        const struct envelope *response); /* hub_ops' */
     void (*on_hub_change)(void *arg, struct hub *hub);
+    void (*on_released)(void *arg, struct hub *hub, const char *problem); /* hub_ops' */
     /* A pause has changed: list it again. */
     void (*on_change)(void *arg);
     /* The relay acts by itself, for the audit log: "release" with the detail "max-hold". */
@@ -48,8 +49,10 @@ size_t hub_table_take_over(struct hub_table *hubs);
 
 /* The live hub of this pause's worker, or NULL. */
 struct hub *hub_table_find(const struct hub_table *hubs, const struct pause *pause);
-/* The same; opens a hub if there is none. `initialize`, `attach` and the flags of `target` are for
- * the debuggee then; loop, host and port are filled in. `by` names the client. */
+/* The same where its task is being let go: hub_is_releasing(). */
+struct hub *hub_table_find_releasing(const struct hub_table *hubs, const struct pause *pause);
+/* The live hub; opens one if there is none. `initialize`, `attach` and the flags of `target` are
+ * for the debuggee then; loop, host and port are filled in. `by` names the client. */
 struct hub *hub_table_get(struct hub_table *hubs, const struct pause *pause,
                           const struct target_options *target, const char *by);
 /* The same with the relay's own arguments, to hold a pause without a client. */

@@ -191,7 +191,14 @@ static void on_debuggee_set(void *arg, struct hub *hub, const char *json,
     agents_hub_set(relay->agents, hub, json, response);
 }
 
+static void on_released(void *arg, struct hub *hub, const char *problem)
+{
+    struct relay *relay = relay_checked(arg);
+    relay_post_released(relay, hub, problem);
+}
+
 static const struct hub_table_ops hub_table_ops = {
+    .on_released = on_released,
     .on_ready = on_debuggee_ready,
     .on_own_set = on_debuggee_set,
     .on_end = on_debuggee_end,
@@ -294,7 +301,9 @@ void relay_destroy(struct relay **relay)
     relay_clients_stop(it);
     relay_idle_stop(it);
     relay_watch_stop(it);
-    relay_api_stop(it);
+    relay_objects_stop(it);
+    relay_why_stop(it);
+    relay_post_stop(it);
     listener_destroy(&it->listener);
     timer_cancel(&it->announce);
     relay_clients_free(it);

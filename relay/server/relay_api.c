@@ -1,4 +1,4 @@
-/* The relay's HTTP API: lists, and POSTs that hold, continue and release a pause. */
+/* The relay's HTTP API: its table of paths, and the lists. */
 #include "relay/server/relay_state.h"
 
 #include "base/mem.h"
@@ -6,18 +6,14 @@
 #include "dap/message.h"
 #include "relay/io/metrics.h"
 #include "relay/pause/pause_json.h"
-#include "relay/pause/pause_reach.h"
-#include "relay/session/pause_finder.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ATTACH_MS = 20000, ASK_AGAIN_MS = 50 };
-
 /* --- answers --- */
 
-static void answer_json(struct http_call *call, int status, struct buf *json)
+void relay_answer_json(struct http_call *call, int status, struct buf *json)
 {
     http_call_answer(call, status, "application/json", json->data, json->len);
     buf_free(json);
@@ -42,7 +38,7 @@ void relay_answer_error(struct http_call *call, int status, const struct err *er
     buf_add_string(&json, ",");
     put_member(&json, "hint", err->hint);
     buf_add_string(&json, "}}");
-    answer_json(call, status, &json);
+    relay_answer_json(call, status, &json);
 }
 
 void relay_refuse(struct http_call *call, int status, const char *what, const char *hint)
@@ -147,7 +143,7 @@ static void on_list_looked(void *arg, const struct err *err, const struct pause_
         relay_pause_json(&pauses->items[i], &json);
     }
     buf_add_string(&json, "]}\n");
-    answer_json(looking->call, 200, &json);
+    relay_answer_json(looking->call, 200, &json);
     free(looking);
 }
 
@@ -164,7 +160,7 @@ static void get_sessions(struct relay *relay, struct http_call *call)
     buf_add_string(&json, "{\"sessions\":");
     relay_sessions_json(relay, &json);
     buf_add_string(&json, "}\n");
-    answer_json(call, 200, &json);
+    relay_answer_json(call, 200, &json);
 }
 
 static void count_pauses(const struct pause_list *pauses)
@@ -200,184 +196,6 @@ static void get_metrics(struct relay *relay, struct http_call *call)
     metrics_render(&text);
     http_call_answer(call, 200, "text/plain; version=0.0.4; charset=utf-8", text.data, text.len);
     buf_free(&text);
-}
-
-/* --- POST --- */
-
-/* A call that waits until its pause is attached. */
-struct http_wait {
-    struct http_wait *next;
-    struct relay *relay;
-    struct http_call *call;
-    struct pause pause;
-    struct timer *timer;
-    int64_t until_us;
-};
-
-static void wait_free(struct http_wait *wait)
-{
-    timer_cancel(&wait->timer);
-    pause_clear(&wait->pause);
-    free(wait);
-}
-
-static void wait_end(struct http_wait *wait)
-{
-    struct http_wait **at = &wait->relay->waits;
-    while (*at && *at != wait)
-        at = &(*at)->next;
-    if (*at)
-        *at = wait->next;
-    wait_free(wait);
-}
-
-/* Answers with the one pause as it is now. */
-static void answer_pause(struct relay *relay, struct http_call *call, const struct pause *pause)
-{
-    struct pause_list one = {.items = (struct pause *)(uintptr_t)pause, .count = 1}, all;
-    struct buf json = {0};
-    hub_table_list(relay->hubs, &one, &all);
-    relay_pause_json(&all.items[0], &json);
-    buf_add_string(&json, "\n");
-    pause_list_clear(&all);
-    answer_json(call, 200, &json);
-}
-
-static void ask_held(void *arg)
-{
-    struct http_wait *wait = arg;
-    wait->timer = NULL;
-    struct hub *hub = hub_table_find(wait->relay->hubs, &wait->pause);
-    const char *problem = hub_table_failure(wait->relay->hubs, &wait->pause);
-    if (hub && hub_is_held(hub)) {
-        answer_pause(wait->relay, wait->call, &wait->pause);
-    } else if (!hub) {
-        relay_refuse(wait->call, 409, problem ? problem : "the pause is gone",
-                     "raydbg list shows what is paused now");
-    } else if (loop_now_us() > wait->until_us) {
-        relay_refuse(wait->call, 504, "the debugger does not answer", "");
-    } else {
-        wait->timer = timer_start(wait->relay->loop, ASK_AGAIN_MS, ask_held, wait);
-        return;
-    }
-    wait_end(wait);
-}
-
-static void do_hold(struct relay *relay, struct http_call *call, const struct pause *pause)
-{
-    struct err err;
-    if (!hub_table_find(relay->hubs, pause) && pause_reach_check(pause, &err) != 0) {
-        relay_answer_error(call, 409, &err);
-        return;
-    }
-    hub_table_hold_pause(relay->hubs, pause);
-    struct http_wait *wait = mem_alloc(sizeof *wait);
-    *wait = (struct http_wait){.next = relay->waits,
-                               .relay = relay,
-                               .call = call,
-                               .until_us = loop_now_us() + (int64_t)ATTACH_MS * 1000};
-    pause_copy(&wait->pause, pause);
-    relay->waits = wait;
-    ask_held(wait);
-}
-
-static void do_continue(struct relay *relay, struct http_call *call, const struct pause *pause)
-{
-    struct hub *hub = hub_table_find(relay->hubs, pause);
-    const char *why = hub ? hub_continue(hub, http_call_peer(call)) : "this relay does not hold it";
-    if (why)
-        relay_refuse(call, 409, why, "raydbg list shows what is held");
-    else
-        answer_pause(relay, call, pause);
-}
-
-static void do_release(struct relay *relay, struct http_call *call, const struct pause *pause)
-{
-    struct hub *hub = hub_table_find(relay->hubs, pause);
-    if (!hub) {
-        relay_refuse(call, 409, "this relay does not hold it", "raydbg list shows what is held");
-        return;
-    }
-    hub_release(hub, http_call_peer(call));
-    answer_pause(relay, call, pause);
-}
-
-static const struct deed {
-    const char *name;
-    void (*run)(struct relay *relay, struct http_call *call, const struct pause *pause);
-} deeds[] = {
-    {"hold", do_hold},
-    {"continue", do_continue},
-    {"release", do_release},
-};
-
-/* A POST that waits for a look at the cluster. */
-struct request {
-    struct relay *relay;
-    struct http_call *call;
-    const struct deed *deed;
-    char *id;
-};
-
-static void request_free(struct request *request)
-{
-    free(request->id);
-    free(request);
-}
-
-static const struct pause *find_pause(const struct relay *relay, const struct pause_list *pauses,
-                                      const char *id, struct err *err)
-{
-    static const struct cluster_address nowhere = {.text = "this relay"};
-    const struct pause *found = NULL;
-    for (size_t i = 0; i < pauses->count; i++) {
-        char *own = relay_pause_id(&pauses->items[i]);
-        if (text_equal(own, id))
-            found = &pauses->items[i];
-        free(own);
-    }
-    if (!found)
-        pause_finder_choose(
-            pauses, id, relay->options.cluster ? cluster_address(relay->options.cluster) : &nowhere,
-            &found, err);
-    return found;
-}
-
-static void on_request_looked(void *arg, const struct err *problem, const struct pause_list *pauses)
-{
-    struct request *request = arg;
-    struct err err;
-    const struct pause *pause = find_pause(request->relay, pauses, request->id, &err);
-    if (!pause) {
-        relay_answer_error(request->call, problem ? 502 : 404, problem ? problem : &err);
-    } else {
-        relay_act(request->relay, request->deed->name, http_call_peer(request->call),
-                  http_call_role(request->call), "http", pause, "");
-        request->deed->run(request->relay, request->call, pause);
-    }
-    request_free(request);
-}
-
-/* POST /v1/pauses/{id}/{deed}. The id may have any character but a slash. */
-static void post_pause(struct relay *relay, struct http_call *call, const char *rest)
-{
-    const char *slash = strrchr(rest, '/');
-    const struct deed *deed = NULL;
-    for (size_t i = 0; slash && i < sizeof deeds / sizeof *deeds; i++)
-        if (text_equal(slash + 1, deeds[i].name))
-            deed = &deeds[i];
-    if (!deed || slash == rest) {
-        relay_refuse(call, 404, "there is no such thing to do",
-                     "POST /v1/pauses/{id}/hold, /continue or /release");
-        return;
-    }
-    if (http_call_role(call) != AUTH_DRIVER) {
-        relay_refuse(call, 403, "an observer's token lets one look only", "use a driver's token");
-        return;
-    }
-    struct request *request = mem_alloc(sizeof *request);
-    *request = (struct request){relay, call, deed, mem_string_n(rest, (size_t)(slash - rest))};
-    relay_look(relay, on_request_looked, request);
 }
 
 /* --- dispatch --- */
@@ -427,7 +245,7 @@ static const struct form {
     const char *prefix;
     void (*post)(struct relay *relay, struct http_call *call, const char *rest);
 } forms[] = {
-    {"/v1/pauses/", post_pause},
+    {"/v1/pauses/", relay_post_pause},
     {"/v1/breakpoints", relay_post_breakpoints},
 };
 
@@ -459,18 +277,4 @@ void relay_on_http(void *arg, struct http_call *call)
         relay_refuse(call, 405, page || shelf ? "this is for GET" : "this is for POST", "");
     else
         relay_refuse(call, 404, "there is no such page", "see docs/relay.md");
-}
-
-void relay_api_stop(struct relay *relay)
-{
-    struct http_wait *wait = relay->waits;
-    relay->waits = NULL;
-    relay_objects_stop(relay);
-    relay_why_stop(relay);
-    while (wait) {
-        struct http_wait *next = wait->next;
-        relay_refuse(wait->call, 503, "the relay is ending", "");
-        wait_free(wait);
-        wait = next;
-    }
 }

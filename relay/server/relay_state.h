@@ -1,8 +1,8 @@
 /* Internals of the relay, for the files that make it up: relay.c (life, the listener, the hubs),
  * relay_clients.c (DAP clients), relay_prefetch.c (prefetched answers), relay_watch.c (the cluster
- * and the followers of /events), relay_idle.c (its end when nothing needs it), relay_api.c and
- * relay_objects.c, relay_breakpoints.c and relay_why.c (HTTP), relay_runs.c (the processes of
- * `raydbg run`). */
+ * and the followers of /events), relay_idle.c (its end when nothing needs it), relay_api.c,
+ * relay_post.c, relay_objects.c, relay_breakpoints.c and relay_why.c (HTTP), relay_runs.c (the
+ * processes of `raydbg run`). */
 #ifndef RAYDBG_RELAY_SERVER_RELAY_STATE_H
 #define RAYDBG_RELAY_SERVER_RELAY_STATE_H
 
@@ -95,7 +95,7 @@ struct relay {
     bool cluster_silent;    /* it does not answer, and the clients know it */
     struct pause_list told; /* the pauses that the followers know */
     char *told_sessions;
-    struct http_wait *waits;            /* relay_api.c: POSTs that wait for an attach */
+    struct http_wait *waits;            /* relay_post.c: POSTs that wait */
     struct objects_wait *objects_waits; /* relay_objects.c: calls that wait for the sweep */
     struct relay_question *questions;   /* relay_why.c */
     struct object_sweep *objects;       /* that sweep, once it is taken */
@@ -152,13 +152,21 @@ void relay_look(struct relay *relay,
 
 /* relay_api.c */
 void relay_on_http(void *arg, struct http_call *call);
-void relay_api_stop(struct relay *relay);
+/* Answers with `json`, which it frees. */
+void relay_answer_json(struct http_call *call, int status, struct buf *json);
 void relay_answer_error(struct http_call *call, int status, const struct err *err);
 void relay_refuse(struct http_call *call, int status, const char *what, const char *hint);
 /* The id of a pause in the API and in /events: its worker's id, or HOST:PORT. The caller frees. */
 char *relay_pause_id(const struct pause *pause);
 void relay_pause_json(const struct pause *pause, struct buf *out);
 void relay_sessions_json(const struct relay *relay, struct buf *out);
+
+/* relay_post.c: POST /v1/pauses/{rest}; `rest` is "{id}/{deed}", the id any characters but a slash
+ */
+void relay_post_pause(struct relay *relay, struct http_call *call, const char *rest);
+/* A hub's task was let go (`problem` NULL), or is not known to go on: answers the calls for it. */
+void relay_post_released(struct relay *relay, const struct hub *hub, const char *problem);
+void relay_post_stop(struct relay *relay);
 
 /* relay_breakpoints.c: /v1/breakpoints */
 void relay_get_breakpoints(struct relay *relay, struct http_call *call);

@@ -54,6 +54,7 @@ void session_end_callee(struct session *session)
 
 void session_finish_leaving(struct session *session)
 {
+    session_answer_release(session, "the session has ended");
     session_refuse_pending(session, "the session has ended");
     cluster_objects_drop(session_variables(session), "the session has ended");
     session_send_terminated(session);
@@ -69,6 +70,8 @@ static void tell_lost(struct session *session, const char *sentence)
     char *text = mem_format("raydbg: %s\n", sentence);
     client_say(&session->client, "important",
                text); /* the console prints it once, before the refusals */
+    bool goes_on = session->place.hub && hub_goes_on(session->place.hub);
+    session_answer_release(session, goes_on ? NULL : sentence);
     session_refuse_pending(session, sentence);
     free(text);
     if (remote_step_lost(session, sentence))
@@ -117,6 +120,8 @@ static void on_left(void *arg)
 {
     struct session *session = session_checked(arg);
     bool disconnecting = session->disconnect_request.open;
+    if (session->goes_on && hub_goes_on(session->place.hub))
+        session_say_goes_on(session);
     session_finish_leaving(session);
     if (disconnecting || session->client.gone)
         session_end(session);

@@ -11,12 +11,12 @@ static bool wants_kill(const struct session *session)
     return session->options.kill || session->attach.kill;
 }
 
-/* Tells the client what becomes of the task that it leaves. */
+/* Tells the client what becomes of the task that it leaves; that it goes on is not known yet. */
 static void say_goodbye(struct session *session, enum hub_leave how)
 {
     char title[256], id[ID_TEXT(ID_TASK_BYTES)];
     const struct hub_table *hubs = session->options.hubs;
-    char *text;
+    char *text = NULL;
     if (session->task_over)
         return; /* the client knows it */
     pause_title(&session->pause, title, sizeof title);
@@ -28,7 +28,17 @@ static void say_goodbye(struct session *session, enum hub_leave how)
         text = mem_format("raydbg: %s stays held by %s; release it with: raydbg release %s\n",
                           title, hub_table_name(hubs), *id ? id : "TASK");
     else
-        text = mem_format("raydbg: %s goes on; its next breakpoint() waits again\n", title);
+        session->goes_on = true;
+    if (text)
+        client_say(&session->client, "console", text);
+    free(text);
+}
+
+void session_say_goes_on(struct session *session)
+{
+    char title[256];
+    pause_title(&session->pause, title, sizeof title);
+    char *text = mem_format("raydbg: %s goes on; its next breakpoint() waits again\n", title);
     client_say(&session->client, "console", text);
     free(text);
 }

@@ -50,8 +50,10 @@ struct session {
     char *client_name; /* from them, or NULL */
     struct attach_arguments attach;
     int64_t attach_us; /* when `attach` came */
-    struct open_request attach_request, disconnect_request;
-    bool initialized; /* the client had the `initialized` event of its attach */
+    struct open_request attach_request, disconnect_request, release_request;
+    bool releases_by_line; /* `release_request` is an `evaluate` */
+    bool goes_on;          /* it leaves so that the task goes on: said when that is known */
+    bool initialized;      /* the client had the `initialized` event of its attach */
     struct held_requests held;
     struct pause_finder *finder;
     struct pause pause; /* the pause to debug; its host is known once it was found */
@@ -99,8 +101,10 @@ struct variables_context *session_variables(struct session *session);
 #define SESSION_OBSERVES "this session observes: another client drives"
 /* Makes the session the driver. NULL, or why it cannot drive. */
 const char *session_take_over(struct session *session);
-/* Lets the task go, for all its clients. The session must be the driver. */
-void session_release(struct session *session);
+/* Lets the task go, for all its clients, at the client's `raydbg/release` or `evaluate`, which is
+ * answered when it is known that the task goes on, or why not. */
+void session_release(struct session *session, const struct envelope *request);
+void session_answer_release(struct session *session, const char *why_not);
 
 /* session_attach.c: handlers of requests */
 void session_on_initialize(struct session *session, const char *json,
@@ -130,6 +134,8 @@ bool session_map_paths(const struct session *session, const char *json, size_t l
                        const struct envelope *envelope, struct buf *out, struct envelope *again);
 extern const struct member_ops session_member_ops;
 void session_finish_leaving(struct session *session);
+/* Tells the client that the task that it leaves goes on. */
+void session_say_goes_on(struct session *session);
 /* Refuses the client's requests that the debuggee will not answer any more. */
 void session_refuse_pending(struct session *session, const char *why);
 /* The same where the debuggee is a remote task that has ended, and the client is with its caller:

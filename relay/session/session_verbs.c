@@ -159,16 +159,6 @@ static void take_over(struct session *session, const struct envelope *request)
         answer(session, request, "");
 }
 
-static void release(struct session *session, const struct envelope *request)
-{
-    if (!hub_drives(&session->place)) {
-        refuse(session, request, SESSION_OBSERVES);
-        return;
-    }
-    answer(session, request, "");
-    session_release(session);
-}
-
 static void run(struct session *session, const struct envelope *request, const char *line)
 {
     char *name = mem_string_n(line + 1, strcspn(line + 1, " \t\r\n"));
@@ -180,7 +170,7 @@ static void run(struct session *session, const struct envelope *request, const c
     else if (text_equal(verb->name, "takeover"))
         take_over(session, request);
     else if (text_equal(verb->name, "release"))
-        release(session, request);
+        session_release(session, request);
     else
         help(session, request);
     free(name);
