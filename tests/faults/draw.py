@@ -2,7 +2,7 @@
 
 import random
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -30,13 +30,11 @@ class Fault:
     operator: str
     before: str
     after: str
+    above: str  # the line above
 
     @property
     def name(self):
         return f"{self.path}:{self.line} {self.operator}"
-
-    def as_dict(self):
-        return {**asdict(self), "name": self.name}
 
 
 def blank(text):
@@ -83,7 +81,7 @@ def of_file(path):
         if NOT_TRIED.search(bare[number]):
             continue
         for operator, after in of_line(lines, bare, number):
-            yield Fault(path, number + 1, operator, lines[number], after)
+            yield Fault(path, number + 1, operator, lines[number], after, lines[number - 1] if number else "")
 
 
 def files(patterns):

@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from draw import ROOT, draw
+from draw import ROOT, Fault, draw
 
 STATE = ROOT / "artifacts/faults"
 TREE = STATE / "tree"
@@ -105,18 +105,36 @@ def notice(options, fault, log):
     return None
 
 
+def place(fault, lines):
+    """Where the fault's line is now: others may have come before it since the faults were drawn. None: it is gone."""
+    same = [number for number, line in enumerate(lines) if line == fault.before]
+    same = [number for number in same if number and lines[number - 1] == fault.above] or (same if fault.before != "{" else [])
+    return min(same, key=lambda number: abs(number - fault.line + 1), default=None)
+
+
 def plant(fault):
+    """Gives what takes the fault out again; None if its line is gone."""
     path = TREE / fault.path
     text = path.read_text()
     lines = text.split("\n")
-    assert lines[fault.line - 1] == fault.before, f"{fault.name}: the sources are not those it was drawn from"
-    lines[fault.line - 1] = fault.after
+    number = place(fault, lines)
+    if number is None:
+        return None
+    lines[number] = fault.after
     path.write_text("\n".join(lines))
     return lambda: path.write_text(text)
 
 
-def load(path):
-    return json.loads(path.read_text()) if path.exists() else {}
+def load(path, options):
+    """The faults, drawn once, and what is known of each by its name."""
+    if not path.exists():
+        return draw(options.seed, options.count), {}
+    known = json.loads(path.read_text())
+    return [Fault(**fault) for fault in known["faults"]], known["results"]
+
+
+def save(path, faults, results):
+    path.write_text(json.dumps({"faults": [vars(fault) for fault in faults], "results": results}, indent=1))
 
 
 def report(faults, results):
@@ -137,12 +155,11 @@ def main():
     parser.add_argument("--near", action="store_true", help="the tests of the fault's room only")
     parser.add_argument("--wrapper", default="", help="a command in front of each that takes the processor")
     options = parser.parse_args()
-    faults = draw(options.seed, options.count)
     STATE.mkdir(parents=True, exist_ok=True)
     state = STATE / f"seed-{options.seed}.json"
-    results = load(state)
+    faults, results = load(state, options)
     if options.what == "draw":
-        results = {}
+        faults, results = draw(options.seed, options.count), {}
     if options.what == "run":
         with open(STATE / "prepare.log", "w") as log:
             prepare(options, log)
@@ -151,13 +168,16 @@ def main():
             if options.only not in fault.name or (known and (known["noticed"] or options.near or known["all"])):
                 continue
             began, restore = time.monotonic(), plant(fault)
+            if not restore:
+                print(f"{number:2} {fault.name}: its line is gone", flush=True)
+                continue
             try:
                 with open(STATE / f"{number:02}.log", "w") as log:
                     noticed = notice(options, fault, log)
             finally:
                 restore()
-            results[fault.name] = {**fault.as_dict(), "noticed": noticed, "all": not options.near}
-            state.write_text(json.dumps(results, indent=1))
+            results[fault.name] = {"noticed": noticed, "all": not options.near}
+            save(state, faults, results)
             print(f"{number:2} {fault.name}: {noticed or 'SURVIVED'} ({time.monotonic() - began:.0f} s)", flush=True)
     report(faults, results)
 
