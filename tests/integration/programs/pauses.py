@@ -80,6 +80,14 @@ def twice(x):
     return x
 
 
+@ray.remote
+def again(count):
+    """Waits at the same line again and again."""
+    for number in range(count):
+        breakpoint()  # line: again-breakpoint
+    return number + 1
+
+
 class Point:
     def __init__(self, x, y):
         self.x = x
@@ -194,6 +202,7 @@ STARTS = {
     "boom": lambda: ({"boom": boom.remote(1)}, None),
     "looked": lambda: ({"looked": looked.remote()}, None),
     "spin": lambda: ({"spin": spin.remote(60)}, None),
+    "again": lambda: ({"again": again.remote(int(os.environ["AGAIN"]))}, None),
 }
 
 
