@@ -50,11 +50,39 @@ static bool read_python(const char *text, struct crash_log *out)
     return false;
 }
 
+/* Lines that Ray writes for itself. */
+static bool is_marker(const char *line)
+{
+    return text_starts(line, ":job_id:") || text_starts(line, ":task_name:") ||
+           text_starts(line, ":actor_name:");
+}
+
+/* Finds the last line before the first report of the signal. */
+static void read_reason(const char *text, struct crash_log *out)
+{
+    const char *end = strstr(text, "*** SIG");
+    if (!end)
+        end = strstr(text, "Fatal Python error: ");
+    for (const char *line = text; line < end; line += strcspn(line, "\n") + 1) {
+        size_t len = strcspn(line, "\n");
+        if (line + len >= end)
+            break;
+        if (is_marker(line))
+            out->reason = NULL; /* what came before is another task's */
+        else if (strspn(line, " \t") < len) {
+            out->reason = line;
+            out->reason_len = len;
+        }
+    }
+}
+
 bool crash_log_read(const char *text, struct crash_log *out)
 {
     *out = (struct crash_log){0};
     if (!read_ray(text, out) && !read_python(text, out))
         return false;
     out->stack = last_of(text, "Stack (most recent call first):");
+    if (strcmp(out->signal, "SIGABRT") == 0)
+        read_reason(text, out);
     return true;
 }

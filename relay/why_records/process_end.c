@@ -143,6 +143,9 @@ static void explain_crash(const struct crash_log *crash, const struct why_log *l
         why_report_cause(report, "native_crash", "its process crashed: %s", crash->signal);
     if (crash->stack)
         why_report_traceback(report, crash->stack);
+    if (crash->reason)
+        why_list_add(&report->details, "the last words before: %.*s", (int)crash->reason_len,
+                     crash->reason);
     why_list_add(&report->details, "Ray says only that the connection ended; the signal is from %s",
                  log->file);
 }
