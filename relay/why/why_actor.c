@@ -1,6 +1,7 @@
 /* The rules for actors. */
 #include "base/text.h"
 #include "relay/why/why_rules.h"
+#include "relay/why_records/memory_kill.h"
 #include "relay/why_records/process_end.h"
 
 #include <stdlib.h>
@@ -92,9 +93,11 @@ void why_rules_death(const struct why_records *records, const struct ray_actor_d
         tell_message(death->message, report);
         break;
     case RAY_DEATH_OUT_OF_MEMORY:
-        if (!worker || !process_end_explain(records, worker, report))
-            why_report_cause(report, "out_of_memory", "%s",
-                             ray_error_type_words(RAY_ERROR_OUT_OF_MEMORY));
+        if (worker && process_end_explain(records, worker, report))
+            break;
+        why_report_cause(report, "out_of_memory", "%s",
+                         ray_error_type_words(RAY_ERROR_OUT_OF_MEMORY));
+        memory_kill_tell(death->message ? death->message : "", report);
         break;
     case RAY_DEATH_NONE:
         why_report_cause(report, "unknown", "Ray does not say why it died");

@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "relay/why/why_rules.h"
+#include "relay/why_records/memory_kill.h"
 #include "relay/why_records/process_end.h"
 
 #include <stdlib.h>
@@ -237,9 +238,10 @@ static void judge_memory(const struct why_records *records, const struct ray_att
                          struct why_report *report)
 {
     const struct ray_worker *worker = why_records_worker(records, attempt->worker_id);
-    if (!worker || !process_end_explain(records, worker, report))
-        why_report_cause(report, "out_of_memory", "%s",
-                         ray_error_type_words(RAY_ERROR_OUT_OF_MEMORY));
+    if (worker && process_end_explain(records, worker, report))
+        return;
+    why_report_cause(report, "out_of_memory", "%s", ray_error_type_words(RAY_ERROR_OUT_OF_MEMORY));
+    memory_kill_tell(attempt->error_message ? attempt->error_message : "", report);
 }
 
 /* A judge for an error that needs more than its own words. */

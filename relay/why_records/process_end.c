@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "relay/why_records/crash_log.h"
+#include "relay/why_records/memory_kill.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -180,12 +181,7 @@ static void explain_memory(const struct ray_worker *worker, struct why_report *r
     const char *detail = worker->exit_detail ? worker->exit_detail : "";
     if (worker->memory_at_death)
         why_list_add(&report->details, "it used %.2f GB", (double)worker->memory_at_death / 1e9);
-    const char *memory = strstr(detail, "Memory on the node");
-    if (memory) {
-        char *words = why_first_words(memory);
-        why_list_add(&report->details, "%s", words);
-        free(words);
-    }
+    memory_kill_tell(detail, report);
     why_list_add(
         &report->ray,
         "Ray retries a task that its memory monitor killed, without limit if max_retries is "

@@ -5,6 +5,7 @@
 
 #include "relay/evidence/log_lines.h"
 #include "relay/why_records/crash_log.h"
+#include "relay/why_records/memory_kill.h"
 #include "relay/why_records/process_end.h"
 #include "relay/why_records/why_report.h"
 
@@ -15,6 +16,7 @@ static void try_report(const char *text)
     struct why_report report = {0};
     struct crash_log crash;
     why_report_traceback(&report, text);
+    memory_kill_tell(text, &report);
     for (size_t i = 0; i < report.frame_count; i++)
         check(report.frames[i].file && report.frames[i].function);
     why_report_clear(&report);
