@@ -13,57 +13,91 @@
 static const char argument_failed[] =
     "At least one of the input arguments for this task could not be computed";
 
-/* Finds "ray::NAME()" behind `text`, and writes the NAME. */
-static bool culprit_in(const char *text, char *out, size_t size)
+/* The task that is to blame for an argument, as far as Ray's words tell: "ray::NAME() (pid=908,
+ * ip=10.0.0.7)". Of a chain of tasks it is the one that raised. */
+struct culprit {
+    char name[WHY_NAME_TEXT];
+    int64_t pid;   /* 0 if it is not told */
+    bool is_maker; /* of the argument, not only of an argument of its maker's */
+};
+
+static bool read_culprit(const char *message, struct culprit *out)
 {
-    const char *at = strstr(text, "ray::");
+    static const char begins[] = "ray::", pid[] = "(pid=";
+    const char *last = strstr(message, argument_failed), *process;
+    out->is_maker = true;
+    for (const char *next = last; (next = strstr(next + 1, argument_failed)); last = next)
+        out->is_maker = false;
+    const char *at = strstr(last, begins);
     if (!at)
         return false;
-    at += strlen("ray::");
-    size_t len = strcspn(at, "(\n\033");
+    at += sizeof begins - 1;
+    size_t len = strcspn(at, "(\n\033"), line = strcspn(at, "\n");
     char *name = mem_string_n(at, len);
-    bool fits = text_copy(out, size, name);
+    bool fits = text_copy(out->name, sizeof out->name, name);
     free(name);
+    process = memmem(at, line, pid, sizeof pid - 1);
+    out->pid = process ? strtoll(process + sizeof pid - 1, NULL, 10) : 0;
     return fits && len > 0;
 }
 
-static const struct ray_attempt *failed_attempt(const struct why_records *records, const char *name)
+/* Many tasks of one name may have failed: it is the last of those in that process that raised this.
+ */
+static const struct ray_attempt *failed_attempt(const struct why_records *records,
+                                                const struct culprit *culprit,
+                                                const char *exception)
 {
     const struct ray_attempt *found = NULL;
     for (size_t i = 0; i < records->attempt_count; i++) {
         const struct ray_attempt *it = &records->attempts[i];
-        if (it->state == RAY_ATTEMPT_FAILED && text_equal(it->name, name) &&
-            (!found || it->state_ms[RAY_ATTEMPT_FAILED] > found->state_ms[RAY_ATTEMPT_FAILED]))
+        const char *message = it->error_message ? it->error_message : "";
+        if (it->state != RAY_ATTEMPT_FAILED || !text_equal(it->name, culprit->name) ||
+            strstr(message, argument_failed) ||
+            (culprit->pid && it->pid && it->pid != culprit->pid) ||
+            (found && it->state_ms[RAY_ATTEMPT_FAILED] < found->state_ms[RAY_ATTEMPT_FAILED]))
+            continue;
+        char *its = why_report_exception(message);
+        if (!*its || !*exception || text_equal(its, exception))
             found = it;
+        free(its);
     }
     return found;
+}
+
+static void blame(const struct why_records *records, const struct ray_attempt *attempt,
+                  const char *what, struct why_report *report)
+{
+    struct why_report its = {0};
+    char name[WHY_NAME_TEXT];
+    why_link_task(attempt, report);
+    why_rules_task(records, attempt, &its);
+    why_report_cause(report, "argument_failed", "it did not run: %s, which %s, failed: %s",
+                     why_name_of_task(attempt, name), what, its.cause ? its.cause : "?");
+    why_report_clear(&its);
+    why_list_add(&report->next, "raydbg why %s",
+                 why_short_id(attempt->task_id, (char[ID_TEXT(ID_TASK_BYTES)]){0}));
 }
 
 /* The task did not run: an argument of it is the result of a task that failed. */
 static void judge_argument(const struct why_records *records, const char *message,
                            struct why_report *report)
 {
-    char name[WHY_NAME_TEXT];
-    if (!culprit_in(strstr(message, argument_failed), name, sizeof name)) {
+    struct culprit culprit;
+    if (!read_culprit(message, &culprit)) {
         why_report_cause(report, "argument_failed",
                          "it did not run: the task that makes one of its arguments failed");
         return;
     }
-    const struct ray_attempt *culprit = failed_attempt(records, name);
-    if (!culprit) {
-        why_report_cause(report, "argument_failed",
-                         "it did not run: %s, which makes one of its arguments, failed", name);
-        return;
-    }
-    struct why_report its = {0};
-    why_link_task(culprit, report);
-    why_rules_task(records, culprit, &its);
-    why_report_cause(report, "argument_failed",
-                     "it did not run: %s, which makes one of its arguments, failed: %s",
-                     why_name_of_task(culprit, name), its.cause ? its.cause : "?");
-    why_report_clear(&its);
-    why_list_add(&report->next, "raydbg why %s",
-                 why_short_id(culprit->task_id, (char[ID_TEXT(ID_TASK_BYTES)]){0}));
+    const char *what =
+        culprit.is_maker ? "makes one of its arguments" : "one of its arguments depends on";
+    char *exception = why_report_exception(message);
+    const struct ray_attempt *attempt = failed_attempt(records, &culprit, exception);
+    if (attempt)
+        blame(records, attempt, what, report);
+    else
+        why_report_cause(report, "argument_failed", "it did not run: %s, which %s, failed%s%s",
+                         culprit.name, what, *exception ? ": it raised " : "", exception);
+    free(exception);
 }
 
 /* Ray's exceptions for objects say which object, and some of them an error type:

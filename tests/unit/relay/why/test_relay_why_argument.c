@@ -1,0 +1,121 @@
+/* Which of several tasks of one name is to blame for an argument that could not be made. */
+#include "why_world.h"
+
+#include "relay/why/why_judge.h"
+
+#include <string.h>
+
+#define FAILED "  At least one of the input arguments for this task could not be computed:\n"
+
+static struct ray_attempt *attempt_of(struct why_world *world, const char *name)
+{
+    for (size_t i = 0; i < world->records.attempt_count; i++)
+        if (text_equal(world->records.attempts[i].name, name))
+            return &world->records.attempts[i];
+    fail_msg("no attempt of %s", name);
+    return NULL;
+}
+
+/* The attempt fails in this process at this time, with these words. */
+static void fail_as(struct ray_attempt *attempt, const char *name, int64_t pid, int64_t at_ms,
+                    const char *message)
+{
+    free(attempt->name);
+    free(attempt->error_message);
+    free(attempt->raised_traceback);
+    attempt->name = mem_string(name);
+    attempt->pid = pid;
+    attempt->state = RAY_ATTEMPT_FAILED;
+    attempt->state_ms[RAY_ATTEMPT_FAILED] = at_ms;
+    attempt->has_error = true;
+    attempt->error_type = RAY_ERROR_TASK_EXECUTION_EXCEPTION;
+    attempt->error_message = mem_string(message);
+    attempt->raised_traceback = NULL;
+}
+
+#define RAISED(pid, error)                                                                         \
+    "User exception:\nray::load() (pid=" pid ", ip=10.0.0.7)\n  File \"app.py\", line 7, in "      \
+    "load\n" error
+#define CHILD(pid, error)                                                                          \
+    "User exception:\nray::child_of_failed() (pid=9, ip=10.0.0.7)\n" FAILED                        \
+    "ray.exceptions.RayTaskError: ray::load() (pid=" pid ", ip=10.0.0.7)\n  File \"app.py\", "     \
+    "line 7, in load\n" error
+
+static void check(const struct why_world *world, const char *words)
+{
+    struct why_report report;
+    why_world_judge(world, "child_of_failed", &report);
+    assert_string_equal(report.code, "argument_failed");
+    if (!strstr(report.cause, words))
+        fail_msg("%s", report.cause);
+    why_report_clear(&report);
+}
+
+static void the_one_that_raised_this(void **state)
+{
+    struct why_world world;
+    (void)state;
+    why_world_open(&world, "2.60.0");
+    struct ray_attempt *child = attempt_of(&world, "child_of_failed");
+    int64_t now = world.records.now_ms;
+    fail_as(attempt_of(&world, "raise_value"), "load", 7, now - 3000, RAISED("7", "ValueError: a"));
+    fail_as(attempt_of(&world, "segv"), "load", 8, now - 2000, RAISED("8", "ValueError: a"));
+    fail_as(attempt_of(&world, "abort"), "load", 7, now - 1000, RAISED("7", "KeyError: 'b'"));
+    fail_as(child, "child_of_failed", 9, now, CHILD("7", "ValueError: a"));
+    check(&world, "which makes one of its arguments, failed: it raised ValueError: a");
+    fail_as(child, "child_of_failed", 9, now, CHILD("7", "KeyError: 'b'"));
+    check(&world, "failed: it raised KeyError: 'b'");
+    fail_as(child, "child_of_failed", 9, now, CHILD("8", "ValueError: a"));
+    check(&world, "failed: it raised ValueError: a");
+    /* Ray has forgotten it: its words are left. */
+    fail_as(child, "child_of_failed", 9, now, CHILD("7", "OSError: c"));
+    check(&world,
+          "it did not run: load, which makes one of its arguments, failed: it raised OSError: c");
+    why_world_close(&world);
+}
+
+/* All of a chain may have one name; the first of it has raised. */
+static void a_chain_of_one_name(void **state)
+{
+    static const char message[] =
+        "User exception:\nray::load() (pid=9, ip=10.0.0.7)\n" FAILED
+        "ray.exceptions.RayTaskError: ray::load() (pid=8, ip=10.0.0.7)\n" FAILED
+        "ray.exceptions.RayTaskError: ray::load() (pid=7, ip=10.0.0.7)\n  File \"app.py\", line 7, "
+        "in load\nValueError: a";
+    struct why_world world;
+    struct why_report report;
+    (void)state;
+    why_world_open(&world, "2.60.0");
+    int64_t now = world.records.now_ms;
+    fail_as(attempt_of(&world, "raise_value"), "load", 7, now - 3000, RAISED("7", "ValueError: a"));
+    fail_as(attempt_of(&world, "segv"), "load", 9, now, message);
+    why_world_judge(&world, "load", &report);
+    assert_string_equal(report.code, "argument_failed");
+    assert_non_null(strstr(report.cause, "which one of its arguments depends on, failed: it raised "
+                                         "ValueError: a"));
+    why_report_clear(&report);
+    why_world_close(&world);
+}
+
+/* Nothing but the task itself has the name. */
+static void none_of_a_chain_is_known(void **state)
+{
+    struct why_world world;
+    (void)state;
+    why_world_open(&world, "2.60.0");
+    fail_as(attempt_of(&world, "child_of_failed"), "child_of_failed", 9, world.records.now_ms,
+            "User exception:\nray::child_of_failed() (pid=9)\n" FAILED
+            "ray.exceptions.RayTaskError: ray::child_of_failed() (pid=9)\nValueError: a");
+    check(&world, "it did not run: child_of_failed, which makes one of its arguments, failed");
+    why_world_close(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_one_that_raised_this),
+        cmocka_unit_test(a_chain_of_one_name),
+        cmocka_unit_test(none_of_a_chain_is_known),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
