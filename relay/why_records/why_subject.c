@@ -182,27 +182,33 @@ const struct ray_node *why_subject_node(const struct why_records *records, const
     return found;
 }
 
-/* "762@10.0.0.7": the process that had this pid last. */
-static const struct ray_worker *find_process(const struct why_records *records, const char *name)
+/* "762@10.0.0.7": the process that had this pid last. "762@": if only one node has one. */
+static bool find_process(const struct why_records *records, const char *name,
+                         struct why_subject *out)
 {
     const char *at = strchr(name, '@');
     char digits[24] = "";
     int64_t pid;
     const struct ray_worker *found = NULL;
     if (!at || (size_t)(at - name) >= sizeof digits)
-        return NULL;
+        return false;
     memcpy(digits, name, (size_t)(at - name));
     if (!text_to_int(digits, 1, INT32_MAX, &pid))
-        return NULL;
+        return false;
     for (size_t i = 0; i < records->worker_count; i++) {
         const struct ray_worker *it = &records->workers[i];
         const struct ray_node *node = why_records_node(records, it->node_id);
         bool here = text_equal(it->ip, at + 1) || text_starts(it->node_id, at + 1) ||
                     (node && text_equal(node->hostname, at + 1));
-        if (it->pid == pid && here && (!found || it->start_ms > found->start_ms))
+        if (it->pid != pid || !here)
+            continue;
+        if (found && !text_equal(found->node_id, it->node_id) && !at[1])
+            return false;
+        if (!found || it->start_ms > found->start_ms)
             found = it;
     }
-    return found;
+    *out = (struct why_subject){.kind = WHY_WORKER, .worker = found};
+    return found != NULL;
 }
 
 /* "01" and "01000000" are the same job, and "1" is. */
@@ -241,8 +247,7 @@ static bool find_name(const struct why_records *records, const char *name, struc
     find_task(records, name, true, out);
     if (out->attempt)
         return true;
-    *out = (struct why_subject){.kind = WHY_WORKER, .worker = find_process(records, name)};
-    if (out->worker)
+    if (find_process(records, name, out))
         return true;
     *out = (struct why_subject){.kind = WHY_NODE, .node = why_subject_node(records, name)};
     if (out->node)
@@ -290,13 +295,61 @@ static int refuse(const struct why_records *records, const char *name, struct er
     return -1;
 }
 
+/* --- as it was printed --- */
+
+/* Copies up to one of `ends`; false if that is nothing. */
+static bool copy_until(const char *at, const char *ends, char *out, size_t size)
+{
+    size_t len = strcspn(at, ends);
+    if (!len || len >= size)
+        return false;
+    memcpy(out, at, len);
+    out[len] = '\0';
+    return true;
+}
+
+/* "(square pid=762, ip=10.0.0.7)": Ray's prefix of what a process prints, without an address if
+ * that is the driver's. */
+static bool read_prefix(const char *text, char *out, size_t size)
+{
+    const char *pid = strstr(text, "pid="), *ip = strstr(text, "ip=");
+    if (!pid || !copy_until(pid + 4, ",) ", out, size - 1))
+        return false;
+    size_t len = strlen(out);
+    out[len++] = '@';
+    out[len] = '\0';
+    return !ip || copy_until(ip + 3, ",) ", out + len, size - len);
+}
+
+/* The name within what raydbg and Ray print of a thing: "square (82891714)", "pid 762@10.0.0.7",
+ * "ObjectRef(00ff…)", "Actor(Trainer, 6d3c…)"; false if there is none. */
+static bool read_printed(const char *text, char *out, size_t size)
+{
+    static const char pid[] = "pid ";
+    const char *open = strrchr(text, '('), *comma, *at = strstr(text, pid);
+    if (read_prefix(text, out, size))
+        return true;
+    if (at && strchr(at, '@'))
+        return copy_until(at + sizeof pid - 1, ", ", out, size);
+    if (!open || !strchr(open, ')'))
+        return false;
+    comma = strstr(open, ", ");
+    return copy_until(comma ? comma + 2 : open + 1, ")", out, size);
+}
+
 int why_subject_find(const struct why_records *records, const char *name, struct why_subject *out,
                      struct err *err)
 {
+    char printed[128];
     *out = (struct why_subject){0};
     if (find_name(records, name, out))
         return 0;
     *out = (struct why_subject){0};
     int found = find_id(records, name, out, err);
+    if (found == 1 && read_printed(name, printed, sizeof printed)) {
+        if (find_process(records, printed, out))
+            return 0;
+        found = find_id(records, printed, out, err);
+    }
     return found == 1 ? refuse(records, name, err) : found;
 }

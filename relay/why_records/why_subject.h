@@ -32,10 +32,11 @@ struct why_subject {
 
 /* A name is: a whole id or its beginning (4 hex digits or more), a task's name or function, an
  * actor's name, class or repr, PID@NODE, a node's address or host name, a job's id or submission
- * id, a placement group's name. Of several tasks of one name the one that failed last is taken,
- * else the one that waits longest, else the one that began last; of several actors the one that
- * died last, else the first. -1 with `err` set if nothing matches, or if things of several kinds or
- * ids do. */
+ * id, a placement group's name; or what raydbg or Ray prints of one: "square (82891714)",
+ * "ObjectRef(00ff…)", "(square pid=762, ip=10.0.0.7)". Of several tasks of one name the one that
+ * failed last is taken, else the one that waits longest, else the one that began last; of several
+ * actors the one that died last, else the first. -1 with `err` set if nothing matches, or if things
+ * of several kinds or ids do. */
 int why_subject_find(const struct why_records *records, const char *name, struct why_subject *out,
                      struct err *err);
 

@@ -415,6 +415,47 @@ static void names_and_ids_lead_to_subjects(void **state)
     why_world_close(&world);
 }
 
+/* What Ray and raydbg print of a thing leads to it. */
+static void printed_names_lead_to_subjects(void **state)
+{
+    (void)state;
+    struct why_world world;
+    struct why_subject subject;
+    struct err err;
+    char name[200], place[WHY_NAME_TEXT];
+    why_world_open(&world, "2.60.0");
+    const struct why_records *records = &world.records;
+    const struct ray_attempt *first = &records->attempts[0];
+    why_name_of_task(first, name);
+    assert_int_equal(why_subject_find(records, name, &subject, &err), 0);
+    assert_ptr_equal(subject.attempt, first);
+    snprintf(name, sizeof name, "Actor(Actor, %s)", records->actors[0].actor_id);
+    assert_int_equal(why_subject_find(records, name, &subject, &err), 0);
+    assert_ptr_equal(subject.actor, &records->actors[0]);
+    snprintf(name, sizeof name, "ObjectRef(%s01000000)", first->task_id);
+    assert_int_equal(why_subject_find(records, name, &subject, &err), 0);
+    assert_int_equal(subject.kind, WHY_OBJECT);
+
+    const struct ray_worker *worker = &records->workers[0];
+    snprintf(name, sizeof name, "worker pid %s, dead", why_name_of_worker(records, worker, place));
+    assert_int_equal(why_subject_find(records, name, &subject, &err), 0);
+    assert_ptr_equal(subject.worker, worker);
+    snprintf(name, sizeof name, "(segv pid=%lld, ip=%s)", (long long)worker->pid, worker->ip);
+    assert_int_equal(why_subject_find(records, name, &subject, &err), 0);
+    assert_ptr_equal(subject.worker, worker);
+    snprintf(name, sizeof name, "(segv pid=%lld)", (long long)worker->pid);
+    assert_int_equal(why_subject_find(records, name, &subject, &err), 0);
+    assert_ptr_equal(subject.worker, worker);
+    world.records.workers[1].pid = worker->pid; /* on another node: which one is not known */
+    text_copy(world.records.workers[1].node_id, sizeof worker->node_id, "another");
+    assert_int_equal(why_subject_find(records, name, &subject, &err), -1);
+    static const char *const none[] = {
+        "f ()", "f (", "ObjectRef(", "pid=", "(f pid=x)", "pid @", ")("};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        assert_int_equal(why_subject_find(records, none[i], &subject, &err), -1);
+    why_world_close(&world);
+}
+
 static void the_overview_has_what_failed_and_waits(void **state)
 {
     (void)state;
@@ -494,6 +535,7 @@ int main(void)
         cmocka_unit_test(a_dead_actor_runs_nothing),
         cmocka_unit_test(a_lost_argument_leads_to_its_object),
         cmocka_unit_test(names_and_ids_lead_to_subjects),
+        cmocka_unit_test(printed_names_lead_to_subjects),
         cmocka_unit_test(the_overview_has_what_failed_and_waits),
         cmocka_unit_test(a_failure_comes_first),
         cmocka_unit_test(a_submitted_job_has_an_exit_code),
