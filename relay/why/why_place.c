@@ -115,6 +115,22 @@ void why_rules_node(const struct why_records *records, const struct ray_node *no
 
 /* --- jobs --- */
 
+/* Ray's message has the end of the driver's output. Adds the exception there that ended it. */
+static void tell_exception(const char *message, struct why_report *report)
+{
+    static const char begins[] = "Traceback (most recent call last)";
+    const char *last = NULL;
+    for (const char *at = strstr(message, begins); at; at = strstr(at + 1, begins))
+        last = at;
+    if (!last)
+        return;
+    char *exception = why_report_exception(last);
+    why_report_traceback(report, last);
+    if (*exception)
+        why_list_add(&report->details, "it raised %s", exception);
+    free(exception);
+}
+
 static void judge_submission(const struct ray_job *job, struct why_report *report)
 {
     const char *words = job->has_exit_code ? process_end_exit_code_words(job->exit_code) : NULL;
@@ -128,6 +144,7 @@ static void judge_submission(const struct ray_job *job, struct why_report *repor
         char *first = why_first_words(job->submission_message);
         why_list_add(&report->details, "Ray says: %s", first);
         free(first);
+        tell_exception(job->submission_message, report);
     }
 }
 

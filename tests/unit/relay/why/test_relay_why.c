@@ -517,6 +517,16 @@ static void a_submitted_job_has_an_exit_code(void **state)
     why_judge(&records, &subject, &report);
     assert_non_null(strstr(report.cause, "127: the command was not found"));
     why_report_clear(&report);
+    job.exit_code = 1;
+    job.submission_message =
+        "Job entrypoint command failed with exit code 1, last available logs:\nhello\nTraceback "
+        "(most recent call last):\n  File \"old.py\", line 1, in old\nKeyError: 1\nTraceback (most "
+        "recent call last):\n  File \"train.py\", line 7, in main\nValueError: no data\n";
+    why_judge(&records, &subject, &report);
+    assert_true(why_world_list_has(&report.details, "it raised ValueError: no data"));
+    assert_false(why_world_list_has(&report.details, "KeyError"));
+    assert_string_equal(last_users_function(&report), "main");
+    why_report_clear(&report);
 }
 
 int main(void)
