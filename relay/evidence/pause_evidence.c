@@ -49,6 +49,7 @@ void pause_evidence_add(struct why_records *records, const struct pause_list *pa
         pause->place = place_of(it->file, it->line);
         pause->holder = held ? holder_of(it, relay) : NULL;
         pause->is_pdb = it->debugger == PAUSE_PDB;
+        pause->is_post_mortem = held && text_equal(it->reason, "exception");
     }
 }
 

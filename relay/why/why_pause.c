@@ -11,7 +11,13 @@
 static char *pause_words(const struct why_pause *pause)
 {
     const char *place = pause->place ? pause->place : "a breakpoint";
-    const char *in = pause->is_pdb ? " in Ray's legacy pdb" : "";
+    const char *in = pause->is_post_mortem ? ", where it raised an exception (post mortem)"
+                     : pause->is_pdb       ? " in Ray's legacy pdb"
+                                           : "";
+    if (!pause->place && pause->is_post_mortem) {
+        place = "the line";
+        in = " that raised an exception (post mortem)";
+    }
     return pause->holder ? mem_format("stopped at %s%s: %s", place, in, pause->holder)
                          : mem_format("stopped at %s%s and waits for a debugger", place, in);
 }

@@ -72,6 +72,23 @@ static void held_by_nobody(void **state)
     why_world_close(&world);
 }
 
+static void post_mortem(void **state)
+{
+    struct why_world world;
+    (void)state;
+    why_world_open(&world, "2.60.0");
+    hold(&world, "Serial.slow",
+         (struct pause){
+             .state = PAUSE_HELD, .reason = "exception", .file = "/app/train.py", .line = 22});
+    check(&world, "Serial.slow", "paused",
+          "it is stopped at train.py:22, where it raised an exception (post mortem): the relay ");
+    check(&world, "Serial.behind", "waits_for_paused", "(post mortem): the relay");
+    hold(&world, "holder", (struct pause){.state = PAUSE_HELD, .reason = "exception"});
+    check(&world, "holder", "paused",
+          "it is stopped at the line that raised an exception (post mortem): the relay ");
+    why_world_close(&world);
+}
+
 static void in_rays_pdb(void **state)
 {
     struct why_world world;
@@ -120,9 +137,8 @@ static void a_report_is_read_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(held_by_a_client),
-        cmocka_unit_test(held_by_nobody),
-        cmocka_unit_test(in_rays_pdb),
+        cmocka_unit_test(held_by_a_client),      cmocka_unit_test(held_by_nobody),
+        cmocka_unit_test(post_mortem),           cmocka_unit_test(in_rays_pdb),
         cmocka_unit_test(a_report_is_read_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
