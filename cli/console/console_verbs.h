@@ -44,6 +44,9 @@ int console_verb_get(struct console *console, char *argument);
 int console_verb_detach(struct console *console, char *argument);
 int console_verb_quit(struct console *console, char *argument);
 
+/* console_profile.c */
+int console_verb_profile(struct console *console, char *argument);
+
 /* console_stack.c */
 int console_verb_where(struct console *console, char *argument);
 int console_verb_up(struct console *console, char *argument);

@@ -149,6 +149,20 @@ def test_retval_shows_what_was_returned(program):
     assert re.search(r"^  helper +9900 · int$", done.stdout, re.M), done.stdout
 
 
+def test_profile_shows_which_functions_took_the_time(program):
+    done = program.attach("profile next", "profile", "n", "profile next")
+    rows = [line.split(None, 3) for line in done.stdout.splitlines()]
+    titles = rows.index(["CALLS", "SELF", "ms", "TOTAL ms  FUNCTION"])
+    named = {row[3]: (int(row[0]), float(row[1]), float(row[2])) for row in rows[titles + 1:] if len(row) == 4 and row[0].isdigit()}
+    area = next(value for name, value in named.items() if re.fullmatch(r"console\.py:\d+ area", name))
+    rest = next(value for name, value in named.items() if re.fullmatch(r"console\.py:\d+ rest", name))
+    sleep = named["<built-in method time.sleep>"]
+    assert area[0] == rest[0] == sleep[0] == 1 and area[2] >= rest[2] >= sleep[2] >= 20 and rest[1] < rest[2], named
+    assert not any("pydevd" in name or "debugpy" in name for name in named), named
+    assert "'profile next', 'profile return' or 'profile continue'" in done.stderr
+    assert "[no function took as much as 0.05 ms]" in done.stderr, done.stderr
+
+
 def test_aliases(program):
     done = program.attach("alias pv p %1 + 1, '%*'", "pv x y", "alias twice pv %1 ;; pv items[%1]", "twice 2", "alias", "unalias pv",
                           "pv x", "alias pv", "alias me me")

@@ -3,6 +3,8 @@
 Prints its port, then what it does.
 """
 
+import time
+
 import debugpy
 
 PORT = debugpy.listen(("127.0.0.1", 0))[1]
@@ -16,8 +18,14 @@ def helper(values, scale):
     return total
 
 
+def rest():
+    time.sleep(0.02)
+
+
 class Shape:
     def area(self, side):
+        rest()
+
         def power(number):
             return number * number  # line: power
 
