@@ -255,3 +255,30 @@ def test_a_task_without_an_event_is_asked_more_and_more_seldom(small, run_relay)
         lost.debugger_port = 0
         small.set_paused(lost, False)
         small.publish()
+
+
+# --- raydbg why ---
+
+def test_why_of_one_name_asks_little(small, tmp_path):
+    """The tables once, and few processes, however many there are; tests/bench/cluster has the time."""
+    small.tell_all_tasks(SMALL["events"])
+    small.forget()
+    done = subprocess.run([raydbg_path(), "why", small.name, "--format", "json"], env=environment(small, tmp_path),
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=limit())
+    assert done.returncode == 0 and json.loads(done.stdout)["code"] == "paused", done.stderr + done.stdout
+    counts = methods(small)
+    print("why of one of", SMALL, "costs", counts)
+    assert of_gcs(counts, "requests") == 9, counts
+    assert all(own["requests"] == 1 for name, own in counts.items() if name.startswith("GetAll")), counts
+    assert counts.get("GetCoreWorkerStats", {"requests": 0})["requests"] <= 32, counts
+
+
+def test_why_of_all_asks_the_same(small, tmp_path):
+    small.tell_all_tasks(SMALL["events"])
+    small.forget()
+    done = subprocess.run([raydbg_path(), "why"], env=environment(small, tmp_path), stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=limit())
+    assert done.returncode == 0, done.stderr
+    counts = methods(small)
+    assert f"{SMALL['pauses']} running" in done.stdout, done.stdout
+    assert of_gcs(counts, "requests") == 9 and "GetCoreWorkerStats" not in counts, counts

@@ -206,6 +206,14 @@ class FakeCluster:
                 lines = []
         self._process.stdin.write(b"".join(lines))
 
+    def tell_all_tasks(self, events):
+        """Answers a question for all tasks, too, as `raydbg why` asks it: those of the pauses, and `events` that are over."""
+        own = [_tagged(2, self._event(worker.tasks[0], worker, RUNNING)) for worker in self.paused]
+        model = task_id(0)
+        parts = _tagged(2, self._event(model, self.workers[-1], FINISHED)).split(model)
+        over = [task_id(number).join(parts) for number in range(len(self.paused), events)]
+        self._put("GetTaskEvents", b"", b"".join(own + over))
+
     def _tell_worker(self, worker):
         stats = common_pb2.CoreWorkerStats(ip_address=worker.ip, port=worker.port, job_id=JOB, worker_id=worker.id,
                                            pid=worker.pid, actor_id=worker.actor,

@@ -123,12 +123,13 @@ static bool key_task(const uint8_t *bytes, size_t len, struct buf *out)
 }
 
 const struct cluster_method cluster_methods[] = {
-    {"GetAllActorInfo", key_none},  {"GetAllJobInfo", key_none},
-    {"GetAllNodeInfo", key_none},   {"GetAllWorkerInfo", key_workers},
-    {"GetActorInfo", key_first},    {"GetCoreWorkerStats", key_first},
-    {"GetTaskEvents", key_task},    {"InternalKVGet", key_kv},
-    {"InternalKVKeys", key_kv},     {"GetWorkerInfo", key_first},
-    {"InternalKVPut", key_ignored}, {"InternalKVDel", key_ignored},
+    {"GetAllActorInfo", key_none},      {"GetAllJobInfo", key_none},
+    {"GetAllNodeInfo", key_none},       {"GetAllWorkerInfo", key_workers},
+    {"GetActorInfo", key_first},        {"GetCoreWorkerStats", key_first},
+    {"GetTaskEvents", key_task},        {"InternalKVGet", key_kv},
+    {"InternalKVKeys", key_kv},         {"GetWorkerInfo", key_first},
+    {"InternalKVPut", key_ignored},     {"InternalKVDel", key_ignored},
+    {"GetAllPlacementGroup", key_none}, {"GetClusterResourceState", key_none},
 };
 const size_t cluster_method_count = sizeof cluster_methods / sizeof *cluster_methods;
 
