@@ -8,6 +8,7 @@ import subprocess
 import pytest
 import sanitizers
 from fake_failures import FakeFailures
+from ray.core.generated.gcs_service_pb2 import GetTaskEventsReply
 from relay_under_test import raydbg_path
 from waits import limit
 
@@ -99,6 +100,19 @@ def test_a_table_that_is_missing(cluster, method, name, code):
     report = why(cluster, name)
     assert report["code"] == code and any("the table is broken" in line or "answered with an error" in line
                                           for line in report["unknown"]), report
+
+
+def test_events_that_ray_has_dropped(cluster):
+    """What the other tables tell is told all the same; of the task itself, that Ray has forgotten it."""
+    worker, task = cluster.worker_of("segv"), cluster.attempt_of("segv").task_id.hex()
+    cluster.tables["GetTaskEvents"] = GetTaskEventsReply(num_status_task_events_dropped=7).SerializeToString()
+    assert "Ray has forgotten 7 changes of tasks" in run(cluster, "why", "segv", code=NOT_FOUND)
+    assert why(cluster, worker)["code"] == "native_crash"
+    report = why(cluster, "killed_actor")
+    assert report["code"] == "process_lost" and "no log file of it" in report["unknown"][0], report
+    report = why(cluster, task + "01000000")
+    assert (report["kind"], report["code"]) == ("object", "unknown"), report
+    assert "its owner did not answer" in report["unknown"][0], report
 
 
 def test_no_table_at_all(cluster):
