@@ -23,7 +23,7 @@ def constant(name):
 def pytest_generate_tests(metafunc):
     if "logs_spec" in metafunc.fixturenames:
         matrix = metafunc.config.getoption("matrix")
-        specs = {"ray2.60.0": Spec(),
+        specs = {"ray2.60.0": Spec(), "token": Spec(token=True),
                  **({"ray2.9.3": Spec(python="3.11", ray="2.9.3", debugpy="1.8.0")} if matrix else {})}
         metafunc.parametrize("logs_spec", specs.values(), ids=specs.keys())
 

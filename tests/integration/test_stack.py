@@ -91,21 +91,25 @@ def in_both(cluster, process):
     return ours, by_hand(cluster, process["pid"])
 
 
-def test_it_agrees_with_py_spy(live):
-    """Every frame of every thread of each process that stays where it is. A thread that waits with a timeout of Ray's or
-    pydevd's own may be awake in one of the two: then both look again."""
+def check_steady(cluster, processes, least):
+    """Every frame of every thread of each process that stays where it is is as py-spy tells it. A thread that waits with a
+    timeout of Ray's or pydevd's own may be awake in one of the two: then both look again."""
     compared = 0
-    for process in live.json["processes"]:
+    for process in processes:
         names = {task["task_name"] for task in process["tasks"]}
         if not process["is_driver"] and not names & set(STEADY):
             continue
         for _ in range(5):
-            ours, expected = in_both(live.cluster, process)
+            ours, expected = in_both(cluster, process)
             if ours == expected:
                 break
         assert ours == expected
         compared += len(ours)
-    assert compared > 15
+    assert compared > least
+
+
+def test_it_agrees_with_py_spy(live):
+    check_steady(live.cluster, live.json["processes"], 15)
 
 
 def test_the_tree(live):
@@ -280,6 +284,8 @@ def test_with_a_token(cluster_factory):
     cluster = cluster_factory(Spec(token=True, nodes=1, env=(ON,)))
     cluster.driver("stacks.py").wait_for("^READY", 180)
     assert f"stacks.py:{line('driver')}" in stack(cluster).stdout
+    wait_for(lambda: cluster.raydbg("stack", "sleeps", timeout=60).returncode == 0, "`sleeps` runs", every=1)
+    check_steady(cluster, stacks(cluster)["processes"], 3)
     stack(cluster, code=DENIED, env={"RAY_AUTH_TOKEN": "0" * 64})
 
 
