@@ -24,19 +24,26 @@ static bool is_on(const struct why_records *records, const struct ray_attempt *a
                     text_starts(node->node_id, name));
 }
 
+/* A task is listed by its last attempt that failed, also while it is tried again. */
+static bool has_failed(const struct why_records *records, const struct ray_attempt *it)
+{
+    if (it->state != RAY_ATTEMPT_FAILED || it->state_ms[RAY_ATTEMPT_FAILED] < records->since_ms)
+        return false;
+    if (why_records_is_retried(records, it))
+        return why_records_stands_for_task(records, it + 1) && !ray_attempt_is_over(it + 1);
+    return why_records_stands_for_task(records, it);
+}
+
 static bool is_selected(const struct why_records *records, const struct task_list_select *select,
                         const struct ray_attempt *it)
 {
-    if (!why_records_stands_for_task(records, it))
+    if (select->failed ? !has_failed(records, it) : !why_records_stands_for_task(records, it))
         return false;
     if (select->job && !text_starts(it->job_id, select->job))
         return false;
     if (select->node && !is_on(records, it, select->node))
         return false;
-    if (select->failed)
-        return it->state == RAY_ATTEMPT_FAILED &&
-               it->state_ms[RAY_ATTEMPT_FAILED] >= records->since_ms;
-    return why_records_is_running(records, it);
+    return select->failed || why_records_is_running(records, it);
 }
 
 static int compare_times(const void *left, const void *right)
@@ -94,7 +101,13 @@ static void add_row(struct table *table, const struct why_records *records,
     snprintf(cell, sizeof cell, "%lld", (long long)pid);
     table_cell(table, pid ? cell : "-");
     table_cell(table, since ? why_span(records->now_ms - since, span) : "-");
-    table_cell(table, report.cause);
+    if (why_records_is_retried(records, attempt)) {
+        char *cause = mem_format("%s; it is tried again", report.cause);
+        table_cell(table, cause);
+        free(cause);
+    } else {
+        table_cell(table, report.cause);
+    }
     why_report_clear(&report);
 }
 

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "relay/evidence/log_time.h"
+#include "relay/why_records/why_names.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -178,9 +179,12 @@ static int choose_actor(const struct why_records *records, const struct ray_acto
     if (!worker)
         return err_set(err, ERR_NOT_FOUND, "the actor %s has no log: it has, or had, no process",
                        name);
-    if (actor->restarts)
-        out->note = mem_string("of its last process only; `raydbg why` without a name lists the "
-                               "earlier ones that died");
+    const struct ray_worker *before = why_records_previous_process(records, actor);
+    if (before)
+        out->note = mem_format("of its last process only; the one before was %s",
+                               why_name_of_worker(records, before, (char[WHY_NAME_TEXT]){0}));
+    else if (actor->restarts)
+        out->note = mem_string("of its last process only; Ray has no record of the one before");
     return choose_worker(records, worker, name, out, err);
 }
 
@@ -215,28 +219,47 @@ int log_choice_make(const struct why_records *records, const char *name,
 
 /* --- around an event --- */
 
-/* When the thing ended, and where; 0 if it has not. */
+/* When the process ended, and where; 0 if it lives. */
+static int64_t end_of_worker(const struct why_records *records, const struct ray_worker *worker,
+                             const struct ray_node **node)
+{
+    if (!worker)
+        return 0;
+    *node = why_records_node(records, worker->node_id);
+    return worker->is_alive ? 0 : worker->end_ms;
+}
+
+/* Of a task that runs again it is the end of the attempt before. */
+static int64_t end_of_task(const struct why_records *records, const struct ray_attempt *attempt,
+                           const struct ray_node **node)
+{
+    const struct ray_attempt *it = attempt;
+    if (!ray_attempt_is_over(it))
+        it = why_records_previous(records, attempt);
+    if (!it || !ray_attempt_is_over(it))
+        return 0;
+    const struct ray_worker *worker = why_records_worker(records, it->worker_id);
+    *node = why_records_node(records, *it->node_id ? it->node_id : worker ? worker->node_id : "");
+    return it->state_ms[it->state];
+}
+
+/* When the thing ended, or ended before it was started again, and where; 0 if it has not. */
 static int64_t end_of(const struct why_records *records, const struct why_subject *subject,
                       const struct ray_node **node)
 {
-    const struct ray_worker *worker = NULL;
+    const struct ray_actor *actor = subject->actor;
+    int64_t ended;
     switch (subject->kind) {
-    case WHY_TASK: {
-        const struct ray_attempt *it = subject->attempt;
-        bool over = it->state == RAY_ATTEMPT_FAILED || it->state == RAY_ATTEMPT_FINISHED;
-        worker = why_records_worker(records, it->worker_id);
-        *node = why_records_node(records, *it->node_id ? it->node_id
-                                          : worker     ? worker->node_id
-                                                       : "");
-        return over ? it->state_ms[it->state] : 0;
-    }
+    case WHY_TASK:
+        return end_of_task(records, subject->attempt, node);
     case WHY_ACTOR:
-        worker = why_records_worker(records, subject->actor->worker_id);
-        *node = worker ? why_records_node(records, worker->node_id) : NULL;
-        return worker && !worker->is_alive ? worker->end_ms : subject->actor->end_ms;
+        ended = end_of_worker(records, why_records_worker(records, actor->worker_id), node);
+        if (!ended && text_equal(actor->state, "DEAD"))
+            return actor->end_ms;
+        return ended ? ended
+                     : end_of_worker(records, why_records_previous_process(records, actor), node);
     case WHY_WORKER:
-        *node = why_records_node(records, subject->worker->node_id);
-        return subject->worker->is_alive ? 0 : subject->worker->end_ms;
+        return end_of_worker(records, subject->worker, node);
     case WHY_NODE:
         *node = subject->node;
         return subject->node->is_alive ? 0 : subject->node->end_ms;

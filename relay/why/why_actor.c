@@ -152,14 +152,42 @@ static bool waits_for_argument(const struct why_records *records, const struct r
     return true;
 }
 
-static void tell_restarts(const struct ray_actor *actor, struct why_report *report)
+/* Says how the process ended after which Ray restarted the actor. */
+static void tell_previous(const struct why_records *records, const struct ray_actor *actor,
+                          struct why_report *report)
+{
+    const struct ray_worker *worker = why_records_previous_process(records, actor);
+    char name[WHY_NAME_TEXT], span[WHY_SPAN_TEXT];
+    struct why_report its = {0};
+    if (!worker || !process_end_explain(records, worker, &its)) {
+        why_list_add(&report->unknown,
+                     "why it was restarted: the cluster has no record of its earlier process");
+        return;
+    }
+    why_name_of_worker(records, worker, name);
+    int64_t ended = why_records_end_ms(records, worker);
+    why_list_add(&report->ray, "its earlier process, %s, ended %s ago: %s", name,
+                 why_span(ended ? records->now_ms - ended : -1, span), its.cause);
+    for (size_t i = 0; i < its.unknown.count; i++)
+        why_list_add(&report->unknown, "of %s: %s", name, its.unknown.items[i]);
+    why_list_add(&report->next, "raydbg why %s", name);
+    why_report_clear(&its);
+}
+
+static void tell_restarts(const struct why_records *records, const struct ray_actor *actor,
+                          struct why_report *report)
 {
     bool dead = text_equal(actor->state, "DEAD");
-    if (actor->restarts)
+    if (actor->restarts && actor->max_restarts < 0 && !dead)
+        why_list_add(&report->ray, "Ray has restarted it %lld time%s, and does so without limit",
+                     (long long)actor->restarts, actor->restarts == 1 ? "" : "s");
+    else if (actor->restarts)
         why_list_add(&report->ray, "Ray has restarted it %lld time%s (max_restarts=%lld)%s",
                      (long long)actor->restarts, actor->restarts == 1 ? "" : "s",
                      (long long)actor->max_restarts, dead ? ", and does not restart it again" : "");
-    else if (dead)
+    if (actor->restarts && !dead)
+        tell_previous(records, actor, report);
+    else if (!actor->restarts && dead)
         why_list_add(&report->ray, "Ray does not restart it (max_restarts=%lld)",
                      (long long)actor->max_restarts);
 }
@@ -185,7 +213,7 @@ void why_rules_actor(const struct why_records *records, const struct ray_actor *
     else if (!text_equal(actor->state, "DEAD"))
         why_rules_resources(records, actor->resources ? actor->resources : &none, report);
     why_link_worker(records, actor->worker_id, report);
-    tell_restarts(actor, report);
+    tell_restarts(records, actor, report);
     if (worker)
         why_list_add(&report->next, "raydbg logs %.8s", actor->actor_id);
 }

@@ -251,6 +251,7 @@ void why_judge_need_actor(const struct why_records *records, const struct ray_ac
     if (!actor)
         return;
     need_log(records, why_records_worker(records, actor->worker_id), needs);
+    need_log(records, why_records_previous_process(records, actor), needs);
     if (actor->death)
         need_log(records, why_records_worker(records, actor->death->owner_id), needs);
 }
@@ -266,9 +267,18 @@ static bool may_be_a_death(const struct ray_attempt *attempt)
            attempt->error_type == RAY_ERROR_ACTOR_UNAVAILABLE;
 }
 
+void why_judge_need_previous(const struct why_records *records, const struct ray_attempt *attempt,
+                             struct why_needs *needs)
+{
+    const struct ray_attempt *before = why_records_previous(records, attempt);
+    if (before && may_be_a_death(before))
+        need_log(records, why_records_worker(records, before->worker_id), needs);
+}
+
 void why_judge_need_task(const struct why_records *records, const struct ray_attempt *attempt,
                          struct why_needs *needs)
 {
+    why_judge_need_previous(records, attempt, needs);
     if (!needs->raylet_count && lacks_worker(records, attempt))
         need_raylets(records, needs);
     if (!may_be_a_death(attempt))

@@ -25,12 +25,25 @@ static bool is_waiting(const struct ray_attempt *attempt)
     return attempt->state > RAY_ATTEMPT_UNKNOWN && attempt->state < RAY_ATTEMPT_RUNNING;
 }
 
-/* A task that called an exit is FINISHED for Ray, and its caller gets an error. */
+/* A task that called an exit, or was interrupted, is FINISHED for Ray, and its caller gets
+ * an error. */
 static bool has_failed(const struct ray_attempt *attempt)
 {
+    const char *raised = attempt->raised_type ? attempt->raised_type : "";
     return attempt->state == RAY_ATTEMPT_FAILED ||
            (attempt->state == RAY_ATTEMPT_FINISHED && attempt->type == RAY_NORMAL_TASK &&
-            attempt->raised_type && strstr(attempt->raised_type, "SystemExit"));
+            (strstr(raised, "SystemExit") || strstr(raised, "KeyboardInterrupt")));
+}
+
+/* A task that runs again after a failure: the attempt that failed, if that was not too long ago. */
+static const struct ray_attempt *failed_before(const struct why_records *records,
+                                               const struct ray_attempt *attempt)
+{
+    const struct ray_attempt *before = why_records_previous(records, attempt);
+    return before && has_failed(before) && before->state_ms[before->state] >= records->since_ms &&
+                   why_records_is_running(records, attempt)
+               ? before
+               : NULL;
 }
 
 static bool belongs(const struct why_records *records, const struct ray_attempt *it)
@@ -41,7 +54,7 @@ static bool belongs(const struct why_records *records, const struct ray_attempt 
     if (has_failed(it))
         return it->state_ms[it->state] >= records->since_ms;
     if (!is_waiting(it))
-        return why_records_pause(records, it) != NULL;
+        return why_records_pause(records, it) != NULL || failed_before(records, it) != NULL;
     job = why_records_job(records, it->job_id);
     return !job || !job->is_dead;
 }
@@ -96,6 +109,21 @@ static void take_cause(struct why_row *row, struct why_report *report)
     why_report_clear(report);
 }
 
+/* Of a task that runs again the cause is that of the attempt before. */
+static void take_failure_before(const struct why_records *records,
+                                const struct ray_attempt *attempt, struct why_row *row)
+{
+    const struct ray_attempt *before = failed_before(records, attempt);
+    struct why_report its = {0};
+    why_rules_ended_task(records, before, &its);
+    row->state = "retried";
+    row->at_ms = before->state_ms[before->state];
+    row->code = its.code;
+    row->cause = mem_format("attempt %d runs, since attempt %d failed: %s", attempt->attempt + 1,
+                            before->attempt + 1, its.cause);
+    why_report_clear(&its);
+}
+
 static void add_tasks(const struct why_records *records, struct why_overview *out)
 {
     struct groups groups = {0};
@@ -108,6 +136,10 @@ static void add_tasks(const struct why_records *records, struct why_overview *ou
         row->id = it->task_id;
         row->count = groups.items[i].count;
         row->at_ms = it->state_ms[it->state];
+        if (!is_waiting(it) && !why_records_pause(records, it) && !has_failed(it)) {
+            take_failure_before(records, it, row);
+            continue;
+        }
         why_rules_task(records, it, &report);
         take_cause(row, &report);
     }
@@ -124,12 +156,40 @@ static bool died_by_intent(const struct why_records *records, const struct ray_a
     return worker && !worker->is_alive && process_end_of(worker).by_intent;
 }
 
+/* The process after whose end the actor was started again, if that was not too long ago. */
+static const struct ray_worker *died_before(const struct why_records *records,
+                                            const struct ray_actor *actor)
+{
+    const struct ray_worker *worker = why_records_previous_process(records, actor);
+    return worker && why_records_end_ms(records, worker) >= records->since_ms ? worker : NULL;
+}
+
+/* Adds a row for an actor that lives again after its process died. */
+static void add_restarted(const struct why_records *records, const struct ray_actor *actor,
+                          struct why_overview *out)
+{
+    const struct ray_worker *worker = died_before(records, actor);
+    struct why_report its = {0};
+    if (!worker || !process_end_explain(records, worker, &its))
+        return;
+    struct why_row *row = add_row(out, "actor", "restarted",
+                                  text_empty(actor->name) ? actor->class_name : actor->name);
+    row->id = actor->actor_id;
+    row->at_ms = why_records_end_ms(records, worker);
+    row->code = its.code;
+    row->cause = mem_format("it lives again after %lld restart%s; before: %s",
+                            (long long)actor->restarts, actor->restarts == 1 ? "" : "s", its.cause);
+    why_report_clear(&its);
+}
+
 static void add_actors(const struct why_records *records, struct why_overview *out)
 {
     for (size_t i = 0; i < records->actor_count; i++) {
         const struct ray_actor *it = &records->actors[i];
         struct why_report report = {0};
         bool dead = text_equal(it->state, "DEAD");
+        if (text_equal(it->state, "ALIVE"))
+            add_restarted(records, it, out);
         if (text_equal(it->state, "ALIVE") ||
             (dead && (it->end_ms < records->since_ms || died_by_intent(records, it))))
             continue;
@@ -199,7 +259,7 @@ static void count_tasks(const struct why_records *records, struct why_overview *
 
 static bool is_over(const struct why_row *row)
 {
-    return text_equal(row->state, "failed") || text_equal(row->state, "dead");
+    return !text_equal(row->state, "waiting") && !text_equal(row->state, "paused");
 }
 
 static int compare_rows(const void *left, const void *right)
@@ -237,13 +297,17 @@ void why_overview_needs(const struct why_records *records, struct why_needs *nee
     *needs = (struct why_needs){0};
     find_groups(records, &groups);
     for (size_t i = 0; i < groups.keys.count; i++)
-        if (has_failed(groups.items[i].attempt))
+        if (has_failed(groups.items[i].attempt)) {
             why_judge_need_task(records, groups.items[i].attempt, needs);
-        else
+        } else {
+            why_judge_need_previous(records, groups.items[i].attempt, needs);
             why_rules_need_proof(records, groups.items[i].attempt, needs);
-    for (size_t i = 0; i < records->actor_count; i++)
-        if (text_equal(records->actors[i].state, "DEAD") &&
-            records->actors[i].end_ms >= records->since_ms)
-            why_judge_need_actor(records, &records->actors[i], needs);
+        }
+    for (size_t i = 0; i < records->actor_count; i++) {
+        const struct ray_actor *it = &records->actors[i];
+        bool died = text_equal(it->state, "DEAD") && it->end_ms >= records->since_ms;
+        if (died || died_before(records, it))
+            why_judge_need_actor(records, it, needs);
+    }
     groups_clear(&groups);
 }

@@ -7,7 +7,8 @@
 /* Things of one kind and name that are in the same state for the same reason. */
 struct why_row {
     const char *kind;  /* "task", "actor", "node", "job", "group" */
-    const char *state; /* "failed", "waiting", "paused", "dead" */
+    const char *state; /* "failed", "waiting", "paused", "dead"; "retried" of a task and "restarted"
+                          of an actor that goes on after a failure */
     const char *name;  /* in the records */
     const char *
         id; /* of the one that is `cause` is about: the last that failed, or the first that waits */

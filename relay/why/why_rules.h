@@ -9,6 +9,12 @@
  * other: a task's cause may be its actor's death. */
 void why_rules_task(const struct why_records *records, const struct ray_attempt *attempt,
                     struct why_report *report);
+/* The cause alone, of an attempt that has failed or finished. */
+void why_rules_ended_task(const struct why_records *records, const struct ray_attempt *attempt,
+                          struct why_report *report);
+/* Adds what Ray does about a failure, and why the attempt is not the task's first. */
+void why_rules_retries(const struct why_records *records, const struct ray_attempt *attempt,
+                       struct why_report *report);
 void why_rules_waiting_task(const struct why_records *records, const struct ray_attempt *attempt,
                             struct why_report *report);
 void why_rules_running_task(const struct why_records *records, const struct ray_attempt *attempt,
@@ -58,6 +64,9 @@ void why_judge_need_gauges(const struct ray_node *node, struct why_needs *needs)
 /* Add what judging one of them needs; why_judge.c. */
 void why_judge_need_task(const struct why_records *records, const struct ray_attempt *attempt,
                          struct why_needs *needs);
+/* What the attempt before needs, if there is one. */
+void why_judge_need_previous(const struct why_records *records, const struct ray_attempt *attempt,
+                             struct why_needs *needs);
 void why_judge_need_actor(const struct why_records *records, const struct ray_actor *actor,
                           struct why_needs *needs);
 

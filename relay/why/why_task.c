@@ -322,7 +322,8 @@ static void judge_failed(const struct why_records *records, const struct ray_att
     }
 }
 
-/* A task that called an exit is FINISHED for Ray, and its caller gets an error. */
+/* A task that called an exit, or was interrupted, is FINISHED for Ray, and its caller gets
+ * an error. */
 static void judge_finished(const struct why_records *records, const struct ray_attempt *attempt,
                            struct why_report *report)
 {
@@ -334,24 +335,24 @@ static void judge_finished(const struct why_records *records, const struct ray_a
                      "Ray lists the task as FINISHED, but its caller gets an error");
         return;
     }
+    if (attempt->raised_type && strstr(attempt->raised_type, "KeyboardInterrupt")) {
+        why_report_cause(report, "interrupted",
+                         "a KeyboardInterrupt ended it, which Ray takes for a cancellation: its "
+                         "caller gets a TaskCancelledError");
+        why_report_traceback(report, attempt->raised_traceback ? attempt->raised_traceback : "");
+        why_list_add(&report->details, "Ray lists the task as FINISHED");
+        return;
+    }
     why_report_cause(report, "finished", "it finished: Ray knows of no failure");
 }
 
-static void tell_retries(const struct why_records *records, const struct ray_attempt *attempt,
-                         struct why_report *report)
+void why_rules_ended_task(const struct why_records *records, const struct ray_attempt *attempt,
+                          struct why_report *report)
 {
-    if (attempt->state != RAY_ATTEMPT_FAILED || attempt->type != RAY_NORMAL_TASK)
-        return;
-    if (why_records_is_retried(records, attempt))
-        why_list_add(&report->ray, "Ray has retried it");
-    else if (attempt->attempt > 0)
-        why_list_add(&report->ray, "it was tried %d times: no retries are left",
-                     attempt->attempt + 1);
-    else if (attempt->has_error && attempt->error_type == RAY_ERROR_TASK_EXECUTION_EXCEPTION)
-        why_list_add(&report->ray,
-                     "Ray did not retry it: it retries an exception only with retry_exceptions");
+    if (attempt->state == RAY_ATTEMPT_FAILED)
+        judge_failed(records, attempt, report);
     else
-        why_list_add(&report->ray, "Ray did not retry it");
+        judge_finished(records, attempt, report);
 }
 
 static void judge_unfinished(const struct why_records *records, const struct ray_attempt *attempt,
@@ -370,15 +371,13 @@ void why_rules_task(const struct why_records *records, const struct ray_attempt 
 {
     char id[ID_TEXT(ID_TASK_BYTES)];
     why_link_task(attempt, report);
-    if (attempt->state == RAY_ATTEMPT_FAILED)
-        judge_failed(records, attempt, report);
-    else if (attempt->state == RAY_ATTEMPT_FINISHED)
-        judge_finished(records, attempt, report);
+    if (ray_attempt_is_over(attempt))
+        why_rules_ended_task(records, attempt, report);
     else if (!why_rules_deadlock(records, attempt, report))
         judge_unfinished(records, attempt, report);
     why_link_actor(records, attempt->actor_id, report);
     why_link_worker(records, attempt->worker_id, report);
-    tell_retries(records, attempt, report);
+    why_rules_retries(records, attempt, report);
     if (*attempt->worker_id &&
         (attempt->state_ms[RAY_ATTEMPT_RUNNING] || attempt->type == RAY_NORMAL_TASK))
         why_list_add(&report->next, "raydbg logs %s", why_short_id(attempt->task_id, id));

@@ -147,6 +147,14 @@ bool why_records_is_retried(const struct why_records *records, const struct ray_
            strcmp(next->task_id, attempt->task_id) == 0;
 }
 
+const struct ray_attempt *why_records_previous(const struct why_records *records,
+                                               const struct ray_attempt *attempt)
+{
+    return attempt > records->attempts && strcmp(attempt[-1].task_id, attempt->task_id) == 0
+               ? attempt - 1
+               : NULL;
+}
+
 bool why_records_stands_for_task(const struct why_records *records,
                                  const struct ray_attempt *attempt)
 {
@@ -167,6 +175,31 @@ bool why_records_is_running(const struct why_records *records, const struct ray_
     return attempt->state == RAY_ATTEMPT_RUNNING &&
            !(worker && !why_records_is_alive(records, worker)) &&
            !(actor && text_equal(actor->state, "DEAD")) && !(job && job->is_dead);
+}
+
+int64_t why_records_end_ms(const struct why_records *records, const struct ray_worker *worker)
+{
+    const struct ray_node *node = why_records_node(records, worker->node_id);
+    if (!worker->is_alive)
+        return worker->end_ms;
+    return node && !node->is_alive ? node->end_ms : 0;
+}
+
+const struct ray_worker *why_records_previous_process(const struct why_records *records,
+                                                      const struct ray_actor *actor)
+{
+    const struct ray_worker *found = NULL;
+    const char *now = text_equal(actor->state, "RESTARTING") ? "" : actor->worker_id;
+    for (size_t i = 0; actor->restarts && i < records->attempt_count; i++) {
+        const struct ray_attempt *it = &records->attempts[i];
+        if (strcmp(it->actor_id, actor->actor_id) != 0 || text_equal(it->worker_id, now))
+            continue;
+        const struct ray_worker *worker = why_records_worker(records, it->worker_id);
+        if (worker && !why_records_is_alive(records, worker) &&
+            (!found || why_records_end_ms(records, worker) > why_records_end_ms(records, found)))
+            found = worker;
+    }
+    return found;
 }
 
 const char *why_records_ip(const struct why_records *records, const char *node_id)

@@ -122,6 +122,9 @@ const struct ray_attempt *why_records_attempt(const struct why_records *records,
                                               const char *task_id);
 /* True if a later attempt of the same task is known. */
 bool why_records_is_retried(const struct why_records *records, const struct ray_attempt *attempt);
+/* The attempt of the same task before this one; NULL if Ray has none. */
+const struct ray_attempt *why_records_previous(const struct why_records *records,
+                                               const struct ray_attempt *attempt);
 /* True for the one attempt that a task is listed and counted by: its last. The row that Ray keeps
  * for a driver is no task. */
 bool why_records_stands_for_task(const struct why_records *records,
@@ -133,6 +136,12 @@ bool why_records_is_alive(const struct why_records *records, const struct ray_wo
 /* True for an attempt that Ray lists as RUNNING, unless its process, its actor or its job is known
  * to be gone: if its owner dies, Ray is told nothing more of it. */
 bool why_records_is_running(const struct why_records *records, const struct ray_attempt *attempt);
+/* The process that an actor had before the one that it has, or had last: the last that ended of
+ * those in which its calls were. NULL if Ray has no record of any. */
+const struct ray_worker *why_records_previous_process(const struct why_records *records,
+                                                      const struct ray_actor *actor);
+/* When a process ended: with its node, if that died first; 0 if it lives. */
+int64_t why_records_end_ms(const struct why_records *records, const struct ray_worker *worker);
 /* The address of a node, "" if it is unknown. */
 const char *why_records_ip(const struct why_records *records, const char *node_id);
 
