@@ -116,6 +116,7 @@ void ray_attempts_free(struct ray_attempt *attempts, size_t count)
         free(it->name);
         free(it->func_or_class);
         ray_resources_clear(&it->resources);
+        ray_labels_clear(&it->selector);
         free(it->error_message);
         ray_actor_death_clear(&it->death);
         free(it->out.file);

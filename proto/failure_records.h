@@ -112,6 +112,7 @@ struct ray_attempt {
     char job_id[ID_TEXT(ID_JOB_BYTES)];
     char actor_id[ID_TEXT(ID_ACTOR_BYTES)];
     char node_id[ID_TEXT(ID_UNIQUE_BYTES)];
+    /* Of an actor's creation it is known from the first of its events on, within a second. */
     char worker_id[ID_TEXT(ID_UNIQUE_BYTES)];
     char group_id[ID_TEXT(ID_GROUP_BYTES)];
     char *name;
@@ -122,6 +123,11 @@ struct ray_attempt {
     enum ray_attempt_state state;         /* the last one that Ray was told */
     int64_t state_ms[RAY_ATTEMPT_STATES]; /* when each state began; 0: it has not */
     struct ray_resources resources;       /* that it needs */
+    /* The labels that its node must have, from Ray 2.49 on. A value is "eu", "!eu", "in(eu,us)" or
+     * "!in(eu,us)". */
+    struct ray_labels selector;
+    bool has_runtime_env;
+    bool has_fallback; /* other labels will do, too: those of its fallback_strategy */
     bool has_error;
     int error_type;      /* if has_error */
     char *error_message; /* in Ray's words; NULL if there is none */

@@ -32,6 +32,21 @@ void failure_wire_resources(struct ray_resources *out, RayWire__ResourceAmount *
         out->items[i] = (struct ray_resource){mem_string(in[i]->name), in[i]->amount};
 }
 
+bool failure_wire_is_runtime_env(const char *serialized)
+{
+    return !text_empty(serialized) && !text_equal(serialized, "{}");
+}
+
+void failure_wire_labels(struct ray_labels *out, RayWire__LabelEntry *const *in, size_t count)
+{
+    if (!count)
+        return;
+    out->items = mem_array(count, sizeof *out->items);
+    out->count = count;
+    for (size_t i = 0; i < count; i++)
+        out->items[i] = (struct ray_label){mem_string(in[i]->key), mem_string(in[i]->value)};
+}
+
 static void set_died(struct ray_actor_death *out, const RayWire__ActorDiedErrorContext *in)
 {
     out->context = RAY_DEATH_DIED;
@@ -82,6 +97,11 @@ static void set_info(struct ray_attempt *out, const RayWire__TaskInfoEntry *in)
     if (!*out->job_id)
         set_id(out->job_id, ID_JOB_BYTES, in->job_id);
     failure_wire_resources(&out->resources, in->required_resources, in->n_required_resources);
+    failure_wire_labels(&out->selector, in->label_selector, in->n_label_selector);
+    out->has_runtime_env =
+        in->runtime_env_info &&
+        failure_wire_is_runtime_env(in->runtime_env_info->serialized_runtime_env);
+    out->has_fallback = in->fallback_strategy.len > 0;
 }
 
 /* Before 2.39 two of today's states did not exist: those behind them had a smaller number. */
@@ -227,8 +247,11 @@ static void set_attempt(struct ray_attempt *out, const RayWire__TaskEvents *in,
         if (state->task_log_info)
             set_log(out, state->task_log_info);
     }
-    if (in->profile_events)
-        set_raised(out, in->profile_events);
+    if (!in->profile_events)
+        return;
+    set_raised(out, in->profile_events);
+    if (out->type == RAY_ACTOR_CREATION_TASK && !*out->worker_id)
+        set_id(out->worker_id, ID_UNIQUE_BYTES, in->profile_events->component_id);
 }
 
 static int compare_attempts(const void *left, const void *right)

@@ -26,6 +26,16 @@ void ray_tasks_free(struct ray_task *tasks, size_t count)
     free(tasks);
 }
 
+void ray_labels_clear(struct ray_labels *labels)
+{
+    for (size_t i = 0; i < labels->count; i++) {
+        free(labels->items[i].key);
+        free(labels->items[i].value);
+    }
+    free(labels->items);
+    *labels = (struct ray_labels){0};
+}
+
 void ray_actors_free(struct ray_actor *actors, size_t count)
 {
     for (size_t i = 0; actors && i < count; i++) {
@@ -39,6 +49,7 @@ void ray_actors_free(struct ray_actor *actors, size_t count)
         if (actors[i].resources)
             ray_resources_clear(actors[i].resources);
         free(actors[i].resources);
+        ray_labels_clear(&actors[i].selector);
     }
     free(actors);
 }
@@ -49,6 +60,7 @@ void ray_nodes_free(struct ray_node *nodes, size_t count)
         free(nodes[i].ip);
         free(nodes[i].hostname);
         free(nodes[i].end_detail);
+        ray_labels_clear(&nodes[i].labels);
     }
     free(nodes);
 }

@@ -59,6 +59,15 @@ struct ray_task {
 struct ray_actor_death;
 struct ray_resources;
 
+struct ray_label {
+    char *key, *value;
+};
+
+struct ray_labels {
+    struct ray_label *items;
+    size_t count;
+};
+
 struct ray_actor {
     char actor_id[ID_TEXT(ID_ACTOR_BYTES)];
     char job_id[ID_TEXT(ID_JOB_BYTES)];
@@ -76,6 +85,8 @@ struct ray_actor {
     int64_t start_ms, end_ms;
     struct ray_actor_death *death;   /* NULL unless Ray says why it died; failure_records.h */
     struct ray_resources *resources; /* that it needs; NULL if it needs none */
+    struct ray_labels selector;      /* of its node: ray_attempt.selector */
+    bool has_runtime_env;
 };
 
 struct ray_node {
@@ -88,9 +99,10 @@ struct ray_node {
     bool is_alive;
     bool is_head;
     int64_t start_ms;
-    int64_t end_ms;         /* when Ray declared it dead */
-    const char *end_reason; /* NodeDeathInfo's: "UNEXPECTED_TERMINATION"; NULL if unknown */
-    char *end_detail;       /* why, in Ray's words; NULL or "" if it does not say */
+    int64_t end_ms;           /* when Ray declared it dead */
+    const char *end_reason;   /* NodeDeathInfo's: "UNEXPECTED_TERMINATION"; NULL if unknown */
+    char *end_detail;         /* why, in Ray's words; NULL or "" if it does not say */
+    struct ray_labels labels; /* "ray.io/node-id", and those of `ray start --labels` */
 };
 
 struct ray_job {
@@ -142,6 +154,7 @@ struct ray_worker_stats {
 void ray_workers_free(struct ray_worker *workers, size_t count);
 void ray_tasks_free(struct ray_task *tasks, size_t count);
 void ray_actors_free(struct ray_actor *actors, size_t count);
+void ray_labels_clear(struct ray_labels *labels);
 void ray_nodes_free(struct ray_node *nodes, size_t count);
 void ray_jobs_free(struct ray_job *jobs, size_t count);
 void ray_pdbs_free(struct ray_pdb *pdbs, size_t count);

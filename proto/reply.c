@@ -229,6 +229,8 @@ static void set_actor_life(struct ray_actor *out, const RayWire__ActorTableData 
         out->resources = mem_alloc(sizeof *out->resources);
         failure_wire_resources(out->resources, in->required_resources, in->n_required_resources);
     }
+    failure_wire_labels(&out->selector, in->label_selector, in->n_label_selector);
+    out->has_runtime_env = failure_wire_is_runtime_env(in->serialized_runtime_env);
 }
 
 static void set_actor(struct ray_actor *out, const RayWire__ActorTableData *in)
@@ -276,6 +278,7 @@ static void set_node(struct ray_node *out, const RayWire__GcsNodeInfo *in)
     out->metrics_port = port_of(in->metrics_export_port);
     out->start_ms = signed_of(in->start_time_ms);
     out->end_ms = signed_of(in->end_time_ms);
+    failure_wire_labels(&out->labels, in->labels, in->n_labels);
     if (!in->death_info)
         return;
     int32_t reason = in->death_info->reason;

@@ -150,7 +150,7 @@ static void on_files(void *arg, const struct err *err, char *const *names, size_
     static const struct agent_log_calls calls = {on_words, on_words_end};
     struct last_words *words = arg;
     for (size_t i = 0; i < count && !words->log->file; i++)
-        if (text_ends(names[i], ".err"))
+        if (text_ends(names[i], words->log->of_runtime_env ? ".log" : ".err"))
             words->log->file = mem_string(names[i]);
     if (!words->log->file) {
         words->log->problem = mem_string(err ? err->what : "its node has no log file of it");
@@ -172,7 +172,7 @@ static void add_words(struct evidence *evidence, const char *worker_id, const st
 static void ask_words(struct evidence *evidence, const struct why_needs *needs)
 {
     struct why_records *records = &evidence->records;
-    size_t count = needs->log_count + needs->raylet_count;
+    size_t count = needs->log_count + needs->raylet_count * (needs->env_job ? 2 : 1);
     records->logs = mem_array(count, sizeof *records->logs);
     records->log_count = count;
     evidence->words = mem_array(count, sizeof *evidence->words);
@@ -181,11 +181,16 @@ static void ask_words(struct evidence *evidence, const struct why_needs *needs)
                   why_records_node(records, needs->logs_of[i]->node_id));
     for (size_t i = 0; i < needs->raylet_count; i++)
         add_words(evidence, "", needs->raylets[i]);
+    for (size_t i = 0; needs->env_job && i < needs->raylet_count; i++) {
+        records->logs[evidence->words_count].of_runtime_env = true;
+        add_words(evidence, "", needs->raylets[i]);
+    }
     evidence->pending += (int)count;
     for (size_t i = 0; i < count; i++) {
         const struct why_log *log = &records->logs[i];
-        char *glob =
-            *log->worker_id ? mem_format("worker-%s*", log->worker_id) : mem_string("raylet*");
+        char *glob = log->of_runtime_env ? mem_format("runtime_env_setup-%s*", needs->env_job)
+                     : *log->worker_id   ? mem_format("worker-%s*", log->worker_id)
+                                         : mem_string("raylet*");
         node_logs_list(evidence->logs, evidence->words[i].node, glob, on_files,
                        &evidence->words[i]);
         free(glob);

@@ -138,18 +138,34 @@ static void judge_alive(const struct why_records *records, const struct ray_acto
                      running ? "it is alive and works" : "it is alive and idle");
 }
 
-/* Ray gives an actor that waits for a node this state, too; the task that creates it tells them
- * apart. */
-static bool waits_for_argument(const struct why_records *records, const struct ray_actor *actor)
+/* An actor is PENDING_CREATION also while its __init__ runs, and DEPENDENCIES_UNREADY also while it
+ * waits for a node: the task that creates it tells them apart. */
+static void judge_pending(const struct why_records *records, const struct ray_actor *actor,
+                          struct why_report *report)
 {
-    if (!text_equal(actor->state, "DEPENDENCIES_UNREADY"))
-        return false;
-    for (size_t i = 0; i < records->attempt_count; i++) {
-        const struct ray_attempt *it = &records->attempts[i];
-        if (it->type == RAY_ACTOR_CREATION_TASK && text_equal(it->actor_id, actor->actor_id))
-            return it->state == RAY_ATTEMPT_PENDING_ARGS;
+    static const struct ray_resources none = {0};
+    const struct ray_attempt *creation = why_records_creation(records, actor);
+    char name[WHY_NAME_TEXT], span[WHY_SPAN_TEXT];
+    if (creation && creation->state == RAY_ATTEMPT_RUNNING) {
+        const struct ray_worker *worker = why_records_worker(records, creation->worker_id);
+        why_rules_running_task(records, creation, report);
+        if (text_equal(report->code, "running"))
+            why_report_cause(
+                report, "initializing", "its __init__ runs, since %s",
+                why_span(records->now_ms - creation->state_ms[RAY_ATTEMPT_RUNNING], span));
+        why_link_worker(records, creation->worker_id, report);
+        if (worker)
+            why_list_add(&report->next, "raydbg stack %s",
+                         why_name_of_worker(records, worker, name));
+        return;
     }
-    return true;
+    if (text_equal(actor->state, "DEPENDENCIES_UNREADY") &&
+        (!creation || creation->state == RAY_ATTEMPT_PENDING_ARGS))
+        why_report_cause(report, "waits_for_argument",
+                         "an argument of its __init__ is not made yet");
+    else
+        why_rules_resources(records, actor->resources ? actor->resources : &none, &actor->selector,
+                            report);
 }
 
 /* Says how the process ended after which Ray restarted the actor. */
@@ -195,7 +211,6 @@ static void tell_restarts(const struct why_records *records, const struct ray_ac
 void why_rules_actor(const struct why_records *records, const struct ray_actor *actor,
                      struct why_report *report)
 {
-    static const struct ray_resources none = {0};
     const struct ray_worker *worker = why_records_worker(records, actor->worker_id);
     why_link_actor(records, actor->actor_id, report);
     if (text_equal(actor->state, "DEAD") && actor->death)
@@ -207,11 +222,8 @@ void why_rules_actor(const struct why_records *records, const struct ray_actor *
         judge_alive(records, actor, report);
     else if (text_equal(actor->state, "RESTARTING"))
         why_report_cause(report, "restarting", "its process died, and Ray is starting another");
-    else if (waits_for_argument(records, actor))
-        why_report_cause(report, "waits_for_argument",
-                         "an argument of its __init__ is not made yet");
     else if (!text_equal(actor->state, "DEAD"))
-        why_rules_resources(records, actor->resources ? actor->resources : &none, report);
+        judge_pending(records, actor, report);
     why_link_worker(records, actor->worker_id, report);
     tell_restarts(records, actor, report);
     if (worker)

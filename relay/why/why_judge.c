@@ -206,26 +206,51 @@ void why_judge_need_gauges(const struct ray_node *node, struct why_needs *needs)
         needs->gauges_of[needs->gauges_count++] = node;
 }
 
-/* The raylets say why a worker cannot start. */
-static void need_raylets(const struct why_records *records, struct why_needs *needs)
+/* The raylets say why a worker cannot start, and the nodes what they set up for the job. */
+static void need_raylets(const struct why_records *records, bool has_runtime_env,
+                         const char *job_id, struct why_needs *needs)
 {
+    if (needs->raylet_count)
+        return;
     for (size_t i = 0; i < records->node_count && needs->raylet_count < WHY_RAYLETS; i++)
         if (records->nodes[i].is_alive)
             needs->raylets[needs->raylet_count++] = &records->nodes[i];
+    needs->env_job = has_runtime_env ? job_id : NULL;
 }
 
-/* True for what has no worker though its resources are free, or has failed for the want of one. */
-static bool lacks_worker(const struct why_records *records, const struct ray_attempt *attempt)
+/* True for what has no worker though a node has these resources free. */
+static bool lacks_worker(const struct why_records *records, const struct ray_resources *resources,
+                         const struct ray_labels *selector)
 {
     struct why_report report = {0};
-    if (attempt->state == RAY_ATTEMPT_FAILED)
-        return attempt->has_error && attempt->error_type == RAY_ERROR_WORKER_STARTUP_FAILED;
-    if (attempt->state != RAY_ATTEMPT_PENDING_NODE || attempt->type != RAY_NORMAL_TASK)
-        return false;
-    why_rules_resources(records, &attempt->resources, &report);
+    why_rules_resources(records, resources, selector, &report);
     bool lacks = text_equal(report.code, "waits_for_worker");
     why_report_clear(&report);
     return lacks;
+}
+
+static void need_start(const struct why_records *records, const struct ray_attempt *attempt,
+                       struct why_needs *needs)
+{
+    bool failed = attempt->state == RAY_ATTEMPT_FAILED && attempt->has_error &&
+                  attempt->error_type == RAY_ERROR_WORKER_STARTUP_FAILED;
+    bool waits = attempt->state == RAY_ATTEMPT_PENDING_NODE && attempt->type == RAY_NORMAL_TASK;
+    if (failed || (waits && lacks_worker(records, &attempt->resources, why_labels_of(attempt))))
+        need_raylets(records, attempt->has_runtime_env, attempt->job_id, needs);
+}
+
+/* Of an actor that is not there yet. */
+static void need_creation(const struct why_records *records, const struct ray_actor *actor,
+                          struct why_needs *needs)
+{
+    static const struct ray_resources none = {0};
+    const struct ray_attempt *creation = why_records_creation(records, actor);
+    if (text_equal(actor->state, "DEAD") || text_equal(actor->state, "ALIVE"))
+        return;
+    if (creation && creation->state == RAY_ATTEMPT_RUNNING)
+        why_judge_need_refs(records, why_records_worker(records, creation->worker_id), needs);
+    else if (lacks_worker(records, actor->resources ? actor->resources : &none, &actor->selector))
+        need_raylets(records, actor->has_runtime_env, actor->job_id, needs);
 }
 
 /* Of what an unfinished attempt may wait for: the references say what that waits for in turn. */
@@ -252,6 +277,7 @@ void why_judge_need_actor(const struct why_records *records, const struct ray_ac
         return;
     need_log(records, why_records_worker(records, actor->worker_id), needs);
     need_log(records, why_records_previous_process(records, actor), needs);
+    need_creation(records, actor, needs);
     if (actor->death)
         need_log(records, why_records_worker(records, actor->death->owner_id), needs);
 }
@@ -279,8 +305,7 @@ void why_judge_need_task(const struct why_records *records, const struct ray_att
                          struct why_needs *needs)
 {
     why_judge_need_previous(records, attempt, needs);
-    if (!needs->raylet_count && lacks_worker(records, attempt))
-        need_raylets(records, needs);
+    need_start(records, attempt, needs);
     if (!may_be_a_death(attempt))
         return;
     need_log(records, why_records_worker(records, attempt->worker_id), needs);

@@ -18,6 +18,7 @@ struct why_needs {
     size_t ref_count;
     const struct ray_node *raylets[WHY_RAYLETS]; /* nodes whose raylets' last words to read */
     size_t raylet_count;
+    const char *env_job; /* the job for which these nodes may set up runtime_envs; or NULL */
     const struct ray_node *gauges_of[WHY_GAUGES]; /* nodes whose metrics to read */
     size_t gauges_count;
     bool second_look; /* at the attempts, some time after the first: there may be a deadlock */

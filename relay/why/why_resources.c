@@ -1,10 +1,9 @@
 /* The rules for what waits for resources, and for placement groups. */
 #include "base/buf.h"
-#include "base/mem.h"
 #include "base/text.h"
 #include "relay/why/why_rules.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 /* "0.5" or "4" */
@@ -13,13 +12,59 @@ static void add_amount(struct buf *out, double amount)
     buf_printf(out, "%.10g", amount);
 }
 
+/* --- names ---
+ * A resource that a placement group has reserved on a node is a resource of its own there:
+ * "CPU_group_<group>", for each bundle "CPU_group_<index>_<group>", and "bundle_group_<group>". */
+
+static const char of_group[] = "_group_";
+
+/* The group's id within a resource's name, or NULL. */
+static const char *group_id_in(const char *name)
+{
+    return strstr(name, of_group) ? strrchr(name, '_') + 1 : NULL;
+}
+
+/* The length of the resource's name without the group: of "CPU". */
+static int own_len(const char *name)
+{
+    const char *at = strstr(name, of_group);
+    return (int)(at ? (size_t)(at - name) : strlen(name));
+}
+
+/* True for what a group has of a resource in all its bundles of a node together. */
+static bool is_whole_group(const char *name)
+{
+    const char *at = strstr(name, of_group);
+    return at && at + sizeof of_group - 1 == group_id_in(name) && !text_starts(name, "bundle_");
+}
+
+static const struct ray_group *group_of(const struct why_records *records,
+                                        const struct ray_resources *needs)
+{
+    const struct ray_group *found = NULL;
+    for (size_t i = 0; i < needs->count && !found; i++)
+        if (group_id_in(needs->items[i].name))
+            found = why_records_group(records, group_id_in(needs->items[i].name));
+    return found;
+}
+
+static const char *group_name(const struct ray_group *group)
+{
+    return text_empty(group->name) ? group->group_id : group->name;
+}
+
 /* "{CPU: 1, gpu_x: 1}" */
 static void add_shape(struct buf *out, const struct ray_resources *shape)
 {
+    const char *separator = "";
     buf_add_string(out, "{");
     for (size_t i = 0; i < shape->count; i++) {
-        buf_printf(out, "%s%s: ", i ? ", " : "", shape->items[i].name);
-        add_amount(out, shape->items[i].amount);
+        const struct ray_resource *it = &shape->items[i];
+        if (group_id_in(it->name) && !is_whole_group(it->name))
+            continue;
+        buf_printf(out, "%s%.*s: ", separator, own_len(it->name), it->name);
+        add_amount(out, it->amount);
+        separator = ", ";
     }
     buf_add_string(out, "}");
 }
@@ -45,11 +90,30 @@ static void add_holder(struct buf *out, size_t *count, const char *name, double 
     add_amount(out, amount);
 }
 
-/* Names the running tasks and live actors that hold a resource of a node. */
-static void add_holders(const struct why_records *records, const char *node_id,
+/* Names the placement groups that have reserved a resource of a node. */
+static void add_groups(const struct why_records *records, const struct ray_node_resources *node,
+                       const char *resource, struct buf *out, size_t *count)
+{
+    char name[WHY_NAME_TEXT];
+    size_t len = strlen(resource);
+    for (size_t i = 0; i < node->total.count; i++) {
+        const struct ray_resource *it = &node->total.items[i];
+        if (!is_whole_group(it->name) || (size_t)own_len(it->name) != len ||
+            !text_starts(it->name, resource))
+            continue;
+        const struct ray_group *group = why_records_group(records, group_id_in(it->name));
+        snprintf(name, sizeof name, "placement group %.100s",
+                 group ? group_name(group) : group_id_in(it->name));
+        add_holder(out, count, name, it->amount);
+    }
+}
+
+/* Names the running tasks, live actors and placement groups that hold a resource of a node. */
+static void add_holders(const struct why_records *records, const struct ray_node_resources *node,
                         const char *resource, struct buf *out)
 {
     char name[WHY_NAME_TEXT];
+    const char *node_id = node->node_id;
     size_t count = 0;
     for (size_t i = 0; i < records->attempt_count; i++) {
         const struct ray_attempt *it = &records->attempts[i];
@@ -64,49 +128,73 @@ static void add_holders(const struct why_records *records, const char *node_id,
         if (amount > 0 && text_equal(it->state, "ALIVE") && text_equal(it->node_id, node_id))
             add_holder(out, &count, why_name_of_actor(it, name), amount);
     }
+    add_groups(records, node, resource, out, &count);
     if (count > 4)
         buf_printf(out, ", and %zu more", count - 4);
+}
+
+/* "10.0.0.7 has 0 of 4 CPU free: holder (62ffec01) has 4" */
+static void tell_lack(const struct why_records *records, const struct ray_node_resources *node,
+                      const struct ray_resource *lack, struct why_report *report)
+{
+    struct buf text = {0};
+    buf_printf(&text, "%s has %.10g of %.10g %.*s free", why_records_ip(records, node->node_id),
+               ray_resources_amount(&node->free, lack->name),
+               ray_resources_amount(&node->total, lack->name), own_len(lack->name), lack->name);
+    add_holders(records, node, lack->name, &text);
+    why_list_add(&report->details, "%s", text.data);
+    buf_free(&text);
 }
 
 /* --- nodes --- */
 
 static void tell_infeasible(const struct why_records *records, const struct ray_resources *needs,
-                            struct why_report *report)
+                            const struct ray_labels *selector, struct why_report *report)
 {
+    const struct ray_group *group = group_of(records, needs);
     struct buf shape = {0};
     add_shape(&shape, needs);
-    why_report_cause(report, "infeasible",
-                     "no node has what it needs, %s, even when nothing runs there", shape.data);
+    if (group)
+        why_report_cause(report, "infeasible",
+                         "no bundle of its placement group %s has what it needs, %s, even when "
+                         "nothing runs there",
+                         group_name(group), shape.data);
+    else
+        why_report_cause(report, "infeasible",
+                         "no node%s has what it needs, %s, even when nothing runs there",
+                         selector->count ? " with its labels" : "", shape.data);
     buf_free(&shape);
     for (size_t i = 0; i < records->resources.node_count; i++) {
         const struct ray_node_resources *node = &records->resources.nodes[i];
         const struct ray_resource *lack = lacking(&node->total, needs);
-        if (lack)
-            why_list_add(&report->details, "%s has %.10g of the %.10g %s",
+        if (lack && why_labels_match(selector, why_records_node(records, node->node_id)))
+            why_list_add(&report->details, "%s has %.10g of the %.10g %.*s",
                          why_records_ip(records, node->node_id),
-                         ray_resources_amount(&node->total, lack->name), lack->amount, lack->name);
+                         ray_resources_amount(&node->total, lack->name), lack->amount,
+                         own_len(lack->name), lack->name);
     }
     why_list_add(&report->ray, "Ray keeps it waiting for a node that has them, without limit");
 }
 
 static void tell_busy(const struct why_records *records, const struct ray_resources *needs,
-                      struct why_report *report)
+                      const struct ray_labels *selector, struct why_report *report)
 {
-    struct buf text = {0};
-    add_shape(&text, needs);
-    why_report_cause(report, "waits_for_resources", "it waits for resources: %s", text.data);
-    buf_free(&text);
+    const struct ray_group *group = group_of(records, needs);
+    struct buf shape = {0};
+    add_shape(&shape, needs);
+    if (group)
+        why_report_cause(report, "waits_for_resources",
+                         "it waits for resources of its placement group %s: %s", group_name(group),
+                         shape.data);
+    else
+        why_report_cause(report, "waits_for_resources", "it waits for resources: %s", shape.data);
+    buf_free(&shape);
     for (size_t i = 0; i < records->resources.node_count; i++) {
         const struct ray_node_resources *node = &records->resources.nodes[i];
         const struct ray_resource *lack = lacking(&node->free, needs);
-        if (!lack || lacking(&node->total, needs))
-            continue;
-        buf_printf(&text, "%s has %.10g of %.10g %s free", why_records_ip(records, node->node_id),
-                   ray_resources_amount(&node->free, lack->name),
-                   ray_resources_amount(&node->total, lack->name), lack->name);
-        add_holders(records, node->node_id, lack->name, &text);
-        why_list_add(&report->details, "%s", text.data);
-        buf_free(&text);
+        if (lack && !lacking(&node->total, needs) &&
+            why_labels_match(selector, why_records_node(records, node->node_id)))
+            tell_lack(records, node, lack, report);
     }
 }
 
@@ -126,66 +214,22 @@ static void tell_queue(const struct why_records *records, const struct ray_resou
     }
 }
 
-/* The last line of a raylet's standard error about a worker that did not start: the shell's, which
- * starts it, or the raylet's own. The caller frees it; NULL if there is none. */
-static char *startup_error(const char *text)
+void why_rules_resources(const struct why_records *records, const struct ray_resources *needs,
+                         const struct ray_labels *selector, struct why_report *report)
 {
-    static const char shell[] = "bash: line ", late[] = "have not registered within the timeout";
-    const char *found = NULL;
-    bool by_shell = false;
-    for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-        size_t len = strcspn(line, "\n");
-        bool is_shell = text_starts(line, shell);
-        if (is_shell || (!by_shell && memmem(line, len, late, sizeof late - 1)))
-            found = line;
-        by_shell = by_shell || is_shell;
-    }
-    return found ? mem_string_n(found, strcspn(found, "\n")) : NULL;
-}
-
-bool why_rules_startup(const struct why_records *records, struct why_report *report)
-{
-    bool found = false;
-    for (size_t i = 0; i < records->log_count; i++) {
-        const struct why_log *log = &records->logs[i];
-        char *line = log->text && !*log->worker_id ? startup_error(log->text) : NULL;
-        if (!line)
-            continue;
-        found = true;
-        why_list_add(&report->details, "%s of %s: %s", log->file,
-                     why_records_ip(records, log->node_id), line);
-        free(line);
-    }
-    for (size_t i = 0; i < records->node_count; i++)
-        if (records->nodes[i].is_alive)
-            why_list_add(&report->next, "raydbg logs raylet@%s --tail 20", records->nodes[i].ip);
-    return found;
-}
-
-static void tell_free(const struct why_records *records, struct why_report *report)
-{
-    if (why_rules_startup(records, report)) {
-        why_report_cause(
-            report, "worker_cannot_start",
-            "its resources are free, but no worker has taken it: workers could not be started");
-        why_list_add(&report->unknown, "whether that was for this task: the raylet does not say");
+    const struct ray_group *group = group_of(records, needs);
+    bool labelled = false, feasible = false, free_now = false;
+    if (group && !text_equal(group->state, "CREATED")) {
+        why_rules_group(records, group, report);
         return;
     }
-    why_report_cause(report, "waits_for_worker",
-                     "its resources are free, but no worker has taken it: a worker is being "
-                     "started, or cannot start");
-    why_list_add(&report->unknown,
-                 "why the worker does not start: Ray keeps that in raylet.err and "
-                 "runtime_env_setup-*.log");
-}
-
-void why_rules_resources(const struct why_records *records, const struct ray_resources *needs,
-                         struct why_report *report)
-{
-    bool feasible = false, free_now = false;
     for (size_t i = 0; i < records->resources.node_count; i++) {
-        feasible = feasible || !lacking(&records->resources.nodes[i].total, needs);
-        free_now = free_now || !lacking(&records->resources.nodes[i].free, needs);
+        const struct ray_node_resources *node = &records->resources.nodes[i];
+        if (!why_labels_match(selector, why_records_node(records, node->node_id)))
+            continue;
+        labelled = true;
+        feasible = feasible || !lacking(&node->total, needs);
+        free_now = free_now || !lacking(&node->free, needs);
     }
     if (records->problems[WHY_RESOURCES].code || !records->resources.node_count) {
         why_report_cause(report, "waits_for_node", "it waits for a node");
@@ -194,12 +238,16 @@ void why_rules_resources(const struct why_records *records, const struct ray_res
                                                            : "the cluster tells of no node");
         return;
     }
-    if (!feasible)
-        tell_infeasible(records, needs, report);
+    if (!labelled && records->problems[WHY_NODES].code)
+        why_report_cause(report, "waits_for_node", "it waits for a node with certain labels");
+    else if (!labelled)
+        why_labels_tell(records, selector, report);
+    else if (!feasible)
+        tell_infeasible(records, needs, selector, report);
     else if (!free_now)
-        tell_busy(records, needs, report);
+        tell_busy(records, needs, selector, report);
     else
-        tell_free(records, report);
+        why_rules_start(records, report);
     tell_queue(records, needs, report);
 }
 
@@ -248,7 +296,7 @@ static bool is_infeasible(const struct why_records *records, const struct ray_gr
 void why_rules_group(const struct why_records *records, const struct ray_group *group,
                      struct why_report *report)
 {
-    const char *name = text_empty(group->name) ? group->group_id : group->name;
+    const char *name = group_name(group);
     why_report_link(report, "group", group->group_id, "placement group %s, %s", name, group->state);
     tell_bundles(group, report);
     if (text_equal(group->state, "REMOVED")) {
@@ -273,12 +321,9 @@ void why_rules_group(const struct why_records *records, const struct ray_group *
         why_report_cause(report, "group_waits", "the placement group %s is not placed", name);
     for (size_t i = 0; i < records->resources.node_count; i++) {
         const struct ray_node_resources *node = &records->resources.nodes[i];
-        if (group->bundle_count && lacking(&node->free, &group->bundles[0])) {
-            const struct ray_resource *lack = lacking(&node->free, &group->bundles[0]);
-            why_list_add(&report->details, "%s has %.10g of %.10g %s free",
-                         why_records_ip(records, node->node_id),
-                         ray_resources_amount(&node->free, lack->name),
-                         ray_resources_amount(&node->total, lack->name), lack->name);
-        }
+        const struct ray_resource *lack =
+            group->bundle_count ? lacking(&node->free, &group->bundles[0]) : NULL;
+        if (lack)
+            tell_lack(records, node, lack, report);
     }
 }

@@ -47,9 +47,18 @@ void why_rules_object(const struct why_records *records, const struct object_id 
 /* An actor's death from its cause; `worker`, which may be NULL, is the process in question. */
 void why_rules_death(const struct why_records *records, const struct ray_actor_death *death,
                      const struct ray_worker *worker, struct why_report *report);
-/* Why something that needs these resources has no node. */
+/* Why something that needs these resources, on a node with these labels, has no node. */
 void why_rules_resources(const struct why_records *records, const struct ray_resources *needs,
-                         struct why_report *report);
+                         const struct ray_labels *selector, struct why_report *report);
+/* The labels that the attempt's node must have; none if other labels will do, too. */
+const struct ray_labels *why_labels_of(const struct ray_attempt *attempt);
+/* True if the node, which may be NULL, has the labels. */
+bool why_labels_match(const struct ray_labels *selector, const struct ray_node *node);
+/* No node has the labels: that is the cause. */
+void why_labels_tell(const struct why_records *records, const struct ray_labels *selector,
+                     struct why_report *report);
+/* Why something whose resources are free has no worker: that is the cause. */
+void why_rules_start(const struct why_records *records, struct why_report *report);
 /* Adds what the raylets say of workers that they could not start, as details; false if they say
  * nothing. */
 bool why_rules_startup(const struct why_records *records, struct why_report *report);

@@ -77,7 +77,7 @@ static void judge_node(const struct why_records *records, const struct ray_attem
         why_rules_group(records, group, report);
         return;
     }
-    why_rules_resources(records, &attempt->resources, report);
+    why_rules_resources(records, &attempt->resources, why_labels_of(attempt), report);
 }
 
 /* --- actors --- */

@@ -80,6 +80,19 @@ const char *why_records_part_name(enum why_part part)
     return names[part];
 }
 
+/* Ray's event of an actor's creation has no node. */
+static void place_creations(struct why_records *records)
+{
+    for (size_t i = 0; i < records->attempt_count; i++) {
+        struct ray_attempt *it = &records->attempts[i];
+        if (it->type != RAY_ACTOR_CREATION_TASK || *it->node_id || !*it->worker_id)
+            continue;
+        const struct ray_worker *worker = why_records_worker(records, it->worker_id);
+        if (worker)
+            text_copy(it->node_id, sizeof it->node_id, worker->node_id);
+    }
+}
+
 void why_records_index(struct why_records *records)
 {
     hash_index_clear(&records->worker_ids);
@@ -88,6 +101,7 @@ void why_records_index(struct why_records *records)
         hash_index_add(&records->worker_ids, hash_text(records->workers[i].worker_id, 0), i);
     for (size_t i = 0; i < records->actor_count; i++)
         hash_index_add(&records->actor_ids, hash_text(records->actors[i].actor_id, 0), i);
+    place_creations(records);
 }
 
 /* Define a search for the row with an id, by a scan, and by an index if that has all rows. */
@@ -175,6 +189,18 @@ bool why_records_is_running(const struct why_records *records, const struct ray_
     return attempt->state == RAY_ATTEMPT_RUNNING &&
            !(worker && !why_records_is_alive(records, worker)) &&
            !(actor && text_equal(actor->state, "DEAD")) && !(job && job->is_dead);
+}
+
+const struct ray_attempt *why_records_creation(const struct why_records *records,
+                                               const struct ray_actor *actor)
+{
+    const struct ray_attempt *found = NULL;
+    for (size_t i = 0; i < records->attempt_count; i++) {
+        const struct ray_attempt *it = &records->attempts[i];
+        if (it->type == RAY_ACTOR_CREATION_TASK && strcmp(it->actor_id, actor->actor_id) == 0)
+            found = it;
+    }
+    return found;
 }
 
 int64_t why_records_end_ms(const struct why_records *records, const struct ray_worker *worker)

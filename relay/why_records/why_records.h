@@ -19,10 +19,11 @@ enum why_part {
     WHY_PARTS,
 };
 
-/* The end of the standard error of a process, or of a node's raylet; `problem` says why there is
- * none. */
+/* The end of the standard error of a process, or of a node's raylet, or of what a node tells of the
+ * runtime_envs that it sets up for a job; `problem` says why there is none. */
 struct why_log {
-    char worker_id[ID_TEXT(ID_UNIQUE_BYTES)]; /* "" of a raylet */
+    char worker_id[ID_TEXT(ID_UNIQUE_BYTES)]; /* "" of a raylet, and of runtime_envs */
+    bool of_runtime_env;
     char node_id[ID_TEXT(ID_UNIQUE_BYTES)];
     char *file; /* NULL if it was not found */
     char *text; /* NUL-terminated */
@@ -100,7 +101,8 @@ const char *why_records_part_name(enum why_part part);
 void why_records_clear(struct why_records *records);
 /* Forgets the references, so that they can be asked for anew. */
 void why_records_clear_refs(struct why_records *records);
-/* Makes look-ups of workers and actors quick; call it when the tables are there. */
+/* Makes look-ups of workers and actors quick, and says on which nodes actors are created; call it
+ * when the tables are there. */
 void why_records_index(struct why_records *records);
 
 /* Each NULL if there is none; ids may be "". */
@@ -140,6 +142,9 @@ bool why_records_is_running(const struct why_records *records, const struct ray_
  * those in which its calls were. NULL if Ray has no record of any. */
 const struct ray_worker *why_records_previous_process(const struct why_records *records,
                                                       const struct ray_actor *actor);
+/* The last attempt to create the actor; NULL if there is none. */
+const struct ray_attempt *why_records_creation(const struct why_records *records,
+                                               const struct ray_actor *actor);
 /* When a process ended: with its node, if that died first; 0 if it lives. */
 int64_t why_records_end_ms(const struct why_records *records, const struct ray_worker *worker);
 /* The address of a node, "" if it is unknown. */
