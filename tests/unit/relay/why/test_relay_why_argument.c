@@ -2,6 +2,7 @@
 #include "why_world.h"
 
 #include "relay/why/why_judge.h"
+#include "relay/why_records/why_names.h"
 
 #include <string.h>
 
@@ -51,22 +52,36 @@ static void check(const struct why_world *world, const char *words)
     why_report_clear(&report);
 }
 
+/* This attempt is blamed. */
+static void check_blamed(const struct why_world *world, const struct ray_attempt *attempt,
+                         const char *words)
+{
+    struct why_report report;
+    char id[ID_TEXT(ID_TASK_BYTES)];
+    check(world, words);
+    why_world_judge(world, "child_of_failed", &report);
+    assert_true(why_world_list_has(&report.next, why_short_id(attempt->task_id, id)));
+    why_report_clear(&report);
+}
+
 static void the_one_that_raised_this(void **state)
 {
     struct why_world world;
     (void)state;
     why_world_open(&world, "2.60.0");
     struct ray_attempt *child = attempt_of(&world, "child_of_failed");
+    struct ray_attempt *one = attempt_of(&world, "raise_value"), *two = attempt_of(&world, "segv");
+    struct ray_attempt *three = attempt_of(&world, "abort");
     int64_t now = world.records.now_ms;
-    fail_as(attempt_of(&world, "raise_value"), "load", 7, now - 3000, RAISED("7", "ValueError: a"));
-    fail_as(attempt_of(&world, "segv"), "load", 8, now - 2000, RAISED("8", "ValueError: a"));
-    fail_as(attempt_of(&world, "abort"), "load", 7, now - 1000, RAISED("7", "KeyError: 'b'"));
+    fail_as(one, "load", 7, now - 3000, RAISED("7", "ValueError: a"));
+    fail_as(two, "load", 8, now - 2000, RAISED("8", "ValueError: a"));
+    fail_as(three, "load", 7, now - 1000, RAISED("7", "KeyError: 'b'"));
     fail_as(child, "child_of_failed", 9, now, CHILD("7", "ValueError: a"));
-    check(&world, "which makes one of its arguments, failed: it raised ValueError: a");
+    check_blamed(&world, one, "makes one of its arguments, failed: it raised ValueError: a");
     fail_as(child, "child_of_failed", 9, now, CHILD("7", "KeyError: 'b'"));
-    check(&world, "failed: it raised KeyError: 'b'");
+    check_blamed(&world, three, "failed: it raised KeyError: 'b'");
     fail_as(child, "child_of_failed", 9, now, CHILD("8", "ValueError: a"));
-    check(&world, "failed: it raised ValueError: a");
+    check_blamed(&world, two, "failed: it raised ValueError: a");
     /* Ray has forgotten it: its words are left. */
     fail_as(child, "child_of_failed", 9, now, CHILD("7", "OSError: c"));
     check(&world,

@@ -371,6 +371,10 @@ static void logs_name_the_process_before(void **state)
     char name[WHY_NAME_TEXT];
     (void)state;
     why_world_open(&world, "2.60.0");
+    assert_int_equal(why_subject_find(&world.records, "restarted_actor", &subject, &err), 0);
+    /* Of one that is dead it is not its last. */
+    assert_string_not_equal(why_records_previous_process(&world.records, subject.actor)->worker_id,
+                            subject.actor->worker_id);
     const struct ray_actor *actor = revived_actor(&world, "ALIVE");
     const struct ray_worker *before = why_records_previous_process(&world.records, actor);
     assert_int_equal(why_subject_find(&world.records, "restarted_actor", &subject, &err), 0);
