@@ -3,6 +3,7 @@
 #include "relay/debuggee/pdb_install.h"
 #include "relay/inject/inject.h"
 #include "relay/io/daemon.h"
+#include "relay/io/daemon_clock.h"
 #include "relay/io/fd_packet.h"
 
 #include <errno.h>
@@ -43,7 +44,7 @@ struct closing {
     bool answered; /* the goodbye was */
     uint8_t of_response, of_initialized; /* bytes matched so far */
     int64_t since;                       /* when closing began, or the goodbye was sent */
-    int64_t heard;                       /* when bytes were last read; 0: never here */
+    int64_t heard;                       /* when bytes last came; 0: never */
 };
 
 static struct {
@@ -58,8 +59,21 @@ static struct {
 
 /* --- connections being closed --- */
 
+/* When the guarded process received bytes; 0: never. */
+static int64_t last_heard(int fd, int64_t now)
+{
+    struct tcp_info info = {0};
+    socklen_t size = sizeof info;
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
+        return INT64_MIN / 2; /* long ago */
+    if (size > offsetof(struct tcp_info, tcpi_bytes_received) && info.tcpi_bytes_received == 0)
+        return 0;
+    return now - info.tcpi_last_data_recv;
+}
+
 static void take(uint32_t place, uint32_t state)
 {
+    int64_t now = daemon_now_ms();
     int fd = it.guarded[place];
     it.guarded[place] = 0;
     if (!fd)
@@ -73,7 +87,8 @@ static void take(uint32_t place, uint32_t state)
         .owed = state & CLOSER_OWED,
         .pdb = state & CLOSER_IS_PDB,
         .torn = state & CLOSER_TORN,
-        .since = daemon_now_ms(),
+        .since = now,
+        .heard = last_heard(fd, now),
     };
 }
 
@@ -108,20 +123,6 @@ static bool listen_to(struct closing *closing)
         }
     }
     return len < 0 && (errno == EAGAIN || errno == EINTR);
-}
-
-/* How long nothing has come; -1 if nothing ever came. */
-static int64_t silent_ms(const struct closing *closing, int64_t now)
-{
-    struct tcp_info info = {0};
-    socklen_t size = sizeof info;
-    if (closing->heard)
-        return now - closing->heard;
-    if (getsockopt(closing->fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
-        return INT64_MAX;
-    if (size > offsetof(struct tcp_info, tcpi_bytes_received) && info.tcpi_bytes_received == 0)
-        return -1;
-    return info.tcpi_last_data_recv;
 }
 
 static bool say(const struct closing *closing, const char *body)
@@ -162,7 +163,8 @@ static bool advance_pdb(struct closing *closing, int64_t now)
         if (send(closing->fd, goodbye, (size_t)len, MSG_DONTWAIT | MSG_NOSIGNAL) == len)
             closing->goodbye = shutdown(closing->fd, SHUT_WR) == 0;
     }
-    return now - (closing->heard ? closing->heard : closing->since) >= GREETING_MS;
+    int64_t last = closing->heard > closing->since ? closing->heard : closing->since;
+    return now - last >= GREETING_MS;
 }
 
 /* True if the connection can be closed. */
@@ -170,10 +172,10 @@ static bool advance(struct closing *closing, int64_t now)
 {
     if (closing->pdb)
         return advance_pdb(closing, now);
-    int64_t silent = silent_ms(closing, now);
+    int64_t silent = now - closing->heard;
     if (closing->goodbye) /* debugpy 1.8.0's adapter does not close by itself */
         return now - closing->since >= (closing->answered ? SETTLE_MS : GOODBYE_MS);
-    if (silent < 0)
+    if (!closing->heard)
         return now - closing->since >= GREETING_MS;
     if (closing->owed)
         give_up(closing, now);
@@ -266,7 +268,7 @@ static void run(const char *path)
         it.polls[0] = (struct pollfd){.fd = it.alone ? -1 : DAEMON_SOCKET_FD, .events = POLLIN};
         for (uint32_t i = 0; i < it.count; i++)
             it.polls[i + 1] = (struct pollfd){.fd = it.closings[i].fd, .events = POLLIN};
-        poll(it.polls, it.count + 1, it.count ? IDLE_MS : -1);
+        daemon_wait(it.polls, it.count + 1, it.count ? IDLE_MS : -1, NULL);
         while (!it.alone && hear())
             ;
         look_at_closings();

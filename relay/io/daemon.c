@@ -1,5 +1,7 @@
 #include "relay/io/daemon.h"
 
+#include "relay/io/daemon_clock.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +18,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Makes ps show "NAME PATH": overwrites the command line and the environment. */
@@ -75,7 +76,7 @@ static void close_listed(int first)
     closedir(dir);
 }
 
-/* Gives the two descriptors their numbers and closes all others. */
+/* Gives the two descriptors their numbers and closes all others, except a test's clock. */
 static void set_descriptors(int socket, int memory)
 {
     int null = open("/dev/null", O_RDWR);
@@ -87,9 +88,10 @@ static void set_descriptors(int socket, int memory)
         dup2(null, fd);
     dup2(socket, DAEMON_SOCKET_FD);
     dup2(memory, DAEMON_MEMORY_FD);
+    int first = daemon_clock_move(DAEMON_FIRST_FREE_FD);
     /* glibc has close_range() since 2.34. */
-    if (syscall(SYS_close_range, DAEMON_FIRST_FREE_FD, ~0U, 0) != 0)
-        close_listed(DAEMON_FIRST_FREE_FD);
+    if (syscall(SYS_close_range, first, ~0U, 0) != 0)
+        close_listed(first);
 }
 
 _Noreturn static void become(const char *name, int socket, int memory, const char *path,
@@ -117,6 +119,7 @@ int daemon_start(const char *name, int socket, int memory, const char *path, dae
     pid_t child = fork();
     if (child == 0) {
         setsid();
+        daemon_clock_open();
         pid_t grandchild = fork();
         if (grandchild == 0)
             become(name, socket, memory, path, run);
@@ -185,13 +188,6 @@ void daemon_resume(int argc, char **argv, const char *name, daemon_run_fn run)
         getsockopt(DAEMON_SOCKET_FD, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) != 0 || !listens)
         _exit(1);
     _exit(daemon_start(name, DAEMON_SOCKET_FD, DAEMON_MEMORY_FD, argv[1], run) != 0);
-}
-
-int64_t daemon_now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 void *daemon_zeroes(size_t size)

@@ -23,10 +23,8 @@ int daemon_spawn(const char *name, int socket, int memory, const char *path);
  * other process. */
 void daemon_resume(int argc, char **argv, const char *name, daemon_run_fn run);
 
-/* For the new process itself, which allocates nothing else. */
+/* For the new process itself, which allocates nothing else. Its clock: relay/io/daemon_clock.h. */
 
-/* Monotonic clock. */
-int64_t daemon_now_ms(void);
 /* Zeroed memory, committed only where it is written. Exits the process if there is no room. */
 void *daemon_zeroes(size_t size);
 

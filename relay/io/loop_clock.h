@@ -2,7 +2,7 @@
  * loop's clock. $RAYDBG_TEST_CLOCK names a Unix socket on which that process listens. Each loop
  * connects to it when it is created, and reads lines there: "skip MS" does what loop_skip() does.
  * The answer "skipped" is sent after all that the timers have posted is done. Everything runs on
- * the loop's thread. */
+ * the loop's thread. Keepers and closers have such a clock, too: relay/io/daemon_clock.h. */
 #ifndef RAYDBG_RELAY_IO_LOOP_CLOCK_H
 #define RAYDBG_RELAY_IO_LOOP_CLOCK_H
 

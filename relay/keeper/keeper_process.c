@@ -1,6 +1,7 @@
 #include "relay/keeper/keeper_process.h"
 
 #include "relay/io/daemon.h"
+#include "relay/io/daemon_clock.h"
 #include "relay/keeper/keeper_snapshots.h"
 #include "relay/keeper/keeper_wire.h"
 
@@ -390,10 +391,9 @@ static void turn(struct process *process)
         wait -= daemon_now_ms();
         wait = wait < 0 ? 0 : wait;
     }
-    struct timespec timeout = {.tv_sec = wait / 1000, .tv_nsec = wait % 1000 * 1000000};
     sigset_t none;
     sigemptyset(&none);
-    int ready = ppoll(process->polls, polled, wait == INT64_MAX ? NULL : &timeout, &none);
+    int ready = daemon_wait(process->polls, polled, wait == INT64_MAX ? -1 : wait, &none);
     if (terminated) {
         note(process, "SIGTERM: %u connections are let go", (unsigned)process->count);
         let_go(process);

@@ -9,9 +9,18 @@ import threading
 
 import pytest
 from dap_client import DapError
-from waits import limit, settle, wait_until
+from waits import limit, wait_until
 
 QUIET = 0.6  # far longer than a connection that nobody keeps takes to be seen closed
+
+
+@pytest.fixture
+def let_pass(clock):
+    """let_pass(): what would end the connection would have done so by now."""
+    def run():
+        clock.pass_time(0)  # the closer has seen who is dead
+        clock.pass_time(30 if clock.skips else QUIET)
+    return run
 
 
 def unread(connection):
@@ -52,15 +61,15 @@ ENDS = pytest.mark.parametrize("end", [kill, hang_up, terminate])
 
 
 @ENDS
-def test_an_attach_is_answered_before_the_connection_ends(adapter, start_relay, gate, end):
+def test_an_attach_is_answered_before_the_connection_ends(adapter, start_relay, clock, let_pass, gate, end):
     adapter.on["attach"] = held = gate(adapter.on["attach"])
-    relay = start_relay(adapter)
+    relay = start_relay(adapter, env=clock.env)
     relay.initialize()
     relay.send("attach", {})
     held.wait_reached()
     end(relay)
     connection = adapter.connection()
-    settle(QUIET)
+    let_pass()
     assert not closed(connection) and "disconnect" not in adapter.commands()
     held.open()
     goodbye = adapter.wait_request("disconnect")
@@ -69,16 +78,16 @@ def test_an_attach_is_answered_before_the_connection_ends(adapter, start_relay, 
     check(relay)
 
 
-def test_a_greeting_is_heard_before_the_connection_ends(adapter, start_relay, gate):
+def test_a_greeting_is_heard_before_the_connection_ends(adapter, start_relay, clock, let_pass, gate):
     adapter.greet = held = gate(adapter.greet)
-    relay = start_relay(adapter)
+    relay = start_relay(adapter, env=clock.env)
     relay.initialize()
     relay.send("attach", {})
     held.wait_reached()
     connection = adapter.connection()
     wait_until(lambda: b"initialize" in (unread(connection) or b""), "it has sent what will be answered")
     kill(relay)
-    settle(QUIET)
+    let_pass()
     assert b"initialize" in (unread(connection) or b"") and not closed(connection)
     held.open()
     adapter.wait_request("disconnect")
@@ -87,8 +96,8 @@ def test_a_greeting_is_heard_before_the_connection_ends(adapter, start_relay, ga
 
 
 @ENDS
-def test_an_evaluate_is_answered_before_the_goodbye(adapter, start_relay, gate, end):
-    relay = start_relay(adapter)
+def test_an_evaluate_is_answered_before_the_goodbye(adapter, start_relay, clock, let_pass, gate, end):
+    relay = start_relay(adapter, env=clock.env)
     relay.start()
     adapter.on["evaluate"] = held = gate(adapter.on["evaluate"])
     relay.send("evaluate", {"expression": "slow()"})
@@ -96,7 +105,7 @@ def test_an_evaluate_is_answered_before_the_goodbye(adapter, start_relay, gate, 
     ended = threading.Thread(target=end, args=(relay,))
     ended.start()
     connection = adapter.connection()
-    settle(QUIET)
+    let_pass()
     assert not closed(connection)
     held.open()
     adapter.wait_request("disconnect")
@@ -106,16 +115,17 @@ def test_an_evaluate_is_answered_before_the_goodbye(adapter, start_relay, gate, 
     check(relay)
 
 
-def test_a_disconnect_waits_for_an_evaluate(adapter, start_relay):
+def test_a_disconnect_waits_for_an_evaluate(adapter, start_relay, clock):
     """The real adapter answers an evaluate out of order: a goodbye that overtakes it ends the adapter."""
     asked = []
-    relay = start_relay(adapter)
+    relay = start_relay(adapter, env=clock.env)
     relay.start()
     adapter.on["evaluate"] = lambda c, request: asked.append((c, request))
     evaluate = relay.send("evaluate", {"expression": "slow()"})
     adapter.wait_request("evaluate", 2)
     disconnect = relay.send("disconnect", {})
-    settle(QUIET)
+    clock.pass_time(0)  # it is read
+    clock.pass_time(QUIET)
     assert "disconnect" not in adapter.commands()
     connection, request = asked[-1]
     connection.respond(request, {"result": "1", "variablesReference": 0})
@@ -150,7 +160,7 @@ class Endless:
         connection.respond(request, {"result": "1", "variablesReference": 0})
 
 
-def test_an_evaluate_without_end_does_not_keep_the_client(adapter, start_relay, clock):
+def test_an_evaluate_without_end_does_not_keep_the_client(adapter, start_relay, clock, let_pass):
     """Neither does a worker that cannot give it up: the goodbye waits for the answer, in the closer."""
     relay = start_relay(adapter, env=clock.env)
     relay.start()
@@ -162,7 +172,7 @@ def test_an_evaluate_without_end_does_not_keep_the_client(adapter, start_relay, 
     relay.response(leaving)
     relay.process.stdin.close()
     relay.process.wait(limit())
-    settle(QUIET)
+    let_pass()
     connection = adapter.connection()
     assert not closed(connection) and "disconnect" not in adapter.commands()
     endless.answer()
@@ -231,7 +241,8 @@ def test_who_comes_next_does_not_wait_for_an_evaluate_without_end(adapter, hub):
     assert endless.asked_to_give_up.wait(limit())
 
 
-def test_nothing_is_given_up_while_it_works_for_another_client(adapter, hub):
+def test_nothing_is_given_up_while_it_works_for_another_client(adapter, run_relay, clock):
+    hub = run_relay(env=clock.env)
     first, second = hub.join(name="first"), hub.join(name="second")
     first.stopped()
     second.stopped()
@@ -245,7 +256,7 @@ def test_nothing_is_given_up_while_it_works_for_another_client(adapter, hub):
     wait_until(lambda: asked, "it works")
     first.transport.reset()
     wait_until(lambda: hub.pause()["clients"] == 1, "the relay notices")
-    settle(3 * QUIET)
+    clock.pass_time(3 * QUIET)
     assert not [one for one in adapter.requests("evaluate") if one["arguments"]["expression"] == GIVE_UP]
     adapter.on_modules(*asked[0])
     second.check(second.response(modules))

@@ -5,7 +5,7 @@
         clock.pass_time(5)
 
 What raydbg does after a time happens then, in the right order; a raydbg without sanitizers has no such clock, and `pass_time`
-waits. Keepers, deadlines of grpc, and what libwebsockets limits itself have clocks of their own.
+waits. Keepers and closers have it, too. Deadlines of grpc, and what libwebsockets limits itself, have clocks of their own.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from waits import is_sanitized, limit, settle
 
 
 class SkipClock:
-    """The clock of each event loop of the processes that are started with `env`."""
+    """The clock of each event loop, keeper and closer of the processes that are started with `env`."""
 
     def __init__(self, binary):
         self.skips = is_sanitized(binary)
