@@ -24,8 +24,8 @@ enum {
     GREETING_MS = 60000, /* after this the adapter is deaf, or too slow to wait for */
     PATIENCE_MS = 500,   /* for answers that nobody reads, before they are given up */
     OWED_MS = 60000,     /* after this silence no answer is expected */
-    GOODBYE_MS = 5000,
-    IDLE_MS = 100, /* interval between checks while connections are being closed */
+    GOODBYE_MS = 60000,  /* an adapter whose goodbye is not answered ends when it is closed */
+    IDLE_MS = 100,       /* interval between checks while connections are being closed */
 };
 
 /* debugpy writes these bytes in no string, because it escapes quotes there: so they can be counted

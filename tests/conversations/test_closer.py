@@ -303,3 +303,19 @@ def test_a_deaf_adapter_is_told_from_a_stuck_one(adapter, start_relay, clock):
     with pytest.raises(DapError, match="takes no client any more"):
         relay.check(relay.response(attaching))
     relay.disconnect()
+
+
+def test_a_goodbye_is_answered_before_the_connection_ends(adapter, start_relay, clock, let_pass, gate):
+    """On a busy machine that takes seconds; an adapter whose client is gone before it has answered ends."""
+    relay = start_relay(adapter, env=clock.env)
+    relay.start()
+    adapter.on["disconnect"] = held = gate(adapter.on["disconnect"])
+    kill(relay)
+    clock.pass_time(1)
+    held.wait_reached()
+    connection = adapter.connection()
+    let_pass()
+    assert unread(connection) is None and not connection.ended.is_set()
+    held.open()
+    assert connection.ended.wait(limit())
+    check(relay)
