@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import pytest
@@ -75,11 +76,15 @@ def test_a_gcs_that_is_named_as_a_dashboard(run):
     assert f"--address {ray.address}" in said.stderr, said.stderr
 
 
-def test_a_cluster_that_does_not_say_whether_it_has_a_relay(run):
+def test_a_cluster_that_does_not_say_whether_it_has_a_relay(run, clock):
     """To go on without a relay that may hold the pauses is said."""
     with FakeRay(1) as ray:
         ray.silent.add("InternalKVKeys")
-        said = run("list", address=ray.address)
+        with ThreadPoolExecutor() as threads:
+            running = threads.submit(run, "list", address=ray.address, **clock.env)
+            ray.wait_asked("InternalKVKeys")
+            clock.pass_time(4)
+            said = running.result()
         ray.speak("InternalKVKeys")
     assert said.returncode == 0 and "whether it has a relay: going on without one" in said.stderr, said
 

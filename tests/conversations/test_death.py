@@ -2,7 +2,8 @@
 
 import pytest
 from dap_client import DapError, frame
-from waits import settle
+from kernel_queues import unread_by_peer
+from waits import wait_until
 
 # What the adapter is asked in an attach and a step; it dies instead of answering one of them.
 ATTACHING = ["initialize", "attach", "evaluate"]
@@ -100,13 +101,15 @@ def test_requests_after_the_death_say_why(adapter, relay):
     relay.disconnect()
 
 
-def test_an_adapter_that_is_busy_is_waited_for(adapter, relay, gate):
+def test_an_adapter_that_is_busy_is_waited_for(adapter, start_relay, clock, gate):
     """It may still pass on what the task has printed for the client before."""
     adapter.on["initialize"] = busy = gate(adapter.on["initialize"])
+    relay = start_relay(adapter, env=clock.env)
     relay.initialize()
     attach = relay.send("attach", {})
     busy.wait_reached()
-    settle(16)  # longer than an adapter that never greets is waited for
+    wait_until(lambda: not unread_by_peer(adapter.connection().sock), "it is greeted")
+    clock.pass_time(16)  # longer than an adapter that never greets is waited for
     busy.open()
     relay.wait_event("initialized")
     relay.ok("configurationDone")
@@ -143,23 +146,33 @@ def test_a_second_answer_is_dropped(adapter, relay):
     relay.disconnect()
 
 
-def test_a_dropped_answer_is_noticed_by_the_client(adapter, start_relay):
+def leave(relay, clock):
+    """disconnect, from a debugger that does not answer: it is waited for."""
+    leaving = relay.send("disconnect")
+    clock.pass_time(0)  # the request is read
+    assert leaving not in relay._responses
+    clock.pass_time(8)
+    relay.check(relay.response(leaving))
+
+
+def test_a_dropped_answer_is_noticed_by_the_client(adapter, start_relay, clock):
     """The check that the tests above rest on: a relay that loses an answer fails `close`."""
     adapter.on["threads"] = lambda c, request: None
-    relay = start_relay(adapter)
+    relay = start_relay(adapter, env=clock.env)
     relay.start()
     relay.send("threads")
     with pytest.raises(DapError, match="was not answered"):
         relay.verify()
-    relay.disconnect()
+    leave(relay, clock)
 
 
-def test_an_adapter_that_says_no_goodbye(adapter, relay):
+def test_an_adapter_that_says_no_goodbye(adapter, start_relay, clock):
     adapter.on["disconnect"] = lambda c, request: None
+    relay = start_relay(adapter, env=clock.env)
     relay.start()
     pending = relay.send("evaluate", {"expression": "1", "frameId": 3})
     relay.response(pending)
-    relay.disconnect()
+    leave(relay, clock)
 
 
 def test_terminated_while_the_socket_stays_open(adapter, relay):

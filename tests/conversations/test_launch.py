@@ -27,6 +27,7 @@ import os, sys, time
 import raydbg_run  # as Ray does by RAY_RUNTIME_ENV_HOOK
 module, _, name = os.environ["RAY_RUNTIME_ENV_HOOK"].rpartition(".")
 env = getattr(sys.modules[module], name)({"env_vars": {}})
+sys.modules["raydbg_agent"].AGAIN_S = 0.1, 0.3  # it dials a relay that was away soon
 deadline = time.monotonic() + 300
 while os.environ.get("HELD") and sys.gettrace() is None and time.monotonic() < deadline:
     time.sleep(0.05)  # on a busy machine the relay's word may come too late
@@ -41,7 +42,7 @@ while os.environ.get("WAITS"):
     time.sleep(0.05)
 sys.exit(7)
 """
-LINE = 10  # of work()'s first line
+LINE = 11  # of work()'s first line
 
 
 class Editor(LaunchEditor):

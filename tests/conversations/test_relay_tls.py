@@ -11,9 +11,10 @@ from contextlib import suppress
 import pytest
 from certificates import Authority, fingerprint
 from dap_client import DapClient, DapClosed
+from kernel_queues import unread_by_peer
 from relay_under_test import raydbg_path
 from stranger import assert_untouched, drain, hostile, send_quietly
-from waits import limit
+from waits import limit, wait_until
 from websocket import WebSocketRefused
 
 
@@ -22,10 +23,10 @@ def authority(tmp_path):
     return Authority(tmp_path)
 
 
-def tls_relay(run_relay, authority, *arguments, **issue):
+def tls_relay(run_relay, authority, *arguments, env=None, **issue):
     certificate, key = authority.issue("relay", **issue)
     context = ssl.create_default_context(cafile=authority.ca)
-    return run_relay("--tls-cert", certificate, "--tls-key", key, *arguments, tls=context)
+    return run_relay("--tls-cert", certificate, "--tls-key", key, *arguments, tls=context, env=env)
 
 
 def bridge(hub, *arguments, token=None, address=None):
@@ -55,12 +56,15 @@ def assert_bridge_refuses(client, words):
 ENDLESS = ["X-Folded: a\r\n b\r\n\r\n", "no colon\r\n\r\n", "X-Part: of a head"]
 
 
-def test_a_header_that_never_ends_is_answered(run_relay, authority):
+def test_a_header_that_never_ends_is_answered(run_relay, authority, clock):
     """libwebsockets takes each of them for one that is still coming."""
-    hub = tls_relay(run_relay, authority)
+    hub = tls_relay(run_relay, authority, env=clock.env)
     sockets = [hub.connect() for _ in ENDLESS]
     for sock, header in zip(sockets, ENDLESS):
         sock.sendall(f"GET /healthz HTTP/1.1\r\nHost: {hub.host_header}\r\n{header}".encode())
+    for sock in sockets:
+        wait_until(lambda sock=sock: not unread_by_peer(sock), "it is read")
+    clock.pass_time(10)
     for sock, header in zip(sockets, ENDLESS):
         with sock:
             said = drain(sock)

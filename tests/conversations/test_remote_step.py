@@ -24,10 +24,10 @@ def caller(gang):
 
 
 @pytest.fixture
-def step_into(gang, caller, start_relay):
+def step_into(gang, caller, start_relay, clock):
     """step_into(…): a client that has stepped from the caller into a remote task, and the thread it is in."""
     def start(prepare=lambda callee: None, meanwhile=lambda client: None):
-        client = start_relay(None, "--address", gang.address, "--no-relay")
+        client = start_relay(None, "--address", gang.address, "--no-relay", env=clock.env)
         client.initialize()
         client.attach({"task": "outer"})
         thread = client.stopped()["threadId"]
@@ -57,6 +57,14 @@ def slow(caller):
 
 def set_line(client, line):
     return client.send("setBreakpoints", {"source": {"path": PROGRAM}, "breakpoints": [{"line": line}]})
+
+
+def leave(client, clock):
+    """disconnect, from a worker that does not answer: it is waited for."""
+    leaving = client.send("disconnect")
+    clock.pass_time(0)  # the request is read
+    clock.pass_time(10)
+    client.check(client.response(leaving))
 
 
 def test_a_breakpoint_is_answered_when_the_caller_has_it_too(step_into, caller, slow):
@@ -99,14 +107,16 @@ def test_an_observers_breakpoints_do_not_reach_the_caller(gang, caller, run_rela
     client.disconnect()
 
 
-def test_a_caller_that_does_not_answer_is_waited_for_so_long_only(step_into, slow):
+def test_a_caller_that_does_not_answer_is_waited_for_so_long_only(step_into, caller, slow, clock):
     client, _, _ = step_into()
     slow()
     seq = set_line(client, 33)
+    caller.adapter.wait_request("setBreakpoints")
+    clock.pass_time(3)
     assert client.check(client.response(seq))["breakpoints"]
     note = client.wait_event("output", lambda body: "outer" in body["output"] and "breakpoint" in body["output"])
     assert "has not confirmed" in note["body"]["output"]
-    client.disconnect()
+    leave(client, clock)
 
 
 def test_a_caller_that_dies_is_not_waited_for(step_into, caller, slow):
@@ -114,8 +124,9 @@ def test_a_caller_that_dies_is_not_waited_for(step_into, caller, slow):
     slow()
     seq = set_line(client, 33)
     caller.adapter.wait_request("setBreakpoints")
-    caller.adapter.connection().die("rst")
+    caller.adapter.connection().die()
     assert client.check(client.response(seq))["breakpoints"]
+    assert not [e for e in client.events("output") if "has not confirmed" in e["body"]["output"]]
     client.disconnect()
 
 

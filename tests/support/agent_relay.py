@@ -73,8 +73,9 @@ def run_agent():
     """run_agent(relay): a process of the user's with an agent, which has had its first word."""
     started = []
 
-    def run(relay, **options):
-        started.append(AgentProcess(relay.address, relay.token, word=60, **options))
+    def run(relay, env=(), **options):
+        env = {"AGAIN_S": "0.1 0.3", **dict(env)}  # it dials a relay that was away soon
+        started.append(AgentProcess(relay.address, relay.token, word=60, env=env, **options))
         return started[-1]
 
     yield run
