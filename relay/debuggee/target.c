@@ -181,6 +181,7 @@ static struct target *create(const struct target_options *options, const struct 
         .tune = options->tune,
         .sub_process = options->sub_process,
         .reverse = options->reverse,
+        .waiting = -1,
     };
     target_set_magic(target);
     return target;
@@ -268,6 +269,11 @@ bool target_let_go(const struct target *target)
 int target_cut_s(const struct target *target)
 {
     return target->cut_s;
+}
+
+int target_waiting(const struct target *target)
+{
+    return target->state == TARGET_READY ? target->waiting : -1;
 }
 
 int target_fd(const struct target *target)

@@ -91,6 +91,9 @@ bool target_deaf(const struct target *target);
 bool target_let_go(const struct target *target);
 /* How long debugpy holds the task while the network is cut, in seconds; 0 if not known. */
 int target_cut_s(const struct target *target);
+/* How many threads of a ready target stop when target_run() lets them: those that waited for a
+ * client when it attached, as the worker itself has counted them. -1 if not known. */
+int target_waiting(const struct target *target);
 size_t target_queued(const struct target *target); /* bytes that the socket has not taken */
 /* Stops or resumes reading from the debuggee. */
 void target_read_enable(struct target *target, bool enable);

@@ -131,6 +131,7 @@ static void on_injected(void *arg, const char *json, size_t len, const struct en
     if (!target->reverse)
         target->cut_s = inject_cut_s(applied);
     target->adapter = inject_adapter(applied);
+    target->waiting = inject_waiting(applied);
     free(applied);
     become_ready(target);
 }

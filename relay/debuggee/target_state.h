@@ -26,6 +26,7 @@ struct target {
     int waits;   /* for answers, before leaving */
     int cut_s;   /* see target_cut_s() */
     int adapter; /* the pid of debugpy's adapter on the worker's machine; 0: not known */
+    int waiting; /* see target_waiting() */
     bool deaf;   /* it did not answer target_leave() */
     bool let_go; /* it has answered that: the task goes on */
     bool pdb, tune, sub_process, reverse;

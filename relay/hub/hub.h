@@ -168,6 +168,8 @@ void hub_ask(struct member *member, const char *command, const char *arguments, 
              link_answer_fn fn, void *arg);
 void hub_drop_asks(const struct member *member);
 bool hub_has_stopped(const struct member *member);
+/* See target_waiting(). */
+int hub_waiting(const struct member *member);
 size_t hub_count_stopped(const struct member *member); /* threads */
 /* The latest stop that still holds, or NULL; borrowed until the next event or request. */
 const struct stop *hub_last_stop(const struct member *member);

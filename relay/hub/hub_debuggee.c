@@ -134,6 +134,11 @@ void hub_welcome(struct member *member, const void *with)
     member->ops->on_ready(member->arg, hub->capabilities, hub->capabilities_len);
 }
 
+int hub_waiting(const struct member *member)
+{
+    return member->hub ? target_waiting(member->hub->target) : -1;
+}
+
 void hub_run_alone(struct hub *hub)
 {
     if (hub->state == HUB_READY && !hub->members && target_state(hub->target) == TARGET_READY) {

@@ -172,6 +172,13 @@ static const char runner[] =
     "        return '%s!%r' % (name, error)\n"
     "    done.add(name)\n"
     "    return name\n"
+    "def count_waiting(pydevd):\n"
+    "    waits, count = getattr(pydevd, '_wait_for_attach', None), 0\n"
+    "    for frame in sys._current_frames().values():\n"
+    "        while waits and frame and frame.f_code is not waits.__code__:\n"
+    "            frame = frame.f_back\n"
+    "        count += frame is not None\n"
+    "    return {'waiting': count} if waits else {}\n"
     "def run(steps):\n"
     "    import pydevd\n"
     "    done = pydevd.__dict__.setdefault('_raydbg', set())\n"
@@ -182,27 +189,34 @@ static const char runner[] =
     "        return None\n"
     "    versions = '%d.%d.%d' % sys.version_info[:3]\n"
     "    version = getattr(sys.modules.get('debugpy'), '__version__', '?')\n"
+    "    facts.update(count_waiting(pydevd))\n"
     "    more = ''.join(' %s=%s' % fact for fact in facts.items())\n"
     "    return '%s/%s %s%s' % (versions, version, ','.join(said), more)\n";
 
-/* The number of a fact in the answer, or 0. `name` begins with a space and ends with "=". */
+/* The number of a fact in the answer, or -1. `name` begins with a space and ends with "=". */
 static int find_fact(const char *answer, const char *name)
 {
     const char *fact = answer ? strstr(answer, name) : NULL;
-    return fact ? (int)strtol(fact + strlen(name), NULL, 10) : 0;
+    return fact ? (int)strtol(fact + strlen(name), NULL, 10) : -1;
 }
 
 int inject_cut_s(const char *answer)
 {
     int cut_s = find_fact(answer, " cut=");
-    if (!cut_s && answer && strstr(answer, "keepalive!"))
+    if (cut_s < 0 && answer && strstr(answer, "keepalive!"))
         return INJECT_CUT_DEBUGPY_S;
-    return cut_s;
+    return cut_s < 0 ? 0 : cut_s;
 }
 
 int inject_adapter(const char *answer)
 {
-    return find_fact(answer, " adapter=");
+    int pid = find_fact(answer, " adapter=");
+    return pid < 0 ? 0 : pid;
+}
+
+int inject_waiting(const char *answer)
+{
+    return find_fact(answer, " waiting=");
 }
 
 const struct injection *inject_table(size_t *count)

@@ -10,9 +10,10 @@
  *     3.13.0/1.8.22 nodelay,wake,breakpoint=,postmortem!KeyError('ray.util.debugpy')
  * Facts follow it if they are known: `adapter=PID`, debugpy's adapter on the worker's machine;
  * `cut=900s`, how long the adapter holds the task while the network to its client is cut (else 16
- * s). `=` means that an injection was already in place, `!` that it failed, with the reason; a
- * failure does not affect the others. An injection that is not for the worker's Python is not
- * named. A failure is never fatal: the user has what Ray and debugpy give by themselves. */
+ * s); `waiting=3`, how many threads wait in debugpy.wait_for_client(). `=` means that an injection
+ * was already in place, `!` that it failed, with the reason; a failure does not affect the others.
+ * An injection that is not for the worker's Python is not named. A failure is never fatal: the user
+ * has what Ray and debugpy give by themselves. */
 #ifndef RAYDBG_RELAY_INJECT_INJECT_H
 #define RAYDBG_RELAY_INJECT_INJECT_H
 
@@ -59,6 +60,8 @@ enum { INJECT_CUT_DEBUGPY_S = 16 };
 int inject_cut_s(const char *answer);
 /* The pid of debugpy's adapter on the worker's machine; 0 if the answer does not have it. */
 int inject_adapter(const char *answer);
+/* How many threads wait for `configurationDone`; -1 if the answer does not have it. */
+int inject_waiting(const char *answer);
 
 /* Evaluated in a worker that has the injection, it answers every open request with a failure and
  * interrupts what is evaluated. Its own answer's `result` is `interrupted COUNT`, or `busy THREAD,

@@ -166,8 +166,8 @@ static void say_incomplete(struct many *many)
     }
     if (counted > stopped)
         many_say(many, "console",
-                 "raydbg: Ray counts %lld paused threads, %lld of them have stopped so far: others "
-                 "are shown when they do\n",
+                 "raydbg: %lld threads are paused, %lld of them have stopped so far: others are "
+                 "shown when they do\n",
                  (long long)counted, (long long)stopped);
 }
 
@@ -228,6 +228,7 @@ void many_join_ready(struct many_task *task)
     if (task->state != MANY_ATTACHING)
         return;
     many_task_move(task, MANY_READY);
+    task->pause.paused_threads = session_paused_threads(task->inner);
     int64_t took_us = loop_now_us() - task->since_us;
     if (took_us >= many->attach_us)
         many->attach_us = took_us + 1; /* not 0 */

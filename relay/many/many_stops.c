@@ -190,7 +190,8 @@ void many_stop_renamed(struct many *many)
 
 /* --- the population --- */
 
-/* Ray reports how many of its threads wait, and debugpy reports each one by itself. */
+/* The worker has counted its threads that wait, and debugpy reports the stop of each. An older
+ * debugpy returns no count: then it is Ray's, which may be wrong. */
 static bool all_have_stopped(const struct many_task *task)
 {
     int64_t stopped = (int64_t)many_stopped_count(task);

@@ -120,6 +120,8 @@ void session_flow(struct session *session, bool enable);
  * client looks at), the number of its pauses, whether it drives, and its client's name, or "". */
 const struct pause *session_pause(const struct session *session);
 size_t session_count(const struct session *session);
+/* How many threads are paused in the worker to which an inner session of many has attached. */
+int64_t session_paused_threads(const struct session *session);
 bool session_drives(const struct session *session);
 const char *session_client_name(const struct session *session);
 

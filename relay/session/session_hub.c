@@ -146,6 +146,9 @@ static void send_capabilities(struct session *session, const char *body, size_t 
 static void on_ready(void *arg, const char *capabilities, size_t len)
 {
     struct session *session = session_checked(arg);
+    int waiting = hub_waiting(&session->place);
+    if (waiting >= 0) /* Ray's own count may be wrong: ray_worker_paused_threads() */
+        session->pause.paused_threads = waiting;
     metrics_attach_seconds((double)(loop_now_us() - session->attach_us) / 1e6);
     send_capabilities(session, capabilities, len);
     /* Thousands of sessions may be idle from here on: free what only attaching needs. */
@@ -154,6 +157,11 @@ static void on_ready(void *arg, const char *capabilities, size_t len)
     free(session->attach.token);
     session->initialize = session->attach.upstream = session->attach.token = NULL;
     session_send_initialized(session);
+}
+
+int64_t session_paused_threads(const struct session *session)
+{
+    return session->pause.paused_threads;
 }
 
 static void on_failed(void *arg, const struct err *err)

@@ -44,7 +44,7 @@ class Worker:
         self.lines = []
         self._coming = queue.SimpleQueue()
         threading.Thread(target=self._read, daemon=True).start()
-        self.port = int(self._wait_for(r"PORT (\d+)")[1])
+        self.port = int(self.wait_for(r"PORT (\d+)")[1])
 
     def _read(self):
         """All that the worker prints, so that it never waits for a reader."""
@@ -52,7 +52,7 @@ class Worker:
             self._coming.put(line[:1000])
         self._coming.put(None)
 
-    def _wait_for(self, pattern):
+    def wait_for(self, pattern):
         while (line := self._coming.get(timeout=limit())) is not None:
             self.lines.append(line)
             found = re.match(pattern, line)
@@ -62,7 +62,7 @@ class Worker:
 
     def outcome(self):
         """`RESULT value` or `ERROR type: message`, once the task has ended by itself."""
-        return self._wait_for("RESULT .*|ERROR .*")[0]
+        return self.wait_for("RESULT .*|ERROR .*")[0]
 
     def kill(self):
         self.process.kill()

@@ -2,7 +2,9 @@
 
 import time
 
+import debugpy_session
 import pytest
+from conftest import find_python
 from debugpy_session import TASKS, task_line
 
 
@@ -49,6 +51,23 @@ def test_nothing_that_is_put_in_fails(debugpy_attach, debugpy_version):
         assert {"nodelay", "guard", "breakpoint"} <= set(injected.split()[1].split(",")), injected
     session.finish()
     session.disconnect()
+
+
+@pytest.mark.parametrize("version", ["3.11", "3.13"])
+def test_the_worker_counts_the_threads_that_wait(version):
+    """Of several that pause at once, Ray's GCS may count only one. Older debugpys give no answer to what is put in."""
+    directory = debugpy_session.debugpy_directory(version, "1.8.22")
+    worker = debugpy_session.Worker(find_python(version), directory, "pool", {})
+    try:
+        worker.wait_for("WAITING")
+        with debugpy_session.Session.start(worker) as session:
+            assert " waiting=3" in session.injected()
+            for _ in range(2):
+                session.stopped()
+            session.resume(session.thread)
+            session.disconnect()
+    finally:
+        worker.kill()
 
 
 EXITS = ["exit()", "__import__('sys').exit(3)", "raise SystemExit(4)", "raise GeneratorExit", "raise KeyboardInterrupt"]

@@ -7,7 +7,7 @@ import pytest
 from dap_client import DapError
 from fake_adapter import CAPABILITIES
 from fake_gang import FakeGang
-from kernel_queues import wait_stuck
+from kernel_queues import unread_by_peer, wait_stuck
 from many_adapter import ManyAdapter
 from many_session import ALL, port_of, shown, threads
 from slow_client import SlowClient
@@ -355,6 +355,67 @@ def test_a_first_stop_that_comes_late_is_shown_as_the_population(gang, start_rel
     assert len(threads(client)) == 1
 
 
+@pytest.fixture
+def pool(gang):
+    """A worker with three paused threads, as it says itself; the stops of two come when a test says so."""
+    worker = gang.add("Pool.work", adapter=ManyAdapter(threads=3, stops=[1]))
+    worker.adapter.waiting = 3
+    return worker
+
+
+def attach_slowly(gang, start_relay, clock):
+    """A client that has sent configurationDone; the tasks took long to attach, so their stops are waited for as long."""
+    attaching = [Gate(worker.adapter.on_attach) for worker in gang.workers]
+    for worker, gate in zip(gang.workers, attaching):
+        worker.adapter.on["attach"] = gate
+    client = start_relay(None, "--address", gang.address, "--no-relay", env=clock.env)
+    client.initialize(clientID="vscode", clientName="editor")
+    client.send("attach", ALL)
+    for gate in attaching:
+        gate.wait_reached()
+    clock.pass_time(4)
+    for gate in attaching:
+        gate.open()
+    client.wait_event("initialized")
+    client.ok("configurationDone")
+    return client
+
+
+def test_threads_that_ray_does_not_count_are_waited_for(gang, pool, start_relay, clock):
+    """Ray loses one of two updates that come at once, so that three paused threads count as one."""
+    answered = []
+
+    def evaluate(connection, request):
+        connection.adapter.on_evaluate(connection, request)
+        if "WORLD_RANK" in request["arguments"]["expression"]:
+            answered.append(connection)
+
+    for worker in gang.workers:
+        worker.adapter.on["evaluate"] = evaluate
+    client = attach_slowly(gang, start_relay, clock)
+    wait_until(lambda: len(answered) == 4, "all that is needed to show the first stop of each task")
+    wait_until(lambda: not any(unread_by_peer(connection.sock) for connection in answered), "it is read")
+    client.ok("threads")
+    assert not client.events("stopped")
+    for thread in 2, 3:
+        pool.adapter.stop(thread)
+    shown(client)
+    assert len(client.ok("threads")["threads"]) == 6
+    assert len(client.events("stopped")) == 1
+    assert not [e for e in client.events("output") if "so far" in e["body"]["output"]]
+
+
+def test_threads_that_only_ray_counts_are_not_waited_for(gang, start_relay, clock):
+    """It may have lost that some went on."""
+    gang.workers[0].counted = 3
+    for worker in gang.workers:
+        worker.adapter.waiting = 1
+    client = attach_slowly(gang, start_relay, clock)
+    shown(client)
+    assert len(threads(client)) == 3
+    assert not [e for e in client.events("output") if "so far" in e["body"]["output"]]
+
+
 def test_slow_debuggers_are_waited_for(gang, start_relay, clock):
     """On a busy machine they take seconds to attach, and to stop after that: one of three is not shown as if it were all."""
     attaching = [Gate(worker.adapter.on_attach) for worker in gang.workers]
@@ -387,14 +448,14 @@ def test_slow_debuggers_are_waited_for(gang, start_relay, clock):
 
 
 def test_a_population_that_is_not_complete_is_said(gang, start_relay):
-    """Ray counts one paused thread more than debugpy ever reports: the rest is shown, and that it is not all is said."""
+    """One thread more is paused than debugpy ever reports: the rest is shown, and that it is not all is said."""
     silent = gang.workers[1].adapter
     silent.stops = []
     client = start_relay(None, "--address", gang.address, "--no-relay")
     client.initialize(clientID="vscode", clientName="editor")
     client.attach(ALL)
     shown(client)
-    client.wait_event("output", lambda body: "Ray counts 3 paused threads, 2 of them have stopped so far" in body["output"])
+    client.wait_event("output", lambda body: "3 threads are paused, 2 of them have stopped so far" in body["output"])
     silent.stop(1)
     assert client.wait_event("stopped", lambda body: not body["allThreadsStopped"])["body"]["preserveFocusHint"] is True
 

@@ -3,6 +3,7 @@
     adapter = ManyAdapter(threads=3, rank=7)
     adapter.stop(2)                        # thread 2 stops again
     adapter.line, adapter.values           # where it stands; what `evaluate` gives
+    adapter.waiting                        # how many threads the worker itself counts, if it does
 """
 
 import re
@@ -18,6 +19,7 @@ class ManyAdapter(FakeAdapter):
         self.rank = rank
         self.stops = self.threads if stops is None else stops
         self.values = {}
+        self.waiting = None
         self.standing = set()
         super().__init__()
 
@@ -59,6 +61,10 @@ class ManyAdapter(FakeAdapter):
 
     def on_evaluate(self, connection, request):
         expression = request["arguments"]["expression"]
+        if self.waiting is not None and "count_waiting" in expression:
+            said = f"3.11.9/1.8.22 guard waiting={self.waiting}"
+            connection.respond(request, {"result": said, "variablesReference": 0, "type": "str"})
+            return
         resumed = RESUME_ONE.search(expression)
         result = self.values.get(expression, str(self.port))
         if "WORLD_RANK" in expression:

@@ -179,7 +179,7 @@ static void only_tune_is_all_that_a_stranger_gets(void **state)
     free(expression);
 }
 
-static void the_answer_tells_how_long_a_cut_may_last(void **state)
+static void the_answer_tells_facts(void **state)
 {
     (void)state;
     assert_int_equal(inject_cut_s("3.12.1/1.8.22 nodelay,keepalive adapter=7 cut=900s"), 900);
@@ -190,6 +190,11 @@ static void the_answer_tells_how_long_a_cut_may_last(void **state)
     assert_int_equal(inject_cut_s(NULL), 0);
     assert_int_equal(inject_adapter("3.12.1/1.8.22 nodelay,keepalive adapter=7 cut=900s"), 7);
     assert_int_equal(inject_adapter(NULL), 0);
+    assert_int_equal(inject_adapter("3.12.1/1.8.22 nodelay waiting=2"), 0);
+    assert_int_equal(inject_waiting("3.12.1/1.8.22 nodelay,keepalive adapter=7 waiting=3"), 3);
+    assert_int_equal(inject_waiting("3.12.1/1.8.22 nodelay waiting=0"), 0);
+    assert_int_equal(inject_waiting("3.12.1/1.8.22 nodelay"), -1);
+    assert_int_equal(inject_waiting(NULL), -1);
 }
 
 int main(void)
@@ -202,7 +207,7 @@ int main(void)
         cmocka_unit_test(rows_are_whole),
         cmocka_unit_test(sources_survive_their_quoting),
         cmocka_unit_test(only_tune_is_all_that_a_stranger_gets),
-        cmocka_unit_test(the_answer_tells_how_long_a_cut_may_last),
+        cmocka_unit_test(the_answer_tells_facts),
     };
     return cmocka_run_group_tests_name("inject", tests, NULL, NULL);
 }

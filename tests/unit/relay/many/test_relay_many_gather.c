@@ -18,6 +18,7 @@ static struct world {
     struct many_task tasks[TASKS];
     struct many_task *by_slot[TASKS];
     struct many_thread threads[TASKS];
+    int64_t paused;  /* threads in each worker that attaches */
     struct buf told; /* what the client was sent */
 } world;
 
@@ -51,6 +52,12 @@ void session_send_initialized(struct session *session)
 void session_attach_succeeded(struct session *session)
 {
     (void)session;
+}
+
+int64_t session_paused_threads(const struct session *session)
+{
+    (void)session;
+    return world.paused;
 }
 
 void many_say(struct many *many, const char *category, const char *format, ...)
@@ -131,7 +138,7 @@ static int begin(void **state)
 {
     (void)state;
     struct err err;
-    world = (struct world){.loop = loop_create(false, &err)};
+    world = (struct world){.loop = loop_create(false, &err), .paused = 1};
     assert_non_null(world.loop);
     struct many *many = &world.many;
     many_set_magic(many);
@@ -276,10 +283,25 @@ static void what_is_not_complete_is_said(void **state)
     stops(0);
     stops(1);
     loop_skip(world.loop, 600);
-    assert_told("initialized;raydbg: Ray counts 3 paused threads, 2 of them have stopped so far;"
+    assert_told("initialized;raydbg: 3 threads are paused, 2 of them have stopped so far;"
                 "shows 2;");
     stops(2);
     assert_told("adds 2;");
+}
+
+static void what_the_worker_counts_is_waited_for(void **state)
+{
+    (void)state;
+    world.paused = 3;
+    attached(0, 1);
+    world.paused = 1;
+    attached(1, TASKS);
+    configure();
+    for (size_t i = 0; i < TASKS; i++)
+        stops(i);
+    assert_told("initialized;");
+    loop_skip(world.loop, 600);
+    assert_told("raydbg: 5 threads are paused, 3 of them have stopped so far;shows 3;");
 }
 
 static void what_attaches_slowly_stops_slowly(void **state)
@@ -307,7 +329,7 @@ static void what_is_never_complete_is_shown_in_the_end(void **state)
     loop_skip(world.loop, 9000);
     assert_told("initialized;");
     loop_skip(world.loop, 1100);
-    assert_told("raydbg: Ray counts 3 paused threads, 1 of them have stopped so far;shows 1;");
+    assert_told("raydbg: 3 threads are paused, 1 of them have stopped so far;shows 1;");
 }
 
 int main(void)
@@ -321,6 +343,7 @@ int main(void)
         TEST(nobody_is_waited_for_for_ever),
         TEST(each_stop_may_be_followed_by_another),
         TEST(what_is_not_complete_is_said),
+        TEST(what_the_worker_counts_is_waited_for),
         TEST(what_attaches_slowly_stops_slowly),
         TEST(what_is_never_complete_is_shown_in_the_end),
     };
