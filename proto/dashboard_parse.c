@@ -142,7 +142,7 @@ static void worker_row(const cJSON *row, void *record)
     worker->is_alive = member_true(row, "is_alive");
     worker->is_driver = text_equal(type, "DRIVER");
     worker->debugger_port = member_port(row, "debugger_port");
-    worker->paused_threads = member_int(row, "num_paused_threads");
+    worker->paused_threads = ray_worker_paused_threads(member_int(row, "num_paused_threads"));
     if (!worker->is_alive && !text_empty(exit_type)) {
         worker->exit_type = mem_string(exit_type);
         worker->exit_detail = member_copy(row, "exit_detail");

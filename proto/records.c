@@ -6,6 +6,11 @@
 #include <ctype.h>
 #include <stdlib.h>
 
+int64_t ray_worker_paused_threads(int64_t recorded)
+{
+    return recorded > 0 && recorded <= INT32_MAX ? recorded : 0;
+}
+
 void ray_workers_free(struct ray_worker *workers, size_t count)
 {
     for (size_t i = 0; workers && i < count; i++) {

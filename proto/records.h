@@ -32,7 +32,7 @@ struct ray_worker {
     bool is_alive;
     bool is_driver;         /* worker_type DRIVER */
     uint16_t debugger_port; /* 0: never opened */
-    int64_t paused_threads; /* threads in debugpy.wait_for_client(); 0 once a client attached */
+    int64_t paused_threads; /* ray_worker_paused_threads() */
     char *exit_type;        /* NULL while alive, e.g. "SYSTEM_ERROR" */
     char *exit_detail;
     char *
@@ -41,6 +41,11 @@ struct ray_worker {
     int64_t launch_ms;       /* its raylet began to start it; from the GCS only */
     int64_t start_ms, end_ms;
 };
+
+/* The threads in debugpy.wait_for_client(), from Ray's record; 0 once a client is attached. It may
+ * be wrong: the GCS reads the record, adds to the count and writes it back, so that of two threads
+ * which pause or go on at once only one may count. A count below zero arrives as 2^32 - 1. */
+int64_t ray_worker_paused_threads(int64_t recorded);
 
 struct ray_task {
     char task_id[ID_TEXT(ID_TASK_BYTES)];

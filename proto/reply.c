@@ -68,7 +68,7 @@ static void set_worker(struct ray_worker *out, const RayWire__WorkerTableData *i
     out->is_alive = in->is_alive;
     out->is_driver = in->worker_type == WORKER_TYPE_DRIVER;
     out->debugger_port = port_of(in->debugger_port);
-    out->paused_threads = in->num_paused_threads;
+    out->paused_threads = ray_worker_paused_threads(in->num_paused_threads);
     out->launch_ms = signed_of(in->worker_launch_time_ms);
     out->start_ms = signed_of(in->start_time_ms);
     out->end_ms = signed_of(in->end_time_ms);

@@ -261,6 +261,7 @@ static void members_of_wrong_types(void **state)
     static const char *const bad[] = {
         "{\"pid\":\"7\",\"ip\":7,\"is_alive\":\"true\",\"debugger_port\":\"1\",\"worker_id\":[]}",
         "{\"pid\":1e300,\"debugger_port\":65536,\"num_paused_threads\":-1e999,\"is_alive\":1}",
+        "{\"num_paused_threads\":4294967295}", /* -1 */
         "{\"pid\":{},\"debugger_port\":-1,\"is_alive\":null,\"ip\":{\"a\":1}}"};
     struct ray_worker *rows;
     size_t count;

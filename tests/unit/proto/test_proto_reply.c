@@ -87,6 +87,27 @@ static void what_is_no_port_is_none(void **state)
     assert_int_equal(decoded_port(1, 0, 4), 0);
 }
 
+/* A worker with this num_paused_threads alone, of five bytes. */
+static int64_t decoded_paused_threads(uint8_t low, uint8_t high)
+{
+    const uint8_t reply[] = {0x12, 7, 0xE0, 0x01, 0x80 | low, 0xFF, 0xFF, 0xFF, high};
+    struct ray_worker *workers;
+    size_t count;
+    assert_int_equal(reply_workers(reply, sizeof reply, &workers, &count, &err), 0);
+    assert_int_equal(count, 1);
+    int64_t threads = workers[0].paused_threads;
+    ray_workers_free(workers, count);
+    return threads;
+}
+
+static void a_count_below_zero_is_none(void **state)
+{
+    (void)state;
+    assert_int_equal(decoded_paused_threads(0x7F, 0x07), INT32_MAX);
+    assert_int_equal(decoded_paused_threads(0x7F, 0x0F), 0); /* -1 */
+    assert_int_equal(decoded_paused_threads(0x7E, 0x0F), 0); /* -2 */
+}
+
 static void check_task(const char *name, struct ray_version version, const char *task_name,
                        const char *actor_id, const char *worker, int64_t pid, int64_t running_ms)
 {
@@ -406,6 +427,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(decodes_workers),
         cmocka_unit_test(what_is_no_port_is_none),
+        cmocka_unit_test(a_count_below_zero_is_none),
         cmocka_unit_test(decodes_tasks_of_each_version),
         cmocka_unit_test(running_depends_on_the_version),
         cmocka_unit_test(gives_the_latest_attempt_only),
