@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INSTALL_MS = 10000, REFUSED_MS = 2000, AGAIN_MS = 50 };
+/* INSTALL_MS: a pdb that has not become an adapter by then is told to continue. */
+enum { INSTALL_MS = 30000, REFUSED_MS = 2000, AGAIN_MS = 50 };
 
 struct pdb_handshake {
     struct loop *loop;

@@ -14,7 +14,7 @@ struct path_query_job {
     void *arg;
 };
 
-enum { STACK_MS = 2000, KNOWN = 1000 };
+enum { STACK_MS = 15000, KNOWN = 1000 };
 
 static void unlink_job(struct path_query_job *job)
 {

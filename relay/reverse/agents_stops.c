@@ -2,6 +2,7 @@
  * one after the other, so hits are counted exactly. */
 #include "relay/reverse/agents_state.h"
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -9,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* STOP_MS: from the answer until pydevd says that the thread has stopped, at most. */
-enum { STOP_MS = 10000, SET_MS = 5000, FIRST_LINES_MOST = 1000, FILE_MOST = 4096 };
+/* STOP_MS: from the answer until pydevd says that the thread has stopped, at most. SET_MS: until a
+ * breakpoint is set for which a thread waits; the agent waits for 20 s (ANSWER_S in agent.py). */
+enum { STOP_MS = 10000, SET_MS = 18000, FIRST_LINES_MOST = 1000, FILE_MOST = 4096 };
 
 static void answer(struct agent *agent, int64_t question, bool yes)
 {
@@ -101,9 +103,16 @@ static void on_set(void *arg, const char *json, size_t len, const struct envelop
 {
     struct first_line_wait *wait = arg;
     (void)len;
-    for (struct agent *at = wait->agents->first; at; at = at->next)
-        if (at->number == wait->agent)
-            answer(at, wait->question, json && envelope->success);
+    bool is_set = json && envelope->success;
+    for (struct agent *at = wait->agents->first; at; at = at->next) {
+        if (at->number != wait->agent)
+            continue;
+        if (!is_set)
+            log_warn("%s: a task does not stop at its first line: its pydevd has not set the "
+                     "breakpoint within %d s",
+                     at->peer, SET_MS / 1000);
+        answer(at, wait->question, is_set);
+    }
     end_wait(wait);
 }
 

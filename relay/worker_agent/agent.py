@@ -252,6 +252,9 @@ class Agent:
         threading.Thread(target=self.live, name="raydbg-agent", daemon=True).start()
         while not self.settled.wait(max(0.0, self.left_s())) and self.left_s() > 0:
             pass
+        if not self.settled.is_set() and self.sock is not None:
+            print("raydbg: this process begins without its breakpoints, which the relay has not set in time",
+                  file=sys.stderr, flush=True)
 
     def left_s(self):
         left = self.held_until - time.monotonic()

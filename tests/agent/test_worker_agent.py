@@ -148,15 +148,19 @@ def wake(relay, agent, breakpoints=None, hold=10):
 
 # --- whatever the relay does, the program goes on ---
 
+WITHOUT = "raydbg: this process begins without its breakpoints"
+
+
 def test_nothing_listens(start, relay):
     relay.listening.close()
     program = start(word=LONG).result(limit())
+    assert len(program.lines) == 1, program.lines
     program.work(3)
 
 
 def test_the_relay_says_nothing(start, relay):
     program = start().result(limit())  # its connection is in the backlog
-    assert program.started >= 0.9
+    assert program.started >= 0.9 and WITHOUT in program.lines[0], program.lines
     program.work(3)
 
 
@@ -215,7 +219,7 @@ def test_a_silent_hold_ends(start, relay):
     agent.say(verb="debug", token="ef" * 32, hold=2)
     relay.accept()  # pydevd, which nobody configures
     program = future.result(limit())
-    assert program.started >= 1.9
+    assert program.started >= 1.9 and WITHOUT in program.lines[0], program.lines
     program.work(3)
 
 

@@ -7,7 +7,7 @@ from dap_client import DapError
 from fake_adapter import PROGRAM
 from fake_gang import FakeGang
 from many_adapter import ManyAdapter
-from waits import wait_until
+from waits import Gate, wait_until
 
 LINE = 41
 
@@ -37,8 +37,8 @@ def gang():
 
 
 @pytest.fixture
-def client(gang, start_relay):
-    client = start_relay(None, "--address", gang.address, "--no-relay")
+def client(gang, start_relay, clock):
+    client = start_relay(None, "--address", gang.address, "--no-relay", env=clock.env)
     client.initialize(clientID="vscode", clientName="editor")
     client.attach({"tasks": "Trainer.*"})
     wait_until(lambda: verb(client, "/threads").count("  stopped  rank ") == 4, "four ranks that are stopped")
@@ -82,6 +82,29 @@ def test_a_barrier_right_behind_a_step(client, gang):
         said(client, rf"^barrier app.py:{LINE}: 4 of 4; all here after ")
         for worker in gang.workers:
             worker.adapter.line = 8
+
+
+def test_a_barrier_waits_for_the_stacks_that_it_needs(client, gang, clock):
+    """On a busy machine they take seconds; without them no task would have the file."""
+    ids = [thread["id"] for thread in client.ok("threads")["threads"]]
+    gates = []
+    for worker, thread in zip(gang.workers, ids):
+        worker.adapter.lags = True
+        client.ok("continue", {"threadId": thread})
+        gates.append(Gate(worker.adapter.on["stackTrace"]))
+        worker.adapter.on["stackTrace"] = gates[-1]
+    for worker, gate in zip(gang.workers, gates):
+        worker.adapter.stop(1)
+        gate.wait_reached()
+    asking = client.send("evaluate", {"expression": f"/barrier app.py:{LINE}", "context": "repl"})
+    client.ok("threads")
+    clock.pass_time(3)
+    client.ok("threads")
+    assert asking not in client._responses
+    for gate in gates:
+        gate.open()
+    answer = client.check(client.response(asking))
+    assert answer["result"].startswith(f"barrier app.py:{LINE}: 0 of 4"), answer
 
 
 def test_the_missing_one_is_named_and_may_die(client, gang):

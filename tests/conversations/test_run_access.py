@@ -14,7 +14,7 @@ import pytest
 from agent_process import KEY_ID, agent_key
 from agent_relay import WORK, relay, start  # noqa: F401
 from certificates import Authority
-from waits import limit, wait_until
+from waits import Gate, limit, wait_until
 
 
 class ByHand:
@@ -120,6 +120,27 @@ def test_an_agent_that_proves_nothing_is_closed_in_time(start, clock):
         clock.pass_time(2)
     assert agent.is_closed() and clock.now() - begun > 9
     assert refusals(relay) == ["an agent that has not proven itself in time"]
+
+
+def test_a_breakpoint_for_which_a_task_waits_may_take_a_while(start, clock, adapter):
+    """On a busy machine pydevd takes seconds to set it; without the answer the task would not stop at its first line."""
+    adapter.greet = lambda connection: None
+    relay = start(env=clock.env)
+    relay.set()
+    agent = ByHand(relay)
+    agent.prove()
+    adapter.serve(ByHand(relay, f"raydbg pydevd 1 {agent.hear()['token']}").sock)
+    agent.write(b'{"event":"debugging"}')
+    relay.processes(connected=1, debugged=1)
+    adapter.wait_request("setBreakpoints")
+    adapter.on["threads"] = slow = Gate(adapter.on["threads"])
+    agent.write(b'{"event":"first_line","question":1,"file":"/app/first.py","line":3}')
+    slow.wait_reached()
+    clock.pass_time(6)
+    agent.write(b'{"event":"wanted","wanted":true,"question":2}')
+    assert agent.hear()["question"] == 2
+    slow.open()
+    assert agent.hear() == {"verb": "answer", "question": 1, "yes": True}
 
 
 def test_a_relay_without_a_token_takes_no_agents(start):

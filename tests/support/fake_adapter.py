@@ -367,12 +367,16 @@ class FakeAdapter:
                 sock, _ = self._listener.accept()
             except OSError:
                 return
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            connection = Connection(self, sock)
-            with self._changed:
-                self.connections.append(connection)
-                self._changed.notify_all()
-            self._start(connection.serve)
+            self.serve(sock)
+
+    def serve(self, sock):
+        """Serves a connected socket: one that was accepted, or one on which a pydevd has dialled a relay."""
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection = Connection(self, sock)
+        with self._changed:
+            self.connections.append(connection)
+            self._changed.notify_all()
+        self._start(connection.serve)
 
     def _stop_listening(self):
         # shutdown() wakes the accept() that close() alone would leave waiting.
