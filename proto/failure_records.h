@@ -126,8 +126,8 @@ struct ray_attempt {
     /* The labels that its node must have, from Ray 2.49 on. A value is "eu", "!eu", "in(eu,us)" or
      * "!in(eu,us)". */
     struct ray_labels selector;
-    bool has_runtime_env;
-    bool has_fallback; /* other labels will do, too: those of its fallback_strategy */
+    bool installs_packages; /* its runtime_env has pip, uv or conda */
+    bool has_fallback;      /* other labels will do, too: those of its fallback_strategy */
     bool has_error;
     int error_type;      /* if has_error */
     char *error_message; /* in Ray's words; NULL if there is none */

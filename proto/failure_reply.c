@@ -32,9 +32,13 @@ void failure_wire_resources(struct ray_resources *out, RayWire__ResourceAmount *
         out->items[i] = (struct ray_resource){mem_string(in[i]->name), in[i]->amount};
 }
 
-bool failure_wire_is_runtime_env(const char *serialized)
+bool failure_wire_installs(const char *serialized)
 {
-    return !text_empty(serialized) && !text_equal(serialized, "{}");
+    static const char *const keys[] = {"\"pip\":", "\"uv\":", "\"conda\":"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strstr(serialized, keys[i]))
+            return true;
+    return false;
 }
 
 void failure_wire_labels(struct ray_labels *out, RayWire__LabelEntry *const *in, size_t count)
@@ -98,9 +102,8 @@ static void set_info(struct ray_attempt *out, const RayWire__TaskInfoEntry *in)
         set_id(out->job_id, ID_JOB_BYTES, in->job_id);
     failure_wire_resources(&out->resources, in->required_resources, in->n_required_resources);
     failure_wire_labels(&out->selector, in->label_selector, in->n_label_selector);
-    out->has_runtime_env =
-        in->runtime_env_info &&
-        failure_wire_is_runtime_env(in->runtime_env_info->serialized_runtime_env);
+    out->installs_packages =
+        in->runtime_env_info && failure_wire_installs(in->runtime_env_info->serialized_runtime_env);
     out->has_fallback = in->fallback_strategy.len > 0;
 }
 

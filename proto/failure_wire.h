@@ -8,8 +8,8 @@
 void failure_wire_death(struct ray_actor_death *out, const RayWire__ActorDeathCause *in);
 void failure_wire_resources(struct ray_resources *out, RayWire__ResourceAmount *const *in,
                             size_t count);
-/* True if it is one that has to be set up: neither "" nor "{}". */
-bool failure_wire_is_runtime_env(const char *serialized);
+/* True for a runtime_env whose packages are installed by a command on the node. */
+bool failure_wire_installs(const char *serialized);
 void failure_wire_labels(struct ray_labels *out, RayWire__LabelEntry *const *in, size_t count);
 
 #endif

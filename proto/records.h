@@ -91,7 +91,7 @@ struct ray_actor {
     struct ray_actor_death *death;   /* NULL unless Ray says why it died; failure_records.h */
     struct ray_resources *resources; /* that it needs; NULL if it needs none */
     struct ray_labels selector;      /* of its node: ray_attempt.selector */
-    bool has_runtime_env;
+    bool installs_packages;
 };
 
 struct ray_node {

@@ -230,7 +230,7 @@ static void set_actor_life(struct ray_actor *out, const RayWire__ActorTableData 
         failure_wire_resources(out->resources, in->required_resources, in->n_required_resources);
     }
     failure_wire_labels(&out->selector, in->label_selector, in->n_label_selector);
-    out->has_runtime_env = failure_wire_is_runtime_env(in->serialized_runtime_env);
+    out->installs_packages = failure_wire_installs(in->serialized_runtime_env);
 }
 
 static void set_actor(struct ray_actor *out, const RayWire__ActorTableData *in)

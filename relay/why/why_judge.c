@@ -207,7 +207,7 @@ void why_judge_need_gauges(const struct ray_node *node, struct why_needs *needs)
 }
 
 /* The raylets say why a worker cannot start, and the nodes what they set up for the job. */
-static void need_raylets(const struct why_records *records, bool has_runtime_env,
+static void need_raylets(const struct why_records *records, bool installs_packages,
                          const char *job_id, struct why_needs *needs)
 {
     if (needs->raylet_count)
@@ -215,7 +215,7 @@ static void need_raylets(const struct why_records *records, bool has_runtime_env
     for (size_t i = 0; i < records->node_count && needs->raylet_count < WHY_RAYLETS; i++)
         if (records->nodes[i].is_alive)
             needs->raylets[needs->raylet_count++] = &records->nodes[i];
-    needs->env_job = has_runtime_env ? job_id : NULL;
+    needs->env_job = installs_packages ? job_id : NULL;
 }
 
 /* True for what has no worker though a node has these resources free. */
@@ -236,7 +236,7 @@ static void need_start(const struct why_records *records, const struct ray_attem
                   attempt->error_type == RAY_ERROR_WORKER_STARTUP_FAILED;
     bool waits = attempt->state == RAY_ATTEMPT_PENDING_NODE && attempt->type == RAY_NORMAL_TASK;
     if (failed || (waits && lacks_worker(records, &attempt->resources, why_labels_of(attempt))))
-        need_raylets(records, attempt->has_runtime_env, attempt->job_id, needs);
+        need_raylets(records, attempt->installs_packages, attempt->job_id, needs);
 }
 
 /* Of an actor that is not there yet. */
@@ -250,7 +250,7 @@ static void need_creation(const struct why_records *records, const struct ray_ac
     if (creation && creation->state == RAY_ATTEMPT_RUNNING)
         why_judge_need_refs(records, why_records_worker(records, creation->worker_id), needs);
     else if (lacks_worker(records, actor->resources ? actor->resources : &none, &actor->selector))
-        need_raylets(records, actor->has_runtime_env, actor->job_id, needs);
+        need_raylets(records, actor->installs_packages, actor->job_id, needs);
 }
 
 /* Of what an unfinished attempt may wait for: the references say what that waits for in turn. */

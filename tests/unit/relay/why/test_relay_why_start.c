@@ -74,12 +74,17 @@ static void who_needs_the_logs(void **state)
     (void)state;
     why_world_open(&world, "2.60.0");
     assert_int_equal(why_subject_find(&world.records, "no_python", &subject, &err), 0);
-    assert_true(subject.attempt->has_runtime_env);
+    assert_false(subject.attempt->installs_packages); /* a py_executable needs no command */
     why_judge_needs(&world.records, &subject, &needs);
     assert_int_equal(needs.raylet_count, 2);
+    assert_null(needs.env_job);
+    for (size_t i = 0; i < world.records.attempt_count; i++)
+        if (text_equal(world.records.attempts[i].name, "no_python"))
+            world.records.attempts[i].installs_packages = true;
+    why_judge_needs(&world.records, &subject, &needs);
     assert_string_equal(needs.env_job, subject.attempt->job_id);
     assert_int_equal(why_subject_find(&world.records, "waits_for_b", &subject, &err), 0);
-    assert_false(subject.attempt->has_runtime_env);
+    assert_false(subject.attempt->installs_packages);
     why_judge_needs(&world.records, &subject, &needs);
     assert_int_equal(needs.raylet_count, 0);
     /* An actor whose resources are free, too. */
@@ -88,7 +93,7 @@ static void who_needs_the_logs(void **state)
         if (!text_equal(it->name, "infeasible_actor"))
             continue;
         ray_resources_clear(it->resources);
-        it->has_runtime_env = true;
+        it->installs_packages = true;
     }
     assert_int_equal(why_subject_find(&world.records, "infeasible_actor", &subject, &err), 0);
     why_judge_needs(&world.records, &subject, &needs);
