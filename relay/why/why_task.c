@@ -337,8 +337,8 @@ static void judge_finished(const struct why_records *records, const struct ray_a
     }
     if (attempt->raised_type && strstr(attempt->raised_type, "KeyboardInterrupt")) {
         why_report_cause(report, "interrupted",
-                         "a KeyboardInterrupt ended it, which Ray takes for a cancellation: its "
-                         "caller gets a TaskCancelledError");
+                         "it was cancelled with ray.cancel, or a KeyboardInterrupt ended it, which "
+                         "Ray takes for that: its caller gets a TaskCancelledError");
         why_report_traceback(report, attempt->raised_traceback ? attempt->raised_traceback : "");
         why_list_add(&report->details, "Ray lists the task as FINISHED");
         return;
