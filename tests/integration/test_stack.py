@@ -284,7 +284,7 @@ def test_with_a_token(cluster_factory):
     cluster = cluster_factory(Spec(token=True, nodes=1, env=(ON,)))
     cluster.driver("stacks.py").wait_for("^READY", 180)
     assert f"stacks.py:{line('driver')}" in stack(cluster).stdout
-    wait_for(lambda: cluster.raydbg("stack", "sleeps", timeout=60).returncode == 0, "`sleeps` runs", every=1)
+    wait_for(lambda: cluster.raydbg("stack", "sleeps").returncode == 0, "`sleeps` runs", every=1)
     check_steady(cluster, stacks(cluster)["processes"], 3)
     stack(cluster, code=DENIED, env={"RAY_AUTH_TOKEN": "0" * 64})
 

@@ -11,6 +11,7 @@ from conftest import raydbg_path
 
 NEW = Spec()
 OLD = Spec(python="3.11", ray="2.9.3", debugpy="1.8.0")
+PROTECTED = Spec(token=True)
 USAGE, NOT_FOUND, UNREACHABLE = 2, 3, 5
 MEMBERS = "kind id name state since_ms code cause details frames chain ray unknown next".split()
 
@@ -22,11 +23,15 @@ FAILURES = {
     "kill9_later": ("killed_or_exited", "SIGKILL", None),
     "segv": ("native_crash", "SIGSEGV", "segv"),
     "abort": ("native_crash", "SIGABRT", "abort"),
+    "corrupts_the_heap": ("native_crash", "SIGABRT", "corrupts_the_heap"),
     "raw_exit_1": ("killed_or_exited", "os._exit", None),
     "raw_exit_137": ("killed_or_exited", "os._exit", None),
     "sigterm": ("sigterm", "SIGTERM", "sigterm"),
     "exit_1": ("exit_code", "code 1", "exit_1"),
     "exit_0": ("exit_code", "code 0", "exit_0"),
+    "keyboard_interrupt": ("interrupted", "KeyboardInterrupt", "keyboard_interrupt"),
+    "cancelled": ("interrupted", "ray.cancel", "cancelled"),
+    "cancelled_by_force": ("TASK_CANCELLED", "ray.cancel", None),
     "dies_thrice": ("killed_or_exited", "SIGKILL", None),
     "bad_working_dir": ("runtime_env", "runtime_env", None),
     "to_a_dead_node": ("TASK_UNSCHEDULABLE_ERROR", "no node", None),
@@ -58,15 +63,21 @@ WAITS = {
     "inner": ("waits_for_resources", "{"),
     "in_group": ("group_infeasible", "too_big"),
     "too_big": ("group_infeasible", "bundles"),
+    "slow_init": ("initializing", "its __init__ runs, since "),
+    "SlowInit.ping": ("initializing", "its __init__ runs, since "),
+    "gets_in_init": ("may_wait", "ray.get"),
+    "in_full_group": ("waits_for_resources", "its placement group full: {CPU: 0.01}"),
+    "actor_in_full_group": ("waits_for_resources", "its placement group full: {CPU: 0.01}"),
 }
-STARTS = ("wait_holder", "wait_infeasible", "wait_argument", "wait_get", "wait_queue", "wait_group", "wait_actors", "wait_lock")
-STARTS_OF_NEW = ("wait_python", "wait_breakpoint")
+STARTS = ("wait_holder", "wait_infeasible", "wait_argument", "wait_get", "wait_queue", "wait_group", "wait_actors", "wait_lock",
+          "wait_retry", "wait_restart", "wait_full_group", "wait_init")
+STARTS_OF_NEW = ("wait_python", "wait_breakpoint", "wait_label", "wait_pip", "wait_breakpoint_in_init")
 
 
 def pytest_generate_tests(metafunc):
     if "why_spec" in metafunc.fixturenames:
         matrix = metafunc.config.getoption("matrix")
-        specs = {"ray2.60.0": NEW, **({"ray2.9.3": OLD} if matrix else {})}
+        specs = {"ray2.60.0": NEW, **({"ray2.9.3": OLD, "token": PROTECTED} if matrix else {})}
         metafunc.parametrize("why_spec", specs.values(), ids=specs.keys(), scope="module")
 
 
@@ -77,9 +88,9 @@ def failed(why_spec, pool):
     with Cluster(why_spec, raydbg_path()) as cluster:
         driver = cluster.driver("failures.py")
         driver.wait_for("^DONE", 600)
-        cluster.driver("failures.py", *STARTS, *(STARTS_OF_NEW if why_spec == NEW else ())).wait_for("^DONE", 300)
+        cluster.driver("failures.py", *STARTS, *(STARTS_OF_NEW if why_spec != OLD else ())).wait_for("^DONE", 300)
         wait_for(lambda: "waits_for_b" in {row["name"] for row in why(cluster)["rows"]}, "Ray knows what waits", every=0.5)
-        yield SimpleNamespace(cluster=cluster, driver=driver, new=why_spec == NEW)
+        yield SimpleNamespace(cluster=cluster, driver=driver, new=why_spec != OLD)
 
 
 def why(cluster, *arguments, **options):
@@ -153,7 +164,7 @@ def test_lists_of_tasks(failed):
 
 def test_who_holds_what_others_wait_for(failed):
     details = "\n".join(why(failed.cluster, "waits_for_b")["details"])
-    assert re.search(r"127\.0\.0\.2 has 0\.1 of 4 b free: .*holder \(\w{8}\) has 3\.5", details), details
+    assert re.search(r"127\.0\.0\.2 has 0\.09 of 4 b free: .*holder \(\w{8}\) has 3\.5", details), details
     assert "for slow_producer" in "\n".join(why(failed.cluster, "waits_in_get")["details"])
     assert "behind Serial.slow" in "\n".join(why(failed.cluster, "Serial.behind")["details"])
 
@@ -164,8 +175,43 @@ def test_a_worker_that_cannot_start_and_a_breakpoint(failed):
         return
     report = why_if(failed.cluster, "no_python", "worker_cannot_start", 90)
     assert "/nonexistent/python: No such file or directory" in " ".join(report["details"]), report
+    report = why_if(failed.cluster, "waits_for_pip", "sets_up_runtime_env", 180)
+    assert re.search(r"runtime_env_setup-02000000\.log of 127\.0\.0\.\d: Run cmd\[\d+\] .*no-such-package|requirements",
+                     " ".join(report["details"])), report
+    report = why_if(failed.cluster, "stops_in_init", "paused", 180)
+    assert report["next"][0].startswith("raydbg attach "), report
+    report = why_if(failed.cluster, "StopsInInit.ping", "paused")
     report = why_if(failed.cluster, "paused", "paused")
     assert report["next"][0].startswith("raydbg attach "), report
+
+
+def test_what_lives_again(failed):
+    """What runs after a failure is told with that failure, in the overview, too."""
+    report = why(failed.cluster, "dies_once")
+    ray = " ".join(report["ray"])
+    assert report["state"] == "running" and re.search(r"this is attempt 2: attempt 1 failed .* ago: .*SIGKILL", ray), report
+    report = why(failed.cluster, "lives_again")
+    ray = " ".join(report["ray"])
+    assert report["state"] == "ALIVE" and "restarted it 1 time, and does so without limit" in ray, report
+    place = re.search(r"its earlier process, (\d+@[\d.]+), ended .* ago: .*SIGKILL", ray).group(1)
+    assert why(failed.cluster, place)["code"] == "killed_or_exited"
+    for name in ("dies_once", "lives_again"):
+        logs = failed.cluster.raydbg("logs", name, "--around")
+        assert logs.returncode == 0 and "raylet" in logs.stdout, logs.stderr
+    rows = {row["name"]: (row["state"], row["code"]) for row in why(failed.cluster)["rows"]}
+    assert rows["dies_once"] == ("retried", "killed_or_exited") and rows["lives_again"] == ("restarted", "killed_or_exited")
+
+
+def test_groups_and_labels(failed):
+    details = " ".join(why(failed.cluster, "in_full_group")["details"])
+    assert re.search(r"has 0 of 0\.01 CPU free: has_the_bundle \(\w{8}\) has 0\.01", details), details
+    details = " ".join(why(failed.cluster, "waits_for_b")["details"])
+    assert "placement group full has 0.01" in details, details
+    if failed.new:  # Ray 2.9 knows no label_selector
+        for name, labels in (("wants_a_label", "{zone: eu}"), ("actor_wants_a_label", "{zone: in(eu,us)}")):
+            report = why(failed.cluster, name)
+            assert report["code"] == "infeasible" and labels in report["cause"], report
+            assert "127.0.0.1 has no label zone" in report["details"], report
 
 
 def test_the_owner_of_an_object(failed):
@@ -173,6 +219,10 @@ def test_the_owner_of_an_object(failed):
     report = why(failed.cluster, object_id)
     assert (report["kind"], report["code"]) == ("object", "owner_died"), report
     assert "ray.kill" in report["cause"]
+
+
+def test_the_last_words_of_an_abort(failed):
+    assert "the last words before: free(): double free detected in tcache 2" in why(failed.cluster, "corrupts_the_heap")["details"]
 
 
 def test_what_ray_does_next(failed):
@@ -238,16 +288,26 @@ def test_it_is_quick(failed):
     assert ours * 30 <= ray, f"{ours:.3f} s, Ray {ray:.3f} s"
 
 
+def submitted(cluster, name, program):
+    """The report on a submitted job that has ended."""
+    submission = f"{name}-{time.monotonic_ns()}"
+    cluster.run(["ray", "job", "submit", "--submission-id", submission, "--", "python", "-c", program],
+                env={"RAY_ADDRESS": "http://127.0.0.1:8265"}, timeout=120)
+    return submission, wait_for(lambda: (found := why(cluster, submission))["state"] == "ended" and found, "the job ends")
+
+
 def test_a_submitted_job(failed):
-    submission = f"leaves-{time.monotonic_ns()}"
-    failed.cluster.run(["ray", "job", "submit", "--submission-id", submission, "--", "python", "-c",
-                        "import ray, sys; ray.init(); print('bye', flush=True); sys.exit(3)"],
-                       env={"RAY_ADDRESS": "http://127.0.0.1:8265"}, timeout=120)
-    report = wait_for(lambda: (found := why(failed.cluster, submission))["state"] == "ended" and found, "the job ends")
+    submission, report = submitted(failed.cluster, "leaves",
+                                   "import ray, sys; ray.init(); print('bye', flush=True); sys.exit(3)")
     assert (report["kind"], report["code"]) == ("job", "exit_code" if failed.new else report["code"]), report
     assert "3" in report["cause"] + " ".join(report["details"]), report
     logs = failed.cluster.raydbg("logs", submission)
     assert logs.returncode == 0 and "bye" in logs.stdout.splitlines(), logs.stdout + logs.stderr
+
+
+def test_a_submitted_job_that_raises(failed):
+    _, report = submitted(failed.cluster, "raises", "import ray; ray.init(); raise ValueError('no data')")
+    assert "it raised ValueError: no data" in report["details"] and users_function(report) == "<module>", report
 
 
 def agents(cluster):
@@ -292,7 +352,15 @@ def test_the_memory_monitor():
         cluster.driver("failures.py", "out_of_memory").wait_for("^ERROR out_of_memory OutOfMemoryError", 120)
         report = why_if(cluster, "out_of_memory", "out_of_memory", 10)
         assert "memory monitor" in report["cause"], report
-        assert "Memory on the node" in " ".join(report["details"]), report
+        details = " ".join(report["details"])
+        assert "Memory on the node" in details and "most of the memory had: " in details, report
+        assert re.search(r"objects in the store had \d+\.\d\d GB", details), report
+        assert re.search(r"Ray chose out_of_memory \(pid \d+, \d+\.\d\d GB\)", details), report
+        cluster.driver("failures.py", "out_of_memory_again").wait_for("^DONE", 120)
+        told = wait_for(lambda: "without limit" in (said := cluster.raydbg("why", "killed_again").stdout) and said,
+                        "it is killed", every=0.5)
+        assert re.search(r"this is attempt \d+: attempt \d+ failed .* ago: Ray's memory monitor killed its process", told), told
+        assert re.search(r"Ray's memory monitor has killed it \d+ times?, and Ray retries that without limit", told), told
 
 
 def test_with_a_token(token_cluster):

@@ -9,7 +9,9 @@ type: first line` or `RESULT name value` for each, then `DONE`, and stays until 
 import ctypes
 import os
 import signal
+import socket
 import sys
+import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -79,6 +81,16 @@ def abort():
 
 
 @remote
+def corrupts_the_heap():
+    reported()
+    libc = ctypes.CDLL(None)
+    libc.malloc.restype = ctypes.c_void_p
+    memory = ctypes.c_void_p(libc.malloc(64))
+    libc.free(memory)
+    libc.free(memory)
+
+
+@remote
 def raw_exit_1():
     reported()
     os._exit(1)
@@ -109,14 +121,20 @@ def exit_0():
     sys.exit(0)
 
 
-@remote
+@remote(runtime_env={"env_vars": {"OF_ITS": "own"}})  # in a process of its own: another task might kill it before it tells
 def keyboard_interrupt():
     raise KeyboardInterrupt
 
 
 @remote
+def cancelled():
+    while True:
+        pass
+
+
+@remote
 def cancelled_by_force():
-    time.sleep(600)
+    time.sleep(3600)
 
 
 @remote(max_retries=2)
@@ -128,7 +146,12 @@ def dies_thrice():
 @remote
 def out_of_memory():
     """Where the memory monitor's threshold is below what the node uses anyway, it kills this."""
-    time.sleep(600)
+    time.sleep(3600)
+
+
+def out_of_memory_again():
+    """Is killed as soon as it runs, for ever."""
+    return keep(out_of_memory.options(name="killed_again", max_retries=3).remote())
 
 
 # --- actors that die ---
@@ -334,6 +357,13 @@ def failed_argument():
     return ray.get(child_of_failed.remote(raise_value.options(name="failed_parent").remote()))
 
 
+def soft_cancel():
+    ref = cancelled.remote()
+    time.sleep(3)
+    ray.cancel(ref)
+    return ray.get(ref)
+
+
 def force_cancel():
     ref = cancelled_by_force.remote()
     time.sleep(3)
@@ -341,9 +371,9 @@ def force_cancel():
     return ray.get(ref)
 
 
-TASKS = (raise_value, kill9_at_once, kill9_later, segv, abort, raw_exit_1, raw_exit_137, sigterm, exit_1, exit_0,
-         keyboard_interrupt, dies_thrice, bad_working_dir)
-OTHERS = (failed_argument, force_cancel, actor_killed, actor_segv, actor_exit_1, actor_left, actor_ray_kill,
+TASKS = (raise_value, kill9_at_once, kill9_later, segv, abort, corrupts_the_heap, raw_exit_1, raw_exit_137, sigterm, exit_1,
+         exit_0, keyboard_interrupt, dies_thrice, bad_working_dir)
+OTHERS = (failed_argument, soft_cancel, force_cancel, actor_killed, actor_segv, actor_exit_1, actor_left, actor_ray_kill,
           actor_out_of_scope, actor_init_raises, actor_init_dies, actor_restarts, actor_owner_died, actor_bad_env, owner_died,
           to_a_dead_node, lost_objects)
 
@@ -358,7 +388,7 @@ def on_b(seconds):
 
 @remote(resources={"b": 3.5})
 def holder():
-    time.sleep(600)
+    time.sleep(3600)
 
 
 @remote(resources={"b": 1})
@@ -378,7 +408,7 @@ def waits_for_argument(value):
 
 @remote(num_cpus=0)
 def slow_producer():
-    time.sleep(600)
+    time.sleep(3600)
 
 
 @remote(num_cpus=0)
@@ -394,7 +424,7 @@ def no_python():
 @ray.remote(num_cpus=0)
 class Serial:
     def slow(self):
-        time.sleep(600)
+        time.sleep(3600)
 
     def behind(self):
         return 1
@@ -482,7 +512,99 @@ def wait_lock():
     return keep(outer.remote())
 
 
-WAITING = (wait_holder, wait_lock, wait_actors, wait_infeasible, wait_argument, wait_get, wait_queue, wait_python, wait_group, wait_breakpoint)
+@remote(num_cpus=0, max_retries=5)
+def dies_once(directory):
+    """Runs on at its second attempt."""
+    if os.path.exists(f"{directory}/died"):
+        time.sleep(3600)
+    open(f"{directory}/died", "w").close()
+    reported()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def wait_retry():
+    return keep(dies_once.remote(tempfile.mkdtemp()))
+
+
+def wait_restart():
+    """An actor that lives again."""
+    made = actor("lives_again", max_restarts=-1)
+    try:
+        ray.get(made.die.remote())
+    except ray.exceptions.RayError:
+        pass
+    while True:
+        try:
+            return keep(made, ray.get(made.ping.remote()))
+        except ray.exceptions.RayError:
+            time.sleep(0.2)
+
+
+def wait_full_group():
+    """A task and an actor in a placement group whose only bundle another task has, and one outside of it."""
+    group = ray.util.placement_group([{"b": 0.01, "CPU": 0.01}], name="full")
+    ray.get(group.ready())
+    strategy = ray.util.scheduling_strategies.PlacementGroupSchedulingStrategy(group)
+    keep(group, slow_producer.options(name="has_the_bundle", num_cpus=0.01, resources={"b": 0.01},
+                                      scheduling_strategy=strategy).remote())
+    time.sleep(3)
+    return keep(waits_for_argument.options(name="in_full_group", num_cpus=0.01, scheduling_strategy=strategy).remote(1),
+                Actor.options(name="actor_in_full_group", num_cpus=0.01, scheduling_strategy=strategy).remote())
+
+
+def wait_label():
+    """Ray 2.9 knows no label_selector."""
+    return keep(slow_producer.options(name="wants_a_label", label_selector={"zone": "eu"}).remote(),
+                Actor.options(name="actor_wants_a_label", label_selector={"zone": "in(eu,us)"}).remote())
+
+
+@ray.remote(num_cpus=0)
+class SlowInit:
+    def __init__(self, refs=()):
+        if refs:
+            ray.get(refs[0])
+        time.sleep(3600)
+
+    def ping(self):
+        return 1
+
+
+@ray.remote(num_cpus=0)
+class StopsInInit:
+    def __init__(self):
+        breakpoint()
+
+    def ping(self):
+        return 1
+
+
+def wait_init():
+    """Actors whose __init__ runs, one of which waits for a task; and a call of the first."""
+    slow = SlowInit.options(name="slow_init").remote()
+    return keep(slow, slow.ping.remote(), SlowInit.options(name="gets_in_init").remote([slow_producer.remote()]))
+
+
+def wait_breakpoint_in_init():
+    stops = StopsInInit.options(name="stops_in_init").remote()
+    return keep(stops, stops.ping.remote())
+
+
+@remote(num_cpus=0)
+def waits_for_pip():
+    return 1
+
+
+def wait_pip():
+    """pip asks an index that never answers."""
+    index = socket.create_server(("127.0.0.1", 0))
+    url = f"http://127.0.0.1:{index.getsockname()[1]}/"
+    env = {"pip": {"packages": ["no-such-package"], "pip_install_options": ["--index-url", url, "--timeout", "3600"]}}
+    return keep(index, waits_for_pip.options(runtime_env=env).remote())
+
+
+WAITING = (wait_init, wait_breakpoint_in_init, wait_pip, wait_retry, wait_restart, wait_full_group, wait_label,
+           wait_holder, wait_lock, wait_actors, wait_infeasible, wait_argument, wait_get, wait_queue, wait_python, wait_group,
+           wait_breakpoint)
 
 
 def run(name, start):
@@ -496,7 +618,7 @@ def run(name, start):
 def scenarios():
     tasks = {task._function_name.rpartition(".")[2]: lambda task=task: ray.get(task.remote(), timeout=120)
              for task in (*TASKS, out_of_memory)}
-    return {**tasks, **{other.__name__: other for other in (*OTHERS, *WAITING)}}
+    return {**tasks, **{other.__name__: other for other in (*OTHERS, *WAITING, out_of_memory_again)}}
 
 
 def main(names):
