@@ -369,6 +369,30 @@ static void test_a_small_one_gives_a_large_block_back(void **state)
     close(fd);
 }
 
+/* When nothing is in use the memory goes back to the system; no block from before is one after. */
+static void test_memory_that_was_given_back_is_used_anew(void **state)
+{
+    (void)state;
+    enum { SLOTS = 3 };
+    static char texts[SLOTS][5000];
+    int fd = keeper_snapshots_create(NULL);
+    struct keeper_snapshots *snapshots = reopen(fd, NULL, NULL, 0);
+    for (uint32_t slot = 0; slot < SLOTS; slot++)
+        memset(texts[slot], 'a' + (int)slot, 40 + 2000 * slot);
+    for (int round = 0; round < 3; round++) {
+        for (uint32_t i = 0; i < 2 * SLOTS; i++) /* both halves of each */
+            assert_true(
+                keeper_snapshots_write(snapshots, i / 2, texts[i / 2], strlen(texts[i / 2]), 0));
+        for (uint32_t slot = 0; slot < SLOTS; slot++)
+            assert_holds(snapshots, slot, texts[slot]);
+        for (uint32_t slot = 0; slot < SLOTS; slot++)
+            keeper_snapshots_clear(snapshots, slot);
+        assert_int_equal(keeper_snapshots_reserved(snapshots), 0);
+    }
+    keeper_snapshots_close(&snapshots);
+    close(fd);
+}
+
 static void test_a_slot_that_is_not_kept_is_empty_for_the_next(void **state)
 {
     (void)state;
@@ -439,6 +463,7 @@ int main(void)
         cmocka_unit_test(test_a_piece_of_an_earlier_slot_is_none),
         cmocka_unit_test(test_a_gap_is_used_after_a_restart),
         cmocka_unit_test(test_a_small_one_gives_a_large_block_back),
+        cmocka_unit_test(test_memory_that_was_given_back_is_used_anew),
         cmocka_unit_test(test_a_slot_that_is_not_kept_is_empty_for_the_next),
         cmocka_unit_test(test_a_damaged_count_of_slots),
         cmocka_unit_test(test_what_is_no_such_memory_is_refused),
