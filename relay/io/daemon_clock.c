@@ -4,15 +4,10 @@
 #include <time.h>
 
 #ifdef RAYDBG_TESTING
-#include "base/text.h"
+#include "relay/io/loop_clock.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 #endif
 
@@ -41,16 +36,10 @@ static struct {
 
 void daemon_clock_open(void)
 {
-    const char *path = getenv("RAYDBG_TEST_CLOCK");
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (!path || strlen(path) >= sizeof address.sun_path)
-        return;
-    text_copy(address.sun_path, sizeof address.sun_path, path);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = loop_clock_connect();
     if (fd < 0)
         return;
-    if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
-        it.fd = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FD);
+    it.fd = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FD);
     close(fd);
 }
 
@@ -64,25 +53,23 @@ int daemon_clock_move(int fd)
 
 static void answer(void)
 {
-    static const char line[] = "skipped\n";
     if (it.owes_answer && it.fd > 0)
-        (void)!send(it.fd, line, sizeof line - 1, MSG_NOSIGNAL);
+        loop_clock_answer(it.fd);
     it.owes_answer = false;
 }
 
 /* True if time has passed at once. */
 static bool look(void)
 {
-    static const char skip[] = "skip ";
-    char line[64] = "";
-    ssize_t len = recv(it.fd, line, sizeof line - 1, MSG_DONTWAIT);
-    if (len == 0 || (len < 0 && errno != EAGAIN && errno != EINTR)) {
+    int64_t skip_ms;
+    int received = loop_clock_receive(it.fd, &skip_ms);
+    if (received < 0) {
         close(it.fd);
         it.fd = 0;
     }
-    if (len <= 0 || !text_starts(line, skip))
+    if (received <= 0)
         return false;
-    it.skipped_ms += strtoll(line + strlen(skip), NULL, 10);
+    it.skipped_ms += skip_ms;
     it.owes_answer = true;
     return true;
 }

@@ -10,12 +10,45 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static void answer(void *arg)
+int loop_clock_connect(void)
+{
+    const char *path = getenv("RAYDBG_TEST_CLOCK");
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (!path || strlen(path) >= sizeof address.sun_path)
+        return -1;
+    text_copy(address.sun_path, sizeof address.sun_path, path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) != 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+int loop_clock_receive(int fd, int64_t *skip_ms)
+{
+    static const char skip[] = "skip ";
+    char line[64] = "";
+    ssize_t len = recv(fd, line, sizeof line - 1, MSG_DONTWAIT);
+    if (len == 0 || (len < 0 && errno != EAGAIN && errno != EINTR))
+        return -1;
+    if (len < 0 || !text_starts(line, skip))
+        return 0;
+    *skip_ms = strtoll(line + strlen(skip), NULL, 10);
+    return 1;
+}
+
+void loop_clock_answer(int fd)
 {
     static const char line[] = "skipped\n";
-    struct loop_clock *clock = arg;
+    (void)!send(fd, line, sizeof line - 1, MSG_NOSIGNAL);
+}
+
+static void answer(void *arg)
+{
+    const struct loop_clock *clock = arg;
     if (clock->watch)
-        (void)!send(clock->fd, line, sizeof line - 1, MSG_NOSIGNAL);
+        loop_clock_answer(clock->fd);
 }
 
 /* Posted: loop_skip() must not run in a callback. */
@@ -32,30 +65,18 @@ static void skip(void *arg)
 static void on_readable(void *arg)
 {
     struct loop_clock *clock = arg;
-    char line[64] = "";
-    ssize_t len = recv(clock->fd, line, sizeof line - 1, MSG_DONTWAIT);
-    if (len == 0 || (len < 0 && errno != EAGAIN))
+    int received = loop_clock_receive(clock->fd, &clock->skip_ms);
+    if (received < 0)
         loop_clock_close(clock);
-    if (len <= 0 || !text_starts(line, "skip "))
-        return;
-    clock->skip_ms = strtoll(line + strlen("skip "), NULL, 10);
-    loop_post(clock->loop, skip, clock);
+    else if (received)
+        loop_post(clock->loop, skip, clock);
 }
 
 void loop_clock_open(struct loop_clock *clock, struct loop *loop)
 {
-    const char *path = getenv("RAYDBG_TEST_CLOCK");
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (!path || strlen(path) >= sizeof address.sun_path)
-        return;
-    text_copy(address.sun_path, sizeof address.sun_path, path);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = loop_clock_connect();
     if (fd < 0)
         return;
-    if (connect(fd, (struct sockaddr *)&address, sizeof address) != 0) {
-        close(fd);
-        return;
-    }
     *clock = (struct loop_clock){.loop = loop, .fd = fd};
     clock->watch = watch_start(loop, fd, on_readable, clock);
 }

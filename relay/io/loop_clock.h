@@ -19,6 +19,13 @@ struct loop_clock {
 void loop_clock_open(struct loop_clock *clock, struct loop *loop);
 /* Before posts are run for the last time. */
 void loop_clock_close(struct loop_clock *clock);
+
+/* The other process, for daemons' clocks, too. Connects to it; -1: no other process moves clocks.
+ */
+int loop_clock_connect(void);
+/* Reads a line, without waiting: 1 and how much to skip, 0 if nothing has come, -1 at the end. */
+int loop_clock_receive(int fd, int64_t *skip_ms);
+void loop_clock_answer(int fd);
 #else
 static inline void loop_clock_open(struct loop_clock *clock, struct loop *loop)
 {
