@@ -2,12 +2,10 @@
 
 #include "base/text.h"
 #include "relay/evidence/log_time.h"
+#include "relay/why_records/log_marker.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static const char task_marker[] = ":task_name:";
-static const char *const markers[] = {":job_id:", task_marker, ":actor_name:"};
 
 static bool starts(const struct buf *line, const char *prefix)
 {
@@ -19,15 +17,13 @@ static bool is_marker(struct log_lines *lines)
 {
     const char *wanted = lines->options.only_behind;
     const struct buf *line = &lines->line;
-    for (size_t i = 0; i < sizeof markers / sizeof *markers; i++) {
-        if (!starts(line, markers[i]))
-            continue;
-        if (wanted && markers[i] == task_marker)
-            lines->behind = line->len == strlen(task_marker) + strlen(wanted) &&
-                            memcmp(line->data + strlen(task_marker), wanted, strlen(wanted)) == 0;
-        return true;
-    }
-    return false;
+    size_t task = strlen(log_marker_task);
+    if (!log_marker_is(line->data, line->len))
+        return false;
+    if (wanted && starts(line, log_marker_task))
+        lines->behind = line->len == task + strlen(wanted) &&
+                        memcmp(line->data + task, wanted, strlen(wanted)) == 0;
+    return true;
 }
 
 /* The length of a sequence that sets colours, ESC [ … m, at `at`; 0 if there is none. */

@@ -1,6 +1,7 @@
 #include "relay/why_records/crash_log.h"
 
 #include "base/text.h"
+#include "relay/why_records/log_marker.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -50,13 +51,6 @@ static bool read_python(const char *text, struct crash_log *out)
     return false;
 }
 
-/* Lines that Ray writes for itself. */
-static bool is_marker(const char *line)
-{
-    return text_starts(line, ":job_id:") || text_starts(line, ":task_name:") ||
-           text_starts(line, ":actor_name:");
-}
-
 /* Finds the last line before the first report of the signal. */
 static void read_reason(const char *text, struct crash_log *out)
 {
@@ -67,7 +61,7 @@ static void read_reason(const char *text, struct crash_log *out)
         size_t len = strcspn(line, "\n");
         if (line + len >= end)
             break;
-        if (is_marker(line))
+        if (log_marker_is(line, len))
             out->reason = NULL; /* what came before is another task's */
         else if (strspn(line, " \t") < len) {
             out->reason = line;
