@@ -143,7 +143,6 @@ static void judge_alive(const struct why_records *records, const struct ray_acto
 static void judge_pending(const struct why_records *records, const struct ray_actor *actor,
                           struct why_report *report)
 {
-    static const struct ray_resources none = {0};
     const struct ray_attempt *creation = why_records_creation(records, actor);
     char name[WHY_NAME_TEXT], span[WHY_SPAN_TEXT];
     if (creation && creation->state == RAY_ATTEMPT_RUNNING) {
@@ -164,8 +163,7 @@ static void judge_pending(const struct why_records *records, const struct ray_ac
         why_report_cause(report, "waits_for_argument",
                          "an argument of its __init__ is not made yet");
     else
-        why_rules_resources(records, actor->resources ? actor->resources : &none, &actor->selector,
-                            report);
+        why_rules_resources(records, why_resources_of(actor), &actor->selector, report);
 }
 
 /* Says how the process ended after which Ray restarted the actor. */

@@ -243,13 +243,12 @@ static void need_start(const struct why_records *records, const struct ray_attem
 static void need_creation(const struct why_records *records, const struct ray_actor *actor,
                           struct why_needs *needs)
 {
-    static const struct ray_resources none = {0};
     const struct ray_attempt *creation = why_records_creation(records, actor);
     if (text_equal(actor->state, "DEAD") || text_equal(actor->state, "ALIVE"))
         return;
     if (creation && creation->state == RAY_ATTEMPT_RUNNING)
         why_judge_need_refs(records, why_records_worker(records, creation->worker_id), needs);
-    else if (lacks_worker(records, actor->resources ? actor->resources : &none, &actor->selector))
+    else if (lacks_worker(records, why_resources_of(actor), &actor->selector))
         need_raylets(records, actor->installs_packages, actor->job_id, needs);
 }
 

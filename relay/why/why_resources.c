@@ -214,6 +214,12 @@ static void tell_queue(const struct why_records *records, const struct ray_resou
     }
 }
 
+const struct ray_resources *why_resources_of(const struct ray_actor *actor)
+{
+    static const struct ray_resources none;
+    return actor->resources ? actor->resources : &none;
+}
+
 void why_rules_resources(const struct why_records *records, const struct ray_resources *needs,
                          const struct ray_labels *selector, struct why_report *report)
 {

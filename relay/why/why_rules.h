@@ -50,6 +50,8 @@ void why_rules_death(const struct why_records *records, const struct ray_actor_d
 /* Why something that needs these resources, on a node with these labels, has no node. */
 void why_rules_resources(const struct why_records *records, const struct ray_resources *needs,
                          const struct ray_labels *selector, struct why_report *report);
+/* What the actor needs. */
+const struct ray_resources *why_resources_of(const struct ray_actor *actor);
 /* The labels that the attempt's node must have; none if other labels will do, too. */
 const struct ray_labels *why_labels_of(const struct ray_attempt *attempt);
 /* True if the node, which may be NULL, has the labels. */

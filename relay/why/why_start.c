@@ -53,12 +53,12 @@ static char *setup_command(const char *text)
     for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
         size_t len = strcspn(line, "\n");
         const char *command = memmem(line, len, runs, sizeof runs - 1);
+        bool over = (memmem(line, len, ended, sizeof ended - 1) &&
+                     memmem(line, len, " cmd[", sizeof " cmd[" - 1)) ||
+                    memmem(line, len, "Traceback", sizeof "Traceback" - 1);
         if (command)
             found = command;
-        else if (memmem(line, len, ended, sizeof ended - 1) &&
-                 memmem(line, len, " cmd[", sizeof " cmd[" - 1))
-            found = NULL;
-        else if (memmem(line, len, "Traceback", sizeof "Traceback" - 1))
+        else if (over)
             found = NULL;
     }
     return found ? mem_string_n(found, strcspn(found, "\n")) : NULL;
