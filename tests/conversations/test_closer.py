@@ -238,6 +238,7 @@ def test_who_comes_next_does_not_wait_for_an_evaluate_without_end(adapter, hub):
     wait_until(lambda: hub.pause()["clients"] == 0, "the relay notices")
     second = hub.join()
     second.stopped()
+    second.ok("modules")
     assert endless.asked_to_give_up.wait(limit())
 
 
