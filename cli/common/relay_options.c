@@ -66,7 +66,8 @@ static int choose_in_cluster(struct relay_choice *choice, const struct relay_wis
 static int choose(struct relay_choice *out, const struct relay_wish *wish, const char *given,
                   bool needs_cluster, struct err *err)
 {
-    if (know_wanted(out, given, err) != 0 && (needs_cluster || given))
+    bool is_judged = given || (needs_cluster && !relay_find_given(wish));
+    if (know_wanted(out, given, err) != 0 && is_judged)
         return -1;
     if (relay_find_here(&out->relay, &out->found, wish, out->has_cluster ? out->cluster.text : NULL,
                         err) != 0)
@@ -99,7 +100,7 @@ bool relay_is_here(const struct relay_wish *wish, const char *given)
 {
     struct relay_choice choice = {0};
     struct err err;
-    bool is_here = know_wanted(&choice, given, &err) == 0 &&
+    bool is_here = (relay_find_given(wish) || know_wanted(&choice, given, &err) == 0) &&
                    relay_find_here(&choice.relay, &choice.found, wish,
                                    choice.has_cluster ? choice.cluster.text : NULL, &err) == 0 &&
                    choice.found != RELAY_NONE;

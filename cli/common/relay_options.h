@@ -57,7 +57,8 @@ struct relay_choice {
 
 /* Chooses a relay, or else the cluster. `given` is --address. Skips a relay that was found but does
  * not answer within a second, with a note on stderr. `needs_cluster`: without a relay, an unknown
- * cluster is an error. The caller clears `out`, also after an error. Runs the loop. */
+ * cluster is an error. An invalid `given` always is; an invalid RAY_ADDRESS only if it is needed.
+ * The caller clears `out`, also after an error. Runs the loop. */
 int relay_choose(struct relay_choice *out, const struct relay_wish *wish, const char *given,
                  bool needs_cluster, struct err *err);
 /* The same without notes, for a command that can go on without a relay. True if a relay was given,

@@ -83,18 +83,24 @@ static bool choose(struct relay_address *out, const struct relay_registration_en
 
 /* --- here --- */
 
+const char *relay_find_given(const struct relay_wish *wish)
+{
+    const char *given = wish->address ? wish->address : getenv("RAYDBG_RELAY");
+    return wish->wanted && !text_empty(given) ? given : NULL;
+}
+
 int relay_find_here(struct relay_address *out, enum relay_found *found,
                     const struct relay_wish *wish, const char *cluster, struct err *err)
 {
     struct relay_registration_entry entry;
-    const char *given = wish->address ? wish->address : getenv("RAYDBG_RELAY");
+    const char *given = relay_find_given(wish);
     *out = (struct relay_address){0};
     *found = RELAY_NONE;
     if (!wish->wanted)
         return wish->address
                    ? err_set(err, ERR_USAGE, "--relay and --no-relay contradict each other")
                    : 0;
-    if (!text_empty(given)) {
+    if (given) {
         if (relay_address_parse(out, given, err) != 0)
             return -1;
         *found = RELAY_GIVEN;

@@ -22,6 +22,9 @@ enum relay_found {
     RELAY_FOUND, /* it has registered itself */
 };
 
+/* The address that the user gave, by --relay or $RAYDBG_RELAY; NULL if none, or with --no-relay. */
+const char *relay_find_given(const struct relay_wish *wish);
+
 /* Order: --relay > $RAYDBG_RELAY > a registration in the state directory, of a relay of the cluster
  * with that address (NULL: any). Sends nothing. Returns -1 if the given address or options are
  * invalid. */

@@ -456,6 +456,56 @@ def test_the_environment_names_a_relay(fake):
     assert f"relay {fake.address}" in run("list", env={"RAYDBG_RELAY": fake.address}).stdout
 
 
+NOT_NEEDED = ["ray://head:10001", "local", "redis://head:6379", "nonsense", "http://", "a" * 600]
+
+
+@pytest.mark.parametrize("address", NOT_NEEDED, ids=lambda address: address[:20])
+@pytest.mark.parametrize("named", ["--relay", "RAYDBG_RELAY"])
+def test_an_address_that_is_not_needed_is_not_judged(adapter, fake, named, address):
+    """A named relay knows its cluster: RAY_ADDRESS, which is for the job's driver, does not matter."""
+    fake.pauses = [pause("square")]
+    option = ["--relay", fake.address] if named == "--relay" else []
+    env = {"RAY_ADDRESS": address, "RAYDBG_RELAY": "" if option else fake.address}
+    done = run("list", *option, env=env)
+    assert done.returncode == 0 and "square" in done.stdout and not done.stderr, done
+    done = run("attach", "square", *option, "-e", "p x", env=env)
+    assert done.returncode == 0 and "app.py" in done.stdout, done
+    done = run("debug", *option, env=env, input="q\n")
+    assert done.returncode == 0 and "square" in done.stdout, done
+    run("memory", *option, env=env)  # this relay does not know what is in the object stores
+    assert fake.calls[-1][1].startswith("/v1/objects"), fake.calls[-1]
+    assert run("list", *option, "--address", address, env=env).returncode == 2  # it is this command's own
+
+
+def test_a_relay_that_does_not_know_the_address_is_not_asked(fake, home):
+    """Of several relays RAY_ADDRESS chooses the one that is meant: here it is needed, and so it is judged."""
+    register(home, fake)
+    done = run("list", env={"RAY_ADDRESS": "ray://head:10001"})
+    assert done.returncode == 2 and "RAY_ADDRESS" in done.stderr and "Ray Client" in done.stderr, done
+    assert run("list", "--no-relay", env={"RAY_ADDRESS": "local", "RAYDBG_RELAY": fake.address}).returncode == 2
+    assert not fake.calls
+
+
+# In a process namespace: the raylets of two clusters, then the arguments as a command.
+BESIDE_TWO_CLUSTERS = """
+for port in 1 2; do
+    (exec -a raylet sh -c 'sleep 600; :' --gcs-address=127.0.0.1:$port) &
+done
+until "$1" list --no-relay 2>&1 | grep -q 'raylets of 2 Ray clusters'; do :; done
+"$@"
+"""
+
+
+@pytest.mark.parametrize("address", ["auto", ""])
+def test_two_clusters_on_this_machine_do_not_matter_to_a_named_relay(fake, home, address):
+    fake.pauses = [pause("square")]
+    user = [] if os.getuid() == 0 else ["-r"]
+    done = subprocess.run(["unshare", *user, "-p", "-f", "--mount-proc", "--kill-child", "bash", "-c", BESIDE_TWO_CLUSTERS, "bash",
+                           raydbg_path(), "list", "--relay", fake.address], capture_output=True, text=True, timeout=limit(),
+                          env={**os.environ, **sanitizers.ENV, "RAYDBG_TOKEN": TOKEN, "RAY_ADDRESS": address, "RAY_TMPDIR": str(home)})
+    assert done.returncode == 0 and "square" in done.stdout, done
+
+
 # --- raydbg release and hold ---
 
 
