@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <termios.h>
 #include <unistd.h>
 
 struct dap_words {
@@ -302,6 +303,23 @@ static int serve_anywhere(struct session_options *options, const struct relay_wi
     return code;
 }
 
+/* A terminal in line mode keeps bytes until Enter, and echoes and changes them: no message passes.
+ * One that is raw already, such as an editor's own, is a pipe like any other. */
+static bool is_line_mode(int fd)
+{
+    struct termios mode;
+    return tcgetattr(fd, &mode) == 0 && (mode.c_lflag & (ICANON | ECHO)) != 0;
+}
+
+static int refuse_terminal(void)
+{
+    struct err err;
+    err_set(&err, ERR_USAGE, "stdin is a terminal: dap speaks with an editor, through a pipe");
+    err_hint(&err, "raydbg attach debugs in a terminal; an editor starts ssh and docker exec "
+                   "without -t");
+    return command_fail(&err);
+}
+
 int cmd_dap(int argc, char **argv)
 {
     struct dap_words words = {
@@ -321,6 +339,8 @@ int cmd_dap(int argc, char **argv)
     if (words.connect && words.wish.address)
         return command_usage(&cmd_dap_text,
                              "--connect goes to an adapter itself: --relay is no use then");
+    if (is_line_mode(STDIN_FILENO))
+        return refuse_terminal();
     struct session_options session = {
         .address = words.address,
         .task = operands ? argv[1] : NULL,
