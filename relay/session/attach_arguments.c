@@ -103,6 +103,16 @@ static int read_end_with_task(struct attach_arguments *out, const char *json, st
     return read_flag(&out->end_with_task, json, value, "endWithTask", err);
 }
 
+/* Reads a number of at least 1. Editors expand a variable to text, so "5678" counts, too. */
+static bool read_number(int64_t *out, const char *json, struct span value, int64_t most)
+{
+    char *text = scan_string(json, value);
+    bool good = text ? text_to_int(text, 1, most, out)
+                     : scan_integer(json, value, out) && *out >= 1 && *out <= most;
+    free(text);
+    return good;
+}
+
 static int read_connect(struct attach_arguments *out, const char *json, struct span value,
                         struct err *err)
 {
@@ -117,7 +127,7 @@ static int read_connect(struct attach_arguments *out, const char *json, struct s
         out->connect_host = mem_string(host);
         good = true;
     } else if (!text && scan_find(json, value, "port", &member)) {
-        good = scan_integer(json, member, &port) && port > 0 && port < 65536;
+        good = read_number(&port, json, member, UINT16_MAX);
         out->connect_port = (uint16_t)port;
         out->connect_host = scan_find(json, value, "host", &member) ? scan_string(json, member)
                                                                     : mem_string("127.0.0.1");
@@ -181,7 +191,7 @@ static int read_mode(struct attach_arguments *out, const char *json, struct span
 static int read_max_sessions(struct attach_arguments *out, const char *json, struct span value,
                              struct err *err)
 {
-    bool good = scan_integer(json, value, &out->max_sessions) && out->max_sessions > 0;
+    bool good = read_number(&out->max_sessions, json, value, INT64_MAX);
     return good ? 0 : wrong_type(err, "maxSessions", "a positive integer");
 }
 

@@ -139,6 +139,23 @@ static void test_connect_as_text(void **state)
     attach_arguments_clear(&got);
 }
 
+/* Editors expand a variable, such as VS Code's ${input:port}, to text. */
+static void test_numbers_as_text(void **state)
+{
+    (void)state;
+    struct attach_arguments got;
+    struct err err;
+    assert_int_equal(read_text(&got,
+                               "{\"connect\":{\"host\":\"h\",\"port\":\"5678\"},"
+                               "\"maxSessions\":\"3\"}",
+                               &err),
+                     0);
+    assert_string_equal(got.connect_host, "h");
+    assert_int_equal(got.connect_port, 5678);
+    assert_int_equal(got.max_sessions, 3);
+    attach_arguments_clear(&got);
+}
+
 static void test_wrong_types_are_named(void **state)
 {
     (void)state;
@@ -153,6 +170,14 @@ static void test_wrong_types_are_named(void **state)
         {"{\"connect\":{\"host\":\"h\"}}", "connect"},
         {"{\"connect\":{\"port\":70000}}", "connect"},
         {"{\"connect\":{\"port\":1,\"host\":7}}", "connect"},
+        {"{\"connect\":{\"port\":0}}", "connect"},
+        {"{\"connect\":{\"port\":\"\"}}", "connect"},
+        {"{\"connect\":{\"port\":\"0\"}}", "connect"},
+        {"{\"connect\":{\"port\":\"5678x\"}}", "connect"},
+        {"{\"connect\":{\"port\":\"65536\"}}", "connect"},
+        {"{\"connect\":{\"port\":null}}", "connect"},
+        {"{\"maxSessions\":0}", "maxSessions"},
+        {"{\"maxSessions\":\"many\"}", "maxSessions"},
         {"[]", "arguments"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -338,6 +363,7 @@ int main(void)
         cmocka_unit_test(test_what_debugpy_does_not_know_is_left_out),
         cmocka_unit_test(test_no_other_process_is_asked_for),
         cmocka_unit_test(test_connect_as_text),
+        cmocka_unit_test(test_numbers_as_text),
         cmocka_unit_test(test_wrong_types_are_named),
         cmocka_unit_test(test_initialize_arguments),
         cmocka_unit_test(test_object_store),
