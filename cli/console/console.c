@@ -255,6 +255,7 @@ static void split(struct console *console, char *text)
 
 static int run_text(struct console *console, const struct console_line *line, char **last)
 {
+    console_measure(console);
     if (console->interacting && scripts_is_exit(line->text)) {
         scripts_stop_interacting(console);
         return 0;
@@ -421,8 +422,8 @@ static void open_console(struct console *console, const struct console_options *
     console->style = (struct style){
         .colour = console->interactive && terminal_colour(stdout),
         .utf8 = terminal_utf8(),
-        .columns = terminal_columns(stdout),
     };
+    console_measure(console);
     console->title = title_of(options);
     console->watcher.origin = options->origin;
     console->watcher.pause = options->pause;

@@ -47,6 +47,11 @@ static bool print(const struct console *console, const char *text, size_t len, b
     return write_terminal(text, len, stoppable);
 }
 
+void console_measure(struct console *console)
+{
+    console->style.columns = terminal_columns(stdout);
+}
+
 void console_print(struct console *console, const char *format, ...)
 {
     va_list args;

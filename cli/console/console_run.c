@@ -112,6 +112,7 @@ static void await_thread(struct console *console, int64_t thread)
 void run_announce(struct console *console)
 {
     const struct dap_client_thread *thread;
+    console_measure(console);
     if (console->options->many) {
         many_announce(console);
         return;

@@ -130,6 +130,8 @@ enum input_status reader_next(struct console *console, struct console_line *out,
 
 /* --- console_output.c --- */
 
+/* Takes the terminal's width anew: before each command and each stop that is shown. */
+void console_measure(struct console *console);
 /* Prints to stdout. A worker's text must have passed text_printable() or console_format_value(). */
 void console_print(struct console *console, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

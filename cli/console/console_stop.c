@@ -138,6 +138,7 @@ int stop_show(struct console *console, int64_t id)
     char *commands, note[64] = "";
     bool other = console->last_thread && console->last_thread != id;
     console->post_mortem = text_equal(thread->reason, "exception");
+    console_measure(console);
     select_thread(console, id);
     console_format_strip_note(text);
     console_flush_output(console);

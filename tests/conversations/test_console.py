@@ -8,6 +8,7 @@ import re
 import select
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import termios
@@ -274,4 +275,17 @@ def test_an_interrupt_ends_a_long_output(program):
         os.write(master, b"detach\r")
         with contextlib.suppress(OSError):  # its end
             read_until(b"\0")
+        assert process.wait(limit()) == 0
+
+
+def test_a_terminal_that_is_resized(program):
+    """Its width counts when something is shown, not when the console began."""
+    with on_a_terminal(program) as (process, master, read_until):
+        os.write(master, b"wide = 'w' * 90\r")
+        read_until(b"(raydbg) ")
+        for columns, whole in (60, False), (160, True), (80, False):
+            fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+            os.write(master, b"locals\r")
+            assert (b"w" * 90 in read_until(b"(raydbg) ")) is whole, columns
+        os.write(master, b"detach\r")
         assert process.wait(limit()) == 0
