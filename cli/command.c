@@ -1,5 +1,6 @@
 #include "cli/command.h"
 
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/common/options.h"
 #include "cli/help/command_completion.h"
@@ -105,6 +106,24 @@ const struct command *command_find(const char *word)
     return NULL;
 }
 
+int command_unknown(const char *name)
+{
+    enum { MOST_WRONG = 2 };
+    const char *nearest = NULL;
+    size_t best = MOST_WRONG + 1;
+    for (size_t i = 0; i < table.count; i++) {
+        const char *other = commands[i].text->name;
+        size_t here = text_distance(name, strlen(name), other, strlen(other));
+        if (here < best) {
+            best = here;
+            nearest = other;
+        }
+    }
+    if (nearest)
+        return command_usage(NULL, "there is no command '%s': did you mean %s?", name, nearest);
+    return command_usage(NULL, "there is no command '%s'", name);
+}
+
 static void show_commands(void)
 {
     struct buf out = {0};
@@ -138,7 +157,7 @@ int command_help_main(int argc, char **argv)
     else if (command_find(argv[1]))
         command_help(command_find(argv[1])->text, true);
     else
-        return command_usage(NULL, "there is no command '%s'", argv[1]);
+        return command_unknown(argv[1]);
     return ERR_NONE;
 }
 

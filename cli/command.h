@@ -7,6 +7,8 @@
 /* The command of that name, or of an option that stands in a command's place, such as --version;
  * NULL if there is none. */
 const struct command *command_find(const char *word);
+/* Prints that there is none, and the one that is spelled almost like it; returns ERR_USAGE. */
+int command_unknown(const char *name);
 
 /* `raydbg help`, `completions` and `version`. */
 int command_help_main(int argc, char **argv);

@@ -2,7 +2,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/command.h"
-#include "cli/common/command_usage.h"
 #include "relay/keeper/keeper_process.h"
 
 #include <locale.h>
@@ -30,6 +29,6 @@ int main(int argc, char **argv)
     }
     const struct command *command = command_find(argv[1]);
     if (!command)
-        return command_usage(NULL, "there is no command '%s'", argv[1]);
+        return command_unknown(argv[1]);
     return command->run(argc - 1, argv + 1);
 }

@@ -89,13 +89,26 @@ def test_a_cluster_that_does_not_say_whether_it_has_a_relay(run, clock):
     assert said.returncode == 0 and "whether it has a relay: going on without one" in said.stderr, said
 
 
-@pytest.mark.parametrize("command", ["list", "memory", "attach", "debug", "dap", "relay", "hold", "continue", "release",
-                                     "sessions", "doctor"])
-def test_each_line_of_a_help_belongs_there(run, command):
-    lines = run(command, "--help").stdout.splitlines()
-    assert len(lines) > 10
-    assert not [line for line in lines if line.isalpha()]
-    assert max(map(len, lines)) <= 100, max(lines, key=len)
+def test_each_line_of_a_help_belongs_there(run):
+    commands = re.findall(r"^  ([a-z]+) ", run("help").stdout, re.M)
+    assert {"list", "memory", "attach", "why"} < set(commands)
+    for command in commands:
+        lines = run(command, "--help").stdout.splitlines()
+        if command == "version":
+            continue
+        assert len(lines) > 6, lines
+        assert not [line for line in lines if line.isalpha()], command
+        assert max(map(len, lines)) <= 100, max(lines, key=len)
+
+
+@pytest.mark.parametrize("typed, meant", [("lst", "list"), ("atach", "attach"), ("whi", "why"), ("memroy", "memory"),
+                                          ("nothing", None), ("x", None)])
+@pytest.mark.parametrize("before", [[], ["help"]])
+def test_an_unknown_command_gets_the_nearest_one(run, before, typed, meant):
+    done = run(*before, typed)
+    assert done.returncode == 2 and not done.stdout
+    assert done.stderr.splitlines()[0] == f"raydbg: there is no command '{typed}'" + (f": did you mean {meant}?" if meant else "")
+    assert "raydbg help" in done.stderr
 
 
 # --- list --watch, while relays come and go ---
