@@ -113,15 +113,6 @@ static size_t count_many(const struct attach_pick *pick, const struct pause_list
     return count;
 }
 
-/* True if all matches are idle workers: a name does not mean several of them, but may mean one. */
-static bool are_idle(const struct pause_list *list, const size_t *matches, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (list->items[matches[i]].state != PAUSE_IDLE)
-            return false;
-    return true;
-}
-
 /* The caller frees `*matches`. Without TASK every paused task matches, as in a DAP attach that
  * names none. */
 static void find_matches(const struct attach_pick *pick, const struct pause_list *list,
@@ -129,8 +120,6 @@ static void find_matches(const struct attach_pick *pick, const struct pause_list
 {
     if (pick->task) {
         pause_find(list, pick->task, matches, count);
-        if (*count > 1 && are_idle(list, *matches, *count))
-            *count = 0;
         return;
     }
     *matches = mem_array(list->count + 1, sizeof **matches);

@@ -326,14 +326,14 @@ bool pause_is_called(const struct pause *pause, const char *task)
     return false;
 }
 
-/* Drops idle workers if another match is not idle. */
+/* Drops idle workers, except one that is the only match: a name never means several of them. */
 static size_t drop_idle(const struct pause_list *list, size_t *matches, size_t count)
 {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++)
         if (list->items[matches[i]].state != PAUSE_IDLE)
             matches[kept++] = matches[i];
-    return kept ? kept : count;
+    return kept || count > 1 ? kept : count;
 }
 
 void pause_find(const struct pause_list *list, const char *task, size_t **matches, size_t *count)

@@ -114,8 +114,8 @@ size_t *pause_short_lengths(const struct pause_list *list);
 /* The pauses that `task` names: a task id or prefix (4 digits or more; a candidate's, too), a task
  * name, an actor id or prefix, class or name, a worker id or prefix, PID@NODE (node: ip, hostname,
  * or id prefix), PID alone. Only the best kind of match counts: a full id, then a name, PID, a task
- * id's prefix, another prefix. A worker that runs or waits hides idle ones. `*matches` (the caller
- * frees) has indices. */
+ * id's prefix, another prefix. An idle worker matches only if nothing else does, another idle one
+ * included. `*matches` (the caller frees) has indices. */
 void pause_find(const struct pause_list *list, const char *task, size_t **matches, size_t *count);
 /* True if `task` names this pause, in any of these ways. */
 bool pause_is_called(const struct pause *pause, const char *task);

@@ -86,6 +86,23 @@ static void several_are_named(void **state)
     assert_non_null(strstr(err.hint, "PID@NODE"));
 }
 
+/* Workers whose task is over are no paused tasks, and so not several. */
+static void idle_workers_are_not_meant(void **state)
+{
+    const struct pause *pause;
+    struct err err;
+    struct pause items[3];
+    (void)state;
+    memcpy(items, samples, sizeof items);
+    items[0].state = items[2].state = PAUSE_IDLE;
+    assert_int_equal(choose(items, 3, "square", &pause, &err), -1);
+    assert_string_equal(err.what, "no paused task is called 'square'");
+    assert_string_equal(err.why, "1 is paused: cube (c2c2c2)");
+    items[2].state = PAUSE_WAITING;
+    assert_int_equal(choose(items, 3, "square", &pause, &err), 0);
+    assert_ptr_equal(pause, &items[2]);
+}
+
 static void the_only_one_needs_no_name(void **state)
 {
     const struct pause *pause;
@@ -202,6 +219,7 @@ int main(void)
         cmocka_unit_test(none_is_named),
         cmocka_unit_test(a_name_that_is_near),
         cmocka_unit_test(several_are_named),
+        cmocka_unit_test(idle_workers_are_not_meant),
         cmocka_unit_test(the_only_one_needs_no_name),
         cmocka_unit_test(the_only_one_that_waits_needs_no_name),
         cmocka_unit_test(several_and_no_name),
