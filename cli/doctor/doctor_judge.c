@@ -265,6 +265,17 @@ static const char ray_debug_hint[] =
     "a driver started here takes it from this environment; its tasks from ray start's, or the "
     "job's runtime_env";
 
+/* Says what turns post mortem on: this environment does so only for what is started in it. */
+static void say_post_mortem(const char *value, struct err *words)
+{
+    if (value && !text_equal(value, "0"))
+        err_why(
+            words,
+            "RAY_DEBUG_POST_MORTEM is set here: tasks whose workers have it wait where they fail");
+    err_hint(words, "a task that fails waits, too, if its job's runtime_env has "
+                    "{\"env_vars\": {\"RAY_DEBUG_POST_MORTEM\": \"1\"}}");
+}
+
 /* Judges `breakpoint()` for workers that have the RAY_DEBUG of this environment. */
 static void judge_ray_debug(const struct doctor_facts *facts, struct doctor_report *report)
 {
@@ -277,10 +288,8 @@ static void judge_ray_debug(const struct doctor_facts *facts, struct doctor_repo
         err_set(words, ERR_NONE, "RAY_DEBUG is %.64s here", value);
     else
         err_set(words, ERR_NONE, "RAY_DEBUG is unset here");
-    if (facts->here.post_mortem && !text_equal(facts->here.post_mortem, "0") && on)
-        err_why(
-            words,
-            "RAY_DEBUG_POST_MORTEM is set here: tasks whose workers have it wait where they fail");
+    if (on)
+        say_post_mortem(facts->here.post_mortem, words);
     if (!on && !value)
         err_why(words, "before Ray 2.39 breakpoint() then waits in the legacy pdb debugger, which "
                        "knows one thread and no pause");

@@ -310,6 +310,24 @@ static void test_ray_debug(void **state)
     }
 }
 
+static void test_post_mortem(void **state)
+{
+    static const struct {
+        const char *value;
+        bool set;
+    } rows[] = {{NULL, false}, {"0", false}, {"1", true}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct doctor_facts facts = well();
+        facts.here.post_mortem = mem_string(rows[i].value);
+        struct doctor_report report = judged(&facts);
+        assert_check(&report, "ray-debug", DOCTOR_OK, "if its job's runtime_env has");
+        const struct err *words = &find_check(&report, "ray-debug")->words;
+        assert_int_equal(strstr(words->why, "is set here") != NULL, rows[i].set);
+        doctor_report_clear(&report);
+    }
+}
+
 static void test_debugpy_on_this_node(void **state)
 {
     static const struct {
@@ -706,6 +724,7 @@ int main(void)
         cmocka_unit_test(test_a_token_that_is_wrong),
         cmocka_unit_test(test_versions),
         cmocka_unit_test(test_ray_debug),
+        cmocka_unit_test(test_post_mortem),
         cmocka_unit_test(test_debugpy_on_this_node),
         cmocka_unit_test(test_debugpy_of_the_jobs),
         cmocka_unit_test(test_the_packages_beside_a_raylet),
