@@ -125,6 +125,18 @@ const struct pending *seqmap_find(const struct seqmap *map, struct upstream_seq 
     return entry ? &entry->pending : NULL;
 }
 
+const struct pending *seqmap_find_client(const struct seqmap *map, const void *owner,
+                                         struct client_seq client)
+{
+    for (size_t i = map->first; i < map->end; i++) {
+        const struct entry *entry = &map->entries[i];
+        if (entry->waits && entry->pending.owner == owner &&
+            entry->pending.client.value == client.value)
+            return &entry->pending;
+    }
+    return NULL;
+}
+
 bool seqmap_take_oldest(struct seqmap *map, const void *owner, bool any, struct pending *out)
 {
     for (size_t i = map->first; i < map->end; i++) {

@@ -39,6 +39,9 @@ struct upstream_seq seqmap_next(struct seqmap *map);
 bool seqmap_take(struct seqmap *map, struct upstream_seq upstream, struct pending *out);
 /* The same without removing it; NULL if there is none. Valid until the map is changed. */
 const struct pending *seqmap_find(const struct seqmap *map, struct upstream_seq upstream);
+/* The request that its owner knows by this seq; NULL if it is answered, or none. Valid likewise. */
+const struct pending *seqmap_find_client(const struct seqmap *map, const void *owner,
+                                         struct client_seq client);
 /* Removes the oldest request of `owner`, or of all owners with `any`: for when a link dies. */
 bool seqmap_take_oldest(struct seqmap *map, const void *owner, bool any, struct pending *out);
 size_t seqmap_count(const struct seqmap *map);

@@ -6,6 +6,8 @@
 #include "dap/envelope.h"
 #include "dap/message.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +22,7 @@ struct waiting {
     char *message;
 };
 
-enum { LEAVE_TIMEOUT_MS = 8500 };
+enum { LEAVE_TIMEOUT_MS = 8500, CANCEL_MS = 5000 };
 
 void reply_clear(struct reply *reply)
 {
@@ -131,6 +133,18 @@ static int fail_ended(const struct dap_client *client, struct err *err)
     return -1;
 }
 
+/* Has the worker give up an expression: it would go on, keep the next one waiting, and what it
+ * prints would still come. Waits for that only for a moment. */
+static void cancel(struct dap_client *client, struct waiting *it)
+{
+    char arguments[64];
+    snprintf(arguments, sizeof arguments, "{\"requestId\":%" PRId64 "}", it->seq);
+    send_request(client, "cancel", arguments)->abandoned = true;
+    int64_t until = loop_now_us() / 1000 + CANCEL_MS;
+    while (!it->answered && !client->ended && loop_now_us() / 1000 < until)
+        loop_run_once(client->loop, 100);
+}
+
 static int await(struct dap_client *client, struct waiting *it, const char *command,
                  int64_t timeout_ms, struct reply *reply, struct err *err)
 {
@@ -143,8 +157,12 @@ static int await(struct dap_client *client, struct waiting *it, const char *comm
             loop_run_once(client->loop, left < 100 ? left : 100);
         wanted = client->ops.on_wait(client->arg);
     }
+    if (!wanted && !it->answered && text_equal(command, "evaluate"))
+        cancel(client, it);
     int result = 0;
-    if (it->answered && it->success) {
+    if (it->answered && !wanted && !it->success) {
+        result = err_set(err, ERR_FAILED, "interrupted");
+    } else if (it->answered && it->success) {
         if (reply) {
             *reply = it->reply;
             it->reply = (struct reply){0};

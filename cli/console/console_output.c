@@ -200,6 +200,9 @@ void console_on_output(void *arg, const char *category, const char *text)
         free(console->said);
         console->said = mem_string(without_name(text));
     }
+    /* The console has said so itself, at ^C. */
+    if (ours && text_equal(without_name(text), "what was still being evaluated was interrupted\n"))
+        return;
     if (ours && strstr(text, "INTENDED")) /* Ray's exit type: not a failure */
         console->fate_intended = true;
     bool task_over = ours && text_equal(without_name(text), "the task has ended\n"); /* from pdb */

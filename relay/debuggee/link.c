@@ -329,6 +329,12 @@ size_t link_orphans(const struct link *link)
     return link->orphans;
 }
 
+const struct pending *link_find_pending(const struct link *link, const void *owner,
+                                        struct client_seq client)
+{
+    return seqmap_find_client(link->pending, owner, client);
+}
+
 void link_excuse(struct link *link, size_t count)
 {
     link->excused = count;

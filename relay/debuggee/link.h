@@ -102,6 +102,10 @@ size_t link_owed(const struct link *link);
 void link_excuse(struct link *link, size_t count);
 /* The number of unanswered requests that link_take_pending() has taken. */
 size_t link_orphans(const struct link *link);
+/* The forwarded request that `owner` knows by this seq, without an answer; NULL if there is none.
+ */
+const struct pending *link_find_pending(const struct link *link, const void *owner,
+                                        struct client_seq client);
 /* A keeper holds the connection: the closer drops its duplicate. link_guard() gives it one again,
  * unless the peer is a pydevd (link_accept()). */
 void link_entrust(struct link *link);

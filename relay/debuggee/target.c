@@ -399,6 +399,13 @@ size_t target_orphans(const struct target *target)
     return target->link ? link_orphans(target->link) : 0;
 }
 
+bool target_only_evaluates(const struct target *target, const void *owner, struct client_seq client)
+{
+    const struct pending *it = target->link ? link_find_pending(target->link, owner, client) : NULL;
+    return it && text_equal(it->command, "evaluate") &&
+           target_owed(target) <= target_orphans(target) + 1;
+}
+
 void target_guard(struct target *target, bool guard)
 {
     if (guard)

@@ -122,6 +122,10 @@ void target_ask(struct target *target, const char *command, const char *argument
 /* How many requests are unanswered, and of how many the sender has left. */
 size_t target_owed(const struct target *target);
 size_t target_orphans(const struct target *target);
+/* True if the debugger works on this `evaluate` of the owner's, and on nothing else that anybody
+ * still waits for. */
+bool target_only_evaluates(const struct target *target, const void *owner,
+                           struct client_seq client);
 /* Has the worker answer every open request with a failure, and interrupt what it evaluates for
  * them; on_note follows if that was something. */
 void target_give_up(struct target *target);

@@ -53,6 +53,13 @@ void hub_free_asks(struct hub *hub)
     }
 }
 
+void hub_interrupt(const struct member *member, struct client_seq client)
+{
+    struct hub *hub = member->hub;
+    if (hub && hub->state == HUB_READY && target_only_evaluates(hub->target, member, client))
+        target_give_up(hub->target);
+}
+
 static void on_orphans(void *arg)
 {
     struct hub *hub = hub_checked(arg);

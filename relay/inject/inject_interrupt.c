@@ -34,7 +34,7 @@ const char inject_interrupt[] =
     "BLOCKING = ('completions', 'exceptionInfo', 'goto', 'gotoTargets', 'scopes',\n"
     "            'setExpression', 'setVariable', 'source', 'stackTrace', 'stepInTargets', "
     "'variables')\n"
-    "LEFT = 'raydbg: interrupted, because the client that asked has left'\n"
+    "LEFT = 'raydbg: interrupted, because the client has left, or has cancelled it'\n"
     "LONG = ('raydbg: interrupted after %d s, because debugpy answers nothing else meanwhile; '\n"
     "        'an evaluate may take longer' % MOST_S)\n"
     "BUSY = 'raydbg: the thread still evaluates an expression: ask again when that has ended'\n"

@@ -139,6 +139,7 @@ static void on_cancel(struct session *session, const char *json, const struct en
 {
     (void)json; /* debugpy cannot cancel anything; the request's own answer still comes */
     client_respond(&session->client, envelope->seq, "cancel", NULL);
+    hub_interrupt(&session->place, (struct client_seq){envelope->nested_id});
 }
 
 /* An attached task cannot be started again: the client gets its stops as a client that joins does,

@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
 from pathlib import Path
 
 import pytest
@@ -227,10 +228,10 @@ def test_an_interrupt_while_attaching_is_130():
 
 
 @contextlib.contextmanager
-def on_a_terminal(program):
+def on_a_terminal(program, options=("--quiet",)):
     """The console on a terminal of its own: its process, the terminal, and read_until(word)."""
     master, slave = pty.openpty()
-    process = subprocess.Popen([raydbg_path(), "attach", "--connect", program.address, "--no-relay", "--quiet"],
+    process = subprocess.Popen([raydbg_path(), "attach", "--connect", program.address, "--no-relay", *options],
                                stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
                                preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
                                env={**os.environ, **sanitizers.ENV, "TERM": "xterm"})
@@ -276,6 +277,27 @@ def test_an_interrupt_ends_a_long_output(program):
         with contextlib.suppress(OSError):  # its end
             read_until(b"\0")
         assert process.wait(limit()) == 0
+
+
+@pytest.mark.parametrize("body", ["print('x' * 60)", "pass"])
+def test_an_interrupt_ends_what_is_evaluated(body):
+    """Else what it prints would go on, and the next expression would wait for it."""
+    endless = Program()
+    threading.Thread(target=lambda: [*endless.process.stdout], daemon=True).start()
+    with on_a_terminal(endless, options=()) as (process, master, read_until):
+        os.write(master, f"while True: {body}\r\r".encode())
+        read_until(b"stops waiting")
+        os.write(master, b"\x03")
+        read_until(b"*** interrupted")
+        os.write(master, b"p 6 * 7\r")
+        read_until(b"42\r")  # behind what was printed until then
+        os.write(master, b"p 'the' + ' end'\r")
+        assert b"x" * 60 not in read_until(b"the end")
+        os.write(master, b"detach\r")
+        with contextlib.suppress(OSError):  # its end
+            read_until(b"\0")
+        assert process.wait(limit()) == 0
+    endless.close()
 
 
 def test_a_terminal_that_is_resized(program):
