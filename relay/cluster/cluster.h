@@ -4,6 +4,7 @@
 #define RAYDBG_RELAY_CLUSTER_CLUSTER_H
 
 #include "relay/cluster/cluster_address.h"
+#include "relay/cluster/cluster_view.h"
 #include "relay/io/loop.h"
 #include "relay/pause/pause.h"
 
@@ -72,11 +73,11 @@ void cluster_renew_jobs(struct cluster *cluster);
 /* True if the cluster has reported that this job has ended. */
 bool cluster_job_is_over(const struct cluster *cluster, const char *job_id);
 
-/* Asks the cluster anew for a worker's death cause. If `known`, the worker or its node has ended,
- * and `sentence` says so ("worker pid 7 on 10.0.0.7 died: SYSTEM_ERROR: …"). Otherwise `sentence`
- * says what is known instead: the cluster does not answer, the worker's raylet does not, or the
- * worker lives. The raylet is asked only if `thorough`. */
-typedef void (*cluster_death_cause_fn)(void *arg, bool known, const char *sentence);
+/* Asks the cluster anew for a worker's death cause. `sentence` says that the worker or its node has
+ * ended ("worker pid 7 on 10.0.0.7 died: SYSTEM_ERROR: …"). With DEATH_UNKNOWN it says what is
+ * known instead: the cluster does not answer, the worker's raylet does not, or the worker lives.
+ * The raylet is asked only if `thorough`. */
+typedef void (*cluster_death_cause_fn)(void *arg, enum death_kind kind, const char *sentence);
 void cluster_death_cause(struct cluster *cluster, const char *worker_id, bool thorough,
                          cluster_death_cause_fn fn, void *arg);
 /* Cancels the callbacks with this `arg`. */

@@ -46,11 +46,11 @@ static void tell(struct death_question *question)
         at = &(*at)->next;
     *at = question->next;
     char *sentence = cluster_view_death_cause(&cluster->view, question->worker_id);
-    bool known = sentence != NULL;
-    if (!known)
+    enum death_kind kind = cluster_view_death_kind(&cluster->view, question->worker_id);
+    if (!sentence)
         sentence = other_facts(question);
     if (question->fn)
-        question->fn(question->arg, known, sentence);
+        question->fn(question->arg, kind, sentence);
     free(sentence);
     free(question);
 }

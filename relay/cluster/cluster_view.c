@@ -393,3 +393,13 @@ char *cluster_view_death_cause(const struct cluster_view *view, const char *work
     free(words);
     return sentence;
 }
+
+enum death_kind cluster_view_death_kind(const struct cluster_view *view, const char *worker_id)
+{
+    const struct ray_worker *worker = cluster_view_worker(view, worker_id);
+    if (worker && text_empty(worker->exit_type) && dead_node(view, worker->node_id))
+        return DEATH_OTHER;
+    if (!worker || worker->is_alive)
+        return DEATH_UNKNOWN;
+    return process_end_of(worker).ordinary ? DEATH_ORDINARY : DEATH_OTHER;
+}

@@ -109,4 +109,12 @@ void cluster_view_pauses(const struct cluster_view *view, struct pause_list *out
  * not known. */
 char *cluster_view_death_cause(const struct cluster_view *view, const char *worker_id);
 
+enum death_kind {
+    DEATH_UNKNOWN,  /* it lives, or nothing is known of its end */
+    DEATH_ORDINARY, /* its job was over, it was idle, …: no failure */
+    DEATH_OTHER,
+};
+/* The kind of the death that cluster_view_death_cause() describes. */
+enum death_kind cluster_view_death_kind(const struct cluster_view *view, const char *worker_id);
+
 #endif

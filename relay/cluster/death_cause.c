@@ -22,16 +22,16 @@ struct death_cause {
 
 static void ask(void *arg);
 
-static void on_answer(void *arg, bool known, const char *sentence)
+static void on_answer(void *arg, enum death_kind kind, const char *sentence)
 {
     struct death_cause *death_cause = arg;
-    if (known) {
-        death_cause->fn(death_cause->arg, sentence);
+    if (kind != DEATH_UNKNOWN) {
+        death_cause->fn(death_cause->arg, kind, sentence);
     } else if (!death_cause->last) {
         death_cause->timer = timer_start(death_cause->loop, WAIT_MS, ask, death_cause);
     } else {
         char *all = mem_format("the worker's debugger went away; %s", sentence);
-        death_cause->fn(death_cause->arg, all);
+        death_cause->fn(death_cause->arg, kind, all);
         free(all);
     }
 }
@@ -56,7 +56,8 @@ struct death_cause *death_cause_ask(struct loop *loop, struct cluster *cluster,
     if (cluster && *worker_id)
         ask(death_cause);
     else
-        death_cause->fn(death_cause->arg, "the debuggee ended, or closed the connection");
+        death_cause->fn(death_cause->arg, DEATH_UNKNOWN,
+                        "the debuggee ended, or closed the connection");
     return death_cause;
 }
 

@@ -6,9 +6,10 @@
 
 struct death_cause;
 
-/* `sentence` is borrowed for the call: the death cause, or what is known instead. Runs once, on the
- * loop's thread, perhaps from within death_cause_ask(); not after death_cause_cancel(). */
-typedef void (*death_cause_fn)(void *arg, const char *sentence);
+/* `sentence` is borrowed for the call: the death cause, or with DEATH_UNKNOWN what is known
+ * instead. Runs once, on the loop's thread, perhaps from within death_cause_ask(); not after
+ * death_cause_cancel(). */
+typedef void (*death_cause_fn)(void *arg, enum death_kind kind, const char *sentence);
 
 /* `cluster` may be NULL (a direct connection), `worker_id` "". The raylet notices a death within
  * some ms, the GCS a little later, so the cluster is asked for about 2 s. */

@@ -64,11 +64,12 @@ void session_finish_leaving(struct session *session)
     hub_abandon(&session->place);
 }
 
-static void tell_lost(struct session *session, const char *sentence)
+/* Editors show an `important` output as a notice, too. */
+static void tell_lost(struct session *session, const char *category, const char *sentence)
 {
     session->why_lost = mem_string(sentence);
     char *text = mem_format("raydbg: %s\n", sentence);
-    client_say(&session->client, "important",
+    client_say(&session->client, category,
                text); /* the console prints it once, before the refusals */
     bool goes_on = session->place.hub && hub_goes_on(session->place.hub);
     session_answer_release(session, goes_on ? NULL : sentence);
@@ -81,9 +82,9 @@ static void tell_lost(struct session *session, const char *sentence)
         session_end(session);
 }
 
-static void on_fate(void *arg, const char *sentence)
+static void on_fate(void *arg, enum death_kind kind, const char *sentence)
 {
-    tell_lost(arg, sentence);
+    tell_lost(arg, kind == DEATH_ORDINARY ? "console" : "important", sentence);
 }
 
 static void on_lost(void *arg, const char *why)
@@ -100,7 +101,7 @@ static void on_lost(void *arg, const char *why)
         session_fail_attach(session, &err);
     }
     if (why)
-        tell_lost(session, why);
+        tell_lost(session, "important", why);
     else
         session->death_cause =
             death_cause_ask(session->options.loop, pause_finder_cluster(session->finder),

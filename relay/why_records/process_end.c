@@ -9,7 +9,7 @@
 
 /* Ray's WorkerExitType and words, and what they mean (docs/facts/ray.md#10.1); the first row that
  * matches is used. */
-enum { NEEDS_LOG = 1, BY_INTENT = 2 };
+enum { NEEDS_LOG = 1, BY_INTENT = 2, ORDINARY = 4 | BY_INTENT };
 
 static const struct {
     const char *exit_type; /* NULL: any */
@@ -24,14 +24,14 @@ static const struct {
     {NULL, "killed by `ray.kill`", BY_INTENT, "ray_kill", "the program killed it with ray.kill"},
     {NULL, "its owner has died", 0, "owner_died",
      "the process that owned it died, and Ray then killed it"},
-    {NULL, "references to the actor were removed", BY_INTENT, "out_of_scope",
+    {NULL, "references to the actor were removed", ORDINARY, "out_of_scope",
      "nobody held a handle of the actor any more, and Ray ended it"},
-    {NULL, "exit_actor() is called", BY_INTENT, "exit_actor",
+    {NULL, "exit_actor() is called", ORDINARY, "exit_actor",
      "the actor ended itself with ray.actor.exit_actor()"},
     {NULL, "exception in the initialization", 0, "init_raised", "its __init__ raised an exception"},
-    {NULL, "job has finished", BY_INTENT, "job_over", "its job had ended"},
-    {NULL, "owned by a dead job", BY_INTENT, "job_over", "its job had ended"},
-    {NULL, "idle", BY_INTENT, "idle", "it had been idle, and Ray ended it"},
+    {NULL, "job has finished", ORDINARY, "job_over", "its job had ended"},
+    {NULL, "owned by a dead job", ORDINARY, "job_over", "its job had ended"},
+    {NULL, "idle", ORDINARY, "idle", "it had been idle, and Ray ended it"},
     {NULL, "placement group was removed", BY_INTENT, "group_removed",
      "its placement group was removed"},
     {NULL, "receives a SIGTERM", 0, "sigterm",
@@ -66,9 +66,12 @@ struct process_end process_end_of_text(const char *exit_type, const char *text)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if ((!rows[i].exit_type || text_equal(rows[i].exit_type, exit_type)) &&
             strstr(text, rows[i].needle))
-            return (struct process_end){rows[i].code, rows[i].words, exit_code_in(text),
+            return (struct process_end){rows[i].code,
+                                        rows[i].words,
+                                        exit_code_in(text),
                                         (rows[i].flags & NEEDS_LOG) != 0,
-                                        (rows[i].flags & BY_INTENT) != 0};
+                                        (rows[i].flags & BY_INTENT) != 0,
+                                        (rows[i].flags & ORDINARY) == ORDINARY};
     return (struct process_end){.exit_code = -1};
 }
 
@@ -77,8 +80,8 @@ struct process_end process_end_of(const struct ray_worker *worker)
     struct process_end end =
         process_end_of_text(worker->exit_type, worker->exit_detail ? worker->exit_detail : "");
     if (!end.code)
-        end = (struct process_end){"unknown", "Ray does not say how its process ended", -1, true,
-                                   false};
+        end = (struct process_end){
+            "unknown", "Ray does not say how its process ended", -1, true, false, false};
     return end;
 }
 

@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 from fake_gang import FakeGang
+from ray.core.generated import common_pb2
 from relay_under_test import raydbg_path
 from waits import limit, wait_until
 
@@ -69,6 +70,22 @@ def test_the_cluster_does_not_answer(client, gang):
     said = last_words(client, gang)
     assert f"the cluster {gang.address} does not answer" in said
     assert "Ray ends its workers 60 s after it has lost its GCS" in said
+
+
+@pytest.mark.parametrize("how, detail, category", [
+    ("INTENDED_USER_EXIT", "Worker exits because the job has finished.", "console"),
+    ("INTENDED_SYSTEM_EXIT", "Worker exits because it was idle for a long time.", "console"),
+    ("INTENDED_SYSTEM_EXIT", "The actor is dead because its owner has died.", "important"),
+    ("INTENDED_USER_EXIT", "The actor is dead because it was killed by `ray.kill`.", "important"),
+    ("SYSTEM_ERROR", "connection error code 2. End of file.", "important")])
+def test_an_ordinary_end_is_no_notice(client, gang, how, detail, category):
+    """Editors show an `important` output as a notice: none when the program just came to its end."""
+    gang.workers[0].end = common_pb2.WorkerExitType.Value(how), detail
+    gang.workers[0].adapter.connection().die()
+    said = client.wait_event("output", lambda body: detail in body["output"])["body"]
+    assert said["category"] == category
+    client.wait_event("terminated")
+    client.disconnect()
 
 
 def test_the_worker_lives(client, gang):

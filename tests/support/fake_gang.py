@@ -18,7 +18,8 @@ from ray.core.generated import common_pb2, core_worker_pb2, gcs_pb2, gcs_service
 class Worker:
     """`waits`: whether a thread of it waits for a debugger; `busy`: whether it runs its task; with a `rank`, it answers
     that to who asks for one, and its pid to anything else; `parent` is the id of the task that called its own; `counted`:
-    how many threads of it wait, as Ray counts them."""
+    how many threads of it wait, as Ray counts them. `end` is what Ray says of its process once that has ended:
+    WorkerExitType and detail."""
 
     def __init__(self, number, name, adapter, rank, parent):
         self.number, self.name, self.adapter = number, name, adapter
@@ -31,6 +32,7 @@ class Worker:
         self.rank = rank
         self.parent = parent
         self.counted = 1
+        self.end = None
 
     def evaluate(self, connection, request):
         asked = "WORLD_RANK" in request["arguments"]["expression"]
@@ -91,9 +93,10 @@ class FakeGang(FakeRay):
 
     def _row(self, worker):
         address = common_pb2.Address(node_id=NODE, ip_address="127.0.0.1", port=self.port, worker_id=worker.worker_id)
+        end = dict(zip(("exit_type", "exit_detail"), worker.end)) if worker.end else {}
         return gcs_pb2.WorkerTableData(
-            is_alive=True, worker_address=address, pid=worker.pid, debugger_port=worker.adapter.port,
-            num_paused_threads=worker.counted if worker.waits and not self._attached(worker) else 0)
+            is_alive=not worker.end, worker_address=address, pid=worker.pid, debugger_port=worker.adapter.port,
+            num_paused_threads=worker.counted if worker.waits and not self._attached(worker) else 0, **end)
 
     def GetAllActorInfo(self, _):
         return gcs_service_pb2.GetAllActorInfoReply()

@@ -149,6 +149,7 @@ static void workers_of_a_dead_node_are_not_listed(void **state)
     char *sentence = cluster_view_death_cause(&view, OTHER_WORKER);
     assert_string_equal(sentence, "worker pid 2 on 10.0.0.8 went with its node, which Ray declared "
                                   "dead at 04:00:03 UTC");
+    assert_int_equal(cluster_view_death_kind(&view, OTHER_WORKER), DEATH_OTHER);
     free(sentence);
     view.nodes[0].end_detail = mem_string("it missed its health checks");
     sentence = cluster_view_death_cause(&view, OTHER_WORKER);

@@ -95,8 +95,9 @@ static void each_mention_of_a_task(void **state)
 /* --- death causes --- */
 
 static void check_death(const struct cluster_view *view, const char *worker_id,
-                        const char *expected)
+                        enum death_kind kind, const char *expected)
 {
+    assert_int_equal(cluster_view_death_kind(view, worker_id), kind);
     char *sentence = cluster_view_death_cause(view, worker_id);
     if (expected)
         assert_string_equal(sentence, expected);
@@ -110,22 +111,22 @@ static void death_cause_of_a_worker(void **state)
     (void)state;
     struct cluster_view view = {0};
     struct ray_worker *worker = add_worker(&view, WORKER, "10.0.0.7", 7);
-    check_death(&view, WORKER, NULL);
-    check_death(&view, OTHER_WORKER, NULL);
-    check_death(&view, "", NULL);
+    check_death(&view, WORKER, DEATH_UNKNOWN, NULL);
+    check_death(&view, OTHER_WORKER, DEATH_UNKNOWN, NULL);
+    check_death(&view, "", DEATH_UNKNOWN, NULL);
     worker->is_alive = false;
-    check_death(&view, WORKER, "worker pid 7 on 10.0.0.7 died");
+    check_death(&view, WORKER, DEATH_OTHER, "worker pid 7 on 10.0.0.7 died");
     worker->exit_type = mem_string("SYSTEM_ERROR");
-    check_death(&view, WORKER, "worker pid 7 on 10.0.0.7 died: SYSTEM_ERROR");
+    check_death(&view, WORKER, DEATH_OTHER, "worker pid 7 on 10.0.0.7 died: SYSTEM_ERROR");
     worker->exit_detail = mem_string("it was killed");
-    check_death(&view, WORKER,
+    check_death(&view, WORKER, DEATH_OTHER,
                 "worker pid 7 on 10.0.0.7 died: SYSTEM_ERROR: it was killed; `raydbg why "
                 "7@10.0.0.7` reads its last words");
     free(worker->exit_detail);
     worker->exit_detail =
         mem_string("Worker exits with an exit code 1. The process receives a SIGTERM.");
     check_death(
-        &view, WORKER,
+        &view, WORKER, DEATH_OTHER,
         "worker pid 7 on 10.0.0.7 died: SYSTEM_ERROR: Worker exits with an exit code 1. The "
         "process receives a SIGTERM.; that is, its process got a SIGTERM: from `ray stop`, "
         "a pod's or batch system's end, or `kill`");
@@ -135,8 +136,13 @@ static void death_cause_of_a_worker(void **state)
     worker->exit_type = mem_string("INTENDED_USER_EXIT");
     free(worker->ip);
     worker->ip = NULL;
-    check_death(&view, WORKER,
+    check_death(&view, WORKER, DEATH_OTHER,
                 "worker pid 7 on an unknown node ended: INTENDED_USER_EXIT: it was killed");
+    free(worker->exit_detail);
+    worker->exit_detail = mem_string("Worker exits because the job has finished.");
+    check_death(&view, WORKER, DEATH_ORDINARY,
+                "worker pid 7 on an unknown node ended: INTENDED_USER_EXIT: Worker exits because "
+                "the job has finished.");
     cluster_view_clear(&view);
 }
 
