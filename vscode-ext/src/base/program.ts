@@ -55,9 +55,19 @@ export class Lines {
   }
 }
 
-/** "raydbg: what\n  why\n  hint" as one sentence for a message box. */
+/** Without the clauses that name an option of the command line: nobody types one here, and a message has a button instead. */
+function withoutOptions(hint: string): string {
+  return hint.split('; ').filter((clause) => !/(^|[\s"'`(])--[a-z]/.test(clause)).join('; ');
+}
+
+/** What, why and hint as one sentence for a message box. */
+export function sentenceOf([what, ...more]: readonly (string | null | undefined)[]): string {
+  return [what, ...more.map((part) => withoutOptions(part ?? ''))].filter(Boolean).join(' — ');
+}
+
+/** The same of "raydbg: what\n  why\n  hint". */
 export function errorText(stderr: string): string {
   const lines = stderr.split('\n').map((line) => line.trim()).filter(Boolean);
   const first = lines.findIndex((line) => line.startsWith('raydbg: '));
-  return lines.slice(Math.max(first, 0)).map((line) => line.replace(/^raydbg: /, '')).join(' — ');
+  return sentenceOf(lines.slice(Math.max(first, 0)).map((line) => line.replace(/^raydbg: /, '')));
 }

@@ -2,11 +2,9 @@
 import {ChildProcessWithoutNullStreams} from 'node:child_process';
 import * as vscode from 'vscode';
 import {Cluster} from './clusters';
+import type {FeedState, Told} from './feed-state';
 import {PauseSet, parseLine} from '../pauses/pause';
-import {Exit, Lines, Program, errorText, start} from '../base/program';
-
-/** away: it was live, and does not answer at the moment; what was known of it is kept. */
-export type FeedState = 'starting' | 'live' | 'away' | 'denied' | 'unreachable' | 'failed';
+import {Exit, Lines, Program, errorText, sentenceOf, start} from '../base/program';
 
 const soonest = 500;
 const slowest = 5000;
@@ -27,6 +25,11 @@ export class Feed implements vscode.Disposable {
 
   constructor(readonly cluster: Cluster, private readonly program: Program, private readonly log: vscode.LogOutputChannel) {
     void this.run();
+  }
+
+  get told(): Told {
+    const {state, problem, cluster: {name, added}} = this;
+    return {name, added, state, problem, count: this.set.pauses.size};
   }
 
   /** Now, not when it would be its turn: a token was set, a relay was started. */
@@ -69,7 +72,7 @@ export class Feed implements vscode.Disposable {
     for (const line of lines) {
       const said = parseLine(line);
       if (said?.event === 'live') [state, problem] = ['live', ''];
-      else if (said?.event === 'away') [state, problem] = ['away', [said.error.what, said.error.why, said.error.hint].filter(Boolean).join(' — ')];
+      else if (said?.event === 'away') [state, problem] = ['away', sentenceOf([said.error.what, said.error.why, said.error.hint])];
       else if (said) this.set.apply(said, Date.now());
     }
     this.delay = soonest;

@@ -3,6 +3,8 @@ import * as vscode from 'vscode';
 import {Clusters} from './clusters';
 import {Fix, commandFix, settingsFix, showError, textOf} from '../base/errors';
 import {Feed} from './feed';
+import {isAboutCertificate, troubleText} from './feed-state';
+import {pauseKey} from '../pauses/pause';
 import {Choice, Pauses} from '../pauses/pick';
 import {Program} from '../base/program';
 import {Finder} from '../program/finder';
@@ -33,6 +35,20 @@ export class Feeds implements Pauses, vscode.Disposable {
 
   get pauses(): readonly Choice[] {
     return this.all.flatMap((feed) => [...feed.set.pauses.values()].map((pause) => ({feed, pause})));
+  }
+
+  /** Why no pause can be known; "": one can, or may soon. */
+  get trouble(): string {
+    if (this.broken) return this.toldProblem;
+    return this.all.length || !this.clusters.all.length ? troubleText(this.all.map(({told}) => told)) : '';
+  }
+
+  /** The pause as it is now; undefined: it is none any more. */
+  current({feed, pause}: Choice): Choice | undefined {
+    const now = this.all.find(({cluster}) => cluster.name === feed.cluster.name);
+    const found = now?.set.pauses.get(pauseKey(pause));
+    const same = found && (pause.task_id === null || found.task_id === pause.task_id); // an id may come after the pause
+    return now && same ? {feed: now, pause: found} : undefined;
   }
 
   program(): Promise<Program> {
@@ -106,7 +122,7 @@ export class Feeds implements Pauses, vscode.Disposable {
     const {cluster, state} = feed;
     const token = commandFix('Set Relay Token...', 'raydbg.setToken', {data: {kind: 'cluster', feed}});
     const retry: Fix = {label: 'Retry', run: () => feed.restart()};
-    if (/certificate|fingerprint/.test(feed.problem))
+    if (isAboutCertificate(feed.problem))
       return [commandFix('Trust Certificate...', 'raydbg.trustCertificate', {data: {kind: 'cluster', feed}}), retry];
     if (state === 'denied') return [token];
     return cluster.added ? [retry, settingsFix('Edit Clusters', 'raydbg.clusters')] : [retry];

@@ -1,6 +1,7 @@
 /** The view "Paused Tasks": cluster, job, function or actor class, pause. */
 import * as vscode from 'vscode';
 import {Feed} from '../cluster/feed';
+import {viewState} from '../cluster/feed-state';
 import {Feeds} from '../cluster/feeds';
 import {PauseFilter, exactly, groupFilter} from './pause-filter';
 import {GroupBy, Pause, PauseGroup, age, groupPauses, isAttached, isNear, matches, pauseDescription, pauseKey, pauseTitle, twinTitles} from './pause';
@@ -86,11 +87,8 @@ export class PausesView implements vscode.Disposable {
     const {all: feeds, broken} = this.feeds;
     const count = feeds.reduce((sum, feed) => sum + feed.set.pauses.size, 0);
     const {view} = this.rows;
-    if (vscode.workspace.isTrusted) {
-      const live = feeds.some((feed) => feed.state === 'live');
-      const state = broken ? 'broken' : count || feeds.length > 1 ? 'some' : live ? 'empty' : feeds[0]?.cluster.added ? 'problem' : 'none';
-      void vscode.commands.executeCommand('setContext', 'raydbg.state', state);
-    }
+    if (vscode.workspace.isTrusted)
+      void vscode.commands.executeCommand('setContext', 'raydbg.state', viewState(feeds.map(({told}) => told), broken));
     view.badge = count ? {value: count, tooltip: `${count} paused`} : undefined;
     const problem = feeds.length === 1 ? feeds[0]?.problem : undefined;
     const message = [this.wanted && `Filter: ${this.wanted}`, count ? problem : ''].filter(Boolean).join('\n');
