@@ -12,15 +12,29 @@ export interface Choice {
 
 export interface Pauses {
   readonly pauses: readonly Choice[];
+  /** Why no pause can be known; "": one can, or may soon. */
+  readonly trouble: string;
   readonly onDidChange: vscode.Event<void>;
 }
 
+/** Something else that can be done. */
+export interface OtherItem extends vscode.QuickPickItem {
+  act: () => unknown;
+}
+
 interface TaskItem extends vscode.QuickPickItem {
-  /** Undefined: the item that lets the user choose several. */
+  /** Undefined: the item does something else. */
   choice: Choice | undefined;
+  act?: () => unknown;
 }
 
 const several: TaskItem = {label: '$(checklist) Choose several...', alwaysShow: true, choice: undefined};
+
+/** Without a row Enter would do nothing, and nobody would know why. */
+function troubleItem(trouble: string): TaskItem {
+  return {label: `$(warning) ${trouble}`, detail: 'Enter shows what can be done', alwaysShow: true, choice: undefined,
+    act: () => vscode.commands.executeCommand('raydbg.pauses.focus')};
+}
 
 /** What the user most likely wants comes first: Enter takes it. */
 function taskItems(choices: readonly Choice[]): TaskItem[] {
@@ -40,15 +54,25 @@ function taskItems(choices: readonly Choice[]): TaskItem[] {
   });
 }
 
-function keyOf({choice}: TaskItem): string {
-  return choice ? `${choice.feed.cluster.name}/${pauseKey(choice.pause)}` : '';
+/** What a list of so many tasks offers beside them. */
+function otherItems(count: number, many: boolean, trouble: string, others: readonly OtherItem[]): TaskItem[] {
+  return [
+    ...(many && count > 1 ? [several] : []),
+    ...(!count && trouble ? [troubleItem(trouble)] : []),
+    ...others.map((other): TaskItem => ({...other, choice: undefined})),
+  ];
+}
+
+function keyOf({choice, label}: TaskItem): string {
+  return choice ? `${choice.feed.cluster.name}/${pauseKey(choice.pause)}` : label;
 }
 
 /**
- * Undefined if the user gave up. The list follows the cluster while it is open. `what` is done with the task. `many`:
- * several may be chosen, after the user has asked for that: a list of boxes has no row that Enter would take.
+ * Undefined if the user gave up or chose one of `others`. The list follows the cluster while it is open. `what` is done
+ * with the task. `many`: several may be chosen, after the user has asked for that: a list of boxes has no row that Enter
+ * would take.
  */
-export function pickTasks(pauses: Pauses, many: boolean, what = 'Attach to'): Promise<Choice[] | undefined> {
+export function pickTasks(pauses: Pauses, many: boolean, what = 'Attach to', others: readonly OtherItem[] = []): Promise<Choice[] | undefined> {
   const pick = vscode.window.createQuickPick<TaskItem>();
   pick.title = `${what} a paused Ray task`;
   pick.matchOnDescription = pick.matchOnDetail = true;
@@ -56,17 +80,18 @@ export function pickTasks(pauses: Pauses, many: boolean, what = 'Attach to'): Pr
   let ticked = false;
   const fill = (): void => {
     const tasks = taskItems(pauses.pauses);
-    const items = many && tasks.length > 1 && !pick.canSelectMany ? [...tasks, several] : tasks;
+    const {trouble} = pauses;
+    const items = pick.canSelectMany ? tasks : [...tasks, ...otherItems(tasks.length, many, trouble, others)];
     // A box that is ticked while the items are set anew loses its tick: with boxes only what comes and goes counts, and
     // once one is ticked the list stands still.
     if (ticked) return;
     const look = (item: TaskItem): string => (pick.canSelectMany ? '' : ` ${item.label} ${item.description ?? ''}`);
     const now = [pick.canSelectMany, ...items.map((item) => keyOf(item) + look(item))].join('\n');
-    pick.busy = tasks.length === 0;
-    pick.placeholder = tasks.length ? 'Type to filter by name, node, state or line' : 'No task is paused: waiting for a breakpoint()…';
+    pick.busy = !tasks.length && !trouble;
+    pick.placeholder = tasks.length ? 'Type to filter by name, node, state or line' : trouble ? '' : 'No task is paused: waiting for a breakpoint()…';
     if (now === shown) return;
     shown = now;
-    const active = new Set(pick.activeItems.map(keyOf));
+    const active = new Set(pick.activeItems.filter(({choice}) => choice).map(keyOf)); // a task that pauses comes before the others
     pick.items = items;
     if (active.size) pick.activeItems = items.filter((item) => active.has(keyOf(item)));
   };
@@ -86,6 +111,11 @@ export function pickTasks(pauses: Pauses, many: boolean, what = 'Attach to'): Pr
       const items = pick.canSelectMany ? pick.selectedItems : pick.activeItems;
       const choices = items.flatMap(({choice}) => choice ?? []);
       if (items.includes(several)) chooseSeveral();
+      const act = items[0]?.act;
+      if (act) {
+        pick.hide();
+        void act();
+      }
       if (!choices.length) return;
       resolve(choices);
       pick.hide();

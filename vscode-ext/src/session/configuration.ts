@@ -7,7 +7,7 @@ import {Feed} from '../cluster/feed';
 import {pauseTask, sessionName} from '../pauses/pause';
 import {PauseFilter, filterMatches, filterOf, isMany} from '../pauses/pause-filter';
 import {mayFocus} from './focus';
-import {Choice, Pauses, pickTasks} from '../pauses/pick';
+import {Choice, OtherItem, Pauses, pickTasks} from '../pauses/pick';
 
 export function attachConfiguration(choice: Choice, name = sessionName(choice.pause)): vscode.DebugConfiguration {
   const {cluster} = choice.feed;
@@ -29,6 +29,16 @@ export async function startMany(feed: Feed, filter: PauseFilter, name: string): 
     {type: 'raydbg', request: 'attach', name, ...filter, ...(cluster.added ? {cluster: cluster.name} : {})});
 }
 
+const runThisFile: vscode.DebugConfiguration = {type: 'raydbg', request: 'launch', name: 'Ray: run this file', program: '${file}'};
+
+/** F5 is also how a program is run, where the editor shows one. */
+function runItems(run: () => void): OtherItem[] {
+  const document = vscode.window.activeTextEditor?.document;
+  if (document?.languageId !== 'python' || document.isUntitled) return [];
+  const name = document.uri.path.replace(/^.*\//, '');
+  return [{label: `$(play) Run ${name}`, description: 'its tasks stop at breakpoints in the gutter', act: run}];
+}
+
 /** launch.json, the dynamic list, and F5 in a folder without one. */
 export class ConfigurationProvider implements vscode.DebugConfigurationProvider {
   /** `python` is the interpreter of the workspace. */
@@ -37,7 +47,7 @@ export class ConfigurationProvider implements vscode.DebugConfigurationProvider 
 
   provideDebugConfigurations(): vscode.DebugConfiguration[] {
     const current = this.pauses.pauses.map((choice) => attachConfiguration(choice, `Ray: ${sessionName(choice.pause)}`));
-    return [...current, {type: 'raydbg', request: 'launch', name: 'Ray: run this file', program: '${file}'},
+    return [...current, runThisFile,
       {type: 'raydbg', request: 'attach', name: 'Ray: pick a paused task', task: '${command:raydbg.pickTask}'},
       {type: 'raydbg', request: 'attach', name: 'Ray: all paused tasks', tasks: '*'}];
   }
@@ -45,9 +55,11 @@ export class ConfigurationProvider implements vscode.DebugConfigurationProvider 
   /** F5 without a launch.json comes with an empty configuration. */
   async resolveDebugConfiguration(folder: vscode.WorkspaceFolder | undefined,
                                   configuration: vscode.DebugConfiguration): Promise<vscode.DebugConfiguration | undefined> {
-    if (!configuration.type && !configuration.request)
-      return startAll(folder, ((await pickTasks(this.pauses, true)) ?? []).map((choice) => attachConfiguration(choice)));
-    return configuration;
+    if (configuration.type || configuration.request) return configuration;
+    const chosen = {run: false};
+    const choices = await pickTasks(this.pauses, true, 'Attach to', runItems(() => (chosen.run = true)));
+    if (chosen.run) return runThisFile;
+    return startAll(folder, (choices ?? []).map((choice) => attachConfiguration(choice)));
   }
 
   async resolveDebugConfigurationWithSubstitutedVariables(folder: vscode.WorkspaceFolder | undefined,
