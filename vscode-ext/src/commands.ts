@@ -48,9 +48,12 @@ async function chosen(parts: Parts, target: Target, what: string): Promise<Choic
   return (await pickTasks(parts.feeds, false, what))?.[0];
 }
 
+/** What is to be attached to may be older than the list: a notification's button stays. */
 async function attach(parts: Parts, target: Target, extra: object): Promise<void> {
   const choice = await chosen(parts, target, 'Attach to');
-  if (choice) await startAttach(choice, extra);
+  const now = choice && parts.feeds.current(choice);
+  if (now) await startAttach(now, extra);
+  else if (choice) void vscode.window.showInformationMessage(`${pauseTitle(choice.pause)} is not paused any more.`);
 }
 
 const verbs = {release: 'Release', hold: 'Hold', continue: 'Continue'};

@@ -1,6 +1,6 @@
 /** The status bar's count, and one notification when the first task pauses. */
 import * as vscode from 'vscode';
-import {pauseKey, pauseTitle, place} from './pause';
+import {pauseTitle, place} from './pause';
 import {Choice} from './pick';
 
 export class Status implements vscode.Disposable {
@@ -32,15 +32,12 @@ export class Status implements vscode.Disposable {
 }
 
 async function notify(choice: Choice): Promise<void> {
-  const {pause, feed} = choice;
+  const {pause} = choice;
   const where = place(pause);
   const answer = await vscode.window.showInformationMessage(
     `Ray task ${pauseTitle(pause)} is paused${where ? ` at ${where}` : ''} on ${pause.node_ip ?? 'a node'}.`,
     'Attach', 'Show All', "Don't Show Again");
-  if (answer === 'Attach') {
-    const current = feed.set.pauses.get(pauseKey(pause));
-    await vscode.commands.executeCommand('raydbg.attach', current && {data: {kind: 'pause', feed, pause: current}});
-  }
+  if (answer === 'Attach') await vscode.commands.executeCommand('raydbg.attach', {data: {kind: 'pause', ...choice}});
   if (answer === 'Show All') await vscode.commands.executeCommand('raydbg.pauses.focus');
   if (answer === "Don't Show Again")
     await vscode.workspace.getConfiguration('raydbg').update('notifyOnFirstPause', false, vscode.ConfigurationTarget.Global);
