@@ -52,8 +52,8 @@ async function chosen(parts: Parts, target: Target, what: string): Promise<Choic
 async function attach(parts: Parts, target: Target, extra: object): Promise<void> {
   const choice = await chosen(parts, target, 'Attach to');
   const now = choice && parts.feeds.current(choice);
-  if (now) await startAttach(now, extra);
-  else if (choice) void vscode.window.showInformationMessage(`${pauseTitle(choice.pause)} is not paused any more.`);
+  if (now && !parts.roles.saysOwn(now)) await startAttach(now, extra);
+  if (choice && !now) void vscode.window.showInformationMessage(`${pauseTitle(choice.pause)} is not paused any more.`);
 }
 
 const verbs = {release: 'Release', hold: 'Hold', continue: 'Continue'};

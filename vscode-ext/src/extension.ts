@@ -27,15 +27,18 @@ export function activate(context: vscode.ExtensionContext): void {
   const clusters = new Clusters(context.secrets);
   const finder = new Finder(context, log);
   const feeds = new Feeds(clusters, finder, log);
-  const view = new PausesView(feeds);
   const objects = new ObjectsView(feeds);
   const sessions = new SessionsView(feeds);
-  const roles = new Roles(feeds, () => sessions.refresh());
+  const roles = new Roles(feeds, () => {
+    sessions.refresh();
+    view.refresh();
+  });
+  const view = new PausesView(feeds, roles);
   const many = new ManySessions();
   const stacks = new StacksView(many);
   const status = new Status();
   const mappings = new Mappings(context.workspaceState, log);
-  const provider = new ConfigurationProvider(feeds, clusters, mappings, () => finder.python());
+  const provider = new ConfigurationProvider(feeds, clusters, mappings, roles, () => finder.python());
   const factory = new AdapterFactory(async () => (await feeds.program()).path, provider);
   const documents = new WhyDocuments(clusters, feeds);
   const dynamic = vscode.DebugConfigurationProviderTriggerKind.Dynamic;

@@ -43,4 +43,7 @@ test('a row that is attached to does not offer to attach again', () => {
   assert.ok(offered('pause free held located').includes('raydbg.row.attach'));
   assert.ok(!offered('pause taken attached').includes('raydbg.row.attach'));
   assert.ok(offered('pause taken held').includes('raydbg.row.observe'));
+  for (const command of ['raydbg.row.attach', 'raydbg.row.observe'])
+    for (const item of ['pause own attached', 'pause own held', 'pause own held located']) assert.ok(!offered(item).includes(command), `${item}: ${command}`);
+  assert.ok(offered('pause own held').includes('raydbg.row.release'));
 });

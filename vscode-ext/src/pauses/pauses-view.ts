@@ -5,6 +5,7 @@ import {viewState} from '../cluster/feed-state';
 import {Feeds} from '../cluster/feeds';
 import {PauseFilter, exactly, groupFilter} from './pause-filter';
 import {GroupBy, Pause, PauseGroup, age, groupPauses, isAttached, isNear, matches, pauseDescription, pauseKey, pauseTitle, twinTitles} from './pause';
+import {Choice} from './pick';
 import {Row, row} from '../base/rows';
 import {RowsView} from '../base/rows-view';
 import {pauseLimit} from './watchdog';
@@ -12,7 +13,7 @@ import {pauseLimit} from './watchdog';
 export type PauseNode =
   | {kind: 'cluster'; feed: Feed}
   | {kind: 'group'; feed: Feed; label: string; count: number; filter: PauseFilter}
-  | {kind: 'pause'; feed: Feed; pause: Pause; twin: boolean};
+  | {kind: 'pause'; feed: Feed; pause: Pause; twin: boolean; own: boolean};
 type PauseRow = Row<PauseNode>;
 
 const icons: Record<Pause['state'], string> = {
@@ -30,6 +31,7 @@ interface Settings {
   now: number;
   /** Some are not shown. */
   filtered: boolean;
+  own: (choice: Choice) => boolean;
 }
 
 export class PausesView implements vscode.Disposable {
@@ -39,7 +41,8 @@ export class PausesView implements vscode.Disposable {
   private readonly listeners: vscode.Disposable[];
   private wanted = '';
 
-  constructor(private readonly feeds: Feeds) {
+  /** `own`: what this window debugs. */
+  constructor(private readonly feeds: Feeds, private readonly own: {debugs(choice: Choice): boolean}) {
     this.ticker = setInterval(() => this.rows.view.visible && this.refresh(), tick);
     this.listeners = [
       this.rows.view.onDidChangeVisibility(() => this.refresh()),
@@ -75,6 +78,7 @@ export class PausesView implements vscode.Disposable {
     const configuration = vscode.workspace.getConfiguration('raydbg');
     const settings: Settings = {
       by: configuration.get<GroupBy>('groupBy', 'function'), limit: pauseLimit(), now: Date.now(), filtered: this.wanted !== '',
+      own: (choice) => this.own.debugs(choice),
     };
     const clusters = feeds.map((feed) => clusterRow(feed, this.wanted, settings));
     const only = clusters.length === 1 ? clusters[0] : undefined;
@@ -130,8 +134,10 @@ function pauseRows(feed: Feed, pauses: Pause[], settings: Settings): PauseRow[] 
   const twins = twinTitles(pauses);
   return pauses.map((pause) => {
     const twin = twins.has(pauseTitle(pause));
-    const face = [pauseTitle(pause), pauseDescription(pause, settings.now, twin), isNear(feed.set.standsSince(pause), settings.limit, settings.now), JSON.stringify(pause)].join('\n');
-    return row<PauseNode>(`${feed.cluster.name}//${pauseKey(pause)}`, {kind: 'pause', feed, pause, twin}, face);
+    const own = settings.own({feed, pause});
+    const near = isNear(feed.set.standsSince(pause), settings.limit, settings.now);
+    const face = [pauseTitle(pause), pauseDescription(pause, settings.now, twin), near, own, JSON.stringify(pause)].join('\n');
+    return row<PauseNode>(`${feed.cluster.name}//${pauseKey(pause)}`, {kind: 'pause', feed, pause, twin, own}, face);
   });
 }
 
@@ -159,7 +165,7 @@ function groupItem(label: string, count: number): vscode.TreeItem {
   return item;
 }
 
-function pauseItem(node: PauseRow, {feed, pause, twin}: Extract<PauseNode, {kind: 'pause'}>): vscode.TreeItem {
+function pauseItem(node: PauseRow, {feed, pause, twin, own}: Extract<PauseNode, {kind: 'pause'}>): vscode.TreeItem {
   const now = Date.now();
   const item = new vscode.TreeItem(pauseTitle(pause));
   const old = isNear(feed.set.standsSince(pause), pauseLimit(), now);
@@ -167,7 +173,7 @@ function pauseItem(node: PauseRow, {feed, pause, twin}: Extract<PauseNode, {kind
   item.tooltip = tooltip(pause, now, old);
   item.iconPath = new vscode.ThemeIcon(old ? 'warning' : icons[isAttached(pause) ? 'attached' : pause.state],
     new vscode.ThemeColor(old ? 'list.warningForeground' : 'debugIcon.pauseForeground'));
-  item.contextValue = ['pause', isAttached(pause) ? 'taken' : 'free', pause.state, pause.location ? 'located' : '']
+  item.contextValue = ['pause', own ? 'own' : isAttached(pause) ? 'taken' : 'free', pause.state, pause.location ? 'located' : '']
     .filter(Boolean).join(' ');
   item.accessibilityInformation = {label: `${pauseTitle(pause)}, ${pauseDescription(pause, now, twin)}`};
   if (pause.location) item.command = {command: 'raydbg.openSource', title: 'Open Source Line', arguments: [node]};

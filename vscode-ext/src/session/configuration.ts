@@ -29,6 +29,11 @@ export async function startMany(feed: Feed, filter: PauseFilter, name: string): 
     {type: 'raydbg', request: 'attach', name, ...filter, ...(cluster.added ? {cluster: cluster.name} : {})});
 }
 
+/** What this window debugs already: see Roles. */
+interface Own {
+  saysOwn(choice: Choice): boolean;
+}
+
 const runThisFile: vscode.DebugConfiguration = {type: 'raydbg', request: 'launch', name: 'Ray: run this file', program: '${file}'};
 
 /** F5 is also how a program is run, where the editor shows one. */
@@ -43,7 +48,7 @@ function runItems(run: () => void): OtherItem[] {
 export class ConfigurationProvider implements vscode.DebugConfigurationProvider {
   /** `python` is the interpreter of the workspace. */
   constructor(private readonly pauses: Pauses, private readonly clusters: Clusters, private readonly mappings: Mappings,
-    private readonly python: () => Promise<string | undefined>) {}
+    private readonly roles: Own, private readonly python: () => Promise<string | undefined>) {}
 
   provideDebugConfigurations(): vscode.DebugConfiguration[] {
     const current = this.pauses.pauses.map((choice) => attachConfiguration(choice, `Ray: ${sessionName(choice.pause)}`));
@@ -59,7 +64,7 @@ export class ConfigurationProvider implements vscode.DebugConfigurationProvider 
     const chosen = {run: false};
     const choices = await pickTasks(this.pauses, true, 'Attach to', runItems(() => (chosen.run = true)));
     if (chosen.run) return runThisFile;
-    return startAll(folder, (choices ?? []).map((choice) => attachConfiguration(choice)));
+    return startAll(folder, (choices ?? []).filter((choice) => !this.roles.saysOwn(choice)).map((choice) => attachConfiguration(choice)));
   }
 
   async resolveDebugConfigurationWithSubstitutedVariables(folder: vscode.WorkspaceFolder | undefined,

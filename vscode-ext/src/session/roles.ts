@@ -2,10 +2,17 @@
 import * as vscode from 'vscode';
 import {startAttach} from './configuration';
 import {showError, textOf} from '../base/errors';
-import {pauseKey, pauseTask} from '../pauses/pause';
+import {isAttached, pauseKey, pauseTask, pauseTitle} from '../pauses/pause';
+import {filterMatches, filterOf, isMany} from '../pauses/pause-filter';
 import {Choice, Pauses} from '../pauses/pick';
 import {SessionNode} from './sessions-view';
 import {Role} from './sessions';
+
+/** Of many, those that somebody is attached to; of what a launched program runs, nothing is known here. */
+function isAbout(configuration: vscode.DebugConfiguration, {feed: {cluster}, pause}: Choice): boolean {
+  if (configuration.request === 'launch' || configuration['cluster'] !== (cluster.added ? cluster.name : undefined)) return false;
+  return isMany(configuration) ? isAttached(pause) && filterMatches(filterOf(configuration), pause) : configuration['task'] === pauseTask(pause);
+}
 
 export class Roles implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem('raydbg.role', vscode.StatusBarAlignment.Left, 9);
@@ -17,7 +24,11 @@ export class Roles implements vscode.Disposable {
     this.item.name = 'Ray Debug Role';
     this.item.command = 'raydbg.takeOver';
     this.listeners = [
-      vscode.debug.onDidStartDebugSession((session) => session.type === 'raydbg' && this.sessions.set(session.id, session)),
+      vscode.debug.onDidStartDebugSession((session) => {
+        if (session.type !== 'raydbg') return;
+        this.sessions.set(session.id, session);
+        this.changed();
+      }),
       vscode.debug.onDidTerminateDebugSession((session) => this.forget(session)),
       vscode.debug.onDidReceiveDebugSessionCustomEvent((event) => {
         if (event.event === 'raydbg/role') this.learn(event.session, event.body as Role);
@@ -47,7 +58,20 @@ export class Roles implements vscode.Disposable {
 
   async observe(node?: {data: SessionNode}): Promise<void> {
     const choice = node?.data.kind === 'session' ? this.choice(node.data) : undefined;
-    if (choice) await startAttach(choice, {role: 'observer'});
+    if (choice && !this.saysOwn(choice)) await startAttach(choice, {role: 'observer'});
+  }
+
+  /** Whether a session of this window is attached to it. */
+  debugs(choice: Choice): boolean {
+    return [...this.sessions.values()].some(({configuration}) => isAbout(configuration, choice));
+  }
+
+  /** True if so: it was said, as a second session would only be in the way of the first. */
+  saysOwn(choice: Choice): boolean {
+    if (!this.debugs(choice)) return false;
+    void vscode.window.showInformationMessage(`${pauseTitle(choice.pause)} is being debugged in this window.`);
+    void vscode.commands.executeCommand('workbench.view.debug');
+    return true;
   }
 
   dispose(): void {
