@@ -117,7 +117,7 @@ step('F5 again: several chosen are a session each, and go on when they are left'
   await window.tick('Trainer.step', 'doomed');
   await window.shot('choose');
   await window.page.keyboard.press('Enter');
-  for (const name of [/^Trainer\.step \(bob\) · pid \d+@127\.0\.0\.2/, /^doomed · pid \d+@127\.0\.0\.1/]) await window.pausedSession(name).waitFor();
+  for (const name of [/^rank 3 Trainer\.step 127\.0\.0\.2 pid \d+/, /^doomed · pid \d+@127\.0\.0\.1/]) await window.pausedSession(name).waitFor();
   assert.doesNotMatch((await window.rows('Call Stack')).join('\n'), /MainThread|PythonGCThread/);
   await window.shot('several');
   await window.command('Debug: Disconnect');

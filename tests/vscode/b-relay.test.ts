@@ -139,7 +139,7 @@ step('two tasks at once', async () => {
   await window.show('Ray Debug');
   await window.rowAction(pauses, /^Trainer\.step/, 'Attach', window.toolbar);
   // VS Code leaves the focus where it is while another session is stopped.
-  for (const name of ['square', 'Trainer.step (bob)']) await window.pausedSession(name).waitFor();
+  for (const name of ['square', 'rank 3 Trainer.step']) await window.pausedSession(name).waitFor();
   await window.stoppedAt('total += value * factor');
   await window.pausedSession('Trainer.step').click(onName);
   await window.stoppedAt('breakpoint()');

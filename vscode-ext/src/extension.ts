@@ -12,6 +12,7 @@ import {ManySessions} from './many/many-sessions';
 import {Mappings} from './session/mappings';
 import {ObjectsView} from './objects/objects-view';
 import {PausesView} from './pauses/pauses-view';
+import {RankNames} from './session/rank-names';
 import {Roles} from './session/roles';
 import {SessionsView} from './session/sessions-view';
 import {StacksView} from './many/stacks-view';
@@ -54,6 +55,7 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.debug.registerDebugConfigurationProvider('raydbg', provider, dynamic),
     vscode.debug.registerDebugAdapterDescriptorFactory('raydbg', factory),
     vscode.debug.registerDebugAdapterTrackerFactory('raydbg', many),
+    vscode.debug.registerDebugAdapterTrackerFactory('raydbg', new RankNames()),
     vscode.tasks.registerTaskProvider('raydbg', new ForwardTasks()),
     ...registerCommands({context, clusters, feeds, finder, view, objects, sessions, roles, many, stacks, mappings, documents, log}),
   );

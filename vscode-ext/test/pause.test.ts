@@ -27,6 +27,8 @@ test('what a row says', () => {
   assert.match(pauseDescription({...held, clients: 1}, start), /^attached · /);
   assert.match(pauseDescription({...held, clients: 0}, start), /^held · /);
   assert.equal(sessionName(held), 'Trainer.step (bob) · pid 5935@10.0.0.7');
+  assert.equal(sessionName(held, true), 'pid 5935 Trainer.step (bob) 10.0.0.7');
+  assert.equal(sessionName(pause({node_ip: null}), true), 'pid 5935 square');
   assert.equal(pauseTitle(pause({task_name: null})), 'pid 5935');
   assert.equal(pauseTitle(pause({task_name: null, actor_class: 'Trainer'})), 'Trainer');
 });

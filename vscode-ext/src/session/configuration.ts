@@ -4,15 +4,16 @@ import {Cluster, Clusters} from '../cluster/clusters';
 import {commandFix, showError} from '../base/errors';
 import {Mappings} from './mappings';
 import {Feed} from '../cluster/feed';
-import {pauseTask, sessionName} from '../pauses/pause';
+import {pauseTask, pauseTitle, sessionName, twinTitles} from '../pauses/pause';
 import {PauseFilter, filterMatches, filterOf, isMany} from '../pauses/pause-filter';
 import {mayFocus} from './focus';
 import {Choice, OtherItem, Pauses, pickTasks} from '../pauses/pick';
 
-export function attachConfiguration(choice: Choice, name = sessionName(choice.pause)): vscode.DebugConfiguration {
-  const {cluster} = choice.feed;
+export function attachConfiguration(choice: Choice, prefix = ''): vscode.DebugConfiguration {
+  const {feed: {cluster, set}, pause} = choice;
+  const name = sessionName(pause, twinTitles(set.pauses.values()).has(pauseTitle(pause)));
   return {
-    type: 'raydbg', request: 'attach', name, task: pauseTask(choice.pause),
+    type: 'raydbg', request: 'attach', name: prefix + name, task: pauseTask(choice.pause),
     ...(cluster.added ? {cluster: cluster.name} : {}),
   };
 }
@@ -51,7 +52,7 @@ export class ConfigurationProvider implements vscode.DebugConfigurationProvider 
     private readonly roles: Own, private readonly python: () => Promise<string | undefined>) {}
 
   provideDebugConfigurations(): vscode.DebugConfiguration[] {
-    const current = this.pauses.pauses.map((choice) => attachConfiguration(choice, `Ray: ${sessionName(choice.pause)}`));
+    const current = this.pauses.pauses.map((choice) => attachConfiguration(choice, 'Ray: '));
     return [...current, runThisFile,
       {type: 'raydbg', request: 'attach', name: 'Ray: pick a paused task', task: '${command:raydbg.pickTask}'},
       {type: 'raydbg', request: 'attach', name: 'Ray: all paused tasks', tasks: '*'}];
