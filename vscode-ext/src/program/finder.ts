@@ -1,4 +1,5 @@
 /** The program of this window: found once, looked for again when something has changed. */
+import * as path from 'node:path';
 import * as vscode from 'vscode';
 import {Fix, commandFix, settingsFix, showError} from '../base/errors';
 import {Program, ProgramError} from '../base/program';
@@ -80,6 +81,15 @@ export class Finder implements vscode.Disposable {
     return {selected: () => this.selected.path(), folders, variables: process.env};
   }
 
+  /** Answers name further commands ("raydbg logs ca80f3a8"): the terminals find the extension's own program, after any other. */
+  private offer({path: file}: Program): void {
+    const {environmentVariableCollection: variables, extensionPath} = this.context;
+    variables.description = 'The raydbg of Ray Debug';
+    if (file.startsWith(extensionPath + path.sep))
+      variables.append('PATH', path.delimiter + path.dirname(file), {applyAtProcessCreation: true, applyAtShellIntegration: true});
+    else variables.clear();
+  }
+
   private again(): void {
     this.search = undefined;
     this.changed.fire();
@@ -90,6 +100,7 @@ export class Finder implements vscode.Disposable {
     const {version} = this.context.extension.packageJSON as {version: string};
     const search = await searchProgram({setting: this.setting, extensionPath: this.context.extensionPath, ...this.surroundings}, version);
     for (const line of searchLines(search)) this.log.info(line);
+    if (search.program) this.offer(search.program);
     return search;
   }
 }
