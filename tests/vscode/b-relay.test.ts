@@ -59,6 +59,8 @@ step('the view lists what is paused, and counts it', async () => {
   await window.row(pauses, /^Trainer\.step \(bob\)/).waitFor();
   await window.page.locator('.activitybar .badge-content:text-is("2")').waitFor();
   await window.page.locator('.statusbar-item', {hasText: '2 paused'}).waitFor();
+  const title = window.page.locator('.part.sidebar .composite.title h2');
+  assert.deepEqual(await title.evaluate((text) => [text.textContent, text.scrollWidth <= text.clientWidth]), ['Ray Debug: Paused Tasks', true]);
   await window.shot('view');
 });
 

@@ -9,8 +9,8 @@ export class RowsView<T> implements vscode.TreeDataProvider<Row<T>>, vscode.Disp
   private rows: Row<T>[] = [];
 
   /** `item` draws a row; its id is set here. */
-  constructor(id: string, private readonly item: (row: Row<T>) => vscode.TreeItem) {
-    this.view = vscode.window.createTreeView(id, {treeDataProvider: this, showCollapseAll: true});
+  constructor(id: string, private readonly item: (row: Row<T>) => vscode.TreeItem, showCollapseAll = true) {
+    this.view = vscode.window.createTreeView(id, {treeDataProvider: this, showCollapseAll});
   }
 
   show(rows: Row<T>[]): void {

@@ -35,7 +35,8 @@ interface Settings {
 }
 
 export class PausesView implements vscode.Disposable {
-  private readonly rows = new RowsView<PauseNode>('raydbg.pauses', draw);
+  /** More than two buttons would leave no room for the view's title. */
+  private readonly rows = new RowsView<PauseNode>('raydbg.pauses', draw, false);
   private timer: NodeJS.Timeout | undefined;
   private readonly ticker: NodeJS.Timeout;
   private readonly listeners: vscode.Disposable[];
