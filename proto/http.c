@@ -15,6 +15,8 @@
 
 static const char protocol_name[] = "raydbg-http";
 static const char read_failed[] = "read failed"; /* libwebsockets' error text */
+static const char odd_chunks[] =
+    "its chunked body has an extension or a trailer, which raydbg does not read, or is damaged";
 
 /* libwebsockets gives `sul` back to its timer's callback. A get is freed by finish() or
  * http_cancel(). libwebsockets may still call back for its wsi after that: the wsi's opaque pointer
@@ -169,7 +171,12 @@ static void read_head(struct http_get *get, struct lws *wsi)
     if (lws_hdr_copy(wsi, length, sizeof length, WSI_TOKEN_HTTP_CONTENT_LENGTH) < 0 ||
         !text_to_int(length, 0, INT64_MAX, &get->length))
         get->length = -1;
+    char coding[24] = "";
     get->chunked = lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0;
+    if (get->chunked &&
+        (lws_hdr_copy(wsi, coding, sizeof coding, WSI_TOKEN_HTTP_TRANSFER_ENCODING) < 0 ||
+         !text_equal(coding, "chunked"))) /* libwebsockets would take the body for a plain one */
+        end(get, HTTP_BROKEN, "its body has a transfer coding other than chunked");
     if (lws_hdr_copy(wsi, get->location, sizeof get->location, WSI_TOKEN_HTTP_LOCATION) < 0)
         get->location[0] = '\0';
 }
@@ -242,7 +249,9 @@ static void on_completed(struct http_get *get)
         on_closed(get);
 }
 
-/* Reads libwebsockets' buffer, which comes back as LWS_CALLBACK_RECEIVE_CLIENT_HTTP_READ. */
+/* Reads libwebsockets' buffer, which comes back as LWS_CALLBACK_RECEIVE_CLIENT_HTTP_READ.
+ * libwebsockets (4.1) knows neither extensions of chunks nor trailers, and does not give up the
+ * bytes themselves: it leaves the position at the byte that it does not understand. */
 static int drain(struct http_get *get, struct lws *wsi)
 {
     char space[LWS_PRE + 16384];
@@ -252,6 +261,8 @@ static int drain(struct http_get *get, struct lws *wsi)
     get->read_from = at;
     int rc = lws_http_client_read(wsi, &at, &len);
     get->read_at = NULL; /* finish() never runs from within, so `get` still exists */
+    if (rc < 0 && get->chunked && len > 0)
+        end(get, HTTP_BROKEN, odd_chunks); /* unless on_http() has ended it */
     return rc < 0 ? -1 : 0;
 }
 

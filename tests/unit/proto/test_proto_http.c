@@ -298,6 +298,42 @@ static void connections_that_close_early(void **state)
     expect(OK_HEAD CHUNKED, "7\r\n{\"a", HTTP_CLOSE, HTTP_BROKEN, 200, NULL);
 }
 
+static void expect_unread(const char *head, const char *body, enum http_after after,
+                          const char *why)
+{
+    struct answer answer = ask_server(head, body, after, DEADLINE_MS);
+    check(&answer, HTTP_BROKEN, 200);
+    if (!strstr(answer.why, why))
+        print_error("%s\n", answer.why);
+    assert_non_null(strstr(answer.why, why));
+    free(answer.body);
+}
+
+/* libwebsockets does not read them; the server holds the connection, so it is not to blame. */
+static void chunks_that_are_not_read(void **state)
+{
+    (void)state;
+    static const char odd[] = "its chunked body has an extension or a trailer";
+    static const char *const bodies[] = {
+        "3;a=1\r\nabc\r\n0\r\n\r\n",         "3 \r\nabc\r\n0\r\n\r\n", "3\r\nabc\r\n0;last\r\n\r\n",
+        "3\r\nabc\r\n0\r\nX-Sum: 1\r\n\r\n", "3\r\nabcd\r\n0\r\n\r\n", "x\r\nabc\r\n0\r\n\r\n"};
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+        expect_unread(OK_HEAD CHUNKED, bodies[i], HTTP_HOLD, odd);
+        expect_unread(OK_HEAD CHUNKED, bodies[i], HTTP_CLOSE, odd);
+    }
+    expect_unread("HTTP/1.1 200 OK\r\n" CHUNKED, "3;a\r\nabc", HTTP_DRIP, odd);
+}
+
+static void other_transfer_codings(void **state)
+{
+    (void)state;
+    static const char other[] = "a transfer coding other than chunked";
+    expect_unread(OK_HEAD "Transfer-Encoding: gzip, chunked\r\n\r\n", "3\r\nabc", HTTP_HOLD, other);
+    expect_unread(OK_HEAD "Transfer-Encoding: gzip\r\n\r\n", "abc", HTTP_CLOSE, other);
+    expect_unread(OK_HEAD "Transfer-Encoding: a-coding-that-nobody-has-heard-of\r\n\r\n", "abc",
+                  HTTP_CLOSE, other);
+}
+
 static void tokens_that_no_header_holds(void **state)
 {
     (void)state;
@@ -397,6 +433,8 @@ int main(void)
         cmocka_unit_test(unknown_hosts),
         cmocka_unit_test(what_is_no_http),
         cmocka_unit_test(connections_that_close_early),
+        cmocka_unit_test(chunks_that_are_not_read),
+        cmocka_unit_test(other_transfer_codings),
         cmocka_unit_test(tokens_that_no_header_holds),
         cmocka_unit_test(several_at_once),
         cmocka_unit_test(cancelled_gets_call_nobody),
