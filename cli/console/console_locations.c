@@ -36,7 +36,7 @@ static char *known_as(struct console *console, char *path)
     buf_add_string(&expression, "__import__('pydevd')._raydbg_name_of(");
     message_quote(&expression, theirs);
     buf_add_string(&expression, ")");
-    char *name = console->thread ? value_text(console, expression.data) : NULL;
+    char *name = console->thread ? value_of_process(console, expression.data) : NULL;
     buf_free(&expression);
     free(theirs);
     if (!name || !*name) {
@@ -72,7 +72,7 @@ static char *file_of_module(struct console *console, const char *file, struct er
                    " if isinstance(getattr(m,'__file__',None),str) and m.__file__.endswith('/'+");
     message_quote(&expression, file);
     buf_add_string(&expression, ")}))");
-    char *found = value_text(console, expression.data);
+    char *found = value_of_process(console, expression.data);
     buf_free(&expression);
     if (!text_empty(found) && strchr(found, '\n')) {
         size_t end = console_format_prefix(found, 300);

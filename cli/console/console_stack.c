@@ -127,7 +127,7 @@ static char *by_linecache(struct console *console, const struct stack_frame *fra
     buf_add_string(&expression, "''.join(__import__('linecache').getlines(");
     message_quote(&expression, frame->path);
     buf_add_string(&expression, "))");
-    char *text = value_text(console, expression.data);
+    char *text = value_of_process(console, expression.data);
     buf_free(&expression);
     return text;
 }
@@ -144,7 +144,7 @@ static char *local_file(struct console *console, const struct stack_frame *frame
     buf_add_string(&expression, "__import__('os').stat(");
     message_quote(&expression, frame->path);
     buf_add_string(&expression, ").st_size");
-    char *answer = value_text(console, expression.data);
+    char *answer = value_of_process(console, expression.data);
     buf_free(&expression);
     bool same = !answer || !text_to_int(answer, 0, INT64_MAX, &theirs) || theirs == size;
     free(answer);

@@ -242,6 +242,9 @@ int value_evaluate(struct console *console, const char *expression, const char *
                    struct reply *reply, struct err *err);
 /* The same, with a time limit. Returns only the result (the caller frees); NULL on failure. */
 char *value_text(struct console *console, const char *expression);
+/* The same for what has nothing to do with a frame: an evaluation in one keeps its variables alive
+ * (relay/inject/injections/snapshots.py). */
+char *value_of_process(struct console *console, const char *expression);
 
 /* The variablesReference of a scope of the selected frame. */
 int value_scope(struct console *console, const char *name, int64_t *reference, struct err *err);

@@ -14,10 +14,10 @@
 /* debugpy cuts a value at 64 Ki characters, and keeps its two ends. */
 enum { SHOWN_CHARACTERS = 2000, WORKER_CUTS_AT = 65536, ASIDE_TIMEOUT_MS = 5000 };
 
-static char *evaluate_arguments(struct console *console, const char *expression,
+/* `frame` may be NULL. */
+static char *evaluate_arguments(const struct stack_frame *frame, const char *expression,
                                 const char *context, bool raw)
 {
-    const struct stack_frame *frame = stack_selected(console);
     struct buf out = {0};
     buf_add_string(&out, "{\"expression\":");
     message_quote(&out, expression);
@@ -32,23 +32,34 @@ static char *evaluate_arguments(struct console *console, const char *expression,
 int value_evaluate(struct console *console, const char *expression, const char *context, bool raw,
                    struct reply *reply, struct err *err)
 {
-    char *arguments = evaluate_arguments(console, expression, context, raw);
+    char *arguments = evaluate_arguments(stack_selected(console), expression, context, raw);
     int result = dap_client_request(console->debuggee, "evaluate", arguments, reply, err);
     free(arguments);
     return result;
 }
 
-char *value_text(struct console *console, const char *expression)
+static char *text_in(struct console *console, const struct stack_frame *frame,
+                     const char *expression)
 {
     struct reply reply;
     struct err err;
-    char *arguments = evaluate_arguments(console, expression, "watch", true);
+    char *arguments = evaluate_arguments(frame, expression, "watch", true);
     int result = dap_client_request_within(console->debuggee, "evaluate", arguments,
                                            ASIDE_TIMEOUT_MS, &reply, &err);
     char *text = result == 0 ? json_string(reply.body, "result") : NULL;
     free(arguments);
     reply_clear(&reply);
     return text;
+}
+
+char *value_text(struct console *console, const char *expression)
+{
+    return text_in(console, stack_selected(console), expression);
+}
+
+char *value_of_process(struct console *console, const char *expression)
+{
+    return text_in(console, NULL, expression);
 }
 
 /* --- one value --- */

@@ -11,6 +11,7 @@ extern const char inject_guard[];
 extern const char inject_conditions[];
 extern const char inject_files[];
 extern const char inject_looks[];
+extern const char inject_frameless[];
 extern const char inject_sources[];
 extern const char inject_forks[];
 extern const char inject_snapshots[];

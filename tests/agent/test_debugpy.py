@@ -70,6 +70,20 @@ def test_the_worker_counts_the_threads_that_wait(version):
         worker.kill()
 
 
+def test_an_expression_without_a_frame_has_a_value(debugpy_attach):
+    """debugpy 1.8.0 prints it instead."""
+    session = debugpy_attach("walk")
+    for expression, value in (("6 * 7", "42"), ("'a' + 'b'", "ab"), (" None", ""), ("(1,)", "(1,)")):
+        assert session.evaluate(expression, context="watch") == value, expression
+    failed = session.request("evaluate", {"expression": "1 / 0", "context": "watch"})
+    assert not failed["success"] and "ZeroDivisionError" in failed["message"], failed
+    assert session.ok("evaluate", {"expression": "six = 6", "context": "watch"})["result"] == ""
+    printed = [event["body"]["output"] for event in session.events("output") if event["body"].get("category") == "stdout"]
+    assert not any("42" in text for text in printed), printed
+    session.finish()
+    session.disconnect()
+
+
 EXITS = ["exit()", "__import__('sys').exit(3)", "raise SystemExit(4)", "raise GeneratorExit", "raise KeyboardInterrupt"]
 
 

@@ -215,6 +215,25 @@ def test_pydevds_word_on_an_ended_worker_is_not_shown(adapter):
     assert "SystemExit" not in done.stderr + done.stdout and "ValueError" in done.stderr, done.stderr
 
 
+def test_what_the_console_asks_for_itself_has_no_frame(adapter, tmp_path):
+    """An evaluation in a frame of the user's keeps its variables alive. What a name means is known in a frame only."""
+    program = tmp_path / "app.py"
+    program.write_text("one = 1\n" * 20)
+    def stack(connection, request):
+        connection.respond(request, {"stackFrames": [{"id": 3, "name": "square", "line": 8, "column": 1,
+                                                      "source": {"path": str(program), "sourceReference": 0}}]})
+    adapter.on["stackTrace"] = stack
+    subprocess.run([raydbg_path(), "attach", "--connect", adapter.address, "--no-relay", "--quiet"], text=True,
+                   input=f"list\nwhere\nbreak 3\nbreak {program}:4\nbreak elsewhere.py:5\nclear 1\nlocals\nnext\np 5\nbreak square\n",
+                   capture_output=True, timeout=limit(), env={**os.environ, **sanitizers.ENV}, check=True)
+    asked = [request["arguments"] for request in adapter.requests("evaluate")]
+    framed = [one["expression"] for one in asked if "frameId" in one]
+    assert all("(5" in one or "square" in one for one in framed) and len(framed) >= 2, framed
+    free = [one["expression"] for one in asked if "frameId" not in one]
+    for own in "st_size", "_raydbg_name_of", "modules.values()":
+        assert any(own in one for one in free), (own, free)
+
+
 def test_an_interrupt_while_attaching_is_130():
     with socket.create_server(("127.0.0.1", 0)) as silent:
         process = subprocess.Popen([raydbg_path(), "attach", "--connect", "127.0.0.1:%d" % silent.getsockname()[1]],
