@@ -24,7 +24,8 @@ enum {
     GREETING_MS = 60000, /* after this the adapter is deaf, or too slow to wait for */
     PATIENCE_MS = 500,   /* for answers that nobody reads, before they are given up */
     OWED_MS = 60000,     /* after this silence no answer is expected */
-    GOODBYE_MS = 60000,  /* an adapter whose goodbye is not answered ends when it is closed */
+    GOODBYE_MS = 60000,  /* after this silence no answer to the goodbye is expected */
+    TALK_MS = 10000,     /* an adapter that never falls silent passes on what the task prints */
     IDLE_MS = 100,       /* interval between checks while connections are being closed */
 };
 
@@ -167,21 +168,30 @@ static bool advance_pdb(struct closing *closing, int64_t now)
     return now - last >= GREETING_MS;
 }
 
+/* debugpy 1.8.0's adapter does not close by itself. While it still passes on what the task has
+ * printed, an end of the connection would be the end of the adapter, too: it reports the next
+ * client to this one before it accepts any other. */
+static bool is_done(const struct closing *closing, int64_t now)
+{
+    int64_t last = closing->heard > closing->since ? closing->heard : closing->since;
+    return now - last >= (closing->answered ? SETTLE_MS : GOODBYE_MS);
+}
+
 /* True if the connection can be closed. */
 static bool advance(struct closing *closing, int64_t now)
 {
     if (closing->pdb)
         return advance_pdb(closing, now);
     int64_t silent = now - closing->heard;
-    if (closing->goodbye) /* debugpy 1.8.0's adapter does not close by itself */
-        return now - closing->since >= (closing->answered ? SETTLE_MS : GOODBYE_MS);
+    if (closing->goodbye)
+        return is_done(closing, now);
     if (!closing->heard)
         return now - closing->since >= GREETING_MS;
     if (closing->owed)
         give_up(closing, now);
     if (closing->owed && silent < OWED_MS)
         return false;
-    if (silent < SETTLE_MS)
+    if (silent < SETTLE_MS && now - closing->since < TALK_MS)
         return false;
     if (closing->torn || closing->owed || !say_goodbye(closing))
         return true;
