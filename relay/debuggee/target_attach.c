@@ -19,6 +19,8 @@ enum {
     AGAIN_MAX = 6, /* the closer takes some 2 s to give an expression up */
 };
 
+static void on_handshake_timeout(void *arg);
+
 static void fail(struct target *target, const struct err *err)
 {
     target_move(target, TARGET_GONE);
@@ -33,20 +35,35 @@ static char *failure_text(const char *json, const struct envelope *envelope)
                                  : scan_string_at(json, envelope->body, "error/format");
 }
 
-/* On a new connection, because a session takes no second `attach`. */
+static void on_attached(void *arg, const char *json, size_t len, const struct envelope *envelope);
+
+static void ask_attach(struct target *target)
+{
+    link_ask(target->link, "attach", target->attach, 0, on_attached, target);
+}
+
 static void on_again(void *arg)
 {
     struct target *target = target_checked(arg);
     target->again = NULL;
+    if (!target->begun) {
+        target->timer = timer_start(target->loop, HANDSHAKE_MS, on_handshake_timeout, target);
+        ask_attach(target);
+        return;
+    }
     target_move(target, TARGET_CONNECTING);
     free(target->capabilities);
     target->capabilities = NULL;
+    target->greeted = target->begun = false;
     link_destroy(&target->link);
     target_open_link(target);
 }
 
 /* The client that debugs the worker may be leaving: this process's own a moment ago, or that of a
- * killed process, whose connection the closer ends. */
+ * killed process, whose connection the closer ends. debugpy's adapter takes another `attach` on a
+ * connection whose first one was refused, and a new connection would do harm: the adapter reports
+ * each to the client that is leaving, and where that is gone already, it accepts none after it. A
+ * session that has begun (`initialized`) takes no other `attach`. */
 static bool try_again(struct target *target)
 {
     if (target->again || target->tries == AGAIN_MAX)
@@ -55,8 +72,9 @@ static bool try_again(struct target *target)
     timer_cancel(&target->timer);
     /* Disconnects well before the next connection: an end while that is accepted would disturb the
      * adapter. */
-    link_ask(target->link, "disconnect", "{\"restart\":false,\"terminateDebuggee\":false}", 0, NULL,
-             NULL);
+    if (target->begun)
+        link_ask(target->link, "disconnect", "{\"restart\":false,\"terminateDebuggee\":false}", 0,
+                 NULL, NULL);
     target->again = timer_start(target->loop, AGAIN_MS, on_again, target);
     return true;
 }
@@ -75,7 +93,8 @@ static void attach_failed(struct target *target, const char *json, const struct 
                 target->port);
         err_why(&err, "a worker's debugpy takes one client at a time");
         err_hint(&err, "close that session first; the task is not disturbed. If it is closed, the "
-                       "worker still runs code for it: that ends within 30 s");
+                       "debugger still runs code for it (30 s at most), or passes on what the task "
+                       "has printed: try again");
     } else if (text && strstr(text, "disconnected unexpectedly")) {
         err_set(&err, ERR_NOT_FOUND, "the worker behind %s:%d is ending", target->host,
                 target->port);
@@ -152,6 +171,7 @@ static void inject(struct target *target)
 
 void target_initialized_event(struct target *target)
 {
+    target->begun = true;
     if (!target->reverse) /* debugpy's adapter answers `attach` after configurationDone */
         link_excuse(target->link, 1);
     if (is_attaching(target) && target->pdb)
@@ -182,7 +202,7 @@ static void on_capabilities(void *arg, const char *json, size_t len,
     (void)len;
     target->capabilities_len = envelope->body.len;
     target->capabilities = mem_string_n(json + envelope->body.at, envelope->body.len);
-    link_ask(target->link, "attach", target->attach, 0, on_attached, target);
+    ask_attach(target);
 }
 
 static void on_handshake_timeout(void *arg)
@@ -203,11 +223,15 @@ static void on_handshake_timeout(void *arg)
         err_hint(&err, "it may be busy with what the task printed for the client before: try "
                        "again. If it stays so, a client has asked what debugpy never answers");
     } else {
+        /* The adapter reports a new client to the one that is attached, before it accepts others.
+         */
         err_why(&err,
-                "it accepted the connection and then kept silent for %d s: debugpy takes no client "
-                "any more once one (or a port scanner) has closed while it was greeted",
+                "it accepted the connection and then kept silent for %d s: a client that is "
+                "attached does not read, or one (or a port scanner) has closed while it was "
+                "greeted, and then debugpy takes no client any more",
                 HANDSHAKE_MS / 1000);
-        err_hint(&err, "if it stays so, the task waits for ever: cancel or kill it, run it again");
+        err_hint(&err, "if a client is attached, let it read, and end its session. If none is, the "
+                       "task waits for ever: cancel or kill it, run it again");
     }
     fail(target, &err);
 }

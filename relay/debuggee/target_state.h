@@ -31,6 +31,7 @@ struct target {
     bool let_go; /* it has answered that: the task goes on */
     bool pdb, tune, sub_process, reverse;
     bool greeted; /* the adapter has said something */
+    bool begun;   /* `initialized` has come on this connection */
     bool patient; /* the handshake takes long, and BUSY_MS is its limit */
     bool halted;  /* target_read_enable(…, false) */
 };

@@ -74,6 +74,15 @@ def stand():
     return number
 
 
+def flood():
+    """Prints more than sockets hold."""
+    breakpoint()
+    for _ in range(20_000):
+        print("y" * 1000)
+    os.write(1, b"FLOODED\n")
+    return stand()
+
+
 def imported():
     """Runs modules of $IMPORT_FROM: those whose name ends in `_before` are imported before the first stop."""
     places = os.environ["IMPORT_FROM"].split(":")

@@ -1,9 +1,11 @@
 """A client leaves while what it had evaluated never ends: it hears what happened, the task goes on, the next client is served."""
 
 import re
+import socket
+import threading
 
 import pytest
-from dap_client import DapError
+from dap_client import DapClient, DapError, SocketTransport
 from debugpy_session import Session
 from waits import limit, wait_until
 
@@ -198,3 +200,44 @@ def test_a_request_that_blocks_the_adapter_is_given_up(start_worker, what):
             client.close()
 
     wait_until(next_client, "the task goes on")
+
+
+class DeafSocket(socket.socket):
+    """Of a client that stops reading until `hears` is set."""
+
+    def __init__(self, port, hears):
+        super().__init__()
+        self.hears = hears
+        self.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+        self.connect(("127.0.0.1", port))
+
+    def recv(self, *arguments):
+        self.hears.wait(limit())
+        return super().recv(*arguments)
+
+    def recv_into(self, *arguments):
+        self.hears.wait(limit())
+        return super().recv_into(*arguments)
+
+
+def test_an_attach_while_output_waits_for_another_client_ends_nothing(start_worker):
+    """debugpy reports each new client to the one that is attached before it accepts others: if that does not read, or has
+    gone, a second connection is not greeted, and may be the last."""
+    worker, hears = start_worker("flood"), threading.Event()
+    hears.set()
+    other = DapClient(SocketTransport(DeafSocket(worker.port, hears)), name="another", strict=False)
+    other.initialize()
+    other.attach({"justMyCode": False, "redirectOutput": True})
+    thread = other.stopped()["threadId"]
+    hears.clear()
+    other.send("continue", {"threadId": thread})
+    worker.wait_for("FLOODED")
+    late = Session.begin(worker)
+    late.initialize()
+    with pytest.raises(DapError, match="already being debugged by another client"):
+        late.attach({})
+    disconnect(late)
+    hears.set()
+    other.ok("disconnect", {"terminateDebuggee": False})
+    other.close(check=False)
+    served(worker)

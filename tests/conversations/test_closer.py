@@ -278,8 +278,7 @@ def test_a_client_that_is_leaving_is_waited_for(adapter, relay):
 
     adapter.on["attach"] = busy_once
     assert relay.start()["reason"] == "breakpoint"
-    first, second = adapter.connections
-    assert first is refusals[0] and first.ended.is_set() and not second.ended.is_set()
+    assert adapter.connections == refusals  # a new one would be the end of a debugpy whose client is gone
     relay.disconnect()
 
 
@@ -301,7 +300,7 @@ def test_a_deaf_adapter_is_told_from_a_stuck_one(adapter, start_relay, clock):
     attaching = relay.send("attach", {})
     wait_until(lambda: adapter.connections, "the relay connects")
     clock.pass_time(15)
-    with pytest.raises(DapError, match="takes no client any more"):
+    with pytest.raises(DapError, match="attached does not read, or .* takes no client any more"):
         relay.check(relay.response(attaching))
     relay.disconnect()
 
