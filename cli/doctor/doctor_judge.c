@@ -319,7 +319,8 @@ static void judge_open(const struct doctor_facts *facts, struct doctor_report *r
                     "(pip install debugpy), and RAY_DEBUG unset or 1 there?");
 }
 
-/* debugpy's adapter stops accepting for good when a connection closes during its greeting. */
+/* debugpy's adapter stops accepting for good when a connection closes during its greeting, and for
+ * as long as the client that it has does not read. */
 static void judge_deaf(const struct doctor_facts *facts, struct doctor_report *report)
 {
     const struct doctor_ports *ports = &facts->cluster.debuggers;
@@ -330,8 +331,9 @@ static void judge_deaf(const struct doctor_facts *facts, struct doctor_report *r
     err_set(words, ERR_NONE, "%zu debugger%s accept%s nobody any more", deaf, deaf == 1 ? "" : "s",
             deaf == 1 ? "s" : "");
     err_why(words, "%s", why.data);
-    err_hint(words, "a client or a port scanner hung up while it was greeted; nothing revives it: "
-                    "cancel or kill that task, and run it again");
+    err_hint(words, "if a client is attached that does not read, let it read, and end its session; "
+                    "else a client or a port scanner hung up while it was greeted, and nothing "
+                    "revives it: cancel or kill that task, and run it again");
     buf_free(&why);
 }
 

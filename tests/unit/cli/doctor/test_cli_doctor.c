@@ -171,6 +171,8 @@ static void test_a_debugger_that_is_deaf(void **state)
     facts.cluster.debuggers.items[0].answer = DOCTOR_DEAF;
     struct doctor_report report = judged(&facts);
     assert_check(&report, "debugger-ports", DOCTOR_PROBLEM, "1 debugger accepts nobody any more");
+    assert_check(&report, "debugger-ports", DOCTOR_PROBLEM,
+                 "if a client is attached that does not read, let it read");
     doctor_report_clear(&report);
 }
 
