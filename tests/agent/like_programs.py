@@ -1,13 +1,17 @@
 """Programs for test_like_debugpy.py: `like_programs.py FUNCTION` listens, says `PORT n`, waits for a client, and runs it."""
 
 import json
+import os
 import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
 
-import debugpy
+if sys.argv[1] == "slow":
+    os.environ["PYDEVD_INTERRUPT_THREAD_TIMEOUT"] = "0.5"
+
+import debugpy  # noqa: E402
 
 
 def walk():
@@ -64,6 +68,19 @@ def ticks():
     while len(seen) < 10:
         time.sleep(0.01)
     return type(slow).__name__  # line: ticks-return
+
+
+def slow():
+    class Slow:
+        def __repr__(self):
+            time.sleep(1.5)
+            return "slow"
+    one = Slow()
+    return type(one).__name__  # line: slow-return
+
+
+def sourceless():
+    exec(compile("import debugpy\ndebugpy.breakpoint()\nnumber = 7\n", "<made>", "exec"), {})
 
 
 def template():

@@ -5,6 +5,7 @@ import functools
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -30,6 +31,9 @@ def line_of(marker):
     return next(n for n, text in enumerate(lines, 1) if text.endswith(f"# line: {marker}"))
 
 
+COPY = "runtime_resources/working_dir_files/_ray_pkg_0"  # where Ray puts a working_dir
+
+
 def at(*markers, **more):
     return {str(PROGRAMS): [{"line": line_of(marker), **more} for marker in markers]}
 
@@ -39,7 +43,7 @@ LEGS = {
     "dap --connect": ("session", "", lambda rows, scene: rows),
     "relay --allow-connect": ("relay", "", lambda rows, scene: rows | {"role"}),
     "debugpy 1.8.0": ("session", "1.8.0", lambda rows, scene: rows - {"one-thread"} | {"capabilities"}
-                      | ({"all-threads"} if scene == "threads" else set())),
+                      | ({"all-threads"} if scene == "threads" else {"frameless", "reason"} if scene == "no source" else set())),
 }
 ALWAYS = {"adapter-events", "restart", "telemetry"}
 STOPS = ALWAYS | {"one-thread"}
@@ -49,6 +53,11 @@ SCENES = {
     "condition": ("walk", at("walk-add", condition="n == 2"), (), {}, STOPS),
     "an error in a condition": ("walk", at("walk-add", condition="1 / 0"), (), {}, ALWAYS | {"conditions"}),
     "an unknown name in a condition": ("walk", at("walk-add", condition="nobody > 1"), (), {}, ALWAYS | {"conditions"}),
+    "past the end": ("walk", {str(PROGRAMS): [{"line": 9999}]}, (), {}, STOPS),
+    "no such file": ("walk", {"/nowhere/program.py": [{"line": 1}]}, (), {}, ALWAYS),
+    "a copy": (f"{COPY}/walk", at("walk-add"), (), {}, ALWAYS | {"other-names"}),
+    "no source": ("sourceless", {}, (), {}, STOPS | {"byte-code"}),
+    "a slow look": ("slow", at("slow-return"), (), {}, STOPS | {"slow-looks"}),
     "hits": ("walk", at("walk-add", hitCondition="3"), (), {}, STOPS),
     "a logpoint": ("walk", at("walk-add", logMessage="n is {n}"), (), {}, ALWAYS),
     "raised": ("caught", {}, ("raised",), {}, STOPS),
@@ -72,13 +81,13 @@ def end_all(mark):
                 os.kill(int(entry.name), signal.SIGKILL)
 
 
-def start(stack, version, function):
+def start(stack, version, function, program=PROGRAMS):
     """The port that the program says; it dies with `stack`, and so do its children and their adapters, which would wait
     for a client for ever. A version of debugpy, or "": the one installed."""
     log = stack.enter_context(tempfile.TemporaryFile("w+"))
     path = {"PYTHONPATH": str(debugpy_directory("%d.%d" % sys.version_info[:2], version))} if version else {}
     mark = uuid.uuid4().hex
-    process = subprocess.Popen([sys.executable, "-Xfrozen_modules=off", str(PROGRAMS), function], stdout=subprocess.PIPE,
+    process = subprocess.Popen([sys.executable, "-Xfrozen_modules=off", str(program), function], stdout=subprocess.PIPE,
                                stderr=log, text=True, stdin=subprocess.DEVNULL, env={**os.environ, **path, "LIKE_DEBUGPY": mark})
     stack.callback(lambda: (end_all(mark), process.wait(limit()), process.stdout.close()))
     return int(process.stdout.readline().split()[1])
@@ -116,7 +125,11 @@ def unix(path, log):
 def play(how, version, function, breakpoints, filters, extra):
     """The stops with what the client sees at them, the answers to all that it asks, and the events by name."""
     with ExitStack() as stack:
-        port = start(stack, version, function)
+        place, _, function = function.rpartition("/")
+        copy = Path(stack.enter_context(tempfile.TemporaryDirectory())) / place / PROGRAMS.name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(PROGRAMS, copy)
+        port = start(stack, version, function, copy if place else PROGRAMS)
         client = connect(stack, how, port)
         if how == "relay":
             extra = {**extra, "connect": {"host": "127.0.0.1", "port": port}}
@@ -132,13 +145,13 @@ def play(how, version, function, breakpoints, filters, extra):
         for event in client.events():
             if event["event"] not in ("stopped", "module", "continued", "thread"):
                 said.setdefault("event " + event["event"], []).append(event.get("body"))
-        return plain(said)
+        return plain(json.loads(json.dumps(said).replace(str(copy), COPY)))
 
 
 def next_stop(client):
-    """The next `stopped`, or None: it has ended, or waits for ever."""
+    """The next `stopped`, or None: it has ended, or waits for ever, as it does for a child that waits for a client."""
     try:
-        event = client.wait_first(("stopped", "terminated"), timeout=limit(10))
+        event = client.wait_first(("stopped", "terminated", "debugpyAttach"), timeout=limit(10))
     except DapTimeout:
         return None
     return event if event["event"] == "stopped" else None
@@ -152,6 +165,10 @@ def look(client, thread):
     seen["evaluate"] = client.request("evaluate", {"expression": "1 + 1", "frameId": stack[0]["id"], "context": "watch"})["body"]
     if any(frame["name"] in ("uncaught", "textless") for frame in stack):
         seen["exceptionInfo"] = client.request("exceptionInfo", {"threadId": thread}).get("body")
+    if reference := stack[0]["source"].get("sourceReference"):
+        source = client.request("source", {"source": stack[0]["source"], "sourceReference": reference})
+        seen["source"] = source["success"] and source["body"]["content"]
+        seen["frameless"] = client.request("evaluate", {"expression": "6 * 7", "context": "watch"})["body"]["result"]
     return seen
 
 
@@ -194,6 +211,15 @@ def no_text_removed(value):
     return "" if value == "exception: no description" else value
 
 
+def each_stop(said, change):
+    return {**said, "stops": [{**stop, **change(stop)} for stop in said["stops"]]}
+
+
+def slow_removed(stop):
+    rows = stop["variables"]["variables"]
+    return {"variables": {"variables": [{**row, "value": "?"} if row["name"] == "one" else row for row in rows]}}
+
+
 def outputs(said, hide):
     kept = [body for body in said.pop("event output", []) if not hide(body)]
     return {**said, "event output": kept}
@@ -233,6 +259,21 @@ def reconcile(theirs, ours, scene, version):
         assert len(ours["stops"]) > len(theirs["stops"])
         ours = apply("just-my-code", ours, {**ours, "stops": theirs["stops"] and ours["stops"][:0]})
         theirs = apply("just-my-code" if version else "one-thread", theirs, {**theirs, "stops": []})
+    if scene == "a copy":
+        assert ours["stops"] and not theirs["stops"]
+        theirs = apply("other-names", theirs, {**theirs, "stops": ours["stops"]})
+    if scene == "no source":
+        assert "LOAD_CONST" in theirs["stops"][0]["source"]
+        theirs = apply("byte-code", theirs, each_stop(theirs, lambda stop: {"source": False} if "source" in stop else {}))
+        theirs = apply("frameless", theirs, each_stop(theirs, lambda stop: {"frameless": "42"} if "source" in stop else {}))
+        theirs = outputs(dict(theirs), lambda body: body["output"] == "42\n")
+        if version:
+            first = theirs["stops"][0]["stopped"]
+            theirs = apply("reason", theirs, {**theirs, "stops": [
+                {**theirs["stops"][0], "stopped": {**first, "reason": "breakpoint"}}, *theirs["stops"][1:]]})
+    if scene == "a slow look":
+        theirs, ours = (outputs(dict(said), lambda body: "was slow (took" in body["output"]) for said in (theirs, ours))
+        theirs, ours = (apply("slow-looks", said, each_stop(said, slow_removed)) for said in (theirs, ours))
     if scene == "no filter":
         ours = apply("uncaught", ours, {**ours, "stops": []})
     theirs = apply("note", theirs, note_removed(theirs))
