@@ -91,6 +91,25 @@ def test_post_mortem_shows_the_raising_frame(core_cluster):
         client.disconnect()
 
 
+def test_rays_own_frames_have_no_byte_code_for_a_source(core_cluster):
+    """The traceback of a task's exception goes through Ray's _raylet.pyx, whose text no worker has."""
+    driver = core_cluster.driver("pauses.py", "boom")
+    core_cluster.wait_paused()
+    with core_cluster.raydbg_dap() as client:
+        client.initialize()
+        client.attach({"task": "boom"}, filters=())
+        stop = client.stopped()
+        compiled = [frame for frame in client.stack(stop["threadId"]) if frame["source"]["path"].endswith("_raylet.pyx")]
+        assert compiled, client.text()
+        for frame in compiled:
+            reference = frame["source"].get("sourceReference", 0)
+            answer = client.request("source", {"source": frame["source"], "sourceReference": reference})
+            assert not answer["success"], (frame, answer)
+        client.resume(stop["threadId"])
+        assert "ValueError: boom 2" in driver.error("boom")
+        client.disconnect()
+
+
 def test_two_breakpoints_in_a_row(core_cluster):
     driver = core_cluster.driver("pauses.py", "twice")
     core_cluster.wait_paused()
