@@ -7,6 +7,7 @@
 #include "cli/run/run_console.h"
 #include "cli/run/run_directory.h"
 #include "cli/run/run_driver.h"
+#include "cli/run/run_program.h"
 #include "cli/run/run_session.h"
 
 #include "base/mem.h"
@@ -46,8 +47,9 @@ static const struct option_row option_rows[] = {
 const struct command_text cmd_run_text = {
     .name = "run",
     .summary = "run a program whose tasks and driver stop at breakpoints",
-    .synopsis = "run [--break FILE:LINE]... [OPTIONS] -- PROGRAM [ARGUMENT...]",
-    .intro = "Runs PROGRAM unchanged. Its tasks and actors, and what the driver does after "
+    .synopsis = "run [--break FILE:LINE]... [OPTIONS] [--] PROGRAM|FILE.py [ARGUMENT...]",
+    .intro = "Runs PROGRAM unchanged, or FILE.py with the python of PATH. Its tasks and actors, "
+             "and what the driver does after "
              "ray.init(), stop at breakpoints by file: those of --break, and those that raydbg "
              "break sets before or meanwhile. On a terminal, what stops gets the console of raydbg "
              "attach here, one after the other; elsewhere raydbg list shows what has stopped. "
@@ -60,7 +62,9 @@ const struct command_text cmd_run_text = {
         "do yet.",
     .examples = "  raydbg run --break train.py:57 --if 'loss != loss' -- python train.py --lr 3\n"
                 "  raydbg run --post-mortem -- python train.py\n"
-                "  raydbg run -- python train.py     # and, elsewhere: raydbg break train.py:57",
+                "  raydbg run train.py               # and, elsewhere: raydbg break train.py:57",
+    .operand = WORD_FILE,
+    .runs = true,
     .exits = "the program's own; 128 and its number if a signal ended it; 2 wrong usage, 4 not "
              "allowed, 5 no relay",
 };
@@ -147,17 +151,17 @@ int cmd_run(int argc, char **argv)
     if (!options_parse(&cmd_run_text, &words, argc, argv, &operands, &done) || done) {
         code = done ? ERR_NONE : ERR_USAGE;
     } else if (!operands) {
-        command_usage(&cmd_run_text, "which program? raydbg run -- python train.py");
+        command_usage(&cmd_run_text, "which program? raydbg run train.py");
     } else if (words.session && (words.places.count || words.post_mortem || words.pause_all)) {
         command_usage(&cmd_run_text, "--session takes what stops from the editor: no --break, "
                                      "--post-mortem or --pause-all");
     } else if (!words.relay.wanted) {
         command_usage(&cmd_run_text, "--no-relay does not go with run: the processes dial a relay");
     } else {
-        char **command = mem_array((size_t)operands + 1, sizeof *command);
-        memcpy(command, argv + 1, (size_t)operands * sizeof *command);
-        code =
-            words.session ? run_session(words.session, command, &err) : run(&words, command, &err);
+        char **command = run_program_command(argv + 1, (size_t)operands, &err);
+        code = !command        ? -1
+               : words.session ? run_session(words.session, command, &err)
+                               : run(&words, command, &err);
         code = code < 0 ? command_fail(&err) : code;
         free(command);
     }

@@ -3,6 +3,7 @@
 #ifndef RAYDBG_CLI_COMMON_COMMAND_TEXT_H
 #define RAYDBG_CLI_COMMON_COMMAND_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The type of the field that an option sets:
@@ -39,6 +40,7 @@ struct command_text {
     const struct option_row *options;
     size_t option_count;
     enum word_kind operand;
+    bool runs; /* the first operand is a program: all words behind it are the program's */
     const char *operands; /* the words that it takes, with a space between two, or NULL */
 };
 

@@ -169,6 +169,7 @@ bool options_parse(const struct command_text *command, void *into, int argc, cha
         const char *word = argv[at];
         if (ended || word[0] != '-' || !word[1]) {
             argv[++*operands] = argv[at];
+            ended = ended || command->runs;
         } else if (text_equal(word, "--")) {
             ended = true;
         } else if (is_help(word)) {

@@ -28,10 +28,10 @@ struct option_list {
 };
 
 /* Parses argv[1…] into the fields of the command's struct `into`: "--name value", "--name=value",
- * "-x value", "--" ends options. Operands may come between options and are moved to
- * argv[1…*operands]. -h and --help print help and set *done. Returns false after a usage error: an
- * unknown option (with the nearest name, if one is near), a value that is missing, none of the
- * row's words, or given too often. */
+ * "-x value", "--" ends options. Operands may come between options (unless the first is a program,
+ * see command_text.runs) and are moved to argv[1…*operands]. -h and --help print help and set
+ * *done. Returns false after a usage error: an unknown option (with the nearest name, if one is
+ * near), a value that is missing, none of the row's words, or given too often. */
 bool options_parse(const struct command_text *command, void *into, int argc, char **argv,
                    int *operands, bool *done);
 

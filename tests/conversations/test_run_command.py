@@ -137,6 +137,50 @@ def test_raydbg_run_ends_as_the_program_does(relay, program, code):
     assert directories(relay) == []
 
 
+SHOW = "import os, sys; print(os.path.basename(sys.executable), sys.argv, sys.flags.optimize)"
+
+
+@pytest.fixture
+def path_with(tmp_path):
+    """A directory for PATH with pythons of these names."""
+    def make(*names):
+        for name in names:
+            (tmp_path / "bin").mkdir(exist_ok=True)
+            (tmp_path / "bin" / name).write_text(f'#!/bin/sh\necho {name} >&2\nexec {sys.executable} "$@"\n')
+            (tmp_path / "bin" / name).chmod(0o755)
+        return str(tmp_path / "bin")
+    return make
+
+
+@pytest.mark.parametrize("names, ran", [(("python", "python3"), "python"), (("python3",), "python3")])
+def test_raydbg_run_of_a_file_takes_the_python_of_path(relay, tmp_path, monkeypatch, path_with, names, ran):
+    (tmp_path / "train.py").write_text(SHOW)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", path_with(*names))
+    run = Run(relay, "train.py", "--lr", "3", "-b", "--break", "x:1")
+    assert run.end() == (0, f"{Path(sys.executable).name} ['train.py', '--lr', '3', '-b', '--break', 'x:1'] 0\n")
+    assert run.errors.read_text().splitlines()[0] == ran
+
+
+def test_raydbg_run_leaves_the_programs_options_to_it(relay):
+    assert Run(relay, "--detach", sys.executable, "-O", "-c", SHOW, "-h", "--", "--help").end() == (
+        0, f"{Path(sys.executable).name} ['-c', '-h', '--', '--help'] 1\n")
+
+
+def test_raydbg_run_of_a_file_that_is_a_program_itself(relay, tmp_path):
+    (tmp_path / "train.py").write_text(f"#!{sys.executable} -O\n" + SHOW)
+    (tmp_path / "train.py").chmod(0o755)
+    assert Run(relay, str(tmp_path / "train.py")).end() == (
+        0, f"{Path(sys.executable).name} ['{tmp_path}/train.py'] 1\n")
+
+
+def test_raydbg_run_of_a_file_without_a_python(relay, tmp_path, monkeypatch, path_with):
+    (tmp_path / "train.py").write_text(SHOW)
+    monkeypatch.setenv("PATH", path_with("other"))
+    run = Run(relay, str(tmp_path / "train.py"))
+    assert run.end()[0] == 1 and "there is no python in PATH" in run.errors.read_text()
+
+
 def test_raydbg_run_passes_a_signal_on(relay):
     run = Run(relay, "--", sys.executable, "-c", "print('there', flush=True); import time; time.sleep(60)")
     assert run.process.stdout.readline() == "there\n"
