@@ -150,6 +150,12 @@ static int ask(const struct call *call, struct buf *body, struct span *all)
     return command_fail(&err);
 }
 
+static void say_limits(const char *json, struct span all)
+{
+    break_say_price(json, all);
+    break_say_away(json, all);
+}
+
 static int list(const struct call *call)
 {
     struct buf body = {0};
@@ -159,6 +165,8 @@ static int list(const struct call *call)
         fwrite(body.data, 1, body.len, stdout);
     else if (code == ERR_NONE)
         show(body.data, all);
+    if (code == ERR_NONE)
+        say_limits(body.data, all);
     buf_free(&body);
     return code;
 }
@@ -219,6 +227,17 @@ static int clear(const struct call *call, int count, char **names)
 
 /* --- */
 
+static int ask_limits(const struct call *call)
+{
+    struct buf body = {0};
+    struct span all = {0};
+    int code = ask(call, &body, &all);
+    if (code == ERR_NONE)
+        say_limits(body.data, all);
+    buf_free(&body);
+    return code;
+}
+
 static int set(const struct call *call, int count, char **places)
 {
     struct err err;
@@ -228,7 +247,7 @@ static int set(const struct call *call, int count, char **places)
             return command_fail(&err);
         printf("breakpoint %" PRId64 " at %s\n", id, places[i]);
     }
-    return ERR_NONE;
+    return ask_limits(call);
 }
 
 static int act(const struct call *call, int count, char **operands)

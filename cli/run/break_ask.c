@@ -7,6 +7,7 @@
 #include "dap/scan.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,4 +107,38 @@ int break_clear(struct loop *loop, const struct relay_address *relay, int64_t id
     free(path);
     buf_free(&body);
     return rc;
+}
+
+bool break_say_price(const char *json, struct span all)
+{
+    int64_t slowed = 0;
+    if (!scan_integer_at(json, all, "processes/slowed", &slowed) || slowed <= 0)
+        return false;
+    fprintf(stderr,
+            "raydbg: calls take some 10 times longer in %" PRId64 " process%s with a Python before "
+            "3.12, while there is a breakpoint for %s\n",
+            slowed, slowed == 1 ? "" : "es", slowed == 1 ? "it" : "them");
+    return true;
+}
+
+bool break_say_away(const char *json, struct span all)
+{
+    int64_t count = 0;
+    char *first = scan_string_at(json, all, "processes/node_away");
+    bool any = scan_integer_at(json, all, "processes/nodes_away", &count) && count > 0 && first;
+    char *clean = any ? text_printable(first, strlen(first), "") : NULL;
+    if (any && count == 1)
+        fprintf(stderr,
+                "raydbg: nothing stops on node %s: its workers cannot dial the relay, which is on "
+                "this machine only\n",
+                clean);
+    else if (any)
+        fprintf(stderr,
+                "raydbg: nothing stops on %" PRId64
+                " other nodes (%s, ...): their workers cannot dial the "
+                "relay, which is on this machine only\n",
+                count, clean);
+    free(clean);
+    free(first);
+    return any;
 }

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "cli/common/options.h"
+#include "dap/scan.h"
 #include "relay/io/loop.h"
 #include "relay/locate/relay_address.h"
 
@@ -58,6 +59,11 @@ int break_set(struct loop *loop, const struct relay_address *relay, const struct
               const char *where, int64_t *id, struct err *err);
 /* Removes the one with this id. */
 int break_clear(struct loop *loop, const struct relay_address *relay, int64_t id, struct err *err);
+/* Each says something about the run's processes on stderr, and returns true if there is something
+ * to say: how much slower some are for their breakpoints, and that those on other nodes do not
+ * stop. `all` is the relay's answer to GET /v1/breakpoints. */
+bool break_say_price(const char *json, struct span all);
+bool break_say_away(const char *json, struct span all);
 /* Splits "FILE:LINE" and makes the path absolute; the caller frees *file. */
 int break_place(const char *where, char **file, int64_t *line, struct err *err);
 

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/pauses/relay_pauses.h"
+#include "cli/run/break_ask.h"
 #include "cli/run/run_console.h"
 #include "dap/scan.h"
 #include "relay/locate/relay_call.h"
@@ -34,6 +35,7 @@ struct watch_run {
     struct pause last;           /* what had the last console, until the next look at the pauses */
     struct pause_list told;      /* the stops that were said, or had a console */
     char *problem;               /* the last one that was said */
+    bool price_said, away_said;  /* each is said once */
     struct timer *next;          /* look */
     bool breakpoints;            /* the next look is at these */
 };
@@ -198,6 +200,10 @@ static void note_problems(struct watch_run *watch, const struct http_reply *repl
     scan_init(&scan, reply->body, reply->len);
     if (!scan_value(&scan, &all))
         return;
+    if (!run_console_is_open(watch->console)) {
+        watch->price_said = watch->price_said || break_say_price(reply->body, all);
+        watch->away_said = watch->away_said || break_say_away(reply->body, all);
+    }
     say_problem(watch, scan_string_at(reply->body, all, "processes/problem"),
                 "raydbg: a process cannot be debugged: %s\n");
     if (!scan_find(reply->body, all, "breakpoints", &list))

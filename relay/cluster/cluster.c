@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "relay/cluster/cluster_state.h"
 #include "relay/cluster/poll_schedule.h"
+#include "relay/io/socket.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -132,6 +133,20 @@ bool cluster_names_pending(const struct cluster *cluster)
 const struct cluster_facts *cluster_facts(const struct cluster *cluster)
 {
     return &cluster->facts;
+}
+
+size_t cluster_nodes_away(const struct cluster *cluster, const char **first)
+{
+    size_t count = 0;
+    *first = NULL;
+    for (size_t i = 0; i < cluster->view.node_count; i++) {
+        const struct ray_node *node = &cluster->view.nodes[i];
+        if (!node->is_alive || text_empty(node->ip) || socket_is_address_here(node->ip))
+            continue;
+        *first = *first ? *first : node->ip;
+        count++;
+    }
+    return count;
 }
 
 static void on_jobs_renewed(void *arg, const struct err *err, struct ray_job *jobs, size_t count)

@@ -56,6 +56,10 @@ void cluster_refresh_cancel(struct cluster *cluster, const void *arg);
 const struct pause_list *cluster_pauses(const struct cluster *cluster);
 const struct cluster_facts *cluster_facts(const struct cluster *cluster);
 
+/* The number of live nodes whose address is none of this host's; `*first` is the address of one,
+ * valid until the next refresh, or NULL. */
+size_t cluster_nodes_away(const struct cluster *cluster, const char **first);
+
 /* How long to wait before the next refresh, after the last one. A large cluster, or one that
  * answers slowly, is refreshed less often. */
 int64_t cluster_rest_ms(const struct cluster *cluster);

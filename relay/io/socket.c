@@ -4,12 +4,14 @@
 #include "base/text.h"
 
 #include <errno.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 /* After <netinet/in.h>. glibc's <netinet/tcp.h> lacks tcpi_bytes_acked. */
 #include <linux/sockios.h>
@@ -26,6 +28,20 @@ enum { SILENT_MS = 20000, PATIENT_MS = 6 * 3600 * 1000 };
 
 enum { SHORT_MESSAGE = 2048 };
 enum { STATE_CLOSE = 7 }; /* TCP_CLOSE of <netinet/tcp.h> */
+
+bool socket_is_address_here(const char *ip)
+{
+    const struct addrinfo hints = {.ai_socktype = SOCK_DGRAM, .ai_flags = AI_NUMERICHOST};
+    struct addrinfo *found = NULL;
+    if (getaddrinfo(ip, NULL, &hints, &found) != 0)
+        return false;
+    int fd = socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bool here = fd >= 0 && bind(fd, found->ai_addr, found->ai_addrlen) == 0;
+    if (fd >= 0)
+        close(fd);
+    freeaddrinfo(found);
+    return here;
+}
 
 static void set_option(int fd, int level, int option, int value)
 {

@@ -1,5 +1,5 @@
 /* Kernel options and counters of a connected socket, and the reason of its end. Each call is
- * harmless on a socket that is not TCP. */
+ * harmless on a socket that is not TCP. And the host's addresses. */
 #ifndef RAYDBG_RELAY_IO_SOCKET_H
 #define RAYDBG_RELAY_IO_SOCKET_H
 
@@ -9,6 +9,9 @@
 
 /* The host to connect to where only IPv4 listens: "localhost" may be IPv6 first. */
 const char *socket_ipv4_host(const char *host);
+/* True if the address, an IPv4 or IPv6 literal, is one of this host's, in this network namespace.
+ * False for a name. */
+bool socket_is_address_here(const char *ip);
 /* Bytes leave at once: no Nagle delay. */
 void socket_nodelay(int fd);
 /* Sends `head` and `body` in one system call; returns what send() does. */

@@ -293,6 +293,8 @@ void agents_count(const struct agents *agents, struct agents_count *out)
     for (const struct agent *at = agents->first; at; at = at->next) {
         out->connected += at->state != AGENT_NEW;
         out->debugged += at->traced;
+        out->slowed +=
+            at->slow && at->state != AGENT_FAILED && (at->traced || agent_needs_debugger(at));
     }
 }
 

@@ -33,6 +33,8 @@ struct agents_ops {
 struct agents_count {
     size_t connected; /* agents that have proven themselves */
     size_t debugged;  /* of them whose threads all stop at breakpoints */
+    size_t slowed;    /* of them that have, or will soon have, pydevd on a Python where it slows
+                         each call */
     const char
         *problem; /* why the last process that cannot be debugged cannot; or NULL; borrowed */
 };

@@ -20,6 +20,21 @@ static bool is_debugged_already(const struct agent *agent, const char *json, str
     return debugging && agent_hub(agent);
 }
 
+/* From 3.12 on pydevd uses sys.monitoring; before, a trace function that Python calls at each call.
+ */
+static bool is_slow_python(const char *json, struct span hello)
+{
+    int64_t minor = 0;
+    char *version = scan_string_at(json, hello, "python");
+    bool three = version && text_starts(version, "3.");
+    if (three) {
+        version[2 + strcspn(version + 2, ".")] = '\0';
+        three = text_to_int(version + 2, 0, INT16_MAX, &minor);
+    }
+    free(version);
+    return three && minor < 12;
+}
+
 /* False: the agent was refused, and freed. */
 static bool read_proof(struct agent *agent, const char *json, struct span line)
 {
@@ -40,6 +55,7 @@ static bool read_proof(struct agent *agent, const char *json, struct span line)
     timer_cancel(&agent->timer);
     agent_facts_read(&agent->pause, json, hello);
     scan_boolean_at(json, hello, "wanted", &agent->wanted);
+    agent->slow = is_slow_python(json, hello);
     agents->ops->on_act(agents->arg, "connect", agent->peer, "agent");
     char *cluster = scan_string_at(json, hello, "cluster");
     if (!text_empty(cluster))

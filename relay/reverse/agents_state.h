@@ -44,6 +44,7 @@ struct agent {
     enum agent_state state;
     bool begun;  /* it has had its first verb: its process is not held any longer */
     bool traced; /* AGENT_DEBUGGED: all threads stop at breakpoints */
+    bool slow;   /* pydevd slows each call: its Python is older than 3.12 */
     bool wanted; /* its process needs pydevd, with or without a breakpoint */
     int64_t
         stops_until_us; /* until then a thread may be about to stop, because the relay said so */

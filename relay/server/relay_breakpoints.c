@@ -28,6 +28,18 @@ static void put_breakpoint(const struct file_breakpoint *breakpoint, struct buf 
     buf_add_string(out, "}");
 }
 
+/* Agents dial this host's loopback only. */
+static void put_nodes_away(const struct relay *relay, struct buf *out)
+{
+    const char *first = NULL;
+    size_t count = relay->options.cluster ? cluster_nodes_away(relay->options.cluster, &first) : 0;
+    buf_printf(out, ",\"nodes_away\":%zu,\"node_away\":", count);
+    if (first)
+        message_quote(out, first);
+    else
+        buf_add_string(out, "null");
+}
+
 void relay_get_breakpoints(struct relay *relay, struct http_call *call)
 {
     struct buf json = {0};
@@ -36,12 +48,13 @@ void relay_get_breakpoints(struct relay *relay, struct http_call *call)
     const struct file_breakpoint *breakpoint;
     agents_count(relay->agents, &agents);
     buf_printf(&json,
-               "{\"processes\":{\"connected\":%zu,\"debugged\":%zu,\"problem\":", agents.connected,
-               agents.debugged);
+               "{\"processes\":{\"connected\":%zu,\"debugged\":%zu,\"slowed\":%zu,\"problem\":",
+               agents.connected, agents.debugged, agents.slowed);
     if (agents.problem)
         message_quote(&json, agents.problem);
     else
         buf_add_string(&json, "null");
+    put_nodes_away(relay, &json);
     buf_add_string(&json, "},\"breakpoints\":[");
     for (size_t i = 0; (breakpoint = breakpoint_store_at(relay->breakpoints, i)); i++) {
         buf_add_string(&json, i ? ",\n" : "");

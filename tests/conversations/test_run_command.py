@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 import sanitizers
+from agent_by_hand import ByHand
 from agent_relay import relay, start  # noqa: F401
+from fake_cluster import FakeCluster
 from relay_under_test import raydbg_path
 from waits import limit, wait_until
 
@@ -52,6 +54,37 @@ def test_raydbg_break_says_what_is_wrong(relay, arguments, code, words):
     assert words in relay.cli("break", *arguments, code=code).stderr
 
 
+@pytest.mark.parametrize("python, slowed", [("3.9.18", 1), ("3.11.7", 1), ("3.12.0", 0), ("3.13.1", 0), ("", 0)])
+def test_the_price_of_a_breakpoint_is_said_when_it_is_paid(relay, python, slowed):
+    agent = ByHand(relay)
+    agent.prove(python=python)
+    assert agent.hear()["verb"] == "sleep"
+    said = "raydbg: calls take some 10 times longer in 1 process with a Python before 3.12, while there is a breakpoint for it\n"
+    assert relay.cli("break", "--list").stderr == ""
+    assert relay.cli("break", "/a.py:1").stderr == slowed * said
+    assert relay.cli("break", "--list").stderr == slowed * said
+    assert relay.breakpoints()["processes"]["slowed"] == slowed
+    relay.cli("break", "--clear", "--all")
+    assert relay.cli("break", "--list").stderr == ""
+
+
+@pytest.mark.parametrize("away, said", [
+    (0, ""), (1, "raydbg: nothing stops on node 203.0.113.1: its workers cannot dial the relay, which is on this machine only\n"),
+    (3, "raydbg: nothing stops on 3 other nodes (203.0.113.1, ...): their workers cannot dial the relay, which is on this "
+        "machine only\n"),
+])
+def test_nodes_that_cannot_dial_the_relay_are_named(start, away, said):
+    with FakeCluster(nodes=4, workers=4, pauses=0, events=0, away=away) as cluster:
+        relay = start(address=cluster.address)
+        relay.pauses()  # it has looked
+        assert relay.cli("break", "/a.py:1").stderr == said
+        assert relay.cli("break", "--list").stderr == said
+        run = Run(relay, sys.executable, "-c", "input()", stdin=subprocess.PIPE)
+        if said:
+            assert said in run.told("nothing stops")
+        assert run.end()[0] == 1  # an EOFError
+
+
 DRIVER = """\
 import os, sys, time
 import raydbg_run  # as Ray does by RAY_RUNTIME_ENV_HOOK
@@ -72,13 +105,13 @@ sys.exit(7)
 class Run:
     """`raydbg run` as a process; `told` waits for a line of its stderr."""
 
-    def __init__(self, relay, *arguments):
+    def __init__(self, relay, *arguments, stdin=None):
         env = {**os.environ, **relay.env, "RAYDBG_RELAY": "%s:%d" % relay.address}
         env = {name: value for name, value in env.items() if value is not None}
         self.errors = relay.state / f"run-{time.monotonic_ns()}"
         with self.errors.open("w") as errors:
-            self.process = subprocess.Popen([raydbg_path(), "run", *arguments], env=env, stdout=subprocess.PIPE,
-                                            stderr=errors, text=True)
+            self.process = subprocess.Popen([raydbg_path(), "run", *arguments], env=env, stdin=stdin,
+                                            stdout=subprocess.PIPE, stderr=errors, text=True)
 
     def told(self, words):
         wait_until(lambda: words in self.errors.read_text() or self.process.poll() is not None,
@@ -115,6 +148,8 @@ def test_raydbg_run(relay, tmp_path):
     finally:
         code, out = run.end()
     assert (code, out) == (7, "result 4\n")
+    slow = sys.version_info < (3, 12)
+    assert run.errors.read_text().count("raydbg: calls take some 10 times longer in 1 process") == (1 if slow else 0)
     assert directories(relay) == [] and relay.breakpoints()["breakpoints"] == []
 
 

@@ -89,11 +89,13 @@ def _tagged(number, data):
 
 class FakeCluster:
     """`pauses` workers wait in debugpy, evenly over the nodes; each `actors`-th of those (0: none) is an actor's.
-    `debugger_ports` gives where debugpy listens, by the worker's place on its node; without it nobody does."""
+    `debugger_ports` gives where debugpy listens, by the worker's place on its node; without it nobody does. The last `away`
+    nodes say that they have addresses of other machines."""
 
     def __init__(self, nodes=200, workers=5_000, pauses=1_000, events=100_000, actors=4, debugger_ports=None,
-                 name="square"):
+                 name="square", away=0):
         self.name = name  # of the tasks that are no actor's
+        self.away = away
         self.per_node = -(-workers // nodes)
         self._process = subprocess.Popen([server_path(), str(1 + self.per_node)], stdin=subprocess.PIPE,
                                          stdout=subprocess.PIPE)
@@ -155,9 +157,13 @@ class FakeCluster:
             status={"code": NOT_FOUND}).SerializeToString())
         self._put("GetAllNodeInfo", b"", gcs_service_pb2.GetAllNodeInfoReply(node_info_list=[gcs_pb2.GcsNodeInfo(
             node_id=_unique(0xAA, number), node_manager_address=ip, node_manager_hostname=f"node-{number}", state=0)
-            for number, ip in enumerate(self.nodes)]).SerializeToString())
+            for number, ip in enumerate(self._told_ips())]).SerializeToString())
         self._put("GetAllJobInfo", b"", gcs_service_pb2.GetAllJobInfoReply(job_info_list=[gcs_pb2.JobTableData(
             job_id=JOB, driver_pid=1, entrypoint="python train.py")]).SerializeToString())
+
+    def _told_ips(self):
+        here = len(self.nodes) - self.away
+        return self.nodes[:here] + [f"203.0.113.{number}" for number in range(1, self.away + 1)]
 
     def _describe_actors(self):
         rows = [gcs_pb2.ActorTableData(actor_id=worker.actor, job_id=JOB, state=2, address=worker.address(),

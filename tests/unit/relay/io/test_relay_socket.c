@@ -138,6 +138,17 @@ static void a_peer_that_is_gone_is_an_error(void **state)
     ends[1] = -1;
 }
 
+static void the_hosts_own_addresses_are_known(void **state)
+{
+    (void)state;
+    assert_true(socket_is_address_here("127.0.0.1"));
+    assert_true(socket_is_address_here("127.9.8.7"));
+    assert_false(socket_is_address_here("203.0.113.7")); /* TEST-NET-3 */
+    assert_false(socket_is_address_here("2001:db8::7")); /* of documentation */
+    assert_false(socket_is_address_here("localhost"));
+    assert_false(socket_is_address_here(""));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -146,6 +157,7 @@ int main(void)
         cmocka_unit_test(only_who_does_not_answer_is_silent),
         cmocka_unit_test(what_is_no_connection_is_not_silent),
         cmocka_unit_test_setup_teardown(two_runs_leave_as_one, connect_both, close_both),
+        cmocka_unit_test(the_hosts_own_addresses_are_known),
         cmocka_unit_test_setup_teardown(a_peer_that_is_gone_is_an_error, connect_both, close_both),
     };
     return cmocka_run_group_tests_name("socket", tests, NULL, NULL);
