@@ -97,10 +97,24 @@ class Debugger:
             pydevd.start_client = dial
 
     def map_paths(self):
-        """Breakpoints and stacks have the paths of the original, and those of all other files as they are."""
-        if self.original and self.copy:
-            files = sys.modules["pydevd_file_utils"]
-            files.setup_client_server_paths([(self.original + "/", self.copy + "/"), ("/", "/")])
+        """Breakpoints and stacks have the paths of the original, and those of all other files as they are. pydevd has all
+        files of the directory under the name of the copy: also the functions of the driver's own file, which come by value
+        and have the name of the original in their code."""
+        if not self.original or not self.copy:
+            return
+        files = sys.modules["pydevd_file_utils"]
+        files.setup_client_server_paths([(self.original + "/", self.copy + "/"), ("/", "/")])
+        name_file = files._abs_and_canonical_path
+        if hasattr(name_file, "raydbg"):
+            return
+
+        def name_copy(filename, *more):
+            if filename.startswith(self.original + "/"):
+                filename = self.copy + filename[len(self.original):]
+            return name_file(filename, *more)
+
+        name_copy.raydbg = True
+        files._abs_and_canonical_path = name_copy
 
     def tidy(self):
         """Takes out what is left of a pydevd whose connection has ended. One that a relay's keeper holds stays."""

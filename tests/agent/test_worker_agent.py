@@ -9,6 +9,8 @@ import importlib.util
 import json
 import os
 import re
+import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -351,6 +353,31 @@ def test_a_relay_that_dies_frees_the_program(debugged, relay):
 
 
 # --- what a breakpoint checks ---
+
+@pytest.fixture(params=PAIRS, ids=lambda pair: f"py{pair[0]}-debugpy{pair[1]}")
+def copied(request, start, relay, tmp_path):
+    """The same in Ray's copy of the directory that the program's own file is from, for which it has the original's name: so
+    the functions of a driver's file come to a worker, by value."""
+    python, version = request.param
+    copy = tmp_path / "runtime_resources/working_dir_files/_ray_pkg_0"
+    shutil.copytree(PROGRAM.parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    future = start(find_python(python), debugpy_directory(python, version), word=60, cwd=copy, root=str(PROGRAM.parent))
+    agent = relay.accept()
+    agent.hello()
+    return agent, future
+
+
+def test_a_function_that_came_by_value_stops_in_a_copied_directory(copied, relay):
+    agent, future = copied
+    client = wake(relay, agent, {str(PROGRAM): [line_of("work")]})
+    program = future.result(limit())
+    program.send("work 20")
+    thread = client.stopped(reason="breakpoint")["threadId"]
+    frame = client.stack(thread)[0]
+    assert (frame["source"]["path"], frame["line"]) == (str(PROGRAM), line_of("work"))
+    client.resume(thread)
+    assert program.wait_for("RESULT") == "41"
+
 
 @pytest.mark.parametrize("arguments, expected", [
     ([1, "", -1, "", "", False], "True"),

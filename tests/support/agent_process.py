@@ -33,11 +33,11 @@ def line_of(marker):
 class AgentProcess:
     """The program, which has started its agent: `started` is how long that took in seconds.
 
-    `word`: how long it waits for the relay's first word, and is held, where a busy machine must not matter. `config`:
-    more of what the agent is told.
+    `word`: how long it waits for the relay's first word, and is held, where a busy machine must not matter. `cwd`: its
+    directory. `config`: more of what the agent is told.
     """
 
-    def __init__(self, address, token, python=sys.executable, path="", key=None, word=None, env=(), **config):
+    def __init__(self, address, token, python=sys.executable, path="", key=None, word=None, env=(), cwd=None, **config):
         host, port = address
         self.directory = tempfile.TemporaryDirectory(prefix="ra-")
         path_of_config = Path(self.directory.name) / "config.json"
@@ -46,7 +46,7 @@ class AgentProcess:
         env = {**os.environ, "PYTHONPATH": str(path), "PYTHONUNBUFFERED": "1", **dict(env)}
         env.update({"WORD_S": str(word)} if word else {})
         self.process = subprocess.Popen([python, PROGRAM, path_of_config], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, text=True, env=env)
+                                        stderr=subprocess.STDOUT, text=True, env=env, cwd=cwd)
         self.lines = []
         self._coming = queue.SimpleQueue()
         threading.Thread(target=self._read, daemon=True).start()
