@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -69,8 +70,18 @@ static void add_before(const char *name, const char *text)
     free(all);
 }
 
+static void take_uv_over(void)
+{
+    const char *support = getenv(AGENT_FILES_UV_SUPPORT);
+    if (support && !text_equal(support, "1") && strcasecmp(support, "true") != 0)
+        return;
+    setenv(AGENT_FILES_UV_SUPPORT, "0", 1);
+    setenv(AGENT_FILES_UV_MARK, "1", 1);
+}
+
 static void set_environment(const char *directory)
 {
+    take_uv_over();
     const char *hook = getenv("RAY_RUNTIME_ENV_HOOK");
     if (hook && *hook && !text_equal(hook, AGENT_FILES_HOOK))
         setenv("RAYDBG_NEXT_RUNTIME_ENV_HOOK", hook, 1);

@@ -15,6 +15,7 @@ import threading
 from raydbg_bridge import find_raydbg_bin
 
 HOOK = "raydbg_run.runtime_env"
+UV_SUPPORT, UV_MARK = "RAY_ENABLE_UV_RUN_RUNTIME_ENV", "RAYDBG_UV_RUN"  # relay/worker_agent/agent_files.h
 TELL_DIRECTORY = "import os, sys; print(os.environ['PYTHONPATH'].split(':')[0], flush=True); sys.stdin.read()"
 
 
@@ -91,11 +92,21 @@ def init(address=None, *, breakpoints=(), relay=None, **options):
         raise
 
 
+def take_uv_over():
+    """As set_environment() in cli/run/run_driver.c; Ray may have read its variable already."""
+    if os.environ.get(UV_SUPPORT, "1").lower() in ("1", "true"):
+        os.environ[UV_SUPPORT], os.environ[UV_MARK] = "0", "1"
+        constants = sys.modules.get("ray._private.ray_constants")
+        if constants is not None:
+            setattr(constants, UV_SUPPORT, False)
+
+
 def prepare(breakpoints=(), relay=None):
     run = start(breakpoints, None, relay)
     after = os.environ.get("RAY_RUNTIME_ENV_HOOK")
     if after and after != HOOK:
         os.environ["RAYDBG_NEXT_RUNTIME_ENV_HOOK"] = after
     os.environ["RAY_RUNTIME_ENV_HOOK"] = HOOK
+    take_uv_over()
     sys.path.insert(0, run.directory)
     sys.modules.pop("raydbg_run", None)

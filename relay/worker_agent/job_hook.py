@@ -15,6 +15,8 @@ WORKER_NICENESS = "RAY_worker_niceness"  # Ray's
 WORKER_MARK = "RAYDBG_WORKER"  # run_hook.py
 GCS_TIMEOUT = 2  # seconds
 RUNTIME_ENV_HOOK = "raydbg_run.runtime_env"
+UV_SUPPORT = "RAY_ENABLE_UV_RUN_RUNTIME_ENV"  # Ray's; on by default
+UV_MARK = "RAYDBG_UV_RUN"  # run_hook.py
 
 
 def setup(payload):
@@ -70,6 +72,8 @@ def prepare_driver(payload):
     if after and after != RUNTIME_ENV_HOOK:
         os.environ["RAYDBG_NEXT_RUNTIME_ENV_HOOK"] = after
     os.environ["RAY_RUNTIME_ENV_HOOK"] = RUNTIME_ENV_HOOK
+    if os.environ.get(UV_SUPPORT, "1").lower() in ("1", "true"):
+        os.environ[UV_SUPPORT], os.environ[UV_MARK] = "0", "1"
     os.environ["PYTHONPATH"] = path + os.pathsep + others if others else path
 
 

@@ -19,6 +19,7 @@ HOOK_VARIABLE = "__RAY_WORKER_PROCESS_SETUP_HOOK_ENV_VAR"  # Ray's own; a worker
 ENTRY_NAME = "ray_runtime_env_func::"  # Ray's; the key of an entry in the store follows, in base64
 WORKER_MARK = "RAYDBG_WORKER"  # for job_hook.py: a worker of the driver's, and not the JobSupervisor
 ENTRY_KEY = b"RaydbgSetupHook:"  # hook_entry.h
+UV_MARK = "RAYDBG_UV_RUN"  # Ray's own support for `uv run`, which allows no other hook, was on, and is off (agent_files.h)
 
 
 def read_text(name):
@@ -78,11 +79,26 @@ def names_entry(env):
         return False
 
 
+def find_uv_hook():
+    """Ray's hook for a driver of `uv run`, if this is one: it gives the driver's environment to the workers."""
+    constants = sys.modules.get("ray._private.ray_constants")
+    if UV_MARK not in os.environ or not hasattr(constants, "RAY_ENABLE_UV_RUN_RUNTIME_ENV"):
+        return None
+    of_ray = importlib.import_module("ray._private.runtime_env.uv_runtime_env_hook")
+    return of_ray.hook if of_ray._get_uv_run_cmdline() else None
+
+
+def without_raydbg(given):
+    """The runtime_env that the job would have without raydbg."""
+    uv, own = find_uv_hook(), os.environ.get("RAYDBG_NEXT_RUNTIME_ENV_HOOK")
+    if uv is not None:
+        return uv(given)
+    return load(own)(given) if own else given
+
+
 def runtime_env(given):
     """Ray's runtime_env hook: returns the runtime_env that the job gets."""
-    after = os.environ.get("RAYDBG_NEXT_RUNTIME_ENV_HOOK")
-    if after:
-        given = load(after)(given)
+    given = without_raydbg(given)
     try:
         source, config = read_text("raydbg_agent.py"), json.loads(read_text("run.json"))
     except OSError as error:

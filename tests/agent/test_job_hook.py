@@ -137,6 +137,13 @@ def test_the_clusters_runtime_env_hook_runs_before(run):
     assert run(dict(SUPERVISOR, RAY_RUNTIME_ENV_HOOK="users.environment"), code)[-1] == "users.environment"
 
 
+@pytest.mark.parametrize("given, expected", [({}, "0 1"), ({"RAY_ENABLE_UV_RUN_RUNTIME_ENV": "True"}, "0 1"),
+                                             ({"RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0"}, "0 None")])
+def test_rays_own_support_for_uv_run_does_not_replace_the_hook(run, given, expected):
+    code = "\nprint(os.environ['RAY_ENABLE_UV_RUN_RUNTIME_ENV'], os.environ.get('RAYDBG_UV_RUN'))"
+    assert run({**SUPERVISOR, **given}, code) == [expected]
+
+
 def test_the_key_is_in_no_environment_and_gone_with_the_process(run):
     said = run(SUPERVISOR, "\nprint(json.dumps(dict(os.environ)))")
     environment = json.loads(said[0])

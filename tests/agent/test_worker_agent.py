@@ -629,6 +629,29 @@ def next_hook(given):
     return {**given, "b": 2}
 
 
+@pytest.fixture
+def uv(monkeypatch):
+    """This driver is one of `uv run`, of which Ray's own hook sees only the command line."""
+    from ray._private.runtime_env import uv_runtime_env_hook
+    line = ["uv", "run", "--no-project", "--python", "3.11", "python", "train.py"]
+    monkeypatch.setattr(uv_runtime_env_hook, "_get_uv_run_cmdline", lambda: list(line))
+    monkeypatch.setenv("RAYDBG_NEXT_RUNTIME_ENV_HOOK", f"{__name__}.next_hook")
+
+
+def test_a_driver_of_uv_run_gets_rays_hook_for_it_as_well(hook, uv, monkeypatch, tmp_path):
+    monkeypatch.setenv("RAYDBG_UV_RUN", "1")
+    monkeypatch.chdir(tmp_path)
+    env = hook.runtime_env({"env_vars": {"A": "1"}})
+    assert callable(env.pop("worker_process_setup_hook"))
+    assert env == {"env_vars": {"A": "1"}, "py_executable": "uv run --no-project --python 3.11 python",
+                   "working_dir": str(tmp_path)}
+
+
+def test_rays_support_for_uv_run_that_is_off_stays_off(hook, uv):
+    env = hook.runtime_env({"env_vars": {"A": "1"}})
+    assert env.pop("b") == 2 and "py_executable" not in env
+
+
 def test_a_run_that_has_ended_leaves_the_job_alone(hook, tmp_path):
     (tmp_path / "driver/run.json").unlink()
     assert hook.runtime_env({"a": 1}) == {"a": 1}

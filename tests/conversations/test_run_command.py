@@ -172,6 +172,14 @@ def test_raydbg_run_ends_as_the_program_does(relay, program, code):
     assert directories(relay) == []
 
 
+@pytest.mark.parametrize("given, expected", [(None, "0 1"), ("1", "0 1"), ("true", "0 1"), ("false", "false None")])
+def test_rays_own_support_for_uv_run_does_not_replace_the_hook(relay, monkeypatch, given, expected):
+    if given:
+        monkeypatch.setenv("RAY_ENABLE_UV_RUN_RUNTIME_ENV", given)
+    code = "import os; print(os.environ['RAY_ENABLE_UV_RUN_RUNTIME_ENV'], os.environ.get('RAYDBG_UV_RUN'))"
+    assert Run(relay, sys.executable, "-c", code).end() == (0, f"{expected}\n")
+
+
 SHOW = "import os, sys; print(os.path.basename(sys.executable), sys.argv, sys.flags.optimize)"
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import time
 
 import pytest
@@ -22,14 +23,14 @@ def result(name, n):
 class Run:
     """`raydbg run` in the cluster, with a relay of its own home."""
 
-    def __init__(self, cluster, relay, *arguments, kinds=KINDS, program=UNEDITED):
+    def __init__(self, cluster, relay, *arguments, kinds=KINDS, program=UNEDITED, python=None, cwd=None):
         self.cluster, self.relay = cluster, relay
         self.env = {"HOME": relay.env["HOME"], "XDG_STATE_HOME": relay.env["XDG_STATE_HOME"],
                     "RAYDBG_RELAY": "%s:%d" % relay.address}
         log = cluster.directory / f"run-{time.monotonic_ns()}.log"
         with log.open("wb") as output:
-            process = cluster.raydbg_popen("run", *arguments, "--", cluster.venv / "bin/python", "-u", program, *kinds,
-                                           env=self.env, stdout=output, stderr=output)
+            process = cluster.raydbg_popen("run", *arguments, "--", *(python or [cluster.venv / "bin/python"]), "-u",
+                                           program, *kinds, env=self.env, cwd=cwd, stdout=output, stderr=output)
         self.driver = Driver(process, log)
         cluster.drivers.append(self.driver)
 
