@@ -20,6 +20,7 @@ import json
 import os
 import queue
 import random
+import re
 import socket
 import sys
 import threading
@@ -446,7 +447,18 @@ def facts_of_worker():
 
 
 def facts_of_driver():
-    return {"role": "driver", "program": os.path.basename(sys.argv[0]) if sys.argv else ""}
+    return {"role": "driver", "program": find_program()}
+
+
+def find_program():
+    """Before a module of -m runs, its name is only in the command line."""
+    name = os.path.basename(sys.argv[0]) if sys.argv else ""
+    with contextlib.suppress(OSError, IndexError, StopIteration):
+        if name == "-m":
+            with open("/proc/self/cmdline", encoding="utf-8", errors="replace") as file:
+                words = file.read().split("\0")
+            name = next(words[at + 1] for at, word in enumerate(words) if re.fullmatch("-[a-zA-Z]*m", word))
+    return name
 
 
 def find_copy():

@@ -39,6 +39,7 @@ int agent_files_write(const char *directory, const struct agent_files_config *co
                config->stops ? config->stops : "");
     int failed = write_file(directory, "raydbg_agent.py", worker_agent_agent, err) ||
                  write_file(directory, "raydbg_run.py", worker_agent_run_hook, err) ||
+                 write_file(directory, "sitecustomize.py", worker_agent_site_hook, err) ||
                  write_file(directory, "run.json", json.data, err);
     explicit_bzero(json.data, json.len);
     buf_free(&json);

@@ -1,5 +1,6 @@
-/* The directory from which a driver starts its job's agents: the agent's source, the hook that Ray
- * calls in ray.init(), and the relay's address with the job's agent key. */
+/* The directory from which a driver starts its job's agents: the agent's source, what Python
+ * imports at its start, the hook that Ray calls in ray.init(), and the relay's address with the
+ * job's agent key. */
 #ifndef RAYDBG_RELAY_WORKER_AGENT_AGENT_FILES_H
 #define RAYDBG_RELAY_WORKER_AGENT_AGENT_FILES_H
 

@@ -5,5 +5,6 @@
 extern const char worker_agent_agent[];
 extern const char worker_agent_run_hook[];
 extern const char worker_agent_job_hook[];
+extern const char worker_agent_site_hook[];
 
 #endif

@@ -56,6 +56,7 @@ static char *make_payload(const struct agent_files_config *config, const char *o
         cJSON_AddStringToObject(place, "root", config->root);
     cJSON_AddStringToObject(payload, "hook", worker_agent_job_hook);
     cJSON_AddStringToObject(payload, "run_hook", worker_agent_run_hook);
+    cJSON_AddStringToObject(payload, "site_hook", worker_agent_site_hook);
     cJSON_AddStringToObject(payload, "agent", worker_agent_agent);
     if (own)
         cJSON_AddStringToObject(payload, "own", own);

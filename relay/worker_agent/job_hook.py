@@ -67,6 +67,7 @@ def prepare_driver(payload):
     """The driver, a child of this process, imports the hook from a file in memory: no other user can open it, and it is
     gone with this process, however that ends."""
     path = make_archive({"raydbg_agent.py": payload["agent"], "raydbg_run.py": payload["run_hook"],
+                         "sitecustomize.py": payload["site_hook"],
                          "run.json": json.dumps(dict(payload["config"], own=payload.get("own")))})
     after, others = os.environ.get("RAY_RUNTIME_ENV_HOOK"), os.environ.get("PYTHONPATH")
     if after and after != RUNTIME_ENV_HOOK:

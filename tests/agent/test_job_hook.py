@@ -43,7 +43,7 @@ hook["setup"](payload)
 DASHBOARDS = "_ray_internal_dashboard"
 WORKER = {"RAY_JOB_ID": "02000000"}
 SUPERVISOR = {"RAY_JOB_ID": "01000000", "RAY_worker_niceness": "0"}
-AGENT = "def start(config):\n    print('agent', config['role'], config['port'])\n"
+AGENT = "told = []\ndef start(config):\n    told or print('agent', config['role'], config['port'])\n    told.append(config)\n"
 # What Ray does in ray.init(), with the runtime_env that it has merged.
 DRIVER = """
 import importlib, json, os, sys
@@ -65,7 +65,8 @@ def run(tmp_path):
                                        "def environment(given):\n    return dict(given, pip=[])\n")
 
     def run_code(env, code="", own=None, agent=AGENT, namespace=DASHBOARDS):
-        payload = {"agent": agent, "run_hook": (ROOM / "run_hook.py").read_text(), "config": CONFIG}
+        payload = {"agent": agent, "run_hook": (ROOM / "run_hook.py").read_text(),
+                   "site_hook": (ROOM / "site_hook.py").read_text(), "config": CONFIG}
         payload.update({"own": own} if own else {})
         (tmp_path / "hook.json").write_text(json.dumps([namespace, (ROOM / "job_hook.py").read_text(), payload]))
         (tmp_path / "driver.py").write_text(DRIVER)
@@ -109,6 +110,11 @@ def test_an_agent_that_fails_is_not_the_jobs_failure(run):
 
 def test_the_jobs_own_hook_fails_as_it_would(run):
     assert run(WORKER, own="users.fail")[-1] == "ValueError: own"
+
+
+def test_the_driver_has_an_agent_before_its_first_line(run):
+    code = driver(ENV).replace("driver.py", "early.py").replace("import subprocess", "import subprocess\nopen('early.py', 'w').write('print(1)')")
+    assert run(SUPERVISOR, code) == ["agent driver 1", "1"]
 
 
 def test_the_driver_keeps_the_entry(run):

@@ -153,6 +153,70 @@ def test_raydbg_run(relay, tmp_path):
     assert directories(relay) == [] and relay.breakpoints()["breakpoints"] == []
 
 
+# A sitecustomize of the user's. On a busy machine the relay's first word may take more than a second.
+PATIENT = """\
+import raydbg_run
+start = raydbg_run.start_agent
+raydbg_run.start_agent = lambda source, config: start(source.replace("WORD_S = 1.0 ", "WORD_S = 60.0 "), config)
+print("the user's sitecustomize", flush=True)
+"""
+EARLY = """\
+first = 1
+def work(n):
+    return n + first
+if __name__ == "__main__":
+    print("result", work(1))
+"""
+SPAWN = """\
+import early, multiprocessing
+if __name__ == "__main__":
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print("result", pool.map(early.work, [1])[0])
+"""
+CHILD = "import subprocess, sys; sys.exit(subprocess.call([sys.executable, 'early.py']))"
+
+
+@pytest.fixture
+def programs(tmp_path, monkeypatch):
+    """A directory with the programs, in which this process is, with a sitecustomize beside it."""
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/sitecustomize.py").write_text(PATIENT)
+    (tmp_path / "early.py").write_text(EARLY)
+    (tmp_path / "spawn.py").write_text(SPAWN)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("argv, line, name, python_processes", [
+    (["early.py"], 1, "driver early.py", 1),
+    (["-um", "early"], 1, "driver early", 1),
+    (["-c", CHILD], 1, "driver early.py", 2),
+    (["spawn.py"], 3, "driver -c", 3),  # with the tracker of the pool's resources
+], ids=["file", "module", "child", "pool"])
+def test_a_program_stops_before_it_uses_ray(relay, programs, argv, line, name, python_processes):
+    run = Run(relay, "--break", f"early.py:{line}", "--", sys.executable, *argv)
+    try:
+        told = run.told(f"stopped at early.py:{line}")
+        assert re.search(rf"raydbg: {name} on \S+ pid \d+ stopped at early\.py:{line} ", told), told
+        pause, = relay.stop()
+        assert relay.http("POST", f"/v1/pauses/{pause['pid']}@127.0.0.1/continue").status == 200
+    finally:
+        code, out = run.end()
+    assert (code, out) == (0, python_processes * "the user's sitecustomize\n" + "result 2\n")
+    assert directories(relay) == []
+
+
+@pytest.mark.parametrize("argv", [["ray/_private/workers/default_worker.py"], ["bin/ray"], ["-m", "ray.util.client.server"]])
+def test_rays_own_processes_have_no_agent_by_it(relay, tmp_path, monkeypatch, argv):
+    program = tmp_path / (argv[-1].replace(".", "/") + ".py" if argv[0] == "-m" else argv[0])
+    program.parent.mkdir(parents=True)
+    for parent in program.relative_to(tmp_path).parents:
+        (tmp_path / parent / "__init__.py").touch()
+    program.write_text("import sys; print('raydbg_agent' in sys.modules)")
+    monkeypatch.chdir(tmp_path)
+    assert Run(relay, "--", sys.executable, *argv).end() == (0, "False\n")
+
+
 def test_raydbg_run_post_mortem_of_the_driver(relay, tmp_path):
     (tmp_path / "train.py").write_text(DRIVER.replace("return n + 1", "return n + unknown").replace(
         "while sys.gettrace() is None:", "while False:"))

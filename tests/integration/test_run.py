@@ -74,6 +74,35 @@ def test_every_kind_of_call_stops(core_cluster, run_relay):
     assert relay.http("GET", "/v1/breakpoints").json["breakpoints"] == []
 
 
+def test_a_driver_of_uv_run(cluster, run_relay, tmp_path):
+    """Ray runs its workers by `uv run`, too, in copies of the directory, for which the driver's functions have the
+    original's name."""
+    program = tmp_path / "unedited.py"
+    shutil.copy(UNEDITED, program)
+    relay = run_relay(cluster)
+    uv = [cluster.venv / "bin/uv", "run", "--no-project", "--offline", "--python", cluster.venv / "bin/python", "python"]
+    places = [word for name in ("task", "driver") for word in ("--break", f"{program}:{line_of(program, name)}")]
+    run = Run(cluster, relay, *places, kinds=("task", "driver"), program=program, python=uv, cwd=tmp_path)
+    stops = []
+    while pause := run.stop():
+        stops.append((pause["task_name"], pause["location"]["file"], pause["location"]["line"]))
+        relay.go_on(pause)
+    assert run.end() == all_results(("task", "driver"))
+    assert stops == [(NAMES[name], str(program), line_of(program, name)) for name in ("task", "driver") for _ in (1, 2)]
+
+
+def test_a_line_before_ray_init(cluster, run_relay):
+    relay = run_relay(cluster)
+    run = Run(cluster, relay, *breaks("early", "driver"), kinds=("driver",))
+    stops = []
+    while pause := run.stop():
+        stops.append((pause["task_name"], pause["location"]["line"], bool(pause["job_id"])))
+        relay.go_on(pause)
+    assert run.end() == all_results(("driver",))
+    early, driver = (line_of(UNEDITED, name) for name in ("early", "driver"))
+    assert stops == [(NAMES["driver"], early, False), (NAMES["driver"], driver, True), (NAMES["driver"], driver, True)]
+
+
 def test_list_attach_look_and_go_on(cluster, run_relay):
     relay = run_relay(cluster)
     run = Run(cluster, relay, *breaks("task"), "--if", "n == 2", kinds=("task",))

@@ -68,7 +68,8 @@ def calls():
 
 
 def main(names):
-    ray.init(runtime_env={"env_vars": {"OWN_VARIABLE": "own"}, "worker_process_setup_hook": own_hook})
+    variables = {"OWN_VARIABLE": "own"}  # line: early
+    ray.init(runtime_env={"env_vars": variables, "worker_process_setup_hook": own_hook})
     for name in names:
         call = calls()[name]()
         for n in (1, 2):

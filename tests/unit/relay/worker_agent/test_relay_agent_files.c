@@ -54,6 +54,8 @@ static void the_files_are_the_users_only(void **state)
                    "\"post_mortem\":true}\n");
     expect_private(directory, "raydbg_run.py", 0600,
                    "\"\"\"The part of `raydbg run` and `raydbg env` in the");
+    expect_private(directory, "sitecustomize.py", 0600,
+                   "\"\"\"Starts the driver's agent before the");
     expect_private(directory, "raydbg_agent.py", 0600, "\"\"\"The agent in a Ray worker or driver");
     cache = mem_format("%s/__pycache__", directory);
     assert_int_equal(mkdir(cache, 0755), 0);

@@ -1,0 +1,115 @@
+"""Starts the driver's agent before the program's first line: in the directory of `raydbg run`, which is in PYTHONPATH, this is
+sitecustomize.py, which Python imports at its start. A sitecustomize of the user's is executed after it.
+
+The agent starts when Python looks for the program's file, or, with -m and -c, for the first module: not in `site` itself,
+whose import pydevd would wait for. Processes that the program starts with its environment get an agent in the same way, but
+not those of Ray: its workers have one from their setup hook. Nothing here raises into the program.
+"""
+
+import _imp
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+RAYS_PLACES = ("/ray/_private/", "/ray/dashboard/", "/ray/autoscaler/", "/ray/core/", "/ray/util/client/")
+OTHERS_MODULES = ("ray", "pip", "venv", "virtualenv", "ensurepip")
+HELPERS = ("from multiprocessing.resource_tracker", "from multiprocessing.forkserver")  # of multiprocessing, with -c
+
+
+def find_operand():
+    """What is behind -m or -c in the command line, which may also be -um; "" if it is not found."""
+    with open("/proc/self/cmdline", "rb") as file:
+        words = file.read().decode("utf-8", "replace").split("\0")
+    options = [at for at, word in enumerate(words) if word[:1] == "-" and word[1:2] != "-" and word[-1] == sys.argv[0][-1]]
+    return words[options[0] + 1] if options else ""
+
+
+def is_users():
+    """True if this is a process of the user's, and none of Ray's or of a tool."""
+    program = sys.argv[0]
+    if program == "-m":
+        return find_operand().split(".")[0] not in OTHERS_MODULES
+    if program == "-c":
+        return not find_operand().startswith(HELPERS)
+    path = os.path.realpath(program)
+    return os.path.basename(path) not in ("ray", "pip") and not any(place in path for place in RAYS_PLACES)
+
+
+def start_agent():
+    try:
+        if is_users():
+            import json
+
+            import raydbg_run
+
+            config = dict(json.loads(raydbg_run.read_text("run.json")), role="driver")
+            raydbg_run.start_agent(raydbg_run.read_text("raydbg_agent.py"), config)
+    except Exception as error:  # the run may be over, and its directory gone
+        if os.environ.get("RAYDBG_LOG"):
+            sys.stderr.write("raydbg: no agent here: %s\n" % error)
+
+
+def may_start():
+    """True once, when `site` has been imported."""
+    global waiting
+    in_site = getattr(getattr(sys.modules.get("site"), "__spec__", None), "_initializing", False)
+    if not waiting or in_site:
+        return False
+    waiting = False
+    sys.meta_path = [finder for finder in sys.meta_path if finder is not FirstImport]  # which may be iterated over just now
+    return True
+
+
+def on_new_path(path):
+    """A path hook: Python asks it about the program's file. It stays, as Python counts the hooks before it asks them."""
+    if not _imp.lock_held() and may_start():  # an import has the lock, which debugpy's import would wait for
+        start_agent()
+    raise ImportError(path)
+
+
+class FirstImport:
+    """A finder: Python asks it about the first module that is not there yet. A finder has the import lock, a loader does not."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if not may_start():
+            return None
+        specs = (finder.find_spec(name, path, target) for finder in sys.meta_path if hasattr(finder, "find_spec"))
+        spec = next((spec for spec in specs if spec is not None), None)
+        if spec is not None and hasattr(spec.loader, "exec_module"):
+            spec.loader = FirstLoader(spec.loader)
+        return spec
+
+
+class FirstLoader:
+    """Loads a module as `loader` does, behind the agent's start."""
+
+    def __init__(self, loader):
+        self.loader = loader
+
+    def create_module(self, spec):
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module):
+        module.__spec__.loader = module.__loader__ = self.loader
+        start_agent()
+        self.loader.exec_module(module)
+
+
+def execute_next():
+    """The sitecustomize that this one hides."""
+    import importlib.machinery
+    import importlib.util
+
+    places = [place for place in sys.path if os.path.abspath(place) != HERE]
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", places)
+    if spec is not None and spec.loader is not None:
+        module = sys.modules["sitecustomize"] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+
+
+waiting = sys.version_info >= (3, 9)
+if waiting:
+    sys.path_hooks.insert(0, on_new_path)
+    sys.meta_path.insert(0, FirstImport)
+execute_next()
