@@ -48,12 +48,13 @@ const struct command_text cmd_run_text = {
     .name = "run",
     .summary = "run a program whose tasks and driver stop at breakpoints",
     .synopsis = "run [--break FILE:LINE]... [OPTIONS] [--] PROGRAM|FILE.py [ARGUMENT...]",
-    .intro = "Runs PROGRAM unchanged, or FILE.py with the python of PATH. Its tasks and actors, "
-             "and what the driver does after "
-             "ray.init(), stop at breakpoints by file: those of --break, and those that raydbg "
-             "break sets before or meanwhile. On a terminal, what stops gets the console of raydbg "
-             "attach here, one after the other; elsewhere raydbg list shows what has stopped. "
-             "A process without a breakpoint to reach runs at full speed.",
+    .intro =
+        "Runs PROGRAM unchanged, or FILE.py with the python of PATH. The program, its tasks and "
+        "its "
+        "actors stop at breakpoints by file: those of --break, and those that raydbg break sets "
+        "before or meanwhile. On a terminal, what stops gets the console of raydbg attach here, "
+        "one after the other, and ^C pauses the program; elsewhere raydbg list shows what has "
+        "stopped. A process without a breakpoint to reach runs at full speed.",
     .options = option_rows,
     .option_count = sizeof option_rows / sizeof *option_rows,
     .notes =
@@ -75,6 +76,8 @@ static int render_stops(struct buf *json, const struct run_words *words, struct 
 {
     buf_add_string(json, words->post_mortem ? ",\"post_mortem\":true" : "");
     buf_add_string(json, words->pause_all ? ",\"pause_all\":true" : "");
+    if (!words->detach && run_console_is_possible())
+        buf_add_string(json, ",\"interrupt_pauses\":true");
     return break_scope(json, &words->wish, err);
 }
 

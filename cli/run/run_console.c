@@ -36,11 +36,16 @@ static bool has_shell(void)
     return getsid(parent) == getsid(0) && getpgid(parent) != getpgrp();
 }
 
+bool run_console_is_possible(void)
+{
+    return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp() &&
+           has_shell();
+}
+
 struct run_console *run_console_create(struct loop *loop, const struct relay_wish *wish,
                                        const char *address)
 {
-    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || tcgetpgrp(STDIN_FILENO) != getpgrp() ||
-        !has_shell())
+    if (!run_console_is_possible())
         return NULL;
     struct run_console *console = mem_alloc(sizeof *console);
     *console = (struct run_console){.loop = loop, .wish = wish, .address = address};

@@ -10,8 +10,11 @@
 
 struct run_console;
 
-/* NULL unless a shell has given this process a terminal, for input and output. `wish`
- * says what to trust at the relay at `address`, the text that --relay takes; both are borrowed. */
+/* True if a shell has given this process a terminal, for input and output. */
+bool run_console_is_possible(void);
+
+/* NULL unless that is so. `wish` says what to trust at the relay at `address`, the text that
+ * --relay takes; both are borrowed. */
 struct run_console *run_console_create(struct loop *loop, const struct relay_wish *wish,
                                        const char *address);
 /* A console that is open is left to itself, and the terminal with it: wait for its end first. */

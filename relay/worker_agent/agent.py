@@ -140,6 +140,21 @@ class Debugger:
         finally:
             info.is_tracing -= 1
 
+    def stop_here(self, frame, then):
+        """Stops this thread, which is in this frame, or in one that the frame has called. Calls then() when it goes on, and
+        before a step of the client's can see it."""
+        found, thread = sys.modules["pydevd"].get_global_debugger(), threading.current_thread()
+        constants = importlib.import_module("_pydevd_bundle.pydevd_comm_constants")
+        info = found.set_additional_thread_info(thread)
+        info.is_tracing += 1
+        try:
+            with untraced_thread():
+                found.set_suspend(thread, constants.CMD_THREAD_SUSPEND, is_pause=True)
+                found.do_wait_suspend(thread, frame, "line", None)
+        finally:
+            then()
+            info.is_tracing -= 1
+
     def disconnect(self):
         """Takes pydevd out of all threads, so that they have their full speed again and connect() works again."""
         pydevd = sys.modules.get("pydevd")
@@ -254,7 +269,7 @@ class Agent:
         self.settled = threading.Event()  # the process need not be held any longer
         self.held_until = time.monotonic() + WORD_S
         self.sock = None
-        self.lock = threading.Lock()  # of sends
+        self.lock = threading.RLock()  # of sends; a handler of SIGINT may send in the middle of one
         self.questions = {}  # by number: the queue that gets the answer
         self.numbers = count(1)
         self.deaf = False  # the relay did not answer the last question in time

@@ -1,4 +1,4 @@
-"""Decides whether a thread stops: conditions of breakpoints, first lines of tasks, and failures.
+"""Decides whether a thread stops: conditions of breakpoints, first lines of tasks, failures, and ^C.
 
 Executed in the module of agent.py. check() and is_first_line() are called by pydevd, in its trace function on the user's
 thread; the wrappers of watch_calls() run on that thread, too.
@@ -6,6 +6,7 @@ thread; the wrappers of watch_calls() run on that thread, too.
 
 import dis
 import fnmatch
+import signal
 
 # --- which processes and tasks are meant ---
 
@@ -46,7 +47,7 @@ def is_selected(names):
 # --- breakpoints ---
 
 told = set()
-told_lock = threading.Lock()
+told_lock = threading.RLock()
 
 
 def check(number, glob, rank, condition, log, counted, space, names):
@@ -236,10 +237,70 @@ def stop_at_failures():
     sys.excepthook = excepthook
 
 
+# --- ^C ---
+
+TWICE_S = 1.0  # two ^C within this time are for the program
+interrupted = -TWICE_S  # when the last one came
+
+
+def is_in_debugger(frame):
+    """True if the debugger or this module is at work there, or keeps the thread stopped."""
+    names = (found.f_code.co_filename for found, _ in traceback.walk_stack(frame))
+    return any("/_vendored/pydevd/" in name or name.startswith("<raydbg") for name in names)
+
+
+def users_frame(frame):
+    """The frame of the user's that waits in ray.get() or the like; this one if there is none."""
+    ray = sys.modules.get("ray")
+    place, found = os.path.dirname(ray.__file__) + "/" if ray is not None else "<", frame
+    while found is not None and found.f_code.co_filename.startswith(place):
+        found = found.f_back
+    return found or frame
+
+
+def pause_at(frame):
+    """Stops this thread in the frame; returns when it goes on. False if that cannot be."""
+    if agent.sock is None or agent.deaf or is_in_debugger(frame):
+        return False
+    os.write(2, b"raydbg: ^C pauses the program; ^C once more ends it\n")
+    wanted = True
+    try:
+        if want_debugger() is not None:
+            return False
+        wanted = False
+        debugger.stop_here(users_frame(frame), unwant_debugger)
+        return True
+    except Exception as error:
+        agent.problem = error
+        return False
+    finally:
+        if wanted:
+            unwant_debugger()
+
+
+def on_interrupt(number, frame):
+    """The first ^C pauses the main thread. Python's own handler gets the second, and any for which there is no relay."""
+    global interrupted
+    again, interrupted = time.monotonic() - interrupted < TWICE_S, time.monotonic()
+    if again or not pause_at(frame):
+        interrupted = -TWICE_S
+        signal.default_int_handler(number, frame)
+
+
+def pause_at_interrupts():
+    """Unless the program has a handler of its own: one that it sets later replaces this one."""
+    main = threading.current_thread() is threading.main_thread()
+    if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, on_interrupt)
+
+
 def watch_calls(config):
-    """For --pause-all and --post-mortem of `raydbg run`. Where Ray's inside has changed, tasks run as without them."""
+    """For --pause-all, --post-mortem and the console of `raydbg run`. Where Ray's inside has changed, tasks run as without
+    them."""
     with contextlib.suppress(AttributeError, ImportError):
         if config.get("post_mortem"):
             stop_at_failures()
         if config.get("pause_all") and config["role"] == "worker":
             stop_at_first_lines()
+        if config.get("interrupt_pauses") and config["role"] == "driver":
+            pause_at_interrupts()

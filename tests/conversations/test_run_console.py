@@ -5,6 +5,7 @@ import contextlib
 import os
 import pty
 import re
+import signal
 import sys
 
 import pytest
@@ -149,13 +150,67 @@ def test_what_is_left_stopped_gets_no_console_at_once(run, relay):
     terminal.expect(r"\[ended with 0\]")
 
 
-def test_an_interrupt_is_the_consoles_while_it_is_open_and_then_the_programs(run):
-    terminal = run("work(1)\ntry:\n    print('waits', flush=True)\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    sys.exit(5)\n")
+WAITS = """\
+work(1)
+try:
+    print('waits', flush=True)
+    time.sleep(600)
+except KeyboardInterrupt:
+    print('interrupted', flush=True)
+    sys.exit(5)
+"""
+ASKED = r"raydbg: \^C pauses the program; \^C once more ends it"
+
+
+def test_an_interrupt_is_the_consoles_while_it_is_open(run):
+    terminal = run("work(1)\nprint('went on', flush=True)\n")
     terminal.expect(r"\(raydbg\) ")
     terminal.type("\x03")
     terminal.type("p n + 10\r")
     terminal.expect(r"11\r\n")
     terminal.leave_console("c\r")
+    terminal.expect("went on")
+    terminal.expect(r"\[ended with 0\]")
+
+
+def test_an_interrupt_pauses_the_program_and_two_end_it(run, relay):
+    terminal = run(WAITS)
+    terminal.leave_console("c\r")
+    terminal.expect("waits")
+    terminal.type("\x03")
+    terminal.expect(ASKED)
+    terminal.expect(r"train\.py:\d+ in <module>")
+    terminal.expect(r"→ \d+ +time\.sleep\(600\)")
+    terminal.expect(r"\(raydbg\) ")
+    terminal.type("p 40 + 2\r")
+    terminal.expect(r"\n42\r\n")
+    terminal.leave_console("c\r")
+    wait_until(lambda: relay.pauses() == [], lambda: str(relay.pauses()))
+    relay.process.send_signal(signal.SIGSTOP)  # so that the pause is under way when the other comes
+    try:
+        terminal.type("\x03")
+        terminal.expect(ASKED)
+        terminal.type("\x03")
+        terminal.expect("interrupted")
+    finally:
+        relay.process.send_signal(signal.SIGCONT)
+    terminal.expect(r"\[ended with 5\]")
+
+
+@pytest.mark.parametrize("program, code", [
+    ("import signal\nsignal.signal(signal.SIGINT, lambda *_: sys.exit(6))\n", 6),  # its own handler
+    ("import raydbg_agent\nraydbg_agent.agent.close()\n", 5),  # no relay
+])
+def test_an_interrupt_is_the_programs(run, program, code):
+    terminal = run(program + WAITS.replace("work(1)", ""))
+    terminal.expect("waits")
+    terminal.type("\x03")
+    terminal.expect(rf"\[ended with {code}\]")
+    assert not re.search(ASKED, terminal.plain())
+
+
+def test_without_the_console_an_interrupt_is_the_programs(run):
+    terminal = run(WAITS.replace("work(1)", ""), "--detach")
     terminal.expect("waits")
     terminal.type("\x03")
     terminal.expect(r"\[ended with 5\]")

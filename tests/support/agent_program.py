@@ -5,6 +5,7 @@
     want            has pydevd here from now on, and prints whether that is so
     enter N         runs work(N) as a task, whose first line is watched
     fail N          raises in the frame of lose(N), as a task that fails
+    doze            sleeps, and prints that; what ends it is ^C, and it prints that it has come
     spin N          prints the seconds of N calls, on this thread
     threads         prints the names of the threads
     active          prints whether pydevd is there, and the trace function
@@ -59,6 +60,14 @@ def fail(agent, n):
         return error
 
 
+def doze(why):
+    try:
+        tell("DOZES", why)
+        time.sleep(10_000)
+    except KeyboardInterrupt:
+        return "interrupted"
+
+
 def spin(count):
     begun = time.thread_time()
     for n in range(count):
@@ -106,6 +115,8 @@ def main():
             tell("RESULT", enter(agent, int(rest)))
         elif command == "fail":
             tell("FAILED", fail(agent, int(rest)))
+        elif command == "doze":
+            tell("WOKEN", doze("a while"))
         elif command == "spin":
             tell("SPUN", spin(int(rest)))
         elif command == "threads":
