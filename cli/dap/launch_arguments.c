@@ -108,6 +108,15 @@ static int read_console(struct launch_arguments *out, const char *json, struct s
     return wrong(err, "console", "integratedTerminal, externalTerminal or internalConsole");
 }
 
+static int read_flag(bool *out, const char *json, struct span arguments, const char *name,
+                     struct err *err)
+{
+    struct span value;
+    if (!scan_find(json, arguments, name, &value) || scan_boolean(json, value, out))
+        return 0;
+    return wrong(err, name, "true or false");
+}
+
 static int read_all(struct launch_arguments *out, const char *json, struct span arguments,
                     struct err *err)
 {
@@ -122,7 +131,8 @@ static int read_all(struct launch_arguments *out, const char *json, struct span 
         add_word(out, mem_string("python3"));
     if (add_program(out, json, arguments, err) != 0 ||
         add_named(out, json, arguments, "args", err) != 0 ||
-        read_env(out, json, arguments, err) != 0)
+        read_env(out, json, arguments, err) != 0 ||
+        read_flag(&out->post_mortem, json, arguments, "postMortem", err) != 0)
         return -1;
     return read_console(out, json, arguments, err);
 }
@@ -174,9 +184,9 @@ void launch_arguments_terminal(const struct launch_arguments *arguments, const c
 
 /* These stay out of the attach: they are the program's own, or would choose other tasks. */
 static const char *const not_for_attach[] = {
-    "program",     "module",  "args",    "cwd",    "env",   "python", "console",
-    "task",        "tasks",   "job",     "actor",  "node",  "mode",   "run",
-    "maxSessions", "connect", "address", "ticket", "relay",
+    "program",     "module",  "args",    "cwd",    "env",   "python",     "console",
+    "task",        "tasks",   "job",     "actor",  "node",  "mode",       "run",
+    "maxSessions", "connect", "address", "ticket", "relay", "postMortem",
 };
 
 static bool is_for_attach(const char *json, struct span key)

@@ -19,6 +19,7 @@ struct launch_arguments {
     char *cwd;   /* or NULL */
     char *env;   /* a JSON object of strings and nulls, or NULL */
     enum launch_console console;
+    bool post_mortem; /* what fails stops where the exception was raised */
 };
 
 /* An error names the argument that is wrong or missing. */

@@ -109,12 +109,18 @@ static char *make_directory(const char *line, struct err *err)
 {
     struct span all = {0, strlen(line)};
     int64_t port = 0;
+    bool post_mortem = false;
     char *directory = NULL, *host = scan_string_at(line, all, "host");
     char *id = scan_string_at(line, all, "key_id"), *key = scan_string_at(line, all, "key");
     char *cwd = scan_string_at(line, all, "cwd");
     scan_integer_at(line, all, "port", &port);
-    const struct agent_files_config config = {
-        .host = host, .port = (uint16_t)port, .key_id = id, .key = key};
+    scan_boolean_at(line, all, "post_mortem", &post_mortem);
+    const struct agent_files_config config = {.host = host,
+                                              .port = (uint16_t)port,
+                                              .key_id = id,
+                                              .key = key,
+                                              .stops =
+                                                  post_mortem ? ",\"post_mortem\":true" : NULL};
     if (!host || !id || !key || !agent_key_is_id(id) || port <= 0 || port > UINT16_MAX)
         no_config(err);
     else if (go_to(cwd, err) == 0)

@@ -243,6 +243,31 @@ def test_the_relay_is_killed_and_comes_back(edit, relay):
     editor.end()
 
 
+FAILS = """\
+import raydbg_run
+raydbg_run.runtime_env({})  # as Ray does by RAY_RUNTIME_ENV_HOOK
+def work(n):
+    half = n // 2
+    return n // half
+work(1)
+"""
+
+
+@pytest.mark.parametrize("post_mortem", [True, False])
+def test_what_fails_stops_with_post_mortem(edit, relay, program, post_mortem):
+    program.write_text(FAILS)
+    editor = edit()
+    editor.start(lines=(), postMortem=post_mortem)
+    if post_mortem:
+        thread = editor.stopped(reason="exception")["threadId"]
+        frame = editor.stack(thread)[0]
+        assert (frame["name"], frame["line"], editor.evaluate("half", frame["id"])) == ("work", 5, "0")
+        editor.resume(thread)
+    assert editor.exit_code() == 1
+    assert "ZeroDivisionError" in editor.output()
+    editor.end()
+
+
 @pytest.fixture
 def home():
     """A user without a relay or a cluster; what is started for it ends by itself, or here."""
@@ -275,7 +300,7 @@ def test_a_relay_is_started_for_a_program_that_makes_its_own_cluster(home, edit)
 @pytest.mark.parametrize("given, words", [
     ({"program": ""}, "either \"program\" or \"module\""), ({"args": 3}, "\"args\" must be"), ({"env": {"a": 1}}, "\"env\""),
     ({"console": "x"}, "\"console\""), ({"cwd": 7}, "\"cwd\""), ({"python": [None]}, "\"python\""),
-    ({"module": "train"}, "either"),
+    ({"module": "train"}, "either"), ({"postMortem": 1}, "\"postMortem\""),
 ])
 def test_what_is_wrong_with_a_launch_is_said(edit, given, words):
     editor = edit()
