@@ -215,7 +215,7 @@ def untrace_threads():
     import pydevd_tracing
 
     def untrace(_frame, _event, _arg):
-        sys.settrace(None)
+        (pydevd_tracing.TracingFunctionHolder._original_tracing or sys.settrace)(None)
 
     pydevd_tracing.restore_sys_set_trace_func()  # pydevd's own complains where others use it
     if sys.version_info < (3, 12):
