@@ -297,6 +297,18 @@ def test_a_relay_is_started_for_a_program_that_makes_its_own_cluster(home, edit)
     editor.end()
 
 
+def test_a_relay_is_started_for_raydbg_run(home, relay):
+    env = {**{name: value for name, value in os.environ.items() if not name.startswith(("RAY_", "RAYDBG_"))}, **relay.env, **home}
+    done = subprocess.run([raydbg_path(), "run", sys.executable, "-c", "import colorsys, raydbg_agent; print(raydbg_agent.agent.sock)"],
+                          env={name: value for name, value in env.items() if value is not None}, capture_output=True, text=True,
+                          timeout=limit())
+    sanitizers.check(done.returncode, done.stderr)
+    assert done.returncode == 0 and "raddr=" in done.stdout, (done.stdout, done.stderr)
+    state, = Path(home["HOME"]).glob("raydbg/relay*.json")
+    port = json.loads(state.read_text())["addresses"][0].rpartition(":")[2]
+    assert f"raddr=('127.0.0.1', {port})" in done.stdout
+
+
 @pytest.mark.parametrize("given, words", [
     ({"program": ""}, "either \"program\" or \"module\""), ({"args": 3}, "\"args\" must be"), ({"env": {"a": 1}}, "\"env\""),
     ({"console": "x"}, "\"console\""), ({"cwd": 7}, "\"cwd\""), ({"python": [None]}, "\"python\""),

@@ -1,4 +1,4 @@
-"""Breakpoints by file in what runs on top of Ray: Serve, Data, and a Jupyter kernel. None of the programs is edited."""
+"""Breakpoints by file in what runs on top of Ray: Serve, Data, Train, and a Jupyter kernel. None of the programs is edited."""
 
 import shutil
 import time
@@ -65,6 +65,14 @@ def test_a_map_over_ray_data(program):
     stops = list(program.run("mapping.py", "map_batches").stops())
     assert stops and {line for _, line in stops} == {line_of(PROGRAMS / "mapping.py", "map_batches")}
     assert program.results() == ["RESULT [0, 2, 4, 6]"]
+
+
+def test_two_workers_of_ray_train(program, tmp_path):
+    """On a busy machine the workers do not start within the minute that Train gives them."""
+    stops = list(program.run("training.py", "train", tmp_path, RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S="1000").stops())
+    assert [line for _, line in stops] == 2 * [line_of(PROGRAMS / "training.py", "train")], stops
+    assert all("RayTrainWorker" in name for name, _ in stops), stops
+    assert program.results() == ["RESULT fitted"]
 
 
 @pytest.fixture
