@@ -45,6 +45,9 @@ step('a cluster is added by its relay\'s address; its certificate is pinned', as
   await window.answer(relay.address, 'Add a Ray cluster');
   await window.answer('lab', 'What shall it be called?');
   await window.toast(/lab: .*certificate/).waitFor();
+  await window.welcome(pauses).getByText('The relay\'s certificate is not trusted.').waitFor();
+  await window.welcome(pauses).locator('.monaco-button', {hasText: 'Trust Relay Certificate'}).waitFor();
+  assert.doesNotMatch(await window.toast(/lab: .*certificate/).innerText(), / --/); // nobody types an option here
   await window.shot('certificate');
   await fix(/lab: .*certificate/, 'Trust Certificate');
   const dialog = window.page.locator('.monaco-dialog-box', {hasText: relay.fingerprint});
@@ -55,6 +58,8 @@ step('a cluster is added by its relay\'s address; its certificate is pinned', as
 
 step('no token, a wrong one, the right one', async () => {
   await window.toast(/lab: .*token/).waitFor();
+  await window.welcome(pauses).getByText('a token is missing or wrong').waitFor();
+  assert.doesNotMatch(await window.toast(/lab: .*token/).innerText(), / --/);
   await window.shot('no-token');
   await fix(/lab: .*token/, 'Set Relay Token');
   await window.answer('0'.repeat(64), 'Token of the relay of lab');

@@ -109,6 +109,7 @@ step('Attach to All of a group: its tasks on both nodes are threads of one sessi
   await window.show('Ray Debug');
   await window.row(groups, /^all\s*4 tasks, stopped/).waitFor();
   for (const rank of ranks) await rankAt(rank, stop());
+  for (const title of [pauses, groups]) assert.ok(((await window.pane(title).boundingBox())?.height ?? 0) > 300, `${title} has room for ten rows`);
   await window.shot('threads');
 });
 
@@ -144,6 +145,10 @@ step('compare: the values, the numbers, the outlier; sorted, by task, as CSV', a
   assert.match(await rows.nth(1).innerText(), /nan\s*outlier\s+1\s+rank 2 Gang\.run/);
   assert.match(await page().locator('#statistics').innerText(), /min\s+0\.6931\s+max\s+0\.6931\s+mean\s+0\.6931\s+median\s+0\.6931\s+NaN\s+1/);
   await window.shot('compare');
+  // In half a window: nothing is cut, neither the page nor a value of its table.
+  const cut = await page().locator('body').evaluate((body) => [body, ...body.querySelectorAll('table, #rows td, #rows .what, #rows button')]
+    .filter((part) => part.scrollWidth > part.clientWidth + 1 && part.clientWidth > 0).map((part) => part.outerHTML.slice(0, 200)));
+  assert.deepEqual(cut, []);
   await page().locator('#expression').fill('self.rank * 10');
   await window.page.keyboard.press('Enter');
   await page().locator('#summary', {hasText: 'self.rank * 10 · 4 tasks, 4 different'}).waitFor();
