@@ -7,7 +7,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "python/README.md"]
-BEGINNING = re.compile(r"(?:exec )?(?:raydbg|tools/\w+|pip install|cmake|code|printf .*\| raydbg|ssh)(?: |$)")
+PROGRAMS = r"raydbg|tools/\w+|pip install|cmake|code|printf .*\| raydbg|ssh"
+# Those that a code block may have as well; in a sentence they are words of the language, too.
+BLOCK_PROGRAMS = PROGRAMS + r"|(?:\w+=\S+ )?ray (?:job|start)|source|apt|systemctl|adduser|editor|podman|buildah|git"
+BEGINNING = re.compile(rf"(?:exec )?(?:{PROGRAMS})(?: |$)")
+BLOCK_BEGINNING = re.compile(rf"(?:exec )?(?:{BLOCK_PROGRAMS})(?: |$)")
 
 
 @dataclass(frozen=True)
@@ -24,13 +28,17 @@ class Line:
 
 
 def lines_of(page):
-    """(number, text, fence) of all lines: "" outside a fence, else its language, "text" if it has none."""
-    fence = ""
+    """(number, text, fence) of all lines: "" outside a fence, else its language, "text" if it has none. What a backslash
+    continues is one line."""
+    fence, begun = "", ""
     for number, text in enumerate(page.read_text().splitlines(), 1):
         if text.startswith("```"):
             fence = "" if fence else text[3:].strip() or "text"
+        elif text.endswith(" \\"):
+            begun += text.removesuffix("\\").strip() + " "
         else:
-            yield number, text, fence
+            yield number, begun + (text.strip() if begun else text), fence
+            begun = ""
 
 
 def line_in_block(page, number, text, fence):
@@ -40,7 +48,7 @@ def line_in_block(page, number, text, fence):
     text = text if fence else text[4:]
     prompted = text.startswith("$ ")
     bare = re.sub(r"\s+# .*$", "", text.removeprefix("$ ")).rstrip()
-    return Line(page.name, number, bare, bool(BEGINNING.match(bare)) and (prompted or not text.startswith(" ")))
+    return Line(page.name, number, bare, bool(BLOCK_BEGINNING.match(bare)) and (prompted or not text.startswith(" ")))
 
 
 def blocks():
@@ -64,6 +72,27 @@ def block_commands():
     return [line for block in blocks() for line in block if line.command]
 
 
+def transcript(line):
+    """The lines that its block prints below a command, up to the next one."""
+    [block] = [block for block in blocks() if line in block]
+    below = block[block.index(line) + 1:]
+    end = next((i for i, each in enumerate(below) if each.command), len(below))
+    return [each.text for each in below[:end]]
+
+
+def unknown_lines():
+    """The lines of code blocks in which a shell would expect a command: that begin a block without a fence, or are prompted."""
+    for page in PAGES:
+        last = 0
+        for number, text, fence in lines_of(page):
+            line = line_in_block(page, number, text, fence)
+            if line is None:
+                continue
+            if not line.command and (text.startswith("$ ") or (not fence and number != last + 1)):
+                yield line
+            last = number
+
+
 def sentence_commands():
     """`raydbg …` and `tools/…` between backquotes, as Lines."""
     for page in PAGES:
@@ -85,4 +114,4 @@ def programs(text):
             parts.append([])
         else:
             parts[-1].append(word)
-    return [part[1:] if part[0] == "exec" else part for part in parts]
+    return [part[1:] if part[0] == "exec" or re.match(r"\w+=", part[0]) else part for part in parts]
