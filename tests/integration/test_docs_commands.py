@@ -255,6 +255,8 @@ def run(shell, line, text):
         shell.here["fingerprint"] = found[0]
     if code != of(EXIT, text, 0):
         return f"({shell.text(text)}) ended with {code}: {said}"
+    if "PYDEV DEBUGGER WARNING" in said:
+        return f"({shell.text(text)}) shows what is pydevd's own: {said}"
     if of(ON_A_TERMINAL, text) and (left := missing(line, said)):
         return f"({shell.text(text)}) did not show {left}: {said}"
     return None
