@@ -319,3 +319,34 @@ def test_a_goodbye_is_answered_before_the_connection_ends(adapter, start_relay, 
     held.open()
     assert connection.ended.wait(limit())
     check(relay)
+
+
+def test_an_adapter_that_passes_on_what_a_task_has_printed_keeps_its_client(adapter, start_relay, clock, gate):
+    """It answers the goodbye behind that; one whose client is gone by then takes no other."""
+    relay = start_relay(adapter, env=clock.env)
+    relay.start()
+    adapter.on["disconnect"] = held = gate(adapter.on["disconnect"])
+    kill(relay)
+    clock.pass_time(1)
+    held.wait_reached()
+    connection = adapter.connection()
+    for _ in range(4):
+        connection.event("output", {"category": "stdout", "output": "more"})
+        clock.pass_time(45 if clock.skips else QUIET)
+        assert unread(connection) is None and not connection.ended.is_set()
+    clock.pass_time(61)
+    wait_until(lambda: unread(connection) == b"", "the closer has given the adapter up")
+    check(relay)
+
+
+def test_an_adapter_that_never_falls_silent_is_left(adapter, start_relay, clock):
+    """A task that prints for ever would be debugged for ever."""
+    relay = start_relay(adapter, env=clock.env)
+    relay.start()
+    kill(relay)
+    connection = adapter.connection()
+    while not adapter.requests("disconnect"):
+        connection.event("output", {"category": "stdout", "output": "more"})
+        clock.pass_time(0.1)
+    assert connection.ended.wait(limit())
+    check(relay)
