@@ -347,6 +347,6 @@ def test_an_adapter_that_never_falls_silent_is_left(adapter, start_relay, clock)
     connection = adapter.connection()
     while not adapter.requests("disconnect"):
         connection.event("output", {"category": "stdout", "output": "more"})
-        clock.pass_time(0.1)
+        clock.pass_time(0.02)
     assert connection.ended.wait(limit())
     check(relay)
