@@ -107,12 +107,27 @@ static void do_hold(struct relay *relay, struct http_call *call, const struct pa
     ask_held(wait);
 }
 
+/* The task runs, with its debugger open. If the relay does not hold it any more, nothing else is
+ * known of it yet. */
+static void answer_running(struct http_wait *wait)
+{
+    struct pause *pause = &wait->pause;
+    if (pause->state != PAUSE_IDLE)
+        pause->state = PAUSE_ATTACHED;
+    free(pause->file);
+    free(pause->reason);
+    free(pause->driver);
+    pause->file = pause->reason = pause->driver = NULL;
+    pause->line = pause->clients = pause->held_ms = 0;
+    answer_pause(wait->relay, wait->call, pause);
+}
+
 static void on_continued(void *arg, const char *json, size_t len, const struct envelope *envelope)
 {
     struct http_wait *wait = arg;
     (void)len;
     if (json && envelope->success)
-        answer_pause(wait->relay, wait->call, &wait->pause);
+        answer_running(wait);
     else if (json)
         answer_problem(wait, "the debugger refused to continue it");
     else if (loop_now_us() < wait->until_us)
@@ -136,20 +151,6 @@ static void do_continue(struct relay *relay, struct http_call *call, const struc
     }
 }
 
-/* The task runs, with its debugger open; nothing else is known of it yet. */
-static void answer_released(struct http_wait *wait)
-{
-    struct pause *pause = &wait->pause;
-    if (pause->state != PAUSE_IDLE)
-        pause->state = PAUSE_ATTACHED;
-    free(pause->file);
-    free(pause->reason);
-    free(pause->driver);
-    pause->file = pause->reason = pause->driver = NULL;
-    pause->line = pause->clients = pause->held_ms = 0;
-    answer_pause(wait->relay, wait->call, pause);
-}
-
 void relay_post_released(struct relay *relay, const struct hub *hub, const char *problem)
 {
     for (struct http_wait *wait = relay->waits, *next; wait; wait = next) {
@@ -159,7 +160,7 @@ void relay_post_released(struct relay *relay, const struct hub *hub, const char 
         if (problem)
             answer_problem(wait, problem);
         else
-            answer_released(wait);
+            answer_running(wait);
         wait_end(wait);
     }
 }
