@@ -41,7 +41,7 @@ static bool on_wait(void *arg)
         if (console->interactive)
             console_note(console, "waiting for the worker's answer; ^C stops waiting");
     }
-    console->gave_up = input_interrupted() || input_end_asked();
+    console->gave_up = input_interrupted() || (input_end_asked() && !console->parting);
     return !console->gave_up;
 }
 
@@ -364,6 +364,21 @@ static void say_goodbye(struct console *console)
         console_print(console, "%s goes on\n", console->title);
 }
 
+/* The goodbye has no answer: the closer lets the task go once there is one. */
+static void say_unanswered(struct console *console)
+{
+    if (!console->exit_code)
+        console->exit_code = console->gave_up ? EXIT_INTERRUPTED : ERR_FAILED;
+    if (dap_client_end(console->debuggee))
+        run_say_end(console);
+    else if (console->options->relay)
+        console_note(console, "the relay has not answered: raydbg list shows what becomes of %s",
+                     console->title);
+    else if (!console->told_why_not)
+        console_note(console, "the debugger has not answered yet: %s goes on once it has",
+                     console->title);
+}
+
 /* The task goes on only after quit, ^D, --let-go, or once it has finished. */
 static enum dap_client_leave how_to_leave(const struct console *console)
 {
@@ -389,8 +404,12 @@ static void leave(struct console *console)
     if (console->options->one_stop && !runs_on && !ended && !console->exit_code)
         console->exit_code = CONSOLE_LEFT;
     console->silent = !console->options->relay || console->finished || runs_on;
-    if (dap_client_leave(console->debuggee, how_to_leave(console)) && !ended)
+    console->parting = true;
+    bool left = dap_client_leave(console->debuggee, how_to_leave(console));
+    if (left && !ended)
         say_goodbye(console);
+    else if (!ended)
+        say_unanswered(console);
 }
 
 static char *title_of(const struct console_options *options)

@@ -76,6 +76,7 @@ struct console {
     bool interacting; /* `interact`: no verbs, all lines are Python */
 
     bool leaving;       /* no more commands */
+    bool parting;       /* waits for the answer to its goodbye: only ^C ends that */
     bool goodbye;       /* the user left with quit or ^D */
     bool kill;          /* end the worker with the console */
     bool silent;        /* print of the session's output only why a task does not go on */

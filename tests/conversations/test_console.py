@@ -319,6 +319,30 @@ def test_an_interrupt_ends_what_is_evaluated(body):
     endless.close()
 
 
+def test_the_goodbye_after_a_signal_may_take_a_while(adapter, gate):
+    """On a busy machine it does, and the user is told what becomes of the task."""
+    adapter.on["disconnect"] = held = gate(adapter.on["disconnect"])
+    with on_a_terminal(adapter) as (process, master, read_until):
+        process.terminate()
+        held.wait_reached()
+        settle()  # longer than the console looks for a signal
+        assert process.poll() is None
+        held.open()
+        read_until(b"the task goes on")
+        assert process.wait(limit()) == 1
+
+
+def test_a_goodbye_without_an_answer(adapter, gate):
+    adapter.on["disconnect"] = held = gate(adapter.on["disconnect"])
+    with on_a_terminal(adapter) as (process, master, read_until):
+        os.write(master, b"detach\r")
+        held.wait_reached()
+        os.write(master, b"\x03")
+        read_until(b"the debugger has not answered yet: the task goes on once it has")
+        assert process.wait(limit()) == 130
+        held.open()
+
+
 def test_a_terminal_that_is_resized(program):
     """Its width counts when something is shown, not when the console began."""
     with on_a_terminal(program) as (process, master, read_until):
