@@ -239,10 +239,6 @@ def stop_at_failures():
 
 # --- ^C ---
 
-TWICE_S = 1.0  # two ^C within this time are for the program
-interrupted = -TWICE_S  # when the last one came
-
-
 def is_in_debugger(frame):
     """True if the debugger or this module is at work there, or keeps the thread stopped."""
     names = (found.f_code.co_filename for found, _ in traceback.walk_stack(frame))
@@ -279,11 +275,9 @@ def pause_at(frame):
 
 
 def on_interrupt(number, frame):
-    """The first ^C pauses the main thread. Python's own handler gets the second, and any for which there is no relay."""
-    global interrupted
-    again, interrupted = time.monotonic() - interrupted < TWICE_S, time.monotonic()
-    if again or not pause_at(frame):
-        interrupted = -TWICE_S
+    """The first ^C pauses the main thread. Python's own handler gets one that comes meanwhile, and any for which there is no
+    relay."""
+    if not pause_at(frame):
         signal.default_int_handler(number, frame)
 
 
