@@ -86,9 +86,9 @@ def test_a_breakpoint_for_which_a_task_waits_may_take_a_while(start, clock, adap
     agent = ByHand(relay)
     agent.prove()
     adapter.serve(ByHand(relay, f"raydbg pydevd 1 {agent.hear()['token']}").sock)
-    agent.write(b'{"event":"debugging"}')
-    relay.processes(connected=1, debugged=1)
     adapter.wait_request("setBreakpoints")
+    agent.write(b'{"event":"debugging"}')  # said when the relay has greeted pydevd
+    relay.processes(connected=1, debugged=1)
     adapter.on["threads"] = slow = Gate(adapter.on["threads"])
     agent.write(b'{"event":"first_line","question":1,"file":"/app/first.py","line":3}')
     slow.wait_reached()
