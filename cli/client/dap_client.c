@@ -262,7 +262,15 @@ const struct err *dap_client_end(const struct dap_client *client)
     return client->ended && client->end.code ? &client->end : NULL;
 }
 
-bool dap_client_leave(struct dap_client *client, enum dap_client_leave how)
+static bool is_waiting(const struct dap_client *client, const struct waiting *it)
+{
+    const struct waiting *at = client->waiting;
+    while (at && at != it)
+        at = at->next;
+    return at != NULL;
+}
+
+enum dap_client_left dap_client_leave(struct dap_client *client, enum dap_client_leave how)
 {
     static const char *const arguments[] = {
         [DAP_CLIENT_GOODBYE] = "{\"terminateDebuggee\":false}",
@@ -272,12 +280,13 @@ bool dap_client_leave(struct dap_client *client, enum dap_client_leave how)
     struct err err;
     bool ended = client->ended;
     if (client->end.code)
-        return false;      /* the relay is gone */
+        return DAP_CLIENT_CLOSED; /* the relay is gone */
     client->ended = false; /* the worker sent `terminated`: the session still takes `disconnect` */
-    int failed = dap_client_request_within(client, "disconnect", arguments[how],
-                                           ended ? 200 : LEAVE_TIMEOUT_MS, NULL, &err);
+    struct waiting *it = send_request(client, "disconnect", arguments[how]);
+    int failed = await(client, it, "disconnect", ended ? 200 : LEAVE_TIMEOUT_MS, NULL, &err);
+    bool silent = !ended && !client->ended && is_waiting(client, it);
     client->ended = true;
-    return !failed;
+    return silent ? DAP_CLIENT_SILENT : failed ? DAP_CLIENT_CLOSED : DAP_CLIENT_ANSWERED;
 }
 
 void dap_client_destroy(struct dap_client **client)

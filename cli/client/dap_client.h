@@ -96,7 +96,12 @@ enum dap_client_leave {
     DAP_CLIENT_KILL,    /* the worker ends */
 };
 
-/* False if the session has not answered, or was gone. */
-bool dap_client_leave(struct dap_client *client, enum dap_client_leave how);
+enum dap_client_left {
+    DAP_CLIENT_ANSWERED,
+    DAP_CLIENT_CLOSED, /* the session was gone, has ended without an answer, or said why not */
+    DAP_CLIENT_SILENT, /* there was no answer in time, or on_wait() did not wait for it */
+};
+
+enum dap_client_left dap_client_leave(struct dap_client *client, enum dap_client_leave how);
 
 #endif

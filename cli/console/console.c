@@ -369,9 +369,7 @@ static void say_unanswered(struct console *console)
 {
     if (!console->exit_code)
         console->exit_code = console->gave_up ? EXIT_INTERRUPTED : ERR_FAILED;
-    if (dap_client_end(console->debuggee))
-        run_say_end(console);
-    else if (console->options->relay)
+    if (console->options->relay)
         console_note(console, "the relay has not answered: raydbg list shows what becomes of %s",
                      console->title);
     else if (!console->told_why_not)
@@ -405,11 +403,11 @@ static void leave(struct console *console)
         console->exit_code = CONSOLE_LEFT;
     console->silent = !console->options->relay || console->finished || runs_on;
     console->parting = true;
-    bool left = dap_client_leave(console->debuggee, how_to_leave(console));
-    if (left && !ended)
-        say_goodbye(console);
-    else if (!ended)
+    enum dap_client_left left = dap_client_leave(console->debuggee, how_to_leave(console));
+    if (left == DAP_CLIENT_SILENT)
         say_unanswered(console);
+    else if (left == DAP_CLIENT_ANSWERED && !ended)
+        say_goodbye(console);
 }
 
 static char *title_of(const struct console_options *options)
