@@ -172,18 +172,6 @@ step('the row of a held task: open its line, continue it', async () => {
   await window.shot('empty');
 });
 
-step('the relay ends and starts again: the view goes on with the cluster, and with the next relay', async () => {
-  await relay.stop();
-  const more = await driver(workspace, 'doomed');
-  await window.row(pauses, /^doomed.*waiting/s).waitFor();
-  await window.shot('without-relay');
-  await relay.start();
-  relay.hold('doomed');
-  await window.row(pauses, /^doomed.*held/s).waitFor();
-  await more.stop('SIGKILL');
-  await window.row(pauses, /^doomed/).waitFor({state: 'detached'});
-});
-
 step('a relay\'s port is brought here, and is a cluster', async () => {
   await window.command('Ray Debug: Forward a Relay\'s Port...');
   await window.pick('kubectl');

@@ -140,10 +140,6 @@ export class Relay {
     return list('--relay', this.address, ...(this.fingerprint ? ['--relay-fingerprint', this.fingerprint] : []));
   }
 
-  hold(name: string): void {
-    ask(['hold', name, '--relay', this.address]);
-  }
-
   get token(): string {
     return fs.readFileSync(path.join(this.state, 'raydbg/token'), 'utf8').trim();
   }
