@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/common/spawn.h"
 #include "cli/doctor/doctor_debugpy.h"
 #include "relay/access/auth.h"
 #include "relay/locate/relay_registration.h"
@@ -13,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -129,12 +129,6 @@ static void look_at_place(struct doctor_here *here, const char *home, const char
 
 /* --- the command --- */
 
-static bool is_executable(const char *path)
-{
-    struct stat file;
-    return stat(path, &file) == 0 && S_ISREG(file.st_mode) && access(path, X_OK) == 0;
-}
-
 /* Its module is raydbg.cli, which pip's script imports; an old pip's names the package and its
  * version. */
 static bool is_namesake(const char *path)
@@ -150,15 +144,10 @@ static bool is_namesake(const char *path)
 
 char *doctor_host_namesake(const char *search)
 {
-    while (search) {
-        size_t len = strcspn(search, ":");
-        char *path = len ? mem_format("%.*s/raydbg", (int)len, search) : mem_string("raydbg");
-        bool found = is_executable(path);
-        if (found && is_namesake(path))
-            return path;
-        free(path);
-        search = found || !search[len] ? NULL : search + len + 1;
-    }
+    char *path = spawn_find(search, "raydbg");
+    if (path && is_namesake(path))
+        return path;
+    free(path);
     return NULL;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/common/spawn.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -23,18 +24,11 @@ static bool is_script(const char *word)
            (!strchr(word, '/') || access(word, X_OK) != 0);
 }
 
-/* As execvp() finds it. An empty element of PATH is the working directory. */
 static bool is_in_path(const char *name)
 {
-    const char *at = getenv("PATH");
-    bool found = false;
-    while (at && !found) {
-        size_t len = strcspn(at, ":");
-        char *path = mem_format("%.*s/%s", (int)(len ? len : 1), len ? at : ".", name);
-        found = is_file(path) && access(path, X_OK) == 0;
-        free(path);
-        at = at[len] ? at + len + 1 : NULL;
-    }
+    char *path = spawn_find(getenv("PATH"), name);
+    bool found = path != NULL;
+    free(path);
     return found;
 }
 
