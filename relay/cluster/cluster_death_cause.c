@@ -45,8 +45,8 @@ static void tell(struct death_question *question)
     while (*at != question)
         at = &(*at)->next;
     *at = question->next;
-    char *sentence = cluster_view_death_cause(&cluster->view, question->worker_id);
-    enum death_kind kind = cluster_view_death_kind(&cluster->view, question->worker_id);
+    enum death_kind kind;
+    char *sentence = cluster_view_death_cause(&cluster->view, question->worker_id, &kind);
     if (!sentence)
         sentence = other_facts(question);
     if (question->fn)

@@ -359,32 +359,37 @@ static char *node_death(const struct ray_worker *worker, const struct ray_node *
 }
 
 /* In the words of `raydbg why`: the meaning of Ray's words, or how to learn more. */
-static char *death_words(const struct ray_worker *worker)
+static char *death_words(const struct ray_worker *worker, const struct process_end *end)
 {
-    struct process_end end = process_end_of(worker);
-    const char *code = process_end_exit_code_words(end.exit_code);
-    if (text_empty(worker->exit_detail) || !end.code || end.by_intent)
+    const char *code = process_end_exit_code_words(end->exit_code);
+    if (text_empty(worker->exit_detail) || !end->code || end->by_intent)
         return mem_string("");
-    if (end.needs_log)
+    if (end->needs_log)
         return text_empty(worker->ip) ? mem_string("")
                                       : mem_format("; `raydbg why %lld@%s` reads its last words",
                                                    (long long)worker->pid, worker->ip);
-    if (text_equal(end.code, "exit_code") && code)
+    if (text_equal(end->code, "exit_code") && code)
         return mem_format("; that is, it exited with code %s", code);
-    return mem_format("; that is, %s", end.words);
+    return mem_format("; that is, %s", end->words);
 }
 
-char *cluster_view_death_cause(const struct cluster_view *view, const char *worker_id)
+char *cluster_view_death_cause(const struct cluster_view *view, const char *worker_id,
+                               enum death_kind *kind)
 {
     const struct ray_worker *worker = cluster_view_worker(view, worker_id);
     const struct ray_node *node = worker ? dead_node(view, worker->node_id) : NULL;
+    *kind = DEATH_OTHER;
     if (node && text_empty(worker->exit_type))
         return node_death(worker, node);
-    if (!worker || worker->is_alive)
+    if (!worker || worker->is_alive) {
+        *kind = DEATH_UNKNOWN;
         return NULL;
+    }
+    struct process_end end = process_end_of(worker);
+    *kind = end.ordinary ? DEATH_ORDINARY : DEATH_OTHER;
     const char *type = worker->exit_type ? worker->exit_type : "";
     const char *verb = text_starts(type, "INTENDED") ? "ended" : "died";
-    char *words = death_words(worker);
+    char *words = death_words(worker, &end);
     char *sentence =
         mem_format("worker pid %lld on %s %s%s%s%s%s%s", (long long)worker->pid,
                    text_empty(worker->ip) ? "an unknown node" : worker->ip, verb, *type ? ": " : "",
@@ -392,14 +397,4 @@ char *cluster_view_death_cause(const struct cluster_view *view, const char *work
                    text_empty(worker->exit_detail) ? "" : worker->exit_detail, words);
     free(words);
     return sentence;
-}
-
-enum death_kind cluster_view_death_kind(const struct cluster_view *view, const char *worker_id)
-{
-    const struct ray_worker *worker = cluster_view_worker(view, worker_id);
-    if (worker && text_empty(worker->exit_type) && dead_node(view, worker->node_id))
-        return DEATH_OTHER;
-    if (!worker || worker->is_alive)
-        return DEATH_UNKNOWN;
-    return process_end_of(worker).ordinary ? DEATH_ORDINARY : DEATH_OTHER;
 }

@@ -104,17 +104,14 @@ void cluster_view_each_task_id(const struct cluster_view *view,
  * node address, pid and port. */
 void cluster_view_pauses(const struct cluster_view *view, struct pause_list *out);
 
-/* "worker pid 7 on 10.0.0.7 died: SYSTEM_ERROR: …", "worker pid 7 on 10.0.0.7 went with its node,
- * which Ray declared dead at 12:00:03 UTC: …" (the caller frees), or NULL if the worker lives or is
- * not known. */
-char *cluster_view_death_cause(const struct cluster_view *view, const char *worker_id);
-
 enum death_kind {
     DEATH_UNKNOWN,  /* it lives, or nothing is known of its end */
     DEATH_ORDINARY, /* its job was over, it was idle, …: no failure */
     DEATH_OTHER,
 };
-/* The kind of the death that cluster_view_death_cause() describes. */
-enum death_kind cluster_view_death_kind(const struct cluster_view *view, const char *worker_id);
+/* "worker pid 7 on 10.0.0.7 died: SYSTEM_ERROR: …", "worker pid 7 on 10.0.0.7 went with its node,
+ * which Ray declared dead at 12:00:03 UTC: …" (the caller frees), or NULL with DEATH_UNKNOWN. */
+char *cluster_view_death_cause(const struct cluster_view *view, const char *worker_id,
+                               enum death_kind *kind);
 
 #endif

@@ -146,13 +146,14 @@ static void workers_of_a_dead_node_are_not_listed(void **state)
     assert_int_equal(list.count, 1);
     assert_string_equal(list.items[0].worker_id, WORKER);
     pause_list_clear(&list);
-    char *sentence = cluster_view_death_cause(&view, OTHER_WORKER);
+    enum death_kind kind;
+    char *sentence = cluster_view_death_cause(&view, OTHER_WORKER, &kind);
     assert_string_equal(sentence, "worker pid 2 on 10.0.0.8 went with its node, which Ray declared "
                                   "dead at 04:00:03 UTC");
-    assert_int_equal(cluster_view_death_kind(&view, OTHER_WORKER), DEATH_OTHER);
+    assert_int_equal(kind, DEATH_OTHER);
     free(sentence);
     view.nodes[0].end_detail = mem_string("it missed its health checks");
-    sentence = cluster_view_death_cause(&view, OTHER_WORKER);
+    sentence = cluster_view_death_cause(&view, OTHER_WORKER, &kind);
     assert_non_null(strstr(sentence, "UTC: it missed its health checks"));
     free(sentence);
     cluster_view_clear(&view);

@@ -97,8 +97,9 @@ static void each_mention_of_a_task(void **state)
 static void check_death(const struct cluster_view *view, const char *worker_id,
                         enum death_kind kind, const char *expected)
 {
-    assert_int_equal(cluster_view_death_kind(view, worker_id), kind);
-    char *sentence = cluster_view_death_cause(view, worker_id);
+    enum death_kind found;
+    char *sentence = cluster_view_death_cause(view, worker_id, &found);
+    assert_int_equal(found, kind);
     if (expected)
         assert_string_equal(sentence, expected);
     else
