@@ -151,6 +151,12 @@ static void give_up(struct closing *closing, int64_t now)
         closing->owed++;
 }
 
+/* How long nothing has come, since closing began or the goodbye was sent. */
+static int64_t quiet_ms(const struct closing *closing, int64_t now)
+{
+    return now - (closing->heard > closing->since ? closing->heard : closing->since);
+}
+
 /* A pdb that has the whole statement becomes an adapter, which lets the task go on at the end of
  * the stream; one that does not have it is told to continue. Either of them then closes. An end of
  * the stream without the goodbye, or a close while pdb still has something to say, would be an
@@ -164,8 +170,7 @@ static bool advance_pdb(struct closing *closing, int64_t now)
         if (send(closing->fd, goodbye, (size_t)len, MSG_DONTWAIT | MSG_NOSIGNAL) == len)
             closing->goodbye = shutdown(closing->fd, SHUT_WR) == 0;
     }
-    int64_t last = closing->heard > closing->since ? closing->heard : closing->since;
-    return now - last >= GREETING_MS;
+    return quiet_ms(closing, now) >= GREETING_MS;
 }
 
 /* debugpy 1.8.0's adapter does not close by itself. While it still passes on what the task has
@@ -173,8 +178,7 @@ static bool advance_pdb(struct closing *closing, int64_t now)
  * client to this one before it accepts any other. */
 static bool is_done(const struct closing *closing, int64_t now)
 {
-    int64_t last = closing->heard > closing->since ? closing->heard : closing->since;
-    return now - last >= (closing->answered ? SETTLE_MS : GOODBYE_MS);
+    return quiet_ms(closing, now) >= (closing->answered ? SETTLE_MS : GOODBYE_MS);
 }
 
 /* True if the connection can be closed. */
