@@ -262,10 +262,10 @@ const struct err *dap_client_end(const struct dap_client *client)
     return client->ended && client->end.code ? &client->end : NULL;
 }
 
-static bool is_waiting(const struct dap_client *client, const struct waiting *it)
+static bool is_waiting(const struct dap_client *client, int64_t seq)
 {
     const struct waiting *at = client->waiting;
-    while (at && at != it)
+    while (at && at->seq != seq)
         at = at->next;
     return at != NULL;
 }
@@ -283,8 +283,9 @@ enum dap_client_left dap_client_leave(struct dap_client *client, enum dap_client
         return DAP_CLIENT_CLOSED; /* the relay is gone */
     client->ended = false; /* the worker sent `terminated`: the session still takes `disconnect` */
     struct waiting *it = send_request(client, "disconnect", arguments[how]);
+    int64_t seq = it->seq; /* an answer frees `it` */
     int failed = await(client, it, "disconnect", ended ? 200 : LEAVE_TIMEOUT_MS, NULL, &err);
-    bool silent = !ended && !client->ended && is_waiting(client, it);
+    bool silent = !ended && !client->ended && is_waiting(client, seq);
     client->ended = true;
     return silent ? DAP_CLIENT_SILENT : failed ? DAP_CLIENT_CLOSED : DAP_CLIENT_ANSWERED;
 }
