@@ -12,7 +12,9 @@
 enum {
     AGAIN_MS = 150,
     SILENCE_MS = 2000, /* a longer wait is announced to the user */
-    DEFER_MS = 4000,   /* how long a stop of the caller waits for a callee that may appear */
+    /* How long a stop of the caller waits for the callee, which has been submitted: on a busy node,
+     * Ray takes several seconds to start a worker. */
+    DEFER_MS = 15000,
     RETRY_MS = 30000,  /* how long Ray may take to run a task again */
     NAME_MS = 1500,    /* a worker reports the name of its task once a second */
     LINGER_MS = 10000, /* how long the search goes on when the caller is gone */
