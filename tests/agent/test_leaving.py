@@ -238,6 +238,7 @@ def test_an_attach_while_output_waits_for_another_client_ends_nothing(start_work
         late.attach({})
     disconnect(late)
     hears.set()
+    other.stopped()  # else the next client would hear of this stop, which is over, behind the output
     other.ok("disconnect", {"terminateDebuggee": False})
     other.close(check=False)
     served(worker)
