@@ -2,7 +2,9 @@
 #include "cli/common/command_usage.h"
 #include "cli/common/options.h"
 #include "cli/common/output_file.h"
+#include "cli/common/relay_ask.h"
 #include "cli/common/terminal.h"
+#include "cli/timeline/timeline_history.h"
 #include "cli/timeline/timeline_picture.h"
 #include "cli/timeline/timeline_trace.h"
 #include "cli/why/why_ask.h"
@@ -12,10 +14,12 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 struct timeline_words {
     const char *address, *output, *job;
-    int code; /* of the whole command */
+    struct timeline_history *history; /* of the relay's pauses; NULL: no relay */
+    int code;                         /* of the whole command */
 };
 
 static const struct option_row option_rows[] = {
@@ -37,7 +41,8 @@ const struct command_text cmd_timeline_text = {
     .options = option_rows,
     .option_count = sizeof option_rows / sizeof *option_rows,
     .notes =
-        "Tasks that wait, run or have failed are in it as well as finished ones. The spans of "
+        "Tasks that wait, run or have failed are in it as well as finished ones; and when each "
+        "was paused, if a relay runs here and has held it. The spans of "
         "ray.get are in it if RAY_PROFILING=1 was set in the workers. No code runs in a worker "
         "for it.",
     .examples = "  raydbg timeline\n"
@@ -100,7 +105,7 @@ static void show(void *arg, const char *cluster, const struct why_records *recor
                                          terminal_columns(stdout), terminal_rows(stdout)};
     struct timeline timeline;
     (void)subject;
-    timeline_make(records, words->job, &timeline);
+    timeline_make(records, words->job, timeline_history_pauses(words->history), &timeline);
     words->code = check_job(words, &timeline, records);
     if (words->code == ERR_NONE && words->output) {
         words->code = show_trace(words, &timeline, records, cluster);
@@ -109,6 +114,19 @@ static void show(void *arg, const char *cluster, const struct why_records *recor
         add_notes(&timeline, records, out);
     }
     timeline_clear(&timeline);
+}
+
+/* An older relay has no such page. */
+static struct timeline_history *ask_history(const char *address)
+{
+    struct timeline_history *history = NULL;
+    struct buf body;
+    char *relay;
+    if (relay_ask_here(address, "/v1/pauses/history", &body, &relay))
+        history = timeline_history_read(body.data, body.len);
+    buf_free(&body);
+    free(relay);
+    return history;
 }
 
 int cmd_timeline(int argc, char **argv)
@@ -123,6 +141,8 @@ int cmd_timeline(int argc, char **argv)
         return ERR_NONE;
     if (operands)
         return command_usage(&cmd_timeline_text, "timeline takes no name, only options");
+    words.history = ask_history(words.address);
     int code = why_ask(words.address, &question, show, &words);
+    timeline_history_free(&words.history);
     return code ? code : words.code;
 }

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "cli/common/command_usage.h"
+#include "cli/common/relay_options.h"
 #include "relay/locate/relay_call.h"
 
 #include <stdlib.h>
@@ -33,6 +34,22 @@ int relay_ask(struct loop *loop, const struct relay_address *relay, const char *
     *body = answer.body;
     *err = answer.err;
     return answer.err.code ? -1 : 0;
+}
+
+bool relay_ask_here(const char *address, const char *path, struct buf *body, char **name)
+{
+    const struct relay_wish wish = {.wanted = true};
+    struct relay_choice choice;
+    struct err err;
+    *body = (struct buf){0};
+    *name = NULL;
+    if (!relay_is_here(&wish, address))
+        return false;
+    if (relay_choose_quietly(&choice, &wish, address) &&
+        relay_ask(choice.loop, &choice.relay, "GET", path, NULL, body, &err) == 0)
+        *name = relay_address_short(&choice.relay);
+    relay_choice_clear(&choice);
+    return *name != NULL;
 }
 
 void relay_ask_each(struct loop *loop, const struct relay_address *relay, char *const *paths,

@@ -5,6 +5,8 @@
 #include "base/buf.h"
 #include "relay/locate/relay_address.h"
 
+#include <stdbool.h>
+
 /* `json` is the body of a POST, or NULL. Runs the loop until the response comes, 30 s at most. The
  * caller frees `body`, also after an error, when it is empty. */
 int relay_ask(struct loop *loop, const struct relay_address *relay, const char *method,
@@ -17,6 +19,11 @@ typedef void (*relay_answer_fn)(void *arg, size_t index, const struct buf *body,
  * as it and those before it are there. */
 void relay_ask_each(struct loop *loop, const struct relay_address *relay, char *const *paths,
                     size_t count, relay_answer_fn fn, void *arg);
+
+/* GETs a path from a relay that runs here, or that the environment names, for the cluster of this
+ * --address (NULL: the usual one). False if there is none, or if it does not answer. The caller
+ * frees `body`, and the relay's name, "127.0.0.1:4713". */
+bool relay_ask_here(const char *address, const char *path, struct buf *body, char **name);
 
 /* Appends a name to a path; all characters but RFC 3986's unreserved ones become %XX. */
 void relay_ask_add_name(struct buf *path, const char *name);

@@ -58,10 +58,19 @@ static void fill(const struct picture *picture, struct row *row, const struct ti
     row->paused[last] = row->paused[last] || span->is_paused;
 }
 
+/* The run that the pause is in has filled the row. */
+static void fill_pause(const struct picture *picture, struct row *row,
+                       const struct timeline_span *span)
+{
+    size_t last = column_of(picture, span->end_us);
+    for (size_t i = column_of(picture, span->start_us); i <= last; i++)
+        row->paused[i] = true;
+}
+
 static bool is_drawn(const struct timeline_span *span)
 {
-    return (span->kind == TIMELINE_RUN && span->attempt->type != RAY_DRIVER_TASK) ||
-           span->kind == TIMELINE_WAIT;
+    bool runs = span->kind == TIMELINE_RUN || span->kind == TIMELINE_PAUSE;
+    return (runs && span->attempt->type != RAY_DRIVER_TASK) || span->kind == TIMELINE_WAIT;
 }
 
 static struct row *row_of(struct picture *picture, const struct timeline_lane *lane)
@@ -80,10 +89,12 @@ static struct row *row_of(struct picture *picture, const struct timeline_lane *l
 static void fill_rows(struct picture *picture)
 {
     const struct timeline *timeline = picture->timeline;
-    for (size_t i = 0; i < timeline->count; i++)
-        if (is_drawn(&timeline->spans[i]))
-            fill(picture, row_of(picture, &timeline->lanes[timeline->spans[i].lane]),
-                 &timeline->spans[i]);
+    for (size_t i = 0; i < timeline->count; i++) {
+        const struct timeline_span *span = &timeline->spans[i];
+        if (is_drawn(span))
+            (span->pause ? fill_pause : fill)(
+                picture, row_of(picture, &timeline->lanes[span->lane]), span);
+    }
 }
 
 /* Cuts the least busy processes. Returns how many. */
@@ -190,8 +201,8 @@ static void draw(struct picture *picture, struct buf *out)
             draw_row(picture, &picture->rows[i], out);
     if (cut)
         buf_printf(out, "%zu less busy processes are not shown\n", cut);
-    buf_add_string(out, picture->style->utf8 ? "█ busy  x failed  P paused now\n"
-                                             : "# busy  x failed  P paused now\n");
+    buf_add_string(out, picture->style->utf8 ? "█ busy  x failed  P paused\n"
+                                             : "# busy  x failed  P paused\n");
 }
 
 /* --- the summary --- */

@@ -128,6 +128,8 @@ static const char *category_of(const struct timeline_span *span)
         return "waiting";
     case TIMELINE_EVENT:
         return "event";
+    case TIMELINE_PAUSE:
+        return "paused";
     default:
         return span->attempt->type == RAY_DRIVER_TASK ? "driver" : "task";
     }
@@ -136,6 +138,8 @@ static const char *category_of(const struct timeline_span *span)
 /* chrome://tracing's own colours; Perfetto has its own by name. */
 static const char *colour_of(const struct timeline_span *span)
 {
+    if (span->kind == TIMELINE_PAUSE)
+        return "bad";
     if (span->kind != TIMELINE_RUN && span->kind != TIMELINE_WAIT)
         return NULL;
     if (span->end == TIMELINE_FAILED)
@@ -152,6 +156,15 @@ static const char *name_of(const struct timeline_span *span)
     return *span->name ? span->name : "unnamed";
 }
 
+static void put_pause(struct trace *trace, const struct timeline_pause *pause)
+{
+    put_text(trace, "reason", pause->reason);
+    if (pause->file) {
+        put_text(trace, "file", pause->file);
+        buf_printf(&trace->text, ",\"line\":%" PRId64, pause->line);
+    }
+}
+
 static void write_args(struct trace *trace, const struct timeline_span *span)
 {
     const struct ray_attempt *attempt = span->attempt;
@@ -161,6 +174,8 @@ static void write_args(struct trace *trace, const struct timeline_span *span)
         buf_printf(&trace->text, ",\"actor_id\":\"%s\"", attempt->actor_id);
     if (span->kind == TIMELINE_RUN || span->kind == TIMELINE_WAIT)
         buf_printf(&trace->text, ",\"state\":\"%s\"", state_of(span));
+    if (span->pause)
+        put_pause(trace, span->pause);
     if (span->start_unknown)
         buf_printf(&trace->text,
                    ",\"start\":\"unknown: it died before Ray was told of its start\"");

@@ -55,21 +55,11 @@ static int take_look(struct look *look, struct loop *loop, struct cluster *clust
  * is none, or if it does not answer. */
 static bool ask_relay(const char *address, struct relay_pauses *pauses, char **relay)
 {
-    const struct relay_wish wish = {.wanted = true};
-    struct relay_choice choice;
-    struct buf body = {0};
+    struct buf body;
     struct err err;
-    bool answered = false;
-    if (!relay_is_here(&wish, address))
-        return false;
-    if (relay_choose_quietly(&choice, &wish, address) &&
-        relay_ask(choice.loop, &choice.relay, "GET", "/v1/pauses", NULL, &body, &err) == 0 &&
-        relay_pauses_parse(pauses, body.data, body.len, &err) == 0) {
-        *relay = relay_address_short(&choice.relay);
-        answered = true;
-    }
+    bool answered = relay_ask_here(address, "/v1/pauses", &body, relay) &&
+                    relay_pauses_parse(pauses, body.data, body.len, &err) == 0;
     buf_free(&body);
-    relay_choice_clear(&choice);
     return answered;
 }
 

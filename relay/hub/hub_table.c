@@ -39,6 +39,11 @@ struct cluster *hub_table_cluster(const struct hub_table *hubs)
     return hubs->options.cluster;
 }
 
+const struct pause_history *hub_table_history(const struct hub_table *hubs)
+{
+    return &hubs->history;
+}
+
 const char *hub_table_name(const struct hub_table *hubs)
 {
     return hubs->options.name;
@@ -67,6 +72,26 @@ static void note_lost(struct hub_table *hubs, struct entry *entry)
         return;
     entry->noted = true;
     failures_add(&hubs->failures, hub_pause(entry->hub), WANTED_MS, NULL);
+}
+
+/* Notes when the debuggee's pause begins, what is known of it, and when it ends. The entry may not
+ * have its hub yet, which is being taken over. */
+static void note_pause(struct entry *entry, const struct hub *hub, bool is_paused)
+{
+    struct pause_history *history = &entry->hubs->history;
+    struct pause pause;
+    if (!is_paused) {
+        pause_history_end(history, entry->paused, wall_clock_ms());
+        entry->paused = 0;
+        return;
+    }
+    pause_copy(&pause, hub_pause(hub));
+    hub_describe(hub, &pause);
+    if (entry->paused)
+        pause_history_renew(history, entry->paused, &pause);
+    else
+        entry->paused = pause_history_begin(history, &pause, wall_clock_ms());
+    pause_clear(&pause);
 }
 
 static void sweep(void *arg)
@@ -98,7 +123,7 @@ static void sweep(void *arg)
 static void on_over(void *arg, struct hub *hub)
 {
     struct entry *entry = arg;
-    (void)hub;
+    note_pause(entry, hub, false);
     if (!entry->hubs->sweep)
         entry->hubs->sweep = timer_start(entry->hubs->options.loop, 0, sweep, entry->hubs);
 }
@@ -107,6 +132,7 @@ static void on_change(void *arg, struct hub *hub)
 {
     struct entry *entry = arg;
     entry->stood = entry->stood || hub_stands(hub);
+    note_pause(entry, hub, *hub_reason(hub) && !hub_is_over(hub));
     entry->hubs->ops->on_change(entry->hubs->arg);
     if (hub_table_is_accepted(hub) && entry->hubs->ops->on_hub_change)
         entry->hubs->ops->on_hub_change(entry->hubs->arg, hub);
@@ -374,6 +400,7 @@ void hub_table_destroy(struct hub_table **hubs)
         it->first = next;
     }
     failures_clear(&it->failures);
+    pause_history_clear(&it->history);
     hash_index_clear(&it->places);
     hub_table_clear_magic(it);
     free(it);

@@ -4,6 +4,7 @@
 #define RAYDBG_RELAY_HUB_HUB_TABLE_H
 
 #include "relay/hub/hub.h"
+#include "relay/pause/pause_history.h"
 
 struct hub_table;
 
@@ -82,6 +83,8 @@ void hub_table_tell(const struct hub_table *hubs, const char *category, const ch
  * pauses of hubs that the cluster does not list. `out` is the caller's to clear. */
 void hub_table_list(const struct hub_table *hubs, const struct pause_list *cluster,
                     struct pause_list *out);
+/* When the debuggees were paused, since the table was created. */
+const struct pause_history *hub_table_history(const struct hub_table *hubs);
 /* Updates the held pauses, and opens a hub for each waiting pause with HUB_ON_PAUSE, or that was
  * lost to a cut network. */
 void hub_table_update(struct hub_table *hubs, const struct pause_list *cluster);

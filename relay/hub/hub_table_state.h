@@ -21,6 +21,7 @@ struct entry {
     bool by_itself;     /* opened by the relay, without a client */
     bool stood;         /* a thread has stopped there */
     int64_t running_us; /* when it began to run without a client; 0: it does not */
+    int64_t paused;     /* the number of its pause in `history`; 0: it is not paused */
 };
 
 struct hub_table {
@@ -31,6 +32,7 @@ struct hub_table {
     struct entry *first;
     struct hash_index places; /* of the entries */
     struct failures failures;
+    struct pause_history history;
     struct timer *tick;
     struct timer *sweep;
     struct keeper_watch *keeper_watch; /* NULL: no keeper */

@@ -154,6 +154,15 @@ static void get_pauses(struct relay *relay, struct http_call *call)
     relay_look(relay, on_list_looked, looking);
 }
 
+static void get_history(struct relay *relay, struct http_call *call)
+{
+    struct buf json = {0};
+    buf_add_string(&json, "{\"pauses\":");
+    pause_history_json(hub_table_history(relay->hubs), &json);
+    buf_add_string(&json, "}\n");
+    relay_answer_json(call, 200, &json);
+}
+
 static void get_sessions(struct relay *relay, struct http_call *call)
 {
     struct buf json = {0};
@@ -220,6 +229,7 @@ static const struct page {
     void (*get)(struct relay *relay, struct http_call *call);
 } pages[] = {
     {"/v1/pauses", get_pauses},
+    {"/v1/pauses/history", get_history},
     {"/v1/sessions", get_sessions},
     {"/v1/objects", relay_get_objects},
     {"/v1/breakpoints", relay_get_breakpoints},

@@ -1,5 +1,7 @@
 #include "relay/timeline/timeline.h"
 
+#include "base/hash.h"
+#include "base/hash_index.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "relay/timeline/timeline_spans.h"
@@ -14,6 +16,8 @@ struct draft {
     size_t room, lane_room;
     struct timeline_span *runs, *waits;
     size_t run_count, wait_count;
+    const struct timeline_pause *pauses;
+    struct hash_index workers; /* `pauses`, by worker id */
 };
 
 static bool is_selected(const struct ray_attempt *attempt, const char *job)
@@ -29,6 +33,42 @@ static void count_run(struct timeline *out, const struct timeline_span *run)
     out->paused += run->is_paused;
 }
 
+/* --- pauses --- */
+
+static void index_pauses(struct draft *draft, const struct timeline_pauses *pauses)
+{
+    draft->pauses = pauses ? pauses->items : NULL;
+    for (size_t i = 0; pauses && i < pauses->count; i++)
+        hash_index_add(&draft->workers, hash_text(pauses->items[i].worker_id, 0), i);
+}
+
+/* The next pause of the run's task, or of a task that is not known, in the run's process; NULL:
+ * there are no more. `cursor` starts at 0. */
+static const struct timeline_pause *next_pause(const struct draft *draft,
+                                               const struct timeline_span *run, size_t *cursor)
+{
+    uintptr_t item;
+    while (*run->worker_id &&
+           hash_index_next(&draft->workers, hash_text(run->worker_id, 0), cursor, &item)) {
+        const struct timeline_pause *pause = &draft->pauses[item];
+        if (strcmp(pause->worker_id, run->worker_id) == 0 &&
+            (!*pause->task_id || strcmp(pause->task_id, run->attempt->task_id) == 0))
+            return pause;
+    }
+    return NULL;
+}
+
+/* A debugger that is attached hides from Ray that the process is paused. */
+static void note_pause_now(const struct draft *draft, struct timeline_span *run)
+{
+    const struct timeline_pause *pause;
+    size_t cursor = 0;
+    while (run->end == TIMELINE_GOES_ON && (pause = next_pause(draft, run, &cursor)))
+        run->is_paused = run->is_paused || !pause->end_us;
+}
+
+/* --- attempts --- */
+
 static void collect(struct draft *draft, const char *job)
 {
     const struct why_records *records = draft->records;
@@ -42,8 +82,12 @@ static void collect(struct draft *draft, const char *job)
             draft->out->attempts++;
             draft->out->failed += attempt->timing->state_ns[RAY_ATTEMPT_FAILED] > 0;
         }
-        if (timeline_run_of(records, attempt, &draft->runs[draft->run_count]))
-            count_run(draft->out, &draft->runs[draft->run_count++]);
+        struct timeline_span *run = &draft->runs[draft->run_count];
+        if (timeline_run_of(records, attempt, run)) {
+            note_pause_now(draft, run);
+            count_run(draft->out, run);
+            draft->run_count++;
+        }
         if (timeline_wait_of(records, attempt, &draft->waits[draft->wait_count]))
             draft->out->waiting += draft->waits[draft->wait_count++].end == TIMELINE_GOES_ON;
     }
@@ -143,22 +187,52 @@ static size_t take_lane(struct draft *draft, struct lane_set *set, size_t from, 
 
 /* --- processes --- */
 
-static struct timeline_span *events_of(const struct timeline_span *run, size_t *count)
+/* Spans while they are collected. */
+struct span_list {
+    struct timeline_span *items;
+    size_t count, room;
+};
+
+static void span_list_add(struct span_list *list, const struct timeline_span *span)
+{
+    list->items = mem_grow(list->items, list->count, &list->room, sizeof *list->items);
+    list->items[list->count++] = *span;
+}
+
+static void list_events(const struct timeline_span *run, struct span_list *out)
 {
     const struct ray_timing *timing = run->attempt->timing;
-    struct timeline_span *events = mem_array(timing->event_count, sizeof *events);
-    *count = 0;
     for (size_t i = 0; i < timing->event_count; i++) {
         if (text_starts(timing->events[i].name, "task::") && run->attempt->type != RAY_DRIVER_TASK)
             continue; /* that is the run itself */
-        events[(*count)++] = (struct timeline_span){.kind = TIMELINE_EVENT,
-                                                    .start_us = timing->events[i].start_ns / 1000,
-                                                    .end_us = timing->events[i].end_ns / 1000,
-                                                    .name = timing->events[i].name,
-                                                    .attempt = run->attempt};
+        span_list_add(out, &(struct timeline_span){.kind = TIMELINE_EVENT,
+                                                   .start_us = timing->events[i].start_ns / 1000,
+                                                   .end_us = timing->events[i].end_ns / 1000,
+                                                   .name = timing->events[i].name,
+                                                   .attempt = run->attempt});
     }
-    sort(events, *count, compare_times);
-    return events;
+}
+
+/* Of each pause, the part within the run. */
+static void list_pauses(const struct draft *draft, const struct timeline_span *run,
+                        struct span_list *out)
+{
+    const struct timeline_pause *pause;
+    size_t cursor = 0;
+    while ((pause = next_pause(draft, run, &cursor))) {
+        struct timeline_span span = {.kind = TIMELINE_PAUSE,
+                                     .start_us = pause->start_us,
+                                     .end_us = pause->end_us ? pause->end_us : run->end_us,
+                                     .name = "paused",
+                                     .attempt = run->attempt,
+                                     .pause = pause};
+        if (span.start_us < run->start_us)
+            span.start_us = run->start_us;
+        if (span.end_us > run->end_us)
+            span.end_us = run->end_us;
+        if (span.start_us < span.end_us)
+            span_list_add(out, &span);
+    }
 }
 
 /* The open spans of a lane, the innermost last. */
@@ -179,44 +253,44 @@ static bool nest_add(struct nest *nest, const struct timeline_span *span)
     return true;
 }
 
-/* Puts the events of a run into its lane; those that do not fit there become `strays`. */
-static void add_events(struct draft *draft, const struct timeline_span *run, size_t lane,
-                       struct timeline_span **strays, size_t *stray_count)
+/* Puts what happened within a run into its lane; what does not fit there becomes `strays`. */
+static void add_inside(struct draft *draft, const struct timeline_span *run, size_t lane,
+                       struct span_list *strays)
 {
-    size_t count;
-    struct timeline_span *events = events_of(run, &count);
+    struct span_list inside = {0};
     struct nest nest = {0};
+    list_events(run, &inside);
+    list_pauses(draft, run, &inside);
+    sort(inside.items, inside.count, compare_times);
     nest_add(&nest, run);
-    for (size_t i = 0; i < count; i++) {
-        if (events[i].start_us >= run->start_us && nest_add(&nest, &events[i])) {
-            add_span(draft, &events[i], lane);
-            continue;
-        }
-        *strays = mem_resize(*strays, *stray_count + 1, sizeof **strays);
-        (*strays)[(*stray_count)++] = events[i];
+    for (size_t i = 0; i < inside.count; i++) {
+        const struct timeline_span *span = &inside.items[i];
+        if (span->start_us >= run->start_us && nest_add(&nest, span))
+            add_span(draft, span, lane);
+        else
+            span_list_add(strays, span);
     }
     free(nest.ends);
-    free(events);
+    free(inside.items);
 }
 
 static void add_process(struct draft *draft, const struct timeline_span *runs, size_t count,
                         const struct timeline_lane *model)
 {
     struct lane_set set = {.model = *model};
-    struct timeline_span *strays = NULL;
-    size_t stray_count = 0;
+    struct span_list strays = {0};
     for (size_t i = 0; i < count; i++) {
         size_t lane = take_lane(draft, &set, 0, runs[i].start_us, runs[i].end_us);
         add_span(draft, &runs[i], lane);
-        add_events(draft, &runs[i], lane, &strays, &stray_count);
+        add_inside(draft, &runs[i], lane, &strays);
     }
     size_t own = set.count;
-    sort(strays, stray_count, compare_times);
-    for (size_t i = 0; i < stray_count; i++)
-        add_span(draft, &strays[i],
-                 take_lane(draft, &set, own, strays[i].start_us, strays[i].end_us));
+    sort(strays.items, strays.count, compare_times);
+    for (size_t i = 0; i < strays.count; i++)
+        add_span(draft, &strays.items[i],
+                 take_lane(draft, &set, own, strays.items[i].start_us, strays.items[i].end_us));
     draft->out->processes++;
-    free(strays);
+    free(strays.items);
     free(set.free_us);
 }
 
@@ -276,14 +350,17 @@ static void add_waits(struct draft *draft)
     free(set.free_us);
 }
 
-void timeline_make(const struct why_records *records, const char *job, struct timeline *out)
+void timeline_make(const struct why_records *records, const char *job,
+                   const struct timeline_pauses *pauses, struct timeline *out)
 {
     struct draft draft = {.records = records, .out = out};
     *out = (struct timeline){.now_us = records->now_ms * 1000};
+    index_pauses(&draft, pauses);
     collect(&draft, job);
     add_runs(&draft);
     add_waits(&draft);
     sort(out->spans, out->count, compare_spans);
+    hash_index_clear(&draft.workers);
     free(draft.runs);
     free(draft.waits);
 }

@@ -11,6 +11,7 @@ enum timeline_kind {
     TIMELINE_PHASE, /* a part of a wait; `name` says what it waits for */
     TIMELINE_RUN,   /* from the start of an attempt in its process to its end */
     TIMELINE_EVENT, /* what the process has recorded; `name` is Ray's, "task:execute" */
+    TIMELINE_PAUSE, /* within a run: a thread of its process was stopped in a debugger */
 };
 
 enum timeline_end {
@@ -20,16 +21,30 @@ enum timeline_end {
     TIMELINE_UNKNOWN, /* its process, actor or job has ended, and Ray was told nothing more */
 };
 
+/* A pause of a process that somebody has recorded, by a clock of his own. */
+struct timeline_pause {
+    const char *worker_id, *task_id; /* task "": it is not known which of the process's */
+    const char *reason, *file;       /* of DAP's `stopped`; file NULL: unknown */
+    int64_t line;
+    int64_t start_us, end_us; /* end 0: it goes on */
+};
+
+struct timeline_pauses {
+    const struct timeline_pause *items;
+    size_t count;
+};
+
 struct timeline_span {
     enum timeline_kind kind;
     enum timeline_end end; /* of a wait and of a run */
     bool start_unknown;    /* of a run that died before Ray was told of its start: begins with the
                               submission to its process */
-    bool is_paused; /* of a run that goes on: its process has a thread that waits in a debugger */
+    bool is_paused; /* of a run that goes on: a thread of its process is stopped in a debugger */
     int64_t start_us, end_us;
     const char *name; /* in the records, or static */
     const struct ray_attempt *attempt;
-    const char *node_id, *worker_id; /* of a run: its process; "" if unknown */
+    const struct timeline_pause *pause; /* of a pause, else NULL */
+    const char *node_id, *worker_id;    /* of a run: its process; "" if unknown */
     size_t lane;
 };
 
@@ -49,7 +64,7 @@ struct timeline_node {
     const struct ray_node *node; /* NULL if Ray has no row of it */
 };
 
-/* Borrows from the records. */
+/* Borrows from the records and the pauses. */
 struct timeline {
     struct timeline_span *spans; /* by lane and then by time, an enclosing span first */
     size_t count;
@@ -66,8 +81,10 @@ struct timeline {
 
 enum { TIMELINE_WAIT_LANES = 400 };
 
-/* `job` is the beginning of a job's id; NULL: all jobs. The attempts need their timing. */
-void timeline_make(const struct why_records *records, const char *job, struct timeline *out);
+/* `job` is the beginning of a job's id; NULL: all jobs. The attempts need their timing. Of a pause,
+ * the part is shown in which its task ran; `pauses` may be NULL. */
+void timeline_make(const struct why_records *records, const char *job,
+                   const struct timeline_pauses *pauses, struct timeline *out);
 void timeline_clear(struct timeline *timeline);
 
 #endif

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import trace_checker
 from cluster import PROGRAMS, Spec, line_of, wait_for
 
 CHAIN = ("gets", "takes", "needs_b", "get", "behind")
@@ -70,6 +71,42 @@ def test_who_has_it(cluster_factory, run_relay):
     assert relay.http("POST", "/v1/why/takes_2").status == 405
     client.close()
     wait_for(lambda: "no client is attached" in why(cluster, "stopped_2", env)["cause"], "the client has left", every=0.3)
+
+
+def test_the_timeline_has_the_pause(cluster_factory, run_relay, tmp_path):
+    """The relay remembers it: a part of the task's span, with its place; and Ray's own state is told right while it is held."""
+    cluster = cluster_factory(Spec())
+    driver = cluster.driver("behind_pause.py", "_5")
+    driver.wait_for("^READY", 300)
+    cluster.wait_paused(timeout=PAUSE_S)
+    relay = run_relay(cluster)
+    env = {"HOME": relay.env["HOME"], "XDG_STATE_HOME": relay.env["XDG_STATE_HOME"]}
+
+    def history():
+        return relay.http("GET", "/v1/pauses/history").json["pauses"]
+
+    def spans():
+        done = cluster.raydbg("timeline", "-o", str(tmp_path / "trace.json"), env=env)
+        assert done.returncode == 0, done.stderr
+        trace = json.loads((tmp_path / "trace.json").read_text())
+        assert trace_checker.faults(trace) == []
+        shown = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+        [run] = [event for event in shown if event["name"] == "stopped_5" and event["cat"] == "task"]
+        return run, [event for event in shown if event["cat"] == "paused"]
+
+    client = relay.join(name="alice", task="stopped_5")
+    thread = client.stopped()["threadId"]
+    wait_for(lambda: history()[-1]["location"], "its place is known")
+    run, [paused] = spans()
+    line = line_of(PROGRAMS / "behind_pause.py", "stopped")
+    assert (run["args"]["state"], paused["args"]["line"]) == ("paused", line), (run, paused)
+    assert paused["args"]["file"].endswith("behind_pause.py") and paused["tid"] == run["tid"]
+    assert run["ts"] <= paused["ts"] and paused["ts"] + paused["dur"] == run["ts"] + run["dur"]
+    client.resume(thread)
+    wait_for(lambda: history()[-1]["ended"], "it has ended")
+    client.close()
+    _, after = spans()
+    assert after[0]["ts"] == paused["ts"] and after[0]["dur"] >= paused["dur"]
 
 
 def test_in_the_console(cluster_factory, run_relay):

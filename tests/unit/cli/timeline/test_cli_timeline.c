@@ -1,6 +1,8 @@
 /* A timeline as a trace, and as a picture. */
 #include "cmocka_prelude.h"
 
+#include "base/mem.h"
+#include "cli/timeline/timeline_history.h"
 #include "cli/timeline/timeline_picture.h"
 #include "cli/timeline/timeline_trace.h"
 
@@ -54,16 +56,30 @@ static void open_world(struct world *world)
     world->attempts[1].error_message = (char *)"it broke";
 }
 
+/* What a relay says of a pause of the first task, from 3 ms to 5 ms. */
+static struct timeline_history *open_history(const struct world *world)
+{
+    char *json = mem_format("{\"pauses\":[{\"worker_id\":\"%s\",\"task_id\":\"%s\",\"reason\":"
+                            "\"a \\\"step\",\"location\":{\"file\":\"/a.py\",\"line\":8},"
+                            "\"began\":0.003,\"ended\":0.005},{\"began\":1},{}]}",
+                            world->worker.worker_id, world->attempts[0].task_id);
+    struct timeline_history *history = timeline_history_read(json, strlen(json));
+    free(json);
+    return history;
+}
+
 static cJSON *trace_of(const struct world *world)
 {
     struct timeline timeline;
     char *text;
     size_t len;
     FILE *file = open_memstream(&text, &len);
-    timeline_make(&world->records, NULL, &timeline);
+    struct timeline_history *history = open_history(world);
+    timeline_make(&world->records, NULL, timeline_history_pauses(history), &timeline);
     timeline_trace_write(&timeline, &world->records, "10.0.0.1:6379", file);
     fclose(file);
     timeline_clear(&timeline);
+    timeline_history_free(&history);
     cJSON *trace = cJSON_Parse(text);
     for (size_t i = 0; i < len; i++) /* no terminal acts on it */
         assert_true(text[i] == '\n' || (unsigned char)text[i] >= 0x20);
@@ -113,7 +129,29 @@ static void a_trace(void **state)
     const cJSON *failed = event(trace, "X", "evil");
     assert_string_equal(arg(failed, "error_type"), "WORKER_DIED");
     assert_string_equal(arg(failed, "error"), "it broke");
+    const cJSON *paused = event(trace, "X", "paused");
+    assert_int_equal(cJSON_GetObjectItem(paused, "ts")->valueint, 3000);
+    assert_int_equal(cJSON_GetObjectItem(paused, "dur")->valueint, 2000);
+    assert_string_equal(arg(paused, "reason"), "a \"step");
+    assert_string_equal(arg(paused, "file"), "/a.py");
     cJSON_Delete(trace);
+}
+
+static void answers_that_are_no_history(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"", "[]", "{}", "{\"pauses\":3}", "{\"pauses\":["};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_null(timeline_history_read(texts[i], strlen(texts[i])));
+    static const char odd[] = "{\"pauses\":[3,{\"worker_id\":\"w\"},{\"worker_id\":\"w\",\"began\":"
+                              "1e300},{\"worker_id\":\"w\",\"began\":1,\"location\":{\"line\":"
+                              "1e300},\"task_id\":\"t\",\"ambiguous\":true}]}";
+    struct timeline_history *history = timeline_history_read(odd, strlen(odd));
+    const struct timeline_pauses *pauses = timeline_history_pauses(history);
+    assert_int_equal(pauses->count, 1);
+    assert_string_equal(pauses->items[0].task_id, "");
+    timeline_history_free(&history);
+    assert_null(timeline_history_pauses(NULL));
 }
 
 static void a_trace_of_nothing(void **state)
@@ -132,15 +170,17 @@ static void a_picture(void **state)
     struct timeline timeline;
     struct buf out = {0};
     open_world(&world);
-    timeline_make(&world.records, NULL, &timeline);
+    struct timeline_history *history = open_history(&world);
+    timeline_make(&world.records, NULL, timeline_history_pauses(history), &timeline);
     /* 1 ms to 10 ms: a column for each 0.25 ms */
     const struct timeline_style style = {.columns = 27 + 36, .rows = 20};
     timeline_picture(&timeline, &style, &out);
     assert_true(strncmp(out.data, "3 attempts, 1 failed, 1 waiting - 1 process on 1 node - ",
                         strlen("3 attempts, 1 failed, 1 waiting - 1 process on 1 node - ")) == 0);
     assert_non_null(strstr(out.data, "\npid 762@10.0.0.7               "
-                                     "########################x       \n"));
+                                     "####PPPPPPPPP###########x       \n"));
     assert_non_null(strstr(out.data, "\nwaiting, at most 3         "));
+    timeline_history_free(&history);
     buf_free(&out);
     timeline_clear(&timeline);
 }
@@ -162,7 +202,7 @@ static void a_screen_that_is_too_low(void **state)
         timings[i].state_ns[RAY_ATTEMPT_RUNNING] = 1000 * US;
         timings[i].state_ns[RAY_ATTEMPT_FINISHED] = (1100 + (int64_t)i * 100) * US;
     }
-    timeline_make(&records, NULL, &timeline);
+    timeline_make(&records, NULL, NULL, &timeline);
     const struct timeline_style style = {.columns = 80, .rows = 12, .utf8 = true};
     timeline_picture(&timeline, &style, &out);
     size_t lines = 0;
@@ -180,6 +220,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_trace),
+        cmocka_unit_test(answers_that_are_no_history),
         cmocka_unit_test(a_trace_of_nothing),
         cmocka_unit_test(a_picture),
         cmocka_unit_test(a_screen_that_is_too_low),

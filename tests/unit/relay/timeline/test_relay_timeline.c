@@ -86,7 +86,7 @@ static void overlapping_runs_have_lanes(void **state)
                              *second = add(&made, "w", 100, 2000, 6000),
                              *third = add(&made, "w", 100, 5000, 7000),
                              *elsewhere = add(&made, "v", 100, 2000, 3000);
-    timeline_make(&made.records, NULL, &timeline);
+    timeline_make(&made.records, NULL, NULL, &timeline);
     check_lanes(&timeline);
     size_t lane = find(&timeline, TIMELINE_RUN, first)->lane;
     assert_int_equal(find(&timeline, TIMELINE_RUN, third)->lane, lane);
@@ -111,7 +111,7 @@ static void an_event_that_crosses_has_a_lane_of_its_own(void **state)
     made.events[3] = (struct ray_event){(char *)"task::task", NS(1000), NS(5000)};
     struct ray_attempt *attempt = add(&made, "w", 100, 900, 5100);
     give_events(&made, attempt, 0, 4);
-    timeline_make(&made.records, NULL, &timeline);
+    timeline_make(&made.records, NULL, NULL, &timeline);
     check_lanes(&timeline);
     const struct timeline_span *run = find(&timeline, TIMELINE_RUN, attempt);
     assert_int_equal(run->start_us, 1000); /* the event's times, not the states' */
@@ -136,7 +136,7 @@ static void what_goes_on_ends_now(void **state)
     made_open(&made);
     const struct ray_attempt *running = add(&made, "w", 100, 1000, 0),
                              *waiting = add(&made, "", 3000, 0, 0);
-    timeline_make(&made.records, NULL, &timeline);
+    timeline_make(&made.records, NULL, NULL, &timeline);
     const struct timeline_span *run = find(&timeline, TIMELINE_RUN, running),
                                *wait = find(&timeline, TIMELINE_WAIT, waiting);
     assert_int_equal(run->end, TIMELINE_GOES_ON);
@@ -151,11 +151,73 @@ static void what_goes_on_ends_now(void **state)
 
     made.job.is_dead = true; /* nothing of a dead job goes on */
     made.job.end_ms = 4;
-    timeline_make(&made.records, NULL, &timeline);
+    timeline_make(&made.records, NULL, NULL, &timeline);
     run = find(&timeline, TIMELINE_RUN, running);
     assert_int_equal(run->end, TIMELINE_UNKNOWN);
     assert_int_equal(run->end_us, 4000);
     assert_int_equal(timeline.running + timeline.waiting, 0);
+    timeline_clear(&timeline);
+}
+
+static size_t count_pauses(const struct timeline *timeline)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < timeline->count; i++)
+        count += timeline->spans[i].kind == TIMELINE_PAUSE;
+    return count;
+}
+
+static void pauses_are_parts_of_their_runs(void **state)
+{
+    (void)state;
+    struct made made;
+    struct timeline timeline;
+    made_open(&made);
+    made.events[0] = (struct ray_event){(char *)"crosses", NS(2000), NS(4000)};
+    struct ray_attempt *paused = add(&made, "w", 100, 1000, 5000);
+    const struct ray_attempt *next = add(&made, "w", 100, 5000, 7000),
+                             *elsewhere = add(&made, "v", 100, 1000, 7000);
+    give_events(&made, paused, 0, 1);
+    const struct timeline_pause pauses[] = {
+        {.worker_id = "w", .task_id = paused->task_id, .start_us = 3000, .end_us = 4500},
+        {.worker_id = "w", .task_id = paused->task_id, .start_us = 4800, .end_us = 6000},
+        {.worker_id = "w", .task_id = "", .start_us = 6500, .end_us = 6600},
+        {.worker_id = "w", .task_id = next->task_id, .start_us = 100, .end_us = 200},
+        {.worker_id = "u", .task_id = paused->task_id, .start_us = 1100, .end_us = 1200},
+    };
+    const struct timeline_pauses all = {pauses, sizeof pauses / sizeof *pauses};
+    timeline_make(&made.records, NULL, &all, &timeline);
+    check_lanes(&timeline);
+    assert_int_equal(count_pauses(&timeline), 3);
+    assert_null(find(&timeline, TIMELINE_PAUSE, elsewhere));
+    const struct timeline_span *of_next = find(&timeline, TIMELINE_PAUSE, next);
+    assert_int_equal(of_next->start_us, 6500);
+    assert_ptr_equal(of_next->pause, &pauses[2]);
+    for (size_t i = 0; i < timeline.count; i++) {
+        const struct timeline_span *span = &timeline.spans[i];
+        if (span->kind == TIMELINE_PAUSE && span->pause == &pauses[1])
+            assert_int_equal(span->end_us, 5000); /* where the run ends */
+    }
+    assert_int_equal(timeline.paused, 0);
+    timeline_clear(&timeline);
+}
+
+static void a_run_is_paused_now(void **state)
+{
+    (void)state;
+    struct made made;
+    struct timeline timeline;
+    made_open(&made);
+    const struct ray_attempt *running = add(&made, "w", 100, 1000, 0),
+                             *other = add(&made, "w", 100, 1000, 0);
+    const struct timeline_pause pause = {
+        .worker_id = "w", .task_id = running->task_id, .start_us = 3000};
+    const struct timeline_pauses all = {&pause, 1};
+    timeline_make(&made.records, NULL, &all, &timeline);
+    assert_true(find(&timeline, TIMELINE_RUN, running)->is_paused);
+    assert_false(find(&timeline, TIMELINE_RUN, other)->is_paused);
+    assert_int_equal(timeline.paused, 1);
+    assert_int_equal(find(&timeline, TIMELINE_PAUSE, running)->end_us, NOW_US);
     timeline_clear(&timeline);
 }
 
@@ -169,7 +231,7 @@ static void a_death_at_once_begins_with_the_submission(void **state)
     attempt->timing->state_ns[RAY_ATTEMPT_SUBMITTED] = NS(500);
     attempt->timing->state_ns[RAY_ATTEMPT_FAILED] = NS(9000);
     attempt->state = RAY_ATTEMPT_FAILED;
-    timeline_make(&made.records, NULL, &timeline);
+    timeline_make(&made.records, NULL, NULL, &timeline);
     const struct timeline_span *run = find(&timeline, TIMELINE_RUN, attempt),
                                *wait = find(&timeline, TIMELINE_WAIT, attempt);
     assert_true(run->start_unknown);
@@ -187,7 +249,7 @@ static void clocks_that_differ_make_no_negative_span(void **state)
     struct timeline timeline;
     made_open(&made);
     const struct ray_attempt *attempt = add(&made, "w", 5000, 4000, 3000);
-    timeline_make(&made.records, NULL, &timeline);
+    timeline_make(&made.records, NULL, NULL, &timeline);
     assert_null(find(&timeline, TIMELINE_WAIT, attempt));
     const struct timeline_span *run = find(&timeline, TIMELINE_RUN, attempt);
     assert_int_equal(run->end_us - run->start_us, 0);
@@ -203,7 +265,7 @@ static void waits_have_phases(void **state)
     struct ray_attempt *attempt = add(&made, "w", 1000, 9000, 9500);
     attempt->timing->state_ns[RAY_ATTEMPT_PENDING_NODE] = NS(3000);
     attempt->timing->state_ns[RAY_ATTEMPT_SUBMITTED] = NS(8500); /* the rest is too short */
-    timeline_make(&made.records, NULL, &timeline);
+    timeline_make(&made.records, NULL, NULL, &timeline);
     check_lanes(&timeline);
     size_t phases = 0;
     for (size_t i = 0; i < timeline.count; i++) {
@@ -230,7 +292,7 @@ static void too_many_waits_are_counted(void **state)
         attempts[i].name = (char *)"task";
         attempts[i].timing = &timing;
     }
-    timeline_make(&records, NULL, &timeline);
+    timeline_make(&records, NULL, NULL, &timeline);
     assert_int_equal(timeline.lane_count, TIMELINE_WAIT_LANES);
     assert_int_equal(timeline.left_out, 50);
     assert_int_equal(timeline.waiting, COUNT);
@@ -255,7 +317,7 @@ static void of_a_real_cluster(void **state)
             failure_reply_attempts(BYTES(bytes), world.version, true, &world.records.attempts,
                                    &world.records.attempt_count, &world.records.dropped, &err),
             0);
-        timeline_make(&world.records, NULL, &timeline);
+        timeline_make(&world.records, NULL, NULL, &timeline);
         check_lanes(&timeline);
         for (size_t k = 0; k < timeline.count; k++) {
             runs += timeline.spans[k].kind == TIMELINE_RUN;
@@ -266,7 +328,7 @@ static void of_a_real_cluster(void **state)
         }
         assert_true(runs > 10 && events > 10 && failed > 5);
         timeline_clear(&timeline);
-        timeline_make(&world.records, "77", &timeline); /* no such job */
+        timeline_make(&world.records, "77", NULL, &timeline); /* no such job */
         assert_int_equal(timeline.count, 0);
         timeline_clear(&timeline);
         buf_free(&bytes);
@@ -280,6 +342,8 @@ int main(void)
         cmocka_unit_test(overlapping_runs_have_lanes),
         cmocka_unit_test(an_event_that_crosses_has_a_lane_of_its_own),
         cmocka_unit_test(what_goes_on_ends_now),
+        cmocka_unit_test(pauses_are_parts_of_their_runs),
+        cmocka_unit_test(a_run_is_paused_now),
         cmocka_unit_test(a_death_at_once_begins_with_the_submission),
         cmocka_unit_test(clocks_that_differ_make_no_negative_span),
         cmocka_unit_test(waits_have_phases),
