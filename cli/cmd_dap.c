@@ -25,7 +25,7 @@
 
 struct dap_words {
     const char *address, *connect;
-    bool tune, kill, ahead;
+    bool tune, kill, ahead, launch;
     struct relay_wish wish;
 };
 
@@ -40,6 +40,8 @@ static const struct option_row option_rows[] = {
      .help = "with a relay: ask it only what the editor asks, when it asks (also RAYDBG_AHEAD=0)"},
     {"kill", 0, OPTION_FLAG, offsetof(struct dap_words, kill),
      .help = "terminate really ends the worker process, not only the session"},
+    {"launch", 0, OPTION_FLAG, offsetof(struct dap_words, launch),
+     .help = "the editor will send launch: offer it the exception filter Uncaught in Tasks, too"},
     RELAY_OPTION_ROWS(struct dap_words, wish),
 };
 
@@ -47,7 +49,7 @@ const struct command_text cmd_dap_text = {
     .name = "dap",
     .summary = "speak the Debug Adapter Protocol on stdin and stdout, for editors",
     .synopsis = "dap [--address A] [--relay R] [--connect HOST:PORT] [--no-tune] [--no-ahead]\n"
-                "            [--kill] [TASK]",
+                "            [--kill] [--launch] [TASK]",
     .intro = "An editor starts this as its debug adapter. It speaks the Debug Adapter Protocol on "
              "stdin and stdout, finds the task that the editor's `attach` request names, and "
              "debugs it.\n"
@@ -247,6 +249,7 @@ static int serve_by_relay(const struct session_options *options, struct relay_ch
         .tune = options->tune,
         .kill = options->kill,
         .ahead = ahead,
+        .launch = options->launch,
         .begun = begun,
     };
     closer_stop(); /* the relay has its own closer */
@@ -347,6 +350,7 @@ int cmd_dap(int argc, char **argv)
         .connect = words.connect,
         .tune = words.tune,
         .kill = words.kill,
+        .launch = words.launch,
         .modes = &client_session_modes,
     };
     closer_start();

@@ -41,6 +41,31 @@ const char *capabilities_default(void)
     return defaults;
 }
 
+const char *capabilities_launch_filter(void)
+{
+    return "{\"filter\": \"" CAPABILITIES_UNCAUGHT_IN_TASKS "\", \"label\": \"Uncaught in Tasks\", "
+           "\"default\": false, \"description\": \"Stop a task or actor method that fails, where "
+           "the exception was raised.\"}";
+}
+
+void capabilities_for_launch(struct buf *out)
+{
+    struct span list;
+    if (!scan_find(defaults, (struct span){0, sizeof defaults - 1}, "exceptionBreakpointFilters",
+                   &list))
+        return;
+    size_t end = list.at + list.len - 1;
+    buf_add(out, defaults, end);
+    buf_printf(out, ", %s", capabilities_launch_filter());
+    buf_add(out, defaults + end, sizeof defaults - 2 - end);
+}
+
+bool capabilities_will_launch(const char *json, struct span arguments)
+{
+    bool will = false;
+    return arguments.len && scan_boolean_at(json, arguments, "supportsRaydbgLaunch", &will) && will;
+}
+
 /* Capabilities, and the command that each promises. */
 static const struct {
     const char *name;

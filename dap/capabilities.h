@@ -8,6 +8,17 @@
 /* The JSON object for an `initialize` response, before a debuggee is known. Static storage. */
 const char *capabilities_default(void);
 
+/* The filter of setExceptionBreakpoints that is Ray's post mortem, in the processes of a
+ * `raydbg run`: only a session that launches has it. */
+#define CAPABILITIES_UNCAUGHT_IN_TASKS "uncaughtInTasks"
+/* That filter as an element of `exceptionBreakpointFilters`. Static storage. */
+const char *capabilities_launch_filter(void);
+/* Appends capabilities_default() for a session that will launch; the last brace is left out. */
+void capabilities_for_launch(struct buf *out);
+/* True if the client will send `launch`, from the arguments of its `initialize`: by
+ * "supportsRaydbgLaunch". */
+bool capabilities_will_launch(const char *json, struct span arguments);
+
 /* Appends the capabilities of `upstream` (an adapter's `initialize` body) with those set to false
  * that need a command which the rules do not let pass; unknown ones pass unchanged. */
 void capabilities_filter(const char *text, struct span upstream, struct buf *out);

@@ -43,6 +43,8 @@ static void missing_members(const struct dap_bridge_options *options, const char
         dap_arguments_member(json, request, "supportsRaydbgAhead", options->ahead ? "true" : NULL,
                              out);
         dap_arguments_member(json, request, "supportsRaydbgRole", "true", out);
+        dap_arguments_member(json, request, "supportsRaydbgLaunch", options->launch ? "true" : NULL,
+                             out);
     } else if (text_equal(request->name, "attach")) {
         if (options->task)
             message_quote(&task, options->task);

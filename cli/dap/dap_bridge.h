@@ -26,6 +26,7 @@ struct dap_bridge_options {
     const char *task; /* or NULL */
     bool tune, kill;
     bool ahead;                           /* use prefetched answers */
+    bool launch;                          /* the client will send `launch` */
     const struct dap_bridge_begun *begun; /* or NULL */
 };
 

@@ -28,8 +28,16 @@ struct set {
     size_t count;
 };
 
+/* An owner for whom tasks of the run that fail stop. */
+struct failure_stop {
+    struct failure_stop *next;
+    const void *owner;
+    char *run;
+};
+
 struct session_breakpoints {
     struct set *first;
+    struct failure_stop *failure_stops;
     int64_t last_id;
 };
 
@@ -52,6 +60,12 @@ static void set_free(struct set *set)
     free(set);
 }
 
+static void failure_stop_free(struct failure_stop *stop)
+{
+    free(stop->run);
+    free(stop);
+}
+
 void session_breakpoints_destroy(struct session_breakpoints **sets)
 {
     struct session_breakpoints *it = *sets;
@@ -62,6 +76,11 @@ void session_breakpoints_destroy(struct session_breakpoints **sets)
         struct set *next = it->first->next;
         set_free(it->first);
         it->first = next;
+    }
+    while (it->failure_stops) {
+        struct failure_stop *next = it->failure_stops->next;
+        failure_stop_free(it->failure_stops);
+        it->failure_stops = next;
     }
     free(it);
 }
@@ -150,6 +169,35 @@ char *session_breakpoints_drop(struct session_breakpoints *sets, const void *own
     *place = set->next;
     set_free(set);
     return file;
+}
+
+/* --- failures --- */
+
+bool session_breakpoints_stops_failures(const struct session_breakpoints *sets, const char *run)
+{
+    const struct failure_stop *at = sets->failure_stops;
+    while (at && !text_equal(at->run, run))
+        at = at->next;
+    return at != NULL;
+}
+
+bool session_breakpoints_stop_failures(struct session_breakpoints *sets, const void *owner,
+                                       const char *run, bool stop)
+{
+    bool before = session_breakpoints_stops_failures(sets, run);
+    struct failure_stop **at = &sets->failure_stops;
+    while (*at && ((*at)->owner != owner || !text_equal((*at)->run, run)))
+        at = &(*at)->next;
+    struct failure_stop *own = *at;
+    if (own && !stop) {
+        *at = own->next;
+        failure_stop_free(own);
+    } else if (!own && stop) {
+        own = mem_alloc(sizeof *own);
+        *own = (struct failure_stop){sets->failure_stops, owner, mem_string(run)};
+        sets->failure_stops = own;
+    }
+    return session_breakpoints_stops_failures(sets, run) != before;
 }
 
 /* --- for the processes --- */

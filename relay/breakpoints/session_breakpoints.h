@@ -24,6 +24,13 @@ const char *session_breakpoints_set(struct session_breakpoints *sets, const void
  */
 char *session_breakpoints_drop(struct session_breakpoints *sets, const void *owner);
 
+/* Whether tasks of the run that fail are to stop, for this owner. True if that changes it for the
+ * run. */
+bool session_breakpoints_stop_failures(struct session_breakpoints *sets, const void *owner,
+                                       const char *run, bool stop);
+/* True if tasks of this run that fail are to stop, for any owner. */
+bool session_breakpoints_stops_failures(const struct session_breakpoints *sets, const char *run);
+
 /* True if a session has a breakpoint in the processes of this run. */
 bool session_breakpoints_concern(const struct session_breakpoints *sets, const char *run);
 /* Calls `fn` for each file that a session has named for this run. */

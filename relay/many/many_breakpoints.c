@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "dap/capabilities.h"
 #include "dap/message.h"
 #include "relay/hub/breakpoint_union.h"
 #include "relay/many/breakpoint_merge.h"
@@ -177,14 +178,31 @@ void many_breakpoints_look(struct many_breakpoints *sets)
     }
 }
 
+/* True if the arguments of setExceptionBreakpoints have the filter of post mortem. debugpy does not
+ * mind it. */
+static bool stops_failures(const char *json, struct span arguments)
+{
+    struct span list, item;
+    size_t cursor = 0;
+    if (scan_find(json, arguments, "filters", &list) && json[list.at] == '[')
+        while (scan_element(json, list, &cursor, &item))
+            if (scan_string_is(json, item, CAPABILITIES_UNCAUGHT_IN_TASKS))
+                return true;
+    return false;
+}
+
 static void send_to_run(struct set *set)
 {
     const struct many *many = set->sets->many;
     const struct session_runs *runs = runs_of(many);
     const char *json = breakpoint_merge_arguments(set->merge);
-    if (!runs || !text_equal(breakpoint_merge_command(set->merge), "setBreakpoints"))
+    const char *command = breakpoint_merge_command(set->merge);
+    const struct span whole = {0, strlen(json)};
+    if (runs && text_equal(command, "setExceptionBreakpoints"))
+        runs->stop_failures(runs->arg, many, many->attach->run, stops_failures(json, whole));
+    if (!runs || !text_equal(command, "setBreakpoints"))
         return;
-    runs->set(runs->arg, many, many->attach->run, json, (struct span){0, strlen(json)});
+    runs->set(runs->arg, many, many->attach->run, json, whole);
     look_at_run(set);
 }
 

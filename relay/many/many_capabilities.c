@@ -58,7 +58,8 @@ static bool all_have_filter(const struct many *many, const char *filter)
     return true;
 }
 
-/* Appends the filters that all debuggees have; true if that is not all of them. */
+/* Appends the filters that all debuggees have, and in a run the one that needs none; true if
+ * debuggees lack one. */
 static bool add_filters(const struct many *many, struct span list, struct buf *out)
 {
     const char *json = capabilities_default();
@@ -76,6 +77,8 @@ static bool add_filters(const struct many *many, struct span list, struct buf *o
         }
         free(filter);
     }
+    if (many->attach->run)
+        buf_printf(out, "%s%s", any ? "," : "", capabilities_launch_filter());
     return lacks;
 }
 

@@ -96,6 +96,13 @@ void agent_say_verb(struct agent *agent, const char *verb)
     agent->begun = true;
 }
 
+void agent_say_failures(struct agent *agent, bool stop)
+{
+    struct buf line = {0};
+    buf_printf(&line, "{\"verb\":\"failures\",\"stop\":%s}", stop ? "true" : "false");
+    agent_say(agent, &line);
+}
+
 void agent_retire(struct agent *agent)
 {
     timer_cancel(&agent->timer);
@@ -269,6 +276,14 @@ void agents_accept(struct agents *agents, int fd, const char *line, const char *
 }
 
 /* --- runs --- */
+
+void agents_failures_changed(const struct agents *agents, const char *run)
+{
+    bool stop = session_breakpoints_stops_failures(agents->options.session_breakpoints, run);
+    for (struct agent *at = agents->first; at; at = at->next)
+        if (at->state != AGENT_NEW && text_equal(at->run, run))
+            agent_say_failures(at, stop);
+}
 
 bool agents_run_has(const struct agents *agents, const char *run, const struct pause *pause)
 {

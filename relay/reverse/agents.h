@@ -52,6 +52,9 @@ void agents_accept(struct agents *agents, int fd, const char *line, const char *
 void agents_breakpoints_changed(struct agents *agents, const char *file);
 /* The same for a session's breakpoints in this file, which concern one run. */
 void agents_session_changed(struct agents *agents, const char *run, const char *file);
+/* Tells the processes of this run whether their tasks that fail are to stop:
+ * session_breakpoints_stops_failures(). */
+void agents_failures_changed(const struct agents *agents, const char *run);
 /* True if the pause is of a process of this run (the id of its agent key), or of its job. */
 bool agents_run_has(const struct agents *agents, const char *run, const struct pause *pause);
 void agents_count(const struct agents *agents, struct agents_count *out);

@@ -61,6 +61,8 @@ static bool read_proof(struct agent *agent, const char *json, struct span line)
     if (!text_empty(cluster))
         agents->ops->on_cluster(agents->arg, cluster);
     free(cluster);
+    if (session_breakpoints_stops_failures(agents->options.session_breakpoints, agent->run))
+        agent_say_failures(agent, true);
     if (is_debugged_already(agent, json, hello)) {
         agent_move(agent, AGENT_DEBUGGED);
         agent->traced = true;

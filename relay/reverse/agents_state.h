@@ -82,6 +82,8 @@ void agent_end(struct agent *agent);
 void agent_refuse(struct agent *agent, const char *why);
 void agent_forget_key(struct agent *agent);
 void agent_say_verb(struct agent *agent, const char *verb);
+/* Tells it whether its tasks that fail are to stop. */
+void agent_say_failures(struct agent *agent, bool stop);
 /* Sends one line; frees it. */
 void agent_say(struct agent *agent, struct buf *line);
 /* Wakes a sleeping agent for the breakpoints, or gives it its first verb. */

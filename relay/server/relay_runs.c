@@ -25,10 +25,18 @@ static bool body(void *arg, const void *owner, const char *file, struct buf *out
     return session_breakpoints_body(relay->session_breakpoints, owner, file, out);
 }
 
+static void stop_failures(void *arg, const void *owner, const char *run, bool stop)
+{
+    const struct relay *relay = relay_checked(arg);
+    if (session_breakpoints_stop_failures(relay->session_breakpoints, owner, run, stop))
+        agents_failures_changed(relay->agents, run);
+}
+
 static void drop(void *arg, const void *owner, const char *run)
 {
     const struct relay *relay = relay_checked(arg);
     char *file;
+    stop_failures(arg, owner, run, false);
     while ((file = session_breakpoints_drop(relay->session_breakpoints, owner))) {
         agents_session_changed(relay->agents, run, file);
         free(file);
@@ -38,6 +46,10 @@ static void drop(void *arg, const void *owner, const char *run)
 void relay_runs_start(struct relay *relay)
 {
     relay->session_breakpoints = session_breakpoints_create();
-    relay->runs =
-        (struct session_runs){.has = has, .set = set, .body = body, .drop = drop, .arg = relay};
+    relay->runs = (struct session_runs){.has = has,
+                                        .set = set,
+                                        .body = body,
+                                        .stop_failures = stop_failures,
+                                        .drop = drop,
+                                        .arg = relay};
 }

@@ -49,9 +49,11 @@ void session_on_initialize(struct session *session, const char *json,
     if (envelope->arguments.len)
         read_client(session);
     struct buf body = {0};
-    const char *debuggee = capabilities_default();
-    buf_printf(&body, "%.*s, \"supportsRestartRequest\": true}", (int)strlen(debuggee) - 1,
-               debuggee);
+    if (session->options.launch || capabilities_will_launch(json, envelope->arguments))
+        capabilities_for_launch(&body);
+    else
+        buf_add(&body, capabilities_default(), strlen(capabilities_default()) - 1);
+    buf_add_string(&body, ", \"supportsRestartRequest\": true}");
     client_respond(&session->client, envelope->seq, "initialize", body.data);
     buf_free(&body);
 }

@@ -276,6 +276,7 @@ class Agent:
         self.wanted = int(bool(config.get("pause_all") and config["role"] == "worker"))  # so many need pydevd, with or without a breakpoint
         self.connected = 0  # how often pydevd was configured
         self.failed = 0  # and how often it could not be
+        self.failures = False  # an editor wants what fails to stop
 
     def start(self):
         """Returns when the relay has no breakpoints for this process, when they are set, or when time is up."""
@@ -324,7 +325,7 @@ class Agent:
         self.held_until = max(self.held_until, time.monotonic() + WORD_S)
         proof = prove(self.config["key"], "client", exchange, "AGENT", self.config["key_id"])
         placed.clear()
-        self.deaf = False
+        self.deaf = self.failures = False
         self.send(proof=proof, hello=dict(self.hello, debugging=debugger.active, wanted=self.wanted > 0))
         first = next(messages)
         sock.settimeout(None)
@@ -363,6 +364,10 @@ class Agent:
             threading.Thread(target=self.debug, args=(message["token"],), name="raydbg-connect", daemon=True).start()
         elif verb == "stay":
             self.settled.set()
+        elif verb == "failures":
+            self.failures = bool(message.get("stop"))
+            if self.failures:
+                watch_failures()
         elif verb == "answer" and message["question"] in self.questions:
             self.questions[message["question"]].put(message)
 

@@ -217,24 +217,48 @@ def stop_at_failure(error):
         agent.problem = problem
 
 
-def stop_at_failures():
+watched = []  # True: failures are
+
+
+def are_failures_stopped():
+    """True if --post-mortem is on, or an editor's filter is now."""
+    return bool(agent.config.get("post_mortem")) or agent.failures
+
+
+def watch_failures():
     """In a worker, Ray itself asks whether there is a post mortem (the second name: before 2.39), and begins it. In a driver
-    the interpreter says what nobody has caught."""
+    the interpreter says what nobody has caught. Where Ray's inside has changed, tasks fail as without this."""
+    if watched:
+        return
+    watched.append(True)
     if agent.hello["role"] == "worker":
-        of_ray = importlib.import_module("ray.util.rpdb")
-        for name in ("_is_ray_debugger_post_mortem_enabled", "_is_ray_debugger_enabled"):
-            if hasattr(of_ray, name):
-                setattr(of_ray, name, lambda: True)
-        of_ray._post_mortem = lambda: stop_at_failure(sys.exc_info())
+        with contextlib.suppress(AttributeError, ImportError):
+            watch_failures_of_tasks(importlib.import_module("ray.util.rpdb"))
         return
     show = sys.excepthook
 
     def excepthook(kind, error, trace):
-        if issubclass(kind, Exception):
+        if issubclass(kind, Exception) and are_failures_stopped():
             stop_at_failure((kind, error, trace))
         show(kind, error, trace)
 
     sys.excepthook = excepthook
+
+
+def watch_failures_of_tasks(of_ray):
+    post_mortem = of_ray._post_mortem
+
+    def stop():
+        if are_failures_stopped():
+            stop_at_failure(sys.exc_info())
+        else:
+            post_mortem()
+
+    for name in ("_is_ray_debugger_post_mortem_enabled", "_is_ray_debugger_enabled"):
+        enabled = getattr(of_ray, name, None)
+        if enabled is not None:
+            setattr(of_ray, name, lambda enabled=enabled: are_failures_stopped() or enabled())
+    of_ray._post_mortem = stop
 
 
 # --- ^C ---
@@ -293,7 +317,7 @@ def watch_calls(config):
     them."""
     with contextlib.suppress(AttributeError, ImportError):
         if config.get("post_mortem"):
-            stop_at_failures()
+            watch_failures()
         if config.get("pause_all") and config["role"] == "worker":
             stop_at_first_lines()
         if config.get("interrupt_pauses") and config["role"] == "driver":

@@ -268,6 +268,37 @@ def test_what_fails_stops_with_post_mortem(edit, relay, program, post_mortem):
     editor.end()
 
 
+FAILS_TWICE = """\
+import subprocess, sys, raydbg_run
+raydbg_run.runtime_env({})  # as Ray does by RAY_RUNTIME_ENV_HOOK
+if len(sys.argv) == 1:
+    subprocess.run([sys.executable, __file__, "inner"])  # a process of the run, too
+half = 1 // 2
+1 // half
+"""
+
+
+def test_uncaught_in_tasks_is_a_filter_that_is_switched_while_the_program_runs(edit, relay, program):
+    """Nothing fails at first without the filter that is set while the first of two processes stops."""
+    program.write_text(FAILS_TWICE)
+    editor = edit("--launch")
+    editor.start(lines=(), filters=["uncaughtInTasks"], env={})
+    offered = next(e for e in editor.transcript if e.way == "<" and e.message.get("command") == "initialize").message["body"]
+    names = [each["filter"] for each in offered["exceptionBreakpointFilters"]]
+    assert names[-1] == "uncaughtInTasks" and names.count("uncaughtInTasks") == 1
+    thread = editor.stopped(reason="exception")["threadId"]
+    assert editor.stack(thread)[0]["line"] == 6
+    editor.ok("setExceptionBreakpoints", {"filters": ["uncaught"]})
+    editor.resume(thread)
+    assert editor.exit_code() == 1 and editor.output().count("ZeroDivisionError") == 2
+    editor.end()
+
+
+def test_only_who_launches_is_offered_that_filter(edit):
+    offered = edit().initialize()
+    assert "uncaughtInTasks" not in json.dumps(offered)
+
+
 @pytest.fixture
 def home():
     """A user without a relay or a cluster; what is started for it ends by itself, or here."""

@@ -6,7 +6,7 @@ import pytest
 from cluster import PROGRAMS, line_of, wait_for
 from launch_editor import LaunchEditor
 
-UNEDITED = PROGRAMS / "unedited.py"
+UNEDITED, STOPS = PROGRAMS / "unedited.py", PROGRAMS / "stops.py"
 KINDS = ("task", "actor", "threaded", "asynchronous", "driver")
 NAMES = {"task": "task", "actor": "Work.step", "threaded": "Threaded.step", "asynchronous": "Asynchronous.step",
          "driver": "driver unedited.py"}
@@ -20,7 +20,7 @@ def edit():
     def run(cluster, relay, **env):
         env = {"HOME": relay.env["HOME"], "XDG_STATE_HOME": relay.env["XDG_STATE_HOME"], "RAYDBG_START_RELAY": "0",
                "RAY_ADDRESS": cluster.head(), "RAYDBG_RELAY": "%s:%d" % relay.address, **env}
-        started.append(LaunchEditor(cluster.raydbg_argv("dap"), env, cluster.directory, popen=cluster.popen))
+        started.append(LaunchEditor(cluster.raydbg_argv("dap", "--launch"), env, cluster.directory, popen=cluster.popen))
         return started[-1]
 
     yield run
@@ -86,3 +86,18 @@ def test_a_click_while_it_runs_reaches_a_worker_that_runs(cluster, run_relay, ed
     assert editor.exit_code() != 7
     editor.end()
     wait_for(lambda: not relay.pauses(), lambda: f"the job's pauses are gone: {relay.pauses()}")
+
+
+def test_the_filter_uncaught_in_tasks(core_cluster, run_relay, edit):
+    """It is switched on before the program starts, and off while a task stands."""
+    editor = edit(core_cluster, run_relay(core_cluster))
+    editor.launch({}, filters=["uncaughtInTasks"], program=str(STOPS), args=["fails", "task", "actor"],
+                  python=str(core_cluster.venv / "bin/python"), cwd=str(core_cluster.directory))
+    stop = editor.stopped(120, reason="exception")
+    frame = editor.stack(stop["threadId"])[0]
+    assert (frame["name"], frame["line"]) == ("lose", line_of(STOPS, "lose")), frame
+    assert editor.evaluate("lost", frame["id"]) == "6"
+    editor.ok("setExceptionBreakpoints", {"filters": []})
+    editor.resume(stop["threadId"])
+    editor.exit_code()
+    assert editor.output().count("ValueError: lost 6") >= 2, editor.output()

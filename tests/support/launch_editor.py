@@ -37,8 +37,9 @@ class LaunchEditor(DapClient):
         self.terminals.append((given, out, process))
         self.reply(request, {"shellProcessId": process.pid})
 
-    def launch(self, breakpoints, begin=None, **arguments):
-        """launch up to its response; `breakpoints` is as for attach(). Returns the answers to setBreakpoints by path."""
+    def launch(self, breakpoints, begin=None, filters=(), **arguments):
+        """launch up to its response; `breakpoints` is as for attach(), `filters` are those of exceptions. Returns the
+        answers to setBreakpoints by path."""
         self.initialize(supportsRunInTerminalRequest=self.has_terminal)
         launch = self.send("launch", {"request": "launch", **arguments})
         self._initialized_or_refused(launch, 30)
@@ -46,7 +47,7 @@ class LaunchEditor(DapClient):
         if begin:
             begin()
         assert not self.terminals  # nothing runs before configurationDone
-        self.ok("setExceptionBreakpoints", {"filters": []})
+        self.ok("setExceptionBreakpoints", {"filters": list(filters)})
         self.ok("configurationDone")
         self.check(self.response(launch))
         return answers

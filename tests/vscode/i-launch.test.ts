@@ -44,6 +44,10 @@ step('F5: the first task stops at a line of the gutter', async () => {
   await window.shot('stopped');
 });
 
+step('the filter of exceptions that only a launch has is offered', async () => {
+  await window.page.locator('.debug-breakpoints .monaco-list-row', {hasText: 'Uncaught in Tasks'}).waitFor({state: 'attached'});
+});
+
 step('it steps, and the next task stops, too', async () => {
   await window.tool('Step Over');
   await window.stoppedAt('return twice');

@@ -144,10 +144,38 @@ static void test_a_span_within_a_message(void **state)
     buf_free(&out);
 }
 
+static bool will_launch(const char *json)
+{
+    return capabilities_will_launch(json, (struct span){0, strlen(json)});
+}
+
+static void test_who_launches_has_one_filter_more(void **state)
+{
+    (void)state;
+    static const char rest[] = ", \"supportsStepInTargetsRequest\": true";
+    const char *text = capabilities_default(), *problem;
+    const char *filter = capabilities_launch_filter();
+    struct buf out = {0};
+    capabilities_for_launch(&out);
+    assert_int_equal(out.len, strlen(text) - 1 + strlen(", ") + strlen(filter));
+    assert_string_equal(out.data + out.len - strlen(rest), rest);
+    assert_non_null(strstr(out.data, filter));
+    buf_add_string(&out, "}");
+    assert_true(scan_strict(out.data, out.len, &problem));
+    assert_true(scan_strict(filter, strlen(filter), &problem));
+    buf_free(&out);
+    assert_true(will_launch("{\"supportsRaydbgLaunch\":true}"));
+    assert_false(will_launch("{\"supportsRaydbgLaunch\":false}"));
+    assert_false(will_launch("{\"supportsRaydbgLaunch\":1}"));
+    assert_false(will_launch("{}"));
+    assert_false(will_launch(""));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_default),
+        cmocka_unit_test(test_who_launches_has_one_filter_more),
         cmocka_unit_test(test_what_an_adapter_has_not_is_withdrawn),
         cmocka_unit_test(test_refused_commands_are_not_promised),
         cmocka_unit_test(test_the_rest_stays_as_it_is),

@@ -132,7 +132,8 @@ export class AdapterFactory implements vscode.DebugAdapterDescriptorFactory {
     const cluster = this.provider.cluster(configuration);
     const {relay, tokenFile} = configuration as {relay?: string; tokenFile?: string};
     const args = ['dap', ...(cluster?.args ?? []), ...(relay ? ['--relay', relay] : []),
-      ...(tokenFile ? ['--relay-token-file', tokenFile] : [])];
+      ...(tokenFile ? ['--relay-token-file', tokenFile] : []),
+      ...(session.configuration.request === 'launch' ? ['--launch'] : [])];
     const env = (await cluster?.environment()) ?? {};
     return new vscode.DebugAdapterExecutable(await this.program(), args, {env});
   }

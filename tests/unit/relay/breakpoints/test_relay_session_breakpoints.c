@@ -147,6 +147,24 @@ static void nonsense_changes_nothing(void **state)
     session_breakpoints_destroy(&sets);
 }
 
+static void failures_stop_for_any_owner(void **state)
+{
+    (void)state;
+    struct session_breakpoints *sets = session_breakpoints_create();
+    assert_false(session_breakpoints_stops_failures(sets, a));
+    assert_true(session_breakpoints_stop_failures(sets, a, a, true));
+    assert_false(session_breakpoints_stop_failures(sets, a, a, true));
+    assert_false(session_breakpoints_stop_failures(sets, b, a, true));
+    assert_true(session_breakpoints_stops_failures(sets, a));
+    assert_false(session_breakpoints_stops_failures(sets, b)); /* another run */
+    assert_false(session_breakpoints_stop_failures(sets, a, a, false));
+    assert_true(session_breakpoints_stops_failures(sets, a));
+    assert_true(session_breakpoints_stop_failures(sets, b, a, false));
+    assert_false(session_breakpoints_stop_failures(sets, b, a, false));
+    assert_true(session_breakpoints_stop_failures(sets, b, b, true));
+    session_breakpoints_destroy(&sets); /* frees it */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -154,6 +172,7 @@ int main(void)
         cmocka_unit_test(a_breakpoint_is_verified_once_a_process_has_it),
         cmocka_unit_test(a_log_point_is_the_agents),
         cmocka_unit_test(nonsense_changes_nothing),
+        cmocka_unit_test(failures_stop_for_any_owner),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
