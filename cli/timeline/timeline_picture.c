@@ -92,8 +92,8 @@ static void fill_rows(struct picture *picture)
     for (size_t i = 0; i < timeline->count; i++) {
         const struct timeline_span *span = &timeline->spans[i];
         if (is_drawn(span))
-            (span->pause ? fill_pause : fill)(
-                picture, row_of(picture, &timeline->lanes[span->lane]), span);
+            (span->pause ? fill_pause : fill)(picture,
+                                              row_of(picture, &timeline->lanes[span->lane]), span);
     }
 }
 

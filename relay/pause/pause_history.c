@@ -14,8 +14,8 @@ static struct past_pause *place_of(const struct pause_history *history, int64_t 
 /* NULL if there is no such pause, or none any more. */
 static struct past_pause *find(const struct pause_history *history, int64_t number)
 {
-    bool is_there = number > 0 && number <= history->count &&
-                    number > history->count - PAUSE_HISTORY_MOST;
+    bool is_there =
+        number > 0 && number <= history->count && number > history->count - PAUSE_HISTORY_MOST;
     return is_there ? place_of(history, number) : NULL;
 }
 

@@ -9,7 +9,7 @@
 enum { PAUSE_HISTORY_MOST = 1000 };
 
 struct past_pause {
-    struct pause pause; /* as it was last seen while it lasted */
+    struct pause pause;         /* as it was last seen while it lasted */
     int64_t began_ms, ended_ms; /* `ended_ms` 0: it goes on */
 };
 

@@ -175,6 +175,23 @@ class Debugger:
                 thread.additional_info = None
 
 
+    def forget(self):
+        """In a forked child: takes out its parent's pydevd, which has no thread here. The connection stays the parent's."""
+        pydevd = sys.modules.get("pydevd")
+        if not self.active or pydevd is None:
+            return
+        self.active = False
+        from _pydevd_bundle.pydevd_constants import GlobalDebuggerHolder
+
+        left, GlobalDebuggerHolder.global_dbg = GlobalDebuggerHolder.global_dbg, None
+        pydevd.stoptrace()  # of this thread; without a global debugger it ends none
+        pydevd.SetupHolder.setup = None
+        threading.current_thread().additional_info = None
+        for thread in (left.reader, left.writer) if left is not None else ():
+            if getattr(thread, "sock", None) is not None:
+                thread.sock.close()
+
+
 def import_debugger():
     """The import takes seconds against a thread that does not give the GIL away, hence the switch interval. pydevd's
     warning about frozen modules would be the only trace of a debugger in the program's output."""
@@ -280,7 +297,13 @@ class Agent:
 
     def start(self):
         """Returns when the relay has no breakpoints for this process, when they are set, or when time is up."""
+        self.begin()
+        self.hold()
+
+    def begin(self):
         threading.Thread(target=self.live, name="raydbg-agent", daemon=True).start()
+
+    def hold(self):
         while not self.settled.wait(max(0.0, self.left_s())) and self.left_s() > 0:
             pass
         if not self.settled.is_set() and self.sock is not None:
@@ -293,8 +316,6 @@ class Agent:
 
     def live(self):
         silence_tracing()
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self.close)
         while True:
             try:
                 debugger.tidy()
@@ -425,7 +446,7 @@ def describe():
 
 def task_facts():
     ray = sys.modules.get("ray")
-    if ray is None or not ray.is_initialized():
+    if ray is None or not ray.is_initialized() or agent.hello.get("forked"):  # Ray's core has no threads in a forked child
         return {}
     worker = ray._private.worker.global_worker
     context = ray.get_runtime_context()
@@ -488,6 +509,25 @@ def find_copy():
     return place if "/runtime_resources/working_dir_files/" in place else None
 
 
+def after_fork():
+    """A forked child has none of its parent's threads: neither agent nor debugger. It is a process of its own, with an agent
+    of its own; one that multiprocessing has made is held for its breakpoints, like a process that begins."""
+    global agent
+    try:
+        before = agent
+        agent = Agent(before.config, dict(before.hello, pid=os.getpid(), forked=True))
+        agent.wanted = 0  # no task begins here
+        before.close()
+        debugger.forget()
+        renew_lock()
+        util = sys.modules.get("multiprocessing.util")
+        if util is not None:
+            util.register_after_fork(agent, Agent.hold)
+        agent.begin()
+    except Exception as error:
+        agent.problem = error
+
+
 def start(config):
     """Starts the agent of this process, once; whatever happens, the user's program goes on."""
     global agent
@@ -502,6 +542,8 @@ def start(config):
             with contextlib.suppress(AttributeError):  # Ray's inside has changed: only some threads are not traced then
                 trace_pool_threads()
         watch_calls(config)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=after_fork)
         agent.start()
     except Exception as error:
         if os.environ.get("RAYDBG_LOG"):

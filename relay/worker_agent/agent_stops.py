@@ -73,6 +73,12 @@ def check(number, glob, rank, condition, log, counted, space, names):
     return True
 
 
+def renew_lock():
+    """In a forked child, where no thread will give it back."""
+    global told_lock
+    told_lock = threading.RLock()
+
+
 def tell_once(number, error):
     """A breakpoint whose condition fails does not stop, and says so once in this process."""
     with told_lock:

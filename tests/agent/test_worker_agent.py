@@ -556,6 +556,25 @@ def test_pydevd_that_does_not_come_is_not_waited_for(start, relay):
     assert program.wait_for("FAILED") == "6"
 
 
+# --- forked children ---
+
+def test_a_forked_child_dials_the_relay_itself_and_is_not_stopped_by_its_parents_debugger(debugged, relay):
+    """The parent has a breakpoint in what the child runs, and stays debugged."""
+    agent, future = debugged
+    client = wake(relay, agent, {PROGRAM: [line_of("work")]})
+    assert agent.hear() == {"event": "debugging"}
+    program = future.result(limit())
+    program.send("fork 4")
+    child = relay.accept()
+    assert child.hello()["pid"] != program.process.pid
+    child.close()
+    assert program.wait_for("FORKED") == "9"
+    program.send("work 5")
+    thread = client.stopped(reason="breakpoint")["threadId"]
+    client.resume(thread)
+    assert program.wait_for("RESULT") == "11"
+
+
 # --- ^C ---
 
 @pytest.fixture(params=PAIRS, ids=lambda pair: f"py{pair[0]}-debugpy{pair[1]}")

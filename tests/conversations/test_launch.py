@@ -268,6 +268,34 @@ def test_what_fails_stops_with_post_mortem(edit, relay, program, post_mortem):
     editor.end()
 
 
+FORKS = """\
+import multiprocessing, raydbg_run
+raydbg_run.runtime_env({})  # as Ray does by RAY_RUNTIME_ENV_HOOK
+def work(n):
+    doubled = n * 2
+    return doubled + 1
+print("result", work(2), flush=True)
+with multiprocessing.get_context("fork").Pool(2) as pool:
+    print("result", sorted(pool.map(work, [3, 4], chunksize=1)), flush=True)
+"""
+
+
+def test_forked_processes_stop_too(edit, program):
+    """Those of multiprocessing are held until their breakpoints are set; they have nothing of their parent's debugger."""
+    program.write_text(FORKS)
+    editor = edit()
+    editor.start(lines=(4,), env={})
+    seen = []
+    for _ in range(3):
+        thread = editor.stopped(reason="breakpoint")["threadId"]
+        seen.append(editor.evaluate("n", editor.stack(thread)[0]["id"]))
+        editor.resume(thread)
+    assert seen[0] == "2" and sorted(seen) == ["2", "3", "4"]
+    assert editor.exit_code() == 0
+    assert [line for line in editor.output().splitlines() if line.startswith("result")] == ["result 5", "result [7, 9]"]
+    editor.end()
+
+
 FAILS_TWICE = """\
 import subprocess, sys, raydbg_run
 raydbg_run.runtime_env({})  # as Ray does by RAY_RUNTIME_ENV_HOOK

@@ -7,6 +7,7 @@
     fail N          raises in the frame of lose(N), as a task that fails
     doze            sleeps, and prints that; what ends it is ^C, and it prints that it has come
     spin N          prints the seconds of N calls, on this thread
+    fork N          runs work(N) in a forked child, which ends when its agent has heard of the relay; prints its result
     threads         prints the names of the threads
     active          prints whether pydevd is there, and the trace function
     set             prints the breakpoints that pydevd has: line, condition and expression to log
@@ -68,6 +69,15 @@ def doze(why):
         return "interrupted"
 
 
+def fork(agent, n):
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    result = work(n)
+    agent.agent.settled.wait()
+    os._exit(result)
+
+
 def spin(count):
     begun = time.thread_time()
     for n in range(count):
@@ -117,6 +127,8 @@ def main():
             tell("FAILED", fail(agent, int(rest)))
         elif command == "doze":
             tell("WOKEN", doze("a while"))
+        elif command == "fork":
+            tell("FORKED", fork(agent, int(rest)))
         elif command == "spin":
             tell("SPUN", spin(int(rest)))
         elif command == "threads":
