@@ -115,6 +115,7 @@ def runtime_env(given):
         if config.get("own"):
             return env  # with a hook of the job's and another of the driver's, Ray says that they conflict
         del env["env_vars"][HOOK_VARIABLE]
-    env["worker_process_setup_hook"] = make_setup_hook(source, dict(config, role="worker", root=root),
-                                                       env.get("worker_process_setup_hook"))
+    here = os.path.dirname(os.path.abspath(__file__))
+    config.update(role="worker", root=root, hooks=here if os.path.isdir(here) else None)
+    env["worker_process_setup_hook"] = make_setup_hook(source, config, env.get("worker_process_setup_hook"))
     return env

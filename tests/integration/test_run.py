@@ -10,9 +10,9 @@ from cluster import PROGRAMS, Driver, line_of, wait_for
 from waits import limit
 
 UNEDITED = PROGRAMS / "unedited.py"
-KINDS = ("task", "own_env", "actor", "threaded", "asynchronous", "driver")
+KINDS = ("task", "own_env", "actor", "threaded", "asynchronous", "process", "driver")
 NAMES = {"task": "task", "own_env": "own_env", "actor": "Work.step", "threaded": "Threaded.step",
-         "asynchronous": "Asynchronous.step", "driver": "driver unedited.py"}
+         "asynchronous": "Asynchronous.step", "process": "driver unedited.py", "driver": "driver unedited.py"}
 
 
 def result(name, n):

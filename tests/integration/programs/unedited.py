@@ -1,15 +1,18 @@
 """A Ray driver that knows nothing of debuggers: no breakpoint(), a runtime_env and a setup hook of its own.
 
-    unedited.py task own_env actor threaded asynchronous driver
+    unedited.py task own_env actor threaded asynchronous process driver
 
 Makes each kind of call twice, one after the other; prints `RESULT name value` for each, and ends with exit code 7.
 Lines that tests look for end in a comment of the form `line: name`.
 """
 
 import os
+import subprocess
 import sys
 
 import ray
+
+PLACE = os.path.abspath(__file__)
 
 
 def own_hook():
@@ -48,6 +51,18 @@ class Asynchronous:
         return doubled, os.environ["OWN_VARIABLE"], os.environ["OWN_HOOK"]
 
 
+def in_process(n):
+    doubled = n * 2  # line: process
+    return doubled
+
+
+@ray.remote
+def process(n):
+    """In a Python process of its own, which knows nothing of Ray."""
+    said = subprocess.run([sys.executable, PLACE, "--process", str(n)], check=True, stdout=subprocess.PIPE).stdout
+    return int(said), os.environ["OWN_VARIABLE"], os.environ["OWN_HOOK"]
+
+
 def in_driver(n):
     doubled = n * 2  # line: driver
     return doubled, "-", "-"
@@ -63,11 +78,15 @@ def calls():
         "actor": lambda: of(ray.remote(Work).remote()),
         "threaded": lambda: of(Threaded.options(max_concurrency=4).remote()),
         "asynchronous": lambda: of(Asynchronous.remote()),
+        "process": lambda: lambda n: ray.get(process.remote(n)),
         "driver": lambda: in_driver,
     }
 
 
 def main(names):
+    if names[0] == "--process":
+        print(in_process(int(names[1])))
+        return
     variables = {"OWN_VARIABLE": "own"}  # line: early
     ray.init(runtime_env={"env_vars": variables, "worker_process_setup_hook": own_hook})
     for name in names:
