@@ -17,7 +17,6 @@ ENDLESS = {
 }
 INTERRUPTED = "was interrupted"
 BUSY = "still evaluated"
-ENDLESS_REPR = "type('X', (), {'__repr__': lambda self: exec('while True: pass')})()"
 
 
 def attached(worker):
@@ -171,18 +170,16 @@ def test_a_thread_that_is_busy_does_not_hold_up_the_others(start_worker):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", ["setVariable", "setExpression", "variables"])
+@pytest.mark.parametrize("what", ["setVariable", "setExpression"])
 def test_a_request_that_blocks_the_adapter_is_given_up(start_worker, what):
-    """Nothing reaches the worker meanwhile: it gives up by itself, and who leaves before is told."""
+    """Nothing reaches the worker meanwhile: it gives up by itself, and who leaves before is told. A look is cut sooner:
+    test_looks.py."""
     worker = start_worker("stand")
     session = attached(worker)
     frame = session.top()["id"]
     scope = session.ok("scopes", {"frameId": frame})["scopes"][0]["variablesReference"]
-    if what == "variables":
-        session.ok("evaluate", {"expression": f"odd = {ENDLESS_REPR}; None", "context": "repl", "frameId": frame})
     session.send(what, {"setVariable": {"variablesReference": scope, "name": "number", "value": ENDLESS["loop"]},
-                        "setExpression": {"frameId": frame, "expression": "number", "value": ENDLESS["loop"]},
-                        "variables": {"variablesReference": scope}}[what])
+                        "setExpression": {"frameId": frame, "expression": "number", "value": ENDLESS["loop"]}}[what])
     said = disconnect(session)
     assert re.search("interrupted after 30 s", said), said
 
@@ -194,7 +191,7 @@ def test_a_request_that_blocks_the_adapter_is_given_up(start_worker, what):
             client.attach({})
             return True
         except DapError as error:
-            assert "ends within 30 s" in str(error), error
+            assert "still runs code for it (30 s at most)" in str(error), error
             return False
         finally:
             client.close()
