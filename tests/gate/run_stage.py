@@ -81,7 +81,7 @@ class Runner:
 
 class Pytest(Runner):
     # In a rerun each test is alone, and named. Each of these takes a value.
-    DROPPED = ("-n", "--dist", "--tier", "--slice", "--part", "-k", "--durations", "--durations-min")
+    DROPPED = ("-n", "--dist", "--tier", "--slice", "--part", "-k", "--deselect", "--durations", "--durations-min")
 
     nothing = NOTHING_SELECTED
 

@@ -85,10 +85,12 @@ def test_signals_of_the_terminal_work_in_the_background(stage):
     assert done.returncode == 0, done.stdout
 
 
-def test_a_flake_is_reported_and_passes(stage):
+@pytest.mark.parametrize("chooses", [(), ("--deselect", "nothing.py::of_this[name]"), ("-k", "flake or sound")])
+def test_a_flake_is_reported_and_passes(stage, chooses):
+    """What chooses the tests of the first run is not said in a rerun, where each is named."""
     seen = stage.directory / "seen"
     stage.plant(FLAKE.format(seen=str(seen)))
-    done = stage.pytest()
+    done = stage.pytest(*chooses)
     assert done.returncode == 0, done.stdout
     assert len(set(seen.read_text().split())) == 3, "each rerun is a new process"
     [flake] = stage.rows("flakes.jsonl")

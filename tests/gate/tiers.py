@@ -34,7 +34,7 @@ class Suite:
     `default`: patterns of the ids that are in the default tier; absent: all. `full`: those of them that are not.
     `smoke`: ids that are, whatever the others say. `clusters = true`: only tests of the first cluster are in the default tier,
     but for smoke. `group`: a pattern; what it finds in an id divides a file into groups. `alone`: ids that run when the others
-    have ended, one at a time. `seconds`: by group, what it takes.
+    have ended, one at a time; or the name of the table that says so. `seconds`: by group, what it takes.
     """
 
     KEYS = {"default", "full", "smoke", "clusters", "group", "alone", "seconds", "timeout"}
@@ -110,7 +110,11 @@ FIRST_CLUSTER = "(0, '')"  # integration/conftest.py: kind_of
 
 def load(path=HERE / "tiers.toml"):
     with open(path, "rb") as file:
-        return {name: Suite(name, table) for name, table in tomllib.load(file).items()}
+        tables = tomllib.load(file)
+    for table in tables.values():
+        if isinstance(table.get("alone"), str):
+            table["alone"] = tables[table["alone"]]["alone"]
+    return {name: Suite(name, table) for name, table in tables.items()}
 
 
 def git(*arguments):
