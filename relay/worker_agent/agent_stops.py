@@ -127,10 +127,15 @@ def is_first_line():
     return False
 
 
+def is_rays(code):
+    """True for Ray's own code, here, or that came by value from a driver whose Ray is in another place."""
+    return code.co_filename.startswith(os.path.dirname(sys.modules["ray"].__file__) + "/") or "/site-packages/ray/" in code.co_filename
+
+
 def stopping(function):
     """The user's function, which stops at its first line; of the same kind, which Ray looks at."""
     code = getattr(inspect.unwrap(function), "__code__", None)
-    if not inspect.isfunction(function) or code is None or code.co_filename.startswith(os.path.dirname(sys.modules["ray"].__file__)):
+    if not inspect.isfunction(function) or code is None or is_rays(code):
         return function
     if inspect.iscoroutinefunction(function):
         async def enter(*arguments, **named):
