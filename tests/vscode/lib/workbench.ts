@@ -171,12 +171,18 @@ export class Workbench {
     }, `a click on ${entry}`);
   }
 
-  async command(title: string): Promise<void> {
+  /** Opens what has an input by a key, and fills that in. VS Code closes it when something else takes the focus, such as the
+   * line of a step. */
+  private async fillIn(key: string, text: string): Promise<void> {
     const input = this.page.locator('.quick-input-widget input').first();
-    await until(async () => { // VS Code closes the palette when something else takes the focus, such as the line of a step
-      await this.page.keyboard.press('F1');
-      return soon((timeout) => input.fill(`>${title}`, {timeout}));
-    }, `the palette for ${title}`);
+    await until(async () => {
+      await this.page.keyboard.press(key);
+      return soon((timeout) => input.fill(text, {timeout}));
+    }, `the palette for ${text}`);
+  }
+
+  async command(title: string): Promise<void> {
+    await this.fillIn('F1', `>${title}`);
     await this.page.locator('.quick-input-list .monaco-list-row', {hasText: title}).first().click();
   }
 
@@ -242,8 +248,7 @@ export class Workbench {
   }
 
   async openFile(name: string): Promise<void> {
-    await this.page.keyboard.press('Control+p');
-    await this.page.locator('.quick-input-widget input').first().fill(name);
+    await this.fillIn('Control+p', name);
     await this.page.locator('.quick-input-list .monaco-list-row', {hasText: name}).first().click();
     await this.page.locator('.monaco-editor .view-line').first().waitFor();
   }
