@@ -7,6 +7,7 @@
 #include "proto/gcs_failures.h"
 #include "proto/http.h"
 #include "relay/cluster/ray_source.h"
+#include "relay/evidence/log_choice.h"
 #include "relay/evidence/node_log.h"
 #include "relay/evidence/pause_evidence.h"
 #include "relay/why/why_overview.h"
@@ -189,7 +190,7 @@ static void ask_words(struct evidence *evidence, const struct why_needs *needs)
     for (size_t i = 0; i < count; i++) {
         const struct why_log *log = &records->logs[i];
         char *glob = log->of_runtime_env ? mem_format("runtime_env_setup-%s*", needs->env_job)
-                     : *log->worker_id   ? mem_format("worker-%s*", log->worker_id)
+                     : *log->worker_id   ? log_choice_worker_glob(log->worker_id)
                                          : mem_string("raylet*");
         node_logs_list(evidence->logs, evidence->words[i].node, glob, on_files,
                        &evidence->words[i]);

@@ -34,11 +34,17 @@ static struct log_source *add_source(struct log_choice *choice, const struct ray
 }
 
 /* "raylet.out", "raylet.1.err", "gcs_server.out", "worker-….err": a name, perhaps a number, and the
- * ending. */
+ * ending; "old/worker-….err" where Ray has moved it. */
 bool log_choice_takes(const char *file)
 {
     const char *stream = log_choice_stream(file);
-    return !text_equal(stream, "log") && !strchr(file, '/');
+    const char *name = text_starts(file, "old/worker-") ? text_basename(file) : file;
+    return !text_equal(stream, "log") && !strchr(name, '/');
+}
+
+char *log_choice_worker_glob(const char *worker_id)
+{
+    return mem_format("**/worker-%s*", worker_id);
 }
 
 const char *log_choice_stream(const char *file)
@@ -91,7 +97,7 @@ static int choose_worker(const struct why_records *records, const struct ray_wor
         return err_hint(err, "its output is where it was started; of a submitted job give the job");
     }
     struct log_source *source = add_source(out, node, name);
-    source->glob = mem_format("worker-%s*", worker->worker_id);
+    source->glob = log_choice_worker_glob(worker->worker_id);
     source->process = mem_string(worker->worker_id);
     source->has_markers = true;
     free(out->heading);
@@ -284,7 +290,7 @@ static void add_workers_of(const struct why_records *records, const struct ray_n
             continue;
         char *name = mem_format("%lld", (long long)it->pid);
         struct log_source *source = add_source(out, node, name);
-        source->glob = mem_format("worker-%s*", it->worker_id);
+        source->glob = log_choice_worker_glob(it->worker_id);
         source->has_markers = true;
         source->died_ms = ended ? it->end_ms : 0;
         free(name);

@@ -41,6 +41,9 @@ bool log_choice_is_ray(const char *name);
 /* True if this file, of those that match a glob, is wanted: a process's out and err, and not what
  * was rotated away. */
 bool log_choice_takes(const char *file);
+/* The glob of a worker's files, also where Ray has moved them (docs/facts/ray.md#10.18). The caller
+ * frees. */
+char *log_choice_worker_glob(const char *worker_id);
 /* "out", "err" or "log", by the file's ending. */
 const char *log_choice_stream(const char *file);
 

@@ -277,8 +277,9 @@ static void on_list(void *arg, const struct err *err, char *const *names, size_t
         taken++;
     }
     if (!err && !taken) {
+        const char *glob = listing->source->glob;
         err_set(&none, ERR_NOT_FOUND, "node %s has no file %s", listing->source->node->ip,
-                listing->source->glob);
+                text_starts(glob, "**/") ? glob + strlen("**/") : glob);
         err = &none;
     }
     note_error(reader, err);

@@ -15,6 +15,7 @@ struct node_log {
     struct node_log *next, **link;
     struct node_logs *logs;
     struct node_agent *search; /* NULL: it is over */
+    char *address;             /* of the agent, once it is known */
     char *glob;                /* of a list; NULL of a reading */
     agent_list_fn listed;
     char *file; /* of a reading */
@@ -22,7 +23,14 @@ struct node_log {
     const struct agent_log_calls *calls;
     void *arg;
     struct agent_log *reading;
+    bool begun;           /* bytes have come */
+    bool in_moved;        /* it looks in MOVED */
+    struct err not_found; /* of a reading in MOVED: why the file was not found before */
 };
+
+/* Where Ray's log monitor moves the output of a process that has ended, when more than 200 files of
+ * the node are open (docs/facts/ray.md#10.18). */
+#define MOVED "old/"
 
 struct node_logs {
     struct cluster *cluster;
@@ -43,6 +51,7 @@ static void request_free(struct node_log *request)
     *request->link = request->next;
     if (request->next)
         request->next->link = request->link;
+    free(request->address);
     free(request->glob);
     free(request->file);
     free(request);
@@ -88,6 +97,13 @@ static void fail(struct node_log *request, const struct err *err)
         calls->end(arg, err);
 }
 
+static void ask_agent(struct node_log *request);
+
+static bool is_of_worker(const char *name)
+{
+    return text_starts(name, "worker-");
+}
+
 static void on_list(void *arg, const struct err *err, char *const *names, size_t count)
 {
     struct node_log *request = arg;
@@ -100,7 +116,22 @@ static void on_list(void *arg, const struct err *err, char *const *names, size_t
 static void on_bytes(void *arg, const char *bytes, size_t len)
 {
     struct node_log *request = arg;
+    request->begun = true;
     request->calls->bytes(request->arg, bytes, len);
+}
+
+static bool read_moved(struct node_log *request, const struct err *err)
+{
+    const char *name = text_basename(request->file);
+    if (request->in_moved || request->begun || err->code != ERR_NOT_FOUND || !is_of_worker(name))
+        return false;
+    request->in_moved = true;
+    request->not_found = *err;
+    char *file = mem_format("%.*s" MOVED "%s", (int)(name - request->file), request->file, name);
+    free(request->file);
+    request->part.file = request->file = file;
+    ask_agent(request);
+    return true;
 }
 
 static void on_end(void *arg, const struct err *err)
@@ -108,30 +139,37 @@ static void on_end(void *arg, const struct err *err)
     struct node_log *request = arg;
     const struct agent_log_calls *calls = request->calls;
     void *whose = request->arg;
+    request->reading = NULL;
+    if (err && read_moved(request, err))
+        return;
+    struct err why = err && request->in_moved ? request->not_found : err ? *err : (struct err){0};
     request_free(request);
-    calls->end(whose, err);
+    calls->end(whose, err ? &why : NULL);
 }
 
 /* --- asking --- */
 
-static void ask_agent(struct node_log *request, const char *address)
+static void ask_agent(struct node_log *request)
 {
     static const struct agent_log_calls calls = {on_bytes, on_end};
+    struct agent_client *agents = request->logs->agents;
     if (request->glob)
-        agent_client_list(request->logs->agents, address, request->glob, on_list, request);
+        agent_client_list(agents, request->address, request->glob, on_list, request);
     else
         request->reading =
-            agent_client_read(request->logs->agents, address, &request->part, &calls, request);
+            agent_client_read(agents, request->address, &request->part, &calls, request);
 }
 
 static void on_agent(void *arg, const struct err *err, const char *address)
 {
     struct node_log *request = arg;
     request->search = NULL;
-    if (err)
+    if (err) {
         fail(request, err);
-    else
-        ask_agent(request, address);
+        return;
+    }
+    request->address = mem_string(address);
+    ask_agent(request);
 }
 
 static struct node_log *request_new(struct node_logs *logs, void *arg)

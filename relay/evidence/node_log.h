@@ -17,8 +17,8 @@ void node_logs_destroy(struct node_logs **logs); /* cancels everything */
 void node_logs_list(struct node_logs *logs, const struct ray_node *node, const char *glob,
                     agent_list_fn fn, void *arg);
 
-/* Reads a part of a file. The handle is valid until `end`; NULL if that has run from within the
- * call. */
+/* Reads a part of a file, wherever Ray has moved it. The handle is valid until `end`; NULL if that
+ * has run from within the call. */
 struct node_log;
 struct node_log *node_logs_read(struct node_logs *logs, const struct ray_node *node,
                                 const struct agent_log_part *part,

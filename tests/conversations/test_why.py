@@ -79,6 +79,14 @@ def test_a_log_that_is_gone(cluster):
     assert "no log file of it" in why(cluster, "segv")["unknown"][0]
 
 
+def test_a_log_that_ray_has_moved(cluster):
+    """Ray's log monitor puts the output of processes that have ended into old/, where a node has many files."""
+    [name] = cluster.logs
+    cluster.logs = {f"old/{name}": cluster.logs[name], name.replace(".err", ".out"): b""}  # an empty file is not moved
+    report = why(cluster, "segv")
+    assert report["code"] == "native_crash" and f"old/{name}" in report["details"][0], report
+
+
 def test_a_process_without_last_words(cluster):
     [name] = cluster.logs
     cluster.logs = {name: b":task_name:segv\nhello\n"}

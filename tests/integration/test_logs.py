@@ -167,6 +167,14 @@ def check_colours(cluster):
                      b"\x1b[35mwrites_again out\x1b[0m  of the other task\r\n"), shown
 
 
+def check_moved(cluster):
+    """Ray's log monitor does this to what an ended process has written, once 200 files of the node are open."""
+    [path] = [path for path in cluster.directory.glob("session_2*/logs/worker-*.out") if b"last word of dies" in path.read_bytes()]
+    path.rename(path.parent / "old" / path.name)
+    assert logs(cluster, "dies", "--out", text=True).stdout.endswith("last word of dies\n")
+    check_around(cluster)
+
+
 CHECKS = [value for name, value in list(globals().items())
           if name.startswith("check_") and isinstance(value, types.FunctionType)]
 

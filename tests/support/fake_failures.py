@@ -119,7 +119,9 @@ class FakeFailures:
     def list_logs(self, data, context):
         self.answer("ListLogs", context)
         glob = reporter_pb2.ListLogsRequest.FromString(data).glob_filter
-        return reporter_pb2.ListLogsReply(log_files=fnmatch.filter(self.logs, glob)).SerializeToString()
+        anywhere = glob.startswith("**/")
+        found = [name for name in self.logs if fnmatch.fnmatchcase(Path(name).name if anywhere else name, glob.removeprefix("**/"))]
+        return reporter_pb2.ListLogsReply(log_files=found).SerializeToString()
 
     def profiler(self, method, texts, default, pid, context):
         with self.lock:
@@ -150,7 +152,8 @@ class FakeFailures:
     def stream_log(self, data, context):
         self.answer("StreamLog", context)
         request = reporter_pb2.StreamLogRequest.FromString(data)
-        log = self.logs.get(Path(request.log_file_name).name)
+        path = Path(request.log_file_name)
+        log = self.logs.get(f"old/{path.name}" if path.parent.name == "old" else path.name)
         if log is None:
             context.send_initial_metadata([("log_grpc_status", f"no such file {request.log_file_name}")])
             return
