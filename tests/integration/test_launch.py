@@ -89,9 +89,11 @@ def test_a_click_while_it_runs_reaches_a_worker_that_runs(cluster, run_relay, ed
 
 
 def test_the_filter_uncaught_in_tasks(core_cluster, run_relay, edit):
-    """It is switched on before the program starts, and off while a task stands."""
+    """It is switched on before the program starts, and off while a task stands. Before 2.39 Ray's own post mortem begins then,
+    if RAY_DEBUG is set."""
+    after = [] if "RAY_DEBUG" in dict(core_cluster.spec.env) else ["actor"]
     editor = edit(core_cluster, run_relay(core_cluster))
-    editor.launch({}, filters=["uncaughtInTasks"], program=str(STOPS), args=["fails", "task", "actor"],
+    editor.launch({}, filters=["uncaughtInTasks"], program=str(STOPS), args=["fails", "task", *after],
                   python=str(core_cluster.venv / "bin/python"), cwd=str(core_cluster.directory))
     stop = editor.stopped(120, reason="exception")
     frame = editor.stack(stop["threadId"])[0]
@@ -100,4 +102,4 @@ def test_the_filter_uncaught_in_tasks(core_cluster, run_relay, edit):
     editor.ok("setExceptionBreakpoints", {"filters": []})
     editor.resume(stop["threadId"])
     editor.exit_code()
-    assert editor.output().count("ValueError: lost 6") >= 2, editor.output()
+    assert editor.output().count("ValueError: lost 6") >= 1 + len(after), editor.output()
