@@ -331,7 +331,7 @@ def test_the_ways_of_vs_code(join, steps, adapter):
         pass_by(client)
         had = come(client)
         go(client)
-    wait_until(lambda: come(client) == had + 7, lambda: f"seven answers, not {come(client) - had}")
+    wait_until(lambda: come(client) == had + 7, lambda: f"seven answers, not {come(client) - had}: {client.stderr()[-4000:]}")
     before = len(adapter.requests())
     opened = adapter.requests("variables")[-1]["arguments"]["variablesReference"]
     assert opened == 60 + steps.count  # where `parent` is now
