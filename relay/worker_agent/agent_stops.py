@@ -282,9 +282,8 @@ def is_in_debugger(frame):
 
 def users_frame(frame):
     """The frame of the user's that waits in ray.get() or the like; this one if there is none."""
-    ray = sys.modules.get("ray")
-    place, found = os.path.dirname(ray.__file__) + "/" if ray is not None else "<", frame
-    while found is not None and found.f_code.co_filename.startswith(place):
+    found = frame
+    while found is not None and "ray" in sys.modules and is_rays(found.f_code):
         found = found.f_back
     return found or frame
 
