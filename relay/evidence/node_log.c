@@ -99,11 +99,6 @@ static void fail(struct node_log *request, const struct err *err)
 
 static void ask_agent(struct node_log *request);
 
-static bool is_of_worker(const char *name)
-{
-    return text_starts(name, "worker-");
-}
-
 static void on_list(void *arg, const struct err *err, char *const *names, size_t count)
 {
     struct node_log *request = arg;
@@ -123,7 +118,8 @@ static void on_bytes(void *arg, const char *bytes, size_t len)
 static bool read_moved(struct node_log *request, const struct err *err)
 {
     const char *name = text_basename(request->file);
-    if (request->in_moved || request->begun || err->code != ERR_NOT_FOUND || !is_of_worker(name))
+    if (request->in_moved || request->begun || err->code != ERR_NOT_FOUND ||
+        !text_starts(name, "worker-"))
         return false;
     request->in_moved = true;
     request->not_found = *err;
