@@ -232,10 +232,14 @@ static void on_asks(struct dap_prefetch *ahead, const char *json, const struct e
     struct span item;
     int64_t heard;
     size_t cursor = 0;
-    if (!scan_integer_at(json, event->body, "heard", &heard) || heard != ahead->said)
-        return; /* the relay has not received all that the client has sent */
-    if (batch != ahead->batch && batch <= ahead->latest)
-        return; /* the batch was dropped */
+    if (!scan_integer_at(json, event->body, "heard", &heard) || heard != ahead->said) {
+        log_debug("requests ahead are not noted: the relay has not received all that was sent");
+        return;
+    }
+    if (batch != ahead->batch && batch <= ahead->latest) {
+        log_debug("requests ahead are not noted: their batch was dropped");
+        return;
+    }
     if (batch != ahead->batch) {
         drop(ahead, "another stop");
         ahead->batch = ahead->latest = batch;
@@ -254,6 +258,7 @@ static void on_answer(struct dap_prefetch *ahead, const char *json, const struct
         return;
     if (!scan_find(json, event->body, "response", &response) ||
         ahead->bytes + response.len > BYTES) {
+        log_debug("no answer to %s comes ahead: it failed or is too large", (*at)->command);
         let_go(ahead, take(ahead, at));
         return;
     }
