@@ -64,8 +64,8 @@ ON_A_TERMINAL = {
     r"raydbg run --break .*": (b"(raydbg) ", "continue\r"),
 }
 
-# Without a terminal a run says where to attach, and waits.
-STOPS = {r"raydbg run --post-mortem .*": r"stopped by an exception at train\.py:57 · raydbg attach (\S+)"}
+# Without a terminal a run says where to attach, and waits: in the task, then in the driver.
+STOPS = {r"raydbg run --post-mortem .*": r"stopped by an exception at train\.py:(?:57|38) · raydbg attach (\S+)"}
 
 # What a command has in its environment, and with which code it ends, if not 0.
 ENVIRONMENT = {r"raydbg run --post-mortem .*": {"TRAIN_FAILS": "1"}}
@@ -103,6 +103,7 @@ class Shell:
                     "HOME": str(directory / "home"), "RAY_ADDRESS": cluster.head(), "TERM": "xterm", "LANG": "C.UTF-8"}
         self.here = {"state": self.env["XDG_STATE_HOME"], "fingerprint": ""}
         self.relay, self.page = None, ""
+        self.last_job = False  # TASKS are in the job that was submitted last
 
     def text(self, command):
         """The command for this cluster."""
@@ -125,8 +126,12 @@ class Shell:
         with log.open("wb") as output:
             process = self.cluster.popen(["bash", "-c", f"exec {command}"], env=self.environment(command), cwd=self.directory,
                                          stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
-        wait_for(lambda: re.search(says, log.read_text(errors="replace")) or process.poll() is not None,
-                 lambda: f"{says} from {command}:\n{log.read_text(errors='replace')}")
+        try:
+            wait_for(lambda: re.search(says, log.read_text(errors="replace")) or process.poll() is not None,
+                     lambda: f"{says} from {command}:\n{log.read_text(errors='replace')}")
+        except ClusterTimeout:
+            process.terminate()  # what it has started would be in the way of the next command
+            raise
         return process, log
 
     def start_relay(self, command="raydbg relay"):
@@ -149,10 +154,17 @@ class Shell:
             self.page = page
             self.start_relay()
 
+    def prepare_job(self):
+        """A job of a command's own: it has no breakpoint of an earlier command, and is now the cluster's last job."""
+        code, said = self.run("raydbg break --clear --all")
+        assert code == 0, said
+        self.last_job = False
+
     def prepare(self):
-        """All of TASKS are paused, and known by their ids."""
+        """All of TASKS are paused, known by their ids, and in the cluster's last job."""
         names = {row["task_name"] for row in self.rows()}
-        if not {"square", "Trainer.step", "on_b"} <= names:
+        if not self.last_job or not {"square", "Trainer.step", "on_b"} <= names:
+            self.last_job = True
             self.cluster.stop_drivers()
             self.cluster.driver("pauses.py", *TASKS)
             self.cluster.wait_paused(len(TASKS), limit(120))
@@ -205,15 +217,24 @@ def run_on_a_terminal(shell, command, shows, keys):
     return process.wait(limit()), plain(said)
 
 
-def run_until_it_stops(shell, command, says):
-    """Exit code and output of a program whose stop goes on as soon as it is told."""
+def run_through_stops(shell, command, says):
+    """Exit code and output of a program whose stops go on as soon as they are told: its task's, then its driver's."""
     process, log = shell.start(command, says)
-    found = re.search(says, log.read_text(errors="replace"))
-    if found:
-        code, said = shell.run(f"raydbg continue {found[1]}")
-        assert code == 0, said
-    code = process.wait(limit(180))
-    return (code if found else -1), log.read_text(errors="replace")
+    gone_on = []
+
+    def look():
+        ended = process.poll() is not None
+        for found in re.finditer(says, log.read_text(errors="replace")):
+            if found[1] not in gone_on:
+                gone_on.append(found[1])
+                code, said = shell.run(f"raydbg continue {found[1]}")
+                assert code == 0, said
+        return ended
+    try:
+        wait_for(look, lambda: f"{command} ends:\n{log.read_text(errors='replace')}", most=limit(180))
+    finally:
+        process.terminate()
+    return (process.wait(limit()) if len(gone_on) == 2 else -1), log.read_text(errors="replace")
 
 
 def run_endless(shell, command, says):
@@ -234,7 +255,7 @@ def run_line(shell, line, text):
     if says := of(ENDLESS, text):
         return run_endless(shell, command, says)
     if says := of(STOPS, text):
-        return run_until_it_stops(shell, command, says)
+        return run_through_stops(shell, command, says)
     if terminal := of(ON_A_TERMINAL, text):
         shows, typed = terminal
         printed = [each.removeprefix("(raydbg) ") + "\r" for each in below if each.startswith("(raydbg) ")]
@@ -287,7 +308,9 @@ def test_commands_work_as_printed(cluster, tmp_path):
 
     def before(line):
         shell.open(line.page)
-        if not line.text.startswith(("raydbg run", "ray job", "raydbg break")):  # their own job is enough
+        if line.text.startswith(("raydbg run", "ray job")):
+            shell.prepare_job()
+        elif not line.text.startswith("raydbg break"):
             shell.prepare()
     try:
         assert run_all(shell, [line for line in block_commands() if not OF_TOLD.fullmatch(line.text)], before) > 60
