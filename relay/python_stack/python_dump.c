@@ -48,7 +48,7 @@ static const char *opening(const char *line, size_t len)
 static const char *place_of(const char *text, size_t len)
 {
     const char *open = opening(text, len);
-    return open && open > text && open[-1] == ' ' ? open : NULL;
+    return open && open > text + 1 && open[-1] == ' ' ? open : NULL;
 }
 
 struct python_frame python_dump_frame(const char *text, size_t len)
