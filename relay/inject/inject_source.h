@@ -14,6 +14,7 @@ extern const char inject_looks[];
 extern const char inject_frameless[];
 extern const char inject_sources[];
 extern const char inject_forks[];
+extern const char inject_leaving[];
 extern const char inject_snapshots[];
 extern const char inject_limit[];
 extern const char inject_interrupt[];

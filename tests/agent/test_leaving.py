@@ -53,6 +53,26 @@ def kill(session):
 LEAVES = pytest.mark.parametrize("leave", [disconnect, close, kill])
 
 
+def test_threads_that_wait_together_all_stop(start_worker):
+    """debugpy 1.8.0 stops all where one stops: also those that have not reached their own stop."""
+    worker = start_worker("pool")
+    worker.wait_for("WAITING")
+    session = attached(worker)
+    stopped = {session.thread, session.stopped()["threadId"], session.stopped()["threadId"]}
+    assert len(stopped) == 3
+    disconnect(session)
+    assert worker.outcome() == "RESULT None"
+
+
+@LEAVES
+def test_a_thread_does_not_stop_for_a_client_that_has_left(start_worker, leave):
+    """It leaves at the first of three stops."""
+    worker = start_worker("pool")
+    worker.wait_for("WAITING")
+    leave(attached(worker))
+    assert worker.outcome() == "RESULT None"
+
+
 def served(worker):
     """The next client is, at once, and the task has suffered nothing."""
     session = attached(worker)

@@ -3,7 +3,7 @@
 from contextlib import ExitStack, suppress
 
 import pytest
-from cluster import PROGRAMS, ClusterError, line_of, wait_for
+from cluster import PROGRAMS, line_of, wait_for
 from dap_client import DapError
 
 MANY = PROGRAMS / "many.py"
@@ -82,14 +82,14 @@ def test_a_step_moves_one_of_many_on_two_nodes(cluster, attach):
     assert driver.wait() == 0, driver.output()
 
 
-def wait_stops(client, count, seconds=60):
+def wait_stops(client, count):
     """Waits until that many threads have stopped: told at once, one by one, or some at once and the others after."""
     def stacks():
         shown = threads(client)
         with suppress(DapError):  # one that has not stopped yet has no stack
             return len([client.stack(thread) for thread in shown.values()]) == count
     client.wait_event("stopped", timeout=60)
-    wait_for(stacks, lambda: f"{count} threads that have stopped: {threads(client)}", most=seconds)
+    wait_for(stacks, lambda: f"{count} threads that have stopped: {threads(client)}")
 
 
 def resume_one_by_one(client, driver):
@@ -115,24 +115,15 @@ def resume_one_by_one(client, driver):
 
 
 def test_three_threads_of_an_actor_go_on_one_at_a_time(core_cluster):
-    """debugpy 1.8.0 at times leaves out one of the stops that come while raydbg attaches: that is tried anew."""
-    for _ in range(3 if core_cluster.spec.debugpy == "1.8.0" else 1):
-        driver = core_cluster.driver("many.py", "0", "pool")
-        core_cluster.wait_paused(threads=3)
-        with core_cluster.raydbg_dap() as client:
-            client.initialize(clientID="vscode", clientName="editor")
-            client.attach({"tasks": "*"})
-            whole = False
-            with suppress(ClusterError):
-                wait_stops(client, 3, 20)
-                whole = True
-            if whole:
-                resume_one_by_one(client, driver)
-            client.disconnect()
-        assert driver.wait() == 0, driver.output()
-        if whole:
-            return
-    raise AssertionError("three threads were never shown")
+    driver = core_cluster.driver("many.py", "0", "pool")
+    core_cluster.wait_paused(threads=3)
+    with core_cluster.raydbg_dap() as client:
+        client.initialize(clientID="vscode", clientName="editor")
+        client.attach({"tasks": "*"})
+        wait_stops(client, 3)
+        resume_one_by_one(client, driver)
+        client.disconnect()
+    assert driver.wait() == 0, driver.output()
 
 
 def test_others_see_which_thread_goes_on(cluster, run_relay):

@@ -9,6 +9,7 @@ import sys, threading
 import pydevd, pydevd_tracing
 from _pydevd_bundle import pydevd_constants, pydevd_vars
 from _pydevd_bundle.pydevd_comm import InternalThreadCommand
+from _pydevd_bundle.pydevd_dont_trace_files import DONT_TRACE, PYDEV_FILE
 OWN, KEPT = 3, ('__pydevd_ret_val_dict', '_pydev_stop_at_break')
 OPTIMIZED = 1
 monitored = getattr(pydevd_constants, 'PYDEVD_USE_SYS_MONITORING', False)
@@ -18,6 +19,7 @@ def set_trace_to_threads(function, thread_idents=None, create_dummy_thread=True)
     if thread_idents == [threading.get_ident()]:
         threading.current_thread()._raydbg_traced_in_c = result == 0 and function is not None
     return result
+DONT_TRACE[set_trace_to_threads.__code__.co_filename] = PYDEV_FILE  # it goes on when the thread is traced
 pydevd_tracing.set_trace_to_threads = set_trace_to_threads
 def empty(frame):
     copy = frame.f_locals
