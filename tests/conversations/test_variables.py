@@ -72,8 +72,7 @@ def test_handles_and_containers(worker, attach):
     worker.rows[LOCALS] += [row("h", f"Actor(Counter, {ACTOR.hex()})", "ActorHandle", 13),
                             row("refs", f"[ObjectRef({worker.big}), ObjectRef({worker.small})]", "list", 12)]
     client = attach()
-    known(client)
-    rows = client.children(LOCALS)
+    rows = known(client, "h", "big")
     assert rows["h"]["value"].startswith('Counter "keeper" · pid 77@node-1 · ')
     assert rows["refs"]["value"].startswith("2 refs, 8.0 MB · [")
     client.disconnect()

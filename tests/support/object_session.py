@@ -32,15 +32,16 @@ class Worker:
         connection.respond(request, {"variables": self.rows.get(request["arguments"]["variablesReference"], [])})
 
 
-def known(client, reference=LOCALS):
-    """The rows of a reference by name, once all is known of them."""
+def known(client, *names):
+    """The local variables by name, once it is known what these have in Ray; without names: what one of them has."""
     rows = {}
 
     def look():
-        rows.update(client.children(reference))
-        return any("·" in r["value"] or r["name"] == "size" for r in rows.values())
+        rows.update(client.children(LOCALS))
+        have = [name for name, each in rows.items() if "·" in each["value"] or name == "size"]
+        return set(names) <= set(have) if names else have
 
-    wait_until(look, lambda: f"all is known of {rows}")
+    wait_until(look, lambda: f"it is known what {names or 'one'} has: {rows}")
     return rows
 
 
