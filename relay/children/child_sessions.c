@@ -53,6 +53,7 @@ struct child_sessions {
     bool left;
 };
 INVARIANT_MAGIC(child_sessions, 0xd0029fa6)
+#define child_sessions_checked(object) child_sessions_checked_at(INVARIANT_HERE, object)
 
 /* --- births --- */
 
@@ -296,7 +297,7 @@ static void on_configuration_done(struct child_sessions *parent, const struct en
 
 static void on_request(void *mode, const char *json, size_t len, const struct envelope *request)
 {
-    struct child_sessions *parent = mode;
+    struct child_sessions *parent = child_sessions_checked(mode);
     struct client *client = parent->client;
     struct buf body = {0};
     (void)len;
@@ -369,7 +370,7 @@ static void on_leave(void *mode, enum hub_leave how)
 
 static void on_destroy(void *mode)
 {
-    struct child_sessions *parent = mode;
+    struct child_sessions *parent = child_sessions_checked(mode);
     leave(parent);
     while (parent->births) {
         struct birth *next = parent->births->next;

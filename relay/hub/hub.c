@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void hub_move(struct hub *hub, enum hub_state next)
+void hub_move_at(struct invariant_place place, struct hub *hub, enum hub_state next)
 {
     static const struct invariant_state states[] = {
         [HUB_OPENING] = {"opening", INVARIANT_TO(HUB_READY) | INVARIANT_TO(HUB_RELEASING) |
@@ -22,7 +22,7 @@ void hub_move(struct hub *hub, enum hub_state next)
         [HUB_RELEASED] = {"released", 0},
         [HUB_LOST] = {"lost", 0},
     };
-    invariant_move("hub", states, hub->state, next);
+    invariant_move(place, "hub", states, hub->state, next);
     hub->state = next;
 }
 

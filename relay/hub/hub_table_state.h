@@ -38,6 +38,7 @@ struct hub_table {
     struct keeper_watch *keeper_watch; /* NULL: no keeper */
 };
 INVARIANT_MAGIC(hub_table, 0x013bff81)
+#define hub_table_checked(object) hub_table_checked_at(INVARIANT_HERE, object)
 
 /* hub_table.c */
 extern const struct hub_ops hub_table_hub_ops;      /* with the entry */

@@ -136,7 +136,7 @@ static void say_goodbye(struct many *many, enum hub_leave how)
 
 static void on_leave(void *mode, enum hub_leave how)
 {
-    struct many *many = mode;
+    struct many *many = many_checked(mode);
     if (many->over) {
         session_left(many->session);
         return;
@@ -188,7 +188,7 @@ struct many *many_open(struct session *session, const struct many_hooks *hooks)
 
 static void on_destroy(void *mode)
 {
-    struct many *it = mode;
+    struct many *it = many_checked(mode);
     it->leaving = it->over = true;
     many_discovery_stop(&it->find);
     it->hooks->destroy(&it->verbs);
@@ -220,26 +220,26 @@ static void on_destroy(void *mode)
 
 static bool is_over(const void *mode)
 {
-    const struct many *many = mode;
+    const struct many *many = many_checked(mode);
     return many->over;
 }
 
 static const struct pause *shown_pause(const void *mode)
 {
-    const struct many *many = mode;
+    const struct many *many = many_checked(mode);
     const struct many_task *task = many->acting ? many->acting : many_focused(many);
     return task ? &task->pause : NULL;
 }
 
 static size_t count_targets(const void *mode)
 {
-    const struct many *many = mode;
+    const struct many *many = many_checked(mode);
     return many->target_count;
 }
 
 static bool drives_any(const void *mode)
 {
-    const struct many *many = mode;
+    const struct many *many = many_checked(mode);
     for (const struct many_task *at = many->targets; at; at = at->next)
         if (at->inner && session_drives(at->inner))
             return true;
@@ -248,12 +248,12 @@ static bool drives_any(const void *mode)
 
 static void on_request(void *mode, const char *json, size_t len, const struct envelope *request)
 {
-    many_request(mode, json, len, request);
+    many_request(many_checked(mode), json, len, request);
 }
 
 static void on_flow(void *mode, bool enable)
 {
-    many_flow(mode, enable);
+    many_flow(many_checked(mode), enable);
 }
 
 const struct session_mode_ops many_mode_ops = {

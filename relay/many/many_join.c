@@ -34,6 +34,7 @@ void many_join(struct many *many, const struct pause *pause, bool first)
         .first = first,
         .pending = seqmap_create(),
     };
+    many_task_set_magic(task);
     pause_copy(&task->pause, pause);
     while (*at)
         at = &(*at)->next;

@@ -21,7 +21,8 @@ struct many_ask {
 };
 
 /* The allowed moves: a row for each state, in the order of enum many_task_state. */
-void many_task_move(struct many_task *task, enum many_task_state next)
+void many_task_move_at(struct invariant_place place, struct many_task *task,
+                       enum many_task_state next)
 {
     static const struct invariant_state states[] = {
         [MANY_QUEUED] = {"queued", INVARIANT_TO(MANY_ATTACHING) | INVARIANT_TO(MANY_GONE)},
@@ -33,7 +34,7 @@ void many_task_move(struct many_task *task, enum many_task_state next)
         [MANY_LEAVING] = {"leaving", INVARIANT_TO(MANY_GONE)},
         [MANY_GONE] = {"gone", 0},
     };
-    invariant_move("task of a session over many", states, task->state, next);
+    invariant_move(place, "task of a session over many", states, task->state, next);
     task->state = next;
 }
 
@@ -175,7 +176,7 @@ static void on_inner_response(struct many_task *task, const char *json, size_t l
 static void on_inner_pass(void *arg, const char *json, size_t len, const struct envelope *envelope,
                           int64_t request_seq)
 {
-    struct many_task *task = arg;
+    struct many_task *task = many_task_checked(arg);
     if (task->state == MANY_GONE)
         return;
     task->many->task_ops->received(task, len);
@@ -199,19 +200,19 @@ static void on_inner_message(void *arg, const char *json, size_t len)
 
 static void on_inner_end(void *arg)
 {
-    struct many_task *task = arg;
+    struct many_task *task = many_task_checked(arg);
     task->many->task_ops->ended(task, NULL);
 }
 
 static void on_inner_flow(void *arg, bool flows)
 {
-    struct many_task *task = arg;
+    struct many_task *task = many_task_checked(arg);
     task->stalled = !flows;
 }
 
 static void on_inner_act(void *arg, const char *action, const char *detail)
 {
-    struct many_task *task = arg;
+    struct many_task *task = many_task_checked(arg);
     struct many *many = task->many;
     if (task->quiet && !text_equal(action, "attach") && !text_equal(action, "take-over"))
         return;
@@ -223,7 +224,7 @@ static void on_inner_act(void *arg, const char *action, const char *detail)
 
 static void on_inner_disturbed(void *arg)
 {
-    const struct many_task *task = arg;
+    const struct many_task *task = many_task_checked(arg);
     session_disturbed(task->many->session);
 }
 
@@ -320,5 +321,6 @@ void many_task_free(struct many_task *task)
     free(task->role);
     free(task->capabilities);
     free(task->attach_error);
+    many_task_clear_magic(task);
     free(task);
 }
