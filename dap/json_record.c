@@ -40,6 +40,14 @@ static void put_fraction(struct buf *out, int64_t number, int64_t parts, int dig
     buf_printf(out, "%" PRId64 ".%0*" PRId64, number / parts, digits, number % parts);
 }
 
+void json_put_seconds(struct buf *out, int64_t ms)
+{
+    if (ms > 0)
+        put_fraction(out, ms, MS, 3);
+    else
+        buf_add(out, "null", 4);
+}
+
 static void write_field(const struct json_field *field, const void *at, struct buf *out)
 {
     int64_t number;
@@ -58,6 +66,9 @@ static void write_field(const struct json_field *field, const void *at, struct b
     case JSON_SECONDS:
         put_fraction(out, (int64_t)(*(const double *)at * (double)US + 0.5), US, 6);
         return;
+    case JSON_MS:
+        json_put_seconds(out, *(const int64_t *)at);
+        return;
     case JSON_INT:
         number = *(const int *)at;
         break;
@@ -70,10 +81,8 @@ static void write_field(const struct json_field *field, const void *at, struct b
     default:
         number = *(const int64_t *)at;
     }
-    if ((field->kind == JSON_COUNT && number < 0) || (field->kind == JSON_MS && !number))
+    if (field->kind == JSON_COUNT && number < 0)
         buf_add_string(out, "null");
-    else if (field->kind == JSON_MS)
-        put_fraction(out, number, MS, 3);
     else
         buf_add(out, digits, (size_t)(json_number(digits, number) - digits));
 }

@@ -1,9 +1,9 @@
 #include "relay/pause/pause_history.h"
 
 #include "base/mem.h"
+#include "dap/json_record.h"
 #include "relay/pause/pause_json.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 static struct past_pause *place_of(const struct pause_history *history, int64_t number)
@@ -56,14 +56,6 @@ void pause_history_end(struct pause_history *history, int64_t number, int64_t no
         past->ended_ms = now_ms;
 }
 
-static void put_seconds(struct buf *out, const char *name, int64_t ms)
-{
-    if (ms)
-        buf_printf(out, ", \"%s\": %" PRId64 ".%03d", name, ms / 1000, (int)(ms % 1000));
-    else
-        buf_printf(out, ", \"%s\": null", name);
-}
-
 void pause_history_json(const struct pause_history *history, struct buf *out)
 {
     int64_t first = history->count > PAUSE_HISTORY_MOST ? history->count - PAUSE_HISTORY_MOST : 0;
@@ -73,8 +65,10 @@ void pause_history_json(const struct pause_history *history, struct buf *out)
         buf_add_string(out, i == first ? "" : ",\n");
         pause_json(&past->pause, out);
         out->len--; /* the object goes on */
-        put_seconds(out, "began", past->began_ms);
-        put_seconds(out, "ended", past->ended_ms);
+        buf_add_string(out, ", \"began\": ");
+        json_put_seconds(out, past->began_ms);
+        buf_add_string(out, ", \"ended\": ");
+        json_put_seconds(out, past->ended_ms);
         buf_add_string(out, "}");
     }
     buf_add_string(out, "]");

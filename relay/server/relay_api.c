@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "dap/json_record.h"
 #include "dap/message.h"
 #include "relay/io/metrics.h"
 #include "relay/pause/pause_json.h"
@@ -22,10 +23,7 @@ void relay_answer_json(struct http_call *call, int status, struct buf *json)
 static void put_member(struct buf *out, const char *name, const char *text)
 {
     buf_printf(out, "\"%s\":", name);
-    if (text_empty(text))
-        buf_add_string(out, "null");
-    else
-        message_quote(out, text);
+    json_put_text(out, text);
 }
 
 void relay_answer_error(struct http_call *call, int status, const struct err *err)
@@ -88,8 +86,9 @@ void relay_sessions_json(const struct relay *relay, struct buf *out)
         put_member(out, "pause", id);
         buf_add_string(out, ",");
         put_member(out, "task_name", pause ? pause->task_name : NULL);
-        buf_printf(out, ",\"tasks\":%zu,\"since\":%" PRId64 ".%03d}", session_count(at->session),
-                   at->since_ms / 1000, (int)(at->since_ms % 1000));
+        buf_printf(out, ",\"tasks\":%zu,\"since\":", session_count(at->session));
+        json_put_seconds(out, at->since_ms);
+        buf_add_string(out, "}");
         free(id);
         first = false;
     }

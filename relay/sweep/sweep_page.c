@@ -279,11 +279,10 @@ void objects_page_write(const struct objects_page *page, const struct object_swe
 {
     size_t count;
     const struct object_row *const *rows = objects_page_rows(page, report, &count);
-    buf_printf(out,
-               "{\"taken\":%" PRId64 ".%03d,\"bytes\":%" PRId64
-               ",\"objects\":%zu,\"references\":%zu,\"start\":%zu",
-               sweep->taken_ms / 1000, (int)(sweep->taken_ms % 1000), report->bytes,
-               report->objects, report->rows, page->start);
+    buf_add_string(out, "{\"taken\":");
+    json_put_seconds(out, sweep->taken_ms);
+    buf_printf(out, ",\"bytes\":%" PRId64 ",\"objects\":%zu,\"references\":%zu,\"start\":%zu",
+               report->bytes, report->objects, report->rows, page->start);
     write_nodes(sweep, out);
     write_groups(page, report, out);
     buf_add_string(out, ",\"rows\":[");
