@@ -57,6 +57,8 @@ struct display {
     char *last; /* NULL: not shown yet */
 };
 
+struct path_map;
+
 struct console {
     const struct console_options *options;
     struct loop *loop;
@@ -65,8 +67,9 @@ struct console {
     struct watcher watcher; /* tells whether the task still runs */
     struct style style;
     bool interactive;
-    char *title;  /* "square"; for many tasks, the filter */
-    char *prompt; /* for many tasks */
+    char *title;            /* "square"; for many tasks, the filter */
+    char *prompt;           /* for many tasks */
+    struct path_map *paths; /* --map; NULL: none */
     char cwd[PATH_MAX];
     struct buf partial; /* the task's output since its last newline */
 
