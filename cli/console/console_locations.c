@@ -172,7 +172,7 @@ static const char search[] =
     "            'builtin' if callable(v) else 'value')\n"
     "    return '\\n'.join('%d %s' % p for p in sorted(places)) or kind\n";
 
-/* What else a name may be, and what the user may do. */
+/* The other kinds of things that a name may stand for, and a hint for each. */
 static const struct {
     const char *kind, *what, *hint;
 } other_kinds[] = {

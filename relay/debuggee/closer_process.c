@@ -140,7 +140,7 @@ static bool say_goodbye(const struct closing *closing)
                         "\"arguments\":{\"restart\":false,\"terminateDebuggee\":false}}");
 }
 
-/* Nobody reads the answers, and an expression that never ends would hold the task. */
+/* No reply is read, and an expression that never ends would hold the task. */
 static void give_up(struct closing *closing, int64_t now)
 {
     if (closing->given_up || closing->torn || now - closing->since < PATIENCE_MS)

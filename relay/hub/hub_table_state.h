@@ -43,7 +43,7 @@ INVARIANT_MAGIC(hub_table, 0x013bff81)
 /* hub_table.c */
 extern const struct hub_ops hub_table_hub_ops;      /* with the entry */
 extern const char hub_table_initialize_arguments[]; /* the relay's own */
-/* Those of its attach, with further members. */
+/* The arguments of its attach, with further members. */
 #define HUB_TABLE_ATTACH_ARGUMENTS(more)                                                           \
     "{\"justMyCode\":false,\"steppingResumesAllThreads\":false,\"stopAllThreadsOnSuspend\":false," \
     "\"showReturnValue\":true" more "}"

@@ -97,7 +97,7 @@ struct many_task {
 INVARIANT_MAGIC(many_task, 0x5e2b90d7)
 #define many_task_checked(object) many_task_checked_at(INVARIANT_HERE, object)
 
-/* What the session does with a task, for many_task.c and many_events.c to call. */
+/* Callbacks of the session, for many_task.c and many_events.c. */
 struct many_task_ops {
     /* The debuggee has sent `len` bytes; called before the message is handled. */
     void (*received)(struct many_task *task, size_t len);

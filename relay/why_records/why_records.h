@@ -37,7 +37,7 @@ struct why_refs {
     char *problem;
 };
 
-/* What a node's metrics tell of the tasks that run there; `problem` says why they do not. */
+/* The tasks that run on a node, by its metrics; or `problem`: why it has none. */
 struct why_gauges {
     char node_id[ID_TEXT(ID_UNIQUE_BYTES)];
     struct task_gauges gauges;
