@@ -72,7 +72,7 @@ static void pass(struct many_verbs *verbs, const struct passing *passing)
 
 static void on_wake(void *arg)
 {
-    struct many_verbs *verbs = arg;
+    struct many_verbs *verbs = many_verbs_checked(arg);
     struct passing *passing = verbs->passing;
     size_t count = verbs->passing_count;
     verbs->wake = NULL;

@@ -6,6 +6,7 @@
 #ifndef RAYDBG_RELAY_MANY_VERBS_MANY_VERBS_STATE_H
 #define RAYDBG_RELAY_MANY_VERBS_MANY_VERBS_STATE_H
 
+#include "base/invariant.h"
 #include "relay/many/many_state.h"
 #include "relay/stack/stack_place.h"
 #include "relay/verbs/task_group.h"
@@ -22,6 +23,7 @@ struct path_query_job;
 struct barrier_run;
 
 struct many_verbs {
+    uint32_t magic;
     struct many *many;
     struct groups *groups;
     struct look *looks;
@@ -39,6 +41,8 @@ struct many_verbs {
         size_t count;
     } known; /* source files that have been in a stack */
 };
+INVARIANT_MAGIC(many_verbs, 0x0fd2dcec)
+#define many_verbs_checked(object) many_verbs_checked_at(INVARIANT_HERE, object)
 
 /* --- many_verbs.c: the hooks (many_hooks.h) --- */
 struct many_verbs *many_verbs_create(struct many *many);
