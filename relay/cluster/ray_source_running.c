@@ -2,6 +2,7 @@
  * request. */
 #include "base/hash.h"
 #include "base/hash_index.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -67,10 +68,7 @@ static void look_answered(struct look *look)
 {
     if (--look->outstanding > 0)
         return;
-    struct look **at = &look->source->looks;
-    while (*at != look)
-        at = &(*at)->next;
-    *at = look->next;
+    LIST_REMOVE(look->source->looks, look);
     loop_fn done = look->view ? look->done : NULL;
     void *arg = look->arg;
     look_free(look);

@@ -1,6 +1,7 @@
 #include "relay/hub/hub.h"
 
 #include "base/intern.h"
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/wall_clock.h"
@@ -111,10 +112,7 @@ static void choose_driver(struct hub *hub)
 /* Removes a member and its breakpoints; its owner gets no callback. */
 static void remove_member(struct hub *hub, struct member *member)
 {
-    struct member **at = &hub->members;
-    while (*at != member)
-        at = &(*at)->next;
-    *at = member->next;
+    LIST_REMOVE(hub->members, member);
     struct pending pending;
     while (target_take_pending(hub->target, member, &pending))
         ;
@@ -221,10 +219,7 @@ void hub_join(struct hub *hub, struct member *member, const struct member_ops *o
         .sparing = wish->sparing,
         .told_role = -1,
     };
-    struct member **at = &hub->members;
-    while (*at)
-        at = &(*at)->next;
-    *at = member;
+    LIST_APPEND(hub->members, member);
     hub->touched_us = loop_now_us();
     if (member->wants_to_drive && (!hub->driver || wish->take_over)) {
         hub->driver = member;

@@ -1,5 +1,6 @@
 /* A session's own requests to the debuggee, which its client does not see, and those that clients
  * have left behind. */
+#include "base/list.h"
 #include "base/mem.h"
 #include "relay/hub/hub_state.h"
 
@@ -18,10 +19,7 @@ struct hub_ask {
 static void on_answer(void *arg, const char *json, size_t len, const struct envelope *envelope)
 {
     struct hub_ask *ask = arg;
-    struct hub_ask **at = &ask->hub->asks;
-    while (*at != ask)
-        at = &(*at)->next;
-    *at = ask->next;
+    LIST_REMOVE(ask->hub->asks, ask);
     if (ask->member)
         ask->fn(ask->arg, json, len, envelope);
     free(ask);

@@ -1,6 +1,7 @@
 /* One debuggee of a session over many tasks, as the DAP client of its inner session. */
 #include "relay/many/many_state.h"
 
+#include "base/list.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -53,10 +54,7 @@ static void ask_tell(struct many_ask *ask, const char *json, size_t len,
 static void ask_finish(struct many_ask *ask, const char *json, size_t len,
                        const struct envelope *response)
 {
-    struct many_ask **at = &ask->task->asks;
-    while (*at != ask)
-        at = &(*at)->next;
-    *at = ask->next;
+    LIST_REMOVE(ask->task->asks, ask);
     ask_tell(ask, json, len, response);
 }
 

@@ -1,0 +1,27 @@
+/* Singly linked lists through a member `next`. */
+#ifndef RAYDBG_BASE_LIST_H
+#define RAYDBG_BASE_LIST_H
+
+#include "base/invariant.h"
+
+/* Takes `item` out of the list that begins with the pointer `first`. It must be in it. */
+#define LIST_REMOVE(first, item)                                                                   \
+    do {                                                                                           \
+        __typeof__(&(first)) list_at_ = &(first);                                                  \
+        while (*list_at_ != (item)) {                                                              \
+            invariant(*list_at_);                                                                  \
+            list_at_ = &(*list_at_)->next;                                                         \
+        }                                                                                          \
+        *list_at_ = (item)->next;                                                                  \
+    } while (0)
+
+/* Puts `item` behind the last of the list. */
+#define LIST_APPEND(first, item)                                                                   \
+    do {                                                                                           \
+        __typeof__(&(first)) list_at_ = &(first);                                                  \
+        while (*list_at_)                                                                          \
+            list_at_ = &(*list_at_)->next;                                                         \
+        *list_at_ = (item);                                                                        \
+    } while (0)
+
+#endif
