@@ -15,6 +15,16 @@
         *list_at_ = (item)->next;                                                                  \
     } while (0)
 
+/* The same for an item that may have been taken out before. */
+#define LIST_DROP(first, item)                                                                     \
+    do {                                                                                           \
+        __typeof__(&(first)) list_at_ = &(first);                                                  \
+        while (*list_at_ && *list_at_ != (item))                                                   \
+            list_at_ = &(*list_at_)->next;                                                         \
+        if (*list_at_)                                                                             \
+            *list_at_ = (item)->next;                                                              \
+    } while (0)
+
 /* Puts `item` behind the last of the list. */
 #define LIST_APPEND(first, item)                                                                   \
     do {                                                                                           \

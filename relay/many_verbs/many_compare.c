@@ -1,3 +1,4 @@
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "dap/message.h"
@@ -23,11 +24,7 @@ enum { STACK_MS = 5000, RUNNING_MS = 1000, VALUE_MS = 5000 };
 
 static void free_inquiry(struct query *query)
 {
-    struct query **at = &query->verbs->inquiries;
-    while (*at && *at != query)
-        at = &(*at)->next;
-    if (*at)
-        *at = query->next;
+    LIST_DROP(query->verbs->inquiries, query);
     look_drop(query->verbs, query);
     compare_destroy(&query->compare);
     stack_tree_destroy(&query->tree);

@@ -1,3 +1,4 @@
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "relay/many_verbs/many_verbs_state.h"
@@ -47,11 +48,7 @@ enum { STACK_MS = 15000, CONDITION_MS = 5000 };
 
 static void free_run(struct run *run)
 {
-    struct run **at = &run->verbs->runs;
-    while (*at && *at != run)
-        at = &(*at)->next;
-    if (*at)
-        *at = run->next;
+    LIST_DROP(run->verbs->runs, run);
     path_query_drop(run->verbs, run);
     temporary_breakpoints_pull(run->verbs, &run->temporary_breakpoints);
     free(run->subject);
@@ -127,11 +124,7 @@ void run_forget(struct many_verbs *verbs, int64_t thread)
 
 static void free_judging(struct judging *judging)
 {
-    struct judging **at = &judging->verbs->judgings;
-    while (*at && *at != judging)
-        at = &(*at)->next;
-    if (*at)
-        *at = judging->next;
+    LIST_DROP(judging->verbs->judgings, judging);
     look_drop(judging->verbs, judging);
     free(judging);
 }

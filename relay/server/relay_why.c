@@ -3,6 +3,7 @@
 #include "relay/server/relay_state.h"
 
 #include "base/invariant.h"
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "relay/evidence/evidence.h"
@@ -38,11 +39,7 @@ INVARIANT_MAGIC(relay_question, 0x408ccec5)
 
 static void question_free(struct relay_question *question)
 {
-    struct relay_question **at = &question->relay->questions;
-    while (*at && *at != question)
-        at = &(*at)->next;
-    if (*at)
-        *at = question->next;
+    LIST_DROP(question->relay->questions, question);
     timer_cancel(&question->freeing);
     log_reader_destroy(&question->reader);
     node_logs_destroy(&question->logs);
