@@ -90,6 +90,7 @@ void hub_send_set(void *arg, const char *command, const char *arguments)
 
 void hub_set_driver(struct hub *hub, struct member *member)
 {
+    invariant(!member || member->hub == hub);
     hub->driver = member;
     hub->driver_count++;
     if (member) {
@@ -112,6 +113,7 @@ static void choose_driver(struct hub *hub)
 /* Removes a member and its breakpoints; its owner gets no callback. */
 static void remove_member(struct hub *hub, struct member *member)
 {
+    invariant(member->hub == hub);
     LIST_REMOVE(hub->members, member);
     struct pending pending;
     while (target_take_pending(hub->target, member, &pending))
@@ -144,6 +146,7 @@ void hub_each_member(struct hub *hub, void (*fn)(struct member *member, const vo
 struct hub *hub_create(const struct hub_options *options, const struct hub_ops *ops, void *arg)
 {
     struct hub *hub = mem_alloc(sizeof *hub);
+    invariant(options->target.loop && ops);
     hub_set_magic(hub);
     hub->loop = options->target.loop;
     hub->ops = ops;
@@ -207,6 +210,7 @@ void hub_destroy(struct hub **hub)
 void hub_join(struct hub *hub, struct member *member, const struct member_ops *ops, void *arg,
               const struct member_wish *wish)
 {
+    invariant(!member->hub);
     hub_drop_orphans(hub);
     *member = (struct member){
         .hub = hub,
@@ -249,7 +253,8 @@ static void left(struct member *member)
 
 void hub_leave(struct member *member, enum hub_leave how)
 {
-    struct hub *hub = member->hub;
+    struct hub *hub = hub_checked(member->hub);
+    invariant(hub->members);
     bool last = !hub->members->next;
     bool drives = hub_drives(member) || !hub->shared;
     if (member->leaving)
@@ -310,7 +315,8 @@ void hub_replay(struct hub *hub, struct member *member)
 
 void hub_configure(struct member *member)
 {
-    struct hub *hub = member->hub;
+    struct hub *hub = hub_checked(member->hub);
+    invariant(hub->state == HUB_READY);
     member->configured = true;
     if (target_state(hub->target) == TARGET_READY)
         target_run(hub->target, member->filters_set);
@@ -410,7 +416,7 @@ static void tell_disturbed(const struct hub *hub, const struct member *but)
 void hub_forward(struct member *member, struct client_seq client, const char *json, size_t len,
                  const struct envelope *envelope)
 {
-    struct hub *hub = member->hub;
+    struct hub *hub = hub_checked(member->hub);
     bool resumes = note_resume(hub, member, json, envelope);
     bool is_set = breakpoint_union_is_set(envelope->name);
     hub->touched_us = loop_now_us();
@@ -483,6 +489,7 @@ const char *hub_take_over(struct member *member)
 {
     if (!member->may_drive)
         return "this client's token lets it observe only";
+    invariant(member->hub);
     member->wants_to_drive = true;
     if (member->hub->driver != member)
         hub_set_driver(member->hub, member);

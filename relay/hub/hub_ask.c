@@ -28,7 +28,7 @@ static void on_answer(void *arg, const char *json, size_t len, const struct enve
 void hub_ask(struct member *member, const char *command, const char *arguments, int64_t timeout_ms,
              link_answer_fn fn, void *arg)
 {
-    struct hub *hub = member->hub;
+    struct hub *hub = hub_checked(member->hub);
     struct hub_ask *ask = mem_alloc(sizeof *ask);
     *ask = (struct hub_ask){hub->asks, hub, member, fn, arg};
     hub->asks = ask;

@@ -79,6 +79,7 @@ static struct kept *kept_create(struct keeper *keeper, uint32_t n)
     *kept = (struct kept){.keeper = keeper, .slot = n};
     kept_set_magic(kept);
     struct slot *slot = slot_at(keeper, n);
+    invariant(!slot->kept);
     move(slot, SLOT_KEPT);
     slot->kept = kept;
     slot->fd = -1;
@@ -185,7 +186,9 @@ struct keeper *keeper_start(const char *path, int64_t orphan_ms, bool upgrade, s
 
 int keeper_renew(struct keeper *keeper, struct err *err)
 {
-    if (keeper_checked(keeper)->socket >= 0)
+    for (uint32_t n = 0; n < keeper_checked(keeper)->count; n++)
+        invariant(!keeper->slots[n].kept);
+    if (keeper->socket >= 0)
         keeper_lose(keeper);
     forget_process(keeper);
     return find_process(keeper, false, err);
@@ -220,6 +223,7 @@ static void drop_again(struct keeper *keeper)
         if (!keeper_say(keeper, &message, NULL, 0))
             return;
         move(&keeper->slots[n], SLOT_FREE);
+        invariant(keeper->dropping > 0);
         keeper->dropping--;
     }
 }

@@ -53,6 +53,7 @@ static void settle(struct many *many)
 
 static void free_task(struct many_task *task)
 {
+    invariant(task->state == MANY_GONE && task->many->by_slot[task->slot] == task);
     task->many->by_slot[task->slot] = NULL;
     many_threads_free(task);
     many_task_free(task);
@@ -85,6 +86,7 @@ static void on_task_ended(struct many_task *task, const char *why)
         return;
     many_threads_leave(task, true);
     many_task_move(task, MANY_GONE);
+    invariant(many->target_count > 0);
     many->target_count--;
     many->hooks->gone(many->verbs, task);
     many_breakpoints_gone(many->sets, task);

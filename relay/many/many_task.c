@@ -166,6 +166,7 @@ static void on_inner_response(struct many_task *task, const char *json, size_t l
     }
     /* The callback may ask again from within: the inner session's message is gone then. */
     struct many_ask *ask = pending.owner;
+    invariant(ask->task == task);
     char *copy = mem_string_n(json, len);
     ask_finish(ask, copy, len, response);
     free(copy);
@@ -260,6 +261,7 @@ void many_task_attach(struct many_task *task)
     options.pause = &task->pause;
     options.one_of_many = true;
     options.role = session_role(many->session);
+    invariant(!task->inner && !task->asks);
     many_task_move(task, MANY_ATTACHING);
     task->since_us = loop_now_us();
     task->inner = session_create(&options, &inner_ops, task);
@@ -269,6 +271,7 @@ void many_task_attach(struct many_task *task)
 
 void many_task_configure(struct many_task *task)
 {
+    invariant(task->inner);
     many_task_move(task, MANY_RUNNING);
     many_ask(task, "configurationDone", NULL, 0, NULL, NULL);
 }
@@ -313,6 +316,7 @@ void many_task_close(struct many_task *task)
 
 void many_task_free(struct many_task *task)
 {
+    invariant(!task->inner && !task->asks); /* many_task_close() has been called */
     seqmap_destroy(&task->pending);
     pause_clear(&task->pause);
     free(task->rank);

@@ -179,6 +179,7 @@ void session_release(struct session *session, const struct envelope *request)
         client_refuse(&session->client, request->seq, request->name, why, false);
         return;
     }
+    invariant(session->place.hub); /* it drives */
     open_request_begin(&session->release_request, request->seq);
     session->releases_by_line = text_equal(request->name, "evaluate");
     session_act(session, "release", "");
@@ -377,6 +378,7 @@ struct session *session_create(const struct session_options *options, const stru
                                void *arg)
 {
     struct session *session = mem_alloc(sizeof *session);
+    invariant(options->loop && ops->on_message && ops->on_end);
     session_set_magic(session);
     session->options = *options;
     session->role = options->role;

@@ -132,6 +132,7 @@ static void compare_arguments(struct session *session, const struct hub *hub)
 
 static void join(struct session *session)
 {
+    invariant(session->initialize && !session->place.hub);
     struct span arguments = {0, strlen(session->initialize)};
     char *initialize =
         debugpy_arguments_initialize(session->initialize, arguments, session->attach.sub_process);

@@ -121,6 +121,7 @@ static void on_left(void *arg)
 {
     struct session *session = session_checked(arg);
     bool disconnecting = session->disconnect_request.open;
+    invariant(session->place.hub);
     if (session->goes_on && hub_goes_on(session->place.hub))
         session_say_goes_on(session);
     session_finish_leaving(session);
@@ -200,6 +201,7 @@ static void on_role(void *arg, bool drives, const char *driver)
 {
     struct session *session = session_checked(arg);
     struct buf body = {0};
+    invariant(session->place.hub);
     if (session->halted) /* only a driver that does not read stops the debuggee */
         hub_read_enable(session->place.hub, !drives);
     buf_printf(&body, "{\"role\":\"%s\",\"driver\":", drives ? "driver" : "observer");
