@@ -1,5 +1,6 @@
 #include "relay/access/tickets.h"
 
+#include "base/invariant.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -70,6 +71,7 @@ static void trim(struct tickets *tickets)
             continue;
         }
         *at = ticket->next;
+        invariant(tickets->count > 0);
         tickets->count--;
         ticket_free(ticket);
     }

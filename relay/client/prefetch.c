@@ -112,6 +112,7 @@ static void forget(struct prefetch *prefetch, struct ask **at)
     *at = ask->next;
     if (!*at)
         prefetch->last = at;
+    invariant(prefetch->ask_count > 0);
     prefetch->ask_count--;
     prefetch->own_count -= ask->own;
     buf_free(&ask->unsent);

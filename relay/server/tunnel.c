@@ -107,6 +107,7 @@ static void tunnel_free(struct tunnel *tunnel)
         tunnel->previous->next = tunnel->next;
     else
         owner->first = tunnel->next;
+    invariant(owner->count > 0);
     owner->count--;
     release(tunnel);
     if (owner->gone && owner->count == 0 && !owner->end_timer && owner->on_end)
