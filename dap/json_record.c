@@ -1,5 +1,6 @@
 #include "dap/json_record.h"
 
+#include "base/invariant.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "dap/message.h"
@@ -33,6 +34,27 @@ void json_put_text(struct buf *out, const char *text)
         buf_add(out, "null", 4);
     else
         message_quote(out, text);
+}
+
+static void begin_member(struct buf *out, const char *name)
+{
+    invariant(out->len);
+    buf_printf(out, "%s\"%s\":", out->data[out->len - 1] == '{' ? "" : ",", name);
+}
+
+void json_member_text(struct buf *out, const char *name, const char *text)
+{
+    begin_member(out, name);
+    json_put_text(out, text);
+}
+
+void json_member_number(struct buf *out, const char *name, int64_t number)
+{
+    begin_member(out, name);
+    if (number < 0)
+        buf_add(out, "null", 4);
+    else
+        buf_printf(out, "%" PRId64, number);
 }
 
 static void put_fraction(struct buf *out, int64_t number, int64_t parts, int digits)
