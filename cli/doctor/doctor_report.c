@@ -56,9 +56,7 @@ int doctor_report_code(const struct doctor_report *report)
 /* Makes the text printable: some of it comes from the cluster. */
 static void add_clean(struct buf *out, const char *text)
 {
-    char *clean = text_printable(text, strlen(text), "");
-    buf_add_string(out, clean);
-    free(clean);
+    text_add_printable(out, text, strlen(text), "");
 }
 
 static int name_width(const struct doctor_report *report)

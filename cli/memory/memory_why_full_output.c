@@ -17,9 +17,7 @@ static const char *s(size_t count)
 static void add_clean(struct buf *out, struct buf *text)
 {
     if (text->len) {
-        char *clean = text_printable(text->data, text->len, "");
-        buf_add_string(out, clean);
-        free(clean);
+        text_add_printable(out, text->data, text->len, "");
     }
     buf_free(text);
 }
