@@ -58,7 +58,8 @@ void invariant_move(struct invariant_place place, const char *machine,
         *magic = 0;                                                                                \
     }
 
-/* Says what stands where a `struct name` should be: `found` is its magic number, or NULL. */
+/* Reports the magic number that was found in place of that of a `struct name`; `found` NULL: a
+ * NULL pointer. */
 _Noreturn void invariant_bad_magic(struct invariant_place place, const char *name,
                                    const uint32_t *found, uint32_t expected);
 

@@ -16,9 +16,7 @@ static const char *s(size_t count)
 /* Appends names from the cluster, made printable. Frees `text`. */
 static void add_clean(struct buf *out, struct buf *text)
 {
-    if (text->len) {
-        text_add_printable(out, text->data, text->len, "");
-    }
+    text_add_printable(out, text->data, text->len, "");
     buf_free(text);
 }
 

@@ -116,7 +116,7 @@ void query_drop(struct many_verbs *verbs);
 
 /* --- many_source_paths.c --- */
 
-/* Where the stopped threads are, and the paths that `file` stands for in their stacks. */
+/* Where the stopped threads are, and the paths that `file` names in their stacks. */
 struct path_query {
     struct path_query_place {
         int64_t thread;

@@ -1,5 +1,5 @@
 /* The pauses that a relay has held, and when each began and ended: the last PAUSE_HISTORY_MOST.
- * Times are ms since the epoch, by the clock of whoever notes them. Pure. */
+ * Times are ms since the epoch, by the clock of the process that notes them. Pure. */
 #ifndef RAYDBG_RELAY_PAUSE_PAUSE_HISTORY_H
 #define RAYDBG_RELAY_PAUSE_PAUSE_HISTORY_H
 

@@ -104,8 +104,8 @@ static void list_unmet(const struct attach_arguments *attach, const char *debugg
     }
 }
 
-/* A worker's debugger is attached to once, with the arguments of whoever came first. A later client
- * keeps its own paths, and learns which of its settings have no effect. */
+/* A worker's debugger is attached to once, with the arguments of the client that came first. A
+ * later client keeps its own paths, and learns which of its settings have no effect. */
 static void compare_arguments(struct session *session, const struct hub *hub)
 {
     const char *attach = hub_attach_arguments(hub), *by = hub_attached_by(hub);
@@ -117,7 +117,7 @@ static void compare_arguments(struct session *session, const struct hub *hub)
         client_say(&session->client, "important",
                    "raydbg: attach: a \"remoteRoot\" of \".\" is for the client that attaches "
                    "first: write the worker's directory\n");
-    /* A process that has dialled the relay has the relay's settings, whoever comes. */
+    /* A process that has dialled the relay has the relay's settings, for all clients. */
     if (!session->options.one_of_many && session->pause.debugger != PAUSE_PYDEVD)
         list_unmet(&session->attach, attach, &unmet);
     if (unmet.len) {
