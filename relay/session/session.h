@@ -56,7 +56,6 @@ struct session_options {
     const struct session_modes *modes; /* NULL: one debuggee, whatever `attach` says */
     bool tune;                         /* false: --no-tune */
     bool kill;                         /* --kill: terminate and terminateDebuggee end the worker */
-    bool launch;                       /* the client will send `launch` */
 
     /* A relay's session. With `hubs` NULL the session has a debuggee of its own, which goes on when
      * the session ends, and the other members have no meaning. */

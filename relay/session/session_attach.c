@@ -49,7 +49,7 @@ void session_on_initialize(struct session *session, const char *json,
     if (envelope->arguments.len)
         read_client(session);
     struct buf body = {0};
-    if (session->options.launch || capabilities_will_launch(json, envelope->arguments))
+    if (capabilities_will_launch(json, envelope->arguments))
         capabilities_for_launch(&body);
     else
         buf_add(&body, capabilities_default(), strlen(capabilities_default()) - 1);
