@@ -36,7 +36,7 @@ enum { TICK_MS = 500, STACK_MS = 15000 };
 
 static void on_tick(void *arg);
 
-static void free_meeting(struct barrier_run *barrier_run)
+static void free_barrier_run(struct barrier_run *barrier_run)
 {
     struct many_verbs *verbs = barrier_run->verbs;
     if (verbs->barrier_run == barrier_run)
@@ -59,7 +59,7 @@ static void free_meeting(struct barrier_run *barrier_run)
 void barrier_run_drop(struct many_verbs *verbs)
 {
     if (verbs->barrier_run)
-        free_meeting(verbs->barrier_run);
+        free_barrier_run(verbs->barrier_run);
 }
 
 static double seconds(const struct barrier_run *barrier_run)
@@ -128,7 +128,7 @@ static void end(struct barrier_run *barrier_run, const char *state, const char *
     send_event(barrier_run, state);
     show_held(barrier_run);
     buf_free(&text);
-    free_meeting(barrier_run);
+    free_barrier_run(barrier_run);
 }
 
 static void end_complete(struct barrier_run *barrier_run)
@@ -156,7 +156,7 @@ static void on_timeout(void *arg)
     char why[64];
     barrier_run->timeout = NULL;
     if (barrier_run->verbs->many->leaving) {
-        free_meeting(barrier_run);
+        free_barrier_run(barrier_run);
         return;
     }
     note_missing(barrier_run);
@@ -173,7 +173,7 @@ static void cancel(struct many_verbs *verbs, const char *why)
         struct err err = {0};
         err_set(&err, ERR_FAILED, "barrier %s is given up: %s", barrier_run->place, why);
         verbs_refuse(verbs, &barrier_run->reply, &err);
-        free_meeting(barrier_run);
+        free_barrier_run(barrier_run);
     }
 }
 
@@ -213,7 +213,7 @@ static void on_tick(void *arg)
     struct barrier_run *barrier_run = barrier_run_checked(arg);
     barrier_run->tick = NULL;
     if (barrier_run->verbs->many->leaving) {
-        free_meeting(barrier_run);
+        free_barrier_run(barrier_run);
         return;
     }
     int64_t strayed = gone_by_hand(barrier_run);
@@ -391,7 +391,7 @@ static void answer(struct barrier_run *barrier_run, const struct verbs_reply *re
     buf_free(&body);
 }
 
-static void on_survey(void *arg, const struct path_query *path_query)
+static void on_paths(void *arg, const struct path_query *path_query)
 {
     struct barrier_run *barrier_run = barrier_run_checked(arg);
     struct many_verbs *verbs = barrier_run->verbs;
@@ -399,7 +399,7 @@ static void on_survey(void *arg, const struct path_query *path_query)
         struct err err = {0};
         path_query_unknown(barrier_run->file, &err);
         verbs_refuse(verbs, &barrier_run->reply, &err);
-        free_meeting(barrier_run);
+        free_barrier_run(barrier_run);
         return;
     }
     expect_all(barrier_run);
@@ -448,7 +448,7 @@ static void begin(struct many_verbs *verbs, const struct verb *verb,
     barrier_run->stops = mem_array(count, sizeof *barrier_run->stops);
     barrier_run->barrier = barrier_create(barrier_run->place);
     verbs->barrier_run = barrier_run;
-    path_query_take(verbs, barrier_run->file, on_survey, barrier_run);
+    path_query_take(verbs, barrier_run->file, on_paths, barrier_run);
 }
 
 void barrier_run_verb(struct many_verbs *verbs, const struct verb *verb,

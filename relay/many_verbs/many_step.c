@@ -215,7 +215,7 @@ static void go(struct run *run)
     free(ids);
 }
 
-static void on_survey(void *arg, const struct path_query *path_query)
+static void on_paths(void *arg, const struct path_query *path_query)
 {
     struct run *run = arg;
     if (path_query->path_count == 0) {
@@ -245,7 +245,7 @@ void run_step(struct many_verbs *verbs, const struct verb *verb, const struct ve
     };
     verbs->runs = run;
     if (run->file)
-        path_query_take(verbs, run->file, on_survey, run);
+        path_query_take(verbs, run->file, on_paths, run);
     else
         go(run);
 }
@@ -319,7 +319,7 @@ static void on_place(void *arg, const struct look_result *result)
     settle(judging, result->json && is_foreign_stake(judging->verbs, &result->top));
 }
 
-static bool has_stakes(const struct many_verbs *verbs)
+static bool has_temporary_breakpoints(const struct many_verbs *verbs)
 {
     bool any = verbs->barrier_run != NULL;
     for (const struct run *run = verbs->runs; run && !any; run = run->next)
@@ -355,7 +355,7 @@ bool run_stopped(struct many_verbs *verbs, struct many_thread *thread)
         run_forget(verbs, thread->id);
         return false;
     }
-    if (!has_stakes(verbs) || !text_equal(thread->reason, "breakpoint"))
+    if (!has_temporary_breakpoints(verbs) || !text_equal(thread->reason, "breakpoint"))
         return false;
     look_stack(verbs, thread->id, STACK_MS, on_place, judge(verbs, thread));
     return true;

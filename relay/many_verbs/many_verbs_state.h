@@ -27,7 +27,7 @@ struct many_verbs {
     struct many *many;
     struct groups *groups;
     struct look *looks;
-    struct query *inquiries;
+    struct query *queries;
     struct run *runs;
     struct plan *plans;
     struct judging *judgings; /* stops that may pass: not decided yet */

@@ -206,14 +206,14 @@ static int take_ticket(struct session *session, struct err *err)
 static bool admit(struct session *session)
 {
     struct err err;
-    bool stranger = session->role == AUTH_NONE;
+    bool unauthenticated = session->role == AUTH_NONE;
     if (take_ticket(session, &err) == 0) {
         tell_role(session);
         return true;
     }
     session_act(session, "refused", "a ticket that is not good");
     session_fail_attach(session, &err);
-    if (stranger)
+    if (unauthenticated)
         session_end(session);
     return false;
 }

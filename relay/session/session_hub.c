@@ -82,7 +82,7 @@ static void tell_lost(struct session *session, const char *category, const char 
         session_end(session);
 }
 
-static void on_fate(void *arg, enum death_kind kind, const char *sentence)
+static void on_death_cause(void *arg, enum death_kind kind, const char *sentence)
 {
     tell_lost(arg, kind == DEATH_ORDINARY ? "console" : "important", sentence);
 }
@@ -105,7 +105,7 @@ static void on_lost(void *arg, const char *why)
     else
         session->death_cause =
             death_cause_ask(session->options.loop, pause_finder_cluster(session->finder),
-                            session->pause.worker_id, on_fate, session);
+                            session->pause.worker_id, on_death_cause, session);
 }
 
 static void on_silent(void *arg, const char *why)
