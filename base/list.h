@@ -25,6 +25,16 @@
             *list_at_ = (item)->next;                                                              \
     } while (0)
 
+/* Empties the list: takes each item out and calls free_item(item). */
+#define LIST_FREE(first, free_item)                                                                \
+    do {                                                                                           \
+        while (first) {                                                                            \
+            __typeof__(first) list_item_ = (first);                                                \
+            (first) = list_item_->next;                                                            \
+            free_item(list_item_);                                                                 \
+        }                                                                                          \
+    } while (0)
+
 /* Puts `item` behind the last of the list. */
 #define LIST_APPEND(first, item)                                                                   \
     do {                                                                                           \

@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/invariant.h"
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "relay/access/tickets.h"
@@ -372,11 +373,7 @@ static void on_destroy(void *mode)
 {
     struct child_sessions *parent = child_sessions_checked(mode);
     leave(parent);
-    while (parent->children) {
-        struct child *next = parent->children->next;
-        child_free(parent->children);
-        parent->children = next;
-    }
+    LIST_FREE(parent->children, child_free);
     free(parent->configuration);
     child_sessions_clear_magic(parent);
     free(parent);

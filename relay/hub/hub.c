@@ -179,11 +179,7 @@ void hub_destroy(struct hub **hub)
     if (!it)
         return;
     *hub = NULL;
-    while (it->members) {
-        struct member *next = it->members->next;
-        hub_empty_place(it->members);
-        it->members = next;
-    }
+    LIST_FREE(it->members, hub_empty_place);
     worker_objects_destroy(&it->objects);
     timer_cancel(&it->locate);
     timer_cancel(&it->orphans);

@@ -44,11 +44,7 @@ void hub_drop_asks(const struct member *member)
 
 void hub_free_asks(struct hub *hub)
 {
-    while (hub->asks) {
-        struct hub_ask *next = hub->asks->next;
-        free(hub->asks);
-        hub->asks = next;
-    }
+    LIST_FREE(hub->asks, free);
 }
 
 void hub_interrupt(const struct member *member, struct client_seq client)

@@ -2,6 +2,7 @@
 #include "relay/many/many_state.h"
 
 #include "base/invariant.h"
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "dap/capabilities.h"
@@ -392,11 +393,7 @@ void many_breakpoints_destroy(struct many_breakpoints **sets)
     if (!it)
         return;
     *sets = NULL;
-    while (it->first) {
-        struct set *next = it->first->next;
-        set_free(it->first);
-        it->first = next;
-    }
+    LIST_FREE(it->first, set_free);
     while (it->extras) {
         struct extra *next = it->extras->next;
         free(it->extras->path);

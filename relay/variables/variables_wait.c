@@ -302,11 +302,7 @@ void variables_leave(struct variables_context *context)
         hub_drop_asks(context->place);
     variables_drop_views(it);
     variables_drop_spares(it);
-    while (it->asked) {
-        struct asked *next = it->asked->next;
-        free(it->asked);
-        it->asked = next;
-    }
+    LIST_FREE(it->asked, free);
 }
 
 void variables_destroy(struct variables_context *context)

@@ -40,6 +40,24 @@ static void items_come_and_go(void **state)
     assert_null(first);
 }
 
+static void take_note(struct item *item)
+{
+    item->number = -1;
+}
+
+static void all_are_freed(void **state)
+{
+    (void)state;
+    struct item items[] = {{NULL, 1}, {NULL, 2}}, *first = NULL;
+    LIST_FREE(first, take_note);
+    LIST_APPEND(first, &items[0]);
+    LIST_APPEND(first, &items[1]);
+    LIST_FREE(first, take_note);
+    assert_null(first);
+    assert_int_equal(items[0].number, -1);
+    assert_int_equal(items[1].number, -1);
+}
+
 static void what_is_not_in_the_list_is_a_fault(void **state)
 {
     (void)state;
@@ -60,6 +78,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(items_come_and_go),
+        cmocka_unit_test(all_are_freed),
         cmocka_unit_test(what_is_not_in_the_list_is_a_fault),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
