@@ -1,5 +1,6 @@
 #include "base/hash_index.h"
 
+#include "base/invariant.h"
 #include "base/mem.h"
 
 #include <stdlib.h>
@@ -62,6 +63,7 @@ void hash_index_remove(struct hash_index *index, uint64_t hash, uintptr_t item)
     if (!index->slots[at].above)
         return;
     close_hole(index, at);
+    invariant(index->count > 0);
     index->count--;
 }
 

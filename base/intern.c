@@ -1,5 +1,6 @@
 #include "base/intern.h"
 
+#include "base/invariant.h"
 #include "base/mem.h"
 
 #include <stdlib.h>
@@ -39,6 +40,7 @@ void intern_drop(const char **text)
         struct entry *entry = *at;
         if (entry->text != *text)
             continue;
+        invariant(entry->users > 0);
         if (--entry->users == 0) {
             *at = entry->next;
             free(entry);

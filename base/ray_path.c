@@ -4,7 +4,9 @@
 
 #include <string.h>
 
-static const char *const below[] = {"/site-packages/ray/", "/dist-packages/ray/", "/python/ray/"};
+static const char *const below[] = {
+#include "base/ray_path_list.h"
+};
 
 bool ray_path_is(const char *text, size_t len)
 {

@@ -1,5 +1,6 @@
 /* Tells Ray's own code from the user's: one table for all code that folds, dims or skips Ray's
- * frames. Pure. */
+ * frames. The agent in the workers, which is Python, has the same list: base/ray_path_list.h, by
+ * cmake/worker-agent.cmake. Pure. */
 #ifndef RAYDBG_BASE_RAY_PATH_H
 #define RAYDBG_BASE_RAY_PATH_H
 

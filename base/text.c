@@ -193,10 +193,16 @@ static void add_printable(struct buf *out, const char *at, size_t size, const vo
         buf_add(out, at, size);
 }
 
+void text_add_printable(struct buf *out, const char *text, size_t len, const char *keep)
+{
+    buf_add(out, "", 0); /* `data` is there for an empty text, too */
+    text_rewrite(out, text, len, "", add_printable, keep);
+}
+
 char *text_printable(const char *text, size_t len, const char *keep)
 {
     struct buf out = {0};
-    text_rewrite(&out, text, len, "", add_printable, keep);
+    text_add_printable(&out, text, len, keep);
     return buf_take(&out);
 }
 

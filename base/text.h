@@ -54,6 +54,8 @@ void text_rewrite(struct buf *out, const char *text, size_t len, const char *spe
  * (text_is_control()) and every byte that is not UTF-8. `keep` lists control bytes that may stay,
  * such as "\n\t". The caller frees the result. */
 char *text_printable(const char *text, size_t len, const char *keep);
+/* The same, appended to `out`. */
+void text_add_printable(struct buf *out, const char *text, size_t len, const char *keep);
 
 /* The number of bytes to change, add or drop to turn one word into the other; SIZE_MAX if either is
  * longer than 64 bytes. */

@@ -1,3 +1,4 @@
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -6,6 +7,7 @@
 #include "cli/console/console.h"
 #include "cli/pauses/attach_pick.h"
 #include "cli/relay/relay_own.h"
+#include "dap/message.h"
 #include "relay/cluster/cluster_address.h"
 #include "relay/debuggee/closer.h"
 
@@ -15,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The parsed command line. All texts are argv's, except those of `maps`. */
+/* The parsed command line. All texts are argv's. */
 struct request {
     const char *task; /* not for many; NULL: the only one */
     const char *address;
@@ -28,8 +30,7 @@ struct request {
     struct relay_wish wish;
     bool tune, kill, one_stop, strict, quiet, echo, observe, take_over, let_go;
     struct option_list commands, map_texts;
-    struct path_map *maps;
-    size_t map_count;
+    struct buf maps; /* "pathMappings": a JSON array */
 };
 
 static const struct option_row option_rows[] = {
@@ -102,11 +103,7 @@ const struct command_text cmd_attach_text = {
 
 static void free_request(struct request *request)
 {
-    for (size_t i = 0; i < request->map_count; i++) {
-        free(request->maps[i].remote);
-        free(request->maps[i].local);
-    }
-    free(request->maps);
+    buf_free(&request->maps);
     free(request->map_texts.items);
     free(request->commands.items);
     pause_filter_clear(&request->many);
@@ -114,11 +111,13 @@ static void free_request(struct request *request)
 
 /* --- options --- */
 
-static char *without_slash(const char *text, size_t len)
+static void add_root(struct buf *out, const char *text, size_t len)
 {
     while (len > 1 && text[len - 1] == '/')
         len--;
-    return mem_string_n(text, len);
+    char *root = mem_string_n(text, len);
+    message_quote(out, root);
+    free(root);
 }
 
 static int add_map(struct request *request, const char *text)
@@ -126,11 +125,14 @@ static int add_map(struct request *request, const char *text)
     const char *equals = strchr(text, '=');
     if (!equals || equals == text || !equals[1])
         return command_usage(&cmd_attach_text, "--map takes REMOTE=LOCAL, not '%s'", text);
-    request->maps = mem_resize(request->maps, request->map_count + 1, sizeof *request->maps);
-    request->maps[request->map_count++] = (struct path_map){
-        .remote = without_slash(text, (size_t)(equals - text)),
-        .local = without_slash(equals + 1, strlen(equals + 1)),
-    };
+    struct buf *maps = &request->maps;
+    if (maps->len)
+        maps->len--; /* the array goes on */
+    buf_printf(maps, "%s{\"remoteRoot\":", maps->len ? "," : "[");
+    add_root(maps, text, (size_t)(equals - text));
+    buf_add_string(maps, ",\"localRoot\":");
+    add_root(maps, equals + 1, strlen(equals + 1));
+    buf_add_string(maps, "}]");
     return 0;
 }
 
@@ -309,8 +311,7 @@ static int run(struct request *request)
                     .kill = request->kill},
         .commands = request->commands.items,
         .command_count = request->commands.count,
-        .maps = request->maps,
-        .map_count = request->map_count,
+        .maps = request->maps.data,
         .many = request->is_many ? &request->many : NULL,
         .prompt = request->prompt,
         .json = text_equal(request->format, "json"),

@@ -150,23 +150,20 @@ static int ask(const struct call *call, struct buf *body, struct span *all)
     return command_fail(&err);
 }
 
-static void say_limits(const char *json, struct span all)
-{
-    break_say_price(json, all);
-    break_say_away(json, all);
-}
-
-static int list(const struct call *call)
+/* With --list the breakpoints, and in any case what limits them. */
+static int show_all(const struct call *call)
 {
     struct buf body = {0};
     struct span all = {0};
     int code = ask(call, &body, &all);
-    if (code == ERR_NONE && text_equal(call->words->format, "json"))
-        fwrite(body.data, 1, body.len, stdout);
-    else if (code == ERR_NONE)
-        show(body.data, all);
-    if (code == ERR_NONE)
-        say_limits(body.data, all);
+    if (code == ERR_NONE) {
+        if (call->words->list && text_equal(call->words->format, "json"))
+            fwrite(body.data, 1, body.len, stdout);
+        else if (call->words->list)
+            show(body.data, all);
+        break_say_price(body.data, all);
+        break_say_away(body.data, all);
+    }
     buf_free(&body);
     return code;
 }
@@ -227,17 +224,6 @@ static int clear(const struct call *call, int count, char **names)
 
 /* --- */
 
-static int ask_limits(const struct call *call)
-{
-    struct buf body = {0};
-    struct span all = {0};
-    int code = ask(call, &body, &all);
-    if (code == ERR_NONE)
-        say_limits(body.data, all);
-    buf_free(&body);
-    return code;
-}
-
 static int set(const struct call *call, int count, char **places)
 {
     struct err err;
@@ -247,13 +233,13 @@ static int set(const struct call *call, int count, char **places)
             return command_fail(&err);
         printf("breakpoint %" PRId64 " at %s\n", id, places[i]);
     }
-    return ask_limits(call);
+    return show_all(call);
 }
 
 static int act(const struct call *call, int count, char **operands)
 {
     if (call->words->list)
-        return list(call);
+        return show_all(call);
     if (call->words->all)
         return clear_all(call);
     return call->words->clear ? clear(call, count, operands) : set(call, count, operands);

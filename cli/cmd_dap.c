@@ -2,6 +2,7 @@
 #include "cli/common/options.h"
 #include "cli/common/relay_options.h"
 #include "cli/common/signals.h"
+#include "cli/dap/dap_arguments.h"
 #include "cli/dap/dap_bridge.h"
 #include "cli/relay/relay_own.h"
 #include "cli/relay/run_relay.h"
@@ -90,6 +91,7 @@ struct dap {
     struct stream *stream;
     struct session *session;
     struct frame frame;
+    bool launch; /* --launch */
     int code;
 };
 
@@ -155,6 +157,23 @@ static bool leaves(struct dap *dap, const char *json, size_t json_len, const cha
     return true;
 }
 
+/* With --launch, adds to `initialize` what the bridge to a relay adds. */
+static void receive(struct dap *dap, const char *json, size_t len)
+{
+    struct envelope request;
+    struct buf members = {0}, edited = {0};
+    const char *problem;
+    if (dap->launch && envelope_read(&request, json, len, &problem) == 0 &&
+        request.kind == DAP_REQUEST && text_equal(request.name, "initialize"))
+        dap_arguments_member(json, &request, "supportsRaydbgLaunch", "true", &members);
+    if (members.len && dap_arguments_request(json, len, &request, &members, &edited))
+        session_receive(dap->session, edited.data, edited.len);
+    else
+        session_receive(dap->session, json, len);
+    buf_free(&members);
+    buf_free(&edited);
+}
+
 static void on_bytes(void *arg, const char *bytes, size_t len)
 {
     struct dap *dap = arg;
@@ -168,7 +187,7 @@ static void on_bytes(void *arg, const char *bytes, size_t len)
             const char *body = frame_body(&dap->frame, &body_len);
             if (leaves(dap, body, body_len, bytes, len))
                 return;
-            session_receive(dap->session, body, body_len);
+            receive(dap, body, body_len);
         } else if (status == FRAME_ERROR) {
             stream_read_enable(dap->stream, false);
             session_broken(dap->session, frame_problem(&dap->frame));
@@ -210,9 +229,9 @@ static const struct session_ops session_ops = {
     .on_end = on_end,
 };
 
-static int serve(const struct session_options *options, struct begun *begun)
+static int serve(const struct session_options *options, bool launch, struct begun *begun)
 {
-    struct dap dap = {.loop = options->loop, .begun = begun};
+    struct dap dap = {.loop = options->loop, .begun = begun, .launch = launch};
     /* SIGINT and SIGTERM end the session; the task goes on. */
     struct signals *signals = signals_start(dap.loop, on_signal, &dap);
     frame_init(&dap.frame, MAX_BODY);
@@ -239,8 +258,8 @@ static bool has_relay(struct relay_choice *choice, const struct relay_wish *wish
     return choice->found != RELAY_NONE;
 }
 
-static int serve_by_relay(const struct session_options *options, struct relay_choice *choice,
-                          bool ahead, const struct dap_bridge_begun *begun)
+static int serve_by_relay(const struct session_options *options, const struct dap_words *words,
+                          struct relay_choice *choice, const struct dap_bridge_begun *begun)
 {
     const struct dap_bridge_options bridge = {
         .loop = choice->loop,
@@ -248,8 +267,8 @@ static int serve_by_relay(const struct session_options *options, struct relay_ch
         .task = options->task,
         .tune = options->tune,
         .kill = options->kill,
-        .ahead = ahead,
-        .launch = options->launch,
+        .ahead = words->ahead,
+        .launch = words->launch,
         .begun = begun,
     };
     closer_stop(); /* the relay has its own closer */
@@ -257,8 +276,8 @@ static int serve_by_relay(const struct session_options *options, struct relay_ch
 }
 
 /* A program that makes its own cluster needs a relay before there is one. */
-static int serve_launch(const struct session_options *options, const struct relay_wish *wish,
-                        struct relay_choice *choice, bool ahead, struct begun *begun)
+static int serve_launch(const struct session_options *options, const struct dap_words *words,
+                        struct relay_choice *choice, struct begun *begun)
 {
     struct err err;
     struct dap_bridge_begun so_far = {
@@ -271,34 +290,33 @@ static int serve_launch(const struct session_options *options, const struct rela
     choice->loop = loop_create(false, &err);
     if (!choice->loop)
         return command_fail(&err);
-    if (!relay_own_use(&choice->relay, choice->loop, wish, &choice->cluster,
+    if (!relay_own_use(&choice->relay, choice->loop, &words->wish, &choice->cluster,
                        &(struct relay_own_options){.idle = RUN_RELAY_IDLE, .quiet = true})) {
         err_set(&err, ERR_UNREACHABLE, "there is no relay for the program's processes to dial");
         err_hint(&err, "launch goes without --no-relay and RAYDBG_START_RELAY=0");
         so_far.problem = &err;
     }
-    return serve_by_relay(options, choice, ahead, &so_far);
+    return serve_by_relay(options, words, choice, &so_far);
 }
 
 /* Serves through a relay if one was found or can be started, else in this process. */
-static int serve_anywhere(struct session_options *options, const struct relay_wish *wish,
-                          bool ahead)
+static int serve_anywhere(struct session_options *options, const struct dap_words *words)
 {
     struct relay_choice choice;
     struct begun begun = {0};
     struct err err;
     int code;
-    if (relay_choose(&choice, wish, options->address, false, &err) != 0) {
+    if (relay_choose(&choice, &words->wish, options->address, false, &err) != 0) {
         code = command_fail(&err);
-    } else if (has_relay(&choice, wish)) {
-        code = serve_by_relay(options, &choice, ahead, NULL);
+    } else if (has_relay(&choice, &words->wish)) {
+        code = serve_by_relay(options, words, &choice, NULL);
     } else {
         /* This loop needs TLS: an `attach` may name a dashboard on https. */
         loop_destroy(&choice.loop);
         options->loop = choice.loop = loop_create(true, &err);
-        code = choice.loop ? serve(options, &begun) : command_fail(&err);
+        code = choice.loop ? serve(options, words->launch, &begun) : command_fail(&err);
         if (begun.bytes.len)
-            code = serve_launch(options, wish, &choice, ahead, &begun);
+            code = serve_launch(options, words, &choice, &begun);
     }
     free(begun.initialize);
     buf_free(&begun.bytes);
@@ -350,14 +368,13 @@ int cmd_dap(int argc, char **argv)
         .connect = words.connect,
         .tune = words.tune,
         .kill = words.kill,
-        .launch = words.launch,
         .modes = &client_session_modes,
     };
     closer_start();
     if (!words.connect)
-        return serve_anywhere(&session, &words.wish, words.ahead);
+        return serve_anywhere(&session, &words);
     session.loop = loop_create(true, &err);
-    int code = session.loop ? serve(&session, NULL) : command_fail(&err);
+    int code = session.loop ? serve(&session, words.launch, NULL) : command_fail(&err);
     loop_destroy(&session.loop);
     return code;
 }

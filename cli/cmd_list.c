@@ -161,7 +161,7 @@ static int list_tasks(const struct list_words *words)
     if (!quantity_duration(words->since, &question.within_ms))
         return command_usage(&cmd_list_text, "--since is a time such as 10m, not '%s'",
                              words->since);
-    return why_ask(words->address, &question, show_tasks, &list);
+    return why_ask(words->address, &question, NULL, show_tasks, &list);
 }
 
 int cmd_list(int argc, char **argv)

@@ -86,6 +86,6 @@ int cmd_slow(int argc, char **argv)
     if (words.since && !quantity_duration(words.since, &words.within_ms))
         return command_usage(&cmd_slow_text, "--since is a time such as 10m, not '%s'",
                              words.since);
-    int code = why_ask(words.address, &question, show, &words);
+    int code = why_ask(words.address, &question, NULL, show, &words);
     return code ? code : words.code;
 }

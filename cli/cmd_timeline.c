@@ -14,12 +14,11 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 struct timeline_words {
     const char *address, *output, *job;
-    struct timeline_history *history; /* of the relay's pauses; NULL: no relay */
-    int code;                         /* of the whole command */
+    struct relay_page history; /* an older relay has no such page */
+    int code;                  /* of the whole command */
 };
 
 static const struct option_row option_rows[] = {
@@ -103,9 +102,11 @@ static void show(void *arg, const char *cluster, const struct why_records *recor
     struct timeline_words *words = arg;
     const struct timeline_style style = {terminal_colour(stdout), terminal_utf8(),
                                          terminal_columns(stdout), terminal_rows(stdout)};
+    struct timeline_history *history =
+        timeline_history_read(words->history.body.data, words->history.body.len);
     struct timeline timeline;
     (void)subject;
-    timeline_make(records, words->job, timeline_history_pauses(words->history), &timeline);
+    timeline_make(records, words->job, timeline_history_pauses(history), &timeline);
     words->code = check_job(words, &timeline, records);
     if (words->code == ERR_NONE && words->output) {
         words->code = show_trace(words, &timeline, records, cluster);
@@ -114,25 +115,13 @@ static void show(void *arg, const char *cluster, const struct why_records *recor
         add_notes(&timeline, records, out);
     }
     timeline_clear(&timeline);
-}
-
-/* An older relay has no such page. */
-static struct timeline_history *ask_history(const char *address)
-{
-    struct timeline_history *history = NULL;
-    struct buf body;
-    char *relay;
-    if (relay_ask_here(address, "/v1/pauses/history", &body, &relay))
-        history = timeline_history_read(body.data, body.len);
-    buf_free(&body);
-    free(relay);
-    return history;
+    timeline_history_free(&history);
 }
 
 int cmd_timeline(int argc, char **argv)
 {
     static const struct evidence_question question = {.tables_only = true, .timing = true};
-    struct timeline_words words = {0};
+    struct timeline_words words = {.history.path = "/v1/pauses/history"};
     bool done;
     int operands;
     if (!options_parse(&cmd_timeline_text, &words, argc, argv, &operands, &done))
@@ -141,8 +130,7 @@ int cmd_timeline(int argc, char **argv)
         return ERR_NONE;
     if (operands)
         return command_usage(&cmd_timeline_text, "timeline takes no name, only options");
-    words.history = ask_history(words.address);
-    int code = why_ask(words.address, &question, show, &words);
-    timeline_history_free(&words.history);
+    int code = why_ask(words.address, &question, &words.history, show, &words);
+    buf_free(&words.history.body);
     return code ? code : words.code;
 }

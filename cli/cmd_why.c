@@ -98,5 +98,5 @@ int cmd_why(int argc, char **argv)
         return command_usage(&cmd_why_text, "--since is a time such as 10m, not '%s'", words.since);
     const struct evidence_question question = {
         .name = operands ? argv[1] : NULL, .within_ms = within_ms, .looks_twice = true};
-    return why_ask(words.address, &question, show, &words);
+    return why_ask(words.address, &question, NULL, show, &words);
 }

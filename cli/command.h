@@ -4,7 +4,7 @@
 
 #include "cli/help/command_table.h"
 
-/* The command of that name, or of an option that stands in a command's place, such as --version;
+/* The command of that name, or of an option that is given in a command's place, such as --version;
  * NULL if there is none. */
 const struct command *command_find(const char *word);
 /* Prints that there is none, and the one that is spelled almost like it; returns ERR_USAGE. */

@@ -1,5 +1,6 @@
 #include "dap/idmap.h"
 
+#include "base/invariant.h"
 #include "base/mem.h"
 
 #include <stdlib.h>
@@ -218,6 +219,7 @@ static void table_remove(const struct idmap *map, struct table *table, uint32_t 
         }
     }
     table->rows[gap] = 0;
+    invariant(table->count > 0);
     table->count--;
 }
 
@@ -394,6 +396,7 @@ static void forget(struct idmap *map, uint32_t index)
     uint32_t kind = kind_of(row);
     if (kind != KIND_STOP) {
         unlist(map, index);
+        invariant(map->count > 0);
         map->count--;
     }
     row_remove(map, index);

@@ -1,5 +1,6 @@
 #include "dap/json_record.h"
 
+#include "base/invariant.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "dap/message.h"
@@ -35,9 +36,38 @@ void json_put_text(struct buf *out, const char *text)
         message_quote(out, text);
 }
 
+static void begin_member(struct buf *out, const char *name)
+{
+    invariant(out->len);
+    buf_printf(out, "%s\"%s\":", out->data[out->len - 1] == '{' ? "" : ",", name);
+}
+
+void json_member_text(struct buf *out, const char *name, const char *text)
+{
+    begin_member(out, name);
+    json_put_text(out, text);
+}
+
+void json_member_number(struct buf *out, const char *name, int64_t number)
+{
+    begin_member(out, name);
+    if (number < 0)
+        buf_add(out, "null", 4);
+    else
+        buf_printf(out, "%" PRId64, number);
+}
+
 static void put_fraction(struct buf *out, int64_t number, int64_t parts, int digits)
 {
     buf_printf(out, "%" PRId64 ".%0*" PRId64, number / parts, digits, number % parts);
+}
+
+void json_put_seconds(struct buf *out, int64_t ms)
+{
+    if (ms > 0)
+        put_fraction(out, ms, MS, 3);
+    else
+        buf_add(out, "null", 4);
 }
 
 static void write_field(const struct json_field *field, const void *at, struct buf *out)
@@ -58,6 +88,9 @@ static void write_field(const struct json_field *field, const void *at, struct b
     case JSON_SECONDS:
         put_fraction(out, (int64_t)(*(const double *)at * (double)US + 0.5), US, 6);
         return;
+    case JSON_MS:
+        json_put_seconds(out, *(const int64_t *)at);
+        return;
     case JSON_INT:
         number = *(const int *)at;
         break;
@@ -70,10 +103,8 @@ static void write_field(const struct json_field *field, const void *at, struct b
     default:
         number = *(const int64_t *)at;
     }
-    if ((field->kind == JSON_COUNT && number < 0) || (field->kind == JSON_MS && !number))
+    if (field->kind == JSON_COUNT && number < 0)
         buf_add_string(out, "null");
-    else if (field->kind == JSON_MS)
-        put_fraction(out, number, MS, 3);
     else
         buf_add(out, digits, (size_t)(json_number(digits, number) - digits));
 }

@@ -58,6 +58,12 @@ int json_record_read(const struct json_table *table, const char *text, struct sp
                      void *record, struct err *err);
 
 void json_put_text(struct buf *out, const char *text); /* null if it is NULL or "" */
+/* A member of an object, with a comma before it unless it is the first: null for a text that is
+ * NULL or "", and for a number below 0. */
+void json_member_text(struct buf *out, const char *name, const char *text);
+void json_member_number(struct buf *out, const char *name, int64_t number);
+/* A time of that many ms, in seconds with three decimals; null unless above 0. */
+void json_put_seconds(struct buf *out, int64_t ms);
 /* Writes the number, at most JSON_DIGITS bytes without a NUL, and returns its end. */
 enum { JSON_DIGITS = 20 };
 char *json_number(char *at, int64_t number);

@@ -18,8 +18,8 @@ static inline bool line_base_differs(const struct line_base *base)
 }
 
 /* Appends the message in the other's numbers: a request from the client, a response or an event to
- * it. A line 0 to the client stands for no line and stays. False, with nothing appended, if nothing
- * changes. */
+ * it. A line 0 to the client means no line and is not changed. False, with nothing appended, if
+ * nothing changes. */
 bool line_base_write(const struct line_base *base, const char *json, size_t len,
                      const struct envelope *envelope, struct buf *out);
 

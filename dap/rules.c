@@ -3,8 +3,8 @@
 #include "base/text.h"
 
 /* debugpy 1.8's adapter knows these commands from the schema and forwards them; pydevd has no
- * handler and sends no answer. The adapter then waits for ever and serves neither this client nor
- * any later one (docs/facts/debugpy.md#0.1). */
+ * handler and sends no answer. The adapter then waits without end and serves neither this client
+ * nor any later one (docs/facts/debugpy.md#0.1). */
 #define WEDGES(name)                                                                               \
     {                                                                                              \
         RULE_FROM_CLIENT, DAP_REQUEST, name, RULE_REFUSE,                                          \

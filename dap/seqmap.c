@@ -1,5 +1,6 @@
 #include "dap/seqmap.h"
 
+#include "base/invariant.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -85,6 +86,7 @@ static void take(struct seqmap *map, struct entry *entry, struct pending *out)
 {
     *out = entry->pending;
     entry->waits = false;
+    invariant(map->waiting > 0);
     map->waiting--;
     while (map->first < map->end && !map->entries[map->first].waits)
         map->first++;

@@ -16,8 +16,8 @@ struct edit {
 void splice_apply(const char *text, size_t len, const struct edit *edits, size_t count,
                   struct buf *out);
 
-/* Edits one after the other, for whoever does not know them all before: splice_over() each span in
- * ascending order, append to `out` what stands there instead, then splice_end(). */
+/* Edits one after the other, for a caller that does not know them all in advance: splice_over()
+ * each span in ascending order, append the replacement to `out`, then splice_end(). */
 struct splice {
     const char *text;
     struct buf *out;

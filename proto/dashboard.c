@@ -1,5 +1,6 @@
 #include "proto/dashboard.h"
 
+#include "base/list.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -229,10 +230,7 @@ static bool usable(const struct call *call, const struct http_reply *reply, stru
 
 static void unlink_call(struct call *call)
 {
-    struct call **at = &call->dashboard->calls;
-    while (*at != call)
-        at = &(*at)->next;
-    *at = call->next;
+    LIST_REMOVE(call->dashboard->calls, call);
 }
 
 /* The caller's callback may destroy the dashboard, so the dashboard is not touched afterwards. */

@@ -12,7 +12,7 @@
 #include <strings.h>
 #include <sys/socket.h>
 
-/* As libwebsockets 4.1 has room for. */
+/* The room that libwebsockets 4.1 has. */
 enum { USER_MAX = 80, HOST_MAX = 127 };
 
 /* --- addresses --- */

@@ -354,35 +354,24 @@ int reply_jobs(const uint8_t *bytes, size_t len, struct ray_job **out, size_t *c
 
 /* --- a worker's stats --- */
 
-static bool set_stats_v1(struct ray_worker_stats *out, ProtobufCBinaryData bytes)
-{
-    RayWire__CoreWorkerStatsV1 *in =
-        ray_wire__core_worker_stats_v1__unpack(NULL, bytes.len, bytes.data);
-    if (!in)
-        return false;
-    set_id(out->worker_id, ID_UNIQUE_BYTES, in->worker_id);
-    set_id(out->actor_id, ID_ACTOR_BYTES, in->actor_id);
-    set_id(out->job_id, ID_JOB_BYTES, in->job_id);
-    out->pid = in->pid;
-    out->running_tasks = in->num_running_tasks;
-    ray_wire__core_worker_stats_v1__free_unpacked(in, NULL);
-    return true;
-}
-
-static bool set_stats_v2(struct ray_worker_stats *out, ProtobufCBinaryData bytes)
-{
-    RayWire__CoreWorkerStatsV2 *in =
-        ray_wire__core_worker_stats_v2__unpack(NULL, bytes.len, bytes.data);
-    if (!in)
-        return false;
-    set_id(out->worker_id, ID_UNIQUE_BYTES, in->worker_id);
-    set_id(out->actor_id, ID_ACTOR_BYTES, in->actor_id);
-    set_id(out->job_id, ID_JOB_BYTES, in->job_id);
-    out->pid = in->pid;
-    out->running_tasks = in->num_running_tasks;
-    ray_wire__core_worker_stats_v2__free_unpacked(in, NULL);
-    return true;
-}
+/* Reads the stats in one of the two numberings of their fields. */
+#define STATS_READER(number)                                                                       \
+    static bool set_stats_v##number(struct ray_worker_stats *out, ProtobufCBinaryData bytes)       \
+    {                                                                                              \
+        RayWire__CoreWorkerStatsV##number *in =                                                    \
+            ray_wire__core_worker_stats_v##number##__unpack(NULL, bytes.len, bytes.data);          \
+        if (!in)                                                                                   \
+            return false;                                                                          \
+        set_id(out->worker_id, ID_UNIQUE_BYTES, in->worker_id);                                    \
+        set_id(out->actor_id, ID_ACTOR_BYTES, in->actor_id);                                       \
+        set_id(out->job_id, ID_JOB_BYTES, in->job_id);                                             \
+        out->pid = in->pid;                                                                        \
+        out->running_tasks = in->num_running_tasks;                                                \
+        ray_wire__core_worker_stats_v##number##__free_unpacked(in, NULL);                          \
+        return true;                                                                               \
+    }
+STATS_READER(1)
+STATS_READER(2)
 
 static bool set_stats(struct ray_worker_stats *out, ProtobufCBinaryData bytes)
 {

@@ -1,5 +1,6 @@
 #include "proto/rpc_mailbox.h"
 
+#include "base/invariant.h"
 #include "base/mem.h"
 
 #include <pthread.h>
@@ -33,6 +34,7 @@ struct rpc_mailbox *rpc_mailbox_create(struct rpc *rpc, rpc_post_fn post, void *
 static void unref(struct rpc_mailbox *box)
 {
     pthread_mutex_lock(&box->lock);
+    invariant(box->refs > 0);
     bool last = --box->refs == 0;
     pthread_mutex_unlock(&box->lock);
     if (!last)

@@ -12,7 +12,7 @@
  * OPTION_LIST    struct option_list */
 enum option_kind { OPTION_FLAG, OPTION_STRING, OPTION_LIST };
 
-/* What a shell offers where a word is expected; WORD_ANY: nothing. */
+/* The completions that a shell offers where a word is expected; WORD_ANY: nothing. */
 enum word_kind { WORD_ANY, WORD_FILE, WORD_TASK, WORD_COMMAND };
 
 /* An option; or, without a name, a paragraph between options, which is its help. */

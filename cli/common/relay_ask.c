@@ -36,20 +36,24 @@ int relay_ask(struct loop *loop, const struct relay_address *relay, const char *
     return answer.err.code ? -1 : 0;
 }
 
-bool relay_ask_here(const char *address, const char *path, struct buf *body, char **name)
+bool relay_ask_here(const char *address, struct relay_page *pages, size_t count, char **name)
 {
     const struct relay_wish wish = {.wanted = true};
     struct relay_choice choice;
     struct err err;
-    *body = (struct buf){0};
     *name = NULL;
     if (!relay_is_here(&wish, address))
         return false;
-    if (relay_choose_quietly(&choice, &wish, address) &&
-        relay_ask(choice.loop, &choice.relay, "GET", path, NULL, body, &err) == 0)
+    bool answers = relay_choose_quietly(&choice, &wish, address);
+    for (size_t i = 0; i < count && answers; i++) {
+        int rc =
+            relay_ask(choice.loop, &choice.relay, "GET", pages[i].path, NULL, &pages[i].body, &err);
+        answers = rc == 0 || i > 0;
+    }
+    if (answers)
         *name = relay_address_short(&choice.relay);
     relay_choice_clear(&choice);
-    return *name != NULL;
+    return answers;
 }
 
 void relay_ask_each(struct loop *loop, const struct relay_address *relay, char *const *paths,

@@ -20,10 +20,16 @@ typedef void (*relay_answer_fn)(void *arg, size_t index, const struct buf *body,
 void relay_ask_each(struct loop *loop, const struct relay_address *relay, char *const *paths,
                     size_t count, relay_answer_fn fn, void *arg);
 
-/* GETs a path from a relay that runs here, or that the environment names, for the cluster of this
- * --address (NULL: the usual one). False if there is none, or if it does not answer. The caller
- * frees `body`, and the relay's name, "127.0.0.1:4713". */
-bool relay_ask_here(const char *address, const char *path, struct buf *body, char **name);
+/* A path to GET, and the answer, which is empty after an error; the caller frees it. */
+struct relay_page {
+    const char *path;
+    struct buf body;
+};
+
+/* GETs the pages from a relay that runs here, or that the environment names, for the cluster of
+ * this --address (NULL: the usual one). False if there is none, or if it does not answer with the
+ * first page. The caller frees the relay's name, "127.0.0.1:4713". */
+bool relay_ask_here(const char *address, struct relay_page *pages, size_t count, char **name);
 
 /* Appends a name to a path; all characters but RFC 3986's unreserved ones become %XX. */
 void relay_ask_add_name(struct buf *path, const char *name);

@@ -11,6 +11,7 @@
 #include "cli/console/console_state.h"
 #include "cli/text/console_block.h"
 #include "dap/message.h"
+#include "dap/path_map.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,16 +94,8 @@ static char *attach_arguments(const struct console_options *options)
     /* redirectOutput: what the task prints shows here too. */
     buf_printf(&out, "{\"redirectOutput\":%s,\"showReturnValue\":true",
                options->quiet ? "false" : "true");
-    for (size_t i = 0; i < options->map_count; i++) {
-        buf_add_string(&out, i ? "," : ",\"pathMappings\":[");
-        buf_add_string(&out, "{\"localRoot\":");
-        message_quote(&out, options->maps[i].local);
-        buf_add_string(&out, ",\"remoteRoot\":");
-        message_quote(&out, options->maps[i].remote);
-        buf_add_string(&out, "}");
-    }
-    if (options->map_count)
-        buf_add_string(&out, "]");
+    if (options->maps)
+        buf_printf(&out, ",\"pathMappings\":%s", options->maps);
     if (options->many)
         add_many(&out, options->many);
     if (options->relay)
@@ -114,7 +107,9 @@ static char *attach_arguments(const struct console_options *options)
 static int attach(struct console *console)
 {
     struct err err;
+    bool relative;
     char *arguments = attach_arguments(console->options);
+    console->paths = path_map_read(arguments, (struct span){0, strlen(arguments)}, &relative);
     char *text = mem_format("attaching to %s", console->title);
     struct progress *progress = progress_start(text);
     int result = dap_client_attach(console->debuggee, arguments, &err);
@@ -475,6 +470,7 @@ static void close_console(struct console *console)
     free(console->said);
     free(console->title);
     free(console->prompt);
+    path_map_destroy(&console->paths);
 }
 
 int console_run(const struct console_options *options)

@@ -14,12 +14,6 @@
 /* The exit code of a console for one stop that was left otherwise than by `continue`. */
 enum { CONSOLE_LEFT = 6 };
 
-/* "REMOTE=LOCAL" of --map, split. */
-struct path_map {
-    char *remote;
-    char *local;
-};
-
 /* All borrowed until console_run() returns. */
 struct console_options {
     struct session_options session;
@@ -30,8 +24,7 @@ struct console_options {
     bool observe, take_over, let_go;   /* with a relay: what `attach` asks for */
     const char *const *commands;       /* -e, in order; none: stdin */
     size_t command_count;
-    const struct path_map *maps;
-    size_t map_count;
+    const char *maps;   /* the attach argument "pathMappings"; or NULL */
     const char *prompt; /* NULL: "(raydbg) ", or with `many` the task's name */
     bool one_stop;      /* `continue` leaves: the task runs on without this console. Without it the
                          * exit code is CONSOLE_LEFT. */

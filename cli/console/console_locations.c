@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/console/console_parse.h"
 #include "dap/message.h"
+#include "dap/path_map.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -16,14 +17,9 @@
  * frees. */
 static char *mapped(const struct console *console, const char *path, bool to_worker)
 {
-    for (size_t i = 0; i < console->options->map_count; i++) {
-        const struct path_map *map = &console->options->maps[i];
-        const char *from = to_worker ? map->local : map->remote;
-        size_t len = strlen(from);
-        if (strncmp(path, from, len) == 0 && (path[len] == '/' || !path[len]))
-            return mem_format("%s%s", to_worker ? map->remote : map->local, path + len);
-    }
-    return mem_string(path);
+    char *other = to_worker ? path_map_to_worker(console->paths, path)
+                            : path_map_to_client(console->paths, path);
+    return other ? other : mem_string(path);
 }
 
 /* The path by which the worker has the file `path`, which may be another name of it
@@ -176,7 +172,7 @@ static const char search[] =
     "            'builtin' if callable(v) else 'value')\n"
     "    return '\\n'.join('%d %s' % p for p in sorted(places)) or kind\n";
 
-/* What else a name may be, and what the user may do. */
+/* The other kinds of things that a name may stand for, and a hint for each. */
 static const struct {
     const char *kind, *what, *hint;
 } other_kinds[] = {

@@ -204,15 +204,15 @@ void console_on_output(void *arg, const char *category, const char *text)
     if (ours && text_equal(without_name(text), "what was still being evaluated was interrupted\n"))
         return;
     if (ours && strstr(text, "INTENDED")) /* Ray's exit type: not a failure */
-        console->fate_intended = true;
+        console->end_intended = true;
     bool task_over = ours && text_equal(without_name(text), "the task has ended\n"); /* from pdb */
     if (task_over)
-        console->fate_intended = true;
+        console->end_intended = true;
     if (ours && text_equal(without_name(text), "the actor's call has ended\n")) /* from pdb, too */
         console->call_over = true; /* printed when the console has nothing left to wait for */
-    else if (console->fate_intended && strstr(text, "job has finished"))
+    else if (console->end_intended && strstr(text, "job has finished"))
         console->job_over = true; /* printed when the console ends */
-    else if (task_over || (console->fate_intended && strstr(text, "it was idle")))
+    else if (task_over || (console->end_intended && strstr(text, "it was idle")))
         console->worker_over = true; /* also printed then: the task had ended before its worker */
     else if (text_equal(category, "stdout"))
         on_stdout(console, text);

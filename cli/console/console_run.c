@@ -201,7 +201,7 @@ int run_exit_code(const struct console *console)
     const struct err *end = dap_client_end(console->debuggee);
     if (end)
         return (int)end->code;
-    bool known = console->options->origin && !console->options->many && !console->fate_intended;
+    bool known = console->options->origin && !console->options->many && !console->end_intended;
     return known && !console->finished ? ERR_FAILED : ERR_NONE;
 }
 

@@ -57,6 +57,8 @@ struct display {
     char *last; /* NULL: not shown yet */
 };
 
+struct path_map;
+
 struct console {
     const struct console_options *options;
     struct loop *loop;
@@ -65,8 +67,9 @@ struct console {
     struct watcher watcher; /* tells whether the task still runs */
     struct style style;
     bool interactive;
-    char *title;  /* "square"; for many tasks, the filter */
-    char *prompt; /* for many tasks */
+    char *title;            /* "square"; for many tasks, the filter */
+    char *prompt;           /* for many tasks */
+    struct path_map *paths; /* --map; NULL: none */
     char cwd[PATH_MAX];
     struct buf partial; /* the task's output since its last newline */
 
@@ -75,16 +78,16 @@ struct console {
     bool after_block; /* the last command was a block */
     bool interacting; /* `interact`: no verbs, all lines are Python */
 
-    bool leaving;       /* no more commands */
-    bool parting;       /* waits for the answer to its goodbye: only ^C ends that */
-    bool goodbye;       /* the user left with quit or ^D */
-    bool kill;          /* end the worker with the console */
-    bool silent;        /* print of the session's output only why a task does not go on */
-    bool told_why_not;  /* that was printed */
-    bool finished;      /* the task has ended while it was watched */
-    bool fate_intended; /* the session reported an intended end of the worker */
-    bool job_over;      /* the same, because the job has finished */
-    bool worker_over;   /* the same, but the task had ended before */
+    bool leaving;      /* no more commands */
+    bool parting;      /* waits for the answer to its goodbye: only ^C ends that */
+    bool goodbye;      /* the user left with quit or ^D */
+    bool kill;         /* end the worker with the console */
+    bool silent;       /* print of the session's output only why a task does not go on */
+    bool told_why_not; /* that was printed */
+    bool finished;     /* the task has ended while it was watched */
+    bool end_intended; /* the session reported an intended end of the worker */
+    bool job_over;     /* the same, because the job has finished */
+    bool worker_over;  /* the same, but the task had ended before */
     char *said;      /* the session's last message, which a request's failure may repeat; or NULL */
     bool said_again; /* one did: the end of the session follows */
     bool call_over;  /* pdb: an actor's call has ended, and the actor lives on */

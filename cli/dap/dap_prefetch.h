@@ -35,7 +35,7 @@ void dap_prefetch_restart(struct dap_prefetch *ahead);
  * for an answer that is on its way. */
 bool dap_prefetch_takes(struct dap_prefetch *ahead, const char *json, size_t len,
                         const struct envelope *request);
-/* Call for each request that goes to the relay, whoever made it. */
+/* Call for each request that goes to the relay, the client's and raydbg's own. */
 void dap_prefetch_sent(struct dap_prefetch *ahead, const struct envelope *request);
 /* Call for each event from the relay: true if it is not for the client. */
 bool dap_prefetch_event(struct dap_prefetch *ahead, const char *json, const struct envelope *event);

@@ -41,7 +41,7 @@ struct examination {
     const struct relay_wish *wish;
     struct relay_address relay; /* if facts->relay.found */
     char *token;                /* the token for a relay, or NULL */
-    struct doctor_inquiry *inquiry;
+    struct doctor_query *query;
     struct doctor_visit *visit;
     int64_t until_us;
 };
@@ -81,9 +81,9 @@ static void find_relay_here(struct examination *exam)
 static void find_relay_in_cluster(struct examination *exam)
 {
     struct doctor_facts *facts = exam->asking.facts;
-    if (exam->visit || !exam->inquiry || !facts->relay.wanted || facts->relay.use.err.code)
+    if (exam->visit || !exam->query || !facts->relay.wanted || facts->relay.use.err.code)
         return;
-    run_until(exam, doctor_inquiry_relays_known(exam->inquiry), NAMES_MS);
+    run_until(exam, doctor_query_relays_known(exam->query), NAMES_MS);
     if (!facts->cluster.relays_fresh ||
         !relay_find_in_cluster(&exam->relay, exam->asking.loop, exam->wish, &facts->cluster.place))
         return;
@@ -101,7 +101,7 @@ static void examine(struct examination *exam)
     if (auth_client_token(exam->wish->token_file, &exam->token, &err) != 0)
         exam->token = NULL; /* find_relay_here() has noted it, if it matters */
     if (!facts->cluster.address.err.code)
-        exam->inquiry = doctor_inquiry_start(&exam->asking, exam->token);
+        exam->query = doctor_query_start(&exam->asking, exam->token);
     find_relay_in_cluster(exam);
     if (exam->asking.waiting)
         run_until(exam, &exam->asking.done, DOCTOR_MS);
@@ -120,7 +120,7 @@ int doctor_ask(struct doctor_facts *facts, const char *given, const struct relay
         return -1;
     examine(&exam);
     doctor_visit_stop(&exam.visit);
-    doctor_inquiry_stop(&exam.inquiry);
+    doctor_query_stop(&exam.query);
     relay_address_clear(&exam.relay);
     free(exam.token);
     loop_destroy(&exam.asking.loop);

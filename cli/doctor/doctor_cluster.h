@@ -4,13 +4,13 @@
 
 #include "cli/doctor/doctor_asking.h"
 
-struct doctor_inquiry;
+struct doctor_query;
 
 /* Asks all questions of facts->cluster.place. `token` is the one for a relay, or NULL; borrowed.
  * Returns NULL if the credentials are invalid, and notes that. */
-struct doctor_inquiry *doctor_inquiry_start(struct doctor_asking *asking, const char *token);
+struct doctor_query *doctor_query_start(struct doctor_asking *asking, const char *token);
 /* Points to true once the cluster has named its relays, or has failed to. */
-const bool *doctor_inquiry_relays_known(const struct doctor_inquiry *inquiry);
-void doctor_inquiry_stop(struct doctor_inquiry **inquiry);
+const bool *doctor_query_relays_known(const struct doctor_query *query);
+void doctor_query_stop(struct doctor_query **query);
 
 #endif

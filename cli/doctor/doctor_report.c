@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "dap/message.h"
+#include "dap/json_record.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,9 +56,7 @@ int doctor_report_code(const struct doctor_report *report)
 /* Makes the text printable: some of it comes from the cluster. */
 static void add_clean(struct buf *out, const char *text)
 {
-    char *clean = text_printable(text, strlen(text), "");
-    buf_add_string(out, clean);
-    free(clean);
+    text_add_printable(out, text, strlen(text), "");
 }
 
 static int name_width(const struct doctor_report *report)
@@ -123,10 +121,7 @@ void doctor_report_text(const struct doctor_report *report, bool colour, bool sy
 static void add_member(struct buf *out, const char *name, const char *text)
 {
     buf_printf(out, ", \"%s\": ", name);
-    if (text[0])
-        message_quote(out, text);
-    else
-        buf_add_string(out, "null");
+    json_put_text(out, text);
 }
 
 void doctor_report_json(const struct doctor_report *report, struct buf *out)

@@ -113,9 +113,7 @@ static void add_bar(const struct ray_store_stats *store, const struct memory_sty
 
 static void add_printable(struct buf *out, const char *text)
 {
-    char *clean = text_printable(text, strlen(text), "");
-    buf_add_string(out, clean);
-    free(clean);
+    text_add_printable(out, text, strlen(text), "");
 }
 
 static size_t name_width(const struct object_sweep *sweep)

@@ -1,6 +1,7 @@
 #include "cli/memory/memory_sites.h"
 
 #include "base/hash.h"
+#include "base/hash_index.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/common/call_site.h"
@@ -97,47 +98,27 @@ bool memory_has_call_sites(const struct object_sweep *sweep)
 
 struct index {
     struct memory_sites *lines;
-    size_t *slots; /* line + 1; 0 is free */
-    size_t size;   /* a power of two, at least twice the count of lines */
+    size_t room;
+    struct hash_index keys; /* items are lines */
 };
 
-static size_t slot_of(const struct index *index, int32_t owner, const char *site, const char *task)
+static size_t find_line(struct index *index, int32_t owner, const char *site, const char *task)
 {
-    for (size_t at = hash_text(task, hash_text(site, (uint64_t)owner));; at++) {
-        at &= index->size - 1;
-        if (!index->slots[at])
-            return at;
-        const struct memory_line *line = &index->lines->lines[index->slots[at] - 1];
+    struct memory_sites *lines = index->lines;
+    uint64_t hash = hash_text(task, hash_text(site, (uint64_t)owner));
+    size_t cursor = 0;
+    uintptr_t at;
+    while (hash_index_next(&index->keys, hash, &cursor, &at)) {
+        const struct memory_line *line = &lines->lines[at];
         if (line->owner == owner && text_equal(line->call_site, site) &&
             text_equal(line->task_name, task))
             return at;
     }
-}
-
-static void index_grow(struct index *index)
-{
-    index->size = index->size ? 2 * index->size : 64;
-    free(index->slots);
-    index->slots = mem_array(index->size, sizeof *index->slots);
-    index->lines->lines =
-        mem_resize(index->lines->lines, index->size / 2, sizeof *index->lines->lines);
-    for (size_t i = 0; i < index->lines->count; i++) {
-        const struct memory_line *line = &index->lines->lines[i];
-        index->slots[slot_of(index, line->owner, line->call_site, line->task_name)] = i + 1;
-    }
-}
-
-static size_t find_line(struct index *index, int32_t owner, const char *site, const char *task)
-{
-    if (2 * index->lines->count >= index->size)
-        index_grow(index);
-    size_t at = slot_of(index, owner, site, task);
-    if (!index->slots[at]) {
-        index->lines->lines[index->lines->count] = (struct memory_line){
-            .owner = owner, .call_site = site, .task_name = task, .first = SIZE_MAX};
-        index->slots[at] = ++index->lines->count;
-    }
-    return index->slots[at] - 1;
+    lines->lines = mem_grow(lines->lines, lines->count, &index->room, sizeof *lines->lines);
+    lines->lines[lines->count] = (struct memory_line){
+        .owner = owner, .call_site = site, .task_name = task, .first = SIZE_MAX};
+    hash_index_add(&index->keys, hash, lines->count);
+    return lines->count++;
 }
 
 /* --- holders --- */
@@ -288,7 +269,7 @@ void memory_sites_make(struct memory_sites *out, const struct object_sweep *swee
         qsort_r(out->lines, out->count, sizeof *out->lines, compare_lines, &order);
     free(holds);
     free(wanted);
-    free(index.slots);
+    hash_index_clear(&index.keys);
 }
 
 void memory_sites_clear(struct memory_sites *lines)

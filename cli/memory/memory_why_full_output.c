@@ -2,7 +2,7 @@
 #include "base/text.h"
 #include "cli/memory/memory_export.h"
 #include "cli/memory/memory_why_full.h"
-#include "dap/message.h"
+#include "dap/json_record.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,11 +16,7 @@ static const char *s(size_t count)
 /* Appends names from the cluster, made printable. Frees `text`. */
 static void add_clean(struct buf *out, struct buf *text)
 {
-    if (text->len) {
-        char *clean = text_printable(text->data, text->len, "");
-        buf_add_string(out, clean);
-        free(clean);
-    }
+    text_add_printable(out, text->data, text->len, "");
     buf_free(text);
 }
 
@@ -224,10 +220,7 @@ void memory_why_full_print(const struct memory_why_full *full, const struct memo
 static void json_text(const char *name, const char *text, struct buf *out)
 {
     buf_printf(out, "\"%s\": ", name);
-    if (text_empty(text))
-        buf_add_string(out, "null");
-    else
-        message_quote(out, text);
+    json_put_text(out, text);
     buf_add_string(out, ", ");
 }
 

@@ -64,7 +64,7 @@ static void add_export(const struct run *run, const struct cpu_profile *profile,
     free(printable);
 }
 
-/* What a table tells besides its rows, and where to open the file. */
+/* Prints the notes of a table, and where the file can be opened. */
 static void say_written(const struct run *run, const struct process_look_answer *answer,
                         const struct cpu_profile *profile)
 {

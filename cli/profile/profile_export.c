@@ -107,7 +107,7 @@ static void add_escaped(struct buf *out, const char *text, size_t len)
     }
 }
 
-/* As much of the text as so many characters have room for. */
+/* Appends the beginning of the text that fits into `room` characters. */
 static void add_label(struct buf *out, const char *text, size_t room)
 {
     size_t len = 0, count = 0, cut = 0;

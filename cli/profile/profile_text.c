@@ -1,6 +1,7 @@
 #include "cli/profile/profile_text.h"
 
 #include "cli/common/table.h"
+#include "dap/json_record.h"
 #include "dap/message.h"
 
 #include <inttypes.h>
@@ -74,7 +75,7 @@ void profile_text_json(const struct cpu_profile *profile, uint32_t seconds, stru
         const struct cpu_frame *frame = &profile->frames[hottest[i]->frame];
         buf_add_string(out, i ? ",{\"name\":" : "{\"name\":");
         message_quote(out, frame->function);
-        process_list_member(out, "file", frame->file);
+        json_member_text(out, "file", frame->file);
         buf_printf(out,
                    ",\"line\":%" PRId64 ",\"self\":%" PRIu64 ",\"total\":%" PRIu64
                    ",\"processes\":%zu}",

@@ -184,9 +184,30 @@ static void leave_keeper(struct keeper **keeper, const struct relay_request *req
                 request->max_hold ? request->max_hold : "24 h");
 }
 
+static struct listener_options listener_options_of(const struct relay_request *request,
+                                                   struct loop *loop, const struct auth *auth)
+{
+    struct listener_options options = {
+        .loop = loop,
+        .auth = auth,
+        .tls_cert = request->tls_cert,
+        .tls_key = request->tls_key,
+        .tls_client_ca = request->tls_client_ca,
+        .origins = request->origins.items,
+        .origin_count = request->origins.count,
+        .hosts = request->hosts.items,
+        .host_count = request->hosts.count,
+        .max_connections = (size_t)request->sessions,
+        .max_per_address = (size_t)request->per_address,
+        .max_body = (size_t)request->body,
+        .max_header = (size_t)request->header,
+    };
+    options.addresses = relay_request_addresses(request, &options.address_count);
+    return options;
+}
+
 static int run(const struct relay_request *request, const struct auth *auth, struct keeper *keeper)
 {
-    size_t addresses;
     struct err err;
     struct loop *loop = loop_create_many(true, &err);
     if (!loop)
@@ -197,23 +218,7 @@ static int run(const struct relay_request *request, const struct auth *auth, str
         return command_fail(&err);
     }
     struct relay_options options = {
-        .listener =
-            {
-                .loop = loop,
-                .auth = auth,
-                .addresses = relay_request_addresses(request, &addresses),
-                .tls_cert = request->tls_cert,
-                .tls_key = request->tls_key,
-                .tls_client_ca = request->tls_client_ca,
-                .origins = request->origins.items,
-                .origin_count = request->origins.count,
-                .hosts = request->hosts.items,
-                .host_count = request->hosts.count,
-                .max_connections = (size_t)request->sessions,
-                .max_per_address = (size_t)request->per_address,
-                .max_body = (size_t)request->body,
-                .max_header = (size_t)request->header,
-            },
+        .listener = listener_options_of(request, loop, auth),
         .cluster = cluster,
         .keeper = keeper,
         .hold = request->hold_when,
@@ -225,7 +230,6 @@ static int run(const struct relay_request *request, const struct auth *auth, str
         .on_idle = on_idle,
         .idle_arg = loop,
     };
-    options.listener.address_count = addresses;
     char *log = request->audit_log ? NULL : auth_state_path("audit.log");
     options.audit_log = request->audit_log ? request->audit_log : log;
     char *name = mem_format("breakpoints-%s.json", request->name);

@@ -1,4 +1,4 @@
-/* What `raydbg run` runs for the words of its command line. */
+/* The program that `raydbg run` starts for its command line. */
 #ifndef RAYDBG_CLI_RUN_RUN_PROGRAM_H
 #define RAYDBG_CLI_RUN_RUN_PROGRAM_H
 

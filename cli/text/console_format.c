@@ -155,9 +155,7 @@ void console_format_value(struct buf *out, const struct style *style, const char
 {
     size_t len = strlen(value);
     size_t shown = limit ? console_format_prefix(value, limit) : len;
-    char *clean = text_printable(value, shown, "\n\t");
-    buf_add_string(out, clean);
-    free(clean);
+    text_add_printable(out, value, shown, "\n\t");
     add_rest(out, style, console_format_characters(value + shown, len - shown), partial, how);
 }
 
@@ -165,9 +163,7 @@ void console_format_value_of(struct buf *out, const struct style *style, const c
                              size_t total, const char *how)
 {
     size_t len = strlen(value), shown = console_format_characters(value, len);
-    char *clean = text_printable(value, len, "\n\t");
-    buf_add_string(out, clean);
-    free(clean);
+    text_add_printable(out, value, len, "\n\t");
     add_rest(out, style, total > shown ? total - shown : 0, false, how);
 }
 

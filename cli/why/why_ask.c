@@ -53,13 +53,18 @@ static int take_look(struct look *look, struct loop *loop, struct cluster *clust
 
 /* The pauses of a relay that runs here for this cluster: it knows who is attached. False if there
  * is none, or if it does not answer. */
-static bool ask_relay(const char *address, struct relay_pauses *pauses, char **relay)
+static bool ask_relay(const char *address, struct relay_page *further, struct relay_pauses *pauses,
+                      char **relay)
 {
-    struct buf body;
+    struct relay_page pages[2] = {{.path = "/v1/pauses"}};
     struct err err;
-    bool answered = relay_ask_here(address, "/v1/pauses", &body, relay) &&
-                    relay_pauses_parse(pauses, body.data, body.len, &err) == 0;
-    buf_free(&body);
+    if (further)
+        pages[1].path = further->path;
+    bool answered = relay_ask_here(address, pages, further ? 2 : 1, relay) &&
+                    relay_pauses_parse(pauses, pages[0].body.data, pages[0].body.len, &err) == 0;
+    if (further)
+        further->body = pages[1].body;
+    buf_free(&pages[0].body);
     return answered;
 }
 
@@ -75,7 +80,8 @@ static int ask_cluster(const struct relay_choice *choice, const struct evidence_
     return code;
 }
 
-int why_ask(const char *address, const struct evidence_question *question, why_ask_fn fn, void *arg)
+int why_ask(const char *address, const struct evidence_question *question,
+            struct relay_page *further, why_ask_fn fn, void *arg)
 {
     const struct relay_wish no_relay = {0};
     struct relay_choice choice;
@@ -84,7 +90,7 @@ int why_ask(const char *address, const struct evidence_question *question, why_a
     char *relay = NULL;
     struct err err;
     int code;
-    bool has_relay = ask_relay(address, &pauses, &relay);
+    bool has_relay = ask_relay(address, further, &pauses, &relay);
     if (relay_choose(&choice, &no_relay, address, true, &err) != 0) {
         code = command_fail(&err);
     } else {

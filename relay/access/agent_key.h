@@ -1,6 +1,6 @@
 /* The keys of the agents in workers and drivers (relay/worker_agent). A key is derived from the
- * driver's token and an id, so that whoever knows the token can make one for a job, every relay
- * with that token knows it without storing it, and no agent learns the token. A key admits an
+ * driver's token and an id, so that a process that knows the token can make one for a job, every
+ * relay with that token knows it without storing it, and no agent learns the token. A key admits an
  * agent, and nothing else. */
 #ifndef RAYDBG_RELAY_ACCESS_AGENT_KEY_H
 #define RAYDBG_RELAY_ACCESS_AGENT_KEY_H

@@ -60,7 +60,7 @@ void auth_proofs(const struct auth *auth, const char *text, char *out[2]);
  * token_file was given. */
 int auth_client_token(const char *token_file, char **token, struct err *err);
 
-/* True if nobody but the owner can read or change a file with a token. The group may read a file of
+/* True if only the owner can read or change a file with a token. The group may read a file of
  * root's that another user is to read: so a Kubernetes Secret comes to a container that does not
  * run as root (0440, by fsGroup). Pipes and devices are private. */
 bool auth_file_is_private(const struct stat *file, uid_t reader);

@@ -1,5 +1,6 @@
 #include "relay/access/challenges.h"
 
+#include "base/invariant.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "relay/access/auth.h"
@@ -41,6 +42,7 @@ static void forget(struct challenges *challenges, int64_t now_ms)
         struct used *next = (*at)->next;
         free(*at);
         *at = next;
+        invariant(challenges->count > 0);
         challenges->count--;
     }
 }

@@ -1,5 +1,7 @@
 #include "relay/access/tickets.h"
 
+#include "base/invariant.h"
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -41,11 +43,7 @@ void tickets_destroy(struct tickets **tickets)
     if (!it)
         return;
     *tickets = NULL;
-    while (it->first) {
-        struct ticket *next = it->first->next;
-        ticket_free(it->first);
-        it->first = next;
-    }
+    LIST_FREE(it->first, ticket_free);
     free(it);
 }
 
@@ -70,6 +68,7 @@ static void trim(struct tickets *tickets)
             continue;
         }
         *at = ticket->next;
+        invariant(tickets->count > 0);
         tickets->count--;
         ticket_free(ticket);
     }

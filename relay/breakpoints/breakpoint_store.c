@@ -1,6 +1,7 @@
 #include "relay/breakpoints/breakpoint_store.h"
 
 #include "base/file.h"
+#include "base/invariant.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -117,6 +118,7 @@ static void drop(struct breakpoint_store *store, size_t i)
 {
     file_breakpoint_clear(&store->items[i]);
     memmove(store->items + i, store->items + i + 1, (store->count - i - 1) * sizeof *store->items);
+    invariant(store->count > 0);
     store->count--;
 }
 

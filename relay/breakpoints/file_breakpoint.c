@@ -22,7 +22,7 @@ static const struct {
 };
 enum { TEXTS = sizeof texts / sizeof *texts };
 
-/* Numbers with their least value, and the value that stands for none, which is not written. */
+/* Numbers with their least value, and the value that means none, which is not written. */
 static const struct {
     const char *name;
     size_t at;

@@ -1,5 +1,6 @@
 #include "relay/breakpoints/session_breakpoints.h"
 
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "dap/message.h"
@@ -72,16 +73,8 @@ void session_breakpoints_destroy(struct session_breakpoints **sets)
     if (!it)
         return;
     *sets = NULL;
-    while (it->first) {
-        struct set *next = it->first->next;
-        set_free(it->first);
-        it->first = next;
-    }
-    while (it->failure_stops) {
-        struct failure_stop *next = it->failure_stops->next;
-        failure_stop_free(it->failure_stops);
-        it->failure_stops = next;
-    }
+    LIST_FREE(it->first, set_free);
+    LIST_FREE(it->failure_stops, failure_stop_free);
     free(it);
 }
 

@@ -24,7 +24,7 @@ const char *session_breakpoints_set(struct session_breakpoints *sets, const void
  */
 char *session_breakpoints_drop(struct session_breakpoints *sets, const void *owner);
 
-/* Whether tasks of the run that fail are to stop, for this owner. True if that changes it for the
+/* Sets for this owner if tasks of the run stop when they fail. True if that changes it for the
  * run. */
 bool session_breakpoints_stop_failures(struct session_breakpoints *sets, const void *owner,
                                        const char *run, bool stop);

@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/invariant.h"
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "relay/access/tickets.h"
@@ -18,24 +19,24 @@ enum { LOOK_MS = 200, LOOK_SHARE = 4 };
 /* How long to wait for the name of a task that has none yet. */
 enum { NAME_US = 2000000 };
 
-enum birth_state {
-    BIRTH_QUEUED,
-    BIRTH_ASKED,    /* the client was asked to start a session, which has not come yet */
-    BIRTH_JOINED,   /* the session is there */
-    BIRTH_OVER,     /* the session has left, the task held: the user is done with this stop */
-    BIRTH_DECLINED, /* it was not started, or could not attach: not tried again for this stop */
+enum child_state {
+    CHILD_QUEUED,
+    CHILD_ASKED,    /* the client was asked to start a session, which has not come yet */
+    CHILD_JOINED,   /* the session is there */
+    CHILD_OVER,     /* the session has left, the task held: the user is done with this stop */
+    CHILD_DECLINED, /* it was not started, or could not attach: not tried again for this stop */
 };
 
-struct birth {
-    struct birth *next;
+struct child {
+    struct child *next;
     struct child_sessions *parent;
     struct pause pause;
-    enum birth_state state;
-    struct session *child; /* JOINED */
-    int64_t since_us;      /* when the pause was first seen */
-    int64_t until_us;      /* ASKED: when it is given up */
-    bool seen;             /* in the look under way */
-    bool told;             /* the client knows that it is queued */
+    enum child_state state;
+    struct session *session; /* JOINED */
+    int64_t since_us;        /* when the pause was first seen */
+    int64_t until_us;        /* ASKED: when it is given up */
+    bool seen;               /* in the look under way */
+    bool told;               /* the client knows that it is queued */
 };
 
 struct child_sessions {
@@ -44,8 +45,8 @@ struct child_sessions {
     struct client *client; /* borrowed from `session`, as are the next two */
     const struct attach_arguments *attach;
     const struct session_options *options;
-    struct birth *births; /* in the order in which the pauses were seen */
-    char *configuration;  /* child_configuration_common() */
+    struct child *children; /* in the order in which the pauses were seen */
+    char *configuration;    /* child_configuration_common() */
     struct timer *timer;
     int64_t look_us; /* when the look under way began */
     bool looking;
@@ -53,18 +54,19 @@ struct child_sessions {
     bool left;
 };
 INVARIANT_MAGIC(child_sessions, 0xd0029fa6)
+#define child_sessions_checked(object) child_sessions_checked_at(INVARIANT_HERE, object)
 
-/* --- births --- */
+/* --- children --- */
 
-static bool is_active(const struct birth *birth)
+static bool is_active(const struct child *child)
 {
-    return birth->state == BIRTH_ASKED || birth->state == BIRTH_JOINED;
+    return child->state == CHILD_ASKED || child->state == CHILD_JOINED;
 }
 
 static size_t active_count(const struct child_sessions *parent)
 {
     size_t count = 0;
-    for (const struct birth *at = parent->births; at; at = at->next)
+    for (const struct child *at = parent->children; at; at = at->next)
         count += is_active(at);
     return count;
 }
@@ -75,25 +77,25 @@ static struct tickets *parent_tickets(const struct child_sessions *parent)
 }
 
 /* Ends the wait for a child: its ticket and the question to the client are void. */
-static void birth_settle(struct birth *birth, enum birth_state state)
+static void child_settle(struct child *child, enum child_state state)
 {
-    tickets_revoke(parent_tickets(birth->parent), birth);
-    reverse_requests_drop(session_asks(birth->parent->session), birth);
-    birth->state = state;
+    tickets_revoke(parent_tickets(child->parent), child);
+    reverse_requests_drop(session_asks(child->parent->session), child);
+    child->state = state;
 }
 
-static void birth_free(struct birth *birth)
+static void child_free(struct child *child)
 {
-    birth_settle(birth, BIRTH_OVER);
-    if (birth->child)
-        session_forget_bearer(birth->child);
-    pause_clear(&birth->pause);
-    free(birth);
+    child_settle(child, CHILD_OVER);
+    if (child->session)
+        session_forget_bearer(child->session);
+    pause_clear(&child->pause);
+    free(child);
 }
 
-static struct birth *birth_for(struct child_sessions *parent, const struct pause *pause)
+static struct child *child_for(struct child_sessions *parent, const struct pause *pause)
 {
-    struct birth **at = &parent->births;
+    struct child **at = &parent->children;
     while (*at && !pause_same(&(*at)->pause, pause))
         at = &(*at)->next;
     if (!*at) {
@@ -106,13 +108,13 @@ static struct birth *birth_for(struct child_sessions *parent, const struct pause
 
 static void look_soon(struct child_sessions *parent, int64_t ms);
 
-static void say_declined(const struct birth *birth, const char *what, const char *why)
+static void say_declined(const struct child *child, const char *what, const char *why)
 {
     char title[256];
-    pause_title(&birth->pause, title, sizeof title);
+    pause_title(&child->pause, title, sizeof title);
     char *text = mem_format("raydbg: no session was started for %s: %s%s%s\n", title, what,
                             text_empty(why) ? "" : ": ", why ? why : "");
-    client_say(birth->parent->client, "console", text);
+    client_say(child->parent->client, "console", text);
     free(text);
 }
 
@@ -120,28 +122,28 @@ static void say_declined(const struct birth *birth, const char *what, const char
 
 static void on_answer(void *arg, bool success, const char *why)
 {
-    struct birth *birth = arg;
-    struct child_sessions *parent = birth->parent;
-    if (success || birth->state != BIRTH_ASKED)
+    struct child *child = arg;
+    struct child_sessions *parent = child->parent;
+    if (success || child->state != CHILD_ASKED)
         return;
-    birth_settle(birth, BIRTH_DECLINED);
-    say_declined(birth, "the client would not", why);
+    child_settle(child, CHILD_DECLINED);
+    say_declined(child, "the client would not", why);
     look_soon(parent, 0);
 }
 
-static void ask(struct birth *birth)
+static void ask(struct child *child)
 {
-    struct child_sessions *parent = birth->parent;
+    struct child_sessions *parent = child->parent;
     char ticket[TICKET_ROOM];
-    tickets_issue(parent_tickets(parent), birth, loop_now_us() / 1000, ticket);
+    tickets_issue(parent_tickets(parent), child, loop_now_us() / 1000, ticket);
     char *arguments = child_configuration_start(parent->configuration, parent->attach->thread_name,
-                                                &birth->pause, ticket);
+                                                &child->pause, ticket);
     explicit_bzero(ticket, sizeof ticket);
-    birth->state = BIRTH_ASKED;
-    birth->until_us = loop_now_us() + (int64_t)TICKET_LIFE_MS * 1000;
+    child->state = CHILD_ASKED;
+    child->until_us = loop_now_us() + (int64_t)TICKET_LIFE_MS * 1000;
     reverse_requests_add(session_asks(parent->session),
                          client_request(parent->client, "startDebugging", arguments), on_answer,
-                         birth);
+                         child);
     explicit_bzero(arguments, strlen(arguments));
     free(arguments);
 }
@@ -150,17 +152,17 @@ static void ask(struct birth *birth)
 
 static void note_pause(struct child_sessions *parent, const struct pause *pause)
 {
-    struct birth *birth = birth_for(parent, pause);
-    birth->seen = true;
+    struct child *child = child_for(parent, pause);
+    child->seen = true;
     /* A pause that was held and waits now is a new stop. */
-    if (birth->state == BIRTH_OVER && pause->state == PAUSE_WAITING) {
-        birth->state = BIRTH_QUEUED;
-        birth->told = false;
-        birth->since_us = loop_now_us();
+    if (child->state == CHILD_OVER && pause->state == PAUSE_WAITING) {
+        child->state = CHILD_QUEUED;
+        child->told = false;
+        child->since_us = loop_now_us();
     }
-    if (birth->state == BIRTH_QUEUED) {
-        pause_clear(&birth->pause);
-        pause_copy(&birth->pause, pause);
+    if (child->state == CHILD_QUEUED) {
+        pause_clear(&child->pause);
+        pause_copy(&child->pause, pause);
     }
 }
 
@@ -168,7 +170,7 @@ static void note_pauses(struct child_sessions *parent)
 {
     struct pause_list list = {0};
     hub_table_list(parent->options->hubs, cluster_pauses(parent->options->cluster), &list);
-    for (struct birth *at = parent->births; at; at = at->next)
+    for (struct child *at = parent->children; at; at = at->next)
         at->seen = false;
     for (size_t i = 0; i < list.count; i++) {
         const struct pause *pause = &list.items[i];
@@ -177,31 +179,31 @@ static void note_pauses(struct child_sessions *parent)
             note_pause(parent, pause);
     }
     pause_list_clear(&list);
-    for (struct birth **at = &parent->births; *at;) {
-        struct birth *birth = *at;
-        if (birth->seen || is_active(birth)) {
-            at = &birth->next;
+    for (struct child **at = &parent->children; *at;) {
+        struct child *child = *at;
+        if (child->seen || is_active(child)) {
+            at = &child->next;
             continue;
         }
-        *at = birth->next;
-        birth_free(birth);
+        *at = child->next;
+        child_free(child);
     }
 }
 
 static void give_up_late(struct child_sessions *parent)
 {
-    for (struct birth *at = parent->births; at; at = at->next) {
-        if (at->state != BIRTH_ASKED || loop_now_us() < at->until_us)
+    for (struct child *at = parent->children; at; at = at->next) {
+        if (at->state != CHILD_ASKED || loop_now_us() < at->until_us)
             continue;
-        birth_settle(at, BIRTH_DECLINED);
+        child_settle(at, CHILD_DECLINED);
         say_declined(at, "none came within a minute", NULL);
     }
 }
 
-static bool is_ready(const struct birth *birth)
+static bool is_ready(const struct child *child)
 {
-    return birth->state == BIRTH_QUEUED &&
-           (!birth->pause.name_pending || loop_now_us() - birth->since_us > NAME_US);
+    return child->state == CHILD_QUEUED &&
+           (!child->pause.name_pending || loop_now_us() - child->since_us > NAME_US);
 }
 
 /* Tells the client, in one line, of all pauses that have to wait now. */
@@ -210,7 +212,7 @@ static void tell_queued(struct child_sessions *parent)
     enum { SHOWN = 5 };
     struct buf names = {0};
     size_t count = 0;
-    for (struct birth *at = parent->births; at; at = at->next) {
+    for (struct child *at = parent->children; at; at = at->next) {
         if (!is_ready(at) || at->told)
             continue;
         at->told = true;
@@ -234,7 +236,7 @@ static void tell_queued(struct child_sessions *parent)
 static void start_children(struct child_sessions *parent)
 {
     int64_t room = parent->attach->max_sessions - (int64_t)active_count(parent);
-    for (struct birth *at = parent->births; at && room > 0; at = at->next) {
+    for (struct child *at = parent->children; at && room > 0; at = at->next) {
         if (!is_ready(at))
             continue;
         ask(at);
@@ -296,7 +298,7 @@ static void on_configuration_done(struct child_sessions *parent, const struct en
 
 static void on_request(void *mode, const char *json, size_t len, const struct envelope *request)
 {
-    struct child_sessions *parent = mode;
+    struct child_sessions *parent = child_sessions_checked(mode);
     struct client *client = parent->client;
     struct buf body = {0};
     (void)len;
@@ -350,32 +352,28 @@ static void leave(struct child_sessions *parent)
     timer_cancel(&parent->timer);
     if (parent->looking)
         cluster_refresh_cancel(parent->options->cluster, parent);
-    for (struct birth *at = parent->births; at; at = at->next) {
-        struct session *child = at->child;
-        birth_settle(at, BIRTH_OVER);
-        if (!child)
+    for (struct child *at = parent->children; at; at = at->next) {
+        struct session *session = at->session;
+        child_settle(at, CHILD_OVER);
+        if (!session)
             continue;
-        at->child = NULL;
-        session_forget_bearer(child);
-        session_dismiss(child, "the session that started this one has ended");
+        at->session = NULL;
+        session_forget_bearer(session);
+        session_dismiss(session, "the session that started this one has ended");
     }
 }
 
 static void on_leave(void *mode, enum hub_leave how)
 {
     (void)how; /* each child's session is dismissed, whatever the parent's `how` */
-    leave(mode);
+    leave(child_sessions_checked(mode));
 }
 
 static void on_destroy(void *mode)
 {
-    struct child_sessions *parent = mode;
+    struct child_sessions *parent = child_sessions_checked(mode);
     leave(parent);
-    while (parent->births) {
-        struct birth *next = parent->births->next;
-        birth_free(parent->births);
-        parent->births = next;
-    }
+    LIST_FREE(parent->children, child_free);
     free(parent->configuration);
     child_sessions_clear_magic(parent);
     free(parent);
@@ -423,8 +421,8 @@ const struct session_mode_ops child_sessions_mode_ops = {
 
 /* --- a child's side --- */
 
-static void *admit(void *arg, const char *ticket, struct session *child, const struct pause **pause,
-                   enum auth_role *role, struct err *err)
+static void *admit(void *arg, const char *ticket, struct session *session,
+                   const struct pause **pause, enum auth_role *role, struct err *err)
 {
     void *bearer = NULL;
     enum ticket_verdict verdict = tickets_use(arg, ticket, loop_now_us() / 1000, &bearer);
@@ -433,20 +431,20 @@ static void *admit(void *arg, const char *ticket, struct session *child, const s
         err_hint(err, "attach by \"task\" instead");
         return NULL;
     }
-    struct birth *birth = bearer;
-    birth->state = BIRTH_JOINED;
-    birth->child = child;
-    *pause = &birth->pause;
-    *role = session_role(birth->parent->session);
-    return birth;
+    struct child *child = bearer;
+    child->state = CHILD_JOINED;
+    child->session = session;
+    *pause = &child->pause;
+    *role = session_role(child->parent->session);
+    return child;
 }
 
 static void over(void *bearer, bool was_attached)
 {
-    struct birth *birth = bearer;
-    birth_settle(birth, was_attached ? BIRTH_OVER : BIRTH_DECLINED);
-    birth->child = NULL;
-    look_soon(birth->parent, 0);
+    struct child *child = bearer;
+    child_settle(child, was_attached ? CHILD_OVER : CHILD_DECLINED);
+    child->session = NULL;
+    look_soon(child->parent, 0);
 }
 
 struct session_admission child_sessions_admission(struct tickets *tickets)

@@ -1,5 +1,6 @@
 #include "relay/client/prefetch.h"
 
+#include "base/invariant.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "dap/dap_command.h"
@@ -31,6 +32,7 @@ struct ask {
 };
 
 struct prefetch {
+    uint32_t magic;
     struct loop *loop;
     const struct prefetch_ops *ops;
     void *arg;
@@ -46,6 +48,8 @@ struct prefetch {
     bool live;      /* the batch goes on */
     bool disturbed; /* the batch was ended, but not by the client */
 };
+INVARIANT_MAGIC(prefetch, 0xdd7398f1)
+#define prefetch_checked(object) prefetch_checked_at(INVARIANT_HERE, object)
 
 bool prefetch_is_offered(const char *json, size_t len)
 {
@@ -65,6 +69,7 @@ bool prefetch_is_own(int64_t client_seq)
 struct prefetch *prefetch_create(struct loop *loop, const struct prefetch_ops *ops, void *arg)
 {
     struct prefetch *prefetch = mem_alloc(sizeof *prefetch);
+    prefetch_set_magic(prefetch);
     prefetch->loop = loop;
     prefetch->ops = ops;
     prefetch->arg = arg;
@@ -107,6 +112,7 @@ static void forget(struct prefetch *prefetch, struct ask **at)
     *at = ask->next;
     if (!*at)
         prefetch->last = at;
+    invariant(prefetch->ask_count > 0);
     prefetch->ask_count--;
     prefetch->own_count -= ask->own;
     buf_free(&ask->unsent);
@@ -137,7 +143,7 @@ static struct ask *find_unsent(const struct prefetch *prefetch)
 /* Looks for an unsent request each time: the session's response may end the batch or begin one. */
 static void send_asks(void *arg)
 {
-    struct prefetch *prefetch = arg;
+    struct prefetch *prefetch = prefetch_checked(arg);
     struct ask *ask;
     prefetch->send = NULL;
     while ((ask = find_unsent(prefetch))) {
@@ -208,6 +214,7 @@ void prefetch_destroy(struct prefetch **prefetch)
     while (it->asks)
         forget(it, &it->asks);
     plan_destroy(&it->plan);
+    prefetch_clear_magic(it);
     free(it);
 }
 

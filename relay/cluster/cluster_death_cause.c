@@ -1,5 +1,6 @@
 /* Finds the death cause of a worker whose debugger is gone, from its record, its node's record and
  * its raylet. */
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "relay/cluster/cluster_state.h"
@@ -41,10 +42,7 @@ static char *other_facts(const struct death_question *question)
 static void tell(struct death_question *question)
 {
     struct cluster *cluster = question->cluster;
-    struct death_question **at = &cluster->death_questions;
-    while (*at != question)
-        at = &(*at)->next;
-    *at = question->next;
+    LIST_REMOVE(cluster->death_questions, question);
     enum death_kind kind;
     char *sentence = cluster_view_death_cause(&cluster->view, question->worker_id, &kind);
     if (!sentence)

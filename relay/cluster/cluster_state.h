@@ -66,6 +66,7 @@ struct cluster {
     struct cluster_part *parts; /* the last part added is first */
 };
 INVARIANT_MAGIC(cluster, 0x3cfebfb7)
+#define cluster_checked(object) cluster_checked_at(INVARIANT_HERE, object)
 
 /* cluster_refresh.c: begins a refresh. cluster_look_ended() follows, never from within the call. */
 void cluster_look(struct cluster *cluster);

@@ -11,7 +11,7 @@ struct cluster_view_running {
     bool known; /* false: the worker has not answered since its record last changed */
     struct ray_worker_stats stats;
     bool wanted; /* this refresh is to ask it */
-    bool dead; /* its raylet said so, and its record may say otherwise for ever: it has no pause */
+    bool dead;   /* its raylet said so, and its record may never say so: it has no pause */
     /* For poll_schedule: the worker's record when it was last asked; 0 before. */
     bool asked;
     bool moved; /* its record has changed since its last answer */

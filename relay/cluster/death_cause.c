@@ -1,5 +1,6 @@
 #include "relay/cluster/death_cause.h"
 
+#include "base/invariant.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -9,6 +10,7 @@
 enum { TRIES = 8, WAIT_MS = 250, PATIENCE_MS = 2000 };
 
 struct death_cause {
+    uint32_t magic;
     struct loop *loop;
     struct cluster *cluster;
     char worker_id[ID_TEXT(ID_UNIQUE_BYTES)];
@@ -19,12 +21,14 @@ struct death_cause {
     int tries;
     bool last; /* this try's answer is reported, even if the death cause is unknown */
 };
+INVARIANT_MAGIC(death_cause, 0x4931300e)
+#define death_cause_checked(object) death_cause_checked_at(INVARIANT_HERE, object)
 
 static void ask(void *arg);
 
 static void on_answer(void *arg, enum death_kind kind, const char *sentence)
 {
-    struct death_cause *death_cause = arg;
+    struct death_cause *death_cause = death_cause_checked(arg);
     if (kind != DEATH_UNKNOWN) {
         death_cause->fn(death_cause->arg, kind, sentence);
     } else if (!death_cause->last) {
@@ -38,7 +42,7 @@ static void on_answer(void *arg, enum death_kind kind, const char *sentence)
 
 static void ask(void *arg)
 {
-    struct death_cause *death_cause = arg;
+    struct death_cause *death_cause = death_cause_checked(arg);
     death_cause->timer = NULL;
     death_cause->last = ++death_cause->tries >= TRIES ||
                         loop_now_us() - death_cause->since_us > (int64_t)PATIENCE_MS * 1000;
@@ -52,6 +56,7 @@ struct death_cause *death_cause_ask(struct loop *loop, struct cluster *cluster,
     struct death_cause *death_cause = mem_alloc(sizeof *death_cause);
     *death_cause = (struct death_cause){
         .loop = loop, .cluster = cluster, .fn = fn, .arg = arg, .since_us = loop_now_us()};
+    death_cause_set_magic(death_cause);
     text_copy(death_cause->worker_id, sizeof death_cause->worker_id, worker_id);
     if (cluster && *worker_id)
         ask(death_cause);
@@ -70,5 +75,6 @@ void death_cause_cancel(struct death_cause **death_cause)
     timer_cancel(&it->timer);
     if (it->cluster)
         cluster_death_cause_cancel(it->cluster, it);
+    death_cause_clear_magic(it);
     free(it);
 }

@@ -1,5 +1,6 @@
 #include "relay/cluster/ray_source.h"
 
+#include "base/list.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -87,10 +88,7 @@ static void on_version(void *arg, const struct err *err, struct ray_version vers
                        const char *ray_version, const char *python_version)
 {
     struct version_question *question = arg;
-    struct version_question **at = &question->source->versions;
-    while (*at != question)
-        at = &(*at)->next;
-    *at = question->next;
+    LIST_REMOVE(question->source->versions, question);
     if (!err) {
         object_client_set_version(question->source->objects, version);
         object_client_set_version(question->source->quick_objects, version);

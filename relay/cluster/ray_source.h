@@ -16,8 +16,8 @@ struct ray_source *ray_source_create(struct loop *loop, const struct cluster_add
 /* Drops callbacks that have not run. */
 void ray_source_destroy(struct ray_source **source);
 
-/* As in gcs.h. A dashboard has no pdb entries and no single tasks: the last two functions then call
- * `fn` from within, without an error and with no records. */
+/* The contract of gcs.h. A dashboard has no pdb entries and no single tasks: the last two functions
+ * then call `fn` from within, without an error and with no records. */
 void ray_source_version(struct ray_source *source, gcs_version_fn fn, void *arg);
 void ray_source_workers(struct ray_source *source, gcs_workers_fn fn, void *arg);
 void ray_source_nodes(struct ray_source *source, gcs_nodes_fn fn, void *arg);
@@ -35,8 +35,8 @@ void ray_source_worker(struct ray_source *source, const char *worker_id, gcs_wor
                        void *arg);
 void ray_source_actor(struct ray_source *source, const char *actor_id, gcs_actors_fn fn, void *arg);
 
-/* As in gcs.h, always overwriting. A dashboard has no store: `fn` then runs from within the call,
- * without an error, and gets nothing. */
+/* The contract of gcs.h, always overwriting. A dashboard has no store: `fn` then runs from within
+ * the call, without an error, and gets nothing. */
 void ray_source_kv_put(struct ray_source *source, const char *space, const char *key,
                        const char *value, gcs_done_fn fn, void *arg);
 void ray_source_kv_del(struct ray_source *source, const char *space, const char *key,

@@ -2,6 +2,7 @@
  * request. */
 #include "base/hash.h"
 #include "base/hash_index.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -67,10 +68,7 @@ static void look_answered(struct look *look)
 {
     if (--look->outstanding > 0)
         return;
-    struct look **at = &look->source->looks;
-    while (*at != look)
-        at = &(*at)->next;
-    *at = look->next;
+    LIST_REMOVE(look->source->looks, look);
     loop_fn done = look->view ? look->done : NULL;
     void *arg = look->arg;
     look_free(look);
@@ -111,10 +109,10 @@ static void on_is_dead(void *arg, const struct err *err, bool dead)
     question_end(question);
 }
 
-/* Asks the raylet of a worker that does not answer. The GCS may list an ended worker as alive for
- * ever: to change num_paused_threads it reads the record and writes it back, and the worker's end
- * may be written in between (measured, Ray 2.60). And a worker that cannot be reached from here may
- * be alive. False if nobody can be asked. */
+/* Asks the raylet of a worker that does not answer. The GCS may list an ended worker as alive
+ * without end: to change num_paused_threads it reads the record and writes it back, and the
+ * worker's end may be written in between (measured, Ray 2.60). And a worker that cannot be reached
+ * from here may be alive. False if no raylet can be asked. */
 static bool ask_raylet(struct question *question)
 {
     const struct look *look = question->look;

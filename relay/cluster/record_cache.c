@@ -10,6 +10,7 @@ struct record_cache *record_cache_create(struct loop *loop, struct ray_source *s
                                          loop_fn changed, void *arg)
 {
     struct record_cache *records = mem_alloc(sizeof *records);
+    record_cache_set_magic(records);
     records->loop = loop;
     records->source = source;
     records->changed = changed;
@@ -34,7 +35,7 @@ static int compare_workers(const void *a, const void *b)
 
 static void on_workers(void *arg, const struct err *err, struct ray_worker *workers, size_t count)
 {
-    struct record_cache *records = arg;
+    struct record_cache *records = record_cache_checked(arg);
     records->workers_known = record_cache_note(records, err);
     if (!err) {
         ray_workers_free(records->workers, records->worker_count);
@@ -49,7 +50,7 @@ static void on_workers(void *arg, const struct err *err, struct ray_worker *work
 #define TAKE(name, type, records, counter, known)                                                  \
     static void name(void *arg, const struct err *err, struct type *items, size_t count)           \
     {                                                                                              \
-        struct record_cache *records = arg;                                                        \
+        struct record_cache *records = record_cache_checked(arg);                                  \
         records->known = record_cache_note(records, err);                                          \
         if (!err) {                                                                                \
             type##s_free(records->records, records->counter);                                      \
@@ -68,7 +69,7 @@ TAKE(on_jobs, ray_job, jobs, job_count, jobs_known)
 static void on_version(void *arg, const struct err *err, struct ray_version version,
                        const char *ray_version, const char *python_version)
 {
-    struct record_cache *records = arg;
+    struct record_cache *records = record_cache_checked(arg);
     (void)version, (void)ray_version, (void)python_version;
     records->version_known = record_cache_note(records, err);
     record_cache_ask_tasks(records);
@@ -267,5 +268,6 @@ void record_cache_destroy(struct record_cache **records)
     ray_nodes_free(it->nodes, it->node_count);
     ray_actors_free(it->actors, it->actor_count);
     ray_jobs_free(it->jobs, it->job_count);
+    record_cache_clear_magic(it);
     free(it);
 }

@@ -3,6 +3,7 @@
 #ifndef RAYDBG_RELAY_CLUSTER_RECORD_CACHE_STATE_H
 #define RAYDBG_RELAY_CLUSTER_RECORD_CACHE_STATE_H
 
+#include "base/invariant.h"
 #include "relay/cluster/object_id_map.h"
 #include "relay/cluster/record_cache.h"
 
@@ -28,6 +29,7 @@ struct hint {
 };
 
 struct record_cache {
+    uint32_t magic;
     struct loop *loop;
     struct ray_source *source;
     loop_fn changed;
@@ -51,6 +53,8 @@ struct record_cache {
     size_t hint_count, next_hint, guesses;
     char problem[512];
 };
+INVARIANT_MAGIC(record_cache, 0xc02373ab)
+#define record_cache_checked(object) record_cache_checked_at(INVARIANT_HERE, object)
 
 /* The state after an answer, KNOWN or FAILED; keeps the error's text. */
 enum known record_cache_note(struct record_cache *records, const struct err *err);

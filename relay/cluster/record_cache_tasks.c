@@ -45,7 +45,7 @@ static bool is_due(const struct record_cache_task *task, int64_t now_us)
 /* Asks again for the late tasks that are due; restarts the timer while others are not. */
 static void on_again(void *arg)
 {
-    struct record_cache *records = arg;
+    struct record_cache *records = record_cache_checked(arg);
     int64_t now_us = loop_now_us(), next_us = INT64_MAX;
     records->again = NULL;
     for (size_t i = records->asked; i-- > 0;) {

@@ -22,7 +22,7 @@
 enum {
     SETTLE_MS = 200,     /* after this silence the adapter has sent its greeting */
     GREETING_MS = 60000, /* after this the adapter is deaf, or too slow to wait for */
-    PATIENCE_MS = 500,   /* for answers that nobody reads, before they are given up */
+    PATIENCE_MS = 500,   /* for answers that are not read, before they are given up */
     OWED_MS = 60000,     /* after this silence no answer is expected */
     GOODBYE_MS = 60000,  /* after this silence no answer to the goodbye is expected */
     TALK_MS = 10000,     /* an adapter that never falls silent passes on what the task prints */
@@ -140,7 +140,7 @@ static bool say_goodbye(const struct closing *closing)
                         "\"arguments\":{\"restart\":false,\"terminateDebuggee\":false}}");
 }
 
-/* Nobody reads the answers, and an expression that never ends would hold the task. */
+/* No reply is read, and an expression that never ends would hold the task. */
 static void give_up(struct closing *closing, int64_t now)
 {
     if (closing->given_up || closing->torn || now - closing->since < PATIENCE_MS)

@@ -92,6 +92,7 @@ static void link_free(struct link *link)
 
 void link_leave(struct link *link)
 {
+    invariant(link->busy > 0);
     if (--link->busy == 0 && link->doomed)
         link_free(link);
 }

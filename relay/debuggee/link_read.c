@@ -2,6 +2,7 @@
  * the callback of a link_ask(), and keeps what was read while reading is disabled. */
 #include "relay/debuggee/link_state.h"
 
+#include "base/list.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -34,10 +35,7 @@ static void note_unasked(struct link *link, const struct envelope *envelope)
 
 static void ask_remove(struct link_ask *ask)
 {
-    struct link_ask **at = &ask->link->asks;
-    while (*at != ask)
-        at = &(*at)->next;
-    *at = ask->next;
+    LIST_REMOVE(ask->link->asks, ask);
     timer_cancel(&ask->timer);
     free(ask);
 }

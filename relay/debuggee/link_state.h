@@ -52,6 +52,7 @@ struct link {
     bool doomed; /* destroyed: no more callbacks */
 };
 INVARIANT_MAGIC(link, 0x24bce598)
+#define link_checked(object) link_checked_at(INVARIANT_HERE, object)
 
 /* link.c */
 /* Tells the closer what is unanswered or unsent; call it after each change. */

@@ -1,5 +1,6 @@
 #include "relay/debuggee/pdb_handshake.h"
 
+#include "base/invariant.h"
 #include "base/mem.h"
 #include "relay/debuggee/pdb_install.h"
 
@@ -10,6 +11,7 @@
 enum { INSTALL_MS = 30000, REFUSED_MS = 2000, AGAIN_MS = 50 };
 
 struct pdb_handshake {
+    uint32_t magic;
     struct loop *loop;
     const struct pdb_handshake_ops *ops;
     void *arg;
@@ -20,10 +22,12 @@ struct pdb_handshake {
     struct timer *timer;
     bool open; /* connected to a pdb that is not an adapter yet */
 };
+INVARIANT_MAGIC(pdb_handshake, 0x9115dfe4)
+#define pdb_handshake_checked(object) pdb_handshake_checked_at(INVARIANT_HERE, object)
 
 static void connect_again(void *arg)
 {
-    struct pdb_handshake *handshake = arg;
+    struct pdb_handshake *handshake = pdb_handshake_checked(arg);
     handshake->timer = NULL;
     handshake->ops->reconnect(handshake->arg, handshake->host, handshake->port);
 }
@@ -38,6 +42,7 @@ struct pdb_handshake *pdb_handshake_create(struct loop *loop, const char *host, 
                                         .host = mem_string(host),
                                         .port = port,
                                         .until_us = loop_now_us() + (int64_t)REFUSED_MS * 1000};
+    pdb_handshake_set_magic(handshake);
     pdb_install_init(&handshake->install);
     return handshake;
 }
@@ -59,6 +64,7 @@ void pdb_handshake_destroy(struct pdb_handshake **handshake)
     timer_cancel(&it->timer);
     pdb_install_clear(&it->install);
     free(it->host);
+    pdb_handshake_clear_magic(it);
     free(it);
 }
 
@@ -73,7 +79,7 @@ static void refuse(struct pdb_handshake *handshake, const char *problem)
 
 static void on_timeout(void *arg)
 {
-    struct pdb_handshake *handshake = arg;
+    struct pdb_handshake *handshake = pdb_handshake_checked(arg);
     handshake->timer = NULL;
     refuse(handshake, "no answer");
 }

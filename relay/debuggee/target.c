@@ -34,9 +34,9 @@ static const struct invariant_state states[] = {
     [TARGET_GONE] = {"gone", 0},
 };
 
-void target_move(struct target *target, enum target_state next)
+void target_move_at(struct invariant_place place, struct target *target, enum target_state next)
 {
-    invariant_move("target", states, target->state, next);
+    invariant_move(place, "target", states, target->state, next);
     target->state = next;
 }
 

@@ -63,7 +63,7 @@ struct target_ops {
                         size_t total, const struct envelope *envelope);
     void (*large_part)(void *arg, const char *bytes, size_t len);
     void (*large_end)(void *arg, bool whole);
-    /* What became of the code that ran for a client that leaves; `text` is a line. */
+    /* Tells how the code ended that ran for a client which leaves; `text` is a line. */
     void (*on_note)(void *arg, const char *text);
     /* The link died after on_ready; target_take_pending() gives what is still unanswered. */
     void (*on_gone)(void *arg, const char *why);

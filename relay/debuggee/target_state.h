@@ -36,10 +36,12 @@ struct target {
     bool halted;  /* target_read_enable(…, false) */
 };
 INVARIANT_MAGIC(target, 0xabe3d015)
+#define target_checked(object) target_checked_at(INVARIANT_HERE, object)
 
 /* target.c */
 /* Changes the state; the table there must allow the move. */
-void target_move(struct target *target, enum target_state next);
+void target_move_at(struct invariant_place place, struct target *target, enum target_state next);
+#define target_move(target, next) target_move_at(INVARIANT_HERE, target, next)
 /* Connects; the target must have no link. */
 void target_open_link(struct target *target);
 

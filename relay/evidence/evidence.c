@@ -1,6 +1,7 @@
 #include "relay/evidence/evidence.h"
 
 #include "base/buf.h"
+#include "base/invariant.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/wall_clock.h"
@@ -44,6 +45,7 @@ struct metrics_request {
 };
 
 struct evidence {
+    uint32_t magic;
     struct loop *loop;
     struct ray_source *source;
     struct gcs *gcs;
@@ -61,6 +63,8 @@ struct evidence {
     struct refs_request refs[WHY_REFS];
     struct metrics_request metrics[WHY_GAUGES];
 };
+INVARIANT_MAGIC(evidence, 0x276fbc83)
+#define evidence_checked(object) evidence_checked_at(INVARIANT_HERE, object)
 
 /* --- the end --- */
 
@@ -85,6 +89,7 @@ void evidence_free(struct evidence **evidence)
     free(it->words);
     why_records_clear(&it->records);
     free(it->name);
+    evidence_clear_magic(it);
     free(it);
 }
 
@@ -238,7 +243,7 @@ static void ask_refs(struct evidence *evidence, const struct why_needs *needs)
 static void on_location(void *arg, const struct err *err, struct ray_object_location *locations,
                         size_t count)
 {
-    struct evidence *evidence = arg;
+    struct evidence *evidence = evidence_checked(arg);
     if (err)
         evidence->records.location.problem = mem_string(err->what);
     else if (count)
@@ -329,7 +334,7 @@ static bool take_second_look(struct evidence *evidence, struct ray_attempt *atte
 static void on_second_look(void *arg, const struct err *err, struct ray_attempt *attempts,
                            size_t count, int64_t dropped)
 {
-    struct evidence *evidence = arg;
+    struct evidence *evidence = evidence_checked(arg);
     struct why_needs needs = {0};
     (void)dropped;
     if (err || !take_second_look(evidence, attempts, count)) {
@@ -348,7 +353,7 @@ static void on_second_look(void *arg, const struct err *err, struct ray_attempt 
 
 static void look_again(void *arg)
 {
-    struct evidence *evidence = arg;
+    struct evidence *evidence = evidence_checked(arg);
     evidence->second_look = NULL;
     gcs_attempts(evidence->gcs, NULL, on_second_look, evidence);
 }
@@ -399,7 +404,7 @@ static void table_answered(struct evidence *evidence, enum why_part part, const 
 
 static void on_pdbs(void *arg, const struct err *err, struct ray_pdb *pdbs, size_t count)
 {
-    struct evidence *evidence = arg;
+    struct evidence *evidence = evidence_checked(arg);
     (void)err; /* then a pause in it is not known: all else is */
     pause_evidence_add_pdbs(&evidence->records, pdbs, count);
     ray_pdbs_free(pdbs, count);
@@ -409,7 +414,7 @@ static void on_pdbs(void *arg, const struct err *err, struct ray_pdb *pdbs, size
 static void on_attempts(void *arg, const struct err *err, struct ray_attempt *attempts,
                         size_t count, int64_t dropped)
 {
-    struct evidence *evidence = arg;
+    struct evidence *evidence = evidence_checked(arg);
     evidence->records.attempts = attempts;
     evidence->records.attempt_count = count;
     evidence->records.dropped = dropped;
@@ -420,7 +425,7 @@ static void on_attempts(void *arg, const struct err *err, struct ray_attempt *at
 #define ON_ROWS(noun, type, rows, row_count, part)                                                 \
     static void on_##noun(void *arg, const struct err *err, type *those, size_t count)             \
     {                                                                                              \
-        struct evidence *evidence = arg;                                                           \
+        struct evidence *evidence = evidence_checked(arg);                                         \
         evidence->records.rows = those;                                                            \
         evidence->records.row_count = count;                                                       \
         table_answered(evidence, part, err);                                                       \
@@ -434,7 +439,7 @@ ON_ROWS(groups, struct ray_group, groups, group_count, WHY_GROUPS)
 
 static void on_resources(void *arg, const struct err *err, struct ray_resource_state *state)
 {
-    struct evidence *evidence = arg;
+    struct evidence *evidence = evidence_checked(arg);
     if (state)
         evidence->records.resources = *state;
     table_answered(evidence, WHY_RESOURCES, err);
@@ -443,7 +448,7 @@ static void on_resources(void *arg, const struct err *err, struct ray_resource_s
 static void on_version(void *arg, const struct err *err, struct ray_version version,
                        const char *ray_version, const char *python_version)
 {
-    struct evidence *evidence = arg;
+    struct evidence *evidence = evidence_checked(arg);
     (void)version, (void)ray_version, (void)python_version;
     if (err) {
         tell(evidence, err);
@@ -475,6 +480,7 @@ struct evidence *evidence_ask(struct cluster *cluster, const struct evidence_que
         return NULL;
     }
     struct evidence *evidence = mem_alloc(sizeof *evidence);
+    evidence_set_magic(evidence);
     evidence->loop = cluster_loop(cluster);
     evidence->source = source;
     evidence->gcs = ray_source_gcs(source);

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "relay/evidence/log_time.h"
+#include "relay/evidence/node_log.h"
 #include "relay/why_records/why_names.h"
 
 #include <ctype.h>
@@ -38,7 +39,7 @@ static struct log_source *add_source(struct log_choice *choice, const struct ray
 bool log_choice_takes(const char *file)
 {
     const char *stream = log_choice_stream(file);
-    const char *name = text_starts(file, "old/worker-") ? text_basename(file) : file;
+    const char *name = text_starts(file, NODE_LOG_MOVED "worker-") ? text_basename(file) : file;
     return !text_equal(stream, "log") && !strchr(name, '/');
 }
 
@@ -232,7 +233,7 @@ static int64_t end_of_worker(const struct why_records *records, const struct ray
     if (!worker)
         return 0;
     *node = why_records_node(records, worker->node_id);
-    return worker->is_alive ? 0 : worker->end_ms;
+    return why_records_end_ms(records, worker);
 }
 
 /* Of a task that runs again it is the end of the attempt before. */
@@ -284,15 +285,15 @@ static void add_workers_of(const struct why_records *records, const struct ray_n
     enum { MOST = 64 };
     for (size_t i = 0; i < records->worker_count && out->count < MOST; i++) {
         const struct ray_worker *it = &records->workers[i];
-        bool ended = !it->is_alive && it->end_ms;
+        int64_t end_ms = why_records_end_ms(records, it);
         if (it->is_driver || !text_equal(it->node_id, node->node_id) || it->start_ms > to_ms ||
-            (ended && it->end_ms < from_ms))
+            (end_ms && end_ms < from_ms))
             continue;
         char *name = mem_format("%lld", (long long)it->pid);
         struct log_source *source = add_source(out, node, name);
         source->glob = log_choice_worker_glob(it->worker_id);
         source->has_markers = true;
-        source->died_ms = ended ? it->end_ms : 0;
+        source->died_ms = end_ms;
         free(name);
     }
 }

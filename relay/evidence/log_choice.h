@@ -29,9 +29,9 @@ struct log_choice {
  * there can be no log: the thing never ran, or is of a kind without one. */
 int log_choice_make(const struct why_records *records, const char *name,
                     const struct why_subject *subject, struct log_choice *out, struct err *err);
-/* The logs of everybody on the node of `subject` in the time from `within_ms` before the subject's
- * end to `within_ms` behind it: its processes, the raylet, and on the head the GCS. -1 with `err`
- * if it has not ended. */
+/* The logs of all processes on the node of `subject` in the time from `within_ms` before the
+ * subject's end to `within_ms` behind it: its processes, the raylet, and on the head the GCS. -1
+ * with `err` if it has not ended. */
 int log_choice_around(const struct why_records *records, const struct why_subject *subject,
                       int64_t within_ms, struct log_choice *out, int64_t *at_ms, struct err *err);
 void log_choice_clear(struct log_choice *choice);

@@ -49,9 +49,7 @@ static void add_for_terminal(struct buf *out, const char *text, size_t len)
         do
             i++;
         while (i < len && !colour_at(text + i, len - i));
-        char *printable = text_printable(text + plain, i - plain, "\t");
-        buf_add_string(out, printable);
-        free(printable);
+        text_add_printable(out, text + plain, i - plain, "\t");
     }
 }
 

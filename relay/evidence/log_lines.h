@@ -11,11 +11,10 @@
 struct log_lines_options {
     int64_t since_ms; /* leave out the lines from before, and those without a time behind them; 0 */
     bool terminal;    /* control characters and broken UTF-8 become '?'; colours stay */
-    const char *prefix;  /* in front of each line, or NULL */
-    const regex_t *grep; /* only lines that match, or NULL */
-    bool has_markers;    /* leave out Ray's marker lines, ":task_name:…" */
-    const char
-        *only_behind; /* only what stands behind the marker of a task of this name, or NULL */
+    const char *prefix;      /* in front of each line, or NULL */
+    const regex_t *grep;     /* only lines that match, or NULL */
+    bool has_markers;        /* leave out Ray's marker lines, ":task_name:…" */
+    const char *only_behind; /* only the text behind the marker of a task of this name, or NULL */
 };
 
 /* The state of one log; all zero at first, except `options`. */

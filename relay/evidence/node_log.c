@@ -24,13 +24,9 @@ struct node_log {
     void *arg;
     struct agent_log *reading;
     bool begun;           /* bytes have come */
-    bool in_moved;        /* it looks in MOVED */
-    struct err not_found; /* of a reading in MOVED: why the file was not found before */
+    bool in_moved;        /* it looks in NODE_LOG_MOVED */
+    struct err not_found; /* of a reading there: why the file was not found before */
 };
-
-/* Where Ray's log monitor moves the output of a process that has ended, when more than 200 files of
- * the node are open (docs/facts/ray.md#10.18). */
-#define MOVED "old/"
 
 struct node_logs {
     struct cluster *cluster;
@@ -123,7 +119,8 @@ static bool read_moved(struct node_log *request, const struct err *err)
         return false;
     request->in_moved = true;
     request->not_found = *err;
-    char *file = mem_format("%.*s" MOVED "%s", (int)(name - request->file), request->file, name);
+    char *file =
+        mem_format("%.*s" NODE_LOG_MOVED "%s", (int)(name - request->file), request->file, name);
     free(request->file);
     request->part.file = request->file = file;
     ask_agent(request);

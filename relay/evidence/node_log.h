@@ -17,6 +17,10 @@ void node_logs_destroy(struct node_logs **logs); /* cancels everything */
 void node_logs_list(struct node_logs *logs, const struct ray_node *node, const char *glob,
                     agent_list_fn fn, void *arg);
 
+/* Where Ray's log monitor moves the output of a process that has ended, when more than 200 files of
+ * the node are open (docs/facts/ray.md#10.18). */
+#define NODE_LOG_MOVED "old/"
+
 /* Reads a part of a file, wherever Ray has moved it. The handle is valid until `end`; NULL if that
  * has run from within the call. */
 struct node_log;

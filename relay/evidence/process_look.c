@@ -1,5 +1,6 @@
 #include "relay/evidence/process_look.h"
 
+#include "base/invariant.h"
 #include "base/mem.h"
 #include "relay/evidence/evidence.h"
 #include "relay/evidence/profiling_switch.h"
@@ -7,6 +8,7 @@
 #include <stdlib.h>
 
 struct process_look {
+    uint32_t magic;
     struct cluster *cluster;
     struct process_look_question question;
     char *name, *node; /* the question's */
@@ -20,6 +22,8 @@ struct process_look {
     struct process_look_answer answer;
     int64_t began_us;
 };
+INVARIANT_MAGIC(process_look, 0x8697ca55)
+#define process_look_checked(object) process_look_checked_at(INVARIANT_HERE, object)
 
 static void say_step(const struct process_look *look, const char *note)
 {
@@ -41,7 +45,7 @@ static size_t count_nodes(const struct process_look *look)
 
 static void on_texts(void *arg)
 {
-    struct process_look *look = arg;
+    struct process_look *look = process_look_checked(arg);
     look->answer.took_us = loop_now_us() - look->began_us;
     look->calls->on_end(look->arg, NULL, &look->answer);
 }
@@ -64,7 +68,7 @@ static void say_asking(const struct process_look *look)
 
 static void on_switch(void *arg, const struct err *err)
 {
-    struct process_look *look = arg;
+    struct process_look *look = process_look_checked(arg);
     size_t count = look->processes.count;
     if (err) {
         look->calls->on_end(look->arg, err, NULL);
@@ -100,7 +104,7 @@ static int find_processes(struct process_look *look, struct err *err)
 static void on_evidence(void *arg, const struct err *problem, const struct why_records *records,
                         const struct why_subject *subject)
 {
-    struct process_look *look = arg;
+    struct process_look *look = process_look_checked(arg);
     struct err err;
     (void)subject;
     look->answer.records = records;
@@ -130,6 +134,7 @@ struct process_look *process_look_ask(struct cluster *cluster,
         .arg = arg,
         .began_us = loop_now_us(),
     };
+    process_look_set_magic(look);
     look->question.select.name = look->name;
     look->question.select.node = look->node;
     look->evidence = evidence_ask(cluster, &asked, on_evidence, look, err);
@@ -155,6 +160,7 @@ void process_look_free(struct process_look **look)
     evidence_free(&it->evidence);
     free(it->name);
     free(it->node);
+    process_look_clear_magic(it);
     free(it);
 }
 

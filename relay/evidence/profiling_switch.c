@@ -1,5 +1,6 @@
 #include "relay/evidence/profiling_switch.h"
 
+#include "base/invariant.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "proto/dashboard.h"
@@ -9,6 +10,7 @@
 #include <string.h>
 
 struct profiling_switch {
+    uint32_t magic;
     struct ray_source *source;
     struct dashboard *dashboard;
     char *session; /* of the cluster, as its GCS names it */
@@ -17,11 +19,14 @@ struct profiling_switch {
     bool dropped; /* freed before the version was there: then the callback frees it */
     bool waits_for_version;
 };
+INVARIANT_MAGIC(profiling_switch, 0xc1410414)
+#define profiling_switch_checked(object) profiling_switch_checked_at(INVARIANT_HERE, object)
 
 static void destroy(struct profiling_switch *it)
 {
     dashboard_destroy(&it->dashboard);
     free(it->session);
+    profiling_switch_clear_magic(it);
     free(it);
 }
 
@@ -57,7 +62,7 @@ static void answer_unknown(struct profiling_switch *it, const struct err *cause,
 
 static void on_profiling(void *arg, const struct err *err, bool enabled)
 {
-    struct profiling_switch *it = arg;
+    struct profiling_switch *it = profiling_switch_checked(arg);
     struct err off;
     if (err) {
         answer_unknown(it, err, NULL);
@@ -74,7 +79,7 @@ static void on_profiling(void *arg, const struct err *err, bool enabled)
 
 static void on_session(void *arg, const struct err *err, const char *session)
 {
-    struct profiling_switch *it = arg;
+    struct profiling_switch *it = profiling_switch_checked(arg);
     if (err)
         answer_unknown(it, err, NULL);
     else if (!text_equal(session, it->session))
@@ -93,7 +98,7 @@ static const struct gcs_kv *entry(const struct gcs_kv *entries, size_t count, co
 
 static void on_address(void *arg, const struct err *err, const struct gcs_kv *entries, size_t count)
 {
-    struct profiling_switch *it = arg;
+    struct profiling_switch *it = profiling_switch_checked(arg);
     const struct gcs_kv *address = entry(entries, count, "dashboard");
     struct err bad;
     if (err || !address) {
@@ -112,7 +117,7 @@ static void on_address(void *arg, const struct err *err, const struct gcs_kv *en
 static void on_session_name(void *arg, const struct err *err, const struct gcs_kv *entries,
                             size_t count)
 {
-    struct profiling_switch *it = arg;
+    struct profiling_switch *it = profiling_switch_checked(arg);
     const struct gcs_kv *name = entry(entries, count, "session_name");
     if (err || !name) {
         answer_unknown(it, err, "its session has no name");
@@ -125,7 +130,7 @@ static void on_session_name(void *arg, const struct err *err, const struct gcs_k
 static void on_version(void *arg, const struct err *err, struct ray_version version,
                        const char *ray_version, const char *python_version)
 {
-    struct profiling_switch *it = arg;
+    struct profiling_switch *it = profiling_switch_checked(arg);
     (void)ray_version, (void)python_version;
     it->waits_for_version = false;
     if (it->dropped)
@@ -144,6 +149,7 @@ struct profiling_switch *profiling_switch_ask(struct cluster *cluster, profiling
     struct profiling_switch *it = mem_alloc(sizeof *it);
     *it = (struct profiling_switch){
         .source = cluster_source(cluster), .fn = fn, .arg = arg, .waits_for_version = true};
+    profiling_switch_set_magic(it);
     ray_source_version(it->source, on_version, it);
     return it;
 }

@@ -21,7 +21,7 @@ struct stack_look_answer {
 };
 
 struct stack_look_calls {
-    /* As that of process_look_calls. */
+    /* The contract of process_look_calls.on_step. */
     void (*on_step)(void *arg, const char *note);
     /* The end. With `err`, `answer` is NULL, or has a reason for each process if none at all could
      * be read. The look may not be freed from within. */

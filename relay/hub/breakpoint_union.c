@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "base/hash_index.h"
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "dap/message.h"
@@ -86,11 +87,7 @@ void breakpoint_union_destroy(struct breakpoint_union **sets)
     if (!it)
         return;
     *sets = NULL;
-    while (it->first) {
-        struct set *next = it->first->next;
-        set_free(it->first);
-        it->first = next;
-    }
+    LIST_FREE(it->first, set_free);
     hash_index_clear(&it->places);
     free(it);
 }

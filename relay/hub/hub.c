@@ -1,6 +1,7 @@
 #include "relay/hub/hub.h"
 
 #include "base/intern.h"
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/wall_clock.h"
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void hub_move(struct hub *hub, enum hub_state next)
+void hub_move_at(struct invariant_place place, struct hub *hub, enum hub_state next)
 {
     static const struct invariant_state states[] = {
         [HUB_OPENING] = {"opening", INVARIANT_TO(HUB_READY) | INVARIANT_TO(HUB_RELEASING) |
@@ -22,7 +23,7 @@ void hub_move(struct hub *hub, enum hub_state next)
         [HUB_RELEASED] = {"released", 0},
         [HUB_LOST] = {"lost", 0},
     };
-    invariant_move("hub", states, hub->state, next);
+    invariant_move(place, "hub", states, hub->state, next);
     hub->state = next;
 }
 
@@ -89,6 +90,7 @@ void hub_send_set(void *arg, const char *command, const char *arguments)
 
 void hub_set_driver(struct hub *hub, struct member *member)
 {
+    invariant(!member || member->hub == hub);
     hub->driver = member;
     hub->driver_count++;
     if (member) {
@@ -111,10 +113,8 @@ static void choose_driver(struct hub *hub)
 /* Removes a member and its breakpoints; its owner gets no callback. */
 static void remove_member(struct hub *hub, struct member *member)
 {
-    struct member **at = &hub->members;
-    while (*at != member)
-        at = &(*at)->next;
-    *at = member->next;
+    invariant(member->hub == hub);
+    LIST_REMOVE(hub->members, member);
     struct pending pending;
     while (target_take_pending(hub->target, member, &pending))
         ;
@@ -146,6 +146,7 @@ void hub_each_member(struct hub *hub, void (*fn)(struct member *member, const vo
 struct hub *hub_create(const struct hub_options *options, const struct hub_ops *ops, void *arg)
 {
     struct hub *hub = mem_alloc(sizeof *hub);
+    invariant(options->target.loop && ops);
     hub_set_magic(hub);
     hub->loop = options->target.loop;
     hub->ops = ops;
@@ -178,11 +179,7 @@ void hub_destroy(struct hub **hub)
     if (!it)
         return;
     *hub = NULL;
-    while (it->members) {
-        struct member *next = it->members->next;
-        hub_empty_place(it->members);
-        it->members = next;
-    }
+    LIST_FREE(it->members, hub_empty_place);
     worker_objects_destroy(&it->objects);
     timer_cancel(&it->locate);
     timer_cancel(&it->orphans);
@@ -209,6 +206,7 @@ void hub_destroy(struct hub **hub)
 void hub_join(struct hub *hub, struct member *member, const struct member_ops *ops, void *arg,
               const struct member_wish *wish)
 {
+    invariant(!member->hub);
     hub_drop_orphans(hub);
     *member = (struct member){
         .hub = hub,
@@ -221,10 +219,7 @@ void hub_join(struct hub *hub, struct member *member, const struct member_ops *o
         .sparing = wish->sparing,
         .told_role = -1,
     };
-    struct member **at = &hub->members;
-    while (*at)
-        at = &(*at)->next;
-    *at = member;
+    LIST_APPEND(hub->members, member);
     hub->touched_us = loop_now_us();
     if (member->wants_to_drive && (!hub->driver || wish->take_over)) {
         hub->driver = member;
@@ -254,7 +249,8 @@ static void left(struct member *member)
 
 void hub_leave(struct member *member, enum hub_leave how)
 {
-    struct hub *hub = member->hub;
+    struct hub *hub = hub_checked(member->hub);
+    invariant(hub->members);
     bool last = !hub->members->next;
     bool drives = hub_drives(member) || !hub->shared;
     if (member->leaving)
@@ -315,7 +311,8 @@ void hub_replay(struct hub *hub, struct member *member)
 
 void hub_configure(struct member *member)
 {
-    struct hub *hub = member->hub;
+    struct hub *hub = hub_checked(member->hub);
+    invariant(hub->state == HUB_READY);
     member->configured = true;
     if (target_state(hub->target) == TARGET_READY)
         target_run(hub->target, member->filters_set);
@@ -415,7 +412,7 @@ static void tell_disturbed(const struct hub *hub, const struct member *but)
 void hub_forward(struct member *member, struct client_seq client, const char *json, size_t len,
                  const struct envelope *envelope)
 {
-    struct hub *hub = member->hub;
+    struct hub *hub = hub_checked(member->hub);
     bool resumes = note_resume(hub, member, json, envelope);
     bool is_set = breakpoint_union_is_set(envelope->name);
     hub->touched_us = loop_now_us();
@@ -488,6 +485,7 @@ const char *hub_take_over(struct member *member)
 {
     if (!member->may_drive)
         return "this client's token lets it observe only";
+    invariant(member->hub);
     member->wants_to_drive = true;
     if (member->hub->driver != member)
         hub_set_driver(member->hub, member);

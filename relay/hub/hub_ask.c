@@ -1,5 +1,6 @@
 /* A session's own requests to the debuggee, which its client does not see, and those that clients
  * have left behind. */
+#include "base/list.h"
 #include "base/mem.h"
 #include "relay/hub/hub_state.h"
 
@@ -18,10 +19,7 @@ struct hub_ask {
 static void on_answer(void *arg, const char *json, size_t len, const struct envelope *envelope)
 {
     struct hub_ask *ask = arg;
-    struct hub_ask **at = &ask->hub->asks;
-    while (*at != ask)
-        at = &(*at)->next;
-    *at = ask->next;
+    LIST_REMOVE(ask->hub->asks, ask);
     if (ask->member)
         ask->fn(ask->arg, json, len, envelope);
     free(ask);
@@ -30,7 +28,7 @@ static void on_answer(void *arg, const char *json, size_t len, const struct enve
 void hub_ask(struct member *member, const char *command, const char *arguments, int64_t timeout_ms,
              link_answer_fn fn, void *arg)
 {
-    struct hub *hub = member->hub;
+    struct hub *hub = hub_checked(member->hub);
     struct hub_ask *ask = mem_alloc(sizeof *ask);
     *ask = (struct hub_ask){hub->asks, hub, member, fn, arg};
     hub->asks = ask;
@@ -46,11 +44,7 @@ void hub_drop_asks(const struct member *member)
 
 void hub_free_asks(struct hub *hub)
 {
-    while (hub->asks) {
-        struct hub_ask *next = hub->asks->next;
-        free(hub->asks);
-        hub->asks = next;
-    }
+    LIST_FREE(hub->asks, free);
 }
 
 void hub_interrupt(const struct member *member, struct client_seq client)

@@ -333,8 +333,8 @@ void hub_tell_continued(struct hub *hub, const struct member *but, int64_t threa
 static void on_target_response(void *arg, const struct pending *pending, const char *json,
                                size_t len, const struct envelope *envelope)
 {
-    (void)arg;
     struct member *member = pending->owner;
+    invariant(member->hub == hub_checked(arg));
     struct buf trimmed = {0};
     struct envelope again;
     const char *problem;
@@ -367,6 +367,7 @@ static bool on_large_begin(void *arg, const struct pending *pending, const char 
 {
     struct hub *hub = hub_checked(arg);
     struct member *member = large_member(hub, pending, envelope);
+    invariant(!hub->large && (!member || member->hub == hub));
     if (!member || !member->ops->large_begin ||
         !member->ops->large_begin(member->arg, pending, head, head_len, total, envelope))
         return false;

@@ -83,7 +83,8 @@ static void write_snapshot(struct hub *hub)
 
 void hub_save(struct hub *hub)
 {
-    /* A breakpoint of the relay's own would stop the process for nobody, once the relay is dead. */
+    /* A breakpoint of the relay's own would stop the process without a client, once the relay is
+     * dead. */
     if (hub->stays && !stop_events_any(&hub->stops)) {
         hub_stop_saving(hub);
         return;

@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "dap/message.h"
+#include "dap/json_record.h"
 #include "dap/scan.h"
 #include "relay/pause/pause_json.h"
 
@@ -69,10 +69,8 @@ void hub_snapshot_write(const struct hub_snapshot *snapshot, struct buf *out)
     put_json(out, "clearing", snapshot->clearing);
     if (!text_empty(snapshot->attach))
         put_json(out, "attach", snapshot->attach);
-    if (!text_empty(snapshot->attached_by)) {
-        buf_add_string(out, ",\"attached_by\":");
-        message_quote(out, snapshot->attached_by);
-    }
+    if (!text_empty(snapshot->attached_by))
+        json_member_text(out, "attached_by", snapshot->attached_by);
     buf_add_string(out, "}");
 }
 

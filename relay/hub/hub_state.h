@@ -69,6 +69,7 @@ struct hub {
     struct member *large; /* the one that gets the message that arrives in parts */
 };
 INVARIANT_MAGIC(hub, 0xefe4f714)
+#define hub_checked(object) hub_checked_at(INVARIANT_HERE, object)
 
 struct hub_event {
     const char *json;
@@ -77,7 +78,8 @@ struct hub_event {
 };
 
 /* hub.c */
-void hub_move(struct hub *hub, enum hub_state next);
+void hub_move_at(struct invariant_place place, struct hub *hub, enum hub_state next);
+#define hub_move(hub, next) hub_move_at(INVARIANT_HERE, hub, next)
 /* True in HUB_RELEASED and HUB_LOST: nothing more comes from the debuggee. */
 bool hub_has_ended(const struct hub *hub);
 struct hub *hub_create(const struct hub_options *options, const struct hub_ops *ops, void *arg);

@@ -91,7 +91,6 @@ static void note_pause(struct entry *entry, const struct hub *hub, bool is_pause
         pause_history_renew(history, entry->paused, &pause);
     else
         entry->paused = pause_history_begin(history, &pause, wall_clock_ms());
-    pause_clear(&pause);
 }
 
 static void sweep(void *arg)

@@ -7,7 +7,8 @@ bool hub_table_is_accepted(const struct hub *hub)
     return hub_pause(hub)->debugger == PAUSE_PYDEVD;
 }
 
-/* Without redirectOutput: whoever started the process has its output already. */
+/* Without redirectOutput: the process already writes its output to the terminal or log of its
+ * start. */
 static const char attach_arguments[] = HUB_TABLE_ATTACH_ARGUMENTS("");
 
 struct hub *hub_table_accept(struct hub_table *hubs, const struct pause *pause, int fd)

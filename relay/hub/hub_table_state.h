@@ -38,11 +38,12 @@ struct hub_table {
     struct keeper_watch *keeper_watch; /* NULL: no keeper */
 };
 INVARIANT_MAGIC(hub_table, 0x013bff81)
+#define hub_table_checked(object) hub_table_checked_at(INVARIANT_HERE, object)
 
 /* hub_table.c */
 extern const struct hub_ops hub_table_hub_ops;      /* with the entry */
 extern const char hub_table_initialize_arguments[]; /* the relay's own */
-/* Those of its attach, with further members. */
+/* The arguments of its attach, with further members. */
 #define HUB_TABLE_ATTACH_ARGUMENTS(more)                                                           \
     "{\"justMyCode\":false,\"steppingResumesAllThreads\":false,\"stopAllThreadsOnSuspend\":false," \
     "\"showReturnValue\":true" more "}"

@@ -20,6 +20,7 @@ struct acceptor {
     void *arg;
 };
 INVARIANT_MAGIC(acceptor, 0x98f52844)
+#define acceptor_checked(object) acceptor_checked_at(INVARIANT_HERE, object)
 
 static void on_ready(void *arg);
 

@@ -1,5 +1,6 @@
 #include "relay/io/dial.h"
 
+#include "base/invariant.h"
 #include "base/mem.h"
 #include "relay/io/loop_wsi.h"
 
@@ -13,6 +14,7 @@
 
 struct dial {
     struct loop_wsi wire;
+    uint32_t magic;
     struct loop *loop;
     struct lws *wsi; /* has a duplicate of `fd` */
     const struct dial_ops *ops;
@@ -25,6 +27,8 @@ struct dial {
     uint16_t port;
     int fd;
 };
+INVARIANT_MAGIC(dial, 0x6e858f37)
+#define dial_checked(object) dial_checked_at(INVARIANT_HERE, object)
 
 static void hang_up(struct dial *dial)
 {
@@ -45,6 +49,7 @@ void dial_cancel(struct dial **dial)
     if (it->places)
         freeaddrinfo(it->places);
     free(it->host);
+    dial_clear_magic(it);
     free(it);
 }
 
@@ -118,14 +123,14 @@ static int on_wire(struct loop_wsi *wire, struct lws *wsi, enum lws_callback_rea
 
 static void on_timeout(void *arg)
 {
-    struct dial *dial = arg;
+    struct dial *dial = dial_checked(arg);
     dial->timer = NULL;
     finish(dial, "no answer to the connection");
 }
 
 static void on_start(void *arg)
 {
-    struct dial *dial = arg;
+    struct dial *dial = dial_checked(arg);
     char port[8];
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     dial->timer = timer_start(dial->loop, dial->timeout_ms, on_timeout, dial);
@@ -153,6 +158,7 @@ struct dial *dial_start(struct loop *loop, const char *host, uint16_t port, int6
         .port = port,
         .fd = -1,
     };
+    dial_set_magic(dial);
     dial->timer = timer_start(loop, 0, on_start, dial);
     return dial;
 }

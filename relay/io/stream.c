@@ -44,6 +44,7 @@ struct stream {
     bool *destroyed; /* set while on_bytes runs, to see whether it destroyed the stream */
 };
 INVARIANT_MAGIC(stream, 0x1d6541f5)
+#define stream_checked(object) stream_checked_at(INVARIANT_HERE, object)
 
 enum {
     READ_SIZE = 65536,

@@ -20,11 +20,14 @@ enum slot_state {
 };
 
 struct kept {
+    uint32_t magic;
     struct keeper *keeper;
     uint32_t slot;
     uint32_t tag; /* of the KEEPER_PUT whose answer is late; 0: the keeper has it */
     bool refused; /* the late answer was KEEPER_FULL */
 };
+INVARIANT_MAGIC(kept, 0xd94a6b35)
+#define kept_checked(object) kept_checked_at(INVARIANT_HERE, object)
 
 struct slot {
     enum slot_state state;
@@ -57,7 +60,7 @@ static uint32_t free_slot(const struct keeper *keeper)
 }
 
 /* Checks every move except those to SLOT_FOUND: fetch() sets that for what a found keeper holds. */
-static void move(struct slot *slot, enum slot_state next)
+static void move_at(struct invariant_place place, struct slot *slot, enum slot_state next)
 {
     static const struct invariant_state states[] = {
         [SLOT_FREE] = {"free", INVARIANT_TO(SLOT_KEPT) | INVARIANT_TO(SLOT_DROPPING)},
@@ -65,15 +68,18 @@ static void move(struct slot *slot, enum slot_state next)
         [SLOT_FOUND] = {"found", INVARIANT_TO(SLOT_KEPT)},
         [SLOT_DROPPING] = {"dropping", INVARIANT_TO(SLOT_FREE)},
     };
-    invariant_move("keeper's slot", states, slot->state, next);
+    invariant_move(place, "keeper's slot", states, slot->state, next);
     slot->state = next;
 }
+#define move(slot, next) move_at(INVARIANT_HERE, slot, next)
 
 static struct kept *kept_create(struct keeper *keeper, uint32_t n)
 {
     struct kept *kept = mem_alloc(sizeof *kept);
     *kept = (struct kept){.keeper = keeper, .slot = n};
+    kept_set_magic(kept);
     struct slot *slot = slot_at(keeper, n);
+    invariant(!slot->kept);
     move(slot, SLOT_KEPT);
     slot->kept = kept;
     slot->fd = -1;
@@ -127,6 +133,8 @@ static struct keeper_snapshots *open_snapshots(struct keeper *keeper, struct err
 static void forget_process(struct keeper *keeper)
 {
     for (uint32_t n = 0; n < keeper->count; n++) {
+        if (keeper->slots[n].kept)
+            kept_clear_magic(keeper->slots[n].kept);
         free(keeper->slots[n].kept);
         if (keeper->slots[n].fd >= 0)
             close(keeper->slots[n].fd);
@@ -156,10 +164,11 @@ static int find_process(struct keeper *keeper, bool upgrade, struct err *err)
 
 static void keeper_free(struct keeper **keeper)
 {
-    struct keeper *self = *keeper;
+    struct keeper *self = keeper_checked(*keeper);
     *keeper = NULL;
     forget_process(self);
     free(self->path);
+    keeper_clear_magic(self);
     free(self);
 }
 
@@ -168,6 +177,7 @@ struct keeper *keeper_start(const char *path, int64_t orphan_ms, bool upgrade, s
     struct keeper *keeper = mem_alloc(sizeof *keeper);
     *keeper = (struct keeper){
         .path = mem_string(path), .orphan_ms = orphan_ms, .socket = -1, .memory = -1};
+    keeper_set_magic(keeper);
     keeper_raise_fd_limit();
     if (find_process(keeper, upgrade, err) != 0)
         keeper_free(&keeper);
@@ -176,6 +186,8 @@ struct keeper *keeper_start(const char *path, int64_t orphan_ms, bool upgrade, s
 
 int keeper_renew(struct keeper *keeper, struct err *err)
 {
+    for (uint32_t n = 0; n < keeper_checked(keeper)->count; n++)
+        invariant(!keeper->slots[n].kept);
     if (keeper->socket >= 0)
         keeper_lose(keeper);
     forget_process(keeper);
@@ -211,6 +223,7 @@ static void drop_again(struct keeper *keeper)
         if (!keeper_say(keeper, &message, NULL, 0))
             return;
         move(&keeper->slots[n], SLOT_FREE);
+        invariant(keeper->dropping > 0);
         keeper->dropping--;
     }
 }
@@ -258,7 +271,7 @@ static struct kept *put(struct keeper *keeper, uint32_t n, int fd)
 
 struct kept *keeper_put(struct keeper *keeper, int fd)
 {
-    if (!keeper || !keeper_hear(keeper))
+    if (!keeper || !keeper_hear(keeper_checked(keeper)))
         return NULL;
     uint32_t n = free_slot(keeper);
     if (n >= SNAPSHOT_SLOTS) {
@@ -271,18 +284,20 @@ struct kept *keeper_put(struct keeper *keeper, int fd)
 
 bool kept_is_refused(const struct kept *kept)
 {
-    return kept->refused;
+    return kept_checked(kept)->refused;
 }
 
 void kept_snapshot(struct kept *kept, const char *bytes, size_t len, size_t spare)
 {
-    if (kept && !keeper_snapshots_write(kept->keeper->snapshots, kept->slot, bytes, len, spare))
+    if (kept && !keeper_snapshots_write(kept_checked(kept)->keeper->snapshots, kept->slot, bytes,
+                                        len, spare))
         log_warn("no memory for a snapshot of %zu bytes: an older one stays", len);
 }
 
 bool kept_add(struct kept *kept, const char *bytes, size_t len)
 {
-    return kept && keeper_snapshots_add(kept->keeper->snapshots, kept->slot, bytes, len);
+    return kept &&
+           keeper_snapshots_add(kept_checked(kept)->keeper->snapshots, kept->slot, bytes, len);
 }
 
 void kept_drop(struct kept **kept)
@@ -291,10 +306,12 @@ void kept_drop(struct kept **kept)
     if (!self)
         return;
     *kept = NULL;
-    struct keeper *keeper = self->keeper;
+    struct keeper *keeper = keeper_checked(kept_checked(self)->keeper);
+    invariant(keeper->slots[self->slot].kept == self);
     keeper->slots[self->slot].kept = NULL;
     drop(keeper, self->slot); /* first: the connection must not outlive its snapshot */
     keeper_snapshots_clear(keeper->snapshots, self->slot);
+    kept_clear_magic(self);
     free(self);
 }
 

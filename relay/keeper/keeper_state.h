@@ -3,6 +3,7 @@
 #ifndef RAYDBG_RELAY_KEEPER_KEEPER_STATE_H
 #define RAYDBG_RELAY_KEEPER_KEEPER_STATE_H
 
+#include "base/invariant.h"
 #include "relay/keeper/keeper.h"
 #include "relay/keeper/keeper_wire.h"
 
@@ -13,6 +14,7 @@ enum {
 };
 
 struct keeper {
+    uint32_t magic;
     char *path;
     int64_t orphan_ms;
     int socket;       /* -1: the keeper is dead */
@@ -28,6 +30,8 @@ struct keeper {
     bool jammed;      /* the socket took no more: the keeper does not read */
     bool missed;      /* a connection is not kept that may be when it is put again */
 };
+INVARIANT_MAGIC(keeper, 0x83d5c01e)
+#define keeper_checked(object) keeper_checked_at(INVARIANT_HERE, object)
 
 /* keeper_hello.c */
 /* Finds or starts the process at `path` and sends KEEPER_HELLO (`upgrade`: see keeper_start());

@@ -1,5 +1,6 @@
 #include "relay/keeper/keeper_watch.h"
 
+#include "base/invariant.h"
 #include "base/log.h"
 #include "base/mem.h"
 
@@ -13,6 +14,7 @@ enum {
 };
 
 struct keeper_watch {
+    uint32_t magic;
     struct loop *loop;
     struct keeper *keeper;
     const struct keeper_watch_ops *ops;
@@ -23,6 +25,8 @@ struct keeper_watch {
     bool lost;   /* on_lost was called, there is no new keeper yet */
     bool failed; /* on_failed was called, too */
 };
+INVARIANT_MAGIC(keeper_watch, 0x55dacb8f)
+#define keeper_watch_checked(object) keeper_watch_checked_at(INVARIANT_HERE, object)
 
 static void look(void *arg);
 
@@ -54,14 +58,14 @@ static void renew(struct keeper_watch *watch)
 
 static void look_again(void *arg)
 {
-    struct keeper_watch *watch = arg;
+    struct keeper_watch *watch = keeper_watch_checked(arg);
     watch->timer = NULL;
     look(watch);
 }
 
 static void look(void *arg)
 {
-    struct keeper_watch *watch = arg;
+    struct keeper_watch *watch = keeper_watch_checked(arg);
     if (!watch->lost && !keeper_hear(watch->keeper)) {
         watch->lost = true;
         watch_stop(&watch->socket);
@@ -81,6 +85,7 @@ struct keeper_watch *keeper_watch_start(struct loop *loop, struct keeper *keeper
 {
     struct keeper_watch *watch = mem_alloc(sizeof *watch);
     *watch = (struct keeper_watch){.loop = loop, .keeper = keeper, .ops = ops, .arg = arg};
+    keeper_watch_set_magic(watch);
     watch_socket(watch);
     watch->timer = timer_start(loop, LOOK_MS, look_again, watch);
     return watch;
@@ -94,5 +99,6 @@ void keeper_watch_stop(struct keeper_watch **watch)
     *watch = NULL;
     watch_stop(&it->socket);
     timer_cancel(&it->timer);
+    keeper_watch_clear_magic(it);
     free(it);
 }

@@ -1,5 +1,6 @@
 #include "relay/locate/relay_call.h"
 
+#include "base/invariant.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "relay/access/proof.h"
@@ -12,6 +13,7 @@
 enum { MAX_REPLY = 256 * 1024 * 1024, MAX_CHALLENGE = 4096 };
 
 struct relay_call {
+    uint32_t magic;
     struct relay_address address;
     struct loop *loop;
     const char *method;
@@ -24,6 +26,8 @@ struct relay_call {
     http_fn fn;
     void *arg;
 };
+INVARIANT_MAGIC(relay_call, 0xbf4f7e60)
+#define relay_call_checked(object) relay_call_checked_at(INVARIANT_HERE, object)
 
 static void call_free(struct relay_call *call)
 {
@@ -32,6 +36,7 @@ static void call_free(struct relay_call *call)
     relay_address_clear(&call->address);
     free(call->path);
     free(call->json);
+    relay_call_clear_magic(call);
     free(call);
 }
 
@@ -141,7 +146,7 @@ static void finish(struct relay_call *call, const struct http_reply *reply)
 
 static void on_answer(void *arg, const struct http_reply *reply)
 {
-    struct relay_call *call = arg;
+    struct relay_call *call = relay_call_checked(arg);
     call->get = NULL;
     finish(call, reply);
 }
@@ -167,7 +172,7 @@ static bool says_why(const struct http_reply *reply)
 
 static void on_challenge(void *arg, const struct http_reply *reply)
 {
-    struct relay_call *call = arg;
+    struct relay_call *call = relay_call_checked(arg);
     struct http_reply untrusted = *reply;
     call->get = NULL;
     char *header = says_why(reply) || reply->status != 200 ? NULL : authorize(call, reply);
@@ -186,7 +191,7 @@ static void on_challenge(void *arg, const struct http_reply *reply)
 /* Goes on without a challenge: over TLS, or for a client without a token. */
 static void start_plainly(void *arg)
 {
-    struct relay_call *call = arg;
+    struct relay_call *call = relay_call_checked(arg);
     call->timer = NULL;
     char *bearer = call->address.token ? mem_format("Bearer %s", call->address.token) : NULL;
     go_on(call, bearer ? bearer : "");
@@ -199,6 +204,7 @@ static struct relay_call *start(const struct relay_address *address, struct loop
                                 const char *method, const char *path, int64_t deadline_ms)
 {
     struct relay_call *call = mem_alloc(sizeof *call);
+    relay_call_set_magic(call);
     relay_address_copy(&call->address, address);
     call->loop = loop;
     call->method = method;

@@ -1,6 +1,7 @@
 #include "relay/locate/relay_registration.h"
 
 #include "base/file.h"
+#include "base/invariant.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -24,6 +25,7 @@
 enum { FILE_MAX = 65536, GOODBYE_MS = 500 };
 
 struct relay_registration {
+    uint32_t magic;
     struct loop *loop;
     struct ray_source *source; /* NULL: no store */
     struct timer *timer;
@@ -33,6 +35,8 @@ struct relay_registration {
     struct relay_registration_entry own;
     bool warned;
 };
+INVARIANT_MAGIC(relay_registration, 0x21b8c26b)
+#define relay_registration_checked(object) relay_registration_checked_at(INVARIANT_HERE, object)
 
 /* Field 22 of /proc/PID/stat; -1 if there is no such process. */
 static int64_t start_ticks(int64_t pid)
@@ -282,7 +286,7 @@ bool relay_registration_find_local(struct relay_registration_entry *out, const c
 
 static void on_put(void *arg, const struct err *err)
 {
-    struct relay_registration *registration = arg;
+    struct relay_registration *registration = relay_registration_checked(arg);
     if (err && !registration->warned)
         log_warn("clients on other machines do not find the relay for now: %s; it is tried again "
                  "every %d s",
@@ -306,7 +310,7 @@ static void prove(struct relay_registration *registration)
 
 static void refresh(void *arg)
 {
-    struct relay_registration *registration = arg;
+    struct relay_registration *registration = relay_registration_checked(arg);
     struct buf value = {0};
     registration->own.refreshed_ms = wall_clock_ms();
     prove(registration);
@@ -345,7 +349,7 @@ static bool is_left_over(const struct relay_registration_entry *own,
 
 static void on_others(void *arg, const struct err *err, const struct gcs_kv *entries, size_t count)
 {
-    struct relay_registration *registration = arg;
+    struct relay_registration *registration = relay_registration_checked(arg);
     for (size_t i = 0; !err && i < count; i++) {
         struct relay_registration_entry entry;
         if (text_equal(entries[i].key, registration->key) ||
@@ -394,6 +398,7 @@ struct relay_registration *relay_registration_start(struct loop *loop, struct cl
                                                     const struct relay_registration_facts *facts)
 {
     struct relay_registration *registration = mem_alloc(sizeof *registration);
+    relay_registration_set_magic(registration);
     struct err err;
     registration->loop = loop;
     registration->auth = facts->auth;
@@ -452,5 +457,6 @@ void relay_registration_stop(struct relay_registration **registration)
     relay_registration_entry_clear(&it->own);
     free(it->key);
     free(it->path);
+    relay_registration_clear_magic(it);
     free(it);
 }

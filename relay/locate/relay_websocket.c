@@ -1,6 +1,7 @@
 #include "relay/locate/relay_websocket.h"
 
 #include "base/buf.h"
+#include "base/invariant.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -34,6 +35,7 @@ struct piece {
 /* relay_websocket_destroy() sets `ops` to NULL; the struct of an open connection then lives until
  * libwebsockets has closed it, or for FLUSH_MS. */
 struct relay_websocket {
+    uint32_t magic;
     struct loop *loop;
     struct relay_address address;
     const struct relay_websocket_ops *ops; /* NULL: no callbacks */
@@ -52,6 +54,8 @@ struct relay_websocket {
     bool closing; /* by relay_websocket_destroy() */
     bool orderly; /* the relay has closed without an error */
 };
+INVARIANT_MAGIC(relay_websocket, 0xb06d2f94)
+#define relay_websocket_checked(object) relay_websocket_checked_at(INVARIANT_HERE, object)
 
 static const char protocol_name[] = "raydbg-bridge";
 
@@ -69,6 +73,7 @@ static void bridge_free(struct relay_websocket *bridge)
     }
     buf_free(&bridge->in);
     relay_address_clear(&bridge->address);
+    relay_websocket_clear_magic(bridge);
     free(bridge);
 }
 
@@ -85,7 +90,7 @@ static void forget_wsi(struct relay_websocket *bridge)
 
 static void tell_end(void *arg)
 {
-    struct relay_websocket *bridge = arg;
+    struct relay_websocket *bridge = relay_websocket_checked(arg);
     const struct err err = bridge->err; /* the callback may destroy the bridge */
     bridge->timer = NULL;
     bridge->ops->on_close(bridge->arg, err.code ? &err : NULL);
@@ -130,7 +135,7 @@ static void unreachable(struct relay_websocket *bridge, const char *why)
 
 static void on_words(void *arg, const struct http_reply *reply)
 {
-    struct relay_websocket *bridge = arg;
+    struct relay_websocket *bridge = relay_websocket_checked(arg);
     struct http_reply shown = *reply;
     bridge->call = NULL;
     if (reply->result != HTTP_ANSWERED || reply->status != bridge->refused)
@@ -331,7 +336,7 @@ static const struct lws_protocols protocols[] = {
 
 static void expire(void *arg)
 {
-    struct relay_websocket *bridge = arg;
+    struct relay_websocket *bridge = relay_websocket_checked(arg);
     bridge->timer = NULL;
     unreachable(bridge, "it did not answer in time");
 }
@@ -374,7 +379,7 @@ static void connect_now(struct relay_websocket *bridge)
 
 static void on_login(void *arg, const char *authorization, const struct http_reply *reply)
 {
-    struct relay_websocket *bridge = arg;
+    struct relay_websocket *bridge = relay_websocket_checked(arg);
     bridge->call = NULL;
     if (authorization) {
         bridge->authorization = mem_string(authorization);
@@ -387,7 +392,7 @@ static void on_login(void *arg, const char *authorization, const struct http_rep
 
 static void start(void *arg)
 {
-    struct relay_websocket *bridge = arg;
+    struct relay_websocket *bridge = relay_websocket_checked(arg);
     bridge->timer = timer_start(bridge->loop, OPEN_MS, expire, bridge);
     bridge->call =
         relay_call_login(&bridge->address, bridge->loop, "GET", "/dap", OPEN_MS, on_login, bridge);
@@ -397,6 +402,7 @@ struct relay_websocket *relay_websocket_open(struct loop *loop, const struct rel
                                              const struct relay_websocket_ops *ops, void *arg)
 {
     struct relay_websocket *bridge = mem_alloc(sizeof *bridge);
+    relay_websocket_set_magic(bridge);
     bridge->loop = loop;
     bridge->ops = ops;
     bridge->arg = arg;
@@ -429,7 +435,7 @@ size_t relay_websocket_queued(const struct relay_websocket *bridge)
 
 static void give_up(void *arg)
 {
-    struct relay_websocket *bridge = arg;
+    struct relay_websocket *bridge = relay_websocket_checked(arg);
     bridge->timer = NULL;
     forget_wsi(bridge);
     bridge_free(bridge);

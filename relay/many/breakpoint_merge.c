@@ -1,5 +1,6 @@
 #include "relay/many/breakpoint_merge.h"
 
+#include "base/invariant.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "dap/message.h"
@@ -237,6 +238,7 @@ static void answer_remove(struct breakpoint_merge *set, struct answer *answer)
 {
     size_t index = (size_t)(answer - set->answers);
     answer_clear(set, answer);
+    invariant(set->answer_count > 0);
     set->answer_count--;
     memmove(answer, answer + 1, (set->answer_count - index) * sizeof *answer);
 }

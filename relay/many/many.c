@@ -53,6 +53,7 @@ static void settle(struct many *many)
 
 static void free_task(struct many_task *task)
 {
+    invariant(task->state == MANY_GONE && task->many->by_slot[task->slot] == task);
     task->many->by_slot[task->slot] = NULL;
     many_threads_free(task);
     many_task_free(task);
@@ -85,6 +86,7 @@ static void on_task_ended(struct many_task *task, const char *why)
         return;
     many_threads_leave(task, true);
     many_task_move(task, MANY_GONE);
+    invariant(many->target_count > 0);
     many->target_count--;
     many->hooks->gone(many->verbs, task);
     many_breakpoints_gone(many->sets, task);
@@ -136,7 +138,7 @@ static void say_goodbye(struct many *many, enum hub_leave how)
 
 static void on_leave(void *mode, enum hub_leave how)
 {
-    struct many *many = mode;
+    struct many *many = many_checked(mode);
     if (many->over) {
         session_left(many->session);
         return;
@@ -188,7 +190,7 @@ struct many *many_open(struct session *session, const struct many_hooks *hooks)
 
 static void on_destroy(void *mode)
 {
-    struct many *it = mode;
+    struct many *it = many_checked(mode);
     it->leaving = it->over = true;
     many_discovery_stop(&it->find);
     it->hooks->destroy(&it->verbs);
@@ -220,26 +222,26 @@ static void on_destroy(void *mode)
 
 static bool is_over(const void *mode)
 {
-    const struct many *many = mode;
+    const struct many *many = many_checked(mode);
     return many->over;
 }
 
 static const struct pause *shown_pause(const void *mode)
 {
-    const struct many *many = mode;
+    const struct many *many = many_checked(mode);
     const struct many_task *task = many->acting ? many->acting : many_focused(many);
     return task ? &task->pause : NULL;
 }
 
 static size_t count_targets(const void *mode)
 {
-    const struct many *many = mode;
+    const struct many *many = many_checked(mode);
     return many->target_count;
 }
 
 static bool drives_any(const void *mode)
 {
-    const struct many *many = mode;
+    const struct many *many = many_checked(mode);
     for (const struct many_task *at = many->targets; at; at = at->next)
         if (at->inner && session_drives(at->inner))
             return true;
@@ -248,12 +250,12 @@ static bool drives_any(const void *mode)
 
 static void on_request(void *mode, const char *json, size_t len, const struct envelope *request)
 {
-    many_request(mode, json, len, request);
+    many_request(many_checked(mode), json, len, request);
 }
 
 static void on_flow(void *mode, bool enable)
 {
-    many_flow(mode, enable);
+    many_flow(many_checked(mode), enable);
 }
 
 const struct session_mode_ops many_mode_ops = {

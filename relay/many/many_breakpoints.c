@@ -1,6 +1,8 @@
 /* Breakpoints set once for all tasks of a session: of each source, of functions, of exceptions. */
 #include "relay/many/many_state.h"
 
+#include "base/invariant.h"
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "dap/capabilities.h"
@@ -96,6 +98,7 @@ static void on_answer(void *arg, struct many_task *task, const char *json, size_
 {
     struct set *set = arg;
     (void)len;
+    invariant(set->waiting > 0);
     set->waiting--;
     if (task->state != MANY_GONE)
         breakpoint_merge_answer(set->merge, task->many->ids, task->slot, json, response);
@@ -268,6 +271,7 @@ void many_breakpoints_request(struct many_breakpoints *sets, const char *json, s
     set->waiting++; /* one for itself: no answer is the last before all tasks have been asked */
     send_to_run(set);
     send_to_all(set);
+    invariant(set->waiting > 0);
     set->waiting--;
     if (!set->waiting)
         answer(set);
@@ -389,11 +393,7 @@ void many_breakpoints_destroy(struct many_breakpoints **sets)
     if (!it)
         return;
     *sets = NULL;
-    while (it->first) {
-        struct set *next = it->first->next;
-        set_free(it->first);
-        it->first = next;
-    }
+    LIST_FREE(it->first, set_free);
     while (it->extras) {
         struct extra *next = it->extras->next;
         free(it->extras->path);

@@ -1,6 +1,7 @@
 /* Looks for the pauses that a session over many tasks is about, until it ends. */
 #include "relay/many/many_state.h"
 
+#include "base/invariant.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "relay/pause/pause_reach.h"
@@ -20,6 +21,7 @@ struct shunned {
 };
 
 struct many_discovery {
+    uint32_t magic;
     struct many *many;
     many_discovery_over_fn on_over;
     struct cluster *cluster;
@@ -32,6 +34,8 @@ struct many_discovery {
     int64_t spacing_ms; /* the last time between looks */
     int64_t names_us;   /* until when a name may still appear that makes a pause match */
 };
+INVARIANT_MAGIC(many_discovery, 0x8c773fe6)
+#define many_discovery_checked(object) many_discovery_checked_at(INVARIANT_HERE, object)
 
 static void look(void *arg);
 
@@ -171,7 +175,7 @@ static int64_t next_spacing(struct many_discovery *find, int64_t took_ms)
 
 static void on_looked(void *arg, const struct err *err)
 {
-    struct many_discovery *find = arg;
+    struct many_discovery *find = many_discovery_checked(arg);
     struct many *many = find->many;
     int64_t took_ms = (loop_now_us() - find->look_us) / 1000;
     struct pause_list list = {0};
@@ -212,7 +216,7 @@ static struct cluster *use_cluster(const struct many *many, struct err *err)
 /* The cluster of a run may become known only when its first worker dials. */
 static void look(void *arg)
 {
-    struct many_discovery *find = arg;
+    struct many_discovery *find = many_discovery_checked(arg);
     struct err err;
     find->timer = NULL;
     find->looking = true;
@@ -229,6 +233,7 @@ struct many_discovery *many_discovery_start(struct many *many, many_discovery_ov
 {
     struct err err;
     struct many_discovery *find = mem_alloc(sizeof *find);
+    many_discovery_set_magic(find);
     find->many = many;
     find->on_over = on_over;
     find->names_us = loop_now_us() + (int64_t)CLUSTER_NAMES_BUSY_MS * 1000;
@@ -258,5 +263,6 @@ void many_discovery_stop(struct many_discovery **find)
         free(it->shunned);
         it->shunned = next;
     }
+    many_discovery_clear_magic(it);
     free(it);
 }

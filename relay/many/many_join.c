@@ -1,6 +1,7 @@
 /* How tasks join: few attach at a time, and the client is shown the first ones together. */
 #include "relay/many/many_state.h"
 
+#include "base/list.h"
 #include "base/mem.h"
 
 /* At most ATTACHING tasks attach at once; a slow one no longer counts after ATTACHING_MS. */
@@ -27,17 +28,15 @@ static uint32_t next_slot(struct many *many)
 void many_join(struct many *many, const struct pause *pause, bool first)
 {
     struct many_task *task = mem_alloc(sizeof *task);
-    struct many_task **at = &many->targets;
     *task = (struct many_task){
         .many = many,
         .slot = next_slot(many),
         .first = first,
         .pending = seqmap_create(),
     };
+    many_task_set_magic(task);
     pause_copy(&task->pause, pause);
-    while (*at)
-        at = &(*at)->next;
-    *at = task;
+    LIST_APPEND(many->targets, task);
     many->by_slot[task->slot] = task;
     many->target_count++;
     many_jobs_note(many->jobs, pause->job_id);

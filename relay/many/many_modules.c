@@ -2,6 +2,7 @@
 #include "relay/many/many_state.h"
 
 #include "base/hash.h"
+#include "base/invariant.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -151,6 +152,7 @@ static void leave(struct many_modules *modules, size_t index, uint32_t slot)
     if (module->slot_count)
         return;
     struct module gone = *module;
+    invariant(modules->count > 0);
     modules->count--;
     memmove(module, module + 1, (modules->count - index) * sizeof *module);
     if (gone.told && !modules->many->leaving)

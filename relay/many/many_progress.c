@@ -1,5 +1,5 @@
 /* The debuggees' progress reports. A debuggee that is gone does not end its reports, and an editor
- * would show them for ever. */
+ * would never take them away. */
 #include "relay/many/many_state.h"
 
 #include "base/mem.h"

@@ -2,6 +2,7 @@
  * that asks for hundreds of them does not wait. */
 #include "relay/many/many_state.h"
 
+#include "base/list.h"
 #include "base/mem.h"
 #include "dap/message.h"
 #include "relay/stack/ray_frames.h"
@@ -122,11 +123,8 @@ void many_stack_request(struct many_task *task, struct many_thread *thread, cons
         answer(task, thread, request->seq, range);
     } else {
         struct many_stack_wait *wait = mem_alloc(sizeof *wait);
-        struct many_stack_wait **at = &thread->waits;
         *wait = (struct many_stack_wait){NULL, request->seq, range};
-        while (*at)
-            at = &(*at)->next;
-        *at = wait;
+        LIST_APPEND(thread->waits, wait);
         if (!thread->stack_asked) /* an earlier request got no answer */
             many_stack_fetch(task, thread);
     }

@@ -64,6 +64,7 @@ enum many_task_state {
 };
 
 struct many_task {
+    uint32_t magic;
     struct many *many;
     struct many_task *next;
     uint32_t slot;
@@ -93,8 +94,10 @@ struct many_task {
     struct many_progress *progress; /* reports that have not ended */
     size_t said;                    /* bytes, since the client does not read */
 };
+INVARIANT_MAGIC(many_task, 0x5e2b90d7)
+#define many_task_checked(object) many_task_checked_at(INVARIANT_HERE, object)
 
-/* What the session does with a task, for many_task.c and many_events.c to call. */
+/* Callbacks of the session, for many_task.c and many_events.c. */
 struct many_task_ops {
     /* The debuggee has sent `len` bytes; called before the message is handled. */
     void (*received)(struct many_task *task, size_t len);
@@ -159,6 +162,7 @@ struct many {
     struct many_verbs *verbs; /* the hooks' */
 };
 INVARIANT_MAGIC(many, 0xf1ed8a85)
+#define many_checked(object) many_checked_at(INVARIANT_HERE, object)
 
 /* --- many_lookup.c --- */
 struct many_task *many_find_slot(const struct many *many, uint32_t slot);
@@ -211,7 +215,9 @@ void many_capabilities_tell(struct many *many);
 void many_capabilities_joined(const struct many_task *task);
 
 /* --- many_task.c --- */
-void many_task_move(struct many_task *task, enum many_task_state next);
+void many_task_move_at(struct invariant_place place, struct many_task *task,
+                       enum many_task_state next);
+#define many_task_move(task, next) many_task_move_at(INVARIANT_HERE, task, next)
 void many_task_attach(struct many_task *task);
 void many_task_configure(struct many_task *task);
 void many_task_leave(struct many_task *task, enum hub_leave how);

@@ -3,6 +3,7 @@
  * preserveFocusHint takes the user away from what they look at. */
 #include "relay/many/many_state.h"
 
+#include "base/list.h"
 #include "base/mem.h"
 
 #include <stdlib.h>
@@ -234,10 +235,7 @@ static void show_rest(struct many *many)
 /* An editor that is to show any stopped thread takes the first of the list. */
 static void move_to_front(struct many *many, struct many_task *task)
 {
-    struct many_task **at = &many->targets;
-    while (*at != task)
-        at = &(*at)->next;
-    *at = task->next;
+    LIST_REMOVE(many->targets, task);
     task->next = many->targets;
     many->targets = task;
 }

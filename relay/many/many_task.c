@@ -1,6 +1,7 @@
 /* One debuggee of a session over many tasks, as the DAP client of its inner session. */
 #include "relay/many/many_state.h"
 
+#include "base/list.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -21,7 +22,8 @@ struct many_ask {
 };
 
 /* The allowed moves: a row for each state, in the order of enum many_task_state. */
-void many_task_move(struct many_task *task, enum many_task_state next)
+void many_task_move_at(struct invariant_place place, struct many_task *task,
+                       enum many_task_state next)
 {
     static const struct invariant_state states[] = {
         [MANY_QUEUED] = {"queued", INVARIANT_TO(MANY_ATTACHING) | INVARIANT_TO(MANY_GONE)},
@@ -33,7 +35,7 @@ void many_task_move(struct many_task *task, enum many_task_state next)
         [MANY_LEAVING] = {"leaving", INVARIANT_TO(MANY_GONE)},
         [MANY_GONE] = {"gone", 0},
     };
-    invariant_move("task of a session over many", states, task->state, next);
+    invariant_move(place, "task of a session over many", states, task->state, next);
     task->state = next;
 }
 
@@ -52,10 +54,7 @@ static void ask_tell(struct many_ask *ask, const char *json, size_t len,
 static void ask_finish(struct many_ask *ask, const char *json, size_t len,
                        const struct envelope *response)
 {
-    struct many_ask **at = &ask->task->asks;
-    while (*at != ask)
-        at = &(*at)->next;
-    *at = ask->next;
+    LIST_REMOVE(ask->task->asks, ask);
     ask_tell(ask, json, len, response);
 }
 
@@ -167,6 +166,7 @@ static void on_inner_response(struct many_task *task, const char *json, size_t l
     }
     /* The callback may ask again from within: the inner session's message is gone then. */
     struct many_ask *ask = pending.owner;
+    invariant(ask->task == task);
     char *copy = mem_string_n(json, len);
     ask_finish(ask, copy, len, response);
     free(copy);
@@ -175,7 +175,7 @@ static void on_inner_response(struct many_task *task, const char *json, size_t l
 static void on_inner_pass(void *arg, const char *json, size_t len, const struct envelope *envelope,
                           int64_t request_seq)
 {
-    struct many_task *task = arg;
+    struct many_task *task = many_task_checked(arg);
     if (task->state == MANY_GONE)
         return;
     task->many->task_ops->received(task, len);
@@ -199,19 +199,19 @@ static void on_inner_message(void *arg, const char *json, size_t len)
 
 static void on_inner_end(void *arg)
 {
-    struct many_task *task = arg;
+    struct many_task *task = many_task_checked(arg);
     task->many->task_ops->ended(task, NULL);
 }
 
 static void on_inner_flow(void *arg, bool flows)
 {
-    struct many_task *task = arg;
+    struct many_task *task = many_task_checked(arg);
     task->stalled = !flows;
 }
 
 static void on_inner_act(void *arg, const char *action, const char *detail)
 {
-    struct many_task *task = arg;
+    struct many_task *task = many_task_checked(arg);
     struct many *many = task->many;
     if (task->quiet && !text_equal(action, "attach") && !text_equal(action, "take-over"))
         return;
@@ -223,7 +223,7 @@ static void on_inner_act(void *arg, const char *action, const char *detail)
 
 static void on_inner_disturbed(void *arg)
 {
-    const struct many_task *task = arg;
+    const struct many_task *task = many_task_checked(arg);
     session_disturbed(task->many->session);
 }
 
@@ -261,6 +261,7 @@ void many_task_attach(struct many_task *task)
     options.pause = &task->pause;
     options.one_of_many = true;
     options.role = session_role(many->session);
+    invariant(!task->inner && !task->asks);
     many_task_move(task, MANY_ATTACHING);
     task->since_us = loop_now_us();
     task->inner = session_create(&options, &inner_ops, task);
@@ -270,6 +271,7 @@ void many_task_attach(struct many_task *task)
 
 void many_task_configure(struct many_task *task)
 {
+    invariant(task->inner);
     many_task_move(task, MANY_RUNNING);
     many_ask(task, "configurationDone", NULL, 0, NULL, NULL);
 }
@@ -314,11 +316,13 @@ void many_task_close(struct many_task *task)
 
 void many_task_free(struct many_task *task)
 {
+    invariant(!task->inner && !task->asks); /* many_task_close() has been called */
     seqmap_destroy(&task->pending);
     pause_clear(&task->pause);
     free(task->rank);
     free(task->role);
     free(task->capabilities);
     free(task->attach_error);
+    many_task_clear_magic(task);
     free(task);
 }

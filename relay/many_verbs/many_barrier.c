@@ -1,3 +1,4 @@
+#include "base/invariant.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "relay/many_verbs/many_verbs_state.h"
@@ -10,6 +11,7 @@
 /* A barrier under way: its members run to a line and are held there, unknown to the client, until
  * the last one has come. */
 struct barrier_run {
+    uint32_t magic;
     struct many_verbs *verbs;
     struct verbs_reply reply;
     char *file;
@@ -27,12 +29,14 @@ struct barrier_run {
     char *said; /* the last progress text */
     bool started;
 };
+INVARIANT_MAGIC(barrier_run, 0xbf54e44e)
+#define barrier_run_checked(object) barrier_run_checked_at(INVARIANT_HERE, object)
 
 enum { TICK_MS = 500, STACK_MS = 15000 };
 
 static void on_tick(void *arg);
 
-static void free_meeting(struct barrier_run *barrier_run)
+static void free_barrier_run(struct barrier_run *barrier_run)
 {
     struct many_verbs *verbs = barrier_run->verbs;
     if (verbs->barrier_run == barrier_run)
@@ -48,13 +52,14 @@ static void free_meeting(struct barrier_run *barrier_run)
     free(barrier_run->file);
     free(barrier_run->place);
     free(barrier_run->said);
+    barrier_run_clear_magic(barrier_run);
     free(barrier_run);
 }
 
 void barrier_run_drop(struct many_verbs *verbs)
 {
     if (verbs->barrier_run)
-        free_meeting(verbs->barrier_run);
+        free_barrier_run(verbs->barrier_run);
 }
 
 static double seconds(const struct barrier_run *barrier_run)
@@ -123,7 +128,7 @@ static void end(struct barrier_run *barrier_run, const char *state, const char *
     send_event(barrier_run, state);
     show_held(barrier_run);
     buf_free(&text);
-    free_meeting(barrier_run);
+    free_barrier_run(barrier_run);
 }
 
 static void end_complete(struct barrier_run *barrier_run)
@@ -147,11 +152,11 @@ static void look_soon(struct barrier_run *barrier_run)
 
 static void on_timeout(void *arg)
 {
-    struct barrier_run *barrier_run = arg;
+    struct barrier_run *barrier_run = barrier_run_checked(arg);
     char why[64];
     barrier_run->timeout = NULL;
     if (barrier_run->verbs->many->leaving) {
-        free_meeting(barrier_run);
+        free_barrier_run(barrier_run);
         return;
     }
     note_missing(barrier_run);
@@ -168,7 +173,7 @@ static void cancel(struct many_verbs *verbs, const char *why)
         struct err err = {0};
         err_set(&err, ERR_FAILED, "barrier %s is given up: %s", barrier_run->place, why);
         verbs_refuse(verbs, &barrier_run->reply, &err);
-        free_meeting(barrier_run);
+        free_barrier_run(barrier_run);
     }
 }
 
@@ -205,10 +210,10 @@ static void tell_progress(struct barrier_run *barrier_run)
 /* Sends the progress, if it has changed, at most once a tick. */
 static void on_tick(void *arg)
 {
-    struct barrier_run *barrier_run = arg;
+    struct barrier_run *barrier_run = barrier_run_checked(arg);
     barrier_run->tick = NULL;
     if (barrier_run->verbs->many->leaving) {
-        free_meeting(barrier_run);
+        free_barrier_run(barrier_run);
         return;
     }
     int64_t strayed = gone_by_hand(barrier_run);
@@ -252,7 +257,7 @@ static void elsewhere(struct barrier_run *barrier_run, struct many_task *task,
 
 static void on_arrival(void *arg, const struct look_result *result)
 {
-    struct barrier_run *barrier_run = arg;
+    struct barrier_run *barrier_run = barrier_run_checked(arg);
     struct many_task *task;
     struct many_thread *thread = many_thread_by_id(barrier_run->verbs->many, result->thread, &task);
     if (!thread || !thread->stopped)
@@ -386,15 +391,15 @@ static void answer(struct barrier_run *barrier_run, const struct verbs_reply *re
     buf_free(&body);
 }
 
-static void on_survey(void *arg, const struct path_query *path_query)
+static void on_paths(void *arg, const struct path_query *path_query)
 {
-    struct barrier_run *barrier_run = arg;
+    struct barrier_run *barrier_run = barrier_run_checked(arg);
     struct many_verbs *verbs = barrier_run->verbs;
     if (path_query->path_count == 0) {
         struct err err = {0};
         path_query_unknown(barrier_run->file, &err);
         verbs_refuse(verbs, &barrier_run->reply, &err);
-        free_meeting(barrier_run);
+        free_barrier_run(barrier_run);
         return;
     }
     expect_all(barrier_run);
@@ -439,10 +444,11 @@ static void begin(struct many_verbs *verbs, const struct verb *verb,
         .members = ids,
         .member_count = count,
     };
+    barrier_run_set_magic(barrier_run);
     barrier_run->stops = mem_array(count, sizeof *barrier_run->stops);
     barrier_run->barrier = barrier_create(barrier_run->place);
     verbs->barrier_run = barrier_run;
-    path_query_take(verbs, barrier_run->file, on_survey, barrier_run);
+    path_query_take(verbs, barrier_run->file, on_paths, barrier_run);
 }
 
 void barrier_run_verb(struct many_verbs *verbs, const struct verb *verb,

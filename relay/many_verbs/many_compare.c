@@ -1,3 +1,4 @@
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "dap/message.h"
@@ -21,13 +22,9 @@ struct query {
 
 enum { STACK_MS = 5000, RUNNING_MS = 1000, VALUE_MS = 5000 };
 
-static void free_inquiry(struct query *query)
+static void free_query(struct query *query)
 {
-    struct query **at = &query->verbs->inquiries;
-    while (*at && *at != query)
-        at = &(*at)->next;
-    if (*at)
-        *at = query->next;
+    LIST_DROP(query->verbs->queries, query);
     look_drop(query->verbs, query);
     compare_destroy(&query->compare);
     stack_tree_destroy(&query->tree);
@@ -36,8 +33,8 @@ static void free_inquiry(struct query *query)
 
 void query_drop(struct many_verbs *verbs)
 {
-    while (verbs->inquiries)
-        free_inquiry(verbs->inquiries);
+    while (verbs->queries)
+        free_query(verbs->queries);
 }
 
 /* Begins a question to the threads that the verb selects; NULL if that was refused. The caller asks
@@ -51,12 +48,12 @@ static struct query *begin(struct many_verbs *verbs, const struct verb *verb,
         return NULL;
     }
     struct query *query = mem_alloc(sizeof *query);
-    *query = (struct query){.next = verbs->inquiries,
+    *query = (struct query){.next = verbs->queries,
                             .verbs = verbs,
                             .reply = *reply,
                             .format = verb->format,
                             .open = *count + 1};
-    verbs->inquiries = query;
+    verbs->queries = query;
     return query;
 }
 
@@ -95,7 +92,7 @@ static void one_less(struct query *query)
     verbs_answer(query->verbs, &query->reply, text.data, body.data);
     buf_free(&text);
     buf_free(&body);
-    free_inquiry(query);
+    free_query(query);
 }
 
 static bool find_member(const struct many_verbs *verbs, int64_t id, struct task_list_item *who)

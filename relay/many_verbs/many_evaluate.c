@@ -1,3 +1,4 @@
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "dap/message.h"
@@ -19,11 +20,7 @@ struct look {
 
 static void free_look(struct look *look)
 {
-    struct look **at = &look->verbs->looks;
-    while (*at && *at != look)
-        at = &(*at)->next;
-    if (*at)
-        *at = look->next;
+    LIST_DROP(look->verbs->looks, look);
     free(look->expression);
     free(look);
 }

@@ -1,3 +1,4 @@
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "relay/many_verbs/many_verbs_state.h"
@@ -18,11 +19,7 @@ enum { STACK_MS = 15000, KNOWN = 1000 };
 
 static void unlink_job(struct path_query_job *job)
 {
-    struct path_query_job **at = &job->verbs->path_queries;
-    while (*at && *at != job)
-        at = &(*at)->next;
-    if (*at)
-        *at = job->next;
+    LIST_DROP(job->verbs->path_queries, job);
 }
 
 static void free_job(struct path_query_job *job)

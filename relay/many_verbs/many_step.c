@@ -1,3 +1,4 @@
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "relay/many_verbs/many_verbs_state.h"
@@ -47,11 +48,7 @@ enum { STACK_MS = 15000, CONDITION_MS = 5000 };
 
 static void free_run(struct run *run)
 {
-    struct run **at = &run->verbs->runs;
-    while (*at && *at != run)
-        at = &(*at)->next;
-    if (*at)
-        *at = run->next;
+    LIST_DROP(run->verbs->runs, run);
     path_query_drop(run->verbs, run);
     temporary_breakpoints_pull(run->verbs, &run->temporary_breakpoints);
     free(run->subject);
@@ -72,7 +69,7 @@ static void pass(struct many_verbs *verbs, const struct passing *passing)
 
 static void on_wake(void *arg)
 {
-    struct many_verbs *verbs = arg;
+    struct many_verbs *verbs = many_verbs_checked(arg);
     struct passing *passing = verbs->passing;
     size_t count = verbs->passing_count;
     verbs->wake = NULL;
@@ -127,11 +124,7 @@ void run_forget(struct many_verbs *verbs, int64_t thread)
 
 static void free_judging(struct judging *judging)
 {
-    struct judging **at = &judging->verbs->judgings;
-    while (*at && *at != judging)
-        at = &(*at)->next;
-    if (*at)
-        *at = judging->next;
+    LIST_DROP(judging->verbs->judgings, judging);
     look_drop(judging->verbs, judging);
     free(judging);
 }
@@ -222,7 +215,7 @@ static void go(struct run *run)
     free(ids);
 }
 
-static void on_survey(void *arg, const struct path_query *path_query)
+static void on_paths(void *arg, const struct path_query *path_query)
 {
     struct run *run = arg;
     if (path_query->path_count == 0) {
@@ -252,7 +245,7 @@ void run_step(struct many_verbs *verbs, const struct verb *verb, const struct ve
     };
     verbs->runs = run;
     if (run->file)
-        path_query_take(verbs, run->file, on_survey, run);
+        path_query_take(verbs, run->file, on_paths, run);
     else
         go(run);
 }
@@ -326,7 +319,7 @@ static void on_place(void *arg, const struct look_result *result)
     settle(judging, result->json && is_foreign_stake(judging->verbs, &result->top));
 }
 
-static bool has_stakes(const struct many_verbs *verbs)
+static bool has_temporary_breakpoints(const struct many_verbs *verbs)
 {
     bool any = verbs->barrier_run != NULL;
     for (const struct run *run = verbs->runs; run && !any; run = run->next)
@@ -362,7 +355,7 @@ bool run_stopped(struct many_verbs *verbs, struct many_thread *thread)
         run_forget(verbs, thread->id);
         return false;
     }
-    if (!has_stakes(verbs) || !text_equal(thread->reason, "breakpoint"))
+    if (!has_temporary_breakpoints(verbs) || !text_equal(thread->reason, "breakpoint"))
         return false;
     look_stack(verbs, thread->id, STACK_MS, on_place, judge(verbs, thread));
     return true;

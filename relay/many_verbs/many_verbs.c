@@ -12,6 +12,7 @@
 struct many_verbs *many_verbs_create(struct many *many)
 {
     struct many_verbs *verbs = mem_alloc(sizeof *verbs);
+    many_verbs_set_magic(verbs);
     verbs->many = many;
     verbs->groups = groups_create();
     return verbs;
@@ -27,6 +28,7 @@ void many_verbs_destroy(struct many_verbs **verbs)
     barrier_run_drop(it);
     path_query_forget(it);
     groups_destroy(&it->groups);
+    many_verbs_clear_magic(it);
     free(it);
     *verbs = NULL;
 }

@@ -6,6 +6,7 @@
 #ifndef RAYDBG_RELAY_MANY_VERBS_MANY_VERBS_STATE_H
 #define RAYDBG_RELAY_MANY_VERBS_MANY_VERBS_STATE_H
 
+#include "base/invariant.h"
 #include "relay/many/many_state.h"
 #include "relay/stack/stack_place.h"
 #include "relay/verbs/task_group.h"
@@ -22,10 +23,11 @@ struct path_query_job;
 struct barrier_run;
 
 struct many_verbs {
+    uint32_t magic;
     struct many *many;
     struct groups *groups;
     struct look *looks;
-    struct query *inquiries;
+    struct query *queries;
     struct run *runs;
     struct plan *plans;
     struct judging *judgings; /* stops that may pass: not decided yet */
@@ -39,6 +41,8 @@ struct many_verbs {
         size_t count;
     } known; /* source files that have been in a stack */
 };
+INVARIANT_MAGIC(many_verbs, 0x0fd2dcec)
+#define many_verbs_checked(object) many_verbs_checked_at(INVARIANT_HERE, object)
 
 /* --- many_verbs.c: the hooks (many_hooks.h) --- */
 struct many_verbs *many_verbs_create(struct many *many);
@@ -112,7 +116,7 @@ void query_drop(struct many_verbs *verbs);
 
 /* --- many_source_paths.c --- */
 
-/* Where the stopped threads are, and the paths that `file` stands for in their stacks. */
+/* Where the stopped threads are, and the paths that `file` names in their stacks. */
 struct path_query {
     struct path_query_place {
         int64_t thread;

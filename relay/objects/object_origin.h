@@ -11,7 +11,7 @@
 
 enum object_origin_kind {
     ORIGIN_TASK,   /* `task_id` returns it; with `put`: it was put while an actor was created */
-    ORIGIN_HANDLE, /* no bytes: the id stands for the actor that `task_id` creates */
+    ORIGIN_HANDLE, /* no bytes: the id is that of the actor that `task_id` creates */
     ORIGIN_DRIVER, /* the driver of `job_id` has put it, outside any task */
     ORIGIN_ACTOR,  /* a method of `actor_id` has put it */
     ORIGIN_PUT,    /* a task has put it whose id differs from `task_id` in the first byte */

@@ -12,7 +12,7 @@
 
 struct owners;
 
-/* What was found out about one object. */
+/* The facts that were found about one object. */
 struct finding {
     struct object_id id;
     bool done;   /* the search for owner and location has ended */

@@ -66,6 +66,7 @@ struct worker_objects {
     char *causes[WORKER_OBJECTS_CAUSES];
 };
 INVARIANT_MAGIC(worker_objects, 0x6b211ad0)
+#define worker_objects_checked(object) worker_objects_checked_at(INVARIANT_HERE, object)
 
 /* One object: its id, what was found out about it, and its note of the previous stop. */
 struct known_object {

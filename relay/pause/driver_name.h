@@ -1,4 +1,4 @@
-/* What a driver is called: it has no task whose name could stand for it. Pure. */
+/* The name of a driver, which has no task whose name could stand for it. Pure. */
 #ifndef RAYDBG_RELAY_PAUSE_DRIVER_NAME_H
 #define RAYDBG_RELAY_PAUSE_DRIVER_NAME_H
 

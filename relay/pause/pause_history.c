@@ -1,9 +1,9 @@
 #include "relay/pause/pause_history.h"
 
 #include "base/mem.h"
+#include "dap/json_record.h"
 #include "relay/pause/pause_json.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 static struct past_pause *place_of(const struct pause_history *history, int64_t number)
@@ -19,8 +19,7 @@ static struct past_pause *find(const struct pause_history *history, int64_t numb
     return is_there ? place_of(history, number) : NULL;
 }
 
-int64_t pause_history_begin(struct pause_history *history, const struct pause *pause,
-                            int64_t now_ms)
+int64_t pause_history_begin(struct pause_history *history, struct pause *pause, int64_t now_ms)
 {
     if (history->count < PAUSE_HISTORY_MOST)
         history->items = mem_grow(history->items, (size_t)history->count, &history->room,
@@ -28,25 +27,25 @@ int64_t pause_history_begin(struct pause_history *history, const struct pause *p
     else
         pause_clear(&place_of(history, history->count + 1)->pause);
     struct past_pause *past = place_of(history, ++history->count);
-    *past = (struct past_pause){.began_ms = now_ms};
-    pause_copy(&past->pause, pause);
+    *past = (struct past_pause){.pause = *pause, .began_ms = now_ms};
+    *pause = (struct pause){0};
     return history->count;
 }
 
-void pause_history_renew(struct pause_history *history, int64_t number, const struct pause *pause)
+void pause_history_renew(struct pause_history *history, int64_t number, struct pause *pause)
 {
     struct past_pause *past = find(history, number);
-    struct pause fresh;
-    if (!past)
-        return;
-    pause_copy(&fresh, pause);
-    if (!fresh.file) {
-        fresh.file = past->pause.file;
-        fresh.line = past->pause.line;
-        past->pause.file = NULL;
+    if (past) {
+        struct pause before = past->pause;
+        past->pause = *pause;
+        *pause = before; /* to be freed */
+        if (!past->pause.file) {
+            past->pause.file = pause->file;
+            past->pause.line = pause->line;
+            pause->file = NULL;
+        }
     }
-    pause_clear(&past->pause);
-    past->pause = fresh;
+    pause_clear(pause);
 }
 
 void pause_history_end(struct pause_history *history, int64_t number, int64_t now_ms)
@@ -54,14 +53,6 @@ void pause_history_end(struct pause_history *history, int64_t number, int64_t no
     struct past_pause *past = find(history, number);
     if (past)
         past->ended_ms = now_ms;
-}
-
-static void put_seconds(struct buf *out, const char *name, int64_t ms)
-{
-    if (ms)
-        buf_printf(out, ", \"%s\": %" PRId64 ".%03d", name, ms / 1000, (int)(ms % 1000));
-    else
-        buf_printf(out, ", \"%s\": null", name);
 }
 
 void pause_history_json(const struct pause_history *history, struct buf *out)
@@ -73,8 +64,10 @@ void pause_history_json(const struct pause_history *history, struct buf *out)
         buf_add_string(out, i == first ? "" : ",\n");
         pause_json(&past->pause, out);
         out->len--; /* the object goes on */
-        put_seconds(out, "began", past->began_ms);
-        put_seconds(out, "ended", past->ended_ms);
+        buf_add_string(out, ", \"began\": ");
+        json_put_seconds(out, past->began_ms);
+        buf_add_string(out, ", \"ended\": ");
+        json_put_seconds(out, past->ended_ms);
         buf_add_string(out, "}");
     }
     buf_add_string(out, "]");

@@ -2,19 +2,11 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "dap/message.h"
+#include "dap/json_record.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void put_text(struct buf *out, const char *text)
-{
-    if (text_empty(text))
-        buf_add_string(out, "null");
-    else
-        message_quote(out, text);
-}
 
 static void put_known(struct buf *out, int64_t number, bool known)
 {
@@ -27,7 +19,7 @@ static void put_known(struct buf *out, int64_t number, bool known)
 #define TEXT_FIELD(name, value)                                                                    \
     static void put_##name(const struct pause *pause, struct buf *out)                             \
     {                                                                                              \
-        put_text(out, value);                                                                      \
+        json_put_text(out, value);                                                                 \
     }
 
 TEXT_FIELD(task_id, pause->task_id)
@@ -55,7 +47,7 @@ static void put_endpoint(const struct pause *pause, struct buf *out)
     struct buf text = {0};
     buf_printf(&text, strchr(pause->host, ':') ? "[%s]:%u" : "%s:%u", pause->host,
                (unsigned)pause->port);
-    put_text(out, text.data);
+    json_put_text(out, text.data);
     buf_free(&text);
 }
 
@@ -84,27 +76,18 @@ static void put_location(const struct pause *pause, struct buf *out)
         return;
     }
     buf_add_string(out, "{\"file\": ");
-    put_text(out, pause->file);
+    json_put_text(out, pause->file);
     buf_printf(out, ", \"line\": %" PRId64 "}", pause->line);
-}
-
-/* Seconds since the epoch, with milliseconds. */
-static void put_time(struct buf *out, int64_t ms)
-{
-    if (ms > 0)
-        buf_printf(out, "%" PRId64 ".%03d", ms / 1000, (int)(ms % 1000));
-    else
-        buf_add_string(out, "null");
 }
 
 static void put_since(const struct pause *pause, struct buf *out)
 {
-    put_time(out, pause->since_ms);
+    json_put_seconds(out, pause->since_ms);
 }
 
 static void put_held_since(const struct pause *pause, struct buf *out)
 {
-    put_time(out, pause->held_ms);
+    json_put_seconds(out, pause->held_ms);
 }
 
 static void put_clients(const struct pause *pause, struct buf *out)

@@ -75,8 +75,10 @@ struct conn {
     char peer[56];
 };
 INVARIANT_MAGIC(conn, 0x08387df3)
+#define conn_checked(object) conn_checked_at(INVARIANT_HERE, object)
 
-void conn_move(struct conn *conn, enum conn_state next);
+void conn_move_at(struct invariant_place place, struct conn *conn, enum conn_state next);
+#define conn_move(conn, next) conn_move_at(INVARIANT_HERE, conn, next)
 
 struct listener {
     struct listener_options options; /* the arrays are copies */

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "dap/json_record.h"
 #include "relay/python_stack/process_list.h"
 #include "relay/python_stack/python_dump.h"
 #include "relay/python_stack/thread_frames.h"
@@ -207,15 +208,15 @@ static void add_threads(const struct python_dump *dump, size_t *id, struct buf *
         const struct python_thread *thread = &dump->threads[i];
         struct thread_frames frames = thread_frames_of(thread);
         buf_printf(out, "%s{\"threadId\":%zu,\"os_id\":%" PRId64, i ? "," : "", ++*id, thread->id);
-        process_list_member(out, "name", thread->name);
+        json_member_text(out, "name", thread->name);
         buf_printf(out, ",\"active\":%s,\"gil\":%s", thread->is_active ? "true" : "false",
                    thread->has_gil ? "true" : "false");
-        process_list_member(out, "waits_in", frames.waits_in);
+        json_member_text(out, "waits_in", frames.waits_in);
         buf_add_string(out, ",\"frames\":[");
         for (size_t k = 0; k < thread->count; k++) {
             buf_printf(out, "%s{\"line\":%" PRId64, k ? "," : "", thread->frames[k].line);
-            process_list_member(out, "name", thread->frames[k].function);
-            process_list_member(out, "file", thread->frames[k].file);
+            json_member_text(out, "name", thread->frames[k].function);
+            json_member_text(out, "file", thread->frames[k].file);
             buf_printf(out, ",\"folded\":%s}",
                        thread_frames_is_folded(thread, &frames, k) ? "true" : "false");
         }
@@ -231,7 +232,7 @@ void live_stacks_json(struct live_stacks *stacks, struct buf *out)
     for (size_t i = 0; i < stacks->processes.count; i++) {
         buf_add_string(out, i ? ",{" : "{");
         process_list_json(&stacks->processes, &stacks->processes.items[i], out);
-        process_list_member(out, "title", stacks->dumps[i].dump.title);
+        json_member_text(out, "title", stacks->dumps[i].dump.title);
         add_threads(&stacks->dumps[i].dump, &id, out);
         buf_add_string(out, "}");
     }

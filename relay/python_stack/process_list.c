@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "dap/message.h"
+#include "dap/json_record.h"
 #include "relay/python_stack/python_dump.h"
 #include "relay/python_stack/stack_processes.h"
 
@@ -101,31 +101,22 @@ void process_list_text(const struct process_list *list, struct buf *out)
             add_reason(list, i, out);
 }
 
-void process_list_member(struct buf *out, const char *name, const char *text)
-{
-    buf_printf(out, ",\"%s\":", name);
-    if (text_empty(text))
-        buf_add_string(out, "null");
-    else
-        message_quote(out, text);
-}
-
 void process_list_json(const struct process_list *list, const struct process_item *item,
                        struct buf *out)
 {
     const struct ray_worker *worker = item->worker;
     buf_printf(out, "\"pid\":%" PRId64, worker->pid);
-    process_list_member(out, "node_id", worker->node_id);
-    process_list_member(out, "node_ip", why_records_ip(list->records, worker->node_id));
-    process_list_member(out, "worker_id", worker->worker_id);
+    json_member_text(out, "node_id", worker->node_id);
+    json_member_text(out, "node_ip", why_records_ip(list->records, worker->node_id));
+    json_member_text(out, "worker_id", worker->worker_id);
     buf_printf(out, ",\"is_driver\":%s,\"paused\":%s", worker->is_driver ? "true" : "false",
                worker->paused_threads > 0 ? "true" : "false");
     buf_add_string(out, ",\"tasks\":[");
     for (size_t i = 0; i < item->attempt_count && i < PROCESS_ATTEMPTS; i++) {
         buf_printf(out, "%s{\"task_id\":\"%s\"", i ? "," : "", item->attempts[i]->task_id);
-        process_list_member(out, "task_name", item->attempts[i]->name);
+        json_member_text(out, "task_name", item->attempts[i]->name);
         buf_add_string(out, "}");
     }
     buf_add_string(out, "]");
-    process_list_member(out, "not_shown", item->reason);
+    json_member_text(out, "not_shown", item->reason);
 }

@@ -37,8 +37,6 @@ int process_list_problem(const struct process_list *list, const char *what, stru
 
 /* "not shown: 2 processes, idle: 103@10.0.0.9, 104@10.0.0.9", a line for each reason. */
 void process_list_text(const struct process_list *list, struct buf *out);
-/* Appends `,"NAME":"TEXT"`, or null for an empty text. */
-void process_list_member(struct buf *out, const char *name, const char *text);
 /* The members of an object that are the same for all commands, without braces: its ids, tasks,
  * not_shown. */
 void process_list_json(const struct process_list *list, const struct process_item *item,

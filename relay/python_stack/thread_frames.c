@@ -28,7 +28,7 @@ static bool is_debugger(const struct python_frame *frame)
 
 static bool is_machinery(const struct python_frame *frame)
 {
-    return ray_path_is_short(frame->file) || text_starts(frame->function, "ray._raylet.") ||
+    return ray_path_is_short(frame->file) || ray_path_is_frame(NULL, frame->function) ||
            text_starts(frame->file, "<frozen ") || is_debugger(frame);
 }
 

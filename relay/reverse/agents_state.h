@@ -53,6 +53,7 @@ struct agent {
     struct pause pause;
 };
 INVARIANT_MAGIC(agent, 0x6f1c2ad7)
+#define agent_checked(object) agent_checked_at(INVARIANT_HERE, object)
 
 /* Where a function of its process begins: it stops there for --pause-all. */
 struct first_line {
@@ -73,9 +74,11 @@ struct agents {
     char *problem;
 };
 INVARIANT_MAGIC(agents, 0x51d0be32)
+#define agents_checked(object) agents_checked_at(INVARIANT_HERE, object)
 
 /* agents.c */
-void agent_move(struct agent *agent, enum agent_state next);
+void agent_move_at(struct invariant_place place, struct agent *agent, enum agent_state next);
+#define agent_move(agent, next) agent_move_at(INVARIANT_HERE, agent, next)
 /* Closes the connection and frees the agent. */
 void agent_end(struct agent *agent);
 /* The same, with a reason for the audit log. */

@@ -1,5 +1,6 @@
 #include "relay/server/relay.h"
 
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "relay/children/child_sessions.h"
@@ -106,10 +107,7 @@ static void on_drain(void *arg)
 
 static void remove_follower(struct follower *follower)
 {
-    struct follower **at = &follower->relay->followers;
-    while (*at != follower)
-        at = &(*at)->next;
-    *at = follower->next;
+    LIST_REMOVE(follower->relay->followers, follower);
     free(follower);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "dap/json_record.h"
 #include "dap/message.h"
 #include "relay/io/metrics.h"
 #include "relay/pause/pause_json.h"
@@ -19,24 +20,13 @@ void relay_answer_json(struct http_call *call, int status, struct buf *json)
     buf_free(json);
 }
 
-static void put_member(struct buf *out, const char *name, const char *text)
-{
-    buf_printf(out, "\"%s\":", name);
-    if (text_empty(text))
-        buf_add_string(out, "null");
-    else
-        message_quote(out, text);
-}
-
 void relay_answer_error(struct http_call *call, int status, const struct err *err)
 {
     struct buf json = {0};
     buf_add_string(&json, "{\"error\":{");
-    put_member(&json, "what", err->what);
-    buf_add_string(&json, ",");
-    put_member(&json, "why", err->why);
-    buf_add_string(&json, ",");
-    put_member(&json, "hint", err->hint);
+    json_member_text(&json, "what", err->what);
+    json_member_text(&json, "why", err->why);
+    json_member_text(&json, "hint", err->hint);
     buf_add_string(&json, "}}");
     relay_answer_json(call, status, &json);
 }
@@ -62,7 +52,7 @@ void relay_pause_json(const struct pause *pause, struct buf *out)
     char *id = relay_pause_id(pause);
     pause_json(pause, &own);
     buf_add_string(out, "{");
-    put_member(out, "id", id);
+    json_member_text(out, "id", id);
     buf_printf(out, ",\"held\":%s,", pause->state == PAUSE_HELD ? "true" : "false");
     buf_add(out, own.data + 1, own.len - 1);
     free(id);
@@ -78,18 +68,18 @@ void relay_sessions_json(const struct relay *relay, struct buf *out)
         if (!at->conn || at->dropped)
             continue;
         char *id = pause ? relay_pause_id(pause) : NULL;
-        buf_printf(out, "%s{\"id\":%" PRId64 ",", first ? "" : ",", at->number);
-        put_member(out, "role", session_drives(at->session) ? "driver" : pause ? "observer" : NULL);
-        buf_add_string(out, ",");
-        put_member(out, "client", session_client_name(at->session));
-        buf_add_string(out, ",");
-        put_member(out, "peer", at->peer);
-        buf_add_string(out, ",");
-        put_member(out, "pause", id);
-        buf_add_string(out, ",");
-        put_member(out, "task_name", pause ? pause->task_name : NULL);
-        buf_printf(out, ",\"tasks\":%zu,\"since\":%" PRId64 ".%03d}", session_count(at->session),
-                   at->since_ms / 1000, (int)(at->since_ms % 1000));
+        buf_printf(out, "%s{\"id\":%" PRId64, first ? "" : ",", at->number);
+        json_member_text(out, "role",
+                         session_drives(at->session) ? "driver"
+                         : pause                     ? "observer"
+                                                     : NULL);
+        json_member_text(out, "client", session_client_name(at->session));
+        json_member_text(out, "peer", at->peer);
+        json_member_text(out, "pause", id);
+        json_member_text(out, "task_name", pause ? pause->task_name : NULL);
+        buf_printf(out, ",\"tasks\":%zu,\"since\":", session_count(at->session));
+        json_put_seconds(out, at->since_ms);
+        buf_add_string(out, "}");
         free(id);
         first = false;
     }
@@ -106,9 +96,8 @@ static void put_cluster(const struct relay *relay, struct buf *out)
     }
     const struct cluster_facts *facts = cluster_facts(relay->options.cluster);
     buf_add_string(out, "{");
-    put_member(out, "address", cluster_address(relay->options.cluster)->text);
-    buf_add_string(out, ",");
-    put_member(out, "ray_version", facts->ray_version);
+    json_member_text(out, "address", cluster_address(relay->options.cluster)->text);
+    json_member_text(out, "ray_version", facts->ray_version);
     buf_printf(out, ",\"nodes_alive\":%zu,\"workers_alive\":%zu}", facts->nodes_alive,
                facts->workers_alive);
 }

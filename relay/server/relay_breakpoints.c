@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "dap/message.h"
+#include "dap/json_record.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,10 +19,8 @@ static void answer(struct http_call *call, struct buf *json)
 static void put_breakpoint(const struct file_breakpoint *breakpoint, struct buf *out)
 {
     file_breakpoint_json(breakpoint, out);
-    if (breakpoint->problem) {
-        buf_add_string(out, ",\"problem\":");
-        message_quote(out, breakpoint->problem);
-    }
+    if (breakpoint->problem)
+        json_member_text(out, "problem", breakpoint->problem);
     if (file_breakpoint_is_spent(breakpoint))
         buf_add_string(out, ",\"spent\":true");
     buf_add_string(out, "}");
@@ -33,11 +31,8 @@ static void put_nodes_away(const struct relay *relay, struct buf *out)
 {
     const char *first = NULL;
     size_t count = relay->options.cluster ? cluster_nodes_away(relay->options.cluster, &first) : 0;
-    buf_printf(out, ",\"nodes_away\":%zu,\"node_away\":", count);
-    if (first)
-        message_quote(out, first);
-    else
-        buf_add_string(out, "null");
+    buf_printf(out, ",\"nodes_away\":%zu", count);
+    json_member_text(out, "node_away", first);
 }
 
 void relay_get_breakpoints(struct relay *relay, struct http_call *call)
@@ -47,13 +42,9 @@ void relay_get_breakpoints(struct relay *relay, struct http_call *call)
     relay_idle_put_off(relay); /* raydbg run asks, and its processes are about to dial */
     const struct file_breakpoint *breakpoint;
     agents_count(relay->agents, &agents);
-    buf_printf(&json,
-               "{\"processes\":{\"connected\":%zu,\"debugged\":%zu,\"slowed\":%zu,\"problem\":",
+    buf_printf(&json, "{\"processes\":{\"connected\":%zu,\"debugged\":%zu,\"slowed\":%zu",
                agents.connected, agents.debugged, agents.slowed);
-    if (agents.problem)
-        message_quote(&json, agents.problem);
-    else
-        buf_add_string(&json, "null");
+    json_member_text(&json, "problem", agents.problem);
     put_nodes_away(relay, &json);
     buf_add_string(&json, "},\"breakpoints\":[");
     for (size_t i = 0; (breakpoint = breakpoint_store_at(relay->breakpoints, i)); i++) {

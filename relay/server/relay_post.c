@@ -1,6 +1,7 @@
 /* POST /v1/pauses/{id}/hold, /continue and /release. */
 #include "relay/server/relay_state.h"
 
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "relay/pause/pause_reach.h"
@@ -43,11 +44,7 @@ static void wait_free(struct http_wait *wait)
 
 static void wait_end(struct http_wait *wait)
 {
-    struct http_wait **at = &wait->relay->waits;
-    while (*at && *at != wait)
-        at = &(*at)->next;
-    if (*at)
-        *at = wait->next;
+    LIST_DROP(wait->relay->waits, wait);
     wait_free(wait);
 }
 

@@ -37,6 +37,7 @@ struct relay_client {
     struct timer *patience; /* closes a dropped client, whether it reads or not */
 };
 INVARIANT_MAGIC(relay_client, 0xff7ae3c2)
+#define relay_client_checked(object) relay_client_checked_at(INVARIANT_HERE, object)
 
 /* One reader of /events. */
 struct follower {
@@ -102,6 +103,7 @@ struct relay {
     struct object_report *objects_report;
 };
 INVARIANT_MAGIC(relay, 0x69462b39)
+#define relay_checked(object) relay_checked_at(INVARIANT_HERE, object)
 
 /* relay.c */
 void relay_act(struct relay *relay, const char *action, const char *peer, enum auth_role role,

@@ -2,6 +2,8 @@
  * `raydbg stack` print. */
 #include "relay/server/relay_state.h"
 
+#include "base/invariant.h"
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "relay/evidence/evidence.h"
@@ -18,6 +20,7 @@ enum { MOST_QUESTIONS = 8, WITHIN_MS = 3600000, LOG_LINES = 1000, LOG_BYTES = 8 
 /* A call that waits for its answer. Freed from the loop: the callbacks that answer are its own
  * parts'. */
 struct relay_question {
+    uint32_t magic;
     struct relay_question *next;
     struct relay *relay;
     struct http_call *call; /* NULL once it is answered */
@@ -31,14 +34,12 @@ struct relay_question {
     struct buf text;
     struct timer *freeing;
 };
+INVARIANT_MAGIC(relay_question, 0x408ccec5)
+#define relay_question_checked(object) relay_question_checked_at(INVARIANT_HERE, object)
 
 static void question_free(struct relay_question *question)
 {
-    struct relay_question **at = &question->relay->questions;
-    while (*at && *at != question)
-        at = &(*at)->next;
-    if (*at)
-        *at = question->next;
+    LIST_DROP(question->relay->questions, question);
     timer_cancel(&question->freeing);
     log_reader_destroy(&question->reader);
     node_logs_destroy(&question->logs);
@@ -47,12 +48,13 @@ static void question_free(struct relay_question *question)
     stack_look_free(&question->look);
     buf_free(&question->text);
     free(question->name);
+    relay_question_clear_magic(question);
     free(question);
 }
 
 static void free_later(void *arg)
 {
-    struct relay_question *question = arg;
+    struct relay_question *question = relay_question_checked(arg);
     question->freeing = NULL;
     question_free(question);
 }
@@ -103,14 +105,14 @@ static void answer_why(struct relay_question *question, const struct why_records
 
 static void on_log_text(void *arg, const char *bytes, size_t len)
 {
-    struct relay_question *question = arg;
+    struct relay_question *question = relay_question_checked(arg);
     size_t room = LOG_BYTES - question->text.len;
     buf_add(&question->text, bytes, len < room ? len : room);
 }
 
 static void on_log_end(void *arg, const struct err *err)
 {
-    struct relay_question *question = arg;
+    struct relay_question *question = relay_question_checked(arg);
     if (!question->call)
         return;
     if (err && !question->text.len) {
@@ -143,7 +145,7 @@ static void read_logs(struct relay_question *question, const struct why_records 
 static void on_evidence(void *arg, const struct err *err, const struct why_records *records,
                         const struct why_subject *subject)
 {
-    struct relay_question *question = arg;
+    struct relay_question *question = relay_question_checked(arg);
     if (!question->call)
         return;
     if (err)
@@ -156,7 +158,7 @@ static void on_evidence(void *arg, const struct err *err, const struct why_recor
 
 static void on_looked(void *arg, const struct err *problem, const struct pause_list *pauses)
 {
-    struct relay_question *question = arg;
+    struct relay_question *question = relay_question_checked(arg);
     struct relay *relay = question->relay;
     bool of_ray = question->of_logs && log_choice_is_ray(question->name);
     const struct evidence_question asked = {.name = of_ray ? NULL : question->name,
@@ -190,6 +192,7 @@ static struct relay_question *question_open(struct relay *relay, struct http_cal
     struct relay_question *question = mem_alloc(sizeof *question);
     *question = (struct relay_question){
         .next = relay->questions, .relay = relay, .call = call, .name = mem_string(name)};
+    relay_question_set_magic(question);
     relay->questions = question;
     return question;
 }
@@ -214,7 +217,7 @@ void relay_get_logs(struct relay *relay, struct http_call *call, const char *nam
 
 static void on_stacks(void *arg, const struct err *err, const struct stack_look_answer *answer)
 {
-    struct relay_question *question = arg;
+    struct relay_question *question = relay_question_checked(arg);
     if (err) {
         refuse(question, err);
         return;

@@ -1,6 +1,7 @@
 #include "relay/server/tunnel.h"
 
 #include "base/buf.h"
+#include "base/invariant.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "relay/io/acceptor.h"
@@ -36,6 +37,7 @@ struct end {
 };
 
 struct tunnel {
+    uint32_t magic;
     struct end ends[2];
     struct tunnels *owner;
     struct tunnel *next, *previous;
@@ -43,6 +45,8 @@ struct tunnel {
     const struct addrinfo *place; /* where the adapter is being dialed; NULL once connected */
     struct timer *dial_timer;
 };
+INVARIANT_MAGIC(tunnel, 0xf72fc1dd)
+#define tunnel_checked(object) tunnel_checked_at(INVARIANT_HERE, object)
 
 struct tunnels {
     struct loop *loop;
@@ -90,6 +94,7 @@ static void release(struct tunnel *tunnel)
         forget_wsi(&tunnel->ends[i]);
         buf_free(&tunnel->ends[i].queue);
     }
+    tunnel_clear_magic(tunnel);
     free(tunnel);
 }
 
@@ -102,6 +107,7 @@ static void tunnel_free(struct tunnel *tunnel)
         tunnel->previous->next = tunnel->next;
     else
         owner->first = tunnel->next;
+    invariant(owner->count > 0);
     owner->count--;
     release(tunnel);
     if (owner->gone && owner->count == 0 && !owner->end_timer && owner->on_end)
@@ -164,13 +170,13 @@ static void give(struct end *to, const char *bytes, size_t len)
 
 static void give_client(void *arg, const char *bytes, size_t len)
 {
-    struct tunnel *tunnel = arg;
+    struct tunnel *tunnel = tunnel_checked(arg);
     give(&tunnel->ends[CLIENT], bytes, len);
 }
 
 static void give_adapter(void *arg, const char *bytes, size_t len)
 {
-    struct tunnel *tunnel = arg;
+    struct tunnel *tunnel = tunnel_checked(arg);
     give(&tunnel->ends[ADAPTER], bytes, len);
 }
 
@@ -334,7 +340,7 @@ static void dial_failed(struct tunnel *tunnel, int problem)
 
 static void on_dial_timeout(void *arg)
 {
-    struct tunnel *tunnel = arg;
+    struct tunnel *tunnel = tunnel_checked(arg);
     tunnel->dial_timer = NULL;
     dial_failed(tunnel, ETIMEDOUT);
 }
@@ -404,6 +410,7 @@ static void on_connection(void *arg, int fd)
         return;
     }
     struct tunnel *tunnel = mem_alloc(sizeof *tunnel);
+    tunnel_set_magic(tunnel);
     tunnel->owner = owner;
     tunnel->next = owner->first;
     tunnel->place = owner->places;

@@ -1,6 +1,7 @@
 #include "relay/session/pause_finder.h"
 
 #include "base/buf.h"
+#include "base/invariant.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "relay/pause/pause_nearest.h"
@@ -10,6 +11,7 @@
 #include <string.h>
 
 struct pause_finder {
+    uint32_t magic;
     const struct session_options *options;
     struct cluster *own; /* made here; NULL if the options gave one */
     struct cluster *cluster;
@@ -19,12 +21,15 @@ struct pause_finder {
     struct timer *again;
     int64_t until_us; /* until when the task's name may still appear */
 };
+INVARIANT_MAGIC(pause_finder, 0x5728e6be)
+#define pause_finder_checked(object) pause_finder_checked_at(INVARIANT_HERE, object)
 
 enum { AGAIN_MS = 100 };
 
 struct pause_finder *pause_finder_create(const struct session_options *options)
 {
     struct pause_finder *finder = mem_alloc(sizeof *finder);
+    pause_finder_set_magic(finder);
     finder->options = options;
     finder->cluster = options->cluster;
     return finder;
@@ -38,6 +43,7 @@ void pause_finder_destroy(struct pause_finder **finder)
     if ((*finder)->cluster)
         cluster_refresh_cancel((*finder)->cluster, *finder);
     cluster_destroy(&(*finder)->own);
+    pause_finder_clear_magic(*finder);
     free(*finder);
     *finder = NULL;
 }
@@ -166,7 +172,7 @@ static void ask(void *arg);
 
 static void on_refreshed(void *arg, const struct err *err)
 {
-    struct pause_finder *finder = arg;
+    struct pause_finder *finder = pause_finder_checked(arg);
     if (!finder->fn)
         return;
     if (err) {
@@ -194,7 +200,7 @@ static void on_refreshed(void *arg, const struct err *err)
 
 static void ask(void *arg)
 {
-    struct pause_finder *finder = arg;
+    struct pause_finder *finder = pause_finder_checked(arg);
     finder->again = NULL;
     cluster_refresh(finder->cluster, on_refreshed, finder);
 }

@@ -36,8 +36,8 @@ static char *evaluate(const char *expression, int64_t frame)
     return buf_take(&out);
 }
 
-/* A thread without a task gets no note: the next task that its process calls would stop for nobody.
- * get_task_id() knows the tasks of an async actor, and no driver's. */
+/* A thread without a task gets no note: the next task that its process calls would stop without a
+ * client. get_task_id() knows the tasks of an async actor, and no driver's. */
 char *remote_call_note(enum remote_call_way way, const char *uuid, int64_t frame)
 {
     char *expression = mem_format(

@@ -28,6 +28,7 @@ struct follow *follow_need(struct session *session)
     if (!session->follow) {
         session->follow = mem_alloc(sizeof *session->follow);
         session->follow->session = session;
+        follow_set_magic(session->follow);
     }
     return session->follow;
 }
@@ -82,7 +83,7 @@ static void let_caller_run(struct follow *follow)
 
 static void on_noted(void *arg, const char *json, size_t len, const struct envelope *envelope)
 {
-    struct follow *follow = arg;
+    struct follow *follow = follow_checked(arg);
     struct session *session = follow->session;
     (void)len;
     if (follow->state != FOLLOW_NOTING)
@@ -106,7 +107,7 @@ static void on_noted(void *arg, const char *json, size_t len, const struct envel
 
 static void on_frame(void *arg, const char *json, size_t len, const struct envelope *envelope)
 {
-    struct follow *follow = arg;
+    struct follow *follow = follow_checked(arg);
     struct span frame;
     int64_t id;
     (void)len;
@@ -207,7 +208,7 @@ static bool awaits_name(struct follow *follow, const struct pause *pause, int64_
 
 static void on_refreshed(void *arg, const struct err *err)
 {
-    struct follow *follow = arg;
+    struct follow *follow = follow_checked(arg);
     struct pause pause;
     int64_t now = loop_now_us();
     if (follow->state != FOLLOW_SEARCHING)
@@ -237,7 +238,7 @@ static void on_refreshed(void *arg, const struct err *err)
 
 static void search(void *arg)
 {
-    struct follow *follow = arg;
+    struct follow *follow = follow_checked(arg);
     follow->timer = NULL;
     cluster_refresh(pause_finder_cluster(follow->session->finder), on_refreshed, follow);
 }
@@ -296,7 +297,7 @@ static void defer(struct follow *follow, const char *json, size_t len)
  * task yet, or the callee is on its way. */
 static void on_forgotten(void *arg, const char *json, size_t len, const struct envelope *envelope)
 {
-    struct follow *follow = arg;
+    struct follow *follow = follow_checked(arg);
     (void)len;
     if (follow->state != FOLLOW_SEARCHING)
         return;
@@ -454,5 +455,6 @@ void remote_step_destroy(struct session *session)
     free(follow->deferred);
     free(follow->arrival);
     free(follow->threads);
+    follow_clear_magic(follow);
     free(follow);
 }

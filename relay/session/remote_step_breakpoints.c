@@ -3,6 +3,7 @@
  * so that the callee cannot return, and the caller pass the line, before the breakpoint is set
  * there. */
 #include "base/buf.h"
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "relay/debuggee/exception_filters.h"
@@ -22,10 +23,7 @@ struct follow_set {
 
 static void set_free(struct follow_set *set)
 {
-    struct follow_set **at = &set->follow->sets;
-    while (*at != set)
-        at = &(*at)->next;
-    *at = set->next;
+    LIST_REMOVE(set->follow->sets, set);
     buf_free(&set->answer);
     free(set);
 }

@@ -43,7 +43,7 @@ static void soon(struct follow *follow, loop_fn fn)
 
 static void come_back(void *arg)
 {
-    struct follow *follow = arg;
+    struct follow *follow = follow_checked(arg);
     follow->timer = NULL;
     bool died = follow->inner && follow->inner->died && follow->way == REMOTE_CALL_INTO;
     follow_drop_callee(follow);
@@ -231,7 +231,7 @@ static bool is_in_ray(const char *json, const struct envelope *envelope)
 
 static void step_on(void *arg)
 {
-    struct follow *follow = arg;
+    struct follow *follow = follow_checked(arg);
     struct envelope envelope;
     struct span at;
     const char *problem;
@@ -252,7 +252,7 @@ static void send_set(void *arg, const char *command, const char *arguments)
 
 static void configure(void *arg)
 {
-    struct follow *follow = arg;
+    struct follow *follow = follow_checked(arg);
     follow->timer = NULL;
     if (session_attached(follow->session))
         hub_each_set(&follow->session->place, send_set, follow);
@@ -330,7 +330,7 @@ static void on_event(struct follow *follow, const char *json, size_t len,
 
 static void on_message(void *arg, const char *json, size_t len)
 {
-    struct follow *follow = arg;
+    struct follow *follow = follow_checked(arg);
     struct envelope envelope;
     const char *problem;
     if (!follow->inner || envelope_read(&envelope, json, len, &problem) != 0)
@@ -343,14 +343,14 @@ static void on_message(void *arg, const char *json, size_t len)
 
 static void on_end(void *arg)
 {
-    struct follow *follow = arg;
+    struct follow *follow = follow_checked(arg);
     if (follow->inner)
         soon(follow, come_back);
 }
 
 static void on_flow(void *arg, bool flows)
 {
-    const struct follow *follow = arg;
+    const struct follow *follow = follow_checked(arg);
     const struct session *session = follow->session;
     if (session->ops->on_flow)
         session->ops->on_flow(session->arg, flows);
@@ -358,13 +358,13 @@ static void on_flow(void *arg, bool flows)
 
 static void on_act(void *arg, const char *action, const char *detail)
 {
-    const struct follow *follow = arg;
+    const struct follow *follow = follow_checked(arg);
     session_act(follow->session, action, detail);
 }
 
 static void on_disturbed(void *arg)
 {
-    const struct follow *follow = arg;
+    const struct follow *follow = follow_checked(arg);
     session_disturbed(follow->session);
 }
 
@@ -380,7 +380,7 @@ static const struct session_ops callee_ops = {
 
 static void attach(void *arg)
 {
-    struct follow *follow = arg;
+    struct follow *follow = follow_checked(arg);
     const struct session *session = follow->session;
     follow->timer = NULL;
     ask(follow, SEQ_INITIALIZE, "initialize", session->initialize_words);

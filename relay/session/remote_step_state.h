@@ -4,6 +4,7 @@
 #ifndef RAYDBG_RELAY_SESSION_REMOTE_STEP_STATE_H
 #define RAYDBG_RELAY_SESSION_REMOTE_STEP_STATE_H
 
+#include "base/invariant.h"
 #include "relay/session/remote_call.h"
 #include "relay/session/remote_step.h"
 #include "relay/session/session_state.h"
@@ -17,6 +18,7 @@ enum follow_state {
 };
 
 struct follow {
+    uint32_t magic;
     struct session *session;
     enum follow_state state;
 
@@ -53,6 +55,8 @@ struct follow {
 
     struct follow_set *sets; /* set requests that caller and callee have not both answered */
 };
+INVARIANT_MAGIC(follow, 0x3ac79e51)
+#define follow_checked(object) follow_checked_at(INVARIANT_HERE, object)
 
 /* The time that the caller has for an answer. */
 enum { FOLLOW_ASK_MS = 3000 };

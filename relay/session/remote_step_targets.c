@@ -71,7 +71,7 @@ static void forward_targets(struct follow *follow)
 
 static void on_functions(void *arg, const char *json, size_t len, const struct envelope *envelope)
 {
-    struct follow *follow = arg;
+    struct follow *follow = follow_checked(arg);
     (void)len;
     if (!follow->targets.open)
         return;
@@ -84,7 +84,7 @@ static void on_functions(void *arg, const char *json, size_t len, const struct e
 static void on_targets_frame(void *arg, const char *json, size_t len,
                              const struct envelope *envelope)
 {
-    struct follow *follow = arg;
+    struct follow *follow = follow_checked(arg);
     struct span frame, name;
     int64_t id, line;
     (void)len;

@@ -29,7 +29,7 @@ static void end_admission(struct session *session)
         session->options.admission->over(bearer, !session->initialize);
 }
 
-void session_move(struct session *session, enum session_state next)
+void session_move_at(struct invariant_place place, struct session *session, enum session_state next)
 {
     static const struct invariant_state states[] = {
         [SESSION_NEW] = {"new", INVARIANT_TO(SESSION_READY) | INVARIANT_TO(SESSION_LEAVING) |
@@ -40,7 +40,7 @@ void session_move(struct session *session, enum session_state next)
         [SESSION_LEAVING] = {"leaving", INVARIANT_TO(SESSION_LOST) | INVARIANT_TO(SESSION_ENDED)},
         [SESSION_ENDED] = {"ended", 0},
     };
-    invariant_move("session", states, session->state, next);
+    invariant_move(place, "session", states, session->state, next);
     session->state = next;
 }
 
@@ -179,6 +179,7 @@ void session_release(struct session *session, const struct envelope *request)
         client_refuse(&session->client, request->seq, request->name, why, false);
         return;
     }
+    invariant(session->place.hub); /* it drives */
     open_request_begin(&session->release_request, request->seq);
     session->releases_by_line = text_equal(request->name, "evaluate");
     session_act(session, "release", "");
@@ -377,6 +378,7 @@ struct session *session_create(const struct session_options *options, const stru
                                void *arg)
 {
     struct session *session = mem_alloc(sizeof *session);
+    invariant(options->loop && ops->on_message && ops->on_end);
     session_set_magic(session);
     session->options = *options;
     session->role = options->role;

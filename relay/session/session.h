@@ -36,7 +36,7 @@ struct session_runs {
                 struct span arguments);
     /* Appends the body of the response to that as it would be now; false if it was not taken. */
     bool (*body)(void *arg, const void *owner, const char *file, struct buf *out);
-    /* Whether a task of the run that fails stops, for this owner. */
+    /* Sets if a task of the run stops when it fails, for this owner. */
     void (*stop_failures)(void *arg, const void *owner, const char *run, bool stop);
     /* The owner's session ends. */
     void (*drop)(void *arg, const void *owner, const char *run);
@@ -56,7 +56,6 @@ struct session_options {
     const struct session_modes *modes; /* NULL: one debuggee, whatever `attach` says */
     bool tune;                         /* false: --no-tune */
     bool kill;                         /* --kill: terminate and terminateDebuggee end the worker */
-    bool launch;                       /* the client will send `launch` */
 
     /* A relay's session. With `hubs` NULL the session has a debuggee of its own, which goes on when
      * the session ends, and the other members have no meaning. */

@@ -49,7 +49,7 @@ void session_on_initialize(struct session *session, const char *json,
     if (envelope->arguments.len)
         read_client(session);
     struct buf body = {0};
-    if (session->options.launch || capabilities_will_launch(json, envelope->arguments))
+    if (capabilities_will_launch(json, envelope->arguments))
         capabilities_for_launch(&body);
     else
         buf_add(&body, capabilities_default(), strlen(capabilities_default()) - 1);
@@ -104,8 +104,8 @@ static void list_unmet(const struct attach_arguments *attach, const char *debugg
     }
 }
 
-/* A worker's debugger is attached to once, with the arguments of whoever came first. A later client
- * keeps its own paths, and learns which of its settings have no effect. */
+/* A worker's debugger is attached to once, with the arguments of the client that came first. A
+ * later client keeps its own paths, and learns which of its settings have no effect. */
 static void compare_arguments(struct session *session, const struct hub *hub)
 {
     const char *attach = hub_attach_arguments(hub), *by = hub_attached_by(hub);
@@ -117,7 +117,7 @@ static void compare_arguments(struct session *session, const struct hub *hub)
         client_say(&session->client, "important",
                    "raydbg: attach: a \"remoteRoot\" of \".\" is for the client that attaches "
                    "first: write the worker's directory\n");
-    /* A process that has dialled the relay has the relay's settings, whoever comes. */
+    /* A process that has dialled the relay has the relay's settings, for all clients. */
     if (!session->options.one_of_many && session->pause.debugger != PAUSE_PYDEVD)
         list_unmet(&session->attach, attach, &unmet);
     if (unmet.len) {
@@ -132,6 +132,7 @@ static void compare_arguments(struct session *session, const struct hub *hub)
 
 static void join(struct session *session)
 {
+    invariant(session->initialize && !session->place.hub);
     struct span arguments = {0, strlen(session->initialize)};
     char *initialize =
         debugpy_arguments_initialize(session->initialize, arguments, session->attach.sub_process);
@@ -205,14 +206,14 @@ static int take_ticket(struct session *session, struct err *err)
 static bool admit(struct session *session)
 {
     struct err err;
-    bool stranger = session->role == AUTH_NONE;
+    bool unauthenticated = session->role == AUTH_NONE;
     if (take_ticket(session, &err) == 0) {
         tell_role(session);
         return true;
     }
     session_act(session, "refused", "a ticket that is not good");
     session_fail_attach(session, &err);
-    if (stranger)
+    if (unauthenticated)
         session_end(session);
     return false;
 }

@@ -82,7 +82,7 @@ static void tell_lost(struct session *session, const char *category, const char 
         session_end(session);
 }
 
-static void on_fate(void *arg, enum death_kind kind, const char *sentence)
+static void on_death_cause(void *arg, enum death_kind kind, const char *sentence)
 {
     tell_lost(arg, kind == DEATH_ORDINARY ? "console" : "important", sentence);
 }
@@ -105,7 +105,7 @@ static void on_lost(void *arg, const char *why)
     else
         session->death_cause =
             death_cause_ask(session->options.loop, pause_finder_cluster(session->finder),
-                            session->pause.worker_id, on_fate, session);
+                            session->pause.worker_id, on_death_cause, session);
 }
 
 static void on_silent(void *arg, const char *why)
@@ -121,6 +121,7 @@ static void on_left(void *arg)
 {
     struct session *session = session_checked(arg);
     bool disconnecting = session->disconnect_request.open;
+    invariant(session->place.hub);
     if (session->goes_on && hub_goes_on(session->place.hub))
         session_say_goes_on(session);
     session_finish_leaving(session);
@@ -200,6 +201,7 @@ static void on_role(void *arg, bool drives, const char *driver)
 {
     struct session *session = session_checked(arg);
     struct buf body = {0};
+    invariant(session->place.hub);
     if (session->halted) /* only a driver that does not read stops the debuggee */
         hub_read_enable(session->place.hub, !drives);
     buf_printf(&body, "{\"role\":\"%s\",\"driver\":", drives ? "driver" : "observer");

@@ -87,12 +87,15 @@ struct session {
     struct variables_context variables; /* use session_variables() */
 };
 INVARIANT_MAGIC(session, 0x097f03f7)
+#define session_checked(object) session_checked_at(INVARIANT_HERE, object)
 
 /* session_mode.c */
 void session_close_mode(struct session *session); /* nothing happens if it has none */
 
 /* session.c */
-void session_move(struct session *session, enum session_state next);
+void session_move_at(struct invariant_place place, struct session *session,
+                     enum session_state next);
+#define session_move(session, next) session_move_at(INVARIANT_HERE, session, next)
 void session_end(struct session *session);
 bool session_attached(const struct session *session);
 /* The context for variables.h and cluster_objects.h, made from the session's present state. */

@@ -7,7 +7,7 @@
 
 #include "relay/why_records/why_records.h"
 
-/* What the whole cluster has from `at_us` on; or, while they are collected, by how much more. */
+/* The free CPUs of the cluster from `at_us` on; or, while changes are collected, the difference. */
 struct slow_change {
     int64_t at_us;
     double least, most; /* free CPUs */
@@ -22,7 +22,7 @@ struct slow_cpus {
     size_t count, room;
 };
 
-/* What was free is asked for from `since_us` on. */
+/* The result can be asked for times from `since_us` on. */
 void slow_cpus_make(const struct why_records *records, int64_t since_us, struct slow_cpus *out);
 void slow_cpus_clear(struct slow_cpus *cpus);
 

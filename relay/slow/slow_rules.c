@@ -39,8 +39,8 @@ static int64_t longer(int64_t a, int64_t b)
 
 /* --- tasks too small --- */
 
-/* What Ray needs from the end of the user's code in `run` to its beginning in the run behind it in
- * the same process; -1 if that run may not have waited for it. */
+/* The time that Ray needs from the end of the user's code in `run` to its beginning in the run
+ * behind it in the same process; -1 if that run may not have waited for it. */
 static int64_t overhead_of(const struct slow_run *run, const struct slow_run *next)
 {
     int64_t gap = next->start_us - run->end_us;

@@ -5,7 +5,7 @@
 #include "relay/slow/slow_cpus.h"
 #include "relay/slow/slow_runs.h"
 
-/* What the rules judge. */
+/* The input of the rules. */
 struct slow_job {
     const struct why_records *records;
     struct slow_runs runs;

@@ -132,7 +132,7 @@ bool slow_waits_find_taken(const struct slow_job *job, const struct slow_group *
 
 /* --- starts of processes --- */
 
-/* What the processes of the job's tasks cost before their first task ran as later ones do. */
+/* The cost of the job's processes until their first task ran as later ones do. */
 struct starts {
     size_t count;
     int64_t launch_us, first_us; /* sums: until the process was there; in its first task */
@@ -144,8 +144,8 @@ static bool is_first(const struct slow_job *job, size_t i)
     return i == 0 || !slow_runs_same_process(job->runs.by_process[i - 1], job->runs.by_process[i]);
 }
 
-/* What Ray takes besides the user's code for a task that is not the first of its process; -1 if
- * there are too few of them. */
+/* The time that Ray takes besides the user's code for a task that is not the first of its process;
+ * -1 if there are too few of them. */
 static int64_t usual_rest(const struct slow_job *job)
 {
     int64_t *rests = mem_array(job->runs.started, sizeof *rests);

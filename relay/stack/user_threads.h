@@ -1,4 +1,4 @@
-/* Whether a worker that runs no task still runs code of the user's in a thread that has stopped in
+/* Tells if a worker that runs no task still runs code of the user's in a thread that has stopped in
  * the debugger: a thread may outlive the call that started it. Pure. */
 #ifndef RAYDBG_RELAY_STACK_USER_THREADS_H
 #define RAYDBG_RELAY_STACK_USER_THREADS_H

@@ -131,20 +131,6 @@ const struct object_row *const *objects_page_rows(const struct objects_page *pag
     return *count ? group->rows + page->start : NULL;
 }
 
-static void put_name(struct buf *out, const char *name, const char *text)
-{
-    buf_printf(out, ",\"%s\":", name);
-    json_put_text(out, text);
-}
-
-static void put_size(struct buf *out, const char *name, int64_t size)
-{
-    if (size < 0)
-        buf_printf(out, ",\"%s\":null", name);
-    else
-        buf_printf(out, ",\"%s\":%" PRId64, name, size);
-}
-
 static void write_group(const struct object_group *group, struct buf *out)
 {
     bool first = true;
@@ -175,13 +161,13 @@ static void write_process(const struct object_sweep *sweep, int32_t index, struc
     const struct object_node *node = &sweep->nodes[process->node];
     buf_printf(out, "{\"pid\":%" PRId64 ",\"driver\":%s", process->worker->pid,
                process->worker->type == RAY_DRIVER ? "true" : "false");
-    put_name(out, "node", node->name);
-    put_name(out, "ip", node->ip);
-    put_name(out, "workerId", process->worker->worker_id);
-    put_name(out, "jobId", process->worker->job_id);
-    put_name(out, "actorId", process->worker->actor_id);
-    put_name(out, "actorClass", process->actor_class);
-    put_name(out, "actorName", process->actor_name);
+    json_member_text(out, "node", node->name);
+    json_member_text(out, "ip", node->ip);
+    json_member_text(out, "workerId", process->worker->worker_id);
+    json_member_text(out, "jobId", process->worker->job_id);
+    json_member_text(out, "actorId", process->worker->actor_id);
+    json_member_text(out, "actorClass", process->actor_class);
+    json_member_text(out, "actorName", process->actor_name);
     buf_add_string(out, "}");
 }
 
@@ -219,16 +205,16 @@ static void write_row(const struct object_sweep *sweep, const struct object_row 
     object_id_hex(&ref->id, id);
     buf_printf(out, "{\"objectRef\":\"%s\",\"referenceType\":\"%s\"", id,
                object_reference_name(row->reference));
-    put_size(out, "size", row->size);
-    put_name(out, "callSite", ref->call_site);
-    put_name(out, "taskStatus",
-             ref->status == RAY_TASK_NIL ? NULL : ray_task_status_name(ref->status));
+    json_member_number(out, "size", row->size);
+    json_member_text(out, "callSite", ref->call_site);
+    json_member_text(out, "taskStatus",
+                     ref->status == RAY_TASK_NIL ? NULL : ray_task_status_name(ref->status));
     buf_printf(out,
                ",\"localReferences\":%" PRId64 ",\"submittedTasks\":%" PRId64
                ",\"containedIn\":%" PRIu32 ",\"pinnedInMemory\":%s",
                ref->local, ref->submitted, ref->contained_in, ref->pinned ? "true" : "false");
-    put_name(out, "taskId", task ? task->task_id : NULL);
-    put_name(out, "taskName", task ? task->name : NULL);
+    json_member_text(out, "taskId", task ? task->task_id : NULL);
+    json_member_text(out, "taskName", task ? task->name : NULL);
     write_location(sweep, &ref->id, out);
     buf_add_string(out, ",\"process\":");
     write_process(sweep, (int32_t)row->process, out);
@@ -243,10 +229,10 @@ static void write_nodes(const struct object_sweep *sweep, struct buf *out)
     for (size_t i = 0; i < sweep->node_count; i++) {
         const struct object_node *node = &sweep->nodes[i];
         buf_printf(out, "%s{\"asked\":%s", i ? "," : "", node->asked ? "true" : "false");
-        put_name(out, "nodeId", node->node_id);
-        put_name(out, "name", node->name);
-        put_name(out, "ip", node->ip);
-        put_name(out, "problem", node->problem);
+        json_member_text(out, "nodeId", node->node_id);
+        json_member_text(out, "name", node->name);
+        json_member_text(out, "ip", node->ip);
+        json_member_text(out, "problem", node->problem);
         buf_printf(out,
                    ",\"used\":%" PRId64 ",\"capacity\":%" PRId64 ",\"spilledBytes\":%" PRId64
                    ",\"spilledObjects\":%" PRId64 "}",
@@ -279,11 +265,10 @@ void objects_page_write(const struct objects_page *page, const struct object_swe
 {
     size_t count;
     const struct object_row *const *rows = objects_page_rows(page, report, &count);
-    buf_printf(out,
-               "{\"taken\":%" PRId64 ".%03d,\"bytes\":%" PRId64
-               ",\"objects\":%zu,\"references\":%zu,\"start\":%zu",
-               sweep->taken_ms / 1000, (int)(sweep->taken_ms % 1000), report->bytes,
-               report->objects, report->rows, page->start);
+    buf_add_string(out, "{\"taken\":");
+    json_put_seconds(out, sweep->taken_ms);
+    buf_printf(out, ",\"bytes\":%" PRId64 ",\"objects\":%zu,\"references\":%zu,\"start\":%zu",
+               report->bytes, report->objects, report->rows, page->start);
     write_nodes(sweep, out);
     write_groups(page, report, out);
     buf_add_string(out, ",\"rows\":[");

@@ -1,5 +1,6 @@
 #include "relay/sweep/sweep_queue.h"
 
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/text_numbers.h"
@@ -103,10 +104,7 @@ void asking_answered(struct asking *asking)
         return;
     if (asking->conclude && asking->sweep)
         asking->conclude(asking);
-    struct asking **at = &asking->queue->askings;
-    while (*at != asking)
-        at = &(*at)->next;
-    *at = asking->next;
+    LIST_REMOVE(asking->queue->askings, asking);
     object_sweep_fn fn = asking->fn;
     void *arg = asking->arg;
     struct err err = asking->err;

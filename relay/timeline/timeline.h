@@ -21,7 +21,7 @@ enum timeline_end {
     TIMELINE_UNKNOWN, /* its process, actor or job has ended, and Ray was told nothing more */
 };
 
-/* A pause of a process that somebody has recorded, by a clock of his own. */
+/* A pause of a process that a relay has recorded, by the relay's clock. */
 struct timeline_pause {
     const char *worker_id, *task_id; /* task "": it is not known which of the process's */
     const char *reason, *file;       /* of DAP's `stopped`; file NULL: unknown */

@@ -4,6 +4,7 @@
  * either: only those in the worker's own store already are looked at, and only their addresses. */
 #include "relay/variables/variables_state.h"
 
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "dap/message.h"
@@ -44,10 +45,7 @@ struct view_ask {
 
 static void ask_free(struct view_ask *ask)
 {
-    struct view_ask **at = &ask->it->view_asks;
-    while (*at != ask)
-        at = &(*at)->next;
-    *at = ask->next;
+    LIST_REMOVE(ask->it->view_asks, ask);
     free(ask);
 }
 

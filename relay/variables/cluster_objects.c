@@ -1,5 +1,6 @@
 #include "relay/variables/cluster_objects.h"
 
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "relay/sweep/sweep_page.h"
@@ -173,11 +174,8 @@ void cluster_objects_on_request(struct variables_context *context, const char *j
         context->cluster_objects = mem_alloc(sizeof *context->cluster_objects);
         context->cluster_objects->context = context;
     }
-    struct question **at = &context->cluster_objects->questions;
-    bool first = !*at;
-    while (*at)
-        at = &(*at)->next;
-    *at = question;
+    bool first = !context->cluster_objects->questions;
+    LIST_APPEND(context->cluster_objects->questions, question);
     if (first)
         start(context->cluster_objects);
 }

@@ -1,7 +1,7 @@
 #include "relay/variables/objects_body.h"
 
 #include "base/mem.h"
-#include "base/text.h"
+#include "dap/json_record.h"
 #include "dap/message.h"
 
 #include <inttypes.h>
@@ -67,23 +67,6 @@ static const struct ray_object_ref **sorted(const struct object_list *list,
 
 /* --- JSON --- */
 
-static void add_text(struct buf *out, const char *name, const char *value)
-{
-    buf_printf(out, ",\"%s\":", name);
-    if (text_empty(value))
-        buf_add_string(out, "null");
-    else
-        message_quote(out, value);
-}
-
-static void add_number(struct buf *out, const char *name, int64_t value)
-{
-    if (value < 0)
-        buf_printf(out, ",\"%s\":null", name);
-    else
-        buf_printf(out, ",\"%s\":%" PRId64, name, value);
-}
-
 static const char *state_name(enum object_state state)
 {
     static const char *const names[] = {
@@ -120,19 +103,19 @@ static void add_reference(const struct row_source *source, const struct ray_obje
     if (!worker_objects_note(source->objects, &ref->id, &note))
         note = (struct object_note){.state = OBJECT_STATE_UNKNOWN, .size = -1};
     buf_printf(out, "{\"objectRef\":\"%s\",\"taskId\":\"%s\"", hex, task);
-    add_number(out, "size", note.size >= 0 ? note.size : ref->size);
-    add_text(out, "state", state_name(note.state));
-    add_text(out, "status", note.status);
-    add_text(out, "owner", note.owner);
-    add_text(out, "callSite", ref->call_site);
-    add_text(out, "taskStatus",
-             ref->status == RAY_TASK_NIL ? "" : ray_task_status_name(ref->status));
-    add_number(out, "attempt", ref->attempt);
-    add_number(out, "localReferences", ref->local);
-    add_number(out, "submittedTasks", ref->submitted);
-    add_number(out, "containedIn", ref->contained_in);
+    json_member_number(out, "size", note.size >= 0 ? note.size : ref->size);
+    json_member_text(out, "state", state_name(note.state));
+    json_member_text(out, "status", note.status);
+    json_member_text(out, "owner", note.owner);
+    json_member_text(out, "callSite", ref->call_site);
+    json_member_text(out, "taskStatus",
+                     ref->status == RAY_TASK_NIL ? "" : ray_task_status_name(ref->status));
+    json_member_number(out, "attempt", ref->attempt);
+    json_member_number(out, "localReferences", ref->local);
+    json_member_number(out, "submittedTasks", ref->submitted);
+    json_member_number(out, "containedIn", ref->contained_in);
     buf_printf(out, ",\"pinnedInMemory\":%s", ref->pinned ? "true" : "false");
-    add_text(out, "variables", known_names(source->known, &ref->id));
+    json_member_text(out, "variables", known_names(source->known, &ref->id));
     buf_printf(out, ",\"variablesReference\":%" PRId64, row_reference(source, &ref->id));
     add_properties(source, &ref->id, out);
     buf_add_string(out, "}");
@@ -146,24 +129,24 @@ static void add_store(const struct row_source *source, struct buf *out)
         return;
     }
     buf_printf(out, ",\"store\":{\"objects\":%" PRId64, store->objects);
-    add_number(out, "used", store->used);
-    add_number(out, "capacity", store->available);
-    add_number(out, "spilledBytes", store->spilled_bytes);
-    add_number(out, "spilledObjects", store->spilled_objects);
-    add_number(out, "restoredBytes", store->restored_bytes);
-    add_number(out, "restoredObjects", store->restored_objects);
+    json_member_number(out, "used", store->used);
+    json_member_number(out, "capacity", store->available);
+    json_member_number(out, "spilledBytes", store->spilled_bytes);
+    json_member_number(out, "spilledObjects", store->spilled_objects);
+    json_member_number(out, "restoredBytes", store->restored_bytes);
+    json_member_number(out, "restoredObjects", store->restored_objects);
     buf_add_string(out, "}");
 }
 
 static void add_worker(const struct ray_worker_objects *worker, struct buf *out)
 {
     buf_printf(out, ",\"worker\":{\"pid\":%" PRId64, worker->pid);
-    add_text(out, "workerId", worker->worker_id);
-    add_text(out, "jobId", worker->job_id);
-    add_text(out, "actorId", worker->actor_id);
-    add_text(out, "ip", worker->ip);
-    add_number(out, "objectsTotal", worker->objects_total);
-    add_number(out, "objectsOwned", worker->owned);
+    json_member_text(out, "workerId", worker->worker_id);
+    json_member_text(out, "jobId", worker->job_id);
+    json_member_text(out, "actorId", worker->actor_id);
+    json_member_text(out, "ip", worker->ip);
+    json_member_number(out, "objectsTotal", worker->objects_total);
+    json_member_number(out, "objectsOwned", worker->owned);
     buf_add_string(out, "}");
 }
 
@@ -183,10 +166,10 @@ void object_list_write(const struct object_list *list, const struct row_source *
     int64_t bytes = rows_bytes(objects, &unknown);
     buf_printf(out, "{\"state\":\"%s\",\"stop\":%" PRId64, states[worker_objects_state(objects)],
                worker_objects_generation(objects));
-    add_text(out, "problem",
-             worker_objects_state(objects) == WORKER_OBJECTS_FAILED
-                 ? worker_objects_problem(objects)
-                 : NULL);
+    json_member_text(out, "problem",
+                     worker_objects_state(objects) == WORKER_OBJECTS_FAILED
+                         ? worker_objects_problem(objects)
+                         : NULL);
     add_store(source, out);
     if (worker)
         add_worker(worker, out);

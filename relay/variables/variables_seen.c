@@ -123,7 +123,7 @@ static void add_to_run(struct known *known, int64_t reference, int64_t frame)
 void known_inherit(struct known *known, const char *json, size_t len, int64_t frame)
 {
     static const char member[] = "\"variablesReference\":";
-    /* Not parsed: in a string the quote before the colon would be escaped. */
+    /* Found without a parser: in a string the quote before the colon would be escaped. */
     for (size_t at = 0; (at = bytes_find(json, at, len, member, sizeof member - 1)) < len;) {
         int64_t reference = 0;
         at += sizeof member - 1;

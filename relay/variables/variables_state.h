@@ -68,6 +68,7 @@ struct variables {
     bool view_late;          /* a response was sent before it was known that it shows a view */
 };
 INVARIANT_MAGIC(variables, 0xf570f725)
+#define variables_checked(object) variables_checked_at(INVARIANT_HERE, object)
 
 /* The rendering of one message. */
 struct render {

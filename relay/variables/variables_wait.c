@@ -2,6 +2,7 @@
 #include "relay/variables/variables_state.h"
 
 #include "base/hash.h"
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -80,13 +81,10 @@ static void on_patience(void *arg)
 void variables_hold(struct variables *it, const struct held *held)
 {
     struct held *copy = mem_alloc(sizeof *copy);
-    struct held **last = &it->held;
     *copy = *held;
     copy->next = NULL;
     copy->json = mem_string_n(held->json, held->len);
-    while (*last)
-        last = &(*last)->next;
-    *last = copy;
+    LIST_APPEND(it->held, copy);
     it->held_bytes += copy->len;
     if (variables_of(it->context))
         worker_objects_hurry(variables_of(it->context));
@@ -304,11 +302,7 @@ void variables_leave(struct variables_context *context)
         hub_drop_asks(context->place);
     variables_drop_views(it);
     variables_drop_spares(it);
-    while (it->asked) {
-        struct asked *next = it->asked->next;
-        free(it->asked);
-        it->asked = next;
-    }
+    LIST_FREE(it->asked, free);
 }
 
 void variables_destroy(struct variables_context *context)

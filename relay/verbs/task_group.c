@@ -1,5 +1,6 @@
 #include "relay/verbs/task_group.h"
 
+#include "base/invariant.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -297,6 +298,7 @@ bool groups_remove(struct groups *groups, const char *name)
     clear(group);
     size_t after = groups->count - (size_t)(group - groups->items) - 1;
     memmove(group, group + 1, after * sizeof *group);
+    invariant(groups->count > 0);
     groups->count--;
     rename_all(groups);
     return true;

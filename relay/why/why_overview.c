@@ -25,14 +25,11 @@ static bool is_waiting(const struct ray_attempt *attempt)
     return attempt->state > RAY_ATTEMPT_UNKNOWN && attempt->state < RAY_ATTEMPT_RUNNING;
 }
 
-/* A task that called an exit, or was interrupted, is FINISHED for Ray, and its caller gets
- * an error. */
 static bool has_failed(const struct ray_attempt *attempt)
 {
-    const char *raised = attempt->raised_type ? attempt->raised_type : "";
     return attempt->state == RAY_ATTEMPT_FAILED ||
            (attempt->state == RAY_ATTEMPT_FINISHED && attempt->type == RAY_NORMAL_TASK &&
-            (strstr(raised, "SystemExit") || strstr(raised, "KeyboardInterrupt")));
+            (why_rules_exited(attempt) || why_rules_interrupted(attempt)));
 }
 
 /* A task that runs again after a failure: the attempt that failed, if that was not too long ago. */

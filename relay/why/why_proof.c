@@ -102,7 +102,7 @@ static double amount_held(const struct why_records *records, const struct why_re
 }
 
 /* True if the lack of one resource, which is held by tasks that cannot go on, is what keeps the
- * task waiting: no node has enough of it free, and nobody else holds any. */
+ * task waiting: no node has enough of it free, and no other process holds any. */
 static bool is_held_by_reach(const struct why_records *records, const struct why_reach *reach,
                              const struct ray_resource *need)
 {

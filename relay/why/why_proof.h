@@ -1,4 +1,4 @@
-/* Whether a cycle of the wait-for graph is a deadlock. */
+/* Proves that a cycle of the wait-for graph is a deadlock. */
 #ifndef RAYDBG_RELAY_WHY_WHY_PROOF_H
 #define RAYDBG_RELAY_WHY_WHY_PROOF_H
 

@@ -1,4 +1,4 @@
-/* What earlier attempts of a task tell, and what Ray does about a failure. */
+/* Judges earlier attempts of a task, and how Ray reacts to a failure. */
 #include "base/text.h"
 #include "relay/why/why_rules.h"
 

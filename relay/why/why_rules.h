@@ -9,6 +9,10 @@
  * other: a task's cause may be its actor's death. */
 void why_rules_task(const struct why_records *records, const struct ray_attempt *attempt,
                     struct why_report *report);
+/* True if the attempt called an exit, or was interrupted: Ray lists it as FINISHED, and its caller
+ * gets an error. */
+bool why_rules_exited(const struct ray_attempt *attempt);
+bool why_rules_interrupted(const struct ray_attempt *attempt);
 /* The cause alone, of an attempt that has failed or finished. */
 void why_rules_ended_task(const struct why_records *records, const struct ray_attempt *attempt,
                           struct why_report *report);
@@ -50,7 +54,7 @@ void why_rules_death(const struct why_records *records, const struct ray_actor_d
 /* Why something that needs these resources, on a node with these labels, has no node. */
 void why_rules_resources(const struct why_records *records, const struct ray_resources *needs,
                          const struct ray_labels *selector, struct why_report *report);
-/* What the actor needs. */
+/* The resources that the actor needs. */
 const struct ray_resources *why_resources_of(const struct ray_actor *actor);
 /* The labels that the attempt's node must have; none if other labels will do, too. */
 const struct ray_labels *why_labels_of(const struct ray_attempt *attempt);
@@ -75,7 +79,7 @@ void why_judge_need_gauges(const struct ray_node *node, struct why_needs *needs)
 /* Add what judging one of them needs; why_judge.c. */
 void why_judge_need_task(const struct why_records *records, const struct ray_attempt *attempt,
                          struct why_needs *needs);
-/* What the attempt before needs, if there is one. */
+/* The needs of the attempt before, if there is one. */
 void why_judge_need_previous(const struct why_records *records, const struct ray_attempt *attempt,
                              struct why_needs *needs);
 void why_judge_need_actor(const struct why_records *records, const struct ray_actor *actor,

@@ -43,7 +43,7 @@ bool why_rules_startup(const struct why_records *records, struct why_report *rep
     return found;
 }
 
-/* What a node does for a runtime_env just now: the command of the last line "… -- Run cmd[3]
+/* The command that a node runs for a runtime_env just now: that of the last line "… -- Run cmd[3]
  * ['pip', 'install', …]" of its log, unless that has ended. The caller frees it; NULL if there is
  * none. */
 static char *setup_command(const char *text)

@@ -322,20 +322,27 @@ static void judge_failed(const struct why_records *records, const struct ray_att
     }
 }
 
-/* A task that called an exit, or was interrupted, is FINISHED for Ray, and its caller gets
- * an error. */
+bool why_rules_exited(const struct ray_attempt *attempt)
+{
+    return attempt->raised_type && strstr(attempt->raised_type, "SystemExit");
+}
+
+bool why_rules_interrupted(const struct ray_attempt *attempt)
+{
+    return attempt->raised_type && strstr(attempt->raised_type, "KeyboardInterrupt");
+}
+
 static void judge_finished(const struct why_records *records, const struct ray_attempt *attempt,
                            struct why_report *report)
 {
     const struct ray_worker *worker = why_records_worker(records, attempt->worker_id);
-    bool exited = attempt->raised_type && strstr(attempt->raised_type, "SystemExit");
-    if (exited && worker && process_end_explain(records, worker, report)) {
+    if (why_rules_exited(attempt) && worker && process_end_explain(records, worker, report)) {
         why_report_traceback(report, attempt->raised_traceback ? attempt->raised_traceback : "");
         why_list_add(&report->details,
                      "Ray lists the task as FINISHED, but its caller gets an error");
         return;
     }
-    if (attempt->raised_type && strstr(attempt->raised_type, "KeyboardInterrupt")) {
+    if (why_rules_interrupted(attempt)) {
         why_report_cause(report, "interrupted",
                          "it was cancelled with ray.cancel, or a KeyboardInterrupt ended it, which "
                          "Ray takes for that: its caller gets a TaskCancelledError");

@@ -32,7 +32,8 @@ static double number_after(const char *text, const char *words)
     return end == at ? -1 : number;
 }
 
-/* Objects that a process refers to, and those that nobody does but that are still there. */
+/* Objects that a process refers to, and those that no process refers to but that are still there.
+ */
 static void tell_store(const char *text, struct why_report *report)
 {
     const char *store = strstr(text, "Object store memory usage: [");

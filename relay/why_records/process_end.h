@@ -12,7 +12,7 @@ struct process_end {
     int exit_code;     /* -1 if unknown */
     bool needs_log;    /* the process's last words would tell more */
     bool by_intent;    /* a part of the program, or Ray in its ordinary course, ended it */
-    bool ordinary;     /* the program had no more use for it, so that nobody asks why */
+    bool ordinary;     /* the program had no more use for it, so that it is no failure */
 };
 
 /* The end of a process whose row says that it has ended. */

@@ -1,4 +1,4 @@
-/* What tasks, actors and processes are called in a report, the links of its chain, and who
+/* The names of tasks, actors and processes in a report, the links of its chain, and who
  * submitted a task. */
 #ifndef RAYDBG_RELAY_WHY_RECORDS_WHY_NAMES_H
 #define RAYDBG_RELAY_WHY_RECORDS_WHY_NAMES_H

@@ -37,7 +37,7 @@ struct why_refs {
     char *problem;
 };
 
-/* What a node's metrics tell of the tasks that run there; `problem` says why they do not. */
+/* The tasks that run on a node, by its metrics; or `problem`: why it has none. */
 struct why_gauges {
     char node_id[ID_TEXT(ID_UNIQUE_BYTES)];
     struct task_gauges gauges;
@@ -49,8 +49,8 @@ struct why_pause {
     char worker_id[ID_TEXT(ID_UNIQUE_BYTES)];
     char task_id[ID_TEXT(ID_TASK_BYTES)]; /* "": of the process's tasks it is not known which */
     char *place;                          /* "app.py:22"; NULL if it is not known */
-    char *holder;        /* "vim drives it through the relay 127.0.0.1:4713"; NULL: nobody has it */
-    bool is_pdb;         /* Ray's legacy debugger */
+    char *holder; /* "vim drives it through the relay 127.0.0.1:4713"; NULL: no client has it */
+    bool is_pdb;  /* Ray's legacy debugger */
     bool is_post_mortem; /* an exception stopped it, not a breakpoint */
 };
 

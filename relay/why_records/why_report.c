@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/ray_path.h"
 #include "base/text.h"
 
 #include <stdarg.h>
@@ -90,16 +91,16 @@ void why_report_link(struct why_report *report, const char *kind, const char *id
 
 /* --- frames --- */
 
-/* Directories of code that is not the user's. */
+/* Directories of code that is not the user's, beside Ray's. */
 static const char *const foreign[] = {"/site-packages/", "/dist-packages/", "/lib/python3",
-                                      "python/ray/", "<frozen "};
+                                      "<frozen "};
 
 static bool is_users(const char *file)
 {
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         if (strstr(file, foreign[i]))
             return false;
-    return true;
+    return !ray_path_is(file, strlen(file));
 }
 
 void why_report_frame(struct why_report *report, const char *file, size_t file_len, int64_t line,

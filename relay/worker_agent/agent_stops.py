@@ -128,8 +128,10 @@ def is_first_line():
 
 
 def is_rays(code):
-    """True for Ray's own code, here, or that came by value from a driver whose Ray is in another place."""
-    return code.co_filename.startswith(os.path.dirname(sys.modules["ray"].__file__) + "/") or "/site-packages/ray/" in code.co_filename
+    """True for Ray's own code, here, or that came by value from a driver whose Ray is in another place. RAYS_PLACES is the
+    list that the relay has, too: cmake/worker-agent.cmake appends it."""
+    name = code.co_filename
+    return name.startswith(os.path.dirname(sys.modules["ray"].__file__) + "/") or any(place in "/" + name for place in RAYS_PLACES)
 
 
 def stopping(function):

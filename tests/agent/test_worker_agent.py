@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 from agent_process import KEY_ID, PROGRAM, TOKEN, AgentProcess, agent_key, line_of
+from agent_program import load_agent
 from conftest import find_python
 from dap_client import DapClient, SocketTransport
 from debugpy_session import debugpy_directory
@@ -629,6 +630,24 @@ def test_an_interrupt_without_a_relay_is_the_programs(resting, relay):
     assert agent.sock.recv(100) == b""  # the agent has noticed
     program.process.send_signal(signal.SIGINT)
     assert program.wait_for("WOKEN") == "interrupted"
+
+
+# --- Ray's own code ---
+
+@pytest.mark.parametrize("path, is_rays", [
+    ("/here/ray/actor.py", True),
+    ("/home/me/venv/lib/python3.11/site-packages/ray/train/loop.py", True),  # by value, from a driver elsewhere
+    ("/usr/lib/python3/dist-packages/ray/actor.py", True),
+    ("/src/ray/python/ray/util/rpdb.py", True),
+    ("python/ray/_raylet.pyx", True),
+    ("/home/ray/app.py", False),
+    ("/v/site-packages/raydp/x.py", False),
+])
+def test_rays_own_code_is_what_the_relay_takes_for_it(monkeypatch, path, is_rays):
+    """The same paths as in tests/unit/base/test_base_ray_path.c: the list is one."""
+    monkeypatch.setitem(sys.modules, "raydbg_agent", None)
+    monkeypatch.setitem(sys.modules, "ray", types.SimpleNamespace(__file__="/here/ray/__init__.py"))
+    assert load_agent().is_rays(compile("", path, "exec")) is is_rays
 
 
 # --- the hook in the driver ---

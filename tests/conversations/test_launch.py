@@ -390,6 +390,14 @@ def test_without_a_relay_there_is_no_launch(home, edit):
     editor.close()
 
 
+@pytest.mark.parametrize("launches", [True, False])
+def test_without_a_relay_that_filter_is_offered_too(home, edit, launches):
+    editor = edit(*(["--launch"] if launches else []), env={**home, "RAYDBG_START_RELAY": "0"})
+    assert ("uncaughtInTasks" in json.dumps(editor.initialize())) is launches
+    editor.disconnect()
+    editor.close()
+
+
 def test_a_terminal_that_the_editor_refuses_ends_the_session(edit):
     editor = edit()
     editor.has_terminal = False  # it says otherwise in initialize

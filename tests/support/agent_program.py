@@ -97,8 +97,9 @@ def tell(*words):
 
 def load_agent():
     module = types.ModuleType("raydbg_agent")
-    room = Path(__file__).resolve().parents[2] / "relay/worker_agent"
-    source = "".join((room / name).read_text() for name in ("agent.py", "agent_stops.py"))
+    root = Path(__file__).resolve().parents[2]
+    source = "".join((root / "relay/worker_agent" / name).read_text() for name in ("agent.py", "agent_stops.py"))
+    source += f"\n\nRAYS_PLACES = (\n{(root / 'base/ray_path_list.h').read_text()})\n"  # as cmake/worker-agent.cmake
     exec(compile(source, "<raydbg agent>", "exec"), module.__dict__)
     sys.modules["raydbg_agent"] = module
     return module

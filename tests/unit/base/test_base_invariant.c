@@ -14,11 +14,13 @@ struct thing {
     uint32_t magic;
 };
 INVARIANT_MAGIC(thing, 0x12345678)
+#define thing_checked(object) thing_checked_at(INVARIANT_HERE, object)
 
 struct other {
     uint32_t magic;
 };
 INVARIANT_MAGIC(other, 0x12345679)
+#define other_checked(object) other_checked_at(INVARIANT_HERE, object)
 
 static void as_another(void)
 {
@@ -55,12 +57,12 @@ static const struct invariant_state states[] = {
 
 static void back_from_gone(void)
 {
-    invariant_move("thing", states, 2, 0);
+    invariant_move(INVARIANT_HERE, "thing", states, 2, 0);
 }
 
 static void not_to_itself(void)
 {
-    invariant_move("thing", states, 0, 0);
+    invariant_move(INVARIANT_HERE, "thing", states, 0, 0);
 }
 
 static void never_true(void)
@@ -95,10 +97,20 @@ static char *last_words(void (*fault)(void))
 static void test_a_fault_ends_the_process(void **state)
 {
     (void)state;
-    static void (*const faults[])(void) = {as_another, as_nothing, cleared, cleared_twice};
+    static const struct {
+        void (*fault)(void);
+        const char *says;
+    } faults[] = {
+        {as_another, "in as_another(): this is no thing: its number is 0x12345679, not 0x12345678"},
+        {as_nothing, "in as_nothing(): NULL is no thing"},
+        {cleared,
+         "in cleared(): this is no thing, or one that was freed: its number is 0x00000000"},
+        {cleared_twice, "this is no thing, or one that was freed: its number is 0x00000000"},
+    };
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
-        char *said = last_words(faults[i]);
-        assert_non_null(strstr(said, "magic == (0x12345678)"));
+        char *said = last_words(faults[i].fault);
+        assert_non_null(strstr(said, "test_base_invariant.c:"));
+        assert_non_null(strstr(said, faults[i].says));
         free(said);
     }
 }
@@ -116,11 +128,11 @@ static void test_a_move_that_is_not_allowed(void **state)
 {
     (void)state;
     char *said = last_words(back_from_gone);
-    assert_non_null(strstr(said, "a thing cannot go from gone to here"));
+    assert_non_null(strstr(said, "the thing cannot go from gone to here"));
     free(said);
     free(last_words(not_to_itself));
-    invariant_move("thing", states, 0, 1);
-    invariant_move("thing", states, 1, 2);
+    invariant_move(INVARIANT_HERE, "thing", states, 0, 1);
+    invariant_move(INVARIANT_HERE, "thing", states, 1, 2);
 }
 
 static void test_what_holds_passes(void **state)

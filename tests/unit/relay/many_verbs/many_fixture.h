@@ -1,5 +1,5 @@
-/* Groups over a multi whose debuggees are played here: what is asked of them, what the client is
- * told, and when. */
+/* Groups of a session over many tasks, whose debuggees are played here: what they are asked, and
+ * what the client is told, and when. */
 #ifndef RAYDBG_TESTS_MANY_FIXTURE_H
 #define RAYDBG_TESTS_MANY_FIXTURE_H
 
@@ -41,7 +41,7 @@ static struct world {
     bool own_breakpoint;
 } world;
 
-/* --- the multi, as the verbs see it --- */
+/* --- the session over many, as the verbs see it --- */
 
 void many_ask(struct many_task *target, const char *command, const char *arguments,
               int64_t timeout_ms, many_answer_fn fn, void *arg)

@@ -7,9 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct pause sample(void)
+/* The history takes it over. */
+static struct pause *sample(const char *reason, const char *file)
 {
-    return (struct pause){.task_name = "step", .host = "10.0.0.7", .port = 4711, .reason = "step"};
+    static struct pause made;
+    pause_copy(&made, &(struct pause){.task_name = "step",
+                                      .host = "10.0.0.7",
+                                      .port = 4711,
+                                      .reason = (char *)reason,
+                                      .file = (char *)file,
+                                      .line = file ? 8 : 0});
+    return &made;
 }
 
 static char *json_of(const struct pause_history *history)
@@ -30,18 +38,13 @@ static void a_pause_begins_and_ends(void **state)
 {
     (void)state;
     struct pause_history history = {0};
-    struct pause pause = sample();
     char *json = json_of(&history);
     assert_string_equal(json, "[]");
     free(json);
-    int64_t number = pause_history_begin(&history, &pause, 1700000000007);
+    int64_t number = pause_history_begin(&history, sample("step", NULL), 1700000000007);
     check_has(&history, "\"began\": 1700000000.007, \"ended\": null}]", true);
-    pause.file = "a.py";
-    pause.line = 8;
-    pause_history_renew(&history, number, &pause);
-    pause.file = NULL;
-    pause.reason = "pause";
-    pause_history_renew(&history, number, &pause);
+    pause_history_renew(&history, number, sample("step", "a.py"));
+    pause_history_renew(&history, number, sample("pause", NULL));
     check_has(&history, "{\"file\": \"a.py\", \"line\": 8}", true); /* the place is kept */
     check_has(&history, "\"reason\": \"pause\"", true);
     pause_history_end(&history, number, 1700000001250);
@@ -56,10 +59,9 @@ static void the_oldest_are_forgotten(void **state)
 {
     (void)state;
     struct pause_history history = {0};
-    struct pause pause = sample();
-    int64_t first = pause_history_begin(&history, &pause, 1000);
+    int64_t first = pause_history_begin(&history, sample("step", NULL), 1000);
     for (int i = 1; i <= PAUSE_HISTORY_MOST; i++)
-        pause_history_begin(&history, &pause, 1000 + i);
+        pause_history_begin(&history, sample("step", NULL), 1000 + i);
     check_has(&history, "\"began\": 1.000,", false);
     char *json = json_of(&history);
     size_t count = 0;
@@ -68,8 +70,8 @@ static void the_oldest_are_forgotten(void **state)
     assert_int_equal(count, PAUSE_HISTORY_MOST);
     assert_true(strstr(json, "\"began\": 1.001,") < strstr(json, "\"began\": 2.000,"));
     free(json);
-    pause.reason = "another";
-    pause_history_renew(&history, first, &pause); /* is there no more: nothing else has its end */
+    pause_history_renew(&history, first,
+                        sample("another", NULL)); /* is there no more: nothing else has its end */
     pause_history_end(&history, first, 99000);
     check_has(&history, "another", false);
     check_has(&history, "99.000", false);

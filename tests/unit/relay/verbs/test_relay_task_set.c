@@ -7,7 +7,7 @@
 
 static const char *text_of(const int64_t *ranks, size_t count, struct buf *out)
 {
-    struct task_list crowd = {0};
+    struct task_list list = {0};
     struct task_set set = {0};
     for (size_t i = 0; i < count; i++) {
         char name[32];
@@ -15,13 +15,13 @@ static const char *text_of(const int64_t *ranks, size_t count, struct buf *out)
             snprintf(name, sizeof name, "task-%zu", i);
         else
             snprintf(name, sizeof name, "rank %lld of it", (long long)ranks[i]);
-        task_set_add(&set, task_list_add(&crowd, (int64_t)i + 1, ranks[i], name));
+        task_set_add(&set, task_list_add(&list, (int64_t)i + 1, ranks[i], name));
     }
-    task_set_sort(&crowd, &set);
+    task_set_sort(&list, &set);
     buf_clear(out, 4096);
-    task_set_text(&crowd, &set, 2, out);
+    task_set_text(&list, &set, 2, out);
     task_set_clear(&set);
-    task_list_clear(&crowd);
+    task_list_clear(&list);
     return out->data;
 }
 
@@ -53,17 +53,17 @@ static void test_who_has_no_rank_is_named(void **state)
 static void test_ids(void **state)
 {
     (void)state;
-    struct task_list crowd = {0};
+    struct task_list list = {0};
     struct task_set set = {0};
     struct buf out = {0};
-    task_set_add(&set, task_list_add(&crowd, 16777217, 1, "b"));
-    task_set_add(&set, task_list_add(&crowd, 5, 0, "a"));
-    task_set_sort(&crowd, &set);
-    task_set_json(&crowd, &set, &out);
+    task_set_add(&set, task_list_add(&list, 16777217, 1, "b"));
+    task_set_add(&set, task_list_add(&list, 5, 0, "a"));
+    task_set_sort(&list, &set);
+    task_set_json(&list, &set, &out);
     assert_string_equal(out.data, "[5,16777217]");
     buf_free(&out);
     task_set_clear(&set);
-    task_list_clear(&crowd);
+    task_list_clear(&list);
 }
 
 int main(void)
@@ -73,5 +73,5 @@ int main(void)
         cmocka_unit_test(test_who_has_no_rank_is_named),
         cmocka_unit_test(test_ids),
     };
-    return cmocka_run_group_tests_name("crowd", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("list", tests, NULL, NULL);
 }

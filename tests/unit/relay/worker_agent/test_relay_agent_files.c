@@ -68,6 +68,19 @@ static void the_files_are_the_users_only(void **state)
     free(cache);
 }
 
+static void the_agent_has_the_list_of_rays_places(void **state)
+{
+    (void)state;
+    static const char *const places[] = {
+#include "base/ray_path_list.h"
+    };
+    const char *list = strstr(worker_agent_agent, "\n\nRAYS_PLACES = (\n");
+    assert_non_null(list);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        assert_non_null(strstr(list, places[i]));
+    assert_non_null(strstr(list, ",\n)\n"));
+}
+
 static void a_directory_that_cannot_be_is_said(void **state)
 {
     (void)state;
@@ -81,6 +94,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_files_are_the_users_only),
+        cmocka_unit_test(the_agent_has_the_list_of_rays_places),
         cmocka_unit_test(a_directory_that_cannot_be_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

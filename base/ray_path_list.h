@@ -1,0 +1,1 @@
+"/site-packages/ray/", "/dist-packages/ray/", "/python/ray/",
