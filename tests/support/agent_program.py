@@ -98,7 +98,7 @@ def tell(*words):
 def load_agent():
     module = types.ModuleType("raydbg_agent")
     room = Path(__file__).resolve().parents[2] / "relay/worker_agent"
-    source = "".join((room / name).read_text() for name in ("agent.py", "agent_stops.py"))
+    source = "".join((room / name).read_text() for name in ("agent.py", "agent_tls.py", "agent_stops.py"))
     exec(compile(source, "<raydbg agent>", "exec"), module.__dict__)
     sys.modules["raydbg_agent"] = module
     return module
