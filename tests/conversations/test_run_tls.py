@@ -4,13 +4,16 @@ import json
 import os
 import socket
 import ssl
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from agent_by_hand import ByHand, secure_context
-from agent_process import KEY_ID
+from agent_process import KEY_ID, PROGRAM
 from agent_relay import WORK, run_agent, start  # noqa: F401
 from certificates import Authority, fingerprint
+from relay_under_test import raydbg_path
 from waits import limit, wait_until
 
 
@@ -151,6 +154,19 @@ def test_without_its_tls_process_a_task_goes_on_and_the_relay_says_so(relay, run
     wait_until(lambda: "an agent's TLS connection cannot be served" in refusals(relay), lambda: str(refusals(relay)))
     assert relay.http("GET", "/v1/pauses").status == 200
     program.work(3)
+
+
+def test_raydbg_run_uses_it(relay, authority):
+    """The program and its directory know nothing but the certificate's fingerprint and a key."""
+    program = f"import sys; sys.path.insert(0, {str(PROGRAM.parent)!r}); import agent_program; print(agent_program.work(4))"
+    process = subprocess.Popen([raydbg_path(), "run", "--relay-ca", authority.ca, "--break", f"{PROGRAM}:{WORK['line']}", "--",
+                                sys.executable, "-c", program],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=relay.cli_env())
+    pause = relay.stop()[0]
+    assert pause["location"] == WORK
+    go_on(relay, pause["pid"])
+    out, errors = process.communicate(timeout=limit())
+    assert (process.returncode, out) == (0, "9\n"), errors
 
 
 # --- the door ---
