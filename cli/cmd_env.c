@@ -100,16 +100,16 @@ static int put_entry(struct loop *loop, const struct cluster_address *cluster, c
 
 /* The id is the same for the same job, so that the store keeps one entry and not one for each
  * call. */
-static char *store_hook(const struct relay_choice *choice, const struct cluster_address *cluster,
+static char *store_hook(const struct run_relay *relay, const struct cluster_address *cluster,
                         const char *own, const char *root, struct err *err)
 {
     char id[AGENT_KEY_ID_ROOM];
     char *purpose = mem_format("env %s\n%s", own ? own : "", root);
-    agent_key_id_for(choice->relay.token, purpose, id);
-    struct agent_files_config config = run_relay_config(&choice->relay, id);
+    agent_key_id_for(relay->choice.relay.token, purpose, id);
+    struct agent_files_config config = run_relay_config(relay, id);
     config.root = root;
     char *key = hook_entry_key(id), *entry = hook_entry_make(&config, own), *name = NULL;
-    if (put_entry(choice->loop, cluster, key, entry, err) == 0)
+    if (put_entry(relay->choice.loop, cluster, key, entry, err) == 0)
         name = hook_entry_name(key);
     run_relay_forget(&config);
     explicit_bzero(entry, strlen(entry));
@@ -182,7 +182,7 @@ static char *find_root(const cJSON *runtime_env, struct err *err)
 static int run(const struct env_words *words, struct err *err)
 {
     struct cluster_address cluster;
-    struct relay_choice choice = {0};
+    struct run_relay relay = {0};
     char *own, *name, *root = NULL;
     int code = -1;
     cJSON *runtime_env = env_merge_read(words->merge, &own, err);
@@ -190,12 +190,12 @@ static int run(const struct env_words *words, struct err *err)
         return -1;
     if (check_debugpy(runtime_env, err) == 0 && (root = find_root(runtime_env, err)) &&
         find_cluster(&cluster, words->address, err) == 0 &&
-        run_relay_find(&choice, &words->relay, words->address, idle_time, err) == 0 &&
-        (name = store_hook(&choice, &cluster, own, root, err))) {
-        code = set_breakpoints(&choice, words, err) == 0 ? print(runtime_env, name) : -1;
+        run_relay_find(&relay, &words->relay, words->address, idle_time, err) == 0 &&
+        (name = store_hook(&relay, &cluster, own, root, err))) {
+        code = set_breakpoints(&relay.choice, words, err) == 0 ? print(runtime_env, name) : -1;
         free(name);
     }
-    relay_choice_clear(&choice);
+    relay_choice_clear(&relay.choice);
     cJSON_Delete(runtime_env);
     free(own);
     free(root);

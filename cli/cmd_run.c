@@ -81,7 +81,7 @@ static int render_stops(struct buf *json, const struct run_words *words, struct 
     return break_scope(json, &words->wish, err);
 }
 
-static char *make_directory(const struct relay_address *relay, const char *stops, struct err *err)
+static char *make_directory(const struct run_relay *relay, const char *stops, struct err *err)
 {
     char id[AGENT_KEY_ID_ROOM];
     proof_random(id, sizeof id);
@@ -124,23 +124,24 @@ static int run_program(const struct run_words *words, const struct relay_choice 
 
 static int run(const struct run_words *words, char **command, struct err *err)
 {
-    struct relay_choice choice = {0};
+    struct run_relay relay = {0};
+    const struct relay_choice *choice = &relay.choice;
     struct buf stops = {0};
     int64_t *ids = mem_array(words->places.count + 1, sizeof *ids);
     char *directory = NULL;
     int code = -1;
     if (render_stops(&stops, words, err) == 0 &&
-        run_relay_find(&choice, &words->relay, words->address, RUN_RELAY_IDLE, err) == 0 &&
-        set_breakpoints(&choice, words, ids, err) == 0 &&
-        (directory = make_directory(&choice.relay, stops.data, err)))
-        code = run_program(words, &choice, directory, command, err);
-    if (choice.loop && choice.relay.host)
-        clear_breakpoints(&choice, ids, words->places.count);
+        run_relay_find(&relay, &words->relay, words->address, RUN_RELAY_IDLE, err) == 0 &&
+        set_breakpoints(choice, words, ids, err) == 0 &&
+        (directory = make_directory(&relay, stops.data, err)))
+        code = run_program(words, choice, directory, command, err);
+    if (choice->loop && choice->relay.host)
+        clear_breakpoints(choice, ids, words->places.count);
     if (directory)
         agent_files_remove(directory);
     free(directory);
     buf_free(&stops);
-    relay_choice_clear(&choice);
+    relay_choice_clear(&relay.choice);
     free(ids);
     return code;
 }

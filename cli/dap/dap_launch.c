@@ -3,13 +3,13 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/dap/launch_arguments.h"
+#include "cli/dap/launch_dial.h"
 #include "cli/dap/launch_process.h"
 #include "dap/message.h"
 #include "relay/access/agent_key.h"
 #include "relay/access/auth.h"
 #include "relay/access/proof.h"
 #include "relay/io/acceptor.h"
-#include "relay/io/socket.h"
 #include "relay/io/stream.h"
 
 #include <inttypes.h>
@@ -28,8 +28,10 @@ struct dap_launch {
     struct launch_arguments arguments;
     char run[AGENT_KEY_ID_ROOM]; /* the id of the run's agent key */
     struct open_request request; /* the `launch` */
-    int64_t terminal_seq;        /* of our runInTerminal, or 0 */
-    char *path;                  /* of the socket */
+    struct launch_dial *asks;    /* where the processes dial */
+    struct relay_dial dial;
+    int64_t terminal_seq; /* of our runInTerminal, or 0 */
+    char *path;           /* of the socket */
     struct acceptor *acceptor;
     struct stream *stream; /* to `raydbg run`, once it has connected */
     struct buf in;
@@ -50,6 +52,7 @@ struct dap_launch *dap_launch_create(struct loop *loop, struct client *client,
 
 static void hang_up(struct dap_launch *launch)
 {
+    launch_dial_destroy(&launch->asks);
     acceptor_close(&launch->acceptor);
     stream_destroy(&launch->stream);
     launch_process_destroy(&launch->process);
@@ -188,12 +191,13 @@ static void on_accept(void *arg, int fd)
         return;
     }
     char *key = agent_key_make(launch->relay->token, launch->run), *cwd = directory_of(launch);
-    put_member(&line, "host", socket_ipv4_host(launch->relay->host));
+    put_member(&line, "host", launch->dial.host);
+    put_member(&line, "fingerprint", launch->dial.fingerprint);
     put_member(&line, "key_id", launch->run);
     put_member(&line, "key", key);
     put_member(&line, "cwd", cwd);
     buf_printf(&line, ",\"post_mortem\":%s,\"port\":%u}\n",
-               launch->arguments.post_mortem ? "true" : "false", launch->relay->port);
+               launch->arguments.post_mortem ? "true" : "false", launch->dial.port);
     launch->stream = stream_adopt(launch->loop, fd, false, &stream_ops, launch);
     stream_write(launch->stream, "", 0, line.data, line.len);
     explicit_bzero(line.data, line.len);
@@ -250,17 +254,33 @@ static int start_program(struct dap_launch *launch, struct err *err)
     return launch->terminal_seq || launch->process ? 0 : -1;
 }
 
-static void start(struct dap_launch *launch)
+static void fail(struct dap_launch *launch, const struct err *err)
 {
     char line[sizeof(struct err)];
-    struct err err;
-    launch->again = false;
-    launch->terminal_seq = 0;
-    if (start_program(launch, &err) == 0)
-        return;
-    err_line(&err, line, sizeof line);
+    err_line(err, line, sizeof line);
     say(launch, line, NULL);
     finish(launch);
+}
+
+static void on_dial(void *arg, const struct relay_dial *dial, const struct err *why)
+{
+    struct dap_launch *launch = arg;
+    struct err err;
+    launch_dial_destroy(&launch->asks);
+    if (why) {
+        fail(launch, why);
+        return;
+    }
+    launch->dial = *dial;
+    if (start_program(launch, &err) != 0)
+        fail(launch, &err);
+}
+
+static void start(struct dap_launch *launch)
+{
+    launch->again = false;
+    launch->terminal_seq = 0;
+    launch->asks = launch_dial_start(launch->loop, launch->relay, on_dial, launch);
 }
 
 /* --- the client's messages --- */
@@ -276,7 +296,7 @@ static enum dap_launch_way on_launch(struct dap_launch *launch, const char *json
         return DAP_LAUNCH_TAKEN;
     }
     launch_arguments_clear(&launch->arguments);
-    if (relay_address_takes_agents(launch->relay, &err) != 0 ||
+    if (relay_dial_check(launch->relay, &err) != 0 ||
         launch_arguments_read(&launch->arguments, json, request->arguments, &err) != 0) {
         client_fail(launch->client, request->seq, request->name, &err);
         return DAP_LAUNCH_TAKEN;

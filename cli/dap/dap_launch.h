@@ -2,7 +2,7 @@
  * that run. The relay gets an `attach` instead; the run and this process talk over a private unix
  * socket, by lines of JSON:
  *
- *   dap   {"host","port","key_id","key","cwd"}   once, at the start
+ *   dap   {"host","port","fingerprint","key_id","key","cwd"}   once, at the start
  *   run   {"event":"exited","code":N}            the program has ended
  *   dap   {"verb":"terminate"}                   end the program
  *

@@ -4,11 +4,13 @@
 #include "cli/relay/reaper.h"
 #include "cli/relay/relay_request.h"
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "relay/access/certificate.h"
 #include "relay/debuggee/closer.h"
 #include "relay/locate/relay_registration.h"
+#include "relay/port/tls_door.h"
 #include "relay/server/relay.h"
 
 #include <malloc.h>
@@ -185,7 +187,8 @@ static void leave_keeper(struct keeper **keeper, const struct relay_request *req
 }
 
 static struct listener_options listener_options_of(const struct relay_request *request,
-                                                   struct loop *loop, const struct auth *auth)
+                                                   struct loop *loop, const struct auth *auth,
+                                                   struct tls_door *tls_door)
 {
     struct listener_options options = {
         .loop = loop,
@@ -193,6 +196,7 @@ static struct listener_options listener_options_of(const struct relay_request *r
         .tls_cert = request->tls_cert,
         .tls_key = request->tls_key,
         .tls_client_ca = request->tls_client_ca,
+        .tls_door = tls_door,
         .origins = request->origins.items,
         .origin_count = request->origins.count,
         .hosts = request->hosts.items,
@@ -206,7 +210,14 @@ static struct listener_options listener_options_of(const struct relay_request *r
     return options;
 }
 
-static int run(const struct relay_request *request, const struct auth *auth, struct keeper *keeper)
+/* What outlives the relay: processes that are forked before any thread is started. */
+struct helpers {
+    struct keeper *keeper;
+    struct tls_door *tls_door; /* or NULL */
+};
+
+static int run(const struct relay_request *request, const struct auth *auth,
+               const struct helpers *helpers)
 {
     struct err err;
     struct loop *loop = loop_create_many(true, &err);
@@ -218,9 +229,9 @@ static int run(const struct relay_request *request, const struct auth *auth, str
         return command_fail(&err);
     }
     struct relay_options options = {
-        .listener = listener_options_of(request, loop, auth),
+        .listener = listener_options_of(request, loop, auth, helpers->tls_door),
         .cluster = cluster,
-        .keeper = keeper,
+        .keeper = helpers->keeper,
         .hold = request->hold_when,
         .max_hold_ms = request->max_hold_ms,
         .tune = request->tune,
@@ -261,6 +272,19 @@ static int start_keeper(const struct relay_request *request, struct keeper **kee
     return *keeper ? 0 : -1;
 }
 
+/* The same. Where clients must show a certificate, nothing is accepted of a process that has none,
+ * and agents have none. A certificate that cannot be used is the listener's to report. */
+static struct tls_door *start_tls_door(const struct relay_request *request)
+{
+    struct err err;
+    bool wanted = request->tls_cert && request->tls_key && !request->tls_client_ca;
+    struct tls_door *door =
+        wanted ? tls_door_start(request->tls_cert, request->tls_key, &err) : NULL;
+    if (wanted && !door)
+        log_warn("agents cannot dial this relay: %s", err.what);
+    return door;
+}
+
 /* Returns a burst's memory to the system. Without fixed thresholds, glibc raises them with each
  * large block that is freed, and keeps the memory below a block that stays. */
 static void return_memory(void)
@@ -278,10 +302,16 @@ int relay_serve(const struct relay_request *request)
     if (!auth)
         return command_fail(&err);
     closer_start();
-    struct keeper *keeper = NULL;
-    int code =
-        start_keeper(request, &keeper, &err) == 0 ? run(request, auth, keeper) : command_fail(&err);
-    leave_keeper(&keeper, request);
+    struct helpers helpers = {0};
+    int code = ERR_NONE;
+    if (start_keeper(request, &helpers.keeper, &err) == 0) {
+        helpers.tls_door = start_tls_door(request);
+        code = run(request, auth, &helpers);
+    } else {
+        code = command_fail(&err);
+    }
+    tls_door_stop(&helpers.tls_door);
+    leave_keeper(&helpers.keeper, request);
     auth_destroy(&auth);
     return code;
 }

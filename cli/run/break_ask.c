@@ -123,21 +123,21 @@ bool break_say_price(const char *json, struct span all)
 
 bool break_say_away(const char *json, struct span all)
 {
+    static const char way_round[] =
+        "they can if it is started by raydbg relay --listen 0.0.0.0:4713 --tls-cert F --tls-key F "
+        "(docs/run.md, Other nodes)";
     int64_t count = 0;
     char *first = scan_string_at(json, all, "processes/node_away");
     bool any = scan_integer_at(json, all, "processes/nodes_away", &count) && count > 0 && first;
     char *clean = any ? text_printable(first, strlen(first), "") : NULL;
     if (any && count == 1)
-        fprintf(stderr,
-                "raydbg: nothing stops on node %s: its workers cannot dial the relay, which is on "
-                "this machine only\n",
-                clean);
+        fprintf(stderr, "raydbg: nothing stops on node %s: its workers cannot dial the relay; %s\n",
+                clean, way_round);
     else if (any)
         fprintf(stderr,
                 "raydbg: nothing stops on %" PRId64
-                " other nodes (%s, ...): their workers cannot dial the "
-                "relay, which is on this machine only\n",
-                count, clean);
+                " other nodes (%s, ...): their workers cannot dial the relay; %s\n",
+                count, clean, way_round);
     free(clean);
     free(first);
     return any;

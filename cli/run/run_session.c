@@ -113,15 +113,18 @@ static char *make_directory(const char *line, struct err *err)
     char *directory = NULL, *host = scan_string_at(line, all, "host");
     char *id = scan_string_at(line, all, "key_id"), *key = scan_string_at(line, all, "key");
     char *cwd = scan_string_at(line, all, "cwd");
+    char *fingerprint = scan_string_at(line, all, "fingerprint");
     scan_integer_at(line, all, "port", &port);
     scan_boolean_at(line, all, "post_mortem", &post_mortem);
     const struct agent_files_config config = {.host = host,
                                               .port = (uint16_t)port,
+                                              .fingerprint = fingerprint,
                                               .key_id = id,
                                               .key = key,
                                               .stops =
                                                   post_mortem ? ",\"post_mortem\":true" : NULL};
-    if (!host || !id || !key || !agent_key_is_id(id) || port <= 0 || port > UINT16_MAX)
+    if (!host || !fingerprint || !id || !key || !agent_key_is_id(id) || port <= 0 ||
+        port > UINT16_MAX)
         no_config(err);
     else if (go_to(cwd, err) == 0)
         directory = run_directory_make(&config, err);
@@ -129,6 +132,7 @@ static char *make_directory(const char *line, struct err *err)
         explicit_bzero(key, strlen(key));
     free(key);
     free(host);
+    free(fingerprint);
     free(id);
     free(cwd);
     return directory;

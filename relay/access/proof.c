@@ -83,6 +83,11 @@ char *proof_place(const char *machine, const char *address)
     return mem_format("%s %s %s", PROOF_HERE, machine, address);
 }
 
+char *proof_place_tls(const char *address, const char *fingerprint)
+{
+    return mem_format("tls %s %s", address, fingerprint);
+}
+
 char *proof_path(const char *path)
 {
     char *out = mem_string_n(path, strcspn(path, "?")), *to = out;

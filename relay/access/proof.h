@@ -43,6 +43,10 @@ bool proof_is_hex(const char *text, size_t len);
 void proof_machine(char out[PROOF_MACHINE_ROOM]);
 /* For PROOF_HERE: `address` is "127.0.0.1:4713", "[::1]:4713" or "unix:PATH". The caller frees. */
 char *proof_place(const char *machine, const char *address);
+/* Over TLS, from any machine: the address that was dialled, and the fingerprint of the certificate
+ * that was shown, so that a process with another certificate cannot use the proof. The caller
+ * frees. */
+char *proof_place_tls(const char *address, const char *fingerprint);
 /* Percent-decodes a request's path, up to its query. The caller frees. */
 char *proof_path(const char *path);
 

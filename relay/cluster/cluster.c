@@ -149,6 +149,18 @@ size_t cluster_nodes_away(const struct cluster *cluster, const char **first)
     return count;
 }
 
+const char *cluster_node_here(const struct cluster *cluster)
+{
+    const char *found = NULL;
+    for (size_t i = 0; i < cluster->view.node_count; i++) {
+        const struct ray_node *node = &cluster->view.nodes[i];
+        bool here = node->is_alive && !text_empty(node->ip) && socket_is_address_here(node->ip);
+        if (here && (!found || text_starts(found, "127.")))
+            found = node->ip;
+    }
+    return found;
+}
+
 static void on_jobs_renewed(void *arg, const struct err *err, struct ray_job *jobs, size_t count)
 {
     struct cluster *cluster = cluster_checked(arg);

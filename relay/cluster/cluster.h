@@ -59,6 +59,9 @@ const struct cluster_facts *cluster_facts(const struct cluster *cluster);
 /* The number of live nodes whose address is none of this host's; `*first` is the address of one,
  * valid until the next refresh, or NULL. */
 size_t cluster_nodes_away(const struct cluster *cluster, const char **first);
+/* The address of a live node on this host, not a loopback one if there is another; NULL: there is
+ * no node here. Valid until the next refresh. */
+const char *cluster_node_here(const struct cluster *cluster);
 
 /* How long to wait before the next refresh, after the last one. A large cluster, or one that
  * answers slowly, is refreshed less often. */

@@ -15,7 +15,7 @@
 
 enum {
     CONNECT_MS = 5000,
-    REVERSE_CUT_S = 900, /* relay/worker_agent/agent.py sets it on pydevd's socket */
+    REVERSE_CUT_S = 900, /* CUT_S in relay/worker_agent/agent_tls.py; loopback is not cut */
 };
 
 /* A threadId that means all threads to pydevd. */

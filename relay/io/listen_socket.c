@@ -299,3 +299,17 @@ int listen_socket_accept(const struct listen_socket *port, char *peer, size_t si
     socket_probe(fd);
     return fd;
 }
+
+char *listen_socket_local(int fd)
+{
+    union any_address address = {0};
+    socklen_t length = sizeof address;
+    if (getsockname(fd, &address.any, &length) != 0)
+        return mem_string("");
+    if (address.any.sa_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&address.v6.sin6_addr)) {
+        struct sockaddr_in mapped = {.sin_family = AF_INET, .sin_port = address.v6.sin6_port};
+        memcpy(&mapped.sin_addr, address.v6.sin6_addr.s6_addr + 12, sizeof mapped.sin_addr);
+        address.v4 = mapped;
+    }
+    return address_text(&address);
+}

@@ -43,4 +43,9 @@ void listen_socket_list_close(struct listen_socket_list *list);
 int listen_socket_accept(const struct listen_socket *port, char *peer, size_t size,
                          uint8_t key[16]);
 
+/* The connected TCP socket's own address, as the peer has dialled it unless something in between
+ * translates addresses: "10.0.0.9:4713", "[fd00::9]:4713"; an IPv4 address also where the port is
+ * IPv6. The caller frees. */
+char *listen_socket_local(int fd);
+
 #endif

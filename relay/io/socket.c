@@ -43,6 +43,26 @@ bool socket_is_address_here(const char *ip)
     return here;
 }
 
+bool socket_address_towards(const char *ip, char *out, size_t size)
+{
+    const struct addrinfo hints = {.ai_socktype = SOCK_DGRAM,
+                                   .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
+    struct addrinfo *found = NULL;
+    if (getaddrinfo(ip, "9", &hints, &found) != 0)
+        return false;
+    struct sockaddr_storage own;
+    socklen_t len = sizeof own;
+    int fd = socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bool known = fd >= 0 && connect(fd, found->ai_addr, found->ai_addrlen) == 0 &&
+                 getsockname(fd, (struct sockaddr *)&own, &len) == 0 &&
+                 getnameinfo((struct sockaddr *)&own, len, out, (socklen_t)size, NULL, 0,
+                             NI_NUMERICHOST) == 0;
+    if (fd >= 0)
+        close(fd);
+    freeaddrinfo(found);
+    return known;
+}
+
 static void set_option(int fd, int level, int option, int value)
 {
     if (setsockopt(fd, level, option, &value, sizeof value) != 0)

@@ -12,6 +12,9 @@ const char *socket_ipv4_host(const char *host);
 /* True if the address, an IPv4 or IPv6 literal, is one of this host's, in this network namespace.
  * False for a name. */
 bool socket_is_address_here(const char *ip);
+/* The address that this host has towards `ip`, an IPv4 or IPv6 literal, by its routes. Sends
+ * nothing. False if there is no route, or no room in `out`. */
+bool socket_address_towards(const char *ip, char *out, size_t size);
 /* Bytes leave at once: no Nagle delay. */
 void socket_nodelay(int fd);
 /* Sends `head` and `body` in one system call; returns what send() does. */

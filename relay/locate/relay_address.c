@@ -211,21 +211,3 @@ int relay_address_reply(const struct relay_address *address, const struct http_r
     free(where);
     return -1;
 }
-
-int relay_address_takes_agents(const struct relay_address *relay, struct err *err)
-{
-    if (relay->tls || relay->is_unix) {
-        char *text = relay_address_text(relay);
-        err_set(err, ERR_FAILED, "the workers cannot dial the relay at %s", text);
-        err_why(err, "their debuggers speak plain TCP, which stays on one machine");
-        free(text);
-        return err_hint(err, "use a relay that listens on 127.0.0.1 of the cluster's machine");
-    }
-    if (!relay->token) {
-        err_set(err, ERR_DENIED, "the job's processes would have nothing to know the relay by");
-        err_why(err, "their keys are made of the relay's token, and there is none here");
-        return err_hint(err, "start the relay without --token none, and give its token by "
-                             "--relay-token-file or RAYDBG_TOKEN");
-    }
-    return 0;
-}

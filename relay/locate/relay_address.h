@@ -35,9 +35,6 @@ char *relay_address_text(const struct relay_address *address);
 /* "127.0.0.1:4713", "/run/raydbg.sock", as a user would write it; the caller frees. */
 char *relay_address_short(const struct relay_address *address);
 
-/* 0 if the processes of `raydbg run` can dial this relay and know it; else -1 with `err`. */
-int relay_address_takes_agents(const struct relay_address *relay, struct err *err);
-
 /* The host as libwebsockets and proto/http take it: the name, or "+PATH"; the caller frees. */
 char *relay_address_host(const struct relay_address *address);
 struct trust relay_address_trust(const struct relay_address *address); /* borrows */

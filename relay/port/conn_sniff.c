@@ -1,8 +1,10 @@
 /* Finds a connection's protocol by its first bytes, which are peeked at: its reader gets them
  * all. */
 #include "base/mem.h"
+#include "relay/port/client_hello.h"
 #include "relay/port/conn.h"
 #include "relay/port/request_header.h"
+#include "relay/port/tls_door.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -28,6 +30,8 @@ enum verdict {
     IS_DAP,
     IS_DEBUGGEE,
     IS_HTTP,
+    IS_TLS,
+    IS_AGENTS_TLS,
     IS_TOO_LONG,
     IS_MALFORMED,
     IS_NONSENSE
@@ -69,11 +73,27 @@ static enum verdict judge_debuggee(const char *bytes, size_t len)
     return len < DEBUGGEE_LINE ? TOO_FEW : IS_NONSENSE;
 }
 
-static enum verdict judge(const char *bytes, size_t len, size_t limit)
+static enum verdict judge_tls(const struct conn *conn, const char *bytes, size_t len)
 {
-    size_t known = sizeof dap_start - 1;
+    enum client_hello hello = CLIENT_HELLO_OTHER;
+    if (conn->listener->options.tls_door && !len)
+        return NOTHING_YET;
+    if (conn->listener->options.tls_door)
+        hello = client_hello_read(bytes, len, CONN_HEADER_LIMIT);
+    return hello == CLIENT_HELLO_PART    ? TOO_FEW
+           : hello == CLIENT_HELLO_AGENT ? IS_AGENTS_TLS
+                                         : IS_TLS;
+}
+
+static enum verdict judge(const struct conn *conn, const char *bytes, size_t len)
+{
+    size_t known = sizeof dap_start - 1, limit = conn->listener->options.max_header;
+    if (conn->tls)
+        return judge_tls(conn, bytes, len);
     if (!len)
         return NOTHING_YET;
+    if (conn->dialled)
+        return begins(bytes, len, debuggee_start) ? judge_debuggee(bytes, len) : IS_NONSENSE;
     if (strncasecmp(bytes, dap_start, len < known ? len : known) == 0)
         return len < known ? TOO_FEW : IS_DAP;
     if (begins(bytes, len, debuggee_start))
@@ -112,6 +132,10 @@ void conn_first_refuse(struct conn *conn, enum refusal refusal)
 {
     struct buf json = {0}, text = {0};
     stop_looking(conn);
+    if (conn->tls) { /* which has not begun: plain bytes would tell the client nothing */
+        conn_free(conn);
+        return;
+    }
     if (!listener_adopt(conn, false))
         return;
     refusal_json(&json, refusal);
@@ -144,15 +168,46 @@ static void become_debuggee(struct conn *conn)
         return;
     }
     size_t whole = (size_t)(end - line) + 1;
-    int fd = conn->fd;
-    char *peer = mem_string(conn->peer);
-    recv(fd, line, whole, MSG_DONTWAIT);
+    char *peer = mem_string(conn->peer), *dialled = conn->dialled;
+    const struct listener_debuggee debuggee = {
+        .fd = conn->fd,
+        .line = line,
+        .peer = peer,
+        .address = dialled ? dialled : conn_port(conn)->text,
+        .tls = dialled != NULL,
+    };
+    recv(conn->fd, line, whole, MSG_DONTWAIT);
     line[whole - 1] = '\0';
     conn->fd = -1;
-    const char *address = conn_port(conn)->text;
+    conn->dialled = NULL;
     conn_free(conn);
-    listener->ops->on_debuggee(listener->arg, fd, line, peer, address);
+    listener->ops->on_debuggee(listener->arg, &debuggee);
+    free(dialled);
     free(peer);
+}
+
+static void become_tls(struct conn *conn)
+{
+    conn_move(conn, CONN_HTTP);
+    listener_adopt(conn, true);
+}
+
+/* Its bytes come in plain from the TLS door, as soon as TLS is agreed on. */
+static void go_through_door(struct conn *conn)
+{
+    if (conn->refusal) {
+        conn_refuse(conn, conn->refusal);
+        return;
+    }
+    conn->dialled = listen_socket_local(conn->fd);
+    conn->fd = tls_door_pass(conn->listener->options.tls_door, conn->fd);
+    conn->patience_ms = 0;
+    if (conn->fd < 0) {
+        conn_refuse(conn, REFUSAL_NO_DOOR);
+        return;
+    }
+    conn->tls = false;
+    conn_first_look(conn);
 }
 
 static void act(struct conn *conn, enum verdict verdict)
@@ -167,6 +222,12 @@ static void act(struct conn *conn, enum verdict verdict)
     case IS_HTTP:
         become_http(conn);
         break;
+    case IS_TLS:
+        become_tls(conn);
+        break;
+    case IS_AGENTS_TLS:
+        go_through_door(conn);
+        break;
     case IS_TOO_LONG:
         conn_refuse(conn, REFUSAL_HEADER);
         break;
@@ -174,7 +235,9 @@ static void act(struct conn *conn, enum verdict verdict)
         conn_refuse(conn, conn->refusal ? conn->refusal : REFUSAL_HEADER_FORM);
         break;
     default:
-        conn_refuse(conn, conn->refusal ? conn->refusal : REFUSAL_NOT_HTTP);
+        conn_refuse(conn, conn->refusal   ? conn->refusal
+                          : conn->dialled ? REFUSAL_NO_AGENT
+                                          : REFUSAL_NOT_HTTP);
         break;
     }
 }
@@ -217,13 +280,11 @@ void conn_first_look(struct conn *conn)
 {
     char bytes[CONN_HEADER_LIMIT + 1];
     ssize_t len = recv(conn->fd, bytes, sizeof bytes, MSG_PEEK | MSG_DONTWAIT);
-    if (len == 0 || (len < 0 && errno != EAGAIN && errno != EINTR)) {
-        conn_free(conn);
-        return;
-    }
-    enum verdict verdict =
-        judge(bytes, len > 0 ? (size_t)len : 0, conn->listener->options.max_header);
-    if (verdict == TOO_FEW && is_over(conn)) {
+    bool over = len == 0 || (len < 0 && errno != EAGAIN && errno != EINTR);
+    enum verdict verdict = over ? TOO_FEW : judge(conn, bytes, len > 0 ? (size_t)len : 0);
+    if (over || (verdict == TOO_FEW && is_over(conn))) {
+        if (conn->dialled)
+            conn_tell_refusal(conn, REFUSAL_SILENT);
         conn_free(conn);
         return;
     }

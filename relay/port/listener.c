@@ -77,6 +77,7 @@ void conn_free(struct conn *conn)
     if (conn->call)
         http_call_gone(conn->call);
     conn_first_end(conn);
+    free(conn->dialled);
     timer_cancel(&conn->resume);
     conn_drop_frame(conn);
     buf_free(&conn->in);
@@ -178,12 +179,7 @@ static void welcome(struct conn *conn)
 {
     bool secure = conn->listener->secure && !conn_port(conn)->is_unix;
     conn->tls = secure && !speaks_plain(conn->fd);
-    if (conn->tls) {
-        conn_move(conn, CONN_HTTP);
-        listener_adopt(conn, true);
-        return;
-    }
-    if (secure && !conn->refusal)
+    if (secure && !conn->tls && !conn->refusal)
         conn->refusal = REFUSAL_PLAIN;
     conn_first_look(conn);
 }

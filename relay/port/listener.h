@@ -1,8 +1,8 @@
 /* The relay's one port: DAP over TCP, WebSocket, HTTP, and processes that dial the relay to be
- * debugged, told apart by their first bytes, on loopback, unix sockets, or (with TLS, and then
- * without plain DAP) on any address. It authenticates connections (token, Origin, Host) and limits
- * how much an unauthenticated one may send. It knows nothing of pauses. Everything runs on the
- * loop's thread. */
+ * debugged, told apart by their first bytes, or by what their TLS names, on loopback, unix sockets,
+ * or (with TLS, and then without plain DAP) on any address. It authenticates connections (token,
+ * Origin, Host) and limits how much an unauthenticated one may send. It knows nothing of pauses.
+ * Everything runs on the loop's thread. */
 #ifndef RAYDBG_RELAY_PORT_LISTENER_H
 #define RAYDBG_RELAY_PORT_LISTENER_H
 
@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 struct listener;
+struct tls_door;
 struct conn;      /* one DAP client or one follower of /events */
 struct http_call; /* one HTTP request that waits for its answer */
 
@@ -28,6 +29,8 @@ struct listener_options {
     size_t origin_count;
     const char *const *hosts; /* --allow-host, beside localhost and the addresses listened on */
     size_t host_count;
+    /* Takes agents' TLS connections; NULL: a port with TLS refuses agents. Borrowed. */
+    const struct tls_door *tls_door;
     size_t max_connections;     /* 0: 10000 */
     size_t max_per_address;     /* unauthenticated connections; 0: 1000 */
     size_t max_body;            /* bytes of a client's message; 0: 4 MiB */
@@ -37,6 +40,18 @@ struct listener_options {
 };
 
 enum conn_kind { CONN_DAP_TCP, CONN_DAP_WEBSOCKET, CONN_EVENTS };
+
+/* A process that has dialled the relay to be debugged. Strings are borrowed. */
+struct listener_debuggee {
+    int fd; /* non-blocking, and the callee's; with TLS, the plain end of a tls_door */
+    const char
+        *line; /* its first line, "raydbg agent 1 …", without the line's end, which is read */
+    const char *peer;
+    /* What it has dialled: listener_address(), or with TLS the address of the connection's own end,
+     * such as "10.0.0.9:4713". */
+    const char *address;
+    bool tls;
+};
 
 struct listener_ops {
     /* A client has connected. `role` is AUTH_NONE for DAP over TCP with a token still to come
@@ -56,11 +71,8 @@ struct listener_ops {
     /* An authenticated request for a path that the port does not serve itself (/dap, /events,
      * /healthz, PROOF_PATH), its body read. Answer it now or later, once. */
     void (*on_http)(void *arg, struct http_call *call);
-    /* A process has dialled the relay to be debugged: its first line is `line` ("raydbg agent 1
-     * …"), without the line's end, which is read. The callee owns the non-blocking `fd` from here
-     * on; nothing is authenticated. `address` is the port's own (listener_address()). Only on plain
-     * ports: a port with TLS refuses such a connection. NULL: all are refused. */
-    void (*on_debuggee)(void *arg, int fd, const char *line, const char *peer, const char *address);
+    /* Nothing is authenticated. NULL: all are refused. */
+    void (*on_debuggee)(void *arg, const struct listener_debuggee *debuggee);
     /* /healthz was requested with a token: a client may follow. May be NULL. */
     void (*on_health)(void *arg);
     /* A connection or a request was refused: for the audit log. */

@@ -2,6 +2,7 @@
 
 #include "base/err.h"
 #include "dap/message.h"
+#include "relay/port/client_hello.h"
 
 static const struct row {
     int status;
@@ -31,6 +32,15 @@ static const struct row {
     [REFUSAL_PLAIN] = {400, "this port speaks TLS, and these bytes are plain",
                        "off loopback plain bytes would show the token to others",
                        "use https:// or wss://; for DAP: raydbg dap --relay HOST:PORT"},
+    [REFUSAL_NO_AGENT] = {400, "these bytes do not begin with an agent's line",
+                          "a connection whose TLS names " CLIENT_HELLO_RAYDBG " is an agent's",
+                          "is the process's raydbg of another version?"},
+    [REFUSAL_SILENT] = {400, "an agent that dialled with TLS and said nothing",
+                        "TLS failed, or it expects another certificate",
+                        "start the job again if the relay has a new certificate"},
+    [REFUSAL_NO_DOOR] = {503, "an agent's TLS connection cannot be served",
+                         "the relay's process for them does not take it",
+                         "it dials again; if that does not help, start the relay again"},
     [REFUSAL_HOST] = {403, "the Host header names no address of the relay's",
                       "a web page could reach the relay under a name of its own",
                       "start the relay with --allow-host NAME"},

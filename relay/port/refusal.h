@@ -19,6 +19,9 @@ enum refusal {
     REFUSAL_LENGTH,      /* a Content-Length that is no number */
     REFUSAL_NOT_HTTP,    /* bytes that are neither HTTP nor DAP */
     REFUSAL_PLAIN,       /* plain bytes where TLS is spoken */
+    REFUSAL_NO_AGENT,    /* an agent's TLS connection that does not begin with an agent's line */
+    REFUSAL_SILENT,      /* one that ends before that line */
+    REFUSAL_NO_DOOR,     /* there is no process for an agent's TLS connection */
     REFUSAL_HOST,        /* a Host that is not the relay's */
     REFUSAL_ORIGIN,      /* a web page's request, from an Origin that is not allowed */
     REFUSAL_URL_TOKEN,   /* a token in the URL */

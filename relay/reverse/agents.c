@@ -16,7 +16,9 @@
 /* PROOF_MS: to prove itself. TOKEN_MS: for its pydevd to dial, after which it is asked again.
  * HOLD_S: how long a process that begins is held for its breakpoints. */
 enum { PROOF_MS = 10000, TOKEN_MS = 60000, HOLD_S = 10 };
-enum { UNPROVEN_MOST = 1000 };
+/* UNPROVEN_MOST: agents that have not proven themselves; UNPROVEN_OF_HOST: of them those of one
+ * other machine, where anybody may begin as an agent does. */
+enum { UNPROVEN_MOST = 1000, UNPROVEN_OF_HOST = 250 };
 
 static const struct invariant_state states[] = {
     [AGENT_NEW] = {"new", INVARIANT_TO(AGENT_ASLEEP) | INVARIANT_TO(AGENT_DEBUGGED)},
@@ -167,12 +169,24 @@ static void on_unproven(void *arg)
     agent_refuse(agent, "an agent that has not proven itself in time");
 }
 
-static size_t count_unproven(const struct agents *agents)
+static bool is_of_host(const char *peer, const char *other)
 {
-    size_t count = 0;
-    for (const struct agent *at = agents->first; at; at = at->next)
+    const char *port = strrchr(peer, ':');
+    size_t len = port ? (size_t)(port - peer) + 1 : strlen(peer) + 1;
+    return strncmp(peer, other, len) == 0;
+}
+
+/* Why no further agent may begin to prove itself, or NULL. */
+static const char *too_many(const struct agents *agents, const struct agents_call *call)
+{
+    size_t count = 0, of_host = 0;
+    for (const struct agent *at = agents->first; at; at = at->next) {
         count += at->state == AGENT_NEW;
-    return count;
+        of_host += at->state == AGENT_NEW && call->fingerprint && is_of_host(call->peer, at->peer);
+    }
+    if (of_host >= UNPROVEN_OF_HOST)
+        return "too many agents of this address that have not proven themselves";
+    return count >= UNPROVEN_MOST ? "too many agents that have not proven themselves" : NULL;
 }
 
 static void challenge(struct agent *agent)
@@ -187,21 +201,19 @@ static void challenge(struct agent *agent)
     free(proof);
 }
 
-static void accept_agent(struct agents *agents, int fd, const struct agent_line *line,
-                         const char *peer, const char *address)
+static void accept_agent(struct agents *agents, const struct agents_call *call,
+                         const struct agent_line *line)
 {
     char *key = agent_key_of(agents->options.auth, line->key_id);
-    const char *why = NULL;
+    const char *why = too_many(agents, call);
     if (!key)
         why = "an agent, but this relay has no token (--token none)";
-    else if (!*agents->machine)
+    else if (!*agents->machine && !call->fingerprint)
         why = "an agent, but this system does not identify its machine";
-    else if (count_unproven(agents) >= UNPROVEN_MOST)
-        why = "too many agents that have not proven themselves";
     if (why) {
-        refuse(agents, peer, why);
+        refuse(agents, call->peer, why);
         free(key);
-        close(fd);
+        close(call->fd);
         return;
     }
     struct agent *agent = mem_alloc(sizeof *agent);
@@ -212,12 +224,13 @@ static void accept_agent(struct agents *agents, int fd, const struct agent_line 
     agents->first = agent;
     agent->key = key;
     agent->key_id = mem_string(line->key_id);
-    agent->place = proof_place(agents->machine, address);
+    agent->place = call->fingerprint ? proof_place_tls(call->address, call->fingerprint)
+                                     : proof_place(agents->machine, call->address);
     text_copy(agent->nonce, sizeof agent->nonce, line->secret);
-    text_copy(agent->peer, sizeof agent->peer, peer);
+    text_copy(agent->peer, sizeof agent->peer, call->peer);
     text_copy(agent->run, sizeof agent->run, line->key_id);
     proof_random(agent->relay_nonce, sizeof agent->relay_nonce);
-    agent->stream = stream_adopt(agents->options.loop, fd, false, &agent_stream_ops, agent);
+    agent->stream = stream_adopt(agents->options.loop, call->fd, false, &agent_stream_ops, agent);
     agent->timer = timer_start(agents->options.loop, PROOF_MS, on_unproven, agent);
     challenge(agent);
 }
@@ -232,20 +245,20 @@ static struct agent *find_token(struct agents *agents, const char *token)
     return found;
 }
 
-static void accept_pydevd(struct agents *agents, int fd, const char *token, const char *peer)
+static void accept_pydevd(struct agents *agents, const struct agents_call *call, const char *token)
 {
     char host[AGENT_PEER_ROOM] = "";
     uint16_t port = 0;
     struct agent *agent = find_token(agents, token);
     if (!agent) {
-        refuse(agents, peer, "a pydevd whose token is none, or was used");
-        close(fd);
+        refuse(agents, call->peer, "a pydevd whose token is none, or was used");
+        close(call->fd);
         return;
     }
     explicit_bzero(agent->token, sizeof agent->token);
     timer_cancel(&agent->timer);
     agent_move(agent, AGENT_DEBUGGED);
-    text_split_host_port(peer, host, sizeof host, &port);
+    text_split_host_port(call->peer, host, sizeof host, &port);
     struct pause pause;
     pause_copy(&pause, &agent->pause);
     pause.debugger = PAUSE_PYDEVD;
@@ -255,22 +268,21 @@ static void accept_pydevd(struct agents *agents, int fd, const char *token, cons
     pause.port = port;
     if (!pause.node_ip)
         pause.node_ip = mem_string(pause.host);
-    agents->ops->on_act(agents->arg, "debug", peer, "pydevd");
-    hub_table_accept(agents->options.hubs, &pause, fd);
+    agents->ops->on_act(agents->arg, "debug", call->peer, "pydevd");
+    hub_table_accept(agents->options.hubs, &pause, call->fd);
     pause_clear(&pause);
 }
 
-void agents_accept(struct agents *agents, int fd, const char *line, const char *peer,
-                   const char *address)
+void agents_accept(struct agents *agents, const struct agents_call *call)
 {
     struct agent_line words;
-    if (!agent_line_read(&words, line)) {
-        refuse(agents, peer, "a first line of another version, or none");
-        close(fd);
+    if (!agent_line_read(&words, call->line)) {
+        refuse(agents, call->peer, "a first line of another version, or none");
+        close(call->fd);
     } else if (words.kind == AGENT_LINE_AGENT) {
-        accept_agent(agents, fd, &words, peer, address);
+        accept_agent(agents, call, &words);
     } else {
-        accept_pydevd(agents, fd, words.secret, peer);
+        accept_pydevd(agents, call, words.secret);
     }
     explicit_bzero(&words, sizeof words);
 }

@@ -21,6 +21,14 @@ struct agents_options {
     struct session_breakpoints *session_breakpoints;
 };
 
+/* A process that has dialled: see listener_debuggee (relay/port/listener.h). */
+struct agents_call {
+    int fd; /* the callee's */
+    const char *line, *peer;
+    const char *address;     /* that it has dialled */
+    const char *fingerprint; /* of the certificate that it was shown; NULL without TLS */
+};
+
 struct agents_ops {
     /* For the audit log: an agent or a pydevd was admitted ("connect", "debug") or "refused". */
     void (*on_act)(void *arg, const char *action, const char *peer, const char *detail);
@@ -45,8 +53,7 @@ struct agents *agents_create(const struct agents_options *options, const struct 
 void agents_destroy(struct agents **agents);
 
 /* A listener's on_debuggee. */
-void agents_accept(struct agents *agents, int fd, const char *line, const char *peer,
-                   const char *address);
+void agents_accept(struct agents *agents, const struct agents_call *call);
 /* The breakpoints of this file have changed: sets them in all processes, and wakes or frees them.
  */
 void agents_breakpoints_changed(struct agents *agents, const char *file);

@@ -134,10 +134,12 @@ static void on_health(void *arg)
     relay_idle_put_off(arg);
 }
 
-static void on_debuggee(void *arg, int fd, const char *line, const char *peer, const char *address)
+static void on_debuggee(void *arg, const struct listener_debuggee *debuggee)
 {
     struct relay *relay = relay_checked(arg);
-    agents_accept(relay->agents, fd, line, peer, address);
+    const struct agents_call call = {debuggee->fd, debuggee->line, debuggee->peer,
+                                     debuggee->address, debuggee->tls ? relay->fingerprint : NULL};
+    agents_accept(relay->agents, &call);
 }
 
 static const struct listener_ops listener_ops = {
@@ -261,6 +263,8 @@ struct relay *relay_create(const struct relay_options *options, struct err *err)
         free(relay);
         return NULL;
     }
+    if (options->listener.tls_cert)
+        certificate_fingerprint(options->listener.tls_cert, relay->fingerprint, err);
     metrics_start();
     relay->name = mem_format("relay %s", listener_address(relay->listener, 0));
     struct hub_table_options hubs = {

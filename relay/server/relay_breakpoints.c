@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "dap/json_record.h"
+#include "dap/message.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -26,11 +27,26 @@ static void put_breakpoint(const struct file_breakpoint *breakpoint, struct buf 
     buf_add_string(out, "}");
 }
 
-/* Agents dial this host's loopback only. */
-static void put_nodes_away(const struct relay *relay, struct buf *out)
+/* Where agents dial with TLS, and what certificate they must see; null: they dial this host's
+ * loopback without. */
+static void put_dial(const char *address, const char *fingerprint, struct buf *out)
 {
+    buf_add_string(out, ",\"dial\":");
+    if (address) {
+        buf_add_string(out, "{\"address\":");
+        message_quote(out, address);
+        buf_printf(out, ",\"fingerprint\":\"%s\"}", fingerprint);
+    } else {
+        buf_add_string(out, "null");
+    }
+}
+
+/* The nodes whose agents cannot dial this relay. */
+static void put_nodes_away(const struct relay *relay, bool reached, struct buf *out)
+{
+    const struct cluster *cluster = relay->options.cluster;
     const char *first = NULL;
-    size_t count = relay->options.cluster ? cluster_nodes_away(relay->options.cluster, &first) : 0;
+    size_t count = cluster && !reached ? cluster_nodes_away(cluster, &first) : 0;
     buf_printf(out, ",\"nodes_away\":%zu", count);
     json_member_text(out, "node_away", first);
 }
@@ -45,7 +61,10 @@ void relay_get_breakpoints(struct relay *relay, struct http_call *call)
     buf_printf(&json, "{\"processes\":{\"connected\":%zu,\"debugged\":%zu,\"slowed\":%zu",
                agents.connected, agents.debugged, agents.slowed);
     json_member_text(&json, "problem", agents.problem);
-    put_nodes_away(relay, &json);
+    char *dial = relay_dial_address(relay);
+    put_dial(dial, relay->fingerprint, &json);
+    put_nodes_away(relay, dial && !relay_dial_is_local(dial), &json);
+    free(dial);
     buf_add_string(&json, "},\"breakpoints\":[");
     for (size_t i = 0; (breakpoint = breakpoint_store_at(relay->breakpoints, i)); i++) {
         buf_add_string(&json, i ? ",\n" : "");

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/invariant.h"
 #include "relay/access/audit.h"
+#include "relay/access/certificate.h"
 #include "relay/access/tickets.h"
 #include "relay/breakpoints/breakpoint_store.h"
 #include "relay/client/prefetch.h"
@@ -61,6 +62,7 @@ struct relay {
     struct relay_options options;
     struct loop *loop;
     struct listener *listener;
+    char fingerprint[CERTIFICATE_FINGERPRINT_SIZE]; /* of its certificate; "" without TLS */
     struct hub_table *hubs;
     struct breakpoint_store *breakpoints;
     struct session_breakpoints *session_breakpoints;
@@ -108,6 +110,13 @@ INVARIANT_MAGIC(relay, 0x69462b39)
 /* relay.c */
 void relay_act(struct relay *relay, const char *action, const char *peer, enum auth_role role,
                const char *client, const struct pause *pause, const char *detail);
+
+/* relay_dial.c */
+/* The address that agents, those of other nodes too, dial with TLS: "10.0.0.9:4713"; NULL: there is
+ * none. The caller frees. */
+char *relay_dial_address(const struct relay *relay);
+/* True if only processes of this host can dial it. */
+bool relay_dial_is_local(const char *address);
 
 /* relay_clients.c */
 /* The listener's events of a client: a new connection, a stream that is nonsense or beyond a limit,

@@ -2,11 +2,11 @@
 
 It runs in a process that belongs to the user. Nothing here raises into the user's code, start() blocks no longer than
 twice WORD_S and the relay's `hold` together (and what the machine kept the CPU from it, see STARVED_MOST_S), and a sleeping
-agent is one thread in recv(). Only the standard library is imported until the relay says `debug`; debugpy is then imported
-from the worker's environment.
+agent is one thread that waits for its socket. Only the standard library is imported until the relay says `debug`; debugpy is
+then imported from the worker's environment.
 
-The source is sent by value (relay/worker_agent/run_hook.py) and executed, with that of agent_stops.py behind it, as the
-module raydbg_agent. Its protocol, and what the two ends prove to each other, is in docs/run.md.
+The source is sent by value (relay/worker_agent/run_hook.py) and executed, with those of agent_tls.py and agent_stops.py
+behind it, as the module raydbg_agent. Its protocol, and what the two ends prove to each other, is in docs/run.md.
 """
 
 import binascii
@@ -73,7 +73,7 @@ class Debugger:
         self.active = False
         self.original = self.copy = None  # a directory that clients name, and its copy in which this process runs
 
-    def connect(self, address, token):
+    def connect(self, config, token):
         """Returns when the relay has configured pydevd, and raises if there is no debugpy. Waits for ever for a silent
         relay: call it on a thread of its own."""
         import_debugger()
@@ -82,7 +82,10 @@ class Debugger:
 
         def start_client(host, port):
             pydevd.start_client = dial
-            sock = dial(host, port)
+            if config.get("fingerprint"):
+                sock = secure(socket.create_connection((host, port), timeout=WORD_S), config["fingerprint"], CUT_S)
+            else:
+                sock = dial(host, port)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             sock.sendall(b"raydbg pydevd 1 %s\n" % token.encode())
             return sock
@@ -93,7 +96,7 @@ class Debugger:
         debugpy.configure(subProcess=False)
         pydevd.start_client = start_client
         try:
-            debugpy.connect(address)
+            debugpy.connect((config["host"], config["port"]))
         finally:
             pydevd.start_client = dial
 
@@ -286,6 +289,7 @@ class Agent:
         self.settled = threading.Event()  # the process need not be held any longer
         self.held_until = time.monotonic() + WORD_S
         self.sock = None
+        self.reached = False  # something listens there
         self.lock = threading.RLock()  # of sends; a handler of SIGINT may send in the middle of one
         self.questions = {}  # by number: the queue that gets the answer
         self.numbers = count(1)
@@ -306,7 +310,7 @@ class Agent:
     def hold(self):
         while not self.settled.wait(max(0.0, self.left_s())) and self.left_s() > 0:
             pass
-        if not self.settled.is_set() and self.sock is not None:
+        if not self.settled.is_set() and self.reached:
             print("raydbg: this process begins without its breakpoints, which the relay has not set in time",
                   file=sys.stderr, flush=True)
 
@@ -327,20 +331,20 @@ class Agent:
             time.sleep(random.uniform(*AGAIN_S))
 
     def close(self):
-        sock, self.sock = self.sock, None
+        sock, self.sock, self.reached = self.sock, None, False
         if sock is not None:
             sock.close()
         for waiting in list(self.questions.values()):
             waiting.put({})
 
     def session(self):
-        address = self.config["host"], self.config["port"]
-        self.sock = sock = socket.create_connection(address, timeout=WORD_S)
+        self.sock, place = self.dial()
+        sock = self.sock
         nonce = binascii.hexlify(os.urandom(32)).decode()
         sock.sendall(("raydbg agent 1 %s %s\n" % (self.config["key_id"], nonce)).encode())
         messages = lines_of(sock)
         challenge = next(messages)
-        exchange = challenge["relay"], place_of(*address), nonce, challenge["nonce"]
+        exchange = challenge["relay"], place, nonce, challenge["nonce"]
         if not hmac.compare_digest(prove(self.config["key"], "relay", exchange), challenge["proof"]):
             raise ConnectionError("this is not the relay that the key is for")
         self.held_until = max(self.held_until, time.monotonic() + WORD_S)
@@ -352,6 +356,17 @@ class Agent:
         sock.settimeout(None)
         for message in chain([first], messages):
             self.obey(message)
+
+    def dial(self):
+        """The connection, and the place that the relay proves to be at: a process that forwards the bytes cannot."""
+        fingerprint, address = self.config.get("fingerprint"), (self.config["host"], self.config["port"])
+        sock = socket.create_connection(address, timeout=WORD_S)
+        self.reached = True
+        if not fingerprint:
+            return sock, place_of(*address)
+        sock = secure(sock, fingerprint, VANISHED_S)
+        sock.settimeout(WORD_S)
+        return sock, place_of_tls(sock, fingerprint)
 
     def send(self, **message):
         with self.lock:
@@ -396,7 +411,7 @@ class Agent:
         silence_tracing()
         try:
             debugger.disconnect()  # what a relay that died has left
-            debugger.connect((self.config["host"], self.config["port"]), token)
+            debugger.connect(self.config, token)
             self.tell(event="debugging")
             self.connected += 1
         except Exception as error:
@@ -545,6 +560,8 @@ def start(config):
         hello.update(facts_of_driver() if config["role"] == "driver" else facts_of_worker())
         agent = Agent(config, hello)
         debugger.original, debugger.copy = config.get("root"), find_copy()
+        if config.get("fingerprint"):
+            importlib.import_module("ssl")  # here: the agent's thread would wait for the import that this one may be in
         if config["role"] == "worker":
             with contextlib.suppress(AttributeError):  # Ray's inside has changed: only some threads are not traced then
                 trace_pool_threads()

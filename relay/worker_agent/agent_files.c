@@ -34,9 +34,11 @@ int agent_files_write(const char *directory, const struct agent_files_config *co
         err_set(err, ERR_FAILED, "%s cannot be made", directory);
         return err_why(err, "%s", strerror(errno));
     }
-    buf_printf(&json, "{\"host\":\"%s\",\"port\":%u,\"key_id\":\"%s\",\"key\":\"%s\"%s}\n",
-               config->host, (unsigned)config->port, config->key_id, config->key,
-               config->stops ? config->stops : "");
+    buf_printf(&json,
+               "{\"host\":\"%s\",\"port\":%u,\"fingerprint\":\"%s\",\"key_id\":\"%s\","
+               "\"key\":\"%s\"%s}\n",
+               config->host, (unsigned)config->port, config->fingerprint, config->key_id,
+               config->key, config->stops ? config->stops : "");
     int failed = write_file(directory, "raydbg_agent.py", worker_agent_agent, err) ||
                  write_file(directory, "raydbg_run.py", worker_agent_run_hook, err) ||
                  write_file(directory, "sitecustomize.py", worker_agent_site_hook, err) ||

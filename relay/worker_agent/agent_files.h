@@ -19,6 +19,7 @@
 struct agent_files_config {
     const char *host; /* as the relay listens: it is part of the proofs */
     uint16_t port;
+    const char *fingerprint; /* of the certificate that it shows there; "": there is no TLS */
     const char *key_id;
     char *key;
     /* The directory whose copy Ray runs a submitted job in, if its runtime_env has a working_dir;

@@ -50,6 +50,7 @@ static char *make_payload(const struct agent_files_config *config, const char *o
     cJSON *place = cJSON_AddObjectToObject(payload, "config");
     cJSON_AddStringToObject(place, "host", config->host);
     cJSON_AddNumberToObject(place, "port", config->port);
+    cJSON_AddStringToObject(place, "fingerprint", config->fingerprint);
     cJSON_AddStringToObject(place, "key_id", config->key_id);
     cJSON_AddStringToObject(place, "key", config->key);
     if (config->root)

@@ -3,8 +3,6 @@
 The process is a plain Python, the debugger a real debugpy. tests/conversations/test_run.py has the real relay.
 """
 
-import hashlib
-import hmac
 import importlib.util
 import json
 import os
@@ -22,88 +20,14 @@ import pytest
 from agent_process import KEY_ID, PROGRAM, TOKEN, AgentProcess, agent_key, line_of
 from agent_program import load_agent
 from conftest import find_python
-from dap_client import DapClient, SocketTransport
 from debugpy_session import debugpy_directory
 from ray import cloudpickle
+from scripted_relay import Relay
 from waits import SHORT, limit, settle
 
 ROOM = Path(__file__).resolve().parents[2] / "relay/worker_agent"
 PAIRS = [("3.9", "1.8.0"), ("3.10", "1.8.22"), ("3.11", "1.8.22"), ("3.12", "1.8.22"), ("3.13", "1.8.22")]
 LONG = 1000  # seconds: what waits for so long fails
-RELAY_ID = "ab" * 16
-
-
-class Connection:
-    """One connection to the scripted relay; `line` is its first line."""
-
-    def __init__(self, sock):
-        self.sock = sock
-        self.rest = b""
-        self.line = self._line().split()
-
-    def _line(self):
-        while b"\n" not in self.rest:
-            try:
-                more = self.sock.recv(65536)
-            except ConnectionResetError:
-                more = b""
-            if not more:
-                raise EOFError(self.rest)
-            self.rest += more
-        line, _, self.rest = self.rest.partition(b"\n")
-        return line.decode()
-
-    def hear(self):
-        return json.loads(self._line())
-
-    def say(self, **message):
-        self.sock.sendall(json.dumps(message).encode() + b"\n")
-
-    def prove(self, key=None):
-        """Says the challenge; `key` is another than the agent's, if given."""
-        host, port = self.sock.getsockname()
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        place = f"here {boot} {os.readlink('/proc/self/ns/net')} {host}:{port}"
-        self.exchange = f"{RELAY_ID}\n{place}\n{self.line[4]}\n{'cd' * 32}\n"
-        proof = hmac.new((key or agent_key(TOKEN)).encode(), f"raydbg relay\n{self.exchange} \n".encode(), hashlib.sha256)
-        self.say(relay=RELAY_ID, nonce="cd" * 32, proof=proof.hexdigest())
-
-    def hello(self):
-        """The agent's answer, whose proof must be right."""
-        self.prove()
-        answer = self.hear()
-        text = f"raydbg client\n{self.exchange}AGENT {KEY_ID}\n"
-        assert answer["proof"] == hmac.new(agent_key(TOKEN).encode(), text.encode(), hashlib.sha256).hexdigest()
-        return answer["hello"]
-
-    def dap(self):
-        client = DapClient(SocketTransport(self.sock), name="pydevd")
-        client.initialize()
-        return client
-
-    def close(self):
-        self.sock.close()
-
-
-class Relay:
-    """A port on which a test answers itself."""
-
-    def __init__(self):
-        self.listening = socket.create_server(("127.0.0.1", 0))
-        self.listening.settimeout(limit())
-        self.address = self.listening.getsockname()
-        self.open = []
-
-    def accept(self):
-        sock, _ = self.listening.accept()
-        sock.settimeout(limit())
-        self.open.append(Connection(sock))
-        return self.open[-1]
-
-    def close(self):
-        for one in self.open:
-            one.close()
-        self.listening.close()
 
 
 @pytest.fixture

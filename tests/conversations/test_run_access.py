@@ -2,12 +2,10 @@
 
 import json
 import re
-import ssl
 
 import pytest
 from agent_by_hand import ByHand
 from agent_relay import WORK, relay, start  # noqa: F401
-from certificates import Authority
 from waits import Gate, wait_until
 
 
@@ -103,15 +101,6 @@ def test_a_relay_without_a_token_takes_no_agents(start):
     relay = start("--token", "none")
     assert ByHand(relay).is_closed()
     assert "no token" in refusals(relay)[0]
-
-
-def test_a_port_with_tls_takes_no_agents(start, tmp_path):
-    authority = Authority(tmp_path)
-    certificate, key = authority.issue("relay")
-    relay = start("--tls-cert", certificate, "--tls-key", key, tls=ssl.create_default_context(cafile=authority.ca))
-    answer = ByHand(relay).file.read()
-    assert answer.startswith(b"HTTP/1.1 4"), answer
-    assert relay.breakpoints()["processes"]["connected"] == 0
 
 
 def test_an_observer_looks_only(start):

@@ -68,10 +68,12 @@ def test_the_price_of_a_breakpoint_is_said_when_it_is_paid(relay, python, slowed
     assert relay.cli("break", "--list").stderr == ""
 
 
+WAY = "they can if it is started by raydbg relay --listen 0.0.0.0:4713 --tls-cert F --tls-key F (docs/run.md, Other nodes)\n"
+
+
 @pytest.mark.parametrize("away, said", [
-    (0, ""), (1, "raydbg: nothing stops on node 203.0.113.1: its workers cannot dial the relay, which is on this machine only\n"),
-    (3, "raydbg: nothing stops on 3 other nodes (203.0.113.1, ...): their workers cannot dial the relay, which is on this "
-        "machine only\n"),
+    (0, ""), (1, f"raydbg: nothing stops on node 203.0.113.1: its workers cannot dial the relay; {WAY}"),
+    (3, f"raydbg: nothing stops on 3 other nodes (203.0.113.1, ...): their workers cannot dial the relay; {WAY}"),
 ])
 def test_nodes_that_cannot_dial_the_relay_are_named(start, away, said):
     with FakeCluster(nodes=4, workers=4, pauses=0, events=0, away=away) as cluster:
@@ -300,7 +302,7 @@ def test_raydbg_run_passes_a_signal_on(relay):
     ((), 2, "which program"), (("--no-relay", "--", "true"), 2, "--no-relay"), (("--", "/no/program"), 1, "/no/program"),
     (("--break", "nowhere.py:1", "--", "true"), 3, "nowhere.py"), (("--rank", "x", "--", "true"), 2, "--rank"),
     (("--relay", "127.0.0.1:1", "--", "true"), 5, "127.0.0.1:1"),
-    (("--relay", "https://127.0.0.1:1", "--break", "/t.py:1", "--", "true"), 1, "plain TCP"),
+    (("--relay", "https://127.0.0.1:1", "--break", "/t.py:1", "--", "true"), 5, "127.0.0.1:1"),
 ])
 def test_raydbg_run_says_what_is_wrong(relay, arguments, code, words):
     run = Run(relay, *arguments)

@@ -348,12 +348,16 @@ class Cluster:
                      f"--include-dashboard={str(self.spec.dashboard).lower()}"]
         else:
             argv += [f"--address={self.head()}", f"--resources={json.dumps({chr(ord('a') + number - 1): 4})}"]
-        done = self.run(argv, timeout=limit(120))
+        done = self.run(self._at_node(number, argv), timeout=limit(120))
         if done.returncode:
             raise ClusterError(f"node {number} of {self.spec} did not start:\n{done.stdout}{done.stderr}")
 
     def _node_ip(self, number):
         return f"127.0.0.{number}"
+
+    def _at_node(self, number, argv):
+        """The command line that runs `argv` on this node."""
+        return argv
 
     def head(self):
         return ADDRESS

@@ -4,6 +4,7 @@ In the cluster's namespace the nodes are 10.77.0.1, 10.77.0.2, … and the link'
 """
 
 import contextlib
+import re
 import socket
 import subprocess
 
@@ -90,3 +91,26 @@ class RoutedCluster(Cluster):
 
     def wait_nodes(self):
         wait_for(lambda: self.reaches(f"{NODES}.1", 6379), "the head is reachable from outside")
+
+
+class ApartCluster(RoutedCluster):
+    """Two nodes in two network namespaces, neither of which reaches the other's loopback: the head at NEAR, which runs drivers
+    and no tasks, and node 2 at FAR, outside, which runs all tasks."""
+
+    def _protect(self):
+        super()._protect()
+        self.env |= {"RAY_ADDRESS": self.head(), "NODE_IP": NEAR}
+
+    def _node_ip(self, number):
+        return NEAR if number == 1 else FAR
+
+    def head(self):
+        return f"{NEAR}:6379"
+
+    def _at_node(self, number, argv):
+        return [*argv, "--num-cpus=0"] if number == 1 else self.outside(argv)
+
+    def listening(self, pid):
+        """The addresses on which this process of node 2 listens."""
+        said = self.run(self.outside(["ss", "-Hltnp"]), check=True).stdout
+        return {line.split()[3] for line in said.splitlines() if re.search(rf"\bpid={pid}\b", line)}

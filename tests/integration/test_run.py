@@ -23,10 +23,10 @@ def result(name, n):
 class Run:
     """`raydbg run` in the cluster, with a relay of its own home."""
 
-    def __init__(self, cluster, relay, *arguments, kinds=KINDS, program=UNEDITED, python=None, cwd=None):
+    def __init__(self, cluster, relay, *arguments, kinds=KINDS, program=UNEDITED, python=None, cwd=None, address=None):
         self.cluster, self.relay = cluster, relay
         self.env = {"HOME": relay.env["HOME"], "XDG_STATE_HOME": relay.env["XDG_STATE_HOME"],
-                    "RAYDBG_RELAY": "%s:%d" % relay.address}
+                    "RAYDBG_RELAY": address or "%s:%d" % relay.address}
         log = cluster.directory / f"run-{time.monotonic_ns()}.log"
         with log.open("wb") as output:
             process = cluster.raydbg_popen("run", *arguments, "--", *(python or [cluster.venv / "bin/python"]), "-u",

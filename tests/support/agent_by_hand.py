@@ -6,18 +6,32 @@ import json
 import os
 import select
 import socket
+import ssl
 from pathlib import Path
 
 from agent_process import KEY_ID, agent_key
 from waits import limit
 
 
-class ByHand:
-    """A connection to the relay's port that speaks the agent's lines."""
+def secure_context(protocols=("raydbg",)):
+    """Of a client that takes any certificate, and names these protocols."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    if protocols:
+        context.set_alpn_protocols(list(protocols))
+    return context
 
-    def __init__(self, relay, line=None, nonce="ab" * 32):
+
+class ByHand:
+    """A connection to the relay's port that speaks the agent's lines; `tls`: with TLS, as agents of other nodes do."""
+
+    def __init__(self, relay, line=None, nonce="ab" * 32, tls=False):
         self.relay, self.nonce = relay, nonce
         self.sock = socket.create_connection(relay.address, timeout=limit())
+        self.fingerprint = None
+        if tls:
+            self.sock = secure_context().wrap_socket(self.sock)
+            self.fingerprint = "SHA256:" + hashlib.sha256(self.sock.getpeercert(True)).hexdigest()
         self.file = self.sock.makefile("rwb")
         self.write((line or f"raydbg agent 1 {KEY_ID} {nonce}").encode())
 
@@ -28,16 +42,21 @@ class ByHand:
     def hear(self):
         return json.loads(self.file.readline() or "null")
 
-    def prove(self, token=None, pid=1, **hello):
+    def proof(self, token=None):
+        """This side's proof, for the challenge that comes; the relay's must be right."""
         challenge = self.hear()
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         place = "here %s %s %s:%d" % (boot, os.readlink("/proc/self/ns/net"), *self.relay.address)
+        if self.fingerprint:
+            place = "tls %s:%d %s" % (*self.relay.address, self.fingerprint)
         exchange = f"{challenge['relay']}\n{place}\n{self.nonce}\n{challenge['nonce']}\n"
         key = agent_key(token or self.relay.token)
         own = hmac.new(agent_key(self.relay.token).encode(), f"raydbg relay\n{exchange} \n".encode(), hashlib.sha256)
         assert challenge["proof"] == own.hexdigest()
-        proof = hmac.new(key.encode(), f"raydbg client\n{exchange}AGENT {KEY_ID}\n".encode(), hashlib.sha256).hexdigest()
-        self.write(json.dumps({"proof": proof, "hello": {"role": "driver", "pid": pid, **hello}}).encode())
+        return hmac.new(key.encode(), f"raydbg client\n{exchange}AGENT {KEY_ID}\n".encode(), hashlib.sha256).hexdigest()
+
+    def prove(self, token=None, pid=1, proof=None, **hello):
+        self.write(json.dumps({"proof": proof or self.proof(token), "hello": {"role": "driver", "pid": pid, **hello}}).encode())
 
     def has_ended(self):
         """Whether the relay has closed, or said something, by now."""

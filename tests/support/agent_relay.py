@@ -40,11 +40,15 @@ class Relay(RelayProcess):
     def attach(self, program, kind="tcp", **more):
         return self.join(kind, filters=(), task=f"{program.pid}@127.0.0.1", **more)
 
-    def cli(self, *arguments, input=None, code=0, **env):
+    def cli_env(self):
+        """The environment of a raydbg that uses this relay."""
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("RAY_", "RAYDBG_"))}
+        scheme = "https://" if self.tls else ""
+        return {**clean, **self.env, "RAY_ADDRESS": "127.0.0.1:1", "RAYDBG_RELAY": "%s%s:%d" % (scheme, *self.address)}
+
+    def cli(self, *arguments, input=None, code=0, **env):
         done = subprocess.run([raydbg_path(), *arguments], input=input, capture_output=True, text=True, timeout=limit(),
-                              env={**clean, **self.env, "RAY_ADDRESS": "127.0.0.1:1",
-                                   "RAYDBG_RELAY": "%s:%d" % self.address, **env})
+                              env={**self.cli_env(), **env})
         sanitizers.check(done.returncode, done.stderr)
         assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
         return done

@@ -17,6 +17,7 @@
 static const struct agent_files_config config = {
     .host = "127.0.0.1",
     .port = 4713,
+    .fingerprint = "SHA256:ab",
     .key_id = "id",
     .key = "secret",
     .stops = ",\"post_mortem\":true",
@@ -50,7 +51,8 @@ static void the_files_are_the_users_only(void **state)
     assert_int_equal(agent_files_write(directory, &config, &err), 0);
     expect_private(directory, ".", 0700, "");
     expect_private(directory, "run.json", 0600,
-                   "{\"host\":\"127.0.0.1\",\"port\":4713,\"key_id\":\"id\",\"key\":\"secret\","
+                   "{\"host\":\"127.0.0.1\",\"port\":4713,\"fingerprint\":\"SHA256:ab\","
+                   "\"key_id\":\"id\",\"key\":\"secret\","
                    "\"post_mortem\":true}\n");
     expect_private(directory, "raydbg_run.py", 0600,
                    "\"\"\"The part of `raydbg run` and `raydbg env` in the");

@@ -26,7 +26,7 @@ static void the_entry_is_one_pickle_of_ascii(void **state)
     (void)state;
     char secret[] = "a-key-for-tests-only";
     const struct agent_files_config config = {
-        .host = "127.0.0.1", .port = 4713, .key_id = "id", .key = secret};
+        .host = "127.0.0.1", .port = 4713, .fingerprint = "", .key_id = "id", .key = secret};
     char *entry = hook_entry_make(&config, "my.hook");
     assert_true(text_starts(entry, "(dVjob_id\nNs"));
     assert_true(text_ends(entry, "Vlatin1\ntRs."));

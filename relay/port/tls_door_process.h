@@ -1,0 +1,14 @@
+/* The TLS door's process (tls_door.h). Its parent sends it pairs of descriptors, a connection that
+ * is to speak TLS and a plain one, each pair in a packet of one byte. It passes bytes between the
+ * two until either ends, and exits when the parent is gone and no pair is left. It never waits for
+ * one pair alone, and holds at most 16 KiB of each direction of one. */
+#ifndef RAYDBG_RELAY_PORT_TLS_DOOR_PROCESS_H
+#define RAYDBG_RELAY_PORT_TLS_DOOR_PROCESS_H
+
+#include <openssl/ssl.h>
+
+/* Forks. `socket` and `context` stay the caller's; ps shows "raydbg-tls CERT". 0, or -1 with errno
+ * set. */
+int tls_door_process_start(int socket, SSL_CTX *context, const char *cert);
+
+#endif

@@ -1,0 +1,100 @@
+"""The connections of the agent and of pydevd to a relay that listens with TLS, from its own node and from others.
+
+Executed in the module of agent.py. No authority vouches for the relay's certificate, and no host's name matters: it is known by
+its fingerprint, which came with the key. It is compared before anything is sent through TLS.
+"""
+
+import select
+
+VANISHED_S = 25.0  # without a sign of the relay's machine: the agent dials again
+CUT_S = 900.0  # the same for pydevd, whose stopped threads go on when its connection ends: see REVERSE_CUT_S in relay/debuggee
+PROBE_S = (10, 5)  # the kernel looks for the relay's machine after this silence, and then each time after that
+PROTOCOL = "raydbg"  # ALPN; relay/port/client_hello.h
+
+
+class SecureSocket:
+    """A TLS connection that one thread reads and others write, as pydevd and the agent use a plain socket.
+
+    OpenSSL allows one call at a time. Each call is made under a lock, and none waits: who must wait does it outside of the lock,
+    for the socket. The locks are reentrant, because a handler of SIGINT may send in the middle of a call.
+    """
+
+    def __init__(self, sock):
+        sock.setblocking(False)
+        self.sock = sock
+        self.calls = threading.RLock()
+        self.writes = threading.RLock()
+        self.limit_s = None
+
+    def __getattr__(self, name):
+        return getattr(self.sock, name)
+
+    def settimeout(self, seconds):
+        self.limit_s = seconds
+
+    def wait(self, event):
+        if self.sock.fileno() < 0:
+            raise OSError("the connection is closed")
+        poll = select.poll()
+        poll.register(self.sock, event)
+        if not poll.poll(None if self.limit_s is None else 1000 * self.limit_s):
+            raise socket.timeout("the relay says nothing")
+
+    def call(self, function, argument):
+        ssl = sys.modules["ssl"]
+        while True:
+            try:
+                with self.calls:
+                    return function(argument)
+            except ssl.SSLWantReadError:
+                event = select.POLLIN
+            except ssl.SSLWantWriteError:
+                event = select.POLLOUT
+            self.wait(event)
+
+    def recv(self, size):
+        return self.call(self.sock.recv, size)
+
+    def sendall(self, data):
+        with self.writes:
+            left = memoryview(data)
+            while left:
+                left = left[self.call(self.sock.send, left):]
+
+    def shutdown(self, how):
+        """Not that of SSLSocket, after which it would read and write plain bytes."""
+        socket.socket.shutdown(self.sock, how)
+
+
+def probe(sock, seconds):
+    """The kernel ends the connection after so long without a sign of the other machine."""
+    for option, value in ((socket.TCP_KEEPIDLE, PROBE_S[0]), (socket.TCP_KEEPINTVL, PROBE_S[1]),
+                          (socket.TCP_USER_TIMEOUT, int(1000 * seconds)), (socket.TCP_NODELAY, 1)):
+        sock.setsockopt(socket.IPPROTO_TCP, option, value)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+
+
+def secure(plain, fingerprint, seconds):
+    """The connected socket with TLS, by then to the relay with this certificate. Closes it otherwise."""
+    ssl = importlib.import_module("ssl")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE  # the fingerprint says more
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols([PROTOCOL])
+    with contextlib.ExitStack() as failing:
+        failing.callback(plain.close)
+        probe(plain, seconds)
+        sock = context.wrap_socket(plain)
+        failing.callback(sock.close)
+        shown = "SHA256:" + hashlib.sha256(sock.getpeercert(True)).hexdigest()
+        if not hmac.compare_digest(shown, fingerprint):
+            raise ConnectionError("the relay shows another certificate, %s" % shown)
+        failing.pop_all()
+    return SecureSocket(sock)
+
+
+def place_of_tls(sock, fingerprint):
+    """As proof_place_tls() in relay/access/proof.c."""
+    host, port = sock.getpeername()[:2]
+    return "tls %s:%d %s" % ("[%s]" % host if ":" in host else host, port, fingerprint)
