@@ -121,7 +121,7 @@ static int listen_on_loopback(struct sockaddr_in *address)
 /* Any process here may have connected, too: only the connection from `own` is ours. */
 static int accept_from(int listening, int own)
 {
-    struct sockaddr_in from, expected;
+    struct sockaddr_in from = {0}, expected = {0};
     socklen_t size = sizeof expected;
     if (getsockname(own, (struct sockaddr *)&expected, &size) != 0)
         return -1;

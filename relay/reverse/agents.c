@@ -169,11 +169,17 @@ static void on_unproven(void *arg)
     agent_refuse(agent, "an agent that has not proven itself in time");
 }
 
+/* Of `HOST:PORT`, or of all that it is. */
+static size_t host_length(const char *address)
+{
+    const char *port = strrchr(address, ':');
+    return port ? (size_t)(port - address) : strlen(address);
+}
+
 static bool is_of_host(const char *peer, const char *other)
 {
-    const char *port = strrchr(peer, ':');
-    size_t len = port ? (size_t)(port - peer) + 1 : strlen(peer) + 1;
-    return strncmp(peer, other, len) == 0;
+    size_t len = host_length(peer);
+    return host_length(other) == len && memcmp(peer, other, len) == 0;
 }
 
 /* Why no further agent may begin to prove itself, or NULL. */
