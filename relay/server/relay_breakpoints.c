@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "dap/json_record.h"
-#include "dap/message.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -33,9 +32,10 @@ static void put_dial(const char *address, const char *fingerprint, struct buf *o
 {
     buf_add_string(out, ",\"dial\":");
     if (address) {
-        buf_add_string(out, "{\"address\":");
-        message_quote(out, address);
-        buf_printf(out, ",\"fingerprint\":\"%s\"}", fingerprint);
+        buf_add_string(out, "{");
+        json_member_text(out, "address", address);
+        json_member_text(out, "fingerprint", fingerprint);
+        buf_add_string(out, "}");
     } else {
         buf_add_string(out, "null");
     }
