@@ -92,6 +92,7 @@ class Debugger:
 
         self.active = True
         share_breakpoint()
+        stop_late_tracing()
         self.map_paths()
         debugpy.configure(subProcess=False)
         pydevd.start_client = start_client
@@ -169,14 +170,12 @@ class Debugger:
         left = GlobalDebuggerHolder.global_dbg
         if left is not None:
             left.ready_to_run = True  # lets a connect() go that the relay never configured
-        untrace_threads()
         pydevd.stoptrace()
+        untrace_threads()
         GlobalDebuggerHolder.global_dbg = None
         pydevd.SetupHolder.setup = None
         for thread in threading.enumerate():
-            if getattr(thread, "additional_info", None) is not None:
-                thread.additional_info = None
-
+            renew_state(thread)
 
     def forget(self):
         """In a forked child: takes out its parent's pydevd, which has no thread here. The connection stays the parent's."""
@@ -187,9 +186,11 @@ class Debugger:
         from _pydevd_bundle.pydevd_constants import GlobalDebuggerHolder
 
         left, GlobalDebuggerHolder.global_dbg = GlobalDebuggerHolder.global_dbg, None
+        if left is not None:
+            left.pydb_disposed = True
         pydevd.stoptrace()  # of this thread; without a global debugger it ends none
         pydevd.SetupHolder.setup = None
-        threading.current_thread().additional_info = None
+        renew_state(threading.current_thread())
         for thread in (left.reader, left.writer) if left is not None else ():
             if getattr(thread, "sock", None) is not None:
                 thread.sock.close()
@@ -240,6 +241,40 @@ def untrace_threads():
     pydevd_tracing.restore_sys_set_trace_func()  # pydevd's own complains where others use it
     if sys.version_info < (3, 12):
         pydevd_tracing.set_trace_to_threads(untrace, create_dummy_thread=False)
+
+
+def stop_late_tracing():
+    """A frame in which a client has stepped has pydevd's trace function also when that pydevd has ended: before Python 3.12,
+    the frame's next line would have it trace the thread again."""
+    debugger_type = sys.modules["pydevd"].PyDB
+    enable = debugger_type.enable_tracing
+    if sys.version_info >= (3, 12) or hasattr(enable, "raydbg"):
+        return
+
+    def enable_tracing(self, *arguments, **named):
+        enable(self, *arguments, **named)
+        if self.pydb_disposed:  # is so before untrace_threads(): one of the two comes last
+            self.disable_tracing()
+
+    enable_tracing.raydbg = True
+    debugger_type.enable_tracing = enable_tracing
+
+
+def renew_state(thread):
+    """Takes out what a pydevd that has ended has left in its state of a thread. With sys.monitoring that must stay the same
+    object: pydevd's callbacks keep it in a store of the thread's own, and would not see the steps of the next pydevd."""
+    state = getattr(thread, "additional_info", None)
+    if state is None:
+        return
+    if sys.version_info < (3, 12):
+        thread.additional_info = None
+        return
+    from _pydevd_bundle.pydevd_constants import STATE_RUN
+
+    state.pydev_notify_kill = False
+    state.pydev_state = STATE_RUN
+    state.pydev_step_cmd = state.pydev_original_step_cmd = -1
+    state.pydev_step_stop = None
 
 
 def trace_pool_threads():

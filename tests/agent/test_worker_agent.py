@@ -240,6 +240,8 @@ def test_a_breakpoint_stops_and_sleep_gives_the_speed_back(debugged, relay):
         assert (frame["name"], frame["line"]) == ("work", line_of("work"))
         told = client.evaluate("__import__('sys').modules['raydbg_agent'].describe()", frame["id"])
         assert json.loads(bytes.fromhex(told.strip("'")))["pid"] == program.pid
+        assert client.step("next", thread)["reason"] == "step"
+        assert client.stack(thread)[0]["line"] == line_of("work") + 1
         client.resume(thread)
         assert program.wait_for("RESULT") == str(2 * number + 1)
         client.ok("disconnect", {"terminateDebuggee": False})
@@ -250,6 +252,24 @@ def test_a_breakpoint_stops_and_sleep_gives_the_speed_back(debugged, relay):
         after = min(float(program.ask("spin 200000", "SPUN")) for _ in range(5))
         assert after < 1.6 * before + 0.005, (before, after)
     assert "PYDEV" not in "".join(program.lines)
+
+
+def test_a_frame_that_was_stepped_in_does_not_bring_the_tracing_back(debugged, relay):
+    agent, future = debugged
+    client = wake(relay, agent, {str(PROGRAM): [line_of("work")]})
+    assert agent.hear() == {"event": "debugging"}
+    program = future.result(limit())
+    program.send("block 4 on")
+    thread = client.stopped(reason="breakpoint")["threadId"]
+    client.step("next", thread)
+    client.resume(thread)
+    client.ok("disconnect", {"terminateDebuggee": False})
+    client.transport.close()
+    agent.say(verb="sleep")
+    assert agent.hear() == {"event": "asleep"}
+    program.send("on")
+    assert program.wait_for("RESULT") == "9"
+    assert program.ask("active", "ACTIVE") == "False None"
 
 
 def test_the_hold_ends_when_it_is_configured(debugged, relay):

@@ -2,6 +2,7 @@
 
     work N          runs work(N), and prints its result
     many N THREADS  runs work() N times on each of so many threads, and prints the seconds of all
+    block N WORDS   runs work(N) and is then in a read, without a line between them, until the words have come
     want            has pydevd here from now on, and prints whether that is so
     enter N         runs work(N) as a task, whose first line is watched
     fail N          raises in the frame of lose(N), as a task that fails
@@ -27,6 +28,10 @@ from pathlib import Path
 def work(n):
     doubled = n * 2  # line: work
     return doubled + 1
+
+
+def block(n, words):
+    return work(n), os.read(sys.stdin.fileno(), len(words) + 1)
 
 
 def small(n):
@@ -120,6 +125,10 @@ def main():
             tell("RESULT", work(int(rest)))
         elif command == "many":
             tell("MANY", many(*map(int, rest.split())))
+        elif command == "block":
+            number, words = rest.split(" ", 1)
+            done = block(int(number), words)
+            tell("RESULT", done[0])
         elif command == "want":
             tell("WANTED", agent.want_debugger() is None)
         elif command == "enter":
