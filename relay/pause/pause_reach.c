@@ -1,17 +1,12 @@
 #include "relay/pause/pause_reach.h"
 
-#include "base/text.h"
+#include "proto/proxy.h"
 
 #include <arpa/inet.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-static bool is_loopback(const char *host)
-{
-    return text_equal(host, "localhost") || text_equal(host, "::1") || text_starts(host, "127.");
-}
 
 /* True if `ip` is this machine's (a socket can be bound to it), or is not an address. */
 static bool is_here(const char *ip)
@@ -57,7 +52,7 @@ static bool is_listened_to(uint16_t port)
 int pause_reach_check(const struct pause *pause, struct err *err)
 {
     char title[256];
-    if (pause->debugger != PAUSE_PDB || pause->state == PAUSE_HELD || !is_loopback(pause->host))
+    if (pause->debugger != PAUSE_PDB || pause->state == PAUSE_HELD || !proxy_is_loopback(pause->host))
         return 0;
     /* Ray <= 2.34 does not report the node. */
     if (pause->node_ip ? is_here(pause->node_ip) : is_listened_to(pause->port))
