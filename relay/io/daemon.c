@@ -178,14 +178,13 @@ int daemon_spawn(const char *name, int socket, int memory, const char *path)
     return why || status ? -1 : 0;
 }
 
-void daemon_resume(int argc, char **argv, const char *name, daemon_run_fn run)
+void daemon_resume(int argc, char **argv, const char *name, bool (*prepare)(void),
+                   daemon_run_fn run)
 {
-    int listens = 0;
-    socklen_t len = sizeof listens;
     if (argc != 2 || strcmp(argv[0], name) != 0)
         return;
-    if (argv[1][0] != '/' || fcntl(DAEMON_MEMORY_FD, F_GETFD) < 0 ||
-        getsockopt(DAEMON_SOCKET_FD, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) != 0 || !listens)
+    if (argv[1][0] != '/' || fcntl(DAEMON_SOCKET_FD, F_GETFD) < 0 ||
+        fcntl(DAEMON_MEMORY_FD, F_GETFD) < 0 || !prepare())
         _exit(1);
     _exit(daemon_start(name, DAEMON_SOCKET_FD, DAEMON_MEMORY_FD, argv[1], run) != 0);
 }

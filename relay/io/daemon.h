@@ -1,8 +1,10 @@
 /* Detached processes: no terminal, not a child of the process that started them, and with only two
- * of its descriptors. For relay/keeper/keeper*.c and relay/debuggee/closer*.c. */
+ * of its descriptors. For relay/keeper/keeper*.c, relay/debuggee/closer*.c and
+ * relay/port/tls_door*.c. */
 #ifndef RAYDBG_RELAY_IO_DAEMON_H
 #define RAYDBG_RELAY_IO_DAEMON_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,8 +22,10 @@ int daemon_start(const char *name, int socket, int memory, const char *path, dae
  * process has none of this one's memory. */
 int daemon_spawn(const char *name, int socket, int memory, const char *path);
 /* In a process that daemon_spawn() executed, starts the daemon and exits; returns at once in any
- * other process. */
-void daemon_resume(int argc, char **argv, const char *name, daemon_run_fn run);
+ * other process. prepare() runs first, has the environment, and is false if the two descriptors are
+ * not what they must be. */
+void daemon_resume(int argc, char **argv, const char *name, bool (*prepare)(void),
+                   daemon_run_fn run);
 
 /* For the new process itself, which allocates nothing else. Its clock: relay/io/daemon_clock.h. */
 

@@ -465,7 +465,14 @@ int keeper_process_start(int listener, int memory, const char *path)
     return daemon_spawn(process_name, listener, memory, path);
 }
 
+static bool has_listener(void)
+{
+    int listens = 0;
+    socklen_t len = sizeof listens;
+    return getsockopt(DAEMON_SOCKET_FD, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) == 0 && listens;
+}
+
 void keeper_process_resume(int argc, char **argv)
 {
-    daemon_resume(argc, argv, process_name, run);
+    daemon_resume(argc, argv, process_name, has_listener, run);
 }

@@ -30,7 +30,7 @@ struct listener_options {
     const char *const *hosts; /* --allow-host, beside localhost and the addresses listened on */
     size_t host_count;
     /* Takes agents' TLS connections; NULL: a port with TLS refuses agents. Borrowed. */
-    const struct tls_door *tls_door;
+    struct tls_door *tls_door;
     size_t max_connections;     /* 0: 10000 */
     size_t max_per_address;     /* unauthenticated connections; 0: 1000 */
     size_t max_body;            /* bytes of a client's message; 0: 4 MiB */

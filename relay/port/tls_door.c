@@ -4,13 +4,13 @@
 #include "base/mem.h"
 #include "relay/io/fd_packet.h"
 #include "relay/io/socket.h"
-#include "relay/port/client_hello.h"
+#include "relay/port/tls_context.h"
 #include "relay/port/tls_door_process.h"
 
 #include <errno.h>
 #include <netinet/in.h>
-#include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -18,72 +18,47 @@
 
 struct tls_door {
     int socket; /* its other end is the helper's */
+    int memory; /* a tls_context_save(), for a helper that takes the place of one that has died */
+    char *cert; /* absolute */
 };
-
-/* --- TLS --- */
-
-static int select_protocol(SSL *tls, const unsigned char **out, unsigned char *out_len,
-                           const unsigned char *in, unsigned in_len, void *arg)
-{
-    static const unsigned char own[] = "\x06" CLIENT_HELLO_RAYDBG;
-    unsigned char *found = NULL;
-    (void)tls, (void)arg;
-    if (SSL_select_next_proto(&found, out_len, own, sizeof own - 1, in, in_len) !=
-        OPENSSL_NPN_NEGOTIATED)
-        return SSL_TLSEXT_ERR_ALERT_FATAL;
-    *out = found;
-    return SSL_TLSEXT_ERR_OK;
-}
-
-/* An agent shows no certificate: it proves its key, as on loopback. */
-static SSL_CTX *make_context(const char *cert, const char *key)
-{
-    SSL_CTX *context = SSL_CTX_new(TLS_server_method());
-    if (!context)
-        return NULL;
-    SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
-    SSL_CTX_set_options(context,
-                        SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET);
-    SSL_CTX_set_num_tickets(context, 0);
-    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-    SSL_CTX_set_mode(context, SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
-    SSL_CTX_set_alpn_select_cb(context, select_protocol, NULL);
-    if (SSL_CTX_use_certificate_chain_file(context, cert) == 1 &&
-        SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) == 1)
-        return context;
-    SSL_CTX_free(context);
-    return NULL;
-}
 
 /* --- life --- */
 
-static int start_process(SSL_CTX *context, const char *cert, struct err *err)
+/* Puts a new process in the place of the one before, if there was one. 0, or -1 with errno set. */
+static int start_process(struct tls_door *door)
 {
     int pair[2];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0 ||
-        tls_door_process_start(pair[1], context, cert) != 0) {
-        err_set(err, ERR_FAILED, "there is no process for the TLS connections of agents");
-        return err_why(err, "%s", strerror(errno));
-    }
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+        return -1;
+    int result = tls_door_process_start(pair[1], door->memory, door->cert);
+    int why = errno;
     close(pair[1]);
-    return pair[0];
+    if (result == 0 && door->socket >= 0)
+        close(door->socket);
+    if (result == 0)
+        door->socket = pair[0];
+    else
+        close(pair[0]);
+    errno = why;
+    return result;
 }
 
 struct tls_door *tls_door_start(const char *cert, const char *key, struct err *err)
 {
-    ERR_clear_error();
-    SSL_CTX *context = make_context(cert, key);
+    SSL_CTX *context = tls_context_load(cert, key);
     if (!context) {
         err_set(err, ERR_FAILED, "the certificate %s cannot be used", cert);
         return NULL;
     }
-    int socket = start_process(context, cert, err);
-    SSL_CTX_free(context);
-    if (socket < 0)
-        return NULL;
     struct tls_door *door = mem_alloc(sizeof *door);
-    door->socket = socket;
-    return door;
+    *door = (struct tls_door){-1, tls_context_save(context), realpath(cert, NULL)};
+    SSL_CTX_free(context);
+    if (door->memory >= 0 && door->cert && start_process(door) == 0)
+        return door;
+    err_set(err, ERR_FAILED, "there is no process for the TLS connections of agents");
+    err_why(err, "%s", strerror(errno));
+    tls_door_stop(&door);
+    return NULL;
 }
 
 void tls_door_stop(struct tls_door **door)
@@ -92,14 +67,12 @@ void tls_door_stop(struct tls_door **door)
     if (!it)
         return;
     *door = NULL;
-    close(it->socket);
+    if (it->socket >= 0)
+        close(it->socket);
+    if (it->memory >= 0)
+        close(it->memory);
+    free(it->cert);
     free(it);
-}
-
-bool tls_door_is_open(const struct tls_door *door)
-{
-    char byte;
-    return recv(door->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
 }
 
 /* --- the plain connections --- */
@@ -159,19 +132,40 @@ static int connect_pair(int pair[2])
     return 0;
 }
 
-int tls_door_pass(const struct tls_door *door, int fd)
+/* Sends the two to the helper; to a new one if that has died. */
+static bool hand_over(struct tls_door *door, const int fds[2])
 {
-    int pair[2], result = -1;
-    if (connect_pair(pair) == 0) {
-        const int fds[] = {fd, pair[1]};
-        char byte = 0;
-        result = fd_packet_send(door->socket, &byte, sizeof byte, fds, 2, false) ? pair[0] : -1;
-        int why = errno;
-        close(pair[1]);
-        if (result < 0)
-            close(pair[0]);
-        errno = why;
+    char byte = 0;
+    if (fd_packet_send(door->socket, &byte, sizeof byte, fds, 2, false))
+        return true;
+    if (errno != EPIPE && errno != ECONNRESET)
+        return false;
+    if (start_process(door) != 0) {
+        log_warn("the process raydbg-tls has died, and there is no new one: %s", strerror(errno));
+        return false;
     }
+    log_warn("the process raydbg-tls has died, and the tasks that it connected go on; a new one "
+             "takes the next connections");
+    return fd_packet_send(door->socket, &byte, sizeof byte, fds, 2, false);
+}
+
+static int pass(struct tls_door *door, int fd)
+{
+    int pair[2];
+    if (connect_pair(pair) != 0)
+        return -1;
+    bool passed = hand_over(door, (const int[]){fd, pair[1]});
+    int why = errno;
+    close(pair[1]);
+    if (!passed)
+        close(pair[0]);
+    errno = why;
+    return passed ? pair[0] : -1;
+}
+
+int tls_door_pass(struct tls_door *door, int fd)
+{
+    int result = pass(door, fd);
     int why = errno;
     close(fd);
     errno = why;

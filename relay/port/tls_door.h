@@ -11,20 +11,17 @@
 
 #include "base/err.h"
 
-#include <stdbool.h>
-
 struct tls_door;
 
-/* Forks the helper; call it before any thread is started. NULL with `err` set if the certificate
- * (PEM files) cannot be used, or there is no process. */
+/* Starts the helper. NULL with `err` set if the certificate (PEM files) cannot be used, or there is
+ * no process. */
 struct tls_door *tls_door_start(const char *cert, const char *key, struct err *err);
 /* The helper keeps the connections that it has, until their plain ends are closed. */
 void tls_door_stop(struct tls_door **door);
-/* False if the helper has died. */
-bool tls_door_is_open(const struct tls_door *door);
 /* Passes on the accepted connection `fd`, of which nothing has been read, and closes it here in any
- * case. Returns the plain, non-blocking socket on which its bytes come; -1 with errno set. When TLS
- * cannot be agreed on, the plain socket ends without a byte. */
-int tls_door_pass(const struct tls_door *door, int fd);
+ * case. If the helper has died, a new one takes its place. Returns the plain, non-blocking socket
+ * on which its bytes come; -1 with errno set. When TLS cannot be agreed on, the plain socket ends
+ * without a byte. */
+int tls_door_pass(struct tls_door *door, int fd);
 
 #endif

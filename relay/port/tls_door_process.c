@@ -6,6 +6,7 @@
 #include "relay/io/daemon_clock.h"
 #include "relay/io/fd_packet.h"
 #include "relay/io/socket.h"
+#include "relay/port/tls_context.h"
 
 #include <errno.h>
 #include <openssl/err.h>
@@ -21,6 +22,8 @@
 /* EVENTS: taken from the kernel at once. ROUNDS: of reads and writes for one pair; then others get
  * their turn. */
 enum { PIECE = 16384, EVENTS = 64, ROUNDS = 16 };
+
+static const char process_name[] = "raydbg-tls";
 
 struct splice;
 
@@ -283,6 +286,7 @@ static void run(const char *path)
 {
     struct epoll_event events[EVENTS], parent = {.events = EPOLLIN};
     (void)path;
+    close(DAEMON_MEMORY_FD);
     it.poll = epoll_create1(EPOLL_CLOEXEC);
     epoll_ctl(it.poll, EPOLL_CTL_ADD, DAEMON_SOCKET_FD, &parent);
     while (!it.alone || it.count) {
@@ -300,11 +304,18 @@ static void run(const char *path)
     }
 }
 
-int tls_door_process_start(int socket, SSL_CTX *context, const char *cert)
+int tls_door_process_start(int socket, int memory, const char *cert)
 {
-    char *path = realpath(cert, NULL);
-    it.context = context;
-    int result = daemon_start("raydbg-tls", socket, socket, path ? path : "/", run);
-    free(path);
-    return result;
+    return daemon_spawn(process_name, socket, memory, cert);
+}
+
+static bool prepare(void)
+{
+    it.context = tls_context_restore(DAEMON_MEMORY_FD);
+    return it.context;
+}
+
+void tls_door_process_resume(int argc, char **argv)
+{
+    daemon_resume(argc, argv, process_name, prepare, run);
 }

@@ -5,10 +5,11 @@
 #ifndef RAYDBG_RELAY_PORT_TLS_DOOR_PROCESS_H
 #define RAYDBG_RELAY_PORT_TLS_DOOR_PROCESS_H
 
-#include <openssl/ssl.h>
-
-/* Forks. `socket` and `context` stay the caller's; ps shows "raydbg-tls CERT". 0, or -1 with errno
- * set. */
-int tls_door_process_start(int socket, SSL_CTX *context, const char *cert);
+/* Starts it (by daemon_spawn(): the caller may have threads). `socket` and `memory`, of
+ * tls_context_save(), stay the caller's; `cert` is absolute, ps shows "raydbg-tls CERT". 0, or -1
+ * with errno set. */
+int tls_door_process_start(int socket, int memory, const char *cert);
+/* For main(), before anything else: see daemon_resume(). */
+void tls_door_process_resume(int argc, char **argv);
 
 #endif

@@ -3,8 +3,8 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "proto/proxy.h"
 #include "relay/io/socket.h"
-#include "relay/port/tls_door.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,14 +14,11 @@ static bool is_any(const char *address)
     return text_starts(address, "0.0.0.0:") || text_starts(address, "[::]:");
 }
 
-static bool is_loopback(const char *host)
-{
-    return text_starts(host, "127.") || text_starts(host, "::1");
-}
-
 bool relay_dial_is_local(const char *address)
 {
-    return is_loopback(address + (address[0] == '['));
+    char host[64];
+    uint16_t port;
+    return text_split_host_port(address, host, sizeof host, &port) && proxy_is_loopback(host);
 }
 
 /* The one that other machines can dial, if there is one. */
@@ -36,7 +33,7 @@ static const char *choose(const struct relay *relay)
 
 static bool is_towards(const char *ip, char *out, size_t size)
 {
-    return socket_address_towards(ip, out, size) && !is_loopback(out);
+    return socket_address_towards(ip, out, size) && !proxy_is_loopback(out);
 }
 
 /* This host, as other nodes reach it: with the address from which it reaches the head, which on the
@@ -52,7 +49,7 @@ static void host_here(const struct cluster *cluster, char *out, size_t size)
         text_split_host_port(cluster_address(cluster)->text, head, sizeof head, &port);
     if (is_towards(head, out, size))
         return;
-    if (here && !is_loopback(here) && text_copy(out, size, here))
+    if (here && !proxy_is_loopback(here) && text_copy(out, size, here))
         return;
     if (cluster && cluster_nodes_away(cluster, &away) && is_towards(away, out, size))
         return;
@@ -64,8 +61,7 @@ char *relay_dial_address(const struct relay *relay)
 {
     const struct tls_door *door = relay->options.listener.tls_door;
     char host[64];
-    const char *address =
-        door && *relay->fingerprint && tls_door_is_open(door) ? choose(relay) : NULL;
+    const char *address = door && *relay->fingerprint ? choose(relay) : NULL;
     if (!address)
         return NULL;
     if (!is_any(address))

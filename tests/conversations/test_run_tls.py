@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import socket
 import ssl
 import subprocess
@@ -143,17 +144,36 @@ def test_nothing_is_left(start_tls, run_agent):
     program.work(3)
 
 
-def test_without_its_tls_process_a_task_goes_on_and_the_relay_says_so(relay, run_agent):
+def test_a_killed_tls_process_is_replaced(relay, run_agent):
+    """Its tasks go on, and their agents dial again."""
     relay.set()
     program = run_agent(relay, fingerprint=relay.fingerprint)
     program.send("work 2")
     relay.stop()
-    os.kill(door_of(relay)[0], 9)
+    killed = door_of(relay)
+    os.kill(killed[0], 9)
     assert program.wait_for("RESULT") == "5"
-    wait_until(lambda: relay.breakpoints()["processes"]["dial"] is None, "the relay knows it")
+    relay.processes(connected=1, debugged=1)
+    assert len(door_of(relay)) == 1 and door_of(relay) != killed
+    assert "raydbg-tls has died" in relay.stderr()
+    program.send("work 3")
+    relay.stop()
+    go_on(relay, program.pid)
+    assert program.wait_for("RESULT") == "7"
+
+
+def test_without_a_free_descriptor_an_agent_is_refused(relay):
+    used = {int(name) for name in os.listdir(f"/proc/{relay.pid}/fd")}
+    before = resource.prlimit(relay.pid, resource.RLIMIT_NOFILE)
+    first_free = min(set(range(len(used) + 1)) - used)
+    resource.prlimit(relay.pid, resource.RLIMIT_NOFILE, (first_free + 1, before[1]))  # one: the connection itself
+    with pytest.raises((OSError, EOFError)):
+        ByHand(relay, tls=True)
+    resource.prlimit(relay.pid, resource.RLIMIT_NOFILE, before)
     wait_until(lambda: "an agent's TLS connection cannot be served" in refusals(relay), lambda: str(refusals(relay)))
-    assert relay.http("GET", "/v1/pauses").status == 200
-    program.work(3)
+    agent = ByHand(relay, tls=True)
+    agent.prove()
+    assert agent.hear() == {"verb": "sleep"}
 
 
 def test_raydbg_run_uses_it(relay, authority):
