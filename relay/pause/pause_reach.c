@@ -52,7 +52,8 @@ static bool is_listened_to(uint16_t port)
 int pause_reach_check(const struct pause *pause, struct err *err)
 {
     char title[256];
-    if (pause->debugger != PAUSE_PDB || pause->state == PAUSE_HELD || !proxy_is_loopback(pause->host))
+    if (pause->debugger != PAUSE_PDB || pause->state == PAUSE_HELD ||
+        !proxy_is_loopback(pause->host))
         return 0;
     /* Ray <= 2.34 does not report the node. */
     if (pause->node_ip ? is_here(pause->node_ip) : is_listened_to(pause->port))
