@@ -604,7 +604,8 @@ def start(config):
         watch_calls(config)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=after_fork)
-        agent.start()
+        if not config.get("only_forks"):  # multiprocessing's fork server: a process with threads must not fork
+            agent.start()
     except Exception as error:
         if os.environ.get("RAYDBG_LOG"):
             print("raydbg: this process cannot be debugged:", error, file=sys.stderr)

@@ -1,8 +1,8 @@
 """Starts the driver's agent before the program's first line: in the directory of `raydbg run`, which is in PYTHONPATH, this is
 sitecustomize.py, which Python imports at its start. A sitecustomize of the user's is executed after it.
 
-The agent starts when Python looks for the program's file, or, with -m and -c, for the first module: not in `site` itself,
-whose import pydevd would wait for. Processes that the program starts with its environment get an agent in the same way, but
+The agent starts when Python looks for the program's file, or, with -m, for the first module, or, with -c, at the program's
+first line: not in `site` itself, whose import pydevd would wait for. Processes that the program starts with its environment get an agent in the same way, but
 not those of Ray: its workers have one from their setup hook. Nothing here raises into the program.
 """
 
@@ -13,7 +13,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 RAYS_PLACES = ("/ray/_private/", "/ray/dashboard/", "/ray/autoscaler/", "/ray/core/", "/ray/util/client/")
 OTHERS_MODULES = ("ray", "pip", "venv", "virtualenv", "ensurepip")
-HELPERS = ("from multiprocessing.resource_tracker", "from multiprocessing.forkserver")  # of multiprocessing, with -c
+TRACKER, FORK_SERVER = "from multiprocessing.resource_tracker", "from multiprocessing.forkserver"  # with -c
 
 
 def find_operand():
@@ -30,7 +30,7 @@ def is_users():
     if program == "-m":
         return find_operand().split(".")[0] not in OTHERS_MODULES
     if program == "-c":
-        return not find_operand().startswith(HELPERS)
+        return not find_operand().startswith(TRACKER)
     path = os.path.realpath(program)
     return os.path.basename(path) not in ("ray", "pip") and not any(place in path for place in RAYS_PLACES)
 
@@ -43,6 +43,7 @@ def start_agent():
             import raydbg_run
 
             config = dict(json.loads(raydbg_run.read_text("run.json")), role="driver")
+            config["only_forks"] = sys.argv[0] == "-c" and find_operand().startswith(FORK_SERVER)
             raydbg_run.start_agent(raydbg_run.read_text("raydbg_agent.py"), config)
     except Exception as error:  # the run may be over, and its directory gone
         if os.environ.get("RAYDBG_LOG"):
@@ -65,6 +66,15 @@ def on_new_path(path):
     if not _imp.lock_held() and may_start():  # an import has the lock, which debugpy's import would wait for
         start_agent()
     raise ImportError(path)
+
+
+def on_first_frame(frame, event, arg):
+    """A profile function: Python calls it where the program of -c begins. Its first import has the lock of a module, which
+    debugpy may import, too."""
+    if event == "call" and frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") == "__main__":
+        sys.setprofile(None)
+        if may_start():
+            start_agent()
 
 
 class FirstImport:
@@ -113,3 +123,5 @@ if waiting:
     sys.path_hooks.insert(0, on_new_path)
     sys.meta_path.insert(0, FirstImport)
 execute_next()
+if waiting and sys.argv[:1] == ["-c"] and sys.getprofile() is None:
+    sys.setprofile(on_first_frame)

@@ -169,10 +169,10 @@ def work(n):
 if __name__ == "__main__":
     print("result", work(1))
 """
-SPAWN = """\
+POOL = """\
 import early, multiprocessing
 if __name__ == "__main__":
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
+    with multiprocessing.get_context(METHOD).Pool(1) as pool:
         print("result", pool.map(early.work, [1])[0])
 """
 CHILD = "import subprocess, sys; sys.exit(subprocess.call([sys.executable, 'early.py']))"
@@ -184,7 +184,8 @@ def programs(tmp_path, monkeypatch):
     (tmp_path / "site").mkdir()
     (tmp_path / "site/sitecustomize.py").write_text(PATIENT)
     (tmp_path / "early.py").write_text(EARLY)
-    (tmp_path / "spawn.py").write_text(SPAWN)
+    for method in ("spawn", "forkserver"):
+        (tmp_path / f"{method}.py").write_text(POOL.replace("METHOD", repr(method)))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
     monkeypatch.chdir(tmp_path)
 
@@ -194,7 +195,8 @@ def programs(tmp_path, monkeypatch):
     (["-um", "early"], 1, "driver early", 1),
     (["-c", CHILD], 1, "driver early.py", 2),
     (["spawn.py"], 3, "driver -c", 3),  # with the tracker of the pool's resources
-], ids=["file", "module", "child", "pool"])
+    (["forkserver.py"], 3, "driver -c", 3),  # and with the server, which forks
+], ids=["file", "module", "child", "pool", "forkserver"])
 def test_a_program_stops_before_it_uses_ray(relay, programs, argv, line, name, python_processes):
     run = Run(relay, "--break", f"early.py:{line}", "--", sys.executable, *argv)
     try:
@@ -205,6 +207,7 @@ def test_a_program_stops_before_it_uses_ray(relay, programs, argv, line, name, p
     finally:
         code, out = run.end()
     assert (code, out) == (0, python_processes * "the user's sitecustomize\n" + "result 2\n")
+    assert "without its breakpoints" not in run.errors.read_text()
     assert directories(relay) == []
 
 
