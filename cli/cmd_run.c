@@ -113,12 +113,10 @@ static void clear_breakpoints(const struct relay_choice *choice, const int64_t *
 static int run_program(const struct run_words *words, const struct relay_choice *choice,
                        const char *directory, char **command, struct err *err)
 {
-    char *relay = relay_address_text(&choice->relay);
     struct run_console *console =
-        words->detach ? NULL : run_console_create(choice->loop, &words->relay, relay);
+        words->detach ? NULL : run_console_create(choice->loop, &words->relay, &choice->relay);
     int code = run_driver(choice->loop, &choice->relay, directory, console, command, err);
     run_console_destroy(&console);
-    free(relay);
     return code;
 }
 

@@ -21,7 +21,8 @@ extern char **environ;
 struct run_console {
     struct loop *loop;
     const struct relay_wish *wish;
-    const char *address;
+    const struct relay_address *relay;
+    char *address;
     pid_t pid; /* 0: none is open */
     bool left; /* the last one */
     struct timer *look;
@@ -43,21 +44,25 @@ bool run_console_is_possible(void)
 }
 
 struct run_console *run_console_create(struct loop *loop, const struct relay_wish *wish,
-                                       const char *address)
+                                       const struct relay_address *relay)
 {
     if (!run_console_is_possible())
         return NULL;
     struct run_console *console = mem_alloc(sizeof *console);
-    *console = (struct run_console){.loop = loop, .wish = wish, .address = address};
+    *console = (struct run_console){
+        .loop = loop, .wish = wish, .relay = relay, .address = relay_address_text(relay)};
     return console;
 }
 
 void run_console_destroy(struct run_console **console)
 {
-    if (*console)
-        timer_cancel(&(*console)->look);
-    free(*console);
+    struct run_console *it = *console;
+    if (!it)
+        return;
     *console = NULL;
+    timer_cancel(&it->look);
+    free(it->address);
+    free(it);
 }
 
 bool run_console_is_open(const struct run_console *console)
@@ -144,13 +149,13 @@ static char **without_address(void)
 
 static int spawn(struct run_console *console, const char *target)
 {
-    const struct relay_wish *wish = console->wish;
+    const struct relay_address *relay = console->relay;
     const struct {
         const char *option, *value;
     } options[] = {
-        {"--relay", console->address}, {"--relay-token-file", wish->token_file},
-        {"--relay-ca", wish->ca},      {"--relay-fingerprint", wish->fingerprint},
-        {"--relay-cert", wish->cert},  {"--relay-key", wish->key},
+        {"--relay", console->address}, {"--relay-token-file", console->wish->token_file},
+        {"--relay-ca", relay->ca},     {"--relay-fingerprint", relay->fingerprint},
+        {"--relay-cert", relay->cert}, {"--relay-key", relay->key},
     };
     enum { OPTIONS = sizeof options / sizeof *options };
     const char *argv[4 + 2 * OPTIONS + 1] = {"raydbg", "attach", "--one-stop", target};

@@ -13,10 +13,10 @@ struct run_console;
 /* True if a shell has given this process a terminal, for input and output. */
 bool run_console_is_possible(void);
 
-/* NULL unless that is so. `wish` says what to trust at the relay at `address`, the text that
- * --relay takes; both are borrowed. */
+/* NULL unless that is so. `wish` names the token's file, `relay` the relay, which may have been
+ * found by its registration, and what to trust at it; both are borrowed. */
 struct run_console *run_console_create(struct loop *loop, const struct relay_wish *wish,
-                                       const char *address);
+                                       const struct relay_address *relay);
 /* A console that is open is left to itself, and the terminal with it: wait for its end first. */
 void run_console_destroy(struct run_console **console);
 

@@ -46,6 +46,7 @@ HERE = {
     r"60s": "1s",
     r"/etc/raydbg/token": "{state}/raydbg/token",
     r"--task train": "--task square",
+    r"~/\.local/state\b": "{state}",
     r"--tls-cert … --tls-key …": "--tls-cert {state}/raydbg/relay-cert.pem --tls-key {state}/raydbg/relay-key.pem",
     r"https://head\.example\.org:4713 --relay-fingerprint SHA256:…": "https://127.0.0.1:4713 --relay-fingerprint {fingerprint}",
 }
