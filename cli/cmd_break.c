@@ -40,8 +40,8 @@ static const struct option_row option_rows[] = {
 const struct command_text cmd_break_text = {
     .name = "break",
     .summary = "set breakpoints by file, in all processes of raydbg run",
-    .synopsis = "break FILE:LINE... [--if EXPR] [--hit N | --first] [--skip N] [--log TEXT]\n"
-                "             [--task GLOB] [--rank N] [--node NODE]\n"
+    .synopsis = "break FILE:LINE... [--if EXPR] [--hit N | --first] [--skip N] [--stop-all]\n"
+                "             [--log TEXT] [--task GLOB] [--rank N] [--node NODE]\n"
                 "       raydbg break --list | --clear FILE:LINE|NUMBER... | --clear --all",
     .intro = "Breakpoints by file belong to the relay: they reach the driver and the workers of "
              "every job that raydbg run has started, and those that come later. A task that "
@@ -49,8 +49,9 @@ const struct command_text cmd_break_text = {
     .options = option_rows,
     .option_count = sizeof option_rows / sizeof *option_rows,
     .notes =
-        "Hits are counted by the relay, over all processes: each hit that --hit, --skip or "
-        "--first counts asks it, which takes the task 0.2 ms or more. A rank is what RANK or "
+        "Hits are counted by the relay, over all processes: each hit that --hit, --skip, "
+        "--first or --stop-all counts asks it, which takes the task 0.2 ms or more. A rank is what "
+        "RANK or "
         "WORLD_RANK is set to (Ray Train does so for PyTorch), else a variable or attribute of "
         "self called rank.",
     .examples = "  raydbg break train.py:57 --if 'loss != loss' --first\n"
@@ -108,6 +109,7 @@ static void show_row(const char *json, struct span item)
     show_number(json, item, "hit", "  at hit ");
     show_number(json, item, "skip", "  after ");
     show_flag(json, item, "first", "  at the first hit");
+    show_flag(json, item, "stop_all", "  stops all tasks");
     show_number(json, item, "hits", "  · hits: ");
     show_flag(json, item, "spent", ", no further one stops");
     putchar('\n');

@@ -67,6 +67,8 @@ static int render(struct buf *json, const struct break_wish *wish, const char *w
     int64_t line = 0;
     if (wish->hit && wish->first)
         return err_set(err, ERR_USAGE, "--hit names the one hit that stops, as --first does");
+    if (wish->log && wish->stop_all)
+        return err_set(err, ERR_USAGE, "--stop-all needs a stop, and --log makes none");
     if (break_place(where, &file, &line, err) != 0)
         return -1;
     buf_printf(json, "{\"line\":%" PRId64, line);
@@ -75,6 +77,7 @@ static int render(struct buf *json, const struct break_wish *wish, const char *w
     add_text(json, "if", wish->condition);
     add_text(json, "log", wish->log);
     buf_add_string(json, wish->first ? ",\"first\":true" : "");
+    buf_add_string(json, wish->stop_all ? ",\"stop_all\":true" : "");
     if (break_scope(json, wish, err) != 0 || add_number(json, "hit", wish->hit, 1, err) != 0 ||
         add_number(json, "skip", wish->skip, 1, err) != 0)
         return -1;

@@ -13,7 +13,7 @@
 /* The conditions under which a hit stops; all may be NULL. */
 struct break_wish {
     const char *condition, *hit, *skip, *log, *task, *rank, *node;
-    bool first;
+    bool first, stop_all;
 };
 
 #define BREAK_OPTION_ROWS(type, wish)                                                              \
@@ -32,6 +32,8 @@ struct break_wish {
          .value = "N",  .help = "the first N hits, over all processes, do not stop or count"},     \
         {"first", 0, OPTION_FLAG, offsetof(type, wish.first),                                      \
          .help = "stop at the first hit of all processes, and at no other"},                       \
+        {"stop-all", 0, OPTION_FLAG, offsetof(type, wish.stop_all),                                \
+         .help = "a hit that stops has all other tasks of its run stop, too, where they are"},     \
         {"log",           0,                                                                       \
          OPTION_STRING,   offsetof(type, wish.log),                                                \
          .value = "TEXT", .help = "do not stop: print TEXT in the task, with its {expressions}"},  \

@@ -35,6 +35,15 @@ static const struct {
 };
 enum { NUMBERS = sizeof numbers / sizeof *numbers };
 
+static const struct {
+    const char *name;
+    size_t at;
+} flags[] = {
+    {"first", offsetof(struct file_breakpoint, first)},
+    {"stop_all", offsetof(struct file_breakpoint, stop_all)},
+};
+enum { FLAGS = sizeof flags / sizeof *flags };
+
 static char **field(const struct file_breakpoint *breakpoint, size_t i)
 {
     return (char **)((char *)(uintptr_t)breakpoint + texts[i].at);
@@ -43,6 +52,11 @@ static char **field(const struct file_breakpoint *breakpoint, size_t i)
 static int64_t *number(const struct file_breakpoint *breakpoint, size_t i)
 {
     return (int64_t *)((char *)(uintptr_t)breakpoint + numbers[i].at);
+}
+
+static bool *flag(const struct file_breakpoint *breakpoint, size_t i)
+{
+    return (bool *)((char *)(uintptr_t)breakpoint + flags[i].at);
 }
 
 void file_breakpoint_clear(struct file_breakpoint *breakpoint)
@@ -71,6 +85,8 @@ static int check(const struct file_breakpoint *breakpoint, struct err *err)
     }
     if (breakpoint->hit && breakpoint->first)
         return err_set(err, ERR_USAGE, "\"hit\" names the one hit that stops, as \"first\" does");
+    if (breakpoint->log && breakpoint->stop_all)
+        return err_set(err, ERR_USAGE, "\"stop_all\" needs a stop, and \"log\" makes none");
     return 0;
 }
 
@@ -89,7 +105,8 @@ int file_breakpoint_read(struct file_breakpoint *out, const char *json, struct s
         *number(out, i) = numbers[i].none;
         scan_integer_at(json, object, numbers[i].name, number(out, i));
     }
-    scan_boolean_at(json, object, "first", &out->first);
+    for (size_t i = 0; i < FLAGS; i++)
+        scan_boolean_at(json, object, flags[i].name, flag(out, i));
     scan_integer_at(json, object, "line", &out->line);
     scan_integer_at(json, object, "id", &out->id);
     if (check(out, err) == 0)
@@ -110,8 +127,9 @@ void file_breakpoint_json(const struct file_breakpoint *breakpoint, struct buf *
     for (size_t i = 0; i < NUMBERS; i++)
         if (*number(breakpoint, i) != numbers[i].none)
             buf_printf(out, ",\"%s\":%" PRId64, numbers[i].name, *number(breakpoint, i));
-    if (breakpoint->first)
-        buf_add_string(out, ",\"first\":true");
+    for (size_t i = 0; i < FLAGS; i++)
+        if (*flag(breakpoint, i))
+            buf_printf(out, ",\"%s\":true", flags[i].name);
 }
 
 /* --- which processes, which hits --- */
@@ -131,7 +149,7 @@ bool file_breakpoint_reaches(const struct file_breakpoint *breakpoint,
 
 bool file_breakpoint_is_counted(const struct file_breakpoint *breakpoint)
 {
-    return breakpoint->hit || breakpoint->skip || breakpoint->first;
+    return breakpoint->hit || breakpoint->skip || breakpoint->first || breakpoint->stop_all;
 }
 
 /* The only hit that stops, without those skipped; 0: each does. */

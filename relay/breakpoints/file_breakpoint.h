@@ -23,6 +23,7 @@ struct file_breakpoint {
     int64_t hit;     /* stops at this hit only; 0: at each */
     int64_t skip;    /* so many hits pass before the first that counts */
     bool first;      /* the first hit that counts stops, and no other */
+    bool stop_all;   /* a hit that stops has all other tasks of its run stop, too */
     int64_t hits;    /* those counted so far, over all processes: see file_breakpoint_count() */
 };
 
@@ -31,8 +32,8 @@ struct breakpoint_place {
     const char *node_id, *node_ip;
 };
 
-/* Reads {"file", "line", "if", "log", "task", "node", "rank", "hit", "skip", "first", "hits",
- * "id"}; -1 with `err` set if it is not sound. */
+/* Reads {"file", "line", "if", "log", "task", "node", "rank", "hit", "skip", "first",
+ * "stop_all", "hits", "id"}; -1 with `err` set if it is not sound. */
 int file_breakpoint_read(struct file_breakpoint *out, const char *json, struct span object,
                          struct err *err);
 void file_breakpoint_clear(struct file_breakpoint *breakpoint);

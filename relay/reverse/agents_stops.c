@@ -24,6 +24,19 @@ static void answer(struct agent *agent, int64_t question, bool yes)
 
 /* --- hits --- */
 
+/* The others of its run that have pydevd stop where they run a task (pause_tasks() in
+ * relay/worker_agent/agent_stops.py), and say when they need pydevd no longer. */
+static void pause_others(const struct agent *agent)
+{
+    for (struct agent *at = agent->agents->first; at; at = at->next) {
+        if (at == agent || at->state != AGENT_DEBUGGED || !at->traced ||
+            !text_equal(at->run, agent->run))
+            continue;
+        at->wanted = true;
+        agent_say_verb(at, "pause");
+    }
+}
+
 void agent_on_hit(struct agent *agent, const char *json, struct span line)
 {
     struct agents *agents = agent->agents;
@@ -37,6 +50,8 @@ void agent_on_hit(struct agent *agent, const char *json, struct span line)
     if (stops && !logs)
         agent->stops_until_us = loop_now_us() + STOP_MS * 1000L;
     answer(agent, question, stops);
+    if (stops && breakpoint_store_find(store, id)->stop_all)
+        pause_others(agent);
     if (spent)
         agents_breakpoints_changed(agents, breakpoint_store_find(store, id)->file);
 }

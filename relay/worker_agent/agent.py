@@ -159,6 +159,11 @@ class Debugger:
             then()
             info.is_tracing -= 1
 
+    def suspend(self, thread):
+        """Has the thread stop at its next line, as `pause` does."""
+        constants = importlib.import_module("_pydevd_bundle.pydevd_comm_constants")
+        sys.modules["pydevd"].get_global_debugger().set_suspend(thread, constants.CMD_THREAD_SUSPEND, is_pause=True)
+
     def disconnect(self):
         """Takes pydevd out of all threads, so that they have their full speed again and connect() works again."""
         pydevd = sys.modules.get("pydevd")
@@ -264,14 +269,17 @@ def renew_state(thread):
     """Takes out what a pydevd that has ended has left in its state of a thread. With sys.monitoring that must stay the same
     object: pydevd's callbacks keep it in a store of the thread's own, and would not see the steps of the next pydevd."""
     state = getattr(thread, "additional_info", None)
-    if state is None:
-        return
-    if sys.version_info < (3, 12):
+    if state is not None and sys.version_info < (3, 12):
         thread.additional_info = None
-        return
+    elif state is not None:
+        state.pydev_notify_kill = False
+        forget_stop(state)
+
+
+def forget_stop(state):
+    """The thread with this state is neither to stop nor to step."""
     from _pydevd_bundle.pydevd_constants import STATE_RUN
 
-    state.pydev_notify_kill = False
     state.pydev_state = STATE_RUN
     state.pydev_step_cmd = state.pydev_original_step_cmd = -1
     state.pydev_step_stop = None
@@ -435,6 +443,10 @@ class Agent:
             threading.Thread(target=self.debug, args=(message["token"],), name="raydbg-connect", daemon=True).start()
         elif verb == "stay":
             self.settled.set()
+        elif verb == "pause":
+            with told_lock:
+                self.wanted += 1
+            threading.Thread(target=pause_tasks, name="raydbg-pause", daemon=True).start()
         elif verb == "failures":
             self.failures = bool(message.get("stop"))
             if self.failures:

@@ -274,12 +274,80 @@ def watch_failures_of_tasks(of_ray):
     of_ray._post_mortem = stop
 
 
+# --- the other tasks, where one has stopped for all ---
+
+PAUSE_LOOKS_S = 0.05, 0.5  # between two looks at a thread that is to stop, or has: at first, and at last
+
+
+def is_library(code):
+    """True for a module of Python's own, or one that is installed."""
+    name = code.co_filename
+    return name.startswith(os.path.dirname(os.__file__) + "/") or "-packages/" in name or name.startswith("<frozen ")
+
+
+def is_debuggers(code):
+    return "/_vendored/pydevd/" in code.co_filename or code.co_filename.startswith("<raydbg")
+
+
+def task_on(frame):
+    """"runs" if Ray has called what is at work there, "stopped" if the debugger or this module is at work above it, or None. A
+    thread that Python has begun is the user's own, or one of Ray's: there a task is a coroutine, and only what is in no
+    library tells it from Ray's own work."""
+    codes = [found.f_code for found, _ in traceback.walk_stack(frame)][::-1]
+    begun_by_python = codes[0].co_filename == threading.__file__
+    called, task = not begun_by_python, None
+    for code in codes:
+        if is_rays(code):
+            called = True
+        elif is_debuggers(code):
+            task = task and "stopped"
+        elif called and task is None and not (begun_by_python and is_library(code)):
+            task = "runs"
+    return task
+
+
+def find_tasks():
+    """The threads that run tasks, and are not stopped. pydevd knows none that has no object in `threading` yet."""
+    threads = [(threading._active.get(ident), frame) for ident, frame in sys._current_frames().items()]
+    return [thread for thread, frame in threads if thread is not None and not getattr(thread, "pydev_do_not_trace", False)
+            and task_on(frame) == "runs"]
+
+
+def is_to_stop(thread):
+    """False for one that does not run a task any more. A stop that it has not come to would be one in Ray's next task."""
+    from _pydevd_bundle.pydevd_constants import STATE_SUSPEND
+
+    frame, state = sys._current_frames().get(thread.ident), thread.additional_info
+    if frame is None or state is None:
+        return False
+    if task_on(frame) is None:
+        forget_stop(state)
+    return state.pydev_state == STATE_SUSPEND
+
+
+def pause_tasks():
+    """Stops what runs here, where it is, and keeps pydevd until all of it goes on."""
+    silence_tracing()
+    try:
+        threads = find_tasks() if debugger.active and agent.hello["role"] == "worker" else []
+        for thread in threads:
+            debugger.suspend(thread)
+        wait_s, most_s = PAUSE_LOOKS_S
+        while threads and debugger.active:
+            time.sleep(wait_s)
+            wait_s = min(2 * wait_s, most_s)
+            threads = [thread for thread in threads if is_to_stop(thread)]
+    except Exception as error:
+        agent.problem = error
+    finally:
+        unwant_debugger()
+
+
 # --- ^C ---
 
 def is_in_debugger(frame):
     """True if the debugger or this module is at work there, or keeps the thread stopped."""
-    names = (found.f_code.co_filename for found, _ in traceback.walk_stack(frame))
-    return any("/_vendored/pydevd/" in name or name.startswith("<raydbg") for name in names)
+    return any(is_debuggers(found.f_code) for found, _ in traceback.walk_stack(frame))
 
 
 def users_frame(frame):

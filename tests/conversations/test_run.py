@@ -121,6 +121,23 @@ def test_hits_are_counted_over_all_processes(start, clock, run_agent, which, exp
         program.work(4)
 
 
+def test_a_hit_that_stops_all_keeps_no_process_that_runs_no_task(start, clock, run_agent):
+    """tests/integration/test_run.py has the tasks."""
+    relay = start(env=clock.env)
+    relay.set(first=True, stop_all=True)
+    programs = [run_agent(relay) for _ in range(3)]
+    relay.processes(connected=3, debugged=3)
+    programs[0].send("work 2")
+    assert relay.stop()[0]["pid"] == programs[0].pid
+    relay.processes(connected=3, debugged=1)
+    go_on(relay, programs[0].pid)
+    assert programs[0].wait_for("RESULT") == "5"
+    clock.pass_time(10)  # a process may be about to stop for so long
+    relay.processes(connected=3, debugged=0)
+    for program in programs:
+        program.work(4)
+
+
 def test_a_hit_that_is_spent_stays_so(relay, run_agent):
     relay.set(first=True)
     program = run_agent(relay)

@@ -38,15 +38,17 @@ def test_raydbg_break(relay, tmp_path):
 
 
 def test_raydbg_break_says_which_hits_stop(relay):
-    relay.cli("break", "/a.py:1", "--rank", "0", "--node", "10.0.0.9", "--skip", "3", "--first")
+    relay.cli("break", "/a.py:1", "--rank", "0", "--node", "10.0.0.9", "--skip", "3", "--first", "--stop-all")
     listed = json.loads(relay.cli("break", "--list", "--format", "json").stdout)["breakpoints"]
-    assert listed == [{"id": 1, "line": 1, "file": "/a.py", "node": "10.0.0.9", "rank": 0, "skip": 3, "first": True}]
-    assert "1  /a.py:1  rank 0  on 10.0.0.9  after 3  at the first hit\n" in relay.cli("break", "--list").stdout
+    assert listed == [{"id": 1, "line": 1, "file": "/a.py", "node": "10.0.0.9", "rank": 0, "skip": 3, "first": True,
+                       "stop_all": True}]
+    assert "1  /a.py:1  rank 0  on 10.0.0.9  after 3  at the first hit  stops all tasks\n" in relay.cli("break", "--list").stdout
 
 
 @pytest.mark.parametrize("arguments, code, words", [
     (("/t.py:1", "--rank", "-1"), 2, "--rank"), (("/t.py:1", "--skip", "0"), 2, "--skip"),
-    (("/t.py:1", "--hit", "2", "--first"), 2, "as --first does"), ((), 2, "which FILE:LINE"), (("t.py",), 2, "is not FILE:LINE"), (("t.py:0",), 2, "is not FILE:LINE"),
+    (("/t.py:1", "--hit", "2", "--first"), 2, "as --first does"),
+    (("/t.py:1", "--log", "x", "--stop-all"), 2, "--log makes none"), ((), 2, "which FILE:LINE"), (("t.py",), 2, "is not FILE:LINE"), (("t.py:0",), 2, "is not FILE:LINE"),
     (("nowhere.py:1",), 3, "there is no file 'nowhere.py'"), (("/t.py:1", "--hit", "x"), 2, "--hit"),
     (("--clear", "7"), 3, "there is no breakpoint '7'"), (("--all",), 2, "--clear"), (("--list", "x"), 2, "--list"),
 ])

@@ -9,7 +9,7 @@ import pytest
 from cluster import PROGRAMS, Driver, line_of, wait_for
 from waits import limit
 
-UNEDITED = PROGRAMS / "unedited.py"
+UNEDITED, RANKS = PROGRAMS / "unedited.py", PROGRAMS / "ranks.py"
 KINDS = ("task", "own_env", "actor", "threaded", "asynchronous", "process", "driver")
 NAMES = {"task": "task", "own_env": "own_env", "actor": "Work.step", "threaded": "Threaded.step",
          "asynchronous": "Asynchronous.step", "process": "driver unedited.py", "driver": "driver unedited.py"}
@@ -133,6 +133,24 @@ def test_a_breakpoint_for_what_runs_already(cluster, run_relay):
     run.raydbg("break", "--clear", "--all")
     relay.go_on(pause)
     assert run.end() == all_results(("actor", "driver", "actor"))
+
+
+def test_the_first_that_hits_stops_all(core_cluster, run_relay, tmp_path):
+    relay = run_relay(core_cluster)
+    run = Run(core_cluster, relay, "--break", f"{RANKS}:{line_of(RANKS, 'count')}", "--if", "reached == 50", "--rank", "0",
+              "--first", "--stop-all", kinds=(tmp_path,), program=RANKS)
+    pauses = wait_for(lambda: (found := [p for p in relay.pauses() if p["location"] and p["task_name"]]) and len(found) == 3 and found,
+                      lambda: f"three stops: {relay.pauses()} {run.driver.output()}", every=0.2, most=limit(120))
+    assert sorted((p["task_name"], p["reason"]) for p in pauses) == [
+        ("Rank.count", "breakpoint"), ("Rank.count", "pause"), ("count", "pause")]
+    for pause in pauses:
+        relay.go_on(pause)
+    pause = run.stop()  # when it returns from ray.get()
+    assert (pause["task_name"], pause["reason"]) == ("wait", "pause")
+    relay.go_on(pause)
+    assert run.stop() is None  # the idle one has not stopped in its next task
+    assert run.end() == [("first", "counted"), ("waiting", "counted and got"), ("task", "counted"), ("threaded", "counted"),
+                         ("idle", "6")]
 
 
 @pytest.mark.parametrize("fate", ["absent", "killed"])

@@ -48,6 +48,7 @@ static void what_is_not_sound_is_refused(void **state)
         "{\"file\":\"/w/t.py\",\"line\":1,\"skip\":-1}",
         "{\"file\":\"/w/t.py\",\"line\":1,\"skip\":4000000000}",
         "{\"file\":\"/w/t.py\",\"line\":1,\"hit\":2,\"first\":true}",
+        "{\"file\":\"/w/t.py\",\"line\":1,\"log\":\"x\",\"stop_all\":true}",
         "{\"file\":7,\"line\":1}",
     };
     struct file_breakpoint one;
@@ -121,6 +122,7 @@ static void hits_are_counted(void **state)
     expect_stops("{\"file\":\"/t.py\",\"line\":5,\"first\":true}", "x---");
     expect_stops("{\"file\":\"/t.py\",\"line\":5,\"first\":true,\"skip\":2}", "--x--");
     expect_stops("{\"file\":\"/t.py\",\"line\":5,\"hit\":2,\"skip\":1}", "--x-");
+    expect_stops("{\"file\":\"/t.py\",\"line\":5,\"stop_all\":true}", "xxxx");
 }
 
 static void expect_reach(const char *node, const char *node_id, const char *node_ip, bool expected)
