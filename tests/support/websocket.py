@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import socket
 import struct
 import threading
 import time
@@ -172,7 +173,7 @@ class WebSocketTransport:
     def close(self):
         self.close_write()
         try:
-            self.sock.shutdown(2)
+            socket.socket.shutdown(self.sock, socket.SHUT_RDWR)  # TLS's own has a thread in recv() get what is encrypted
         except OSError:
             pass
 
