@@ -51,9 +51,8 @@ const struct command_text cmd_break_text = {
     .notes =
         "Hits are counted by the relay, over all processes: each hit that --hit, --skip, "
         "--first or --stop-all counts asks it, which takes the task 0.2 ms or more. A rank is what "
-        "RANK or "
-        "WORLD_RANK is set to (Ray Train does so for PyTorch), else a variable or attribute of "
-        "self called rank.",
+        "RANK or WORLD_RANK is set to (Ray Train does so for PyTorch), else a variable or "
+        "attribute of self called rank.",
     .examples = "  raydbg break train.py:57 --if 'loss != loss' --first\n"
                 "  raydbg break train.py:60 --log 'step {step}: {loss}' --task 'Trainer.*'",
     .exits = "0 done, 1 the relay could not, 2 wrong usage, 3 no such file or breakpoint, 4 not "

@@ -22,7 +22,6 @@ struct run_console {
     struct loop *loop;
     const struct relay_wish *wish;
     const struct relay_address *relay;
-    char *address;
     pid_t pid; /* 0: none is open */
     bool left; /* the last one */
     struct timer *look;
@@ -49,20 +48,16 @@ struct run_console *run_console_create(struct loop *loop, const struct relay_wis
     if (!run_console_is_possible())
         return NULL;
     struct run_console *console = mem_alloc(sizeof *console);
-    *console = (struct run_console){
-        .loop = loop, .wish = wish, .relay = relay, .address = relay_address_text(relay)};
+    *console = (struct run_console){.loop = loop, .wish = wish, .relay = relay};
     return console;
 }
 
 void run_console_destroy(struct run_console **console)
 {
-    struct run_console *it = *console;
-    if (!it)
-        return;
+    if (*console)
+        timer_cancel(&(*console)->look);
+    free(*console);
     *console = NULL;
-    timer_cancel(&it->look);
-    free(it->address);
-    free(it);
 }
 
 bool run_console_is_open(const struct run_console *console)
@@ -150,10 +145,11 @@ static char **without_address(void)
 static int spawn(struct run_console *console, const char *target)
 {
     const struct relay_address *relay = console->relay;
+    char *address = relay_address_text(relay);
     const struct {
         const char *option, *value;
     } options[] = {
-        {"--relay", console->address}, {"--relay-token-file", console->wish->token_file},
+        {"--relay", address},          {"--relay-token-file", console->wish->token_file},
         {"--relay-ca", relay->ca},     {"--relay-fingerprint", relay->fingerprint},
         {"--relay-cert", relay->cert}, {"--relay-key", relay->key},
     };
@@ -180,6 +176,7 @@ static int spawn(struct run_console *console, const char *target)
     posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&attributes);
     free(env);
+    free(address);
     return code;
 }
 

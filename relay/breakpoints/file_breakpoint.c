@@ -44,19 +44,24 @@ static const struct {
 };
 enum { FLAGS = sizeof flags / sizeof *flags };
 
+static void *member(const struct file_breakpoint *breakpoint, size_t at)
+{
+    return (char *)(uintptr_t)breakpoint + at;
+}
+
 static char **field(const struct file_breakpoint *breakpoint, size_t i)
 {
-    return (char **)((char *)(uintptr_t)breakpoint + texts[i].at);
+    return member(breakpoint, texts[i].at);
 }
 
 static int64_t *number(const struct file_breakpoint *breakpoint, size_t i)
 {
-    return (int64_t *)((char *)(uintptr_t)breakpoint + numbers[i].at);
+    return member(breakpoint, numbers[i].at);
 }
 
 static bool *flag(const struct file_breakpoint *breakpoint, size_t i)
 {
-    return (bool *)((char *)(uintptr_t)breakpoint + flags[i].at);
+    return member(breakpoint, flags[i].at);
 }
 
 void file_breakpoint_clear(struct file_breakpoint *breakpoint)

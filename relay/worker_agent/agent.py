@@ -148,12 +148,11 @@ class Debugger:
         """Stops this thread, which is in this frame, or in one that the frame has called. Calls then() when it goes on, and
         before a step of the client's can see it."""
         found, thread = sys.modules["pydevd"].get_global_debugger(), threading.current_thread()
-        constants = importlib.import_module("_pydevd_bundle.pydevd_comm_constants")
         info = found.set_additional_thread_info(thread)
         info.is_tracing += 1
         try:
             with untraced_thread():
-                found.set_suspend(thread, constants.CMD_THREAD_SUSPEND, is_pause=True)
+                self.suspend(thread)
                 found.do_wait_suspend(thread, frame, "line", None)
         finally:
             then()

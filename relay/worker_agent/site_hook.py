@@ -2,8 +2,8 @@
 sitecustomize.py, which Python imports at its start. A sitecustomize of the user's is executed after it.
 
 The agent starts when Python looks for the program's file, or, with -m, for the first module, or, with -c, at the program's
-first line: not in `site` itself, whose import pydevd would wait for. Processes that the program starts with its environment get an agent in the same way, but
-not those of Ray: its workers have one from their setup hook. Nothing here raises into the program.
+first line: not in `site` itself, whose import pydevd would wait for. Processes that the program starts with its environment get
+an agent in the same way, but not those of Ray: its workers have one from their setup hook. Nothing here raises into the program.
 """
 
 import _imp
