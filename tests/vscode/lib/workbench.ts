@@ -247,9 +247,18 @@ export class Workbench {
     return this.page.locator('.notification-toast', {hasText: text});
   }
 
+  /**
+   * Opens a file by its whole name: the list has those that only contain it, too, and moves while VS Code finds more (a
+   * workspace with a .venv has a plain.pyi).
+   */
   async openFile(name: string): Promise<void> {
-    await this.fillIn('Control+p', name);
-    await this.page.locator('.quick-input-list .monaco-list-row', {hasText: name}).first().click();
+    const exact = new RegExp(`^${name.replaceAll('.', '\\.')}$`);
+    const row = this.page.locator('.quick-input-list .monaco-list-row', {has: this.page.locator('.label-name', {hasText: exact})}).first();
+    await until(async () => {
+      await this.fillIn('Control+p', name);
+      await row.click();
+      return soon((timeout) => until(async () => (await this.page.title()).startsWith(`${name} - `), 'its name is the title', timeout));
+    }, `${name} is open`);
     await this.page.locator('.monaco-editor .view-line').first().waitFor();
   }
 
