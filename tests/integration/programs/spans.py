@@ -2,8 +2,10 @@
 
 import os
 import time
+from collections import Counter
 
 import ray
+from ray.util.state import list_tasks
 
 ray.init(address="auto", log_to_driver=False)
 
@@ -75,6 +77,17 @@ def outcome(ref):
         return type(error).__name__
 
 
+CALLS = {"quick": 25, "half_second": 6, "parent": 1, "Threads.nap": 10, "Coroutines.nap": 6}
+
+
+def reported():
+    """Whether all processes have told Ray of all these calls: they report once a second, and later on a busy machine."""
+    ended = Counter(task.name for task in list_tasks(detail=True, limit=1000)
+                    if task.creation_time_ms and task.start_time_ms and task.end_time_ms)
+    profiled = Counter(event["cat"] for event in ray.timeline())
+    return all(ended[name] >= count <= profiled[f"task::{name}"] for name, count in CALLS.items())
+
+
 threads, coroutines = Threads.options(name="threads").remote(), Coroutines.remote()
 running = runs_on.remote()
 kept = [running, waits_for_ever.remote(), takes.remote(running)]
@@ -82,7 +95,9 @@ done = [quick.remote(number) for number in range(20)] + [half_second.remote() fo
 done += [threads.nap.remote() for _ in range(10)] + [coroutines.nap.remote() for _ in range(6)]
 done += [fails.remote(), killed.remote(), killed_at_once.remote()]
 print("OUTCOMES", [outcome(ref) for ref in done][-3:])
-time.sleep(4)  # workers report once a second
+time.sleep(4)  # what runs and what waits does so for over three seconds
+while not reported():
+    time.sleep(0.2)
 ray.timeline(filename="spans.json")
 print("READY", flush=True)
 time.sleep(3600)
