@@ -39,6 +39,7 @@ struct hub {
     bool stays;
     bool stalled;        /* the debuggee does not read, so its clients are not read, either */
     bool silent;         /* nothing comes back from the debuggee's machine */
+    bool cut;            /* so says another connection: hub_note_cut() */
     bool kills;          /* it is left by ending the worker */
     struct err *problem; /* the error of a failed attach, or NULL */
     const char *attach;  /* the debugger's attach arguments, interned; "" if they are not known */

@@ -298,7 +298,7 @@ int64_t hub_look_network(struct hub *hub)
 {
     if (!hub->shared || hub->state != HUB_READY)
         return 0;
-    int64_t left_ms = socket_silent_in_ms(target_fd(hub->target));
+    int64_t left_ms = hub->cut ? 0 : socket_silent_in_ms(target_fd(hub->target));
     bool silent = left_ms == 0;
     if (silent == hub->silent)
         return left_ms;
@@ -313,4 +313,9 @@ int64_t hub_look_network(struct hub *hub)
     }
     hub_changed(hub);
     return left_ms;
+}
+
+void hub_note_cut(struct hub *hub, bool cut)
+{
+    hub->cut = cut;
 }

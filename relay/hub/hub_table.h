@@ -65,6 +65,9 @@ struct hub *hub_table_accept(struct hub_table *hubs, const struct pause *pause, 
 /* The live hub of that process's pydevd, by its pid and worker id ("": a driver's); NULL: none. */
 struct hub *hub_table_find_accepted(const struct hub_table *hubs, int64_t pid,
                                     const char *worker_id);
+/* hub_note_cut() for one of them. A process that has ended loses both its connections: the clients
+ * are told of a cut only if the hub is still there after a moment. */
+void hub_table_note_cut(struct hub_table *hubs, struct hub *hub, bool cut);
 /* Calls `fn` for each live hub of hub_table_accept(). */
 void hub_table_each_accepted(const struct hub_table *hubs, void (*fn)(void *arg, struct hub *hub),
                              void *arg);

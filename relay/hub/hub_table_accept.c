@@ -2,6 +2,9 @@
 #include "base/text.h"
 #include "relay/hub/hub_table_state.h"
 
+/* A process that has ended closes its other connection within this time. */
+enum { ENDED_MS = 2000 };
+
 bool hub_table_is_accepted(const struct hub *hub)
 {
     return hub_pause(hub)->debugger == PAUSE_PYDEVD;
@@ -31,6 +34,14 @@ struct hub *hub_table_find_accepted(const struct hub_table *hubs, int64_t pid,
             (!*worker_id || text_equal(hub_pause(hub)->worker_id, worker_id)))
             return hub;
     return NULL;
+}
+
+void hub_table_note_cut(struct hub_table *hubs, struct hub *hub, bool cut)
+{
+    for (struct entry *entry = hubs->first; entry; entry = entry->next)
+        if (entry->hub == hub)
+            entry->look_us = loop_now_us() + (cut ? ENDED_MS * 1000L : 0);
+    hub_note_cut(hub, cut);
 }
 
 void hub_table_each_accepted(const struct hub_table *hubs, void (*fn)(void *arg, struct hub *hub),

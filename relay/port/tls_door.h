@@ -21,7 +21,7 @@ void tls_door_stop(struct tls_door **door);
 /* Passes on the accepted connection `fd`, of which nothing has been read, and closes it here in any
  * case. If the helper has died, a new one takes its place. Returns the plain, non-blocking socket
  * on which its bytes come; -1 with errno set. When TLS cannot be agreed on, the plain socket ends
- * without a byte. */
+ * without a byte; when the network to the other machine is cut, with a reset. */
 int tls_door_pass(struct tls_door *door, int fd);
 
 #endif

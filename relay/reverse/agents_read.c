@@ -35,6 +35,13 @@ static bool is_slow_python(const char *json, struct span hello)
     return three && minor < 12;
 }
 
+static void note_cut(const struct agent *agent, bool cut)
+{
+    struct hub *hub = agent->state == AGENT_DEBUGGED ? agent_hub(agent) : NULL;
+    if (hub)
+        hub_table_note_cut(agent->agents->options.hubs, hub, cut);
+}
+
 /* False: the agent was refused, and freed. */
 static bool read_proof(struct agent *agent, const char *json, struct span line)
 {
@@ -66,6 +73,7 @@ static bool read_proof(struct agent *agent, const char *json, struct span line)
     if (is_debugged_already(agent, json, hello)) {
         agent_move(agent, AGENT_DEBUGGED);
         agent->traced = true;
+        note_cut(agent, false);
         agent_say_verb(agent, "stay");
         agent_set_breakpoints(agent, NULL);
         return true;
@@ -163,6 +171,8 @@ static void on_close(void *arg, const char *why)
 {
     struct agent *agent = agent_checked(arg);
     log_debug("%s: the agent is gone: %s", agent->peer, why ? why : "it has closed");
+    if (why) /* not by its process */
+        note_cut(agent, true);
     agent_end(agent);
 }
 

@@ -64,6 +64,16 @@ class RoutedCluster(Cluster):
         finally:
             self._ip("rule add pref 0 lookup local", "rule del pref 20", "rule del pref 6", "rule del pref 5")
 
+    @contextlib.contextmanager
+    def cut_port(self, port):
+        """From outside nothing comes to NEAR:port, without a word; all else works."""
+        self._ip("rule add pref 20 lookup local", f"rule add pref 5 iif near to {NEAR} ipproto tcp dport {port} blackhole",
+                 "rule del pref 0")
+        try:
+            yield
+        finally:
+            self._ip("rule add pref 0 lookup local", "rule del pref 5", "rule del pref 20")
+
     # --- programs outside ---
 
     def outside(self, argv):

@@ -8,6 +8,7 @@ import ssl
 import pytest
 from certificates import Authority
 from cluster import Spec, line_of, wait_for
+from dap_client import DapError
 from launch_editor import LaunchEditor
 from routed import FAR, NEAR, ApartCluster
 from test_env import Jobs
@@ -109,6 +110,37 @@ def test_without_relay_and_keeper_the_task_goes_on(away):
     away.relay.kill9()
     away.relay.end_keeper()
     assert run.end() == all_results(("actor", "task"))
+
+
+def test_a_cut_network_is_told_and_the_task_stays_where_it_is(away):
+    run = away.run(*breaks("actor"), kinds=("actor",))
+    pause = run.stop()
+    client = away.relay.join("websocket", task="Work.step")
+    thread = client.stopped()["threadId"]
+    with away.cluster.cut_port(away.relay.address[1]):
+        client.wait_event("output", lambda body: "nothing comes back from the worker's machine" in body["output"])
+        with pytest.raises(DapError, match="cannot be reached for now"):
+            client.stack(thread)
+        assert [(p["pid"], p["location"]) for p in away.relay.pauses() if p["location"]] == [(pause["pid"], pause["location"])]
+    client.wait_event("output", lambda body: "the worker answers again" in body["output"])
+    client.stopped()
+    assert client.step("next", thread)["reason"] == "step"
+    assert client.stack(thread)[0]["line"] == pause["location"]["line"] + 1
+    client.resume(thread)
+    client.stopped()  # the second call
+    client.resume(thread)
+    assert run.end() == all_results(("actor",))
+
+
+def test_a_worker_that_ends_is_no_cut_network(away):
+    run = away.run(*breaks("actor"), kinds=("actor",))
+    pause = run.stop()
+    client = away.relay.join("websocket", task="Work.step")
+    client.stopped()
+    away.cluster.run(["kill", "-9", str(pause["pid"])], check=True)
+    client.wait_event("terminated")
+    assert "nothing comes back" not in client.text()
+    wait_for(lambda: run.driver.process.poll() is not None, "the program ends")
 
 
 def test_a_job_of_raydbg_env(away):
