@@ -264,15 +264,14 @@ export class Workbench {
 
   // --- debugging ---
 
-  /** Waits until the editor's yellow line is the one with this text. */
+  /** Waits until a yellow line of the editor is the one with this text: each session that stands there has one. */
   async stoppedAt(text: string): Promise<void> {
     const line = this.page.locator('.monaco-editor .debug-top-stack-frame-line').first();
     await line.waitFor({state: 'attached'});
     await this.page.waitForFunction((wanted) => {
-      const mark = document.querySelector('.monaco-editor .debug-top-stack-frame-line');
-      const top = mark?.getBoundingClientRect().top ?? -1;
+      const tops = [...document.querySelectorAll('.monaco-editor .debug-top-stack-frame-line')].map((mark) => mark.getBoundingClientRect().top);
       return [...document.querySelectorAll('.monaco-editor .view-line')].some((shown) =>
-        Math.abs(shown.getBoundingClientRect().top - top) < 4 && (shown.textContent ?? '').replaceAll('\u00a0', ' ').includes(wanted));
+        tops.some((top) => Math.abs(shown.getBoundingClientRect().top - top) < 4) && (shown.textContent ?? '').replaceAll('\u00a0', ' ').includes(wanted));
     }, text);
   }
 
