@@ -40,6 +40,12 @@ static void add_text(struct buf *json, const char *name, const char *text)
     message_quote(json, text);
 }
 
+static void add_flag(struct buf *json, const char *name, bool flag)
+{
+    if (flag)
+        buf_printf(json, ",\"%s\":true", name);
+}
+
 static int add_number(struct buf *json, const char *name, const char *text, int64_t least,
                       struct err *err)
 {
@@ -76,8 +82,8 @@ static int render(struct buf *json, const struct break_wish *wish, const char *w
     free(file);
     add_text(json, "if", wish->condition);
     add_text(json, "log", wish->log);
-    buf_add_string(json, wish->first ? ",\"first\":true" : "");
-    buf_add_string(json, wish->stop_all ? ",\"stop_all\":true" : "");
+    add_flag(json, "first", wish->first);
+    add_flag(json, "stop_all", wish->stop_all);
     if (break_scope(json, wish, err) != 0 || add_number(json, "hit", wish->hit, 1, err) != 0 ||
         add_number(json, "skip", wish->skip, 1, err) != 0)
         return -1;

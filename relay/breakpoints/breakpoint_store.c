@@ -152,30 +152,32 @@ bool breakpoint_store_remove(struct breakpoint_store *store, int64_t id)
     return false;
 }
 
-void breakpoint_store_note_problem(struct breakpoint_store *store, int64_t id, const char *problem)
+static struct file_breakpoint *find(const struct breakpoint_store *store, int64_t id)
 {
-    for (size_t i = 0; i < store->count; i++) {
-        if (store->items[i].id != id)
-            continue;
-        free(store->items[i].problem);
-        store->items[i].problem = mem_string(problem);
-    }
+    for (size_t i = 0; i < store->count; i++)
+        if (store->items[i].id == id)
+            return &store->items[i];
+    return NULL;
 }
 
-bool breakpoint_store_count(struct breakpoint_store *store, int64_t id, bool *spent)
+void breakpoint_store_note_problem(struct breakpoint_store *store, int64_t id, const char *problem)
 {
-    *spent = false;
-    for (size_t i = 0; i < store->count; i++) {
-        struct file_breakpoint *breakpoint = &store->items[i];
-        if (breakpoint->id != id)
-            continue;
-        bool stops = file_breakpoint_count(breakpoint);
-        *spent = stops && file_breakpoint_is_spent(breakpoint);
-        if (*spent)
-            save(store);
-        return stops;
-    }
-    return false;
+    struct file_breakpoint *breakpoint = find(store, id);
+    if (!breakpoint)
+        return;
+    free(breakpoint->problem);
+    breakpoint->problem = mem_string(problem);
+}
+
+const struct file_breakpoint *breakpoint_store_count(struct breakpoint_store *store, int64_t id,
+                                                     bool *spent)
+{
+    struct file_breakpoint *breakpoint = find(store, id);
+    bool stops = breakpoint && file_breakpoint_count(breakpoint);
+    *spent = stops && file_breakpoint_is_spent(breakpoint);
+    if (*spent)
+        save(store);
+    return stops ? breakpoint : NULL;
 }
 
 const struct file_breakpoint *breakpoint_store_at(const struct breakpoint_store *store, size_t i)
@@ -186,10 +188,7 @@ const struct file_breakpoint *breakpoint_store_at(const struct breakpoint_store 
 const struct file_breakpoint *breakpoint_store_find(const struct breakpoint_store *store,
                                                     int64_t id)
 {
-    for (size_t i = 0; i < store->count; i++)
-        if (store->items[i].id == id)
-            return &store->items[i];
-    return NULL;
+    return find(store, id);
 }
 
 bool breakpoint_store_reaches(const struct breakpoint_store *store,

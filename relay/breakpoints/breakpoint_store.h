@@ -25,9 +25,10 @@ bool breakpoint_store_remove(struct breakpoint_store *store, int64_t id);
 /* Its condition has failed. */
 void breakpoint_store_note_problem(struct breakpoint_store *store, int64_t id, const char *problem);
 
-/* Counts a hit of the one with this id, and remembers its last; true if this hit is to stop.
- * `*spent`: it was the last that can. */
-bool breakpoint_store_count(struct breakpoint_store *store, int64_t id, bool *spent);
+/* Counts a hit of the one with this id, and remembers its last. That one if this hit is to stop,
+ * else NULL. `*spent`: it was the last that can. */
+const struct file_breakpoint *breakpoint_store_count(struct breakpoint_store *store, int64_t id,
+                                                     bool *spent);
 
 /* In the order in which they were made; NULL past the last. */
 const struct file_breakpoint *breakpoint_store_at(const struct breakpoint_store *store, size_t i);

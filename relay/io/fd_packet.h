@@ -1,5 +1,5 @@
-/* One packet on a SOCK_SEQPACKET unix socket, with descriptors; for relay/keeper/keeper*.c and
- * relay/debuggee/closer*.c. Plain POSIX calls that allocate nothing. */
+/* One packet on a SOCK_SEQPACKET unix socket, with descriptors; for relay/keeper/keeper*.c,
+ * relay/debuggee/closer*.c and relay/port/tls_door*.c. Plain POSIX calls that allocate nothing. */
 #ifndef RAYDBG_RELAY_IO_FD_PACKET_H
 #define RAYDBG_RELAY_IO_FD_PACKET_H
 

@@ -40,20 +40,20 @@ static void pause_others(const struct agent *agent)
 void agent_on_hit(struct agent *agent, const char *json, struct span line)
 {
     struct agents *agents = agent->agents;
-    struct breakpoint_store *store = agents->options.breakpoints;
     int64_t question = 0, id = 0;
     bool spent = false, logs = false;
     scan_integer_at(json, line, "question", &question);
     scan_integer_at(json, line, "breakpoint", &id);
     scan_boolean_at(json, line, "logs", &logs);
-    bool stops = breakpoint_store_count(store, id, &spent);
+    const struct file_breakpoint *stops =
+        breakpoint_store_count(agents->options.breakpoints, id, &spent);
     if (stops && !logs)
         agent->stops_until_us = loop_now_us() + STOP_MS * 1000L;
     answer(agent, question, stops);
-    if (stops && breakpoint_store_find(store, id)->stop_all)
+    if (stops && stops->stop_all)
         pause_others(agent);
-    if (spent)
-        agents_breakpoints_changed(agents, breakpoint_store_find(store, id)->file);
+    if (stops && spent)
+        agents_breakpoints_changed(agents, stops->file);
 }
 
 /* --- first lines --- */

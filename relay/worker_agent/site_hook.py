@@ -24,26 +24,28 @@ def find_operand():
     return words[options[0] + 1] if options else ""
 
 
-def is_users():
-    """True if this is a process of the user's, and none of Ray's or of a tool."""
+def agents_role():
+    """Of the agent here: "driver" in a process of the user's, "fork server" where only its children are; else None."""
     program = sys.argv[0]
     if program == "-m":
-        return find_operand().split(".")[0] not in OTHERS_MODULES
+        return None if find_operand().split(".")[0] in OTHERS_MODULES else "driver"
     if program == "-c":
-        return not find_operand().startswith(TRACKER)
+        operand = find_operand()
+        return None if operand.startswith(TRACKER) else "fork server" if operand.startswith(FORK_SERVER) else "driver"
     path = os.path.realpath(program)
-    return os.path.basename(path) not in ("ray", "pip") and not any(place in path for place in RAYS_PLACES)
+    return None if os.path.basename(path) in ("ray", "pip") or any(place in path for place in RAYS_PLACES) else "driver"
 
 
 def start_agent():
     try:
-        if is_users():
+        role = agents_role()
+        if role:
             import json
 
             import raydbg_run
 
             config = dict(json.loads(raydbg_run.read_text("run.json")), role="driver")
-            config["only_forks"] = sys.argv[0] == "-c" and find_operand().startswith(FORK_SERVER)
+            config["only_forks"] = role == "fork server"
             raydbg_run.start_agent(raydbg_run.read_text("raydbg_agent.py"), config)
     except Exception as error:  # the run may be over, and its directory gone
         if os.environ.get("RAYDBG_LOG"):
