@@ -171,11 +171,14 @@ def work(n):
 if __name__ == "__main__":
     print("result", work(1))
 """
+# Its end kills the process of the pool, which may not have said then that it was continued.
 POOL = """\
-import early, multiprocessing
+import early, multiprocessing, os, time
 if __name__ == "__main__":
     with multiprocessing.get_context(METHOD).Pool(1) as pool:
         print("result", pool.map(early.work, [1])[0])
+        while not os.path.exists("continued"):
+            time.sleep(0.01)
 """
 CHILD = "import subprocess, sys; sys.exit(subprocess.call([sys.executable, 'early.py']))"
 
@@ -190,6 +193,7 @@ def programs(tmp_path, monkeypatch):
         (tmp_path / f"{method}.py").write_text(POOL.replace("METHOD", repr(method)))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
     monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 @pytest.mark.parametrize("argv, line, name, python_processes", [
@@ -207,6 +211,7 @@ def test_a_program_stops_before_it_uses_ray(relay, programs, argv, line, name, p
         pause, = relay.stop()
         assert relay.http("POST", f"/v1/pauses/{pause['pid']}@127.0.0.1/continue").status == 200
     finally:
+        (programs / "continued").touch()
         code, out = run.end()
     assert (code, out) == (0, python_processes * "the user's sitecustomize\n" + "result 2\n")
     assert "without its breakpoints" not in run.errors.read_text()
