@@ -140,24 +140,22 @@ int breakpoint_store_add(struct breakpoint_store *store, struct file_breakpoint 
     return 0;
 }
 
-bool breakpoint_store_remove(struct breakpoint_store *store, int64_t id)
-{
-    for (size_t i = 0; i < store->count; i++) {
-        if (store->items[i].id != id)
-            continue;
-        drop(store, i);
-        save(store);
-        return true;
-    }
-    return false;
-}
-
 static struct file_breakpoint *find(const struct breakpoint_store *store, int64_t id)
 {
     for (size_t i = 0; i < store->count; i++)
         if (store->items[i].id == id)
             return &store->items[i];
     return NULL;
+}
+
+bool breakpoint_store_remove(struct breakpoint_store *store, int64_t id)
+{
+    const struct file_breakpoint *breakpoint = find(store, id);
+    if (!breakpoint)
+        return false;
+    drop(store, (size_t)(breakpoint - store->items));
+    save(store);
+    return true;
 }
 
 void breakpoint_store_note_problem(struct breakpoint_store *store, int64_t id, const char *problem)

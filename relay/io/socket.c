@@ -159,13 +159,24 @@ bool socket_written(int fd, int64_t *bytes)
     return false;
 }
 
+static bool is_broken(int fd, struct tcp_info *info)
+{
+    socklen_t size = sizeof *info;
+    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, info, &size) == 0 &&
+           info->tcpi_state == STATE_CLOSE;
+}
+
+bool socket_was_cut(int fd)
+{
+    struct tcp_info info = {0};
+    return is_broken(fd, &info) && info.tcpi_last_ack_recv >= SILENT_MS;
+}
+
 const char *socket_end(int fd)
 {
     struct tcp_info info = {0};
-    socklen_t size = sizeof info;
-    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 || info.tcpi_state != STATE_CLOSE)
+    if (!is_broken(fd, &info))
         return NULL;
-    return info.tcpi_last_ack_recv >= SILENT_MS
-               ? "the network between was cut: nothing came back for 25 s"
-               : "the connection was reset";
+    return socket_was_cut(fd) ? "the network between was cut: nothing came back for 25 s"
+                              : "the connection was reset";
 }

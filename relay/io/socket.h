@@ -43,6 +43,8 @@ int64_t socket_silent_in_ms(int fd);
 bool socket_written(int fd, int64_t *bytes);
 /* How many of these bytes the peer has not acknowledged. */
 int64_t socket_unacknowledged(int fd);
+/* True if the kernel has given the connection up, as nothing came back. As socket_end(). */
+bool socket_was_cut(int fd);
 /* The reason why a connection has ended: one clause, or NULL for an orderly end by the peer. Call
  * it before the fd is closed, on a socket that this side has not shut down. */
 const char *socket_end(int fd);

@@ -45,7 +45,6 @@ struct splice {
     bool writes; /* OpenSSL has bytes that the kernel did not take */
     bool left;   /* the relay has closed its end */
     bool again;  /* there may be more to do at once */
-    bool cut;    /* the kernel has given up the TLS connection: nothing came back */
     bool dead;
 };
 
@@ -59,17 +58,10 @@ static struct {
 
 /* --- bytes --- */
 
-static bool is_cut(int error)
-{
-    return error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH;
-}
-
 /* After a call of OpenSSL's that gave no bytes: true if it is to be repeated later. */
 static bool is_later(struct splice *splice, int result)
 {
-    int why = errno;
     int error = SSL_get_error(splice->ssl, result);
-    splice->cut = splice->cut || (error == SSL_ERROR_SYSCALL && is_cut(why));
     splice->writes = splice->writes || error == SSL_ERROR_WANT_WRITE;
     return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE;
 }
@@ -180,7 +172,7 @@ static void watch_both(struct splice *splice)
 static void end(struct splice *splice)
 {
     const struct linger reset = {.l_onoff = 1};
-    if (splice->cut)
+    if (socket_was_cut(splice->tls.fd))
         setsockopt(splice->plain.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
     if (splice->agreed && !splice->dead && !splice->tls.over)
         SSL_shutdown(splice->ssl); /* says goodbye, and waits for none */

@@ -50,9 +50,11 @@ void agent_on_hit(struct agent *agent, const char *json, struct span line)
     if (stops && !logs)
         agent->stops_until_us = loop_now_us() + STOP_MS * 1000L;
     answer(agent, question, stops);
-    if (stops && stops->stop_all)
+    if (!stops)
+        return;
+    if (stops->stop_all)
         pause_others(agent);
-    if (stops && spent)
+    if (spent)
         agents_breakpoints_changed(agents, stops->file);
 }
 

@@ -55,24 +55,26 @@ class RoutedCluster(Cluster):
         self._ip("link set far up", f"route replace {NODES}.0/24 via {NEAR}", outside=True)
 
     @contextlib.contextmanager
-    def only_port(self, port):
-        """From outside nothing is reachable but NEAR:port."""
-        self._ip(f"rule add pref 5 iif near to {NEAR} ipproto tcp dport {port} lookup local",
-                 "rule add pref 6 iif near ipproto tcp blackhole", "rule add pref 20 lookup local", "rule del pref 0")
+    def _before_local(self, *rules):
+        """These decide before the namespace's own addresses do."""
+        self._ip(*(f"rule add {rule}" for rule in rules), "rule add pref 20 lookup local", "rule del pref 0")
         try:
             yield
         finally:
-            self._ip("rule add pref 0 lookup local", "rule del pref 20", "rule del pref 6", "rule del pref 5")
+            self._ip("rule add pref 0 lookup local", "rule del pref 20", *(f"rule del {rule}" for rule in rules))
+
+    @contextlib.contextmanager
+    def only_port(self, port):
+        """From outside nothing is reachable but NEAR:port."""
+        with self._before_local(f"pref 5 iif near to {NEAR} ipproto tcp dport {port} lookup local",
+                                "pref 6 iif near ipproto tcp blackhole"):
+            yield
 
     @contextlib.contextmanager
     def cut_port(self, port):
         """From outside nothing comes to NEAR:port, without a word; all else works."""
-        self._ip("rule add pref 20 lookup local", f"rule add pref 5 iif near to {NEAR} ipproto tcp dport {port} blackhole",
-                 "rule del pref 0")
-        try:
+        with self._before_local(f"pref 5 iif near to {NEAR} ipproto tcp dport {port} blackhole"):
             yield
-        finally:
-            self._ip("rule add pref 0 lookup local", "rule del pref 5", "rule del pref 20")
 
     # --- programs outside ---
 
