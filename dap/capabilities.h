@@ -20,7 +20,8 @@ void capabilities_for_launch(struct buf *out);
 bool capabilities_will_launch(const char *json, struct span arguments);
 
 /* Appends the capabilities of `upstream` (an adapter's `initialize` body) with those set to false
- * that need a command which the rules do not let pass; unknown ones pass unchanged. */
+ * that need a command which the rules do not let pass, and the delayed loading of stacks; unknown
+ * ones pass unchanged. */
 void capabilities_filter(const char *text, struct span upstream, struct buf *out);
 
 /* `object` is the result of capabilities_filter(), with at least one member. Adds a `false` for

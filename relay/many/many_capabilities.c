@@ -9,8 +9,7 @@
 #include <string.h>
 
 /* The capabilities that a session over many tasks has of itself. */
-static const char own[] = "\"supportsDelayedStackTraceLoading\":false,"
-                          "\"supportsSingleThreadExecutionRequests\":true";
+static const char own[] = "\"supportsSingleThreadExecutionRequests\":true";
 static const char filters_name[] = "exceptionBreakpointFilters";
 
 static struct span whole(const char *json)

@@ -384,7 +384,6 @@ def test_two_debugpy_versions(attach, gang):
     client = attach()
     shown(client)
     told = [event["body"]["capabilities"] for event in client.events("capabilities")]
-    assert told[0]["supportsDelayedStackTraceLoading"] is False
     assert told[0]["supportsSingleThreadExecutionRequests"] is True
     assert told[-1]["supportsClipboardContext"] is False and "supportsSetVariable" not in told[-1]
 

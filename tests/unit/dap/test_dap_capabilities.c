@@ -22,15 +22,10 @@ static void test_the_default(void **state)
     struct span value, filter, whole = {0, strlen(text)};
     assert_true(scan_strict(text, whole.len, &problem));
     static const char *const expected[] = {
-        "supportsConfigurationDoneRequest",
-        "supportsConditionalBreakpoints",
-        "supportsEvaluateForHovers",
-        "supportsSetVariable",
-        "supportsCompletionsRequest",
-        "supportsExceptionInfoRequest",
-        "supportsDelayedStackTraceLoading",
-        "supportsTerminateRequest",
-        "supportsLogPoints",
+        "supportsConfigurationDoneRequest", "supportsConditionalBreakpoints",
+        "supportsEvaluateForHovers",        "supportsSetVariable",
+        "supportsCompletionsRequest",       "supportsExceptionInfoRequest",
+        "supportsTerminateRequest",         "supportsLogPoints",
         "supportsGotoTargetsRequest",
     };
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
@@ -80,6 +75,8 @@ static void test_refused_commands_are_not_promised(void **state)
 {
     (void)state;
     assert_filters("{\"supportsRestartFrame\":true}", "{\"supportsRestartFrame\":false}");
+    assert_filters("{\"supportsDelayedStackTraceLoading\":true}",
+                   "{\"supportsDelayedStackTraceLoading\":false}");
     static const char *const names[] = {
         "supportsBreakpointLocationsRequest",
         "supportsCancelRequest",
