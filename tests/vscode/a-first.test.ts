@@ -26,17 +26,15 @@ after(() => closeAll(() => window?.close(), () => browser?.close(), () => server
 
 const step = steps();
 const items = (): Locator => window.page.locator('.quick-input-list .monaco-list-row');
-// By what VS Code calls it: a row that it uses again still has the hidden texts of the item before.
-const item = (name: string | RegExp): Locator => window.page.locator('.quick-input-list').getByRole('option', {name});
 
 step('Attach to All asks which job, where there are two', async () => {
   await window.openFile('train.py');
   await window.show('Ray Debug');
   await window.row('Paused Tasks', /^doomed/).waitFor();
   await window.command('Ray Debug: Attach to All');
-  await item(/job \d+.*1 task.*doomed/s).first().waitFor();
-  await item(/job \d+.*2 tasks.*Trainer\.step \(bob\)/s).waitFor();
-  await item(/all 2 jobs.*3 tasks/s).waitFor();
+  await window.item(/job \d+.*1 task.*doomed/s).first().waitFor();
+  await window.item(/job \d+.*2 tasks.*Trainer\.step \(bob\)/s).waitFor();
+  await window.item(/all 2 jobs.*3 tasks/s).waitFor();
   await window.shot('jobs');
   await window.page.keyboard.press('Escape');
   await items().first().waitFor({state: 'hidden'});
@@ -44,7 +42,7 @@ step('Attach to All asks which job, where there are two', async () => {
 
 step('F5 and Enter: the newest task', async () => {
   await window.page.keyboard.press('F5');
-  await item('square').waitFor();
+  await window.item('square').waitFor();
   assert.match(await items().first().innerText(), /^\s*doomed\s*job \d+ · waiting · /);
   await window.shot('pick');
   await window.page.keyboard.press('Enter');
@@ -83,9 +81,9 @@ step('F5, a name and Enter: stopped at its line with sizes', async () => {
   await window.openFile('train.py');
   const start = Date.now();
   await window.page.keyboard.press('F5');
-  await item('square').waitFor();
+  await window.item('square').waitFor();
   await window.page.keyboard.type('square');
-  await item('Trainer').waitFor({state: 'detached'});
+  await window.item('Trainer').waitFor({state: 'detached'});
   await window.page.keyboard.press('Enter');
   await window.stoppedAt('breakpoint()');
   await window.value('big', /8\.0 MB · pid \d+/);
@@ -113,8 +111,8 @@ step('F5 again: several chosen are a session each, and go on when they are left'
   await paused('Trainer.step', 'doomed');
   await window.openFile('train.py');
   await window.page.keyboard.press('F5');
-  for (const name of ['Trainer.step', 'doomed']) await item(name).waitFor();
-  await item('square').waitFor({state: 'detached'}); // it goes on
+  for (const name of ['Trainer.step', 'doomed']) await window.item(name).waitFor();
+  await window.item('square').waitFor({state: 'detached'}); // it goes on
   await window.pick('Choose several');
   await window.tick('Trainer.step', 'doomed');
   await window.shot('choose');
@@ -168,7 +166,7 @@ step('a task that fails under the debugger: why is one click away, and the line 
 
 step('Logs... of what the user types', async () => {
   await window.command('Ray Debug: Logs...');
-  await item(/fails.*failed/s).first().waitFor();
+  await window.item(/fails.*failed/s).first().waitFor();
   await window.answer('fails', 'Whose output?');
   await window.page.locator('.terminal .xterm-rows', {hasText: 'its last words'}).waitFor();
   await window.shot('logs');

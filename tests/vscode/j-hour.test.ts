@@ -16,8 +16,6 @@ let window: Workbench;
 let workspace: string;
 
 const step = steps();
-// By what VS Code calls it: a row that it uses again still has the hidden texts of the item before.
-const item = (name: string | RegExp): Locator => window.page.locator('.quick-input-list').getByRole('option', {name});
 const toasts = (): Locator => window.page.locator('.notification-toast');
 
 before(async () => {
@@ -61,7 +59,7 @@ step('F5 where nothing is paused runs the file: a task stops at the dot', async 
   await window.openFile('plain.py');
   await window.toggleBreakpoint('twice = n * 2');
   await window.page.keyboard.press('F5');
-  await item('Run plain.py').waitFor();
+  await window.item('Run plain.py').waitFor();
   await window.shot('run');
   await window.page.keyboard.press('Enter');
   await window.page.locator('.monaco-editor .debug-top-stack-frame-line').first().waitFor({state: 'attached', timeout: limit(180)});

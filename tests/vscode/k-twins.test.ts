@@ -18,8 +18,6 @@ let workspace: string;
 
 const step = steps();
 const items = (): Locator => window.page.locator('.quick-input-list .monaco-list-row');
-// By what VS Code calls it: a row that it uses again still has the hidden texts of the item before.
-const item = (name: string | RegExp): Locator => window.page.locator('.quick-input-list').getByRole('option', {name});
 
 before(async () => {
   workspace = makeWorkspace('twins');
@@ -27,7 +25,6 @@ before(async () => {
   const env = {RAYDBG_START_RELAY: '1', RAY_ADDRESS: '127.0.0.1:6379'};
   [server, browser] = await Promise.all([CodeServer.start('twins-server', {}, env), browse()]);
   window = await Workbench.open(browser, server.address, workspace, 'twins');
-  await window.openFile('train.py');
   await window.show('Ray Debug');
 });
 
@@ -43,7 +40,7 @@ step('two squares are told apart where there is room for a few letters', async (
   await window.shot('squares');
   await window.openFile('train.py');
   await window.page.keyboard.press('F5');
-  await item(/square.*job 0/s).nth(1).waitFor();
+  await window.item(/square.*job 0/s).nth(1).waitFor();
   await window.shot('pick');
   const jobs = (await items().allInnerTexts()).flatMap((text) => /job \d+/.exec(text) ?? []);
   await window.pick('Choose several');

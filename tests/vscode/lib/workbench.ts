@@ -171,6 +171,11 @@ export class Workbench {
     }, `a click on ${entry}`);
   }
 
+  /** An item of a pick, by what VS Code calls it: a row that it uses again still has the hidden texts of the item before. */
+  item(name: string | RegExp): Locator {
+    return this.page.locator('.quick-input-list').getByRole('option', {name});
+  }
+
   /** Opens what has an input by a key, and fills that in. VS Code closes it when something else takes the focus, such as the
    * line of a step. */
   private async fillIn(key: string, text: string): Promise<void> {
@@ -252,11 +257,10 @@ export class Workbench {
    * workspace with a .venv has a plain.pyi).
    */
   async openFile(name: string): Promise<void> {
-    const exact = new RegExp(`^${name.replaceAll('.', '\\.')}$`);
-    const row = this.page.locator('.quick-input-list .monaco-list-row', {has: this.page.locator('.label-name', {hasText: exact})}).first();
+    const row = this.item(new RegExp(`^${name.replaceAll('.', '\\.')}(?![\\w.])`)).first();
     await until(async () => {
       await this.fillIn('Control+p', name);
-      await row.click();
+      await soon((timeout) => row.click({timeout}));
       return soon((timeout) => until(async () => (await this.page.title()).startsWith(`${name} - `), 'its name is the title', timeout));
     }, `${name} is open`);
     await this.page.locator('.monaco-editor .view-line').first().waitFor();
