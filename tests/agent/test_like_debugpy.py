@@ -45,7 +45,7 @@ LEGS = {
     "debugpy 1.8.0": ("session", "1.8.0", lambda rows, scene: rows - {"one-thread"} | {"capabilities"}
                       | ({"all-threads"} if scene == "threads" else {"frameless", "reason"} if scene == "no source" else set())),
 }
-ALWAYS = {"adapter-events", "restart", "telemetry"}
+ALWAYS = {"adapter-events", "restart", "telemetry", "whole-stacks"}
 STOPS = ALWAYS | {"one-thread"}
 # Function of the program, its breakpoints, exception filters, further attach arguments; the rows of the table that show.
 SCENES = {
@@ -251,7 +251,8 @@ def reconcile(theirs, ours, scene, version):
     if scene == "threads" and version:
         theirs = apply("all-threads", theirs, {**{name: value for name, value in theirs.items() if name != "event terminated"},
                                                "stops": theirs["stops"][:1]})
-    theirs = apply("restart", theirs, {**theirs, "initialize": {**theirs["initialize"], "supportsRestartRequest": True}})
+    for row, name, ours_is in (("restart", "supportsRestartRequest", True), ("whole-stacks", "supportsDelayedStackTraceLoading", False)):
+        theirs = apply(row, theirs, {**theirs, "initialize": {**theirs["initialize"], name: ours_is}})
     if "event debugpyAttach" in theirs and "event debugpyAttach" not in ours:
         theirs, ours = (apply("children", said, {name: value for name, value in said.items() if name not in
                                                  ("event debugpyAttach", "event terminated")}) for said in (theirs, ours))
