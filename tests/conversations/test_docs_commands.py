@@ -95,3 +95,10 @@ def test_no_command_is_overlooked():
     """docs_commands.py knows the programs that a line of a code block may begin with."""
     unknown = [line for line in unknown_lines() if not NO_COMMAND.match(line.text)]
     assert not unknown, [*map(str, unknown)]
+
+
+@pytest.mark.parametrize("needed", [r"RAY_DEBUG_POST_MORTEM\W+1\b", "debugpy"], ids=["post mortem", "debugpy"])
+@pytest.mark.parametrize("page", ["README.md", "python/README.md", "vscode-ext/README.md", "docs/doctor.md"])
+def test_what_the_cluster_needs_is_said(page, needed):
+    """On each page that a new user begins with, and that promises what needs it: nobody looks for a switch on another one."""
+    assert re.search(needed, (ROOT / page).read_text())

@@ -148,13 +148,14 @@ def test_looks_disturb_nothing(core_cluster):
 
 def test_post_mortem(core_cluster):
     driver = paused(core_cluster, "boom")
-    done = script(core_cluster, "boom", "exceptioninfo", "p value", "up", "p tag")
+    done = script(core_cluster, "boom", "exceptioninfo", "p value", "up", "p tag", "exceptions")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0].endswith("post mortem") and lines[1] == "ValueError: boom 2", done.stdout
     assert place("boom-raise", "middle") in done.stdout
     assert "KeyError: 'bad 2'" in done.stdout and place("boom-call", "boom") in done.stdout
     assert "'outer'" in lines and "goes on: its exception goes to its caller" in lines[-1]
+    assert re.search(r"^\W+0  KeyError: 'bad 2'\n\W+1  ValueError: boom 2$", done.stdout, re.M), done.stdout
     driver.wait_for(r"ValueError: boom 2")
 
 

@@ -1,15 +1,17 @@
-"""tools/demo's wrapper: what a user types into the cluster that --keep leaves."""
+"""tools/demo, whole, and the wrapper that a user types into after --keep."""
 
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from cluster import wait_for
+from cluster import ROOT, wait_for
+from waits import limit
 
-WRAPPER = Path(__file__).resolve().parents[2] / "tools/demo.d/wrapper"
+WRAPPER = ROOT / "tools/demo.d/wrapper"
 
 COUNTS_INTERRUPTS = """
 import os, signal
@@ -66,3 +68,24 @@ def test_an_interrupt_reaches_the_program_alone(namespace, tmp_path):
         wait_for(lambda: seen(f"interrupt {number}"), lambda: text)  # noqa: B023
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
     os.close(terminal)
+
+
+def run_demo():
+    """What tools/demo prints. On SIGTERM it ends what it has started, which SIGKILL would leave."""
+    demo = subprocess.Popen([ROOT / "tools/demo"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        text, _ = demo.communicate(timeout=limit(300))
+    except subprocess.TimeoutExpired:
+        demo.terminate()
+        text, _ = demo.communicate(timeout=limit())
+        raise AssertionError(f"tools/demo did not end:\n{text}") from None
+    assert demo.returncode == 0, text
+    return text
+
+
+def test_the_demo_shows_what_it_says():
+    """Above all at its end: what has gone on is not in the list any more, which Ray reports up to a second later."""
+    text = run_demo()
+    last = re.split(r"^# .*\n", text, flags=re.M)[-1]
+    assert last.lstrip().startswith("$ raydbg list\nNo task is paused"), text
+    assert re.findall(r"^(\S+) (?:->|failed:)", last, re.M) == ["square", "Trainer.step", "load"], text

@@ -27,14 +27,21 @@ after(() => closeAll(() => window?.close(), () => browser?.close(), () => server
 const step = steps();
 const items = (): Locator => window.page.locator('.quick-input-list .monaco-list-row');
 
-step('Attach to All asks which job, where there are two', async () => {
+step('each job is a level of the view, where there are two', async () => {
   await window.openFile('train.py');
   await window.show('Ray Debug');
   await window.row('Paused Tasks', /^doomed/).waitFor();
+  const shown = (): Promise<string> => window.rows('Paused Tasks').then((rows) => rows.map((row) => row.trim()).join('\n'));
+  await until(async () => /^job \w+ 1\ndoomed .*\n(.*\n)?job \w+ 2\n/.test(await shown()), 'the newest job comes first, each with its tasks');
+  await window.shot('levels');
+});
+
+step('Attach to All asks which job, where there are two, and says what Disconnect does', async () => {
   await window.command('Ray Debug: Attach to All');
   await window.item(/job \d+.*1 task.*doomed/s).first().waitFor();
   await window.item(/job \d+.*2 tasks.*Trainer\.step \(bob\)/s).waitFor();
   await window.item(/all 2 jobs.*3 tasks/s).waitFor();
+  await window.page.getByPlaceholder('Disconnect lets all of them go on, unless a relay holds them').waitFor();
   await window.shot('jobs');
   await window.page.keyboard.press('Escape');
   await items().first().waitFor({state: 'hidden'});
