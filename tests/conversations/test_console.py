@@ -59,11 +59,11 @@ def program():
 
 def test_p_shows_the_whole_repr(program):
     nested = repr({"a": {"b": {"c": {"d": list(range(100))}}}})
-    done = program.attach("p nested", "p items", "p x, 'é'", "p 'z' * 1990 + 'é' * 30", "p --all 'z' * 3000", "p nosuch", "locals")
+    done = program.attach("p nested", "p items", "p x, 'é'", "p 'z' * 1990 + 'é' * 30", "p --all 'z' * 3000", "p nosuch", "locals", "help p")
     out = done.stdout.splitlines()
     assert nested in out and repr(list(range(100))) in out and "(3, 'é')" in out
     assert "'" + "z" * 1990 + "é" * 9 in out and "… 22 more characters: p --all 'z' * 1990 + 'é' * 30" in out, out
-    assert repr("z" * 3000) in out
+    assert repr("z" * 3000) in out and "cut at 2000 characters" in done.stdout
     assert "*** NameError: name 'nosuch' is not defined" in done.stderr
     assert re.search(r"^\[p --all NAME shows all of a value that ends in …\]$", done.stderr, re.M), done.stderr
 
@@ -266,6 +266,18 @@ def on_a_terminal(program, options=("--quiet",)):
     with open(master, "rb+", buffering=0):
         read_until(b"(raydbg) ")
         yield process, master, read_until
+
+
+@pytest.mark.parametrize("no_color", ["", "1"])
+def test_a_terminal_has_colours(program, monkeypatch, no_color):
+    """Unless $NO_COLOR says no. A pipe never has any: test_attach.py looks at each script's output."""
+    monkeypatch.setenv("NO_COLOR", no_color)
+    with on_a_terminal(program) as (process, master, read_until):
+        os.write(master, b"list\r")
+        shown = read_until(b"(raydbg) ")
+        assert bool(re.search(rb"\x1b\[35m(def|for|if|import|return)\x1b\[0m", shown)) is not bool(no_color), shown
+        os.write(master, b"detach\r")
+        assert process.wait(limit()) == 0
 
 
 def test_a_completion_may_take_a_while(program):
