@@ -49,7 +49,7 @@ bool file_breakpoint_count(struct file_breakpoint *breakpoint);
 /* True if no further hit can stop. */
 bool file_breakpoint_is_spent(const struct file_breakpoint *breakpoint);
 /* Appends the element of DAP's setBreakpoints for it: the worker's agent decides on its condition,
- * task, rank and text, and asks about its hits (check() in relay/worker_agent/agent.py). */
+ * task, rank and text, and asks about its hits (check() in relay/worker_agent/agent_stops.py). */
 void file_breakpoint_dap(const struct file_breakpoint *breakpoint, struct buf *out);
 
 #endif

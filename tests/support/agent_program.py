@@ -103,8 +103,9 @@ def tell(*words):
 def load_agent():
     module = types.ModuleType("raydbg_agent")
     root = Path(__file__).resolve().parents[2]
-    source = "".join((root / "relay/worker_agent" / name).read_text() for name in ("agent.py", "agent_tls.py", "agent_stops.py"))
-    source += f"\n\nRAYS_PLACES = (\n{(root / 'base/ray_path_list.h').read_text()})\n"  # as cmake/worker-agent.cmake
+    parts = ("agent", "agent_debugger", "agent_tls", "agent_stops")  # as cmake/worker-agent.cmake
+    source = "".join((root / f"relay/worker_agent/{name}.py").read_text() for name in parts)
+    source += f"\n\nRAYS_PLACES = (\n{(root / 'base/ray_path_list.h').read_text()})\n"
     exec(compile(source, "<raydbg agent>", "exec"), module.__dict__)
     sys.modules["raydbg_agent"] = module
     return module

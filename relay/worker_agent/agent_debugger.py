@@ -1,0 +1,268 @@
+"""pydevd in this process: started and configured for the relay, used by what stops a thread, and taken out again.
+
+Executed in the module of agent.py. Only connect() imports debugpy. The functions behind the class keep Ray, a pydevd that has
+ended and the threads of this process from disturbing each other.
+"""
+
+import functools
+import inspect
+import traceback
+
+
+class Debugger:
+    """pydevd in this process: connected to the relay, or not there at all."""
+
+    def __init__(self):
+        self.active = False
+        self.original = self.copy = None  # a directory that clients name, and its copy in which this process runs
+
+    def connect(self, config, token):
+        """Returns when the relay has configured pydevd, and raises if there is no debugpy. Waits for ever for a silent
+        relay: call it on a thread of its own."""
+        import_debugger()
+        debugpy, pydevd = sys.modules["debugpy"], sys.modules["pydevd"]
+        dial = pydevd.start_client
+
+        def start_client(host, port):
+            pydevd.start_client = dial
+            if config.get("fingerprint"):
+                sock = secure(socket.create_connection((host, port), timeout=WORD_S), config["fingerprint"], CUT_S)
+            else:
+                sock = dial(host, port)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            sock.sendall(b"raydbg pydevd 1 %s\n" % token.encode())
+            return sock
+
+        self.active = True
+        share_breakpoint()
+        stop_late_tracing()
+        self.map_paths()
+        debugpy.configure(subProcess=False)
+        pydevd.start_client = start_client
+        try:
+            debugpy.connect((config["host"], config["port"]))
+        finally:
+            pydevd.start_client = dial
+
+    def map_paths(self):
+        """Breakpoints and stacks have the paths of the original, and those of all other files as they are. pydevd has all
+        files of the directory under the name of the copy: also the functions of the driver's own file, which come by value
+        and have the name of the original in their code."""
+        if not self.original or not self.copy:
+            return
+        files = sys.modules["pydevd_file_utils"]
+        files.setup_client_server_paths([(self.original + "/", self.copy + "/"), ("/", "/")])
+        name_file = files._abs_and_canonical_path
+        if hasattr(name_file, "raydbg"):
+            return
+
+        def name_copy(filename, *more):
+            if filename.startswith(self.original + "/"):
+                filename = self.copy + filename[len(self.original):]
+            return name_file(filename, *more)
+
+        name_copy.raydbg = True
+        files._abs_and_canonical_path = name_copy
+
+    def tidy(self):
+        """Takes out what is left of a pydevd whose connection has ended. One that a relay's keeper holds stays."""
+        if self.active and sys.modules["pydevd"].get_global_debugger() is None:
+            self.disconnect()
+
+    def trace_this_thread(self):
+        found = sys.modules["pydevd"].get_global_debugger()
+        if found is not None and found.ready_to_run:
+            found.enable_tracing()
+
+    def stop_at(self, error):
+        """Stops this thread, with the frames in which the exception was raised."""
+        found, thread = sys.modules["pydevd"].get_global_debugger(), threading.current_thread()
+        frames = [frame for frame, _ in traceback.walk_tb(error[2])]
+        info = found.set_additional_thread_info(thread)
+        info.is_tracing += 1
+        info.pydev_message = error[0].__name__
+        try:
+            with untraced_thread():
+                found.do_stop_on_unhandled_exception(thread, frames[-1], {id(frame): frame for frame in frames}, error)
+        finally:
+            info.is_tracing -= 1
+
+    def stop_here(self, frame, then):
+        """Stops this thread, which is in this frame, or in one that the frame has called. Calls then() when it goes on, and
+        before a step of the client's can see it."""
+        found, thread = sys.modules["pydevd"].get_global_debugger(), threading.current_thread()
+        info = found.set_additional_thread_info(thread)
+        info.is_tracing += 1
+        try:
+            with untraced_thread():
+                self.suspend(thread)
+                found.do_wait_suspend(thread, frame, "line", None)
+        finally:
+            then()
+            info.is_tracing -= 1
+
+    def suspend(self, thread):
+        """Has the thread stop at its next line, as `pause` does."""
+        constants = importlib.import_module("_pydevd_bundle.pydevd_comm_constants")
+        sys.modules["pydevd"].get_global_debugger().set_suspend(thread, constants.CMD_THREAD_SUSPEND, is_pause=True)
+
+    def disconnect(self):
+        """Takes pydevd out of all threads, so that they have their full speed again and connect() works again."""
+        pydevd = sys.modules.get("pydevd")
+        if not self.active or pydevd is None:
+            return
+        self.active = False
+        from _pydevd_bundle.pydevd_constants import GlobalDebuggerHolder
+
+        left = GlobalDebuggerHolder.global_dbg
+        if left is not None:
+            left.ready_to_run = True  # lets a connect() go that the relay never configured
+        pydevd.stoptrace()
+        untrace_threads()
+        GlobalDebuggerHolder.global_dbg = None
+        pydevd.SetupHolder.setup = None
+        for thread in threading.enumerate():
+            renew_state(thread)
+
+    def forget(self):
+        """In a forked child: takes out its parent's pydevd, which has no thread here. The connection stays the parent's."""
+        pydevd = sys.modules.get("pydevd")
+        if not self.active or pydevd is None:
+            return
+        self.active = False
+        from _pydevd_bundle.pydevd_constants import GlobalDebuggerHolder
+
+        left, GlobalDebuggerHolder.global_dbg = GlobalDebuggerHolder.global_dbg, None
+        if left is not None:
+            left.pydb_disposed = True
+        pydevd.stoptrace()  # of this thread; without a global debugger it ends none
+        pydevd.SetupHolder.setup = None
+        renew_state(threading.current_thread())
+        for thread in (left.reader, left.writer) if left is not None else ():
+            if getattr(thread, "sock", None) is not None:
+                thread.sock.close()
+
+
+def import_debugger():
+    """The import takes seconds against a thread that does not give the GIL away, hence the switch interval. pydevd's
+    warning about frozen modules would be the only trace of a debugger in the program's output."""
+    interval, before = sys.getswitchinterval(), os.environ.get("PYDEVD_DISABLE_FILE_VALIDATION")
+    sys.setswitchinterval(1e-4)
+    os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
+    try:
+        importlib.import_module("debugpy.server")
+        importlib.import_module("pydevd")
+    finally:
+        sys.setswitchinterval(interval)
+        if before is None:
+            del os.environ["PYDEVD_DISABLE_FILE_VALIDATION"]
+
+
+@contextlib.contextmanager
+def untraced_thread():
+    """With sys.monitoring, pydevd would trace its own functions here, and stop in them: see inject_postmortem in
+    relay/inject/inject_source.c."""
+    from _pydevd_bundle import pydevd_constants
+
+    if not getattr(pydevd_constants, "PYDEVD_USE_SYS_MONITORING", False):
+        yield
+        return
+    from _pydevd_sys_monitoring import pydevd_sys_monitoring
+
+    pydevd_sys_monitoring.start_monitoring()  # a thread without an event so far has nothing to stop
+    pydevd_sys_monitoring.stop_monitoring()
+    try:
+        yield
+    finally:
+        pydevd_sys_monitoring.start_monitoring()
+
+
+def untrace_threads():
+    """Before Python 3.12, each thread has a trace function of its own, which costs time at each call. A thread takes its
+    own away at its next call."""
+    import pydevd_tracing
+
+    def untrace(_frame, _event, _arg):
+        (pydevd_tracing.TracingFunctionHolder._original_tracing or sys.settrace)(None)
+
+    pydevd_tracing.restore_sys_set_trace_func()  # pydevd's own complains where others use it
+    if sys.version_info < (3, 12):
+        pydevd_tracing.set_trace_to_threads(untrace, create_dummy_thread=False)
+
+
+def stop_late_tracing():
+    """A frame in which a client has stepped has pydevd's trace function also when that pydevd has ended: before Python 3.12,
+    the frame's next line would have it trace the thread again."""
+    debugger_type = sys.modules["pydevd"].PyDB
+    enable = debugger_type.enable_tracing
+    if sys.version_info >= (3, 12) or hasattr(enable, "raydbg"):
+        return
+
+    def enable_tracing(self, *arguments, **named):
+        enable(self, *arguments, **named)
+        if self.pydb_disposed:  # is so before untrace_threads(): one of the two comes last
+            self.disable_tracing()
+
+    enable_tracing.raydbg = True
+    debugger_type.enable_tracing = enable_tracing
+
+
+def renew_state(thread):
+    """Takes out what a pydevd that has ended has left in its state of a thread. With sys.monitoring that must stay the same
+    object: pydevd's callbacks keep it in a store of the thread's own, and would not see the steps of the next pydevd."""
+    state = getattr(thread, "additional_info", None)
+    if state is not None and sys.version_info < (3, 12):
+        thread.additional_info = None
+    elif state is not None:
+        state.pydev_notify_kill = False
+        forget_stop(state)
+
+
+def forget_stop(state):
+    """The thread with this state is neither to stop nor to step."""
+    from _pydevd_bundle.pydevd_constants import STATE_RUN
+
+    state.pydev_state = STATE_RUN
+    state.pydev_step_cmd = state.pydev_original_step_cmd = -1
+    state.pydev_step_stop = None
+
+
+def trace_pool_threads():
+    """The threads of a threaded actor begin in C++, where pydevd does not see them begin: before Python 3.12 each must be
+    traced from within, at its next call."""
+    manager = sys.modules["ray"]._private.function_manager.FunctionActorManager
+    make = manager._make_actor_method_executor
+
+    def make_executor(self, *arguments, **named):
+        execute = make(self, *arguments, **named)
+        if inspect.iscoroutinefunction(execute):
+            return execute
+
+        @functools.wraps(execute)
+        def traced(*arguments, **named):
+            if debugger.active and sys.gettrace() is None:
+                debugger.trace_this_thread()
+            return execute(*arguments, **named)
+
+        return traced
+
+    if sys.version_info < (3, 12):
+        manager._make_actor_method_executor = functools.wraps(make)(make_executor)
+
+
+def share_breakpoint():
+    """Ray's breakpoint() would start an adapter of its own in a process that has pydevd already."""
+    debugpy_of_ray = sys.modules.get("ray.util.debugpy")
+    opened = getattr(debugpy_of_ray, "_ensure_debugger_port_open_thread_safe", None)
+    if opened is None or hasattr(opened, "raydbg"):
+        return
+
+    def ensure_debugger():
+        if not debugger.active:
+            opened()
+
+    ensure_debugger.raydbg = True
+    debugpy_of_ray._ensure_debugger_port_open_thread_safe = ensure_debugger
+
+
+debugger = Debugger()
