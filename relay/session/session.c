@@ -170,36 +170,6 @@ static void on_take_over(struct session *session, const char *json, const struct
         client_respond(&session->client, envelope->seq, envelope->name, NULL);
 }
 
-void session_release(struct session *session, const struct envelope *request)
-{
-    const char *why = !hub_drives(&session->place)    ? SESSION_OBSERVES
-                      : session->release_request.open ? "the task is being released"
-                                                      : NULL;
-    if (why) {
-        client_refuse(&session->client, request->seq, request->name, why, false);
-        return;
-    }
-    invariant(session->place.hub); /* it drives */
-    open_request_begin(&session->release_request, request->seq);
-    session->releases_by_line = text_equal(request->name, "evaluate");
-    session_act(session, "release", "");
-    hub_release(session->place.hub, session->place.name);
-}
-
-void session_answer_release(struct session *session, const char *why_not)
-{
-    bool by_line = session->releases_by_line;
-    const char *command = by_line ? "evaluate" : "raydbg/release";
-    if (!session->release_request.open)
-        return;
-    int64_t seq = open_request_close(&session->release_request);
-    if (why_not)
-        client_refuse(&session->client, seq, command, why_not, false);
-    else
-        client_respond(&session->client, seq, command,
-                       by_line ? "{\"result\":\"\",\"variablesReference\":0}" : NULL);
-}
-
 static void on_release(struct session *session, const char *json, const struct envelope *envelope)
 {
     (void)json;

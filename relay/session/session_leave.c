@@ -1,4 +1,5 @@
-/* The end of a session: by the client's request, without one, or by the relay. */
+/* The end of a session: by the client's request, without one, or by the relay; and the task's
+ * release. */
 #include "base/mem.h"
 #include "base/text.h"
 #include "relay/session/remote_step.h"
@@ -189,4 +190,36 @@ void session_dismiss(struct session *session, const char *why)
     client_say(&session->client, "console", text);
     free(text);
     leave(session, HUB_LEAVE);
+}
+
+/* --- release --- */
+
+void session_release(struct session *session, const struct envelope *request)
+{
+    const char *why = !hub_drives(&session->place)    ? SESSION_OBSERVES
+                      : session->release_request.open ? "the task is being released"
+                                                      : NULL;
+    if (why) {
+        client_refuse(&session->client, request->seq, request->name, why, false);
+        return;
+    }
+    invariant(session->place.hub); /* it drives */
+    open_request_begin(&session->release_request, request->seq);
+    session->releases_by_line = text_equal(request->name, "evaluate");
+    session_act(session, "release", "");
+    hub_release(session->place.hub, session->place.name);
+}
+
+void session_answer_release(struct session *session, const char *why_not)
+{
+    bool by_line = session->releases_by_line;
+    const char *command = by_line ? "evaluate" : "raydbg/release";
+    if (!session->release_request.open)
+        return;
+    int64_t seq = open_request_close(&session->release_request);
+    if (why_not)
+        client_refuse(&session->client, seq, command, why_not, false);
+    else
+        client_respond(&session->client, seq, command,
+                       by_line ? "{\"result\":\"\",\"variablesReference\":0}" : NULL);
 }

@@ -104,10 +104,6 @@ struct variables_context *session_variables(struct session *session);
 #define SESSION_OBSERVES "this session observes: another client drives"
 /* Makes the session the driver. NULL, or why it cannot drive. */
 const char *session_take_over(struct session *session);
-/* Lets the task go, for all its clients, at the client's `raydbg/release` or `evaluate`, which is
- * answered when it is known that the task goes on, or why not. */
-void session_release(struct session *session, const struct envelope *request);
-void session_answer_release(struct session *session, const char *why_not);
 
 /* session_attach.c: handlers of requests */
 void session_on_initialize(struct session *session, const char *json,
@@ -129,6 +125,10 @@ void session_on_disconnect(struct session *session, const char *json,
                            const struct envelope *envelope);
 void session_on_terminate(struct session *session, const char *json,
                           const struct envelope *envelope);
+/* Lets the task go, for all its clients, at the client's `raydbg/release` or `evaluate`, which is
+ * answered when it is known that the task goes on, or why not. */
+void session_release(struct session *session, const struct envelope *request);
+void session_answer_release(struct session *session, const char *why_not);
 
 /* session_hub.c */
 /* Translates a request's paths into the debugger's, those of a response or an event into the
