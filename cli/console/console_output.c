@@ -68,6 +68,7 @@ void console_print(struct console *console, const char *format, ...)
 
 void console_write(struct console *console, struct buf *out)
 {
+    console_flush_output(console); /* what was printed before a value stands before it */
     input_hide(console->input);
     if (out->len && !print(console, out->data, out->len, out->len > PIECE)) {
         fputs(console->style.colour ? "\033[0m\n" : "\n", stdout);

@@ -310,6 +310,17 @@ def test_an_interrupt_ends_a_long_output(program):
         assert process.wait(limit()) == 0
 
 
+def test_what_is_printed_before_a_value_stands_before_it(program):
+    """Also without a line end: an interrupted print() has none."""
+    with on_a_terminal(program, options=()) as (process, master, read_until):
+        os.write(master, b"p __import__('sys').stdout.write('half a' + ' line')\r")
+        assert b"half a line\r\nNone\r\n" in read_until(b"(raydbg) ")
+        os.write(master, b"detach\r")
+        with contextlib.suppress(OSError):  # its end
+            read_until(b"\0")
+        assert process.wait(limit()) == 0
+
+
 @pytest.mark.parametrize("body", ["print('x' * 60)", "pass"])
 def test_an_interrupt_ends_what_is_evaluated(body):
     """Else what it prints would go on, and the next expression would wait for it."""
