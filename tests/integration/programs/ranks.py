@@ -49,9 +49,10 @@ def main():
     idle = Idle.remote()
     ray.get(idle.work.remote(1))
     actor = ray.remote(num_cpus=0)(Rank)
-    first = actor.remote().count.remote(0, 100, place)
+    ranks = actor.remote(), actor.options(max_concurrency=2).remote()  # Ray ends an actor whose handle is gone
+    first = ranks[0].count.remote(0, 100, place)
     calls = {"first": first, "waiting": wait.remote([first], place), "task": count.remote(1, 10**6, place),
-             "threaded": actor.options(max_concurrency=2).remote().count.remote(2, 10**6, place)}
+             "threaded": ranks[1].count.remote(2, 10**6, place)}
     ray.get(first)
     (place / "end").touch()
     for name, ref in calls.items():

@@ -300,6 +300,29 @@ static void missing_evidence_is_unknown(void **state)
     why_world_close(&world);
 }
 
+/* A process that exits tells the line last, and that may be lost. */
+static void a_place_that_was_not_reported_is_unknown(void **state)
+{
+    static const char *const names[] = {"sigterm", "exit_1"};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct why_world world;
+        struct why_report report;
+        why_world_open(&world, "2.60.0");
+        why_world_judge(&world, names[i], &report);
+        assert_false(why_world_list_has(&report.unknown, "has not reported it"));
+        why_report_clear(&report);
+        for (size_t at = 0; at < world.records.attempt_count; at++) {
+            free(world.records.attempts[at].raised_traceback);
+            world.records.attempts[at].raised_traceback = NULL;
+        }
+        why_world_judge(&world, names[i], &report);
+        assert_true(why_world_list_has(&report.unknown, "where in the program"));
+        why_report_clear(&report);
+        why_world_close(&world);
+    }
+}
+
 /* A dead node's workers are alive in Ray's table. */
 static void a_dead_node_takes_its_workers(void **state)
 {
@@ -541,6 +564,7 @@ int main(void)
         cmocka_unit_test(a_circle_must_rest),
         cmocka_unit_test(the_chain_leads_to_the_node),
         cmocka_unit_test(missing_evidence_is_unknown),
+        cmocka_unit_test(a_place_that_was_not_reported_is_unknown),
         cmocka_unit_test(a_dead_node_takes_its_workers),
         cmocka_unit_test(a_dead_actor_runs_nothing),
         cmocka_unit_test(a_lost_argument_leads_to_its_object),
