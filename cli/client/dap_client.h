@@ -26,7 +26,8 @@ struct dap_client_thread {
     int64_t number; /* 1, 2, … in the order of discovery */
     char *name;
     bool stopped;
-    bool fresh; /* stopped since dap_client_next_stop() last returned it */
+    bool fresh;       /* stopped since dap_client_next_stop() last returned it */
+    bool stepped_off; /* runs because a step has left the task's code */
     char *reason;
     char *description;
     char *text;

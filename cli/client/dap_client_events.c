@@ -37,7 +37,7 @@ static void set_running(struct dap_client_thread *thread)
     free(thread->description);
     free(thread->text);
     thread->reason = thread->description = thread->text = NULL;
-    thread->stopped = thread->fresh = false;
+    thread->stopped = thread->fresh = thread->stepped_off = false;
 }
 
 static void remove_thread(struct dap_client *client, int64_t id)
@@ -112,6 +112,9 @@ static void on_continued(struct dap_client *client, struct json body)
         set_all_running(client);
     else if (find_thread(client, id) || client->all_stopped)
         set_running(need_thread(client, id));
+    struct dap_client_thread *thread = find_thread(client, id);
+    if (thread)
+        thread->stepped_off = json_boolean(body, "raydbgSteppedOff", false);
 }
 
 static void on_thread(struct dap_client *client, struct json body)

@@ -225,8 +225,6 @@ void many_until_stop(struct console *console, int64_t thread)
 {
     console->waiting_for = thread;
     enum wait_end end = wait_for(console, thread);
-    while (end == WAIT_STOPPED && run_stepped_off(console, thread) && run_on(console, thread) == 0)
-        end = wait_for(console, thread);
     console->waiting_for = 0;
     console->pausing = false;
     console_flush_output(console);

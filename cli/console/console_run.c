@@ -60,6 +60,26 @@ static bool user_threads_go_on(struct console *console)
     return result != 0 && (late || strstr(err.what, user_threads_mark));
 }
 
+/* Another thread that is stopped, or 0. */
+static int64_t other_stopped(const struct console *console, int64_t id)
+{
+    size_t count;
+    const struct dap_client_thread *threads = dap_client_known(console->debuggee, &count);
+    for (size_t i = 0; i < count; i++)
+        if (threads[i].stopped && threads[i].id != id)
+            return threads[i].id;
+    return 0;
+}
+
+/* The thread that was stepped does not stop: a step has left the task's code. The user goes on with
+ * another one. */
+static bool has_stepped_off(const struct console *console)
+{
+    int64_t id = console->last_thread;
+    const struct dap_client_thread *thread = dap_client_thread(console->debuggee, id);
+    return thread && thread->stepped_off && other_stopped(console, id);
+}
+
 static bool has_finished(struct console *console)
 {
     if (!watcher_finished(&console->watcher))
@@ -78,7 +98,7 @@ enum wait_end run_wait(struct console *console, int64_t timeout_ms)
     for (;;) {
         int64_t waited = loop_now_us() / 1000 - start;
         console->waiting_since_us = 0; /* waiting here is not a request */
-        if (dap_client_has_fresh_stop(console->debuggee))
+        if (dap_client_has_fresh_stop(console->debuggee) || has_stepped_off(console))
             return WAIT_STOPPED;
         if (dap_client_ended(console->debuggee))
             return WAIT_ENDED;
@@ -103,7 +123,7 @@ static void await_thread(struct console *console, int64_t thread)
     int64_t end = loop_now_us() / 1000 + GRACE_MS;
     while (!dap_client_ended(console->debuggee) && loop_now_us() / 1000 < end) {
         const struct dap_client_thread *it = dap_client_thread(console->debuggee, thread);
-        if (!it || it->stopped)
+        if (!it || it->stopped || it->stepped_off)
             return;
         loop_run_once(console->loop, TURN_MS);
     }
@@ -126,67 +146,22 @@ void run_announce(struct console *console)
     }
 }
 
-/* True for a frame without user code: Ray's, or that of asyncio and threading. */
-static bool is_machinery(const struct stack_frame *frame)
-{
-    return frame->ray || strstr(frame->path, "/asyncio/") ||
-           text_ends(frame->path, "/threading.py");
-}
-
-bool run_stepped_off(struct console *console, int64_t id)
-{
-    struct err err;
-    const struct dap_client_thread *thread = dap_client_thread(console->debuggee, id);
-    if (!thread || !thread->stopped || !text_equal(thread->reason, "step"))
-        return false;
-    console->thread = console->last_thread = id;
-    bool off = stack_load(console, &err) == 0;
-    for (size_t i = 0; i < console->frame_count; i++)
-        off = off && is_machinery(&console->frames[i]);
-    return off;
-}
-
-/* Another thread that is stopped, or 0. */
-static int64_t other_stopped(const struct console *console, int64_t id)
-{
-    size_t count;
-    const struct dap_client_thread *threads = dap_client_known(console->debuggee, &count);
-    for (size_t i = 0; i < count; i++)
-        if (threads[i].stopped && threads[i].id != id)
-            return threads[i].id;
-    return 0;
-}
-
-int run_on(struct console *console, int64_t id)
-{
-    console->thread = id;
-    /* If other threads are stopped, it steps out: `continue` would resume those, too, and a step
-     * out of the worker's loop never ends. */
-    bool alone = console->options->many || !other_stopped(console, id);
-    dap_client_seen(console->debuggee, id);
-    return resume(console, alone ? "continue" : "stepOut");
-}
-
-/* Returns false if a step has left the task's code, and the thread runs on. */
-static bool take_stop(struct console *console, int64_t wanted)
+static void take_stop(struct console *console, int64_t wanted)
 {
     console->call_over = false;
     if (wanted)
         await_thread(console, wanted);
     const struct dap_client_thread *thread = dap_client_thread(console->debuggee, wanted);
+    if (thread && thread->stepped_off)
+        console_note(console, "%s has left the task's code", console->label);
     if (!thread || !thread->stopped)
         thread = dap_client_next_stop(console->debuggee);
-    int64_t id = thread ? thread->id : 0, other = other_stopped(console, id);
-    if (id && run_stepped_off(console, id) && run_on(console, id) == 0) {
-        if (!other)
-            return false;
-        console_note(console, "%s has left the task's code", console->label);
-        id = other;
-    }
+    int64_t id = thread ? thread->id : other_stopped(console, wanted);
+    if (thread && text_equal(thread->reason, "step"))
+        console->last_thread = id; /* a step into a remote task leads to a thread of its own */
     if (id)
         stop_show(console, id);
     run_announce(console);
-    return true;
 }
 
 static void end_console(struct console *console, int exit_code)
@@ -256,10 +231,7 @@ void run_until_stop(struct console *console, int64_t thread)
         end = await_next_call(console);
     switch (end) {
     case WAIT_STOPPED:
-        if (!take_stop(console, console->pausing ? console->last_thread : thread)) {
-            run_until_stop(console, 0);
-            return;
-        }
+        take_stop(console, console->pausing ? console->last_thread : thread);
         break;
     case WAIT_FINISHED:
         console_print(console, "%s has ended\n", console->title);

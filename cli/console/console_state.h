@@ -180,11 +180,6 @@ bool run_ask_pause(struct console *console, int64_t thread);
 void run_pause(struct console *console);
 /* Announces the stops of further threads. */
 void run_announce(struct console *console);
-/* True if a thread's last step has left the task's code and stopped in the code that runs the
- * worker. Selects the thread and loads its stack. */
-bool run_stepped_off(struct console *console, int64_t id);
-/* Resumes such a thread, and no other. */
-int run_on(struct console *console, int64_t id);
 
 /* --- console_stop.c --- */
 

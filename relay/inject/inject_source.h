@@ -16,6 +16,7 @@ extern const char inject_sources[];
 extern const char inject_forks[];
 extern const char inject_leaving[];
 extern const char inject_snapshots[];
+extern const char inject_stepped_off[];
 extern const char inject_limit[];
 extern const char inject_interrupt[];
 extern const char inject_breakpoint_hook[];

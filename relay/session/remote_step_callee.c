@@ -309,6 +309,13 @@ static void on_response(struct follow *follow, const char *json, size_t len,
         soon(follow, come_back);
 }
 
+static bool has_stepped_off(const char *json, const struct envelope *envelope)
+{
+    bool off = false;
+    return text_equal(envelope->name, "continued") && envelope->body.len &&
+           scan_boolean_at(json, envelope->body, "raydbgSteppedOff", &off) && off;
+}
+
 static void on_event(struct follow *follow, const char *json, size_t len,
                      const struct envelope *envelope)
 {
@@ -326,6 +333,8 @@ static void on_event(struct follow *follow, const char *json, size_t len,
         note_thread_of(follow, json, envelope);
     else if (!entering || text_equal(envelope->name, "output"))
         pass_event(follow, json, len, envelope);
+    if (follow->state == FOLLOW_INSIDE && follow->deferred && has_stepped_off(json, envelope))
+        soon(follow, come_back);
 }
 
 static void on_message(void *arg, const char *json, size_t len)

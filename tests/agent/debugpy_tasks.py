@@ -22,8 +22,8 @@ def walk():
     number = 7
     breakpoint()  # line: walk-breakpoint
     number += 1  # line: walk-after
-    number += 2
-    for i in range(3):
+    number += 2  # line: walk-then
+    for i in range(3):  # line: walk-for
         number += i  # line: walk-loop
     return number  # line: walk-return
 

@@ -57,6 +57,7 @@ if __name__ == "__main__":
     sys.modules["ray"].util.ray_debugpy = load(sys.argv[1], "debugpy", "debugpy.py")
     rpdb = load(sys.argv[1], "rpdb", "rpdb.py")
     os.environ.update(RAY_DEBUG="1", PYTHONBREAKPOINT="ray.util.rpdb.set_trace")
-    main_loop.__globals__["__name__"] = "ray._private.worker"
+    for function in main_loop, debuggee.tell:  # what runs behind a task is Ray's
+        function.__globals__["__name__"] = "ray._private.worker"
     import debugpy_tasks
     main_loop(getattr(debugpy_tasks, sys.argv[2]), rpdb)

@@ -157,6 +157,22 @@ def test_what_lets_the_remote_task_end_has_succeeded(step_into, caller, command)
     client.disconnect()
 
 
+def test_a_step_off_the_remote_tasks_end_leads_back_to_its_caller(step_into, caller):
+    """It has stopped meanwhile, and waits to be shown; no other stop comes from the remote task."""
+    client, callee, thread = step_into()
+    caller.adapter.connection().stop("breakpoint")
+    client.wait_event("output", lambda body: "outer has stopped, too" in body["output"])
+
+    def step_off(connection, request):
+        connection.respond(request)
+        connection.event("continued", {"threadId": 1, "allThreadsContinued": False, "raydbgSteppedOff": True})
+
+    callee.adapter.on["next"] = step_off
+    client.ok("next", {"threadId": thread})
+    assert client.stopped()["threadId"] == 1
+    client.disconnect()
+
+
 def test_what_is_set_while_the_remote_task_is_entered_holds_in_it(step_into, caller):
     """Its first steps lead out of Ray's own frames: the client does not see it yet."""
     asked, go_on = threading.Event(), threading.Event()

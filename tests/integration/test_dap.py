@@ -49,7 +49,9 @@ def test_a_task_stops_at_its_breakpoint_and_steps(core_cluster):
         frames = client.stack(thread)
         assert [f["name"] for f in frames[:2]] == ["helper", "walk"], client.text()
         assert_at(client, client.step("stepOut", inside["threadId"]), "walk", "walk-call")
-        client.resume(thread)
+        assert_at(client, client.step("next", thread), "walk", "walk-second-call")
+        assert_at(client, client.step("next", thread), "walk", "walk-return")
+        client.ok("next", {"threadId": thread})  # off the end: the task ends, and stops nowhere
         assert driver.result("walk") == "232"
         client.wait_event("terminated")  # its job ends with it
         said = "".join(e["body"]["output"] for e in client.events("output"))

@@ -86,6 +86,7 @@ def run_demo():
 def test_the_demo_shows_what_it_says():
     """Above all at its end: what has gone on is not in the list any more, which Ray reports up to a second later."""
     text = run_demo()
-    last = re.split(r"^# .*\n", text, flags=re.M)[-1]
-    assert last.lstrip().startswith("$ raydbg list\nNo task is paused"), text
-    assert re.findall(r"^(\S+) (?:->|failed:)", last, re.M) == ["square", "Trainer.step", "load"], text
+    said, _, end = text.partition("# nothing is paused any more, and the program has gone on to its end\n")
+    assert end.lstrip().startswith("$ raydbg list\nNo task is paused"), text
+    assert re.findall(r"^(\S+) (?:->|failed:)", end, re.M) == ["square", "Trainer.step", "load"], text
+    assert len(re.findall(r"^\$ raydbg attach ", said, re.M)) == 4, text

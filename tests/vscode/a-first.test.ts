@@ -76,8 +76,8 @@ step('the debug console: nothing of Ray\'s comes first, and it has verbs', async
   await window.shot('verbs');
 });
 
-step('a task that has ended ends its session', async () => {
-  await window.tool('Continue');
+step('a step off the end of the task: it has ended, and so has its session', async () => {
+  await window.tool('Step Over');
   await second.says(/^RESULT doomed /m);
   await window.ended();
   await window.page.locator('.repl-tree .monaco-list-row', {hasText: 'doomed has ended'}).waitFor();
