@@ -173,17 +173,8 @@ static bool judge_words(const struct ray_attempt *attempt, struct why_report *re
     return true;
 }
 
-/* A process that exits in a task reports the line among its last words (Ray's profile event
- * task:execute): without a CPU late, or never. */
-static void note_lost_place(const struct ray_attempt *attempt, struct why_report *report)
-{
-    bool exited = text_equal(report->code, "exit_code") || text_equal(report->code, "sigterm");
-    if (exited && !attempt->raised_traceback)
-        why_list_add(&report->unknown, "where in the program: its process has not reported it");
-}
-
-static void explain_worker(const struct why_records *records, const struct ray_attempt *attempt,
-                           struct why_report *report)
+static void judge_worker(const struct why_records *records, const struct ray_attempt *attempt,
+                         struct why_report *report)
 {
     const struct ray_worker *worker = why_records_worker(records, attempt->worker_id);
     const struct ray_node *node = why_records_node(records, attempt->node_id);
@@ -210,13 +201,6 @@ static void explain_worker(const struct why_records *records, const struct ray_a
     why_list_add(&report->unknown, "how it died: %s",
                  records->problems[WHY_WORKERS].code ? records->problems[WHY_WORKERS].what
                                                      : "the cluster has no record of the process");
-}
-
-static void judge_worker(const struct why_records *records, const struct ray_attempt *attempt,
-                         struct why_report *report)
-{
-    explain_worker(records, attempt, report);
-    note_lost_place(attempt, report);
 }
 
 static void judge_node(const struct why_records *records, const struct ray_attempt *attempt,
@@ -254,7 +238,6 @@ static void judge_actor(const struct why_records *records, const struct ray_atte
     }
     if (attempt->raised_traceback && !report->frame_count)
         why_report_traceback(report, attempt->raised_traceback);
-    note_lost_place(attempt, report);
     if (actor) {
         char *cause = report->cause;
         report->cause = NULL;
@@ -310,6 +293,15 @@ static const struct {
     {RAY_ERROR_OUT_OF_MEMORY, judge_memory},
 };
 
+/* A process that exits in a task reports the line among its last words (Ray's profile event
+ * task:execute): without a CPU late, or never. */
+static void note_lost_place(const struct ray_attempt *attempt, struct why_report *report)
+{
+    bool exited = text_equal(report->code, "exit_code") || text_equal(report->code, "sigterm");
+    if (exited && !attempt->raised_traceback)
+        why_list_add(&report->unknown, "where in the program: its process has not reported it");
+}
+
 static void judge_failed(const struct why_records *records, const struct ray_attempt *attempt,
                          struct why_report *report)
 {
@@ -318,6 +310,7 @@ static void judge_failed(const struct why_records *records, const struct ray_att
     for (size_t i = 0; i < sizeof judges / sizeof *judges; i++) {
         if (judges[i].error_type == type) {
             judges[i].judge(records, attempt, report);
+            note_lost_place(attempt, report);
             return;
         }
     }
