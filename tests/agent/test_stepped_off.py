@@ -2,13 +2,12 @@
 
 import pytest
 from debugpy_session import TASKS, Session, task_line
-from waits import limit
 
 MARK = "raydbgSteppedOff"
 
 
 def stepped_off(session):
-    return session.wait_event("continued", lambda body: body.get(MARK), limit())["body"]["threadId"]
+    return session.wait_event("continued", lambda body: body.get(MARK))["body"]["threadId"]
 
 
 @pytest.mark.parametrize("step", ["next", "stepIn", "stepOut"])
