@@ -241,18 +241,18 @@ static void read_reason(struct hub *hub)
 
 void hub_note_place(struct hub *hub)
 {
+    hub->reason[0] = '\0';
+    if (stop_events_any(&hub->stops))
+        read_reason(hub);
     if (!hub->shared)
         return;
     timer_cancel(&hub->locate);
     free(hub->pause.file);
     hub->pause.file = NULL;
     hub->pause.line = 0;
-    hub->reason[0] = '\0';
-    if (stop_events_any(&hub->stops)) {
-        read_reason(hub);
+    if (stop_events_any(&hub->stops))
         hub->locate =
             timer_start(hub->loop, hub->members ? LOCATE_MS : LOCATE_ALONE_MS, locate, hub);
-    }
     hub_changed(hub);
 }
 

@@ -30,6 +30,7 @@ static void say_goodbye(struct session *session, enum hub_leave how)
                           title, hub_table_name(hubs), *id ? id : "TASK");
     else
         session->goes_on = true;
+    session->raised = text_equal(hub_reason(session->place.hub), "exception");
     if (text)
         client_say(&session->client, "console", text);
     free(text);
@@ -39,7 +40,9 @@ void session_say_goes_on(struct session *session)
 {
     char title[256];
     pause_title(&session->pause, title, sizeof title);
-    char *text = mem_format("raydbg: %s goes on; its next breakpoint() waits again\n", title);
+    char *text = mem_format("raydbg: %s goes on%s\n", title,
+                            session->raised ? ": its exception goes to its caller"
+                                            : "; its next breakpoint() waits again");
     client_say(&session->client, "console", text);
     free(text);
 }

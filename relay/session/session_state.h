@@ -53,6 +53,7 @@ struct session {
     struct open_request attach_request, disconnect_request, release_request;
     bool releases_by_line; /* `release_request` is an `evaluate` */
     bool goes_on;          /* it leaves so that the task goes on: said when that is known */
+    bool raised;           /* it leaves where an exception has stopped the task */
     bool initialized;      /* the client had the `initialized` event of its attach */
     struct held_requests held;
     struct pause_finder *finder;

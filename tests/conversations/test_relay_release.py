@@ -249,6 +249,13 @@ def test_a_client_that_leaves_hears_of_it_when_it_is_so(adapter, gate, leaver):
     assert "goes on; its next breakpoint() waits again" in outputs(leaver)
 
 
+def test_a_client_that_leaves_a_post_mortem_hears_where_the_exception_goes(adapter, leaver):
+    adapter.connection().stop("exception")
+    leaver.wait_event("stopped", lambda body: body["reason"] == "exception")
+    leaver.check(leaver.response(leaver.send("disconnect")))
+    assert "goes on: its exception goes to its caller" in outputs(leaver) and "next breakpoint" not in outputs(leaver)
+
+
 @pytest.mark.parametrize("how, why", [(None, DEAF), (hangs_up, HUNG_UP)])
 def test_a_client_that_leaves_hears_why_that_is_not_known(adapter, leaver, clock, how, why):
     adapter.on["disconnect"] = how or (lambda connection, request: None)
