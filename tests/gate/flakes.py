@@ -2,8 +2,8 @@
 """The flaky tests: those that tests/flaky.toml lists, and those of a run.
 
     flakes.py check                        exit code 1 if the list is too long, or an entry is expired, unknown or without a cause
-    flakes.py summary DIRECTORY [--ci]     the flakes of a run, a line each. Exit code 0: none, or listed ones only, or, with
-                                           --ci, at most CI_LIMIT; 7: others; 1: with --ci, more
+    flakes.py summary DIRECTORY [--ci]     what failed in a run, and its flakes, a line each. Exit code, by the flakes alone: 0:
+                                           none, or listed ones only, or, with --ci, at most CI_LIMIT; 7: others; 1: with --ci, more
 """
 
 import argparse
@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 LIST = ROOT / "tests/flaky.toml"
 LIMIT = 8
 CI_LIMIT = 3
+MOST = 500  # characters of what went wrong
 UNLISTED = 7
 # A race of the product is none of them: it is mended.
 CAUSES = ("test-clock", "machine", "ray", "debugpy")
@@ -71,6 +72,8 @@ def check():
 
 
 def summary(directory, ci):
+    for row in reruns.Run(directory).rows("failed.jsonl"):
+        print(f"failed {row['id']}: {row['line'][:MOST]} ({row['reason'][:MOST]}), load {row['load']}")
     rows = reruns.Run(directory).rows("flakes.jsonl")
     listed = {entry["id"] for entry in entries()}
     for row in rows:

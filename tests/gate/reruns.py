@@ -77,7 +77,7 @@ def merge(rows):
 
 
 class Run:
-    """What the stages of a run share: a directory with reruns.jsonl and flakes.jsonl."""
+    """What the stages of a run share: a directory with reruns.jsonl, flakes.jsonl and failed.jsonl."""
 
     def __init__(self, directory):
         self.directory = Path(directory)
@@ -90,6 +90,9 @@ class Run:
         self.directory.mkdir(parents=True, exist_ok=True)
         with (self.directory / name).open("a") as file:
             file.write(json.dumps(row) + "\n")
+
+    def note_failed(self, stage, failure, reason):
+        self.add("failed.jsonl", {"stage": stage, "reason": reason, **failure.__dict__})
 
     def judge(self, stage, failures, rerun):
         """`rerun(ids, attempt)` runs these alone, in new processes: a list of Failures, or None if that itself failed."""

@@ -6,8 +6,9 @@
     run_stage.py [--stage NAME] [--limit SECONDS] files -- COMMAND... -- FILE...
                                             runs COMMAND FILE..., which writes the files that failed to $GATE_RECORD
 
-All of it in the project's root, or in --root. The directory of the run is $RAYDBG_TEST_ARTIFACTS, by default artifacts/test. Exit code 0: all passed, or what failed is flaky (a
-line `flaky …` for each, and one in flakes.jsonl there); 1: something failed; 5: pytest has selected nothing.
+All of it in the project's root, or in --root. The directory of the run is $RAYDBG_TEST_ARTIFACTS, by default artifacts/test.
+Exit code 0: all passed, or what failed is flaky (a line `flaky …` for each, and one in flakes.jsonl there); 1: something failed
+(a line in failed.jsonl there); 5: pytest has selected nothing.
 """
 
 import argparse
@@ -188,9 +189,11 @@ def run_stage(runner, stage, limit, run):
     if code == 0 or (code is not None and code == runner.nothing):
         return code
     if code is None or not runner.is_sound(code) or not failures:
+        why = "not run again: " + ("the stage's time was over" if code is None else f"exit code {code}")
         for failure in failures:
             print(f"FAILED {failure.id} - {failure.line}")
-        print(f"{stage}: not run again: " + ("the stage's time was over" if code is None else f"exit code {code}"))
+            run.note_failed(stage, failure, why)
+        print(f"{stage}: {why}")
         return 1
 
     def rerun(ids, attempt):
@@ -203,6 +206,7 @@ def run_stage(runner, stage, limit, run):
     verdict = run.judge(stage, failures, rerun)
     for failure, reason in verdict.failed:
         print(f"FAILED {failure.id} - {failure.line} ({reason})")
+        run.note_failed(stage, failure, reason)
     for failure in verdict.flaky:
         print(f"flaky {failure.id}: {failure.line} (load {failure.load})")
     print(f"{stage}: {len(verdict.failed)} failed, {len(verdict.flaky)} flaky")

@@ -105,6 +105,8 @@ def test_a_failure_fails(stage):
     assert done.returncode == 1, done.stdout
     assert "rerun 1 of 2" in done.stdout and "failed again, alone" in done.stdout
     assert stage.rows("flakes.jsonl") == []
+    [failed] = stage.rows("failed.jsonl")
+    assert failed["id"].endswith("::test_wrong") and "1 == 2" in failed["line"] and "failed again, alone" in failed["reason"]
 
 
 def test_half_a_race_is_no_flake(stage):

