@@ -516,8 +516,9 @@ class Cluster:
         return [w for w in self.workers() if w["is_alive"] and 0 < (w.get("num_paused_threads") or 0) < 2**31]
 
     def paused_by_log(self):
-        """The same, from the workers' logs: Ray loses one of two changes of its number that come at once."""
-        rows = [row for row in self.workers() if row["is_alive"] and row.get("debugger_port")]
+        """The same, from the workers' logs: of several threads that pause at once Ray counts fewer, but not none. A worker
+        that it counts none of has logged it already, and Ray is told of it a moment later."""
+        rows = [row for row in self.workers() if row["is_alive"] and row.get("num_paused_threads")]
         for row in rows:
             row["num_paused_threads"] = self.waiting_by_log(row["pid"])
         return [row for row in rows if row["num_paused_threads"] > 0]

@@ -1,5 +1,6 @@
 """`raydbg logs` on real clusters: the bytes that tasks, actors and Ray's own processes have written."""
 
+import contextlib
 import os
 import pty
 import re
@@ -168,9 +169,12 @@ def check_colours(cluster):
 
 
 def check_moved(cluster):
-    """Ray's log monitor does this to what an ended process has written, once 200 files of the node are open."""
-    [path] = [path for path in cluster.directory.glob("session_2*/logs/worker-*.out") if b"last word of dies" in path.read_bytes()]
-    path.rename(path.parent / "old" / path.name)
+    """Ray's log monitor does this to what an ended process has written, once 200 files of the node are open: at times already."""
+    for path in cluster.directory.glob("session_2*/logs/worker-*.out"):
+        with contextlib.suppress(FileNotFoundError):
+            if b"last word of dies" in path.read_bytes():
+                path.rename(path.parent / "old" / path.name)
+    assert any(b"last word of dies" in path.read_bytes() for path in cluster.directory.glob("session_2*/logs/old/worker-*.out"))
     assert logs(cluster, "dies", "--out", text=True).stdout.endswith("last word of dies\n")
     check_around(cluster)
 

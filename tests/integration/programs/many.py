@@ -44,9 +44,8 @@ class Pool:
         self.entered = 0
 
     def work(self, number):
-        # Ray loses a breakpoint() that another thread calls during the process's first one.
-        deadline = time.time() + 10
-        while number and breakpoint.__module__ != "ray.util.debugpy" and time.time() < deadline:
+        # Ray loses a breakpoint() that another thread calls during the process's first one. That has to import debugpy first.
+        while number and breakpoint.__module__ != "ray.util.debugpy":
             time.sleep(0.01)
         mine = number
         breakpoint()  # line: pool-breakpoint
