@@ -1,12 +1,19 @@
-/** A tree view over rows which draws again only what has changed. */
+/**
+ * A tree view over rows which draws again only what has changed. The whole tree is drawn twice: VS Code drops what it is
+ * reading of the tree before, and may then show a row that is in both trees without its children.
+ */
 import * as vscode from 'vscode';
 import {Row, mergeRows} from './rows';
+
+/** Milliseconds that VS Code gets to draw the whole tree. */
+const settle = 1000;
 
 export class RowsView<T> implements vscode.TreeDataProvider<Row<T>>, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<Row<T> | undefined>();
   readonly onDidChangeTreeData = this.changed.event;
   readonly view: vscode.TreeView<Row<T>>;
   private rows: Row<T>[] = [];
+  private again: NodeJS.Timeout | undefined;
 
   /** `item` draws a row; its id is set here. */
   constructor(id: string, private readonly item: (row: Row<T>) => vscode.TreeItem, showCollapseAll = true) {
@@ -14,7 +21,14 @@ export class RowsView<T> implements vscode.TreeDataProvider<Row<T>>, vscode.Disp
   }
 
   show(rows: Row<T>[]): void {
-    this.rows = mergeRows(this.rows, rows, (row) => this.changed.fire(row));
+    this.rows = mergeRows(this.rows, rows, (row) => this.draw(row));
+  }
+
+  private draw(row: Row<T> | undefined): void {
+    this.changed.fire(row);
+    if (row) return;
+    clearTimeout(this.again);
+    this.again = setTimeout(() => this.changed.fire(undefined), settle);
   }
 
   getChildren(row?: Row<T>): Row<T>[] {
@@ -32,6 +46,7 @@ export class RowsView<T> implements vscode.TreeDataProvider<Row<T>>, vscode.Disp
   }
 
   dispose(): void {
+    clearTimeout(this.again);
     this.view.dispose();
     this.changed.dispose();
   }
