@@ -109,7 +109,10 @@ step('Attach to All of a group: its tasks on both nodes are threads of one sessi
   await window.show('Ray Debug');
   await window.row(groups, /^all\s*4 tasks, stopped/).waitFor();
   for (const rank of ranks) await rankAt(rank, stop());
-  for (const title of [pauses, groups]) assert.ok(((await window.pane(title).boundingBox())?.height ?? 0) > 300, `${title} has room for ten rows`);
+  for (const title of [pauses, groups]) {
+    const height = (await window.pane(title).boundingBox())?.height ?? 0;
+    assert.ok(height > 300, `${title} has room for ten rows: ${height} px`);
+  }
   await window.shot('threads');
 });
 
@@ -219,7 +222,8 @@ step('a session for each task: children of one that starts them, and end with it
   await window.show('Run and Debug');
   await window.page.locator('.start-debug-action-item', {hasText: 'the gang'}).waitFor();
   await window.page.keyboard.press('F5');
-  const children = window.page.locator('.debug-call-stack .monaco-list-row', {hasText: /pid \d+ Gang\.run.*Paused/i});
+  // A child has its rank in its name as soon as its task has told it, and its pid before.
+  const children = window.page.locator('.debug-call-stack .monaco-list-row', {hasText: /(rank|pid) \d+ Gang\.run.*Paused/i});
   await children.nth(1).waitFor();
   // Its console shows, unless the stop of a child takes the focus after the click.
   const wait = window.page.locator('.repl-tree .monaco-list-row', {hasText: /2 more paused tasks wait/});
