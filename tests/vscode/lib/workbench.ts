@@ -18,11 +18,13 @@ export async function browse(): Promise<Browser> {
 export class Workbench {
   private static readonly windows = new Set<Workbench>();
   readonly page: Page;
+  private readonly folder: string;
   private readonly name: string;
   private shots = 0;
 
-  private constructor(page: Page, name: string) {
+  private constructor(page: Page, folder: string, name: string) {
     this.page = page;
+    this.folder = folder;
     this.name = name;
   }
 
@@ -46,7 +48,7 @@ export class Workbench {
     page.setDefaultTimeout(limit());
     await page.goto(`${address}/?folder=${encodeURIComponent(folder)}`);
     await page.locator('.monaco-workbench .part.activitybar .action-item').first().waitFor();
-    const window = new Workbench(page, name);
+    const window = new Workbench(page, folder, name);
     Workbench.windows.add(window);
     return window;
   }
@@ -157,8 +159,21 @@ export class Workbench {
       await this.page.mouse.move(700, 300);
       await this.page.locator('.monaco-hover').filter({visible: true}).first().waitFor({state: 'hidden'});
       await row.hover();
-      return soon((timeout) => button.click({timeout}));
+      return soon((timeout) => this.hit(button, action, timeout));
     }, `a click on ${action} of ${text}`);
+  }
+
+  /** Clicks, and fails unless the element has got the click: one that is drawn anew between press and release gets none. */
+  private async hit(button: Locator, action: string, timeout: number): Promise<void> {
+    await this.page.evaluate(() => {
+      const {body} = document;
+      body.removeAttribute('data-clicked');
+      document.addEventListener('click', ({target}) => body.setAttribute('data-clicked',
+        (target as Element).closest('.action-label')?.getAttribute('aria-label') ?? 'something else'), {capture: true, once: true});
+    });
+    await button.click({timeout});
+    const clicked = await this.page.locator('body[data-clicked]').getAttribute('data-clicked', {timeout});
+    assert.ok(clicked?.startsWith(action), `the click on ${action} hit ${clicked}`);
   }
 
   async menu(title: string, text: string | RegExp, entry: string): Promise<void> {
@@ -176,13 +191,28 @@ export class Workbench {
     return this.page.locator('.quick-input-list').getByRole('option', {name});
   }
 
-  /** Opens what has an input by a key, and fills that in. VS Code closes it when something else takes the focus, such as the
-   * line of a step. */
+  /**
+   * Does something with a part of the palette, or of another pick: false as soon as that is closed. VS Code closes it when
+   * something else takes the focus, such as the line of a step.
+   */
+  private async inQuickInput(part: Locator, act: (timeout: number) => Promise<void>): Promise<boolean> {
+    const widget = this.page.locator('.quick-input-widget');
+    return soon(async (timeout) => {
+      await widget.waitFor({timeout});
+      await until(async () => {
+        assert.ok(await widget.isVisible(), 'it was closed');
+        return part.isVisible();
+      }, 'its part is there', timeout);
+      await act(limit(1));
+    });
+  }
+
+  /** Opens what has an input by a key, and fills that in. */
   private async fillIn(key: string, text: string): Promise<void> {
     const input = this.page.locator('.quick-input-widget input').first();
     await until(async () => {
       await this.page.keyboard.press(key);
-      return soon((timeout) => input.fill(text, {timeout}));
+      return this.inQuickInput(input, (timeout) => input.fill(text, {timeout}));
     }, `the palette for ${text}`);
   }
 
@@ -253,15 +283,16 @@ export class Workbench {
   }
 
   /**
-   * Opens a file by its whole name: the list has those that only contain it, too, and moves while VS Code finds more (a
-   * workspace with a .venv has a plain.pyi).
+   * Opens a file of the window's folder. By its whole path: by its name the list has those that only contain it, too, and a
+   * click opens another when VS Code finds more meanwhile (a workspace with a .venv has a plain.pyi).
    */
   async openFile(name: string): Promise<void> {
     const row = this.item(new RegExp(`^${name.replaceAll('.', '\\.')}(?![\\w.])`)).first();
     await until(async () => {
-      await this.fillIn('Control+p', name);
-      await soon((timeout) => row.click({timeout}));
-      return soon((timeout) => until(async () => (await this.page.title()).startsWith(`${name} - `), 'its name is the title', timeout));
+      await this.fillIn('Control+p', path.join(this.folder, name));
+      const clicked = await this.inQuickInput(row, (timeout) => row.click({timeout}));
+      const opened = async (): Promise<boolean> => (await this.page.title()).startsWith(`${name} - `);
+      return soon((timeout) => until(opened, 'its name is the title', timeout), clicked ? 3 : 0.5);
     }, `${name} is open`);
     await this.page.locator('.monaco-editor .view-line').first().waitFor();
   }
