@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "dap/dap_command.h"
+#include "relay/stack/rank.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -54,7 +55,8 @@ bool roles_only_looks(const char *expression)
 static const char *evaluate_refusal(const char *json, const struct envelope *request)
 {
     char *expression = scan_string_at(json, request->arguments, "expression");
-    bool looking = expression && roles_only_looks(expression);
+    bool looking =
+        expression && (roles_only_looks(expression) || text_equal(expression, rank_expression));
     free(expression);
     return looking ? NULL
                    : "an observer may evaluate names, attributes and subscripts only: another "

@@ -6,7 +6,7 @@
 
 /* NULL if an observer may send this request, else the reason (static text, fit for a user). An
  * observer may evaluate only an expression that can do no more than read: names, attributes and
- * literal subscripts. */
+ * literal subscripts; and rank_expression, by which a session over many tasks names them. */
 const char *roles_observer_refusal(const char *json, const struct envelope *request);
 
 /* True if an expression is a path of names, attributes and literal subscripts, and no more. */

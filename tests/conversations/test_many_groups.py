@@ -59,6 +59,15 @@ def lines_set(adapter):
     return [b["line"] for b in requests[-1]["breakpoints"]] if requests else []
 
 
+def test_an_observer_has_the_ranks(gang, run_relay):
+    relay = run_relay(adapter=None, address=gang.address)
+    for role in "driver", "observer":
+        client = relay.client("tcp", role)
+        client.initialize(clientID="vscode", clientName=role)
+        client.attach(relay.attach_arguments("tcp", tasks="Trainer.*", role=role))
+        wait_until(lambda: verb(client, "/threads").count("  stopped  rank ") == 4, lambda: verb(client, "/threads"))  # noqa: B023
+
+
 def test_all_come_to_a_barrier(client, gang):
     before = len(client.events("stopped"))
     assert verb(client, f"/barrier app.py:{LINE}") == f"barrier app.py:{LINE}: 0 of 4, missing: " + "; ".join(

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "dap/message.h"
 #include "relay/hub/roles.h"
+#include "relay/stack/rank.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -107,6 +108,10 @@ static void expressions_that_look(void **state)
     for (size_t i = 0; i < sizeof looks / sizeof *looks; i++)
         if (expression_refusal(looks[i]))
             fail_msg("%s is refused", looks[i]);
+    assert_null(expression_refusal(rank_expression));
+    char more[4096];
+    snprintf(more, sizeof more, "%s ", rank_expression);
+    assert_non_null(expression_refusal(more));
 }
 
 static void expressions_that_may_do(void **state)
