@@ -52,6 +52,14 @@ static void read_text(struct pause *pause, size_t i, const char *json, struct sp
     free(text);
 }
 
+static void read_breakpoint(struct pause *pause, const char *json, struct span facts)
+{
+    char *uuid = scan_string_at(json, facts, "breakpoint");
+    if (!text_copy(pause->breakpoint, sizeof pause->breakpoint, uuid ? uuid : ""))
+        pause->breakpoint[0] = '\0';
+    free(uuid);
+}
+
 static void name_driver(struct pause *pause, const char *json, struct span facts)
 {
     char *role = scan_string_at(json, facts, "role");
@@ -70,6 +78,7 @@ void agent_facts_read(struct pause *pause, const char *json, struct span facts)
         read_id(pause, i, json, facts);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         read_text(pause, i, json, facts);
+    read_breakpoint(pause, json, facts);
     scan_integer_at(json, facts, "pid", &pause->pid);
     name_driver(pause, json, facts);
 }

@@ -58,7 +58,9 @@ struct pause {
     int64_t clients;
     char *driver;
     int64_t held_ms;
-    char breakpoint[33];                         /* pdb: Ray's uuid of the breakpoint */
+    /* Ray's uuid of the breakpoint. pdb: always; a process of `raydbg run`: of a step into a remote
+     * task; debugpy: not known. */
+    char breakpoint[33];
     char parent_task_id[ID_TEXT(ID_TASK_BYTES)]; /* the task that submitted this one */
     int64_t since_ms; /* epoch; 0 if unknown. pdb: the breakpoint; debugpy: the task's start */
 };

@@ -120,7 +120,7 @@ char *remote_call_label(const char *result)
 bool remote_call_is(const struct pause *pause, enum remote_call_way way, const char *uuid,
                     const char *task_id)
 {
-    if (pause->debugger == PAUSE_PDB)
+    if (pause->debugger != PAUSE_DEBUGPY)
         return text_equal(pause->breakpoint, uuid);
     return way == REMOTE_CALL_INTO &&
            (pause->state == PAUSE_WAITING || pause->state == PAUSE_HELD) &&

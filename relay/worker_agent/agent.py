@@ -165,7 +165,12 @@ class Agent:
         try:
             self.send(question=number, **question)
             return self.sock is not None and waiting.get(timeout=ANSWER_S).get("yes", False)
-        except (OSError, queue.Empty) as error:
+        except queue.Empty:
+            self.deaf = True
+            print("raydbg: the relay has not answered for %.0f s: what should stop here goes on, until the relay says something again"
+                  % ANSWER_S, file=sys.stderr, flush=True)
+            return False
+        except OSError as error:
             self.deaf, self.problem = True, error
             return False
         finally:
@@ -237,7 +242,8 @@ def starved_s():
 
 
 def describe():
-    """The task on this thread, as hexadecimal JSON: a result that no repr() can change."""
+    """The task on this thread, as hexadecimal JSON: a result that no repr() can change. Of a task that a step has entered, the
+    step's uuid, too."""
     facts = dict(agent.hello)
     try:
         facts.update(task_facts())
@@ -257,6 +263,9 @@ def task_facts():
         return dict(facts, node_id=context.get_node_id(), worker_id=worker.worker_id.hex())
     facts["task_id"] = worker.current_task_id.hex()
     facts["task_name"] = current_task_name(worker)
+    by = getattr(called, "by", None)
+    if isinstance(by, bytes):
+        facts["breakpoint"] = by.decode()
     if not worker.actor_id.is_nil():
         facts["actor_id"] = worker.actor_id.hex()
         facts["actor_class"] = type(worker.actors.get(worker.actor_id)).__name__

@@ -250,14 +250,19 @@ def trace_pool_threads():
         manager._make_actor_method_executor = functools.wraps(make)(make_executor)
 
 
+called = threading.local()  # by: the breakpoint_uuid of the last call of Ray's set_trace() on this thread
+
+
 def share_breakpoint():
-    """Ray's breakpoint() would start an adapter of its own in a process that has pydevd already."""
+    """Ray's breakpoint() would start an adapter of its own in a process that has pydevd already. So would a step into a remote
+    task, which Ray makes a breakpoint() with the step's uuid."""
     debugpy_of_ray = sys.modules.get("ray.util.debugpy")
     opened = getattr(debugpy_of_ray, "_ensure_debugger_port_open_thread_safe", None)
     if opened is None or hasattr(opened, "raydbg"):
         return
 
     def ensure_debugger():
+        called.by = sys._getframe(1).f_locals.get("breakpoint_uuid")
         if not debugger.active:
             opened()
 

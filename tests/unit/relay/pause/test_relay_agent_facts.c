@@ -38,6 +38,21 @@ static void a_workers_facts(void **state)
     pause_clear(&pause);
 }
 
+/* Of the stop that the process is in: the next one has none, or another. */
+static void the_breakpoint_is_the_last_stops(void **state)
+{
+    (void)state;
+    struct pause pause = {0};
+    read(&pause, "{\"breakpoint\":\"0123456789abcdef0123456789abcdef\"}");
+    assert_string_equal(pause.breakpoint, "0123456789abcdef0123456789abcdef");
+    read(&pause, "{\"breakpoint\":\"0123456789abcdef0123456789abcdef0\"}"); /* no uuid */
+    assert_string_equal(pause.breakpoint, "");
+    read(&pause, "{\"breakpoint\":\"ab\"}");
+    read(&pause, "{\"pid\":1}");
+    assert_string_equal(pause.breakpoint, "");
+    pause_clear(&pause);
+}
+
 static void a_driver_is_named_by_its_program(void **state)
 {
     (void)state;
@@ -93,6 +108,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_workers_facts),
+        cmocka_unit_test(the_breakpoint_is_the_last_stops),
         cmocka_unit_test(a_driver_is_named_by_its_program),
         cmocka_unit_test(no_id_of_another_form_gets_through),
         cmocka_unit_test(the_repr_of_hexadecimal_json),

@@ -85,10 +85,13 @@ static void the_pause_is_recognised(void **state)
 {
     struct pause pdb = pause_of(PAUSE_PDB, PAUSE_WAITING);
     struct pause debugpy = pause_of(PAUSE_DEBUGPY, PAUSE_WAITING);
+    struct pause pydevd = pause_of(PAUSE_PYDEVD, PAUSE_HELD);
     (void)state;
     assert_true(remote_call_is(&pdb, REMOTE_CALL_INTO, UUID, ""));
     assert_true(remote_call_is(&pdb, REMOTE_CALL_BACK, UUID, ""));
     assert_false(remote_call_is(&pdb, REMOTE_CALL_INTO, "00", TASK));
+    assert_true(remote_call_is(&pydevd, REMOTE_CALL_INTO, UUID, ""));
+    assert_false(remote_call_is(&pydevd, REMOTE_CALL_INTO, "00", TASK));
     assert_true(remote_call_is(&debugpy, REMOTE_CALL_INTO, UUID, TASK));
     assert_false(remote_call_is(&debugpy, REMOTE_CALL_BACK, UUID, TASK));
     assert_false(remote_call_is(&debugpy, REMOTE_CALL_INTO, UUID, UUID));
