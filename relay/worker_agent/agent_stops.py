@@ -107,6 +107,9 @@ def entering(code, arguments):
         if is_selected({"self": arguments[0]} if arguments else {}):
             if code not in placed:
                 placed[code] = agent.ask(event="first_line", file=os.path.abspath(code.co_filename), line=first_line_of(code))
+                if not placed[code] and agent.sock is not None and not agent.deaf:
+                    print("raydbg: %s does not stop at its first line in this process: the relay has not set the breakpoint"
+                          % code.co_name, file=sys.stderr, flush=True)
             entered.code = code if placed[code] else None
     except Exception as error:
         agent.problem = error

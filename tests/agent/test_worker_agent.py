@@ -396,6 +396,7 @@ def test_a_relay_that_does_not_answer_is_asked_once(asleep):
     assert time.monotonic() - begun > 4.9
     counted(program)
     assert program.wait_for("CHECKED") == "False"
+    assert sum("the relay has not answered for " in line for line in program.lines) == 1
     agent.hear()
     agent.say(verb="sleep")  # it talks again
     assert agent.hear() == {"event": "asleep"}, "it was asked once more"
@@ -414,6 +415,17 @@ def test_a_relay_that_dies_answers_nothing(asleep):
 
 
 # --- first lines and failures ---
+
+def test_a_first_line_without_its_breakpoint_is_said(asleep):
+    program, agent = asleep
+    for _ in (1, 2):  # the relay is asked once, and it is said once
+        program.send("enter 2")
+        if not any("does not stop" in line for line in program.lines):
+            agent.say(verb="answer", question=agent.hear()["question"], yes=False)
+        assert program.wait_for("RESULT") == "5"
+    said = "raydbg: work does not stop at its first line in this process: the relay has not set the breakpoint\n"
+    assert program.lines.count(said) == 1
+
 
 def test_a_task_stops_at_its_first_line_and_not_when_it_is_called_else(debugged, relay):
     agent, future = debugged
