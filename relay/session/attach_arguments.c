@@ -334,6 +334,15 @@ static int read_no_debug(struct attach_arguments *out, const char *json, struct 
     return err_hint(err, "start the session with debugging (F5 in VS Code)");
 }
 
+/* Off whatever it is; debugpy does not judge its type either. */
+static int read_just_my_code(struct attach_arguments *out, const char *json, struct span value,
+                             struct err *err)
+{
+    (void)err;
+    out->just_my_code = json[value.at] == 't';
+    return 0;
+}
+
 static int ignore(struct attach_arguments *out, const char *json, struct span value,
                   struct err *err)
 {
@@ -373,7 +382,7 @@ static const struct own_member {
     {"objectStore", read_object_store, false},
     {"noDebug", read_no_debug, true},
     {"relay", ignore, true},
-    {"justMyCode", ignore, true},
+    {"justMyCode", read_just_my_code, true},
     {"host", ignore, true},
     {"port", ignore, true},
     {"listen", ignore, true},

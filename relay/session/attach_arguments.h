@@ -49,7 +49,8 @@ struct attach_arguments {
      * <= 3.11 breakpoint() would never stop: docs/facts/debugpy.md#0.7), and without members that
      * make the adapter look for another process. */
     char *upstream;
-    char *unknown; /* the quoted names of members that go nowhere, for a warning; NULL: none */
+    char *unknown;     /* the quoted names of members that go nowhere, for a warning; NULL: none */
+    bool just_my_code; /* "justMyCode" is true, which has no effect: for a warning */
 };
 
 /* `arguments` may be empty (len 0). A member of the wrong type is an error that names it. */

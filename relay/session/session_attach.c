@@ -271,8 +271,13 @@ static void on_ticket(struct session *session)
         on_found(session, &err, NULL);
 }
 
-static void tell_unknown(struct session *session)
+/* Says which arguments have no effect. A child session has those of the session that started it. */
+static void tell_left_out(struct session *session)
 {
+    if (session->attach.just_my_code && !session->attach.ticket)
+        client_say(&session->client, "console",
+                   "raydbg: attach: \"justMyCode\" has no effect: it is always off, as a "
+                   "breakpoint() in a task would not stop with it before Python 3.12\n");
     if (!session->attach.unknown)
         return;
     char *text = mem_format("raydbg: attach: neither raydbg nor a debugger in a task has a use for "
@@ -310,7 +315,7 @@ void session_on_attach(struct session *session, const char *json, const struct e
         session_fail_attach(session, &err);
         return;
     }
-    tell_unknown(session);
+    tell_left_out(session);
     hub_destroy(&session->own); /* left by an attach that failed, with that attach's cluster */
     cluster_objects_drop(session_variables(session), "the session attaches");
     if (session->options.modes)

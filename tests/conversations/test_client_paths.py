@@ -168,3 +168,11 @@ def test_a_relay_s_own_settings(held):
     client = join(held, redirectOutput=False, showReturnValue=True, rules=[])
     (text,) = said(client, "without effect")
     assert '"redirectOutput"' in text and "the relay" in text and "showReturnValue" not in text and "rules" not in text, text
+
+
+@pytest.mark.parametrize("given, times", [({"justMyCode": True}, 1), ({"justMyCode": False}, 0), ({}, 0)])
+def test_just_my_code_is_without_effect_and_said(adapter, hub, given, times):
+    client = hub.join(**given)
+    client.stopped()
+    assert len(said(client, '"justMyCode" has no effect')) == times
+    assert adapter.requests("attach")[-1]["arguments"]["justMyCode"] is False
