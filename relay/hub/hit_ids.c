@@ -1,5 +1,7 @@
 #include "relay/hub/hit_ids.h"
 
+#include "base/hash.h"
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "dap/splice.h"
@@ -13,7 +15,7 @@ struct hit {
 };
 
 struct hit_set {
-    struct hit_set *next;
+    struct hit_set *next, **link; /* `link`: what points to this one, if it is one of hit_sets */
     const void *owner;
     size_t own;
     char *key; /* the command and the source's path or reference */
@@ -34,26 +36,57 @@ void hit_set_free(struct hit_set **set)
     free(it);
 }
 
-static struct hit_set *take_first(struct hit_set **list)
+/* --- sets by owner and source --- */
+
+static uint64_t hash_of(const void *owner, const char *key)
 {
-    struct hit_set *first = *list;
-    *list = first->next;
-    return first;
+    return hash_text(key, hash_number((uintptr_t)owner));
 }
 
-static void clear(struct hit_set **list)
+static struct hit_set *find(const struct hit_sets *sets, const void *owner, const char *key)
 {
-    while (*list) {
-        struct hit_set *first = take_first(list);
-        hit_set_free(&first);
+    size_t cursor = 0;
+    uintptr_t item;
+    while (hash_index_next(&sets->by_key, hash_of(owner, key), &cursor, &item)) {
+        struct hit_set *set = (struct hit_set *)item;
+        if (set->owner == owner && text_equal(set->key, key))
+            return set;
     }
+    return NULL;
+}
+
+static void add_set(struct hit_sets *sets, struct hit_set *set)
+{
+    set->next = sets->first;
+    set->link = &sets->first;
+    if (set->next)
+        set->next->link = &set->next;
+    sets->first = set;
+    hash_index_add(&sets->by_key, hash_of(set->owner, set->key), (uintptr_t)set);
+}
+
+static void remove_set(struct hit_sets *sets, struct hit_set *set)
+{
+    *set->link = set->next;
+    if (set->next)
+        set->next->link = set->link;
+    hash_index_remove(&sets->by_key, hash_of(set->owner, set->key), (uintptr_t)set);
+    hit_set_free(&set);
+}
+
+static void free_set(struct hit_set *set)
+{
+    hit_set_free(&set);
 }
 
 void hit_ids_clear(struct hit_ids *ids)
 {
-    clear(&ids->current);
-    clear(&ids->owned);
-    clear(&ids->asked);
+    LIST_FREE(ids->current.first, free_set);
+    LIST_FREE(ids->owned.first, free_set);
+    LIST_FREE(ids->asked, free_set);
+    hash_index_clear(&ids->current.by_key);
+    hash_index_clear(&ids->owned.by_key);
+    hash_index_clear(&ids->by_id);
 }
 
 /* --- requests --- */
@@ -108,27 +141,36 @@ struct hit_set *hit_set_read(const char *command, const char *json, struct span 
 
 /* --- answers --- */
 
-static struct hit_set **find(struct hit_set **list, const void *owner, const char *key)
+/* Puts `set` into the place of the earlier one; a set without elements is like none. */
+static void put_owned(struct hit_ids *ids, struct hit_set *set)
 {
-    while (*list && ((*list)->owner != owner || !text_equal((*list)->key, key)))
-        list = &(*list)->next;
-    return list;
+    struct hit_set *before = find(&ids->owned, set->owner, set->key);
+    if (before)
+        remove_set(&ids->owned, before);
+    if (set->count)
+        add_set(&ids->owned, set);
+    else
+        hit_set_free(&set);
 }
 
-/* Puts `set` into the place of the earlier one; a set without elements is like none. */
-static void put(struct hit_set **list, struct hit_set *set)
+/* The same for the debuggee's ids, which are found by themselves, too. */
+static void put_current(struct hit_ids *ids, struct hit_set *set)
 {
-    struct hit_set **at = find(list, set->owner, set->key);
-    if (*at) {
-        struct hit_set *before = take_first(at);
-        hit_set_free(&before);
-    }
-    set->next = *list;
-    *list = set;
+    struct hit_set *before = find(&ids->current, set->owner, set->key);
+    for (size_t i = 0; before && i < before->count; i++)
+        if (before->items[i].id >= 0)
+            hash_index_remove(&ids->by_id, hash_number((uint64_t)before->items[i].id),
+                              (uintptr_t)before);
+    if (before)
+        remove_set(&ids->current, before);
     if (!set->count) {
-        set = take_first(list);
         hit_set_free(&set);
+        return;
     }
+    add_set(&ids->current, set);
+    for (size_t i = 0; i < set->count; i++)
+        if (set->items[i].id >= 0)
+            hash_index_add(&ids->by_id, hash_number((uint64_t)set->items[i].id), (uintptr_t)set);
 }
 
 static struct hit_set *own_part(const struct hit_set *set)
@@ -155,24 +197,23 @@ void hit_ids_answer(struct hit_ids *ids, struct hit_set *set, const char *json,
         if (json[element.at] != '{' || !scan_integer_at(json, element, "id", &set->items[i].id))
             set->items[i].id = -1;
     if (set->owner)
-        put(&ids->owned, own_part(set));
+        put_owned(ids, own_part(set));
     set->owner = NULL;
-    put(&ids->current, set);
+    put_current(ids, set);
 }
 
 void hit_ids_ask(struct hit_ids *ids, struct hit_set *set)
 {
-    struct hit_set **end = &ids->asked;
-    while (*end)
-        end = &(*end)->next;
-    *end = set ? set : mem_alloc(sizeof *set);
+    struct hit_set *last = set ? set : mem_alloc(sizeof *set);
+    LIST_APPEND(ids->asked, last);
 }
 
 void hit_ids_answer_asked(struct hit_ids *ids, const char *json, const struct envelope *response)
 {
     if (!ids->asked)
         return;
-    struct hit_set *set = take_first(&ids->asked);
+    struct hit_set *set = ids->asked;
+    ids->asked = set->next;
     if (!set->key)
         hit_set_free(&set);
     hit_ids_answer(ids, set, json, response);
@@ -180,13 +221,10 @@ void hit_ids_answer_asked(struct hit_ids *ids, const char *json, const struct en
 
 void hit_ids_drop(struct hit_ids *ids, const void *owner)
 {
-    for (struct hit_set **at = &ids->owned; *at;) {
-        if ((*at)->owner != owner) {
-            at = &(*at)->next;
-            continue;
-        }
-        struct hit_set *set = take_first(at);
-        hit_set_free(&set);
+    for (struct hit_set *set = ids->owned.first, *next; set; set = next) {
+        next = set->next;
+        if (set->owner == owner)
+            remove_set(&ids->owned, set);
     }
 }
 
@@ -194,12 +232,14 @@ void hit_ids_drop(struct hit_ids *ids, const void *owner)
 
 static const struct hit *find_id(const struct hit_ids *ids, int64_t id, const struct hit_set **in)
 {
-    for (const struct hit_set *set = ids->current; set; set = set->next)
-        for (size_t i = 0; i < set->count; i++)
-            if (set->items[i].id == id && *set->items[i].mark) {
-                *in = set;
-                return &set->items[i];
-            }
+    size_t cursor = 0;
+    uintptr_t item;
+    while (hash_index_next(&ids->by_id, hash_number((uint64_t)id), &cursor, &item)) {
+        *in = (const struct hit_set *)item;
+        for (size_t i = 0; i < (*in)->count; i++)
+            if ((*in)->items[i].id == id && *(*in)->items[i].mark)
+                return &(*in)->items[i];
+    }
     return NULL;
 }
 
@@ -210,8 +250,7 @@ static int64_t own_id(const struct hit_ids *ids, const void *owner, int64_t id)
     const struct hit *hit = find_id(ids, id, &in);
     if (!hit)
         return id;
-    struct hit_set *owned = ids->owned;
-    const struct hit_set *set = *find(&owned, owner, in->key);
+    const struct hit_set *set = find(&ids->owned, owner, in->key);
     for (size_t i = 0; set && i < set->count; i++)
         if (text_equal(set->items[i].mark, hit->mark))
             return set->items[i].id;
@@ -225,7 +264,7 @@ bool hit_ids_rewrite(const struct hit_ids *ids, const void *owner, const char *j
     struct buf own = {0};
     size_t cursor = 0;
     bool changed = false;
-    if (!ids->current || !event->body.len ||
+    if (!ids->current.first || !event->body.len ||
         !scan_find(json, event->body, "hitBreakpointIds", &list) || json[list.at] != '[')
         return false;
     buf_add_string(&own, "[");

@@ -5,6 +5,7 @@
 #define RAYDBG_RELAY_HUB_HIT_IDS_H
 
 #include "base/buf.h"
+#include "base/hash_index.h"
 #include "dap/envelope.h"
 
 #include <stdbool.h>
@@ -13,10 +14,17 @@
 /* The breakpoints of one request, which are known by line or name and get their ids later. */
 struct hit_set;
 
-/* All zero is valid. */
+/* One for each owner and source. */
+struct hit_sets {
+    struct hit_set *first;
+    struct hash_index by_key; /* of owner and source; an item is the address of a set */
+};
+
+/* All zero is valid; must not be moved. */
 struct hit_ids {
-    struct hit_set *current; /* the debuggee's ids, a set for each source */
-    struct hit_set *owned;   /* the ids that the owners know, a set for each owner and source */
+    struct hit_sets current; /* the debuggee's ids, a set for each source */
+    struct hash_index by_id; /* of these; an item is the address of the set that has the id */
+    struct hit_sets owned;   /* the ids that the owners know */
     struct hit_set *asked;   /* requests of no owner that are not answered, the oldest first */
 };
 

@@ -24,7 +24,8 @@ static struct hit_set *lines(const char *arguments, const void *owner, size_t ow
 #define ANSWER(list)                                                                               \
     "{\"type\":\"response\",\"request_seq\":1,\"success\":true,\"command\":\"setBreakpoints\","    \
     "\"body\":{\"breakpoints\":[" list "]}}"
-#define SET(list) "{\"source\":{\"path\":\"/a.py\"},\"breakpoints\":[" list "]}"
+#define SET_IN(file, list) "{\"source\":{\"path\":\"" file "\"},\"breakpoints\":[" list "]}"
+#define SET(list) SET_IN("/a.py", list)
 #define STOP(hits)                                                                                 \
     "{\"type\":\"event\",\"event\":\"stopped\",\"body\":{\"hitBreakpointIds\":" hits               \
     ",\"threadId\":1}}"
@@ -71,6 +72,26 @@ static void each_has_its_own(void **state)
     hit_ids_clear(&ids);
 }
 
+static void each_source_has_its_own(void **state)
+{
+    struct hit_ids ids = {0};
+    (void)state;
+    answer(&ids, lines(SET_IN("/a.py", "{\"line\":12}"), &ann, SIZE_MAX), ANSWER("{\"id\":0}"));
+    answer(&ids, lines(SET_IN("/b.py", "{\"line\":12}"), &ann, SIZE_MAX), ANSWER("{\"id\":1}"));
+    answer(&ids, lines(SET_IN("/b.py", "{\"line\":12}"), &bob, SIZE_MAX), ANSWER("{\"id\":2}"));
+    check(&ids, &ann, STOP("[0]"), NULL);
+    check(&ids, &ann, STOP("[2]"), STOP("[1]"));
+    check(&ids, &bob, STOP("[0]"), STOP("[]"));
+    check(&ids, &ann, STOP("[1]"), NULL); /* the debuggee has no such breakpoint any more */
+    answer(&ids, lines(SET_IN("/b.py", ""), &bob, SIZE_MAX), ANSWER(""));
+    check(&ids, &ann, STOP("[2]"), NULL);
+    check(&ids, &bob, STOP("[0]"), STOP("[]"));
+    hit_ids_drop(&ids, &ann);
+    hit_ids_drop(&ids, &bob);
+    check(&ids, &ann, STOP("[0]"), STOP("[]"));
+    hit_ids_clear(&ids);
+}
+
 static void the_relay_sets_them_anew(void **state)
 {
     struct hit_ids ids = {0};
@@ -106,6 +127,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_has_its_own),
+        cmocka_unit_test(each_source_has_its_own),
         cmocka_unit_test(the_relay_sets_them_anew),
         cmocka_unit_test(elements_of_any_kind),
     };
