@@ -173,6 +173,13 @@ static bool judge_words(const struct ray_attempt *attempt, struct why_report *re
     return true;
 }
 
+/* Why nothing is known of the end of a process. */
+static const char *no_process(const struct why_records *records)
+{
+    return records->problems[WHY_WORKERS].code ? records->problems[WHY_WORKERS].what
+                                               : "the cluster has no record of the process";
+}
+
 static void judge_worker(const struct why_records *records, const struct ray_attempt *attempt,
                          struct why_report *report)
 {
@@ -198,9 +205,7 @@ static void judge_worker(const struct why_records *records, const struct ray_att
         return;
     }
     why_report_cause(report, "process_lost", "its process died");
-    why_list_add(&report->unknown, "how it died: %s",
-                 records->problems[WHY_WORKERS].code ? records->problems[WHY_WORKERS].what
-                                                     : "the cluster has no record of the process");
+    why_list_add(&report->unknown, "how it died: %s", no_process(records));
 }
 
 static void judge_node(const struct why_records *records, const struct ray_attempt *attempt,
@@ -346,7 +351,11 @@ static void judge_finished(const struct why_records *records, const struct ray_a
                            struct why_report *report)
 {
     const struct ray_worker *worker = why_records_worker(records, attempt->worker_id);
-    if (why_rules_exited(attempt) && worker && process_end_explain(records, worker, report)) {
+    if (why_rules_exited(attempt)) {
+        if (!worker || !process_end_explain(records, worker, report)) {
+            why_report_cause(report, "exit_code", "its process exited, by sys.exit() or the like");
+            why_list_add(&report->unknown, "its exit code: %s", no_process(records));
+        }
         why_report_traceback(report, attempt->raised_traceback ? attempt->raised_traceback : "");
         why_list_add(&report->details,
                      "Ray lists the task as FINISHED, but its caller gets an error");

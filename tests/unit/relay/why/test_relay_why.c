@@ -300,6 +300,120 @@ static void missing_evidence_is_unknown(void **state)
     why_world_close(&world);
 }
 
+static void take_workers(struct why_records *records)
+{
+    ray_workers_free(records->workers, records->worker_count);
+    records->workers = NULL;
+    records->worker_count = 0;
+    err_set(&records->problems[WHY_WORKERS], ERR_UNREACHABLE, "no answer about workers");
+}
+
+static void take_actors(struct why_records *records)
+{
+    ray_actors_free(records->actors, records->actor_count);
+    records->actors = NULL;
+    records->actor_count = 0;
+    err_set(&records->problems[WHY_ACTORS], ERR_UNREACHABLE, "no answer about actors");
+}
+
+static void take_nodes(struct why_records *records)
+{
+    ray_nodes_free(records->nodes, records->node_count);
+    records->nodes = NULL;
+    records->node_count = 0;
+    err_set(&records->problems[WHY_NODES], ERR_UNREACHABLE, "no answer about nodes");
+}
+
+static void take_jobs(struct why_records *records)
+{
+    ray_jobs_free(records->jobs, records->job_count);
+    records->jobs = NULL;
+    records->job_count = 0;
+    err_set(&records->problems[WHY_JOBS], ERR_UNREACHABLE, "no answer about jobs");
+}
+
+static void take_attempts(struct why_records *records)
+{
+    ray_attempts_free(records->attempts, records->attempt_count);
+    records->attempts = NULL;
+    records->attempt_count = 0;
+    err_set(&records->problems[WHY_ATTEMPTS], ERR_UNREACHABLE, "no answer about tasks");
+}
+
+static void take_nothing(struct why_records *records)
+{
+    (void)records;
+}
+
+/* What may be missing; its words in the report. */
+static const struct evidence {
+    const char *words;
+    void (*take)(struct why_records *records);
+} evidence[] = {
+    {"no answer from its agent", take_nothing}, /* the logs */
+    {"no answer about workers", take_workers},  {"no answer about actors", take_actors},
+    {"no answer about nodes", take_nodes},      {"no answer about jobs", take_jobs},
+    {"no answer about tasks", take_attempts},
+};
+
+/* Whether a report without that evidence is right: it names the cause, or what it cannot know. */
+static bool is_honest(const struct why_report *report, const struct expected *expected,
+                      const struct evidence *missing)
+{
+    static const char *const open[] = {"process_lost", "actor_lost", "failed", "unknown"};
+    if (text_equal(report->code, expected->code))
+        return true;
+    for (size_t i = 0; i < sizeof open / sizeof *open; i++)
+        if (text_equal(report->code, open[i]))
+            return why_world_list_has(&report->unknown, missing->words);
+    return false;
+}
+
+/* Judges without one kind of evidence. False, and nothing is judged: there is nothing of that name
+ * then. */
+static bool judge_without(const char *ray, const struct expected *expected,
+                          const struct evidence *missing)
+{
+    struct why_world world;
+    struct why_subject subject;
+    struct why_report report = {0};
+    struct err err = {0};
+    why_world_open(&world, ray);
+    give_logs(&world, missing->take == take_nothing
+                          ? &(struct expected){.name = expected->name, .log = expected->log}
+                          : expected);
+    for (size_t i = 0; missing->take == take_nothing && i < world.records.log_count; i++) {
+        struct why_log *log = &world.records.logs[i];
+        free(log->text);
+        log->text = NULL;
+        log->problem = mem_string(missing->words);
+    }
+    missing->take(&world.records);
+    hash_index_clear(&world.records.worker_ids);
+    hash_index_clear(&world.records.actor_ids);
+    why_records_index(&world.records);
+    bool found = why_subject_find(&world.records, expected->name, &subject, &err) == 0;
+    if (found)
+        why_judge(&world.records, &subject, &report);
+    if (found && !is_honest(&report, expected, missing))
+        fail_msg("%s with Ray %s, %s: [%s] %s\n", expected->name, ray, missing->words, report.code,
+                 report.cause);
+    why_report_clear(&report);
+    why_world_close(&world);
+    return found;
+}
+
+static void no_failure_is_named_wrongly(void **state)
+{
+    (void)state;
+    size_t judged = 0;
+    for (size_t v = 0; v < sizeof versions / sizeof *versions; v++)
+        for (size_t i = 0; i < sizeof failures / sizeof *failures; i++)
+            for (size_t e = 0; e < sizeof evidence / sizeof *evidence; e++)
+                judged += judge_without(versions[v], &failures[i], &evidence[e]);
+    assert_in_range(judged, 250, 400);
+}
+
 /* A process that exits tells the line last, and that may be lost. */
 static void a_place_that_was_not_reported_is_unknown(void **state)
 {
@@ -564,6 +678,7 @@ int main(void)
         cmocka_unit_test(a_circle_must_rest),
         cmocka_unit_test(the_chain_leads_to_the_node),
         cmocka_unit_test(missing_evidence_is_unknown),
+        cmocka_unit_test(no_failure_is_named_wrongly),
         cmocka_unit_test(a_place_that_was_not_reported_is_unknown),
         cmocka_unit_test(a_dead_node_takes_its_workers),
         cmocka_unit_test(a_dead_actor_runs_nothing),
