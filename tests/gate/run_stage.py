@@ -184,15 +184,20 @@ class Files(Runner):
 RUNNERS = {"pytest": Pytest, "ctest": Ctest, "files": Files}
 
 
+def tell_failed(run, stage, failed):
+    """Prints and notes pairs of a failure and why it counts."""
+    for failure, reason in failed:
+        print(f"FAILED {failure.id} - {failure.line} ({reason})")
+        run.note_failed(stage, failure, reason)
+
+
 def run_stage(runner, stage, limit, run):
     code, failures = runner.first(limit)
     if code == 0 or (code is not None and code == runner.nothing):
         return code
     if code is None or not runner.is_sound(code) or not failures:
         why = "not run again: " + ("the stage's time was over" if code is None else f"exit code {code}")
-        for failure in failures:
-            print(f"FAILED {failure.id} - {failure.line}")
-            run.note_failed(stage, failure, why)
+        tell_failed(run, stage, [(failure, why) for failure in failures])
         print(f"{stage}: {why}")
         return 1
 
@@ -204,9 +209,7 @@ def run_stage(runner, stage, limit, run):
         return again
 
     verdict = run.judge(stage, failures, rerun)
-    for failure, reason in verdict.failed:
-        print(f"FAILED {failure.id} - {failure.line} ({reason})")
-        run.note_failed(stage, failure, reason)
+    tell_failed(run, stage, verdict.failed)
     for failure in verdict.flaky:
         print(f"flaky {failure.id}: {failure.line} (load {failure.load})")
     print(f"{stage}: {len(verdict.failed)} failed, {len(verdict.flaky)} flaky")
