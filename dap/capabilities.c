@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-/* What capabilities_filter() makes of debugpy 1.8.22's `initialize` body, byte for byte, so that a
- * session sees when its debuggee's capabilities do not differ. */
+/* The result of capabilities_filter() for debugpy 1.8.22's `initialize` body, byte for byte, so
+ * that a session sees when its debuggee's capabilities do not differ. */
 static const char defaults[] =
     "{\"supportsCompletionsRequest\": true, "
     "\"supportsConditionalBreakpoints\": true, "

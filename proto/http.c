@@ -15,6 +15,7 @@
 
 static const char protocol_name[] = "raydbg-http";
 static const char read_failed[] = "read failed"; /* libwebsockets' error text */
+/* docs/facts/libwebsockets.md#chunks */
 static const char odd_chunks[] =
     "its chunked body has an extension or a trailer, which raydbg does not read, or is damaged";
 

@@ -210,7 +210,7 @@ static struct listener_options listener_options_of(const struct relay_request *r
     return options;
 }
 
-/* What outlives the relay: processes that are forked before any thread is started. */
+/* Processes that outlive the relay, and are forked before any thread is started. */
 struct helpers {
     struct keeper *keeper;
     struct tls_door *tls_door; /* or NULL */

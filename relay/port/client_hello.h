@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-/* What agents and pydevds name (relay/worker_agent/agent.py). Browsers and raydbg's own clients
- * name http/1.1, or nothing. */
+/* The protocol that agents and pydevds name (relay/worker_agent/agent.py). Browsers and raydbg's
+ * own clients name http/1.1, or nothing. */
 #define CLIENT_HELLO_RAYDBG "raydbg"
 
 enum client_hello {

@@ -47,8 +47,8 @@ struct listener_debuggee {
     const char
         *line; /* its first line, "raydbg agent 1 …", without the line's end, which is read */
     const char *peer;
-    /* What it has dialled: listener_address(), or with TLS the address of the connection's own end,
-     * such as "10.0.0.9:4713". */
+    /* The address that it has dialled: listener_address(), or with TLS the address of the
+     * connection's own end, such as "10.0.0.9:4713". */
     const char *address;
     bool tls;
 };
