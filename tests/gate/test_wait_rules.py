@@ -9,7 +9,8 @@ import wait_rules
 @pytest.mark.parametrize("line", [
     "time.sleep(1)", "client.response(seq, timeout=5)", "process.wait(10)", "thread.join(2)", "sock.settimeout(0.5)",
     "assert time.monotonic() - began < 5", "assert 1 < time.perf_counter() - began < 5", "assert 5 > time.monotonic() - began",
-    "assert done and time.monotonic() - began <= 5", "subprocess.run(argv, timeout=60)"])
+    "assert done and time.monotonic() - began <= 5", "subprocess.run(argv, timeout=60)",
+    "client.wait_event('stopped', None, 20)", "driver.wait_for('^READY', 180)", "client.stopped(30)"])
 def test_a_clock_in_python_is_found(line):
     assert [number for number, _ in wait_rules.find(Path("test_x.py"), f"import time\n{line}\n")] == [2]
 
@@ -17,7 +18,7 @@ def test_a_clock_in_python_is_found(line):
 @pytest.mark.parametrize("line", [
     "settle(1)", "client.response(seq, timeout=limit())", "process.wait()", "process.wait(limit())", "', '.join(words)",
     "assert time.monotonic() - began > 5", "assert 5 <= time.monotonic() - began", "sock.settimeout(None)", "text = 'time.sleep(1)'",
-    "wait_until(find, 'it is there')", "assert time.monotonic() < deadline", "time.sleep(1)  # timed: why"])
+    "wait_until(find, 'it is there')", "driver.wait_for('^READY', limit(180))", "wait_for(find, 3)", "assert time.monotonic() < deadline", "time.sleep(1)  # timed: why"])
 def test_other_lines_are_not(line):
     assert wait_rules.find(Path("test_x.py"), f"import time\n{line}\n") == []
 

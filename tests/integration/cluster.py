@@ -212,7 +212,7 @@ class Driver:
 
     def stop(self):
         self.process.kill()
-        self.process.wait(20)
+        self.process.wait(limit())
 
 
 @dataclass
@@ -282,7 +282,7 @@ class Cluster:
         if self._namespace:
             self._namespace.stdin.close()
             try:
-                self._namespace.wait(20)
+                self._namespace.wait(limit())
             except subprocess.TimeoutExpired:
                 self._namespace.kill()
                 self._namespace.wait()

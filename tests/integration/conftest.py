@@ -69,7 +69,7 @@ def pytest_addoption(parser):
     parser.addoption("--ends", action="store_true", help="core cases also on the oldest Python and the oldest Ray")
     parser.addoption("--matrix", action="store_true", help="core cases on Python 3.9 to 3.13 and Ray 2.9.3 to 2.60")
     parser.addoption("--soak", action="store_true", help="the long forms: 20 x kill -9, half an hour of the soak")
-    parser.addoption("--rounds", type=int, default=1, help="how often test_deadlocks.py runs its program")
+    parser.addoption("--rounds", type=int, default=1, help="how often test_deadlocks.py and test_run_series.py run their programs")
 
 
 def core_specs(config):

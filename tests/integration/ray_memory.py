@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from cluster import PROGRAMS, ClusterError, wait_for
+from waits import limit
 
 MB = 10**6
 
@@ -42,7 +43,7 @@ def parse(text):
 
 
 def ray_memory(cluster, *arguments):
-    done = cluster.run(["ray", "memory", "--address", cluster.head(), *arguments], timeout=90, check=True)
+    done = cluster.run(["ray", "memory", "--address", cluster.head(), *arguments], timeout=limit(90), check=True)
     if "Aggregate object store stats" not in done.stdout:
         raise ClusterError(f"ray memory said:\n{done.stdout}{done.stderr}")
     return done.stdout
@@ -62,7 +63,7 @@ def at_the_same_moment(cluster, ask, parsed=parse, arguments=()):
 
 def worker_stats(cluster, pid):
     """See programs/worker_stats.py."""
-    done = cluster.python(PROGRAMS / "worker_stats.py", pid, timeout=60, check=True)
+    done = cluster.python(PROGRAMS / "worker_stats.py", pid, check=True)
     return json.loads(done.stdout)
 
 

@@ -9,6 +9,7 @@ import socket
 import subprocess
 
 from cluster import Cluster, ClusterError, InnerProcess, wait_for
+from waits import limit
 
 NODES = "10.77.0"
 HEAD = f"{NODES}.1:6379"
@@ -41,7 +42,7 @@ class RoutedCluster(Cluster):
     def _ip(self, *commands, outside=False):
         entry = [*self._entry, *(["nsenter", "-t", self._outside_pid, "-n"] if outside else [])]
         for command in commands:
-            done = subprocess.run([*entry, "ip", *command.split()], capture_output=True, text=True, timeout=20)
+            done = subprocess.run([*entry, "ip", *command.split()], capture_output=True, text=True, timeout=limit())
             if done.returncode:
                 raise ClusterError(f"ip {command}: {done.stderr}")
 

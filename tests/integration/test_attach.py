@@ -77,15 +77,15 @@ class Terminal:
             self.type(command + "\r")
 
     def end(self, timeout=None):
-        deadline = time.monotonic() + (timeout or limit())
-        while self.process.poll() is None and time.monotonic() < deadline:
+        def ended():
             self.read()
-            time.sleep(0.05)
-        return self.process.wait(1)
+            return self.process.poll() is not None
+        wait_for(ended, lambda: f"the end of the console:\n{self.plain()[self.seen:]}", most=timeout)
+        return self.process.returncode
 
     def close(self):
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait(limit())
         self.read()
         os.close(self.master)
 
@@ -324,7 +324,7 @@ def test_a_worker_that_dies_is_told(cluster):
     lines = list(itertools.takewhile(lambda line: line not in (b"9\n", b""), iter(process.stdout.readline, None)))
     assert process.poll() is None, (lines, process.stderr.read())
     cluster.kill(pid)
-    assert process.wait(30) == 1  # its stdin is still open
+    assert process.wait(limit()) == 1  # its stdin is still open
     err = process.stderr.read()
     assert b"died" in err and str(pid).encode() in err
 
@@ -475,10 +475,10 @@ def test_interrupt_pauses_a_running_task(cluster, terminal):
     console.prompt()
     for _ in range(2):
         console.process.send_signal(signal.SIGINT)
-        time.sleep(0.5)
+        settle(0.5)
     console.expect(r"\^D or quit leaves")
     console.prompt("c")
-    time.sleep(0.5)
+    settle(0.5)
     console.process.send_signal(signal.SIGTERM)
     console.expect(r"spin goes on")
     assert console.end() == 1

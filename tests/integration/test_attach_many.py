@@ -6,6 +6,7 @@ import time
 
 import pytest
 from cluster import PROGRAMS, line_of, wait_for
+from waits import limit
 
 PAUSES, MANY = PROGRAMS / "pauses.py", PROGRAMS / "many.py"
 
@@ -118,6 +119,6 @@ def test_a_breakpoint_in_who_comes_later(cluster, tmp_path):
     process.stdin.write("focus 99\ncontinue\nwhere\n")
     process.stdin.close()
     out = process.stdout.read()
-    assert process.wait(30) == 0, out
+    assert process.wait(limit()) == 0, out
     assert re.search(rf"^rank 99 \(3/3\)> where\n(.*\n)*?  → \S*{MANY.name}:{line} in step", out, re.M), out
     assert driver.result("late") == "1"

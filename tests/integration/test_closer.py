@@ -7,35 +7,33 @@ deaf adapter still serves the connection that made it so.
 
 import signal
 import subprocess
-import time
 
 import pytest
 from cluster import PROGRAMS, line_of, wait_for
 from dap_client import DapClient
-from waits import limit
+from waits import limit, settle
 
 PAUSES = PROGRAMS / "pauses.py"
-SLOW = "__import__('time').sleep(0.7)"
 
 
 def kill(client):
     client.process.send_signal(signal.SIGKILL)
-    client.process.wait(10)
+    client.process.wait(limit())
 
 
 def terminate(client):
     client.process.send_signal(signal.SIGTERM)
-    client.process.wait(10)
+    client.process.wait(limit())
 
 
 def hang_up(client):
     client.process.stdin.close()
-    client.process.wait(10)
+    client.process.wait(limit())
 
 
 def disconnect(client):
     client.send("disconnect", {})
-    client.process.wait(10)
+    client.process.wait(limit())
 
 
 ENDS = pytest.mark.parametrize("end", [kill, terminate, hang_up, disconnect])
@@ -53,7 +51,7 @@ def dap(cluster, worker):
 
 def attached(cluster, worker):
     client = dap(cluster, worker)
-    client.attach({"request": "attach"}, timeout=30)
+    client.attach({"request": "attach"})
     return client
 
 
@@ -68,11 +66,11 @@ def assert_attachable(cluster, worker, marker):
     for last in False, True:
         client = dap(cluster, worker)
         client.send("attach", {"request": "attach"})
-        client.wait_event("initialized", timeout=20)
+        client.wait_event("initialized")
         if not last:
             disconnect(client)
     client.ok("configurationDone")
-    stop = client.stopped(timeout=20)
+    stop = client.stopped()
     assert client.stack(stop["threadId"])[0]["line"] == line_of(PAUSES, marker)
     disconnect(client)
 
@@ -88,19 +86,20 @@ def test_an_end_while_attaching(cluster, paused, end):
     for delay in 0.03, 0.06, 0.09, 0.12, 0.16, 0.22:
         client = dap(cluster, paused)
         client.send("attach", {"request": "attach"})
-        time.sleep(delay)
+        settle(delay)
         end(client)
         wait_closed(cluster)
     assert_attachable(cluster, paused, "twice-first")
 
 
 @ENDS
-def test_an_end_while_an_expression_is_evaluated(cluster, paused, end):
+def test_an_end_while_an_expression_is_evaluated(cluster, paused, end, tmp_path):
     """The task goes on to its second breakpoint()."""
     client = attached(cluster, paused)
-    client.stopped(timeout=20)
-    client.send("evaluate", {"expression": SLOW, "context": "repl"})
-    time.sleep(0.2)
+    client.stopped()
+    begun = tmp_path / "begun"
+    client.send("evaluate", {"expression": f"open({str(begun)!r}, 'w').close() or __import__('time').sleep(0.7)", "context": "repl"})
+    wait_for(begun.exists, "the worker evaluates")
     end(client)
     cluster.wait_paused()
     assert_attachable(cluster, paused, "twice-second")
@@ -118,7 +117,7 @@ def greets(cluster, worker):
 
 def test_doctor_tells_a_deaf_debugger(cluster, paused):
     """Made deaf by what a port scanner does; the connection that waits then gives it away."""
-    assert "accepts nobody" not in cluster.raydbg("doctor", timeout=60).stdout
+    assert "accepts nobody" not in cluster.raydbg("doctor").stdout
     for _ in range(10):
         for _ in range(10):
             cluster.connect(paused["ip"], paused["debugger_port"]).close()
@@ -127,7 +126,7 @@ def test_doctor_tells_a_deaf_debugger(cluster, paused):
             break
         sock.close()
     assert not heard
-    told = cluster.raydbg("doctor", timeout=60)
+    told = cluster.raydbg("doctor")
     sock.close()
     assert told.returncode == 1 and "1 debugger accepts nobody any more" in told.stdout, told.stdout
     assert f"{paused['ip']}:{paused['debugger_port']} (pid {paused['pid']})" in told.stdout

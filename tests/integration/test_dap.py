@@ -6,6 +6,7 @@ from contextlib import suppress
 import pytest
 from cluster import PROGRAMS, line_of, wait_for
 from dap_client import DapError, DapTimeout
+from waits import settle
 
 PAUSES = PROGRAMS / "pauses.py"
 
@@ -18,7 +19,7 @@ WEDGING = ("breakpointLocations cancel dataBreakpointInfo disassemble loadedSour
 def attach(client, task, arguments=None, **options):
     client.initialize()
     client.attach({"task": task, **(arguments or {})}, **options)
-    return client.stopped(timeout=30)
+    return client.stopped()
 
 
 def assert_at(client, stop, function, marker):
@@ -82,7 +83,7 @@ def test_post_mortem_shows_the_raising_frame(core_cluster):
     with core_cluster.raydbg_dap() as client:
         client.initialize()
         client.attach({"task": "boom"}, filters=())
-        stop = client.stopped(timeout=30)
+        stop = client.stopped()
         assert stop["reason"] == "exception"
         top = assert_at(client, stop, "middle", "boom-raise")
         assert client.locals(top["id"])["value"]["value"] == "2"
@@ -143,7 +144,7 @@ def resume_until_done(client, driver, names):
     while not names <= {name for name, _ in driver.results()}:
         assert time.monotonic() < deadline, client.text()
         with suppress(DapTimeout):
-            client.resume(client.stopped(timeout=0.5)["threadId"])
+            client.resume(client.stopped(timeout=0.5)["threadId"])  # timed: a look whether another stops
 
 
 def test_actors_of_all_kinds(core_cluster):
@@ -198,7 +199,7 @@ def test_a_continue_that_another_stop_overtakes_is_answered(core_cluster):
         top = client.stack(stop["threadId"])[0]
         client.evaluate(f"exec({OVERTAKE!r}, {{}})", top["id"])
         client.resume(stop["threadId"])
-        again = client.stopped(timeout=10)
+        again = client.stopped()
         assert (again["threadId"], again["reason"]) == (stop["threadId"], "breakpoint"), client.text()
         assert client.stack(again["threadId"])[0]["line"] == top["line"]
         client.resume(again["threadId"])
@@ -228,13 +229,13 @@ def test_wedging_commands_leave_the_session_usable(core_cluster):
     with core_cluster.raydbg_dap() as client:
         stop = attach(client, "walk")
         for command in WEDGING:
-            answer = client.request(command, {"requestId": 1} if command == "cancel" else {}, timeout=10)
+            answer = client.request(command, {"requestId": 1} if command == "cancel" else {})
             assert answer["success"] == (command == "cancel"), answer
             assert_at(client, stop, "walk", "walk-breakpoint")
         client.resume(stop["threadId"])
         assert driver.result("walk") == "232"
         for command in ("continue", "continue", "next", "stepIn", "stepOut"):
-            client.request(command, {"threadId": stop["threadId"]}, timeout=10)
+            client.request(command, {"threadId": stop["threadId"]})
             assert client.ok("threads")["threads"]
         client.disconnect()
 
@@ -250,7 +251,7 @@ def test_a_value_of_16_mib_wedges_nothing(cluster, soak):
     with cluster.raydbg_dap() as client:
         frame = client.stack(attach(client, "walk")["threadId"])[0]["id"]
         for expression, context in large * 5 if soak else large[:1]:
-            client.request("evaluate", {"expression": expression, "context": context, "frameId": frame}, timeout=60)
+            client.request("evaluate", {"expression": expression, "context": context, "frameId": frame})
             assert client.evaluate("number", frame) == "7"
         client.disconnect()
     assert driver.result("walk") == "232"
@@ -378,7 +379,7 @@ def test_pause_stops_a_running_task(cluster):
     with cluster.raydbg_dap() as client:
         stop = attach(client, "spin")
         client.resume(stop["threadId"])
-        time.sleep(0.3)
+        settle()
         client.ok("pause", {"threadId": stop["threadId"]})
         again = client.stopped(reason="pause", threadId=stop["threadId"])
         names = [f["name"] for f in client.stack(again["threadId"])]
@@ -392,7 +393,7 @@ def test_child_processes_run_undebugged(cluster):
     with cluster.raydbg_dap() as client:
         stop = attach(client, "parent")
         client.resume(stop["threadId"])
-        assert driver.result("parent", timeout=20) == "child"
+        assert driver.result("parent") == "child"
         assert not client.events("debugpyAttach")
         client.disconnect()
 
@@ -422,10 +423,8 @@ def test_a_wrong_token_is_named(token_cluster):
 def test_an_unreachable_cluster_is_named(cluster):
     with cluster.raydbg_dap("--address", "127.0.0.1:1") as client:
         client.initialize()
-        started = time.monotonic()
         with pytest.raises(DapError, match="127.0.0.1:1"):
             client.attach({"task": "square"})
-        assert time.monotonic() - started < 10
         client.disconnect()
 
 

@@ -8,6 +8,7 @@ import re
 import time
 
 from cluster import Spec, wait_for
+from waits import limit
 
 LOCKED = ("call_one", "call_two", "outer", "inner")
 FALSE_ALARMS = ("calls_and_computes", "calls_and_gets_another", "one_thread_waits", "polls", "lends_its_cpu")
@@ -50,7 +51,7 @@ def is_told(name, report):
 
 def check_round(cluster, suffix):
     driver = cluster.driver("deadlocks.py", suffix)
-    driver.wait_for("^READY", 300)
+    driver.wait_for("^READY", limit(300))
     seen = {}
 
     def all_are_told():

@@ -37,7 +37,7 @@ def namespace():
     assert outer.stdout.readline() == "ready\n"
     yield Path(f"/proc/{outer.pid}/task/{outer.pid}/children").read_text().strip()
     outer.kill()
-    outer.wait(10)
+    outer.wait(limit())
     outer.stdout.close()
 
 

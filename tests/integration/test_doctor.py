@@ -101,7 +101,7 @@ def test_paused_workers_are_not_disturbed(cluster):
     with cluster.direct(worker) as client:
         client.initialize()
         client.attach({"justMyCode": False})
-        thread = client.stopped(timeout=30)["threadId"]
+        thread = client.stopped()["threadId"]
         before = len(client.events())
         threads = [threading.Thread(target=doctor, args=(cluster,)) for _ in range(6)]
         for at in threads:
@@ -139,11 +139,11 @@ def test_a_wrong_token_is_told_and_not_shown(token_cluster):
 def test_no_cluster(tmp_path):
     argv = ["unshare", "-n", "-p", "-f", "--mount-proc", "env", "-i", f"HOME={tmp_path}", f"RAY_TMPDIR={tmp_path}",
             raydbg_path(), "doctor", "--format", "json"]
-    found = Findings(subprocess.run(argv, capture_output=True, text=True, timeout=30))
+    found = Findings(subprocess.run(argv, capture_output=True, text=True, timeout=limit()))
     assert found.code == UNREACHABLE
     found.assert_check("cluster", "problem", "no Ray cluster was found", "--address")
     assert "debugpy" not in found
-    found = Findings(subprocess.run([*argv, "--address", "127.0.0.1:1"], capture_output=True, text=True, timeout=30))
+    found = Findings(subprocess.run([*argv, "--address", "127.0.0.1:1"], capture_output=True, text=True, timeout=limit()))
     assert found.code == UNREACHABLE
     found.assert_check("cluster", "ok", "--address")
     found.assert_check("gcs", "problem", "127.0.0.1:1")

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 from cluster import PROGRAMS, ROOT, line_of
+from waits import limit
 
 EDITORS = Path(__file__).resolve().parent / "editors"
 PAUSES = PROGRAMS / "pauses.py"
@@ -15,7 +16,7 @@ def lines_of(cluster, argv):
     home = cluster.directory / "editor"
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir()
-    done = cluster.run(argv, env={"HOME": str(home), "RAY_ADDRESS": cluster.head()}, timeout=120)
+    done = cluster.run(argv, env={"HOME": str(home), "RAY_ADDRESS": cluster.head()}, timeout=limit(120))
     assert done.returncode == 0 and "FAIL" not in done.stdout, done.stdout + done.stderr
     return done.stdout.splitlines()
 

@@ -25,7 +25,7 @@ class Jobs:
                     "RAYDBG_RELAY": "%s:%d" % relay.address}
 
     def runtime_env(self, *arguments):
-        done = self.cluster.raydbg("env", *arguments, env=self.env, timeout=60)
+        done = self.cluster.raydbg("env", *arguments, env=self.env)
         assert done.returncode == 0, (done.returncode, done.stdout, done.stderr)
         return done.stdout.strip()
 
@@ -99,9 +99,22 @@ def test_jobs_at_once_have_their_namespace_and_the_drivers_hook(core_cluster, ru
     jobs = Jobs(core_cluster, run_relay(core_cluster))
     runtime_env = jobs.runtime_env()
     for driver in [jobs.submit(runtime_env, SUBMITTED, "4") for _ in range(3)]:
-        assert driver.process.wait(240) == 0, driver.output()
+        assert driver.process.wait(limit(240)) == 0, driver.output()
         assert results(driver) == [
             ("hook", "raydbg_run.runtime_env"), ("namespaces", "own own own own"), ("end", "4")], driver.output()
+
+
+def test_a_job_whose_relay_has_gone_runs_without_it(cluster, run_relay):
+    """Its runtime_env was made while there was one."""
+    relay = run_relay(cluster)
+    jobs = Jobs(cluster, relay)
+    runtime_env = jobs.runtime_env(*breaks("task", "driver"))
+    relay.kill9()
+    relay.end_keeper()
+    driver = jobs.submit(runtime_env, UNEDITED, "task", "driver")
+    assert driver.wait(limit(240)) is not None
+    assert results(driver) == [("task", "2 own ran"), ("task", "4 own ran"), ("driver", "2 - -"), ("driver", "4 - -")], driver.output()
+    relay.restart()
 
 
 def run_with_resources(cluster, relay, names, before=()):
@@ -129,5 +142,5 @@ def test_workers_are_no_supervisors_if_the_driver_has_no_hook(cluster, run_relay
 ])
 def test_a_conflict_is_said_before_anything_is_submitted(cluster, run_relay, merged, why):
     jobs = Jobs(cluster, run_relay(cluster))
-    done = cluster.raydbg("env", "--merge", json.dumps(merged), env=jobs.env, timeout=60)
+    done = cluster.raydbg("env", "--merge", json.dumps(merged), env=jobs.env)
     assert (done.returncode, done.stdout) == (1, "") and why in done.stderr

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from cluster import PROGRAMS, Cluster, ClusterError, Spec, line_of, program_of, wait_for
 from dap_client import DapClosed, DapTimeout
+from waits import limit, settle
 
 PAUSES = PROGRAMS / "pauses.py"
 
@@ -60,11 +61,11 @@ def run_to_end(client, driver, timeout=60):
     deadline = time.monotonic() + timeout
     while driver.process.poll() is None and time.monotonic() < deadline:
         with contextlib.suppress(DapTimeout, DapClosed):
-            thread = client.stopped(timeout=0.5)["threadId"]
+            thread = client.stopped(timeout=0.5)["threadId"]  # timed: a look whether another stops
             # debugpy may never answer a continue that comes while further threads are about to stop.
-            time.sleep(0.5)
+            settle(0.5)
             client.resume_all(thread)
-    assert driver.wait(1) == 0, driver.output()
+    assert driver.wait() == 0, driver.output()
 
 
 # Of three coroutines the first to stop holds up the event loop. Of three threads that pause, debugpy reports one, two
@@ -153,7 +154,7 @@ def test_token_is_required(token_cluster):
 def answers_http2(sock):
     """Whether a gRPC server is willing to talk over this socket."""
     try:
-        sock.settimeout(10)
+        sock.settimeout(limit())
         sock.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes.fromhex("000000040000000000"))
         # A frame that is a server's SETTINGS; one who refuses sends nothing, a TLS alert, or GOAWAY.
         return sock.recv(9)[3:4] == b"\x04"
@@ -192,7 +193,7 @@ def test_signals_reach_the_program_inside(cluster):
     with process:
         assert process.stdout.readline() == b"up\n"
         process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 7
+        assert process.wait(limit()) == 7
 
 
 def test_killing_a_client_ends_the_program_inside(cluster):
@@ -201,7 +202,7 @@ def test_killing_a_client_ends_the_program_inside(cluster):
         inner = process.inner_pid()
         assert program_of(inner) == "sleep"
         os.kill(process.pid, signal.SIGKILL)
-        process.wait(10)
+        process.wait(limit())
     wait_for(lambda: not Path(f"/proc/{inner}").exists(), "the program ends")
 
 

@@ -5,6 +5,7 @@ import re
 import pytest
 from cluster import PROGRAMS, line_of, wait_for
 from launch_editor import LaunchEditor
+from waits import limit
 
 UNEDITED, STOPS = PROGRAMS / "unedited.py", PROGRAMS / "stops.py"
 KINDS = ("task", "actor", "threaded", "asynchronous", "driver")
@@ -36,7 +37,7 @@ def name_of(editor, stop):
 def next_stop(editor, last):
     """The next stop that is not the last one, which is shown once more when its task's name has become known."""
     while True:
-        stop = editor.stopped(120, reason="breakpoint")
+        stop = editor.stopped(limit(120), reason="breakpoint")
         stack = editor.request("stackTrace", {"threadId": stop["threadId"]})
         if not stack["success"]:
             continue
@@ -77,10 +78,10 @@ def test_a_click_while_it_runs_reaches_a_worker_that_runs(cluster, run_relay, ed
     editor = edit(cluster, relay)
     editor.launch({UNEDITED: [line_of(UNEDITED, "driver")]}, program=str(UNEDITED), args=["actor", "driver", "actor"],
                   python=str(cluster.venv / "bin/python"), cwd=str(cluster.directory))
-    stop = editor.stopped(120)
+    stop = editor.stopped(limit(120))
     editor.set_breakpoints(UNEDITED, [line_of(UNEDITED, "actor")])
     editor.resume(stop["threadId"])
-    stop = editor.stopped(120)
+    stop = editor.stopped(limit(120))
     assert editor.stack(stop["threadId"])[0]["name"] == "step"
     editor.ok("terminate")  # a stopped actor and a driver that waits for it
     assert editor.exit_code() != 7
@@ -95,7 +96,7 @@ def test_the_filter_uncaught_in_tasks(core_cluster, run_relay, edit):
     editor = edit(core_cluster, run_relay(core_cluster))
     editor.launch({}, filters=["uncaughtInTasks"], program=str(STOPS), args=["fails", "task", *after],
                   python=str(core_cluster.venv / "bin/python"), cwd=str(core_cluster.directory))
-    stop = editor.stopped(120, reason="exception")
+    stop = editor.stopped(limit(120), reason="exception")
     frame = editor.stack(stop["threadId"])[0]
     assert (frame["name"], frame["line"]) == ("lose", line_of(STOPS, "lose")), frame
     assert editor.evaluate("lost", frame["id"]) == "6"

@@ -118,7 +118,7 @@ def busy(pool):
     try:
         cluster.driver("pauses.py", "square", "on_b", "actor", "threaded", "async", "boom")
         cluster.driver("pauses.py", "walk")
-        cluster.wait_paused(threads=9, timeout=90)
+        cluster.wait_paused(threads=9, timeout=limit(90))
         wait_for(lambda: len(running_tasks(cluster)) >= 11, "all RUNNING events")
         yield cluster
     finally:
@@ -321,7 +321,7 @@ def test_states_of_one_pause_and_watching_them(cluster):
     with cluster.raydbg_dap() as client:
         client.initialize()
         client.attach({"task": "square"})
-        stop = client.stopped(timeout=30)
+        stop = client.stopped()
         for address in WAYS.values():
             rows = {row["task_name"]: row for row in listing(cluster, "--address", address)}
             assert (rows["square"]["state"], rows["square"]["paused_threads"]) == ("attached", 0)
@@ -499,7 +499,7 @@ def http_server(**answer):
 def list_outside(url, **env):
     environment = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", **env}
     return subprocess.run([raydbg_path(), "list", "--address", url], env=environment, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, timeout=30)
+                          stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, timeout=limit())
 
 
 LOGIN = b"<html><title>Sign in</title></html>"

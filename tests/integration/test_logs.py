@@ -10,6 +10,7 @@ import types
 
 import pytest
 from cluster import PROGRAMS, Spec
+from waits import limit
 
 USAGE, NOT_FOUND = 2, 3
 
@@ -35,7 +36,7 @@ def written(logs_spec, cluster_factory):
     cluster = cluster_factory(logs_spec)
     for name in ("tries", "ticking"):
         (cluster.directory / name).unlink(missing_ok=True)
-    cluster.driver("writers.py").wait_for("^READY", 400)
+    cluster.driver("writers.py").wait_for("^READY", limit(400))
     return cluster
 
 
@@ -105,7 +106,7 @@ def check_following(cluster):
     assert numbers == list(range(30))
     process.send_signal(signal.SIGINT)
     process.stdout.read()
-    process.wait(10)
+    process.wait(limit())
 
 
 def check_lives(cluster):
@@ -115,7 +116,7 @@ def check_lives(cluster):
         lines = [process.stdout.readline().decode() for _ in range(3)]
         process.send_signal(signal.SIGINT)
         process.stdout.read()
-        process.wait(10)
+        process.wait(limit())
         assert all(line in shown for shown in lines), lines
 
 
@@ -151,7 +152,7 @@ def on_terminal(cluster, *arguments):
     except OSError:  # the other end is closed
         pass
     os.close(master)
-    process.wait(10)
+    process.wait(limit())
     return shown
 
 

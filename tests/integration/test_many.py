@@ -30,7 +30,7 @@ def attach(request, cluster, run_relay):
 
 
 def shown(client):
-    return client.wait_event("stopped", lambda body: body.get("allThreadsStopped"), 30)["body"]
+    return client.wait_event("stopped", lambda body: body.get("allThreadsStopped"))["body"]
 
 
 def threads(client):
@@ -69,7 +69,7 @@ def test_a_step_moves_one_of_many_on_two_nodes(cluster, attach):
         top = assert_at(client, thread, "train-breakpoint")
         assert client.evaluate("self.rank", top["id"]) == str(rank)
     client.ok("next", {"threadId": ranks[2]})
-    body = client.wait_event("stopped", lambda body: body["reason"] == "step", 20)["body"]
+    body = client.wait_event("stopped", lambda body: body["reason"] == "step")["body"]
     assert body["threadId"] == ranks[2]
     assert client.stack(ranks[2])[0]["line"] != line_of(MANY, "train-breakpoint")
     for rank in 0, 1, 3:
@@ -88,7 +88,7 @@ def wait_stops(client, count):
         shown = threads(client)
         with suppress(DapError):  # one that has not stopped yet has no stack
             return len([client.stack(thread) for thread in shown.values()]) == count
-    client.wait_event("stopped", timeout=60)
+    client.wait_event("stopped")
     wait_for(stacks, lambda: f"{count} threads that have stopped: {threads(client)}")
 
 
@@ -108,7 +108,7 @@ def resume_one_by_one(client, driver):
         assert {name for name, _ in driver.results()} == {f"pool-{n}" for n in set(ids) - left}
         if number == 1:  # the others can be stepped as before
             client.ok("next", {"threadId": ids[0]})
-            body = client.wait_event("stopped", lambda body: body["reason"] == "step", 20)["body"]
+            body = client.wait_event("stopped", lambda body: body["reason"] == "step")["body"]
             assert body["threadId"] == ids[0]
             assert_at(client, ids[0], "pool-after")
             assert_at(client, ids[2], "pool-breakpoint")
@@ -135,17 +135,17 @@ def test_others_see_which_thread_goes_on(cluster, run_relay):
     many.attach(relay.attach_arguments("tcp", tasks="*"))
     wait_stops(many, 3)
     other = relay.join(name="other", task="Pool.work", filters=())
-    stops = [other.stopped(timeout=20)["threadId"] for _ in range(3)]
+    stops = [other.stopped()["threadId"] for _ in range(3)]
     first = next(iter(threads(many).values()))
     number = many.evaluate("mine", many.stack(first)[0]["id"])
     gone = next(t for t in stops if other.evaluate("mine", other.stack(t)[0]["id"]) == number)
     many.ok("continue", {"threadId": first})
     assert driver.result(f"pool-{number}") == str(int(number) + 100)
-    other.wait_event("continued", lambda body: body["threadId"] == gone, 20)
+    other.wait_event("continued", lambda body: body["threadId"] == gone)
     for thread in set(stops) - {gone}:
         assert other.stack(thread)[0]["line"] == line_of(MANY, "pool-breakpoint")
     late = relay.join(name="late", task="Pool.work", filters=())
-    assert {late.stopped(timeout=20)["threadId"] for _ in range(2)} == set(stops) - {gone}
+    assert {late.stopped()["threadId"] for _ in range(2)} == set(stops) - {gone}
     late.assert_no_event("stopped", 0.5)
     assert all(not e["body"].get("allThreadsContinued", True) for e in other.events("continued"))
     many.disconnect(onDisconnect="continue")
@@ -161,15 +161,15 @@ def test_a_breakpoint_set_once_hits_in_an_actor_made_later(cluster, attach, tmp_
     shown(client)
     first = thread_of(client, "rank 0 ")
     client.ok("continue", {"threadId": first})
-    assert client.wait_event("stopped", lambda body: body["threadId"] == first, 20)["body"]["reason"] == "breakpoint"
+    assert client.wait_event("stopped", lambda body: body["threadId"] == first)["body"]["reason"] == "breakpoint"
     assert_at(client, first, "train-return")
     go.touch()
-    body = client.wait_event("stopped", lambda body: body["threadId"] != first, 30)["body"]
+    body = client.wait_event("stopped", lambda body: body["threadId"] != first)["body"]
     assert body["preserveFocusHint"] is True and body["allThreadsStopped"] is False
     late = body["threadId"]
     assert_at(client, late, "train-breakpoint")
     client.ok("continue", {"threadId": late})
-    client.wait_event("stopped", lambda body: body["threadId"] == late, 20)
+    client.wait_event("stopped", lambda body: body["threadId"] == late)
     assert_at(client, late, "train-return")
     for thread in first, late:
         client.ok("continue", {"threadId": thread})
@@ -189,9 +189,9 @@ def test_a_worker_killed_in_mid_request(cluster, attach):
     frame = client.stack(thread)[0]["id"]
     seq = client.send("evaluate", {"expression": "__import__('time').sleep(30)", "frameId": frame, "context": "repl"})
     cluster.kill(pid)
-    assert client.response(seq, 20)["success"] is False
-    client.wait_event("thread", lambda body: body == {"reason": "exited", "threadId": thread}, 20)
-    client.wait_event("output", lambda body: f"pid {pid}" in body["output"] and "died" in body["output"], 20)
+    assert client.response(seq)["success"] is False
+    client.wait_event("thread", lambda body: body == {"reason": "exited", "threadId": thread})
+    client.wait_event("output", lambda body: f"pid {pid}" in body["output"] and "died" in body["output"])
     for rank in 0, 2:
         assert_at(client, thread_of(client, f"rank {rank} "), "train-breakpoint")
     client.disconnect()

@@ -20,10 +20,10 @@ def gangs(cluster_factory, tmp_path):
     cluster = cluster_factory(THREE)
     release = tmp_path / "release"
     driver = cluster.driver("gangs.py", str(COUNT), str(LATE), str(release))
-    cluster.wait_paused(COUNT, timeout=300)
+    cluster.wait_paused(COUNT, timeout=limit(300))
     with cluster.raydbg_dap() as client:
         client.initialize(clientID="vscode", clientName="editor")
-        client.attach({"tasks": "Trainer.*"}, timeout=120)
+        client.attach({"tasks": "Trainer.*"}, timeout=limit(120))
         wait_for(lambda: len(ranks(client)) == COUNT, lambda: f"{COUNT} ranks: {client.ok('threads')}", every=0.5, most=limit(120))
         wait_for(lambda: line(client, "/threads").count("stopped") == COUNT, "all are stopped", every=0.5, most=limit(120))
         yield client, driver, release
@@ -108,5 +108,5 @@ def test_all_meet_at_a_barrier_and_the_missing_one_is_named(gangs):
 
     # And all the rest: nobody stops any more but at the last breakpoint().
     assert line(client, "/all continue --skip 5") == f"continue: {COUNT} tasks"
-    assert driver.wait(120) == 0, driver.output()
+    assert driver.wait(limit(120)) == 0, driver.output()
     assert {int(value) for _, value in driver.results()} == set(range(COUNT))

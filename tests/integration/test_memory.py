@@ -246,7 +246,7 @@ class TestHeld:
         held.cluster.kill(raylet, signal.SIGSTOP)
         try:
             started = time.monotonic()
-            done = held.cluster.raydbg("memory", "--format", "json", timeout=60)
+            done = held.cluster.raydbg("memory", "--format", "json")
             took = time.monotonic() - started
         finally:
             held.cluster.kill(raylet, signal.SIGCONT)
@@ -276,7 +276,7 @@ def test_growth_since_a_file(objects_cluster, tmp_path):
 def test_growth_over_a_time(objects_cluster):
     known = start(objects_cluster, "drip", "200", "20", paused=False)
     assert known.dripper_pid
-    text = memory(objects_cluster, "--diff", "1s", timeout=60)
+    text = memory(objects_cluster, "--diff", "1s")
     [grown] = [row for row in text.splitlines() if f"objects.py:{line_of(OBJECTS_PY, 'drip-put')}" in row]
     assert re.search(r"\+\d", grown), text
 

@@ -15,6 +15,7 @@ import pytest
 import sanitizers
 from cluster import PROGRAMS, line_of, wait_for
 from conftest import relay_in
+from waits import limit, settle
 
 OBJECTS_PY = PROGRAMS / "objects.py"
 # A terminal that pyte draws, and its keys.
@@ -112,7 +113,7 @@ class Terminal:
 
     def close(self):
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait(limit())
         os.close(self.master)
         os.close(self.slave)
         self.errors.close()
@@ -284,7 +285,7 @@ def test_paused_it_stays_as_it_is(objects_cluster, top):
     one.type(" ")
     one.wait("paused")
     objects_cluster.driver("objects.py", "grow", "5").wait_for("^RESULT grown 7")
-    time.sleep(3)
+    settle(3)
     assert re.search(rf"^ +2\.0 MB .*{site('leak-put')}", one.read(), re.M)
     one.type("r")
     one.wait(rf"^ +7\.0 MB +\+5\.0 MB .*{site('leak-put')}")
@@ -320,7 +321,7 @@ def test_a_terminal_that_goes_away(objects_cluster, top):
     one = top()
     os.close(one.slave)
     os.close(one.master)
-    assert one.process.wait(10) == 0
+    assert one.process.wait(limit()) == 0
     one.master, one.slave = pty.openpty()  # for close()
 
 

@@ -20,7 +20,7 @@ def attach(client, task, **arguments):
     """Attaches; the stopped thread's top frame."""
     client.initialize()
     client.attach({"task": task, **arguments})
-    return client.stack(client.stopped(timeout=30)["threadId"])[0]["id"]
+    return client.stack(client.stopped()["threadId"])[0]["id"]
 
 
 def annotated(client, frame, name="big", says=" · "):
@@ -337,7 +337,7 @@ def test_off_is_debugpys_bytes(objects_cluster):
     with objects_cluster.direct(worker) as client:
         client.initialize()
         client.attach({"justMyCode": False})
-        frame = next(f["id"] for f in client.stack(client.stopped(timeout=30)["threadId"]) if f["name"] == "hold")
+        frame = next(f["id"] for f in client.stack(client.stopped()["threadId"]) if f["name"] == "hold")
         debugpys = raw_answers(client, frame)
         client.disconnect()
     for name, answer in debugpys.items():

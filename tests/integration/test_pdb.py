@@ -4,12 +4,11 @@ import json
 import os
 import shlex
 import signal
-import time
 
 import pytest
 from cluster import ADDRESS, PROGRAMS, ROOT, Spec, line_of, wait_for
 from dap_client import DapClient
-from waits import hard
+from waits import hard, settle
 
 PAUSES = PROGRAMS / "pauses.py"
 LEGACY = (("RAY_DEBUG", "legacy"),)
@@ -53,7 +52,7 @@ def wait_waiting(cluster, count=1):
 def attach(client, task, **options):
     client.initialize()
     client.attach({"task": task}, **options)
-    return client.stopped(timeout=30)
+    return client.stopped()
 
 
 def assert_at(client, function, marker):
@@ -199,7 +198,7 @@ def test_object_references_are_annotated(newest):
 def test_the_console(legacy):
     driver = legacy.driver("pauses.py", "walk")
     wait_waiting(legacy)
-    done = legacy.raydbg("attach", "walk", input="where\np number\np len(items)\nn\nn\nlocals\nc\n", timeout=60)
+    done = legacy.raydbg("attach", "walk", input="where\np number\np len(items)\nn\nn\nlocals\nc\n")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "pauses.py" in done.stdout and "\n7\n" in done.stdout and "\n10\n" in done.stdout
     assert "walk" in done.stdout.splitlines()[-1] and "has ended" in done.stdout, done.stdout
@@ -210,8 +209,7 @@ def test_a_step_out_of_an_actors_call_ends_the_console(legacy):
     driver = legacy.driver("pauses.py", "actor")
     wait_waiting(legacy)
     script = [*["next"] * 4, "p 'not reached'"]  # Python 3.13 stops at breakpoint() itself: one step more
-    done = legacy.raydbg("attach", "Trainer.step", "--echo", *(word for line in script for word in ("-e", line)),
-                         timeout=60)
+    done = legacy.raydbg("attach", "Trainer.step", "--echo", *(word for line in script for word in ("-e", line)))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "step · returns\n" in done.stdout, done.stdout
     assert done.stdout.endswith("(raydbg) next\nTrainer.step has ended\n"), done.stdout
@@ -234,7 +232,7 @@ def test_the_session_of_the_demo(legacy, tmp_path):
     wait_waiting(legacy, 3)
     said = []
     for command in demo_commands():
-        done = legacy.raydbg(*command, timeout=60)
+        done = legacy.raydbg(*command)
         assert done.returncode == 0, done.stdout + done.stderr
         said.append(done.stdout)
         for script in (command[at + 1] for at, word in enumerate(command) if word == "-e"):
@@ -289,7 +287,7 @@ def test_a_client_that_ends_while_it_connects_harms_nothing(newest, end, soak):
         client.send("attach", {"task": row["task_id"]})
         port = int(row["endpoint"].rpartition(":")[2])
         wait_for(lambda: is_connected(pid, port), "the client connects", every=0)  # noqa: B023
-        time.sleep(DELAYS[number % len(DELAYS)])
+        settle(DELAYS[number % len(DELAYS)])
         os.kill(pid, end)
         client.close(check=False)
         driver.wait_for(rf"^(RESULT|ERROR) task-{number} ")
@@ -308,7 +306,7 @@ def test_two_clients_and_a_late_one(newest, run_relay):
     wait_waiting(newest)
     relay = run_relay(newest)
     first = relay.join(name="first", task="walk", breakpoints={PAUSES: [line_of(PAUSES, "walk-second-call")]})
-    first.stopped(timeout=30)
+    first.stopped()
     go_to(first, "walk", "walk-call")
     second = relay.join("websocket", "second", task="walk")
     second.stopped()
@@ -348,14 +346,14 @@ def test_killed_relays_lose_no_pause(newest, run_relay, soak):
     driver = newest.driver("pauses.py", "walk")
     wait_waiting(newest)
     relay = run_relay(newest)
-    relay.join(task="walk").stopped(timeout=30)
+    relay.join(task="walk").stopped()
     for number in range(20 if soak else 3):
         relay.kill9()
         relay.restart()
         with hard():
             assert [p["task_name"] for p in relay.pauses() if p["held"]] == ["walk"]
         client = relay.join(name=f"client {number}", task="walk")
-        client.stopped(timeout=30)
+        client.stopped()
         assert client.evaluate("number", client.stack(1)[0]["id"]) == "7"
     client.disconnect(onDisconnect="continue")
     assert driver.result("walk") == "232"
@@ -370,7 +368,7 @@ def test_relays_that_die_with_their_keeper_harm_nothing(newest, run_relay, when,
         condition = {"line": line_of(PAUSES, "helper-add"), "condition": "i == 99"}
         client = relay.join(task="walk", breakpoints={PAUSES: [condition]} if when == "traced" else {})
         client.strict = False
-        client.stopped(timeout=30)
+        client.stopped()
         if when != "stopped":
             client.send("continue", {"threadId": 1})
         relay.kill9()  # first: a relay that lives replaces its keeper
@@ -384,7 +382,7 @@ def test_relays_that_die_with_their_keeper_harm_nothing(newest, run_relay, when,
 def test_debug_is_as_ray_debug(legacy):
     driver = legacy.driver("pauses.py", "walk")
     wait_waiting(legacy)
-    done = legacy.raydbg("debug", input="7\n\n0\np number\nc\n", timeout=60)
+    done = legacy.raydbg("debug", input="7\n\n0\np number\nc\n")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("Active breakpoints:") >= 3
     assert "index" in done.stdout and "ray::walk" in done.stdout and "pauses.py:" in done.stdout

@@ -26,7 +26,7 @@ INTERNAL = pytest.mark.parametrize("routed", [()], indirect=True, ids=["internal
 
 def outside(cluster, *arguments, **options):
     argv = cluster.outside([cluster.raydbg_path, *arguments])
-    return cluster.run(argv, env={"RAY_ADDRESS": HEAD}, timeout=60, **options)
+    return cluster.run(argv, env={"RAY_ADDRESS": HEAD}, **options)
 
 
 def wait_endpoint(cluster):

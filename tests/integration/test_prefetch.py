@@ -1,7 +1,8 @@
 """Answers ahead on a real Ray: what an editor is shown after each step is what is true."""
 
 import json
-import time
+
+from cluster import wait_for
 
 # Without a side effect, and as text that can be compared.
 TRUTH = "__import__('json').dumps([number, total, seen['last']])"
@@ -19,6 +20,15 @@ def look(client, thread):
 def step(client, thread):
     client.step("next", thread)
     return look(client, thread)
+
+
+def step_and_wait(client, thread):
+    """A step whose answers have come ahead when this returns."""
+    def answers():
+        return client.stderr.read_text().count("the answer to variables has come ahead")
+    before = answers()
+    client.step("next", thread)
+    wait_for(lambda: answers() > before, client.stderr.read_text)
 
 
 def test_what_is_shown_is_true(cluster, run_relay):
@@ -42,13 +52,11 @@ def test_what_is_shown_is_true(cluster, run_relay):
         assert answered >= 20, client.stderr.read_text()
         top, values, _ = step(client, thread)
         scope = client.ok("scopes", {"frameId": top["id"]})["scopes"][0]["variablesReference"]
-        client.step("next", thread)
-        time.sleep(0.3)  # the answers ahead are there
+        step_and_wait(client, thread)
         client.ok("setVariable", {"variablesReference": scope, "name": "total", "value": "10000"})
         top, values, _ = look(client, thread)
         assert values["total"]["value"] == "10000"
-        client.step("next", thread)
-        time.sleep(0.3)
+        step_and_wait(client, thread)
         client.evaluate("seen['last'] = 'mine'", top["id"])
         _, _, seen = look(client, thread)
         assert seen["'last'"]["value"] == "'mine'"

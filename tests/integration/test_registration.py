@@ -11,6 +11,7 @@ import time
 import pytest
 from cluster import ADDRESS, wait_for
 from fake_relay import FakeRelay, machine
+from waits import limit
 
 KV = "from ray.experimental import internal_kv as kv; "
 SPACE = "namespace=b'raydbg'"
@@ -119,6 +120,6 @@ def test_a_relay_registers_itself_and_takes_leave(cluster, tmp_path):
     assert address in asked(cluster, tmp_path)
     assert (tmp_path / "relay/raydbg/relay.json").stat().st_mode & 0o777 == 0o600
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=20)
+    process.communicate(timeout=limit())
     assert keys(cluster) == []
     assert not (tmp_path / "relay/raydbg/relay.json").exists()

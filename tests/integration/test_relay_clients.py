@@ -8,6 +8,7 @@ import subprocess
 import pytest
 import sanitizers
 from cluster import ADDRESS, PROGRAMS, line_of, wait_for
+from waits import limit
 
 PAUSES = PROGRAMS / "pauses.py"
 
@@ -24,7 +25,7 @@ def relay(cluster, tmp_path):
         assert said[-1], said
     yield env
     process.send_signal(signal.SIGTERM)
-    _, stderr = process.communicate(timeout=20)
+    _, stderr = process.communicate(timeout=limit())
     sanitizers.check(process.returncode, stderr)
 
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from cluster import PROGRAMS, Spec, line_of, wait_for
+from waits import limit
 
 CALLS = PROGRAMS / "calls.py"
 LEGACY = (("RAY_DEBUG", "legacy"),)
@@ -42,7 +43,7 @@ def start(cluster, name):
 def attach(client, task, **options):
     client.initialize()
     client.attach({"task": task}, **options)
-    return client.stopped(timeout=30)["threadId"]
+    return client.stopped()["threadId"]
 
 
 def assert_at(client, thread, function, *markers):
@@ -63,7 +64,7 @@ def go_to(client, thread, function, marker):
 def step_into(client, thread):
     """The thread of the remote task, which has stopped."""
     client.ok("raydbg/stepIntoRemote", {"threadId": thread})
-    inside = client.stopped(timeout=60)["threadId"]
+    inside = client.stopped()["threadId"]
     assert inside != thread
     return inside
 
@@ -71,7 +72,7 @@ def step_into(client, thread):
 def return_to(client, inside, caller):
     """The remote task ends, and the caller stops."""
     client.resume(inside)
-    assert client.stopped(timeout=30)["threadId"] == caller
+    assert client.stopped()["threadId"] == caller
 
 
 def test_into_the_remote_task_and_back(calling):
@@ -88,7 +89,7 @@ def test_into_the_remote_task_and_back(calling):
         top = assert_at(client, inside, "leaf", "leaf-return")
         assert client.evaluate("where", top["id"]) == "'127.0.0.2'"
         client.ok("raydbg/stepOutToGet", {"threadId": inside})
-        assert client.stopped(timeout=30)["threadId"] == caller
+        assert client.stopped()["threadId"] == caller
         client.wait_event("thread", lambda body: body == {"reason": "exited", "threadId": inside})
         top = assert_at(client, caller, "outer", "outer-get", "outer-after")
         assert client.evaluate("y", top["id"]) == "4"
@@ -100,7 +101,7 @@ def test_into_the_remote_task_and_back(calling):
 def test_the_console(calling):
     driver = start(calling, "outer")
     commands = "remote\nnext\np doubled\np where\nthreads\nget\np y\nc\n"
-    done = calling.raydbg("attach", "outer", input=commands, timeout=120)
+    done = calling.raydbg("attach", "outer", input=commands, timeout=limit(120))
     assert done.returncode == 0, done.stdout + done.stderr
     said = done.stdout
     assert "calls.py:%d in leaf" % line_of(CALLS, "leaf-first") in said, said + done.stderr
@@ -118,12 +119,12 @@ def test_targets_of_a_step(calling):
         targets = {t["label"]: t["id"] for t in client.ok("stepInTargets", {"frameId": top["id"]})["targets"]}
         assert "into remote task leaf" in targets and "out to ray.get of the result" in targets
         client.ok("stepIn", {"threadId": caller, "targetId": targets["into remote task leaf"]})
-        inside = client.stopped(timeout=60)["threadId"]
+        inside = client.stopped()["threadId"]
         top = assert_at(client, inside, "leaf", "leaf-first")
         targets = {t["label"]: t["id"] for t in client.ok("stepInTargets", {"frameId": top["id"]})["targets"]}
         assert "into remote task leaf" not in targets
         client.ok("stepIn", {"threadId": inside, "targetId": targets["out to ray.get of the result"]})
-        assert client.stopped(timeout=30)["threadId"] == caller
+        assert client.stopped()["threadId"] == caller
         client.disconnect()
         assert driver.result("outer") == "(10, '127.0.0.2')"
 
@@ -142,7 +143,7 @@ def test_two_calls_deep(calling):
         for caller, function in (threads[1], "middle"), (threads[0], "chain"):
             inside = threads.pop()
             client.ok("raydbg/stepOutToGet", {"threadId": inside})
-            assert client.stopped(timeout=30)["threadId"] == caller
+            assert client.stopped()["threadId"] == caller
             assert_at(client, caller, function, f"{function}-get", f"{function}-after")
         client.resume(caller)
         assert driver.result("chain") == "(8, '127.0.0.2')"
@@ -187,7 +188,7 @@ def test_a_task_that_calls_nothing(calling):
         caller = attach(client, "lonely", breakpoints={CALLS: [line_of(CALLS, "lonely-return")]})
         if client.stack(caller)[0]["line"] < line_of(CALLS, "lonely-return"):
             client.ok("raydbg/stepIntoRemote", {"threadId": caller})
-            assert client.stopped(timeout=30)["threadId"] == caller
+            assert client.stopped()["threadId"] == caller
         client.ok("raydbg/stepIntoRemote", {"threadId": caller})
         assert driver.result("lonely") == "4"
         client.disconnect()
@@ -209,8 +210,8 @@ def test_a_callee_that_dies(calling):
         inside = step_into(client, caller)
         pid = int(client.evaluate("__import__('os').getpid()", client.stack(inside)[0]["id"]))
         calling.kill(pid)
-        client.wait_event("thread", lambda body: body == {"reason": "exited", "threadId": inside}, timeout=30)
-        again = client.stopped(timeout=60)["threadId"]
+        client.wait_event("thread", lambda body: body == {"reason": "exited", "threadId": inside})
+        again = client.stopped()["threadId"]
         assert again not in (caller, inside)
         top = assert_at(client, again, "leaf", "leaf-first")
         assert client.evaluate("__import__('os').getpid()", top["id"]) != str(pid)
@@ -224,14 +225,14 @@ def test_through_a_relay(calling, run_relay):
     driver = start(calling, "outer")
     relay = run_relay(calling)
     client = relay.join(task="outer")
-    caller = client.stopped(timeout=30)["threadId"]
+    caller = client.stopped()["threadId"]
     inside = step_into(client, caller)
     assert_at(client, inside, "leaf", "leaf-first")
     client.disconnect()
     held = {p["task_name"] for p in relay.pauses() if p["held"]}
     assert held == {"outer", "leaf"}
     again = relay.join(name="again", task="leaf")
-    thread = again.stopped(timeout=30)["threadId"]
+    thread = again.stopped()["threadId"]
     assert_at(again, thread, "leaf", "leaf-first")
     again.disconnect(onDisconnect="continue")
     assert driver.result("outer") == "(10, '127.0.0.2')"
@@ -243,7 +244,7 @@ def test_a_result_that_the_driver_takes(calling):
     with calling.raydbg_dap() as client:
         task = attach(client, "lonely")
         client.ok("raydbg/stepOutToGet", {"threadId": task})
-        inside = client.stopped(timeout=40)["threadId"]
+        inside = client.stopped()["threadId"]
         assert inside != task
         assert client.stack(inside)[0]["name"] == "main", client.text()
         client.resume(inside)

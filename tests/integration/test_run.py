@@ -35,7 +35,7 @@ class Run:
         cluster.drivers.append(self.driver)
 
     def raydbg(self, *arguments, **options):
-        done = self.cluster.raydbg(*arguments, env=self.env, timeout=60, **options)
+        done = self.cluster.raydbg(*arguments, env=self.env, **options)
         assert done.returncode == 0, (done.returncode, done.stdout, done.stderr)
         return done.stdout
 
@@ -49,7 +49,7 @@ class Run:
         return None if found == "ended" else found
 
     def end(self):
-        assert self.driver.wait(120) == 7, self.driver.output()
+        assert self.driver.wait(limit(120)) == 7, self.driver.output()
         return [(name, value.strip()) for name, value in self.driver.results()]
 
 
@@ -153,7 +153,7 @@ def test_the_first_that_hits_stops_all(core_cluster, run_relay, tmp_path):
                          ("idle", "6")]
 
 
-@pytest.mark.parametrize("fate", ["absent", "killed"])
+@pytest.mark.parametrize("fate", ["killed", "told to let go"])
 def test_the_relays_fate_is_not_the_jobs(cluster, run_relay, fate):
     relay = run_relay(cluster)
     run = Run(cluster, relay, *breaks("actor"), kinds=("actor", "task", "threaded"))

@@ -3,13 +3,12 @@
 import json
 import re
 import shutil
-import time
 from types import SimpleNamespace
 
 import pytest
 from cluster import PROGRAMS, Cluster, Spec, line_of, wait_for
 from conftest import raydbg_path
-from waits import limit
+from waits import limit, settle
 
 FAILED, USAGE, NOT_FOUND, DENIED = 1, 2, 3, 4
 ON = ("RAY_DASHBOARD_ENABLE_PROFILING", "1")
@@ -28,13 +27,13 @@ def pytest_generate_tests(metafunc):
 
 
 def stack(cluster, *arguments, code=0, **options):
-    done = cluster.raydbg("stack", *arguments, timeout=120, **options)
+    done = cluster.raydbg("stack", *arguments, timeout=limit(120), **options)
     assert done.returncode == code, done.stdout + done.stderr
     return done
 
 
 def profile(cluster, *arguments, code=0, **options):
-    done = cluster.raydbg("profile", "--duration", "2s", *arguments, timeout=120, **options)
+    done = cluster.raydbg("profile", "--duration", "2s", *arguments, timeout=limit(120), **options)
     assert done.returncode == code, done.stdout + done.stderr
     return done
 
@@ -57,10 +56,10 @@ def line(marker):
 def live():
     """A cluster of its own, with the switch on; programs/stacks.py stays where it is."""
     with Cluster(NEW, raydbg_path()) as cluster:
-        cluster.driver("stacks.py", "pauses").wait_for("^READY", 180)
+        cluster.driver("stacks.py", "pauses").wait_for("^READY", limit(180))
 
         def settled():
-            said[0] = cluster.raydbg("stack", timeout=120).stdout
+            said[0] = cluster.raydbg("stack", timeout=limit(120)).stdout
             paused = re.search(r"the debugger +1  pauses pid \d+@\S+ \(paused\)", said[0])
             awaits = "not shown: 1 process, calls of an async actor" in said[0]
             return paused and awaits and f"stacks.py:{line('pauses')} " in said[0] and stays(said[0]) and said[0]
@@ -77,7 +76,7 @@ def stays(text):
 
 def by_hand(cluster, pid):
     """The frames of each thread, by its id, of `py-spy dump`."""
-    done = cluster.run([cluster.venv / "bin/py-spy", "dump", "--pid", str(pid)], timeout=60)
+    done = cluster.run([cluster.venv / "bin/py-spy", "dump", "--pid", str(pid)])
     assert done.returncode == 0, done.stderr
     threads, current = {}, None
     for text in done.stdout.splitlines():
@@ -192,12 +191,12 @@ def burning(live):
     driver = live.cluster.driver("stacks.py", "burns")
 
     def both():
-        done = live.cluster.raydbg("stack", "burns", "--format", "json", timeout=60)
+        done = live.cluster.raydbg("stack", "burns", "--format", "json")
         found = json.loads(done.stdout)["processes"] if done.returncode == 0 else []
         return len(found) == 2 and found
     yield wait_for(both, "two workers burn", every=1, most=limit(180))
     driver.process.terminate()
-    driver.process.wait(60)
+    driver.process.wait(limit())
 
 
 def test_a_profile_of_two_workers_is_one(live, burning):
@@ -219,9 +218,9 @@ def test_a_profile_of_two_workers_is_one(live, burning):
 def test_a_worker_that_ends_while_it_is_profiled(live, burning):
     """What py-spy has seen until then counts."""
     process = live.cluster.raydbg_popen("profile", "burns", "--duration", "15s", "--format", "json")
-    time.sleep(8)
+    settle(8)
     live.cluster.kill(burning[0]["pid"])
-    answer = json.loads(process.communicate(timeout=100)[0])
+    answer = json.loads(process.communicate(timeout=limit(100))[0])
     samples = {process["pid"]: process["samples"] for process in answer["processes"]}
     assert samples[burning[1]["pid"]] > samples[burning[0]["pid"]] > 20
 
@@ -231,7 +230,7 @@ def test_memory_of_one_worker(live, burning, tmp_path):
     name = "{pid}@{node_ip}".format(**burning[0])
     for _ in range(2):
         file = tmp_path / "memory.html"
-        done = live.cluster.raydbg("profile", "--memory", name, "--yes", "--duration", "2s", "-o", str(file), timeout=300)
+        done = live.cluster.raydbg("profile", "--memory", name, "--yes", "--duration", "2s", "-o", str(file), timeout=limit(300))
         assert done.returncode == 0 and "memray may still" not in done.stderr, done.stderr
         assert '"burns_inside"' in file.read_text()
         file.unlink()
@@ -261,7 +260,7 @@ def test_in_the_console(live, run_relay):
     verbs = ("-e", "stack gets", "-e", "stack", "-e", "stack nobody")
     relay = run_relay(live.cluster)
     for options in (("--no-relay",), ("--relay", "%s:%d" % relay.address)):
-        done = live.cluster.raydbg("attach", "pauses", *verbs, *options, timeout=180,
+        done = live.cluster.raydbg("attach", "pauses", *verbs, *options, timeout=limit(180),
                                    env={"HOME": relay.env["HOME"], "XDG_STATE_HOME": relay.env["XDG_STATE_HOME"]})
         said = done.stdout + done.stderr
         assert f"gets  stacks.py:{line('gets')} " in done.stdout, said
@@ -287,7 +286,7 @@ def test_without_a_dashboard(cluster_factory):
 
 def test_with_a_token(cluster_factory):
     cluster = cluster_factory(Spec(token=True, nodes=1, env=(ON,)))
-    cluster.driver("stacks.py").wait_for("^READY", 180)
+    cluster.driver("stacks.py").wait_for("^READY", limit(180))
     assert f"stacks.py:{line('driver')}" in stack(cluster).stdout
     wait_for(lambda: stays(cluster.raydbg("stack").stdout), "all tasks are where they stay", every=1)
     check_steady(cluster, stacks(cluster)["processes"], 3)
@@ -298,7 +297,7 @@ def test_without_py_spy(cluster_factory, tmp_path):
     """The nodes' PATH does not lead to it."""
     (tmp_path / "ray").symlink_to(Spec().venv() / "bin/ray")
     cluster = cluster_factory(Spec(nodes=1, env=(ON, ("PATH", f"{tmp_path}:/usr/bin:/bin"))))
-    cluster.driver("stacks.py").wait_for("^READY", 180)
+    cluster.driver("stacks.py").wait_for("^READY", limit(180))
     for said in (stack(cluster, code=FAILED).stderr, profile(cluster, code=FAILED).stderr):
         assert "py-spy is not installed on the node" in said and "pip install py-spy" in said
 
@@ -306,11 +305,11 @@ def test_without_py_spy(cluster_factory, tmp_path):
 def test_before_the_switch(before_spec, cluster_factory):
     """Versions of Ray that have none. The oldest starts py-spy by sudo."""
     cluster = cluster_factory(before_spec)
-    cluster.driver("stacks.py").wait_for("^READY", 180)
+    cluster.driver("stacks.py").wait_for("^READY", limit(180))
     if before_spec.ray == "2.9.3" and not shutil.which("sudo"):
         assert "sudo" in stack(cluster, code=FAILED).stderr
         assert "sudo" in profile(cluster, code=FAILED).stderr
     else:
         assert f"stacks.py:{line('driver')}" in stack(cluster).stdout
-        wait_for(lambda: cluster.raydbg("stack", "spins", timeout=60).returncode == 0, "spins runs", every=1)
+        wait_for(lambda: cluster.raydbg("stack", "spins").returncode == 0, "spins runs", every=1)
         assert functions(cluster, "spins")[0]["spins"]["total"] > 20

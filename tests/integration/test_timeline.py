@@ -9,6 +9,7 @@ import pytest
 import trace_checker
 from cluster import Cluster, Spec
 from conftest import raydbg_path
+from waits import limit
 
 NOT_FOUND, USAGE = 3, 2
 MILLISECOND = 1000  # us
@@ -17,8 +18,8 @@ MILLISECOND = 1000  # us
 def pytest_generate_tests(metafunc):
     if "timeline_spec" in metafunc.fixturenames:
         matrix = metafunc.config.getoption("matrix")
-        specs = {"ray2.60.0": Spec(nodes=1),
-                 **({"ray2.9.3": Spec(python="3.11", ray="2.9.3", debugpy="1.8.0", nodes=1)} if matrix else {})}
+        specs = {"ray2.60.0": Spec(),
+                 **({"ray2.9.3": Spec(python="3.11", ray="2.9.3", debugpy="1.8.0")} if matrix else {})}
         metafunc.parametrize("timeline_spec", specs.values(), ids=specs.keys(), scope="module")
 
 
@@ -26,7 +27,7 @@ def pytest_generate_tests(metafunc):
 def spans(timeline_spec):
     """A cluster of its own, for the counts; programs/spans.py has run there, and a part of it goes on."""
     with Cluster(timeline_spec, raydbg_path()) as cluster:
-        cluster.driver("spans.py").wait_for("^READY", 180)
+        cluster.driver("spans.py").wait_for("^READY", limit(180))
         path = cluster.directory / "ours.json"
         done = cluster.raydbg("timeline", "-o", str(path))
         assert done.returncode == 0 and "ui.perfetto.dev" in done.stderr, done.stderr
@@ -142,12 +143,12 @@ def test_selection(spans):
 
 def test_slow_names_each_cause(spans):
     """`raydbg slow` of a second job, which has ended: each of its slow groups with its cause, and not the healthy one."""
-    assert spans.cluster.driver("slow.py").wait(180) == 0
+    assert spans.cluster.driver("slow.py").wait(limit(180)) == 0
     report = json.loads(spans.cluster.raydbg("slow", "--job", "02", "--format", "json").stdout)
     causes = {(finding["name"], finding["code"]) for finding in report["findings"]}
     assert causes - {("new processes", "process_starts")} == {  # how fast processes start is the machine's
         ("tiny", "too_small"), ("uneven", "uneven"), ("One.step", "one_actor"), ("one_by_one", "get_loop")}, report
-    assert report["cpus"] == 4 and report["nodes"] == 1 and report["unknown"] == [] and report["changes_dropped"] == 0
+    assert report["cpus"] == 8 and report["nodes"] == 2 and report["unknown"] == [] and report["changes_dropped"] == 0
     assert report["tasks"] == 4 + 16 + 1000 + 12 + 30 + 1 + 8 + 1 + 6
     [tiny] = [finding for finding in report["findings"] if finding["name"] == "tiny"]
     assert tiny["count"] == 1000 and tiny["median_execute_ms"] < 1 < tiny["figures"]["overhead_ms"] * 2

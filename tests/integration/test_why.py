@@ -3,11 +3,13 @@
 import json
 import re
 import time
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
 from cluster import Cluster, Spec, wait_for
 from conftest import raydbg_path
+from waits import limit
 
 NEW = Spec()
 OLD = Spec(python="3.11", ray="2.9.3", debugpy="1.8.0")
@@ -56,6 +58,7 @@ WAITS = {
     "infeasible_actor": ("infeasible", "gpu_x"),
     "waits_for_argument": ("waits_for_argument", "argument"),
     "waits_in_get": ("may_wait", "ray.get"),
+    "sleeps_on": ("running", "it runs"),
     "Serial.behind": ("queued_in_actor", "queue"),
     "call_one": ("deadlock", "DEADLOCK"),
     "call_two": ("deadlock", "DEADLOCK"),
@@ -70,7 +73,7 @@ WAITS = {
     "actor_in_full_group": ("waits_for_resources", "its placement group full: {CPU: 0.01}"),
 }
 STARTS = ("wait_holder", "wait_infeasible", "wait_argument", "wait_get", "wait_queue", "wait_group", "wait_actors", "wait_lock",
-          "wait_retry", "wait_restart", "wait_full_group", "wait_init")
+          "wait_retry", "wait_restart", "wait_full_group", "wait_init", "wait_cancelled")
 STARTS_OF_NEW = ("wait_python", "wait_breakpoint", "wait_label", "wait_pip", "wait_breakpoint_in_init")
 
 
@@ -87,8 +90,8 @@ def failed(request, pool):
     pool.stop()
     with Cluster(request.param, raydbg_path()) as cluster:
         driver = cluster.driver("failures.py")
-        driver.wait_for("^DONE", 600)
-        cluster.driver("failures.py", *STARTS, *(STARTS_OF_NEW if request.param != OLD else ())).wait_for("^DONE", 300)
+        driver.wait_for("^DONE", limit(600))
+        cluster.driver("failures.py", *STARTS, *(STARTS_OF_NEW if request.param != OLD else ())).wait_for("^DONE", limit(300))
         wait_for(lambda: "waits_for_b" in {row["name"] for row in why(cluster)["rows"]}, "Ray knows what waits", every=0.5)
         yield SimpleNamespace(cluster=cluster, driver=driver, new=request.param != OLD)
 
@@ -202,12 +205,12 @@ def test_a_worker_that_cannot_start_and_a_breakpoint(failed):
     if not failed.new:  # Ray 2.9 knows no py_executable, and waits in its own pdb
         assert why(failed.cluster, "segv")["code"] == "native_crash"
         return
-    report = why_if(failed.cluster, "no_python", "worker_cannot_start", 90)
+    report = why_if(failed.cluster, "no_python", "worker_cannot_start", limit(90))
     assert "/nonexistent/python: No such file or directory" in " ".join(report["details"]), report
-    why_if(failed.cluster, "waits_for_pip", "sets_up_runtime_env", 180)
+    why_if(failed.cluster, "waits_for_pip", "sets_up_runtime_env", limit(180))
     last = r"runtime_env_setup-02000000\.log of 127\.0\.0\.\d: Run cmd\[\d+\] .*(no-such-package|requirements)"
     wait_for(lambda: re.search(last, " ".join(why(failed.cluster, "waits_for_pip")["details"])), "pip runs", every=0.5)
-    report = why_if(failed.cluster, "stops_in_init", "paused", 180)
+    report = why_if(failed.cluster, "stops_in_init", "paused", limit(180))
     assert report["next"][0].startswith("raydbg attach "), report
     report = why_if(failed.cluster, "StopsInInit.ping", "paused")
     report = why_if(failed.cluster, "paused", "paused")
@@ -305,7 +308,7 @@ def test_names_that_mean_nothing(failed):
 def test_it_is_quick(failed):
     """At most a thirtieth of the time of Ray's own list."""
     began = time.monotonic()
-    failed.cluster.run(["ray", "list", "tasks", "--detail"], env={"RAY_ADDRESS": failed.cluster.head()}, timeout=120,
+    failed.cluster.run(["ray", "list", "tasks", "--detail"], env={"RAY_ADDRESS": failed.cluster.head()}, timeout=limit(120),
                        check=True)
     ray = time.monotonic() - began
     took = []
@@ -314,6 +317,7 @@ def test_it_is_quick(failed):
         why(failed.cluster, "kill9_later")
         took.append(time.monotonic() - began)
     ours = min(took)
+    print(f"why: {ours * 1000:.0f} ms; ray list tasks --detail: {ray:.2f} s, {ray / ours:.0f} times as long")
     assert ours * 30 <= ray, f"{ours:.3f} s, Ray {ray:.3f} s"
 
 
@@ -321,7 +325,7 @@ def submitted(cluster, name, program):
     """The report on a submitted job that has ended."""
     submission = f"{name}-{time.monotonic_ns()}"
     cluster.run(["ray", "job", "submit", "--submission-id", submission, "--", "python", "-c", program],
-                env={"RAY_ADDRESS": "http://127.0.0.1:8265"}, timeout=120)
+                env={"RAY_ADDRESS": "http://127.0.0.1:8265"}, timeout=limit(120))
     return submission, wait_for(lambda: (found := why(cluster, submission))["state"] == "ended" and found, "the job ends")
 
 
@@ -348,28 +352,33 @@ def test_without_the_last_words(failed):
     pids = agents(failed.cluster)
     failed.cluster.run(["kill", "-STOP", *pids], check=True)
     try:
-        report = why(failed.cluster, "segv")
+        with ThreadPoolExecutor(4) as pool:
+            reports = dict(zip(FAILURES, pool.map(lambda name: why(failed.cluster, name), FAILURES)))
     finally:
         failed.cluster.run(["kill", "-CONT", *pids], check=True)
-    assert report["code"] == "process_lost", report
-    assert re.search(r"no answer from 127\.0\.0\.[12]:\d+ within", " ".join(report["unknown"])), report
+    assert reports["segv"]["code"] == "process_lost", reports["segv"]
+    for name, report in reports.items():
+        if report["code"] != FAILURES[name][0]:
+            assert report["code"] == "process_lost", report
+            assert re.search(r"no answer from 127\.0\.0\.[12]:\d+ within", " ".join(report["unknown"])), report
 
 
 def test_a_node_that_dies(failed):
     """The last test on this cluster."""
     failed.cluster.kill(failed.cluster.raylet_pid(2))
-    assert why_if(failed.cluster, "127.0.0.2", "node_died", 90)["state"] == "dead"
-    report = why_if(failed.cluster, "holder", "node_died", 30)
+    assert why_if(failed.cluster, "127.0.0.2", "node_died", limit(90))["state"] == "dead"
+    report = why_if(failed.cluster, "holder", "node_died")
     assert "cannot be read" in " ".join(report["unknown"]), report
-    why_if(failed.cluster, "on_b_actor", "node_died", 30)
+    why_if(failed.cluster, "on_b_actor", "node_died")
     once, again = (failed.driver.wait_for(rf"^OBJECT {name} (\w{{56}})").group(1) for name in ("once", "again"))
     report = why(failed.cluster, once)
     assert report["code"] in ("lost", "may_be_lost") and "127.0.0.2, which is dead" in " ".join(report["details"]), report
-    failed.driver.wait_for("^ERROR consumes ", 90)
+    failed.driver.wait_for("^ERROR consumes ", limit(90))
     row = wait_for(lambda: {row["name"]: row for row in why(failed.cluster)["rows"]}.get("consumes"), "Ray knows")
     # Ray 2.9 tells only that it is lost, not that max_retries=0 forbids to make it again.
     assert row["code"] == "object_lost" and ("max_retries=0" if failed.new else "is lost") in row["cause"], row
-    assert why(failed.cluster, again)["code"] in ("lost", "pending", "may_be_lost")
+    report = why_if(failed.cluster, again, "pending")  # of that, Ray makes another attempt, which no node can run
+    assert "it is being made again" in report["cause"], report
     done = failed.cluster.raydbg("logs", "raylet@127.0.0.2")
     assert done.returncode == UNREACHABLE and "is dead" in done.stderr
 
@@ -378,14 +387,14 @@ def test_the_memory_monitor():
     """Its threshold is below what the node uses anyway: whatever runs is killed."""
     env = (("RAY_memory_usage_threshold", "0.001"), ("RAY_memory_monitor_refresh_ms", "250"))
     with Cluster(Spec(nodes=1, env=env), raydbg_path()) as cluster:
-        cluster.driver("failures.py", "out_of_memory").wait_for("^ERROR out_of_memory OutOfMemoryError", 120)
-        report = why_if(cluster, "out_of_memory", "out_of_memory", 10)
+        cluster.driver("failures.py", "out_of_memory").wait_for("^ERROR out_of_memory OutOfMemoryError", limit(120))
+        report = why_if(cluster, "out_of_memory", "out_of_memory")
         assert "memory monitor" in report["cause"], report
         details = " ".join(report["details"])
         assert "Memory on the node" in details and "most of the memory had: " in details, report
         assert re.search(r"objects in the store had \d+\.\d\d GB", details), report
         assert re.search(r"Ray chose out_of_memory \(pid \d+, \d+\.\d\d GB\)", details), report
-        cluster.driver("failures.py", "out_of_memory_again").wait_for("^DONE", 120)
+        cluster.driver("failures.py", "out_of_memory_again").wait_for("^DONE", limit(120))
         patterns = (r"this is attempt \d+: attempt \d+ failed .* ago: Ray's memory monitor killed its process",
                     r"Ray's memory monitor has killed it \d+ times?, and Ray retries that without limit")
         said = [""]
@@ -397,7 +406,7 @@ def test_the_memory_monitor():
 
 
 def test_with_a_token(token_cluster):
-    token_cluster.driver("failures.py", "segv").wait_for("^DONE", 300)
+    token_cluster.driver("failures.py", "segv").wait_for("^DONE", limit(300))
     why_if(token_cluster, "segv", "native_crash")  # the agent, too, wants the token
     done = token_cluster.raydbg("why", "segv", env={"RAY_AUTH_TOKEN": None, "RAY_AUTH_MODE": None})
     assert done.returncode == 4, done.stderr

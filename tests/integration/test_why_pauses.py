@@ -5,6 +5,7 @@ import json
 import pytest
 import trace_checker
 from cluster import PROGRAMS, Spec, line_of, wait_for
+from waits import limit
 
 CHAIN = ("gets", "takes", "needs_b", "get", "behind")
 LEGACY = (("RAY_DEBUG", "legacy"),)
@@ -35,7 +36,7 @@ def check_chain(cluster, suffix, words, env=None):
 @pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS.keys())
 def test_what_waits_for_a_pause(spec, cluster_factory):
     cluster = cluster_factory(spec)
-    cluster.driver("behind_pause.py", "_1").wait_for("^READY", 300)
+    cluster.driver("behind_pause.py", "_1").wait_for("^READY", limit(300))
     if not spec.env:
         cluster.wait_paused(timeout=PAUSE_S)
     words = "stopped at a breakpoint and waits for a debugger"
@@ -50,11 +51,11 @@ def test_who_has_it(cluster_factory, run_relay):
     """A relay knows the client that drives, and the line."""
     cluster = cluster_factory(Spec())
     driver = cluster.driver("behind_pause.py", "_2")
-    driver.wait_for("^READY", 300)
+    driver.wait_for("^READY", limit(300))
     cluster.wait_paused(timeout=PAUSE_S)
     relay = run_relay(cluster)
     client = relay.join(name="alice", task="stopped_2")
-    client.stopped(timeout=30)
+    client.stopped()
     env = {"HOME": relay.env["HOME"], "XDG_STATE_HOME": relay.env["XDG_STATE_HOME"]}
     place = f"behind_pause.py:{line_of(PROGRAMS / 'behind_pause.py', 'stopped')}"
     check_chain(cluster, "_2", f"stopped at {place}: ", env)
@@ -77,7 +78,7 @@ def test_the_timeline_has_the_pause(cluster_factory, run_relay, tmp_path):
     """The relay remembers it: a part of the task's span, with its place; and Ray's own state is told right while it is held."""
     cluster = cluster_factory(Spec())
     driver = cluster.driver("behind_pause.py", "_5")
-    driver.wait_for("^READY", 300)
+    driver.wait_for("^READY", limit(300))
     cluster.wait_paused(timeout=PAUSE_S)
     relay = run_relay(cluster)
     env = {"HOME": relay.env["HOME"], "XDG_STATE_HOME": relay.env["XDG_STATE_HOME"]}
@@ -115,11 +116,11 @@ def test_in_the_console(cluster_factory, run_relay):
 
     def check(suffix, *options, **more):
         driver = cluster.driver("behind_pause.py", suffix)
-        driver.wait_for("^READY", 300)
+        driver.wait_for("^READY", limit(300))
         cluster.wait_paused(timeout=PAUSE_S)
         wait_for(lambda: why(cluster, "takes" + suffix)["code"] == "waits_for_paused", "Ray tells of what waits", every=0.5)
         commands = f"why takes{suffix}\nlogs\nwhy nobody{suffix}\nlogs stopped{suffix}\n"
-        done = cluster.raydbg("attach", "stopped" + suffix, "--quiet", *options, input=commands, timeout=120, **more)
+        done = cluster.raydbg("attach", "stopped" + suffix, "--quiet", *options, input=commands, timeout=limit(120), **more)
         assert f"it waits for stopped{suffix}" in done.stdout, done.stdout + done.stderr
         assert done.stdout.count("Ray debugger is listening") == 2, done.stdout + done.stderr
         assert "knows no task" in done.stderr and "\033" not in done.stdout, done.stderr

@@ -16,6 +16,7 @@ sys.path[:0] = [str(ROOT / "tests/support")]
 ARCH = platform.machine()
 
 import evidence  # noqa: E402
+from waits import limit  # noqa: E402
 
 
 def output(*argv, **more):
@@ -53,7 +54,7 @@ def made(tmp_path_factory, worker_id):
         with open(shared / f"{name}.lock", "a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not done.exists():
-                output(ROOT / "tools" / tool, *arguments, "-o", directory, timeout=1500)
+                output(ROOT / "tools" / tool, *arguments, "-o", directory, timeout=limit(1500))
                 done.touch()
         return directory
     return make

@@ -60,7 +60,7 @@ class DebianRoot:
             self.path.mkdir()
             output("tar", "-C", self.path, "-xpf", made)
         else:
-            output("debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", RELEASE, self.path, mirror(), timeout=1200)
+            output("debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", RELEASE, self.path, mirror(), timeout=limit(1200))
             made.parent.mkdir(parents=True, exist_ok=True)
             output("tar", "-C", self.path, "-cf", f"{made}.{os.getpid()}", ".")
             os.replace(f"{made}.{os.getpid()}", made)
@@ -90,7 +90,7 @@ class DebianRoot:
             os.link(wheel, self.path / "wheels" / wheel.name)
         self.run("python3", "-m", "venv", "/ray")
         self.run(PYTHON, "-m", "pip", "install", "--quiet", "--no-index", "--find-links", "/wheels", "ray", "debugpy", "numpy",
-                 timeout=600)
+                 timeout=limit(600))
 
 
 class PausedCluster:

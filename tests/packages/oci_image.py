@@ -11,6 +11,8 @@ import sys
 import tarfile
 from pathlib import Path
 
+from waits import limit
+
 STATE = "var/lib/raydbg"
 
 
@@ -111,10 +113,10 @@ class Container:
                     found[int(fields["NSpid"].split()[-1])] = {**fields, "HostPid": int(path.name)}
         return found
 
-    def terminate(self, timeout=10):
+    def terminate(self):
         """Sends PID 1 SIGTERM; the exit code."""
         os.kill(self.init(), signal.SIGTERM)
-        return self.outer.wait(timeout)
+        return self.outer.wait(limit())
 
     def listens(self):
         """The address that the relay says it listens on, or None."""

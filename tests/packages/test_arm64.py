@@ -12,6 +12,7 @@ import pytest
 from conftest import ROOT, clean_environment, output
 from fake_adapter import FakeAdapter
 from fake_ray import FakeRay
+from waits import limit
 
 pytestmark = pytest.mark.matrix
 ARCH, DEBIAN = "aarch64", "arm64"
@@ -42,7 +43,7 @@ def program(archive, tmp_path_factory, version):
 def test_version_and_list(program, version):
     assert output(program, "version") == f"raydbg {version}\n"
     with FakeAdapter() as adapter, FakeRay(adapter.port) as ray:
-        pause, = json.loads(output(program, "list", "--format", "json", "--address", ray.address, timeout=60))
+        pause, = json.loads(output(program, "list", "--format", "json", "--address", ray.address, timeout=limit()))
         assert (pause["task_name"], pause["state"]) == ("work", "waiting")
 
 
@@ -58,7 +59,7 @@ def test_conversations(program, file):
     """raydbg dap between a client and the fake adapter."""
     done = subprocess.run([ROOT / ".venv/bin/python", "-m", "pytest", "-q", "-p", "no:cacheprovider",
                            ROOT / "tests/conversations" / file], env=clean_environment(RAYDBG=str(program)), cwd=ROOT,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600)
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=limit(600))
     assert done.returncode == 0, done.stdout
     assert re.search(r"^\d+ passed", done.stdout, re.M), done.stdout
 

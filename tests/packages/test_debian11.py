@@ -7,6 +7,7 @@ import pytest
 from conftest import ARCH, output
 from debian_root import DebianRoot, PausedCluster
 from test_deb import DEBIAN
+from waits import limit
 
 pytestmark = pytest.mark.matrix
 APT = ("apt-get", "install", "--quiet", "--yes", "--allow-downgrades")
@@ -94,7 +95,7 @@ def test_two_commands_from_a_fresh_environment(cluster, made, fresh, version):
 
 def test_the_task_is_looked_into_and_let_go(cluster):
     """The program that was installed attaches to the real debugpy; this is the last use of the cluster."""
-    said = cluster.run("sh", "-c", "printf 'p area\\ncontinue\\n' | raydbg attach --no-relay square", timeout=60)
+    said = cluster.run("sh", "-c", "printf 'p area\\ncontinue\\n' | raydbg attach --no-relay square", timeout=limit())
     assert "49" in said, said
-    cluster.outer.wait(60)
+    cluster.outer.wait(limit())
     assert "the task returned 49" in cluster.output()

@@ -94,7 +94,7 @@ def test_the_certificates_and_the_names(root):
 
 
 def test_two_images_of_one_commit_are_the_same(image_of, tmp_path, version):
-    output(ROOT / "tools/image", "-o", tmp_path, timeout=900)
+    output(ROOT / "tools/image", "-o", tmp_path, timeout=limit(900))
     assert (tmp_path / f"raydbg-{version}-image-{ARCH}.tar").read_bytes() == image_of(ARCH).read_bytes()
 
 
@@ -108,7 +108,7 @@ def test_a_container_tool_reads_and_runs_it(image_of, tmp_path, version):
 
 def get(address, path):
     host, port = address.rsplit(":", 1)
-    connection = http.client.HTTPConnection(host, int(port), timeout=10)
+    connection = http.client.HTTPConnection(host, int(port), timeout=limit())
     connection.request("GET", path)
     response = connection.getresponse()
     return response.status, response.read()
@@ -135,7 +135,7 @@ def test_the_relay_as_pid_1(start, root):
         assert {path.name for path in (root / STATE).iterdir()} >= {"token", "audit.log"}
         began = time.monotonic()
         assert container.terminate() == 0, container.output()
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 30  # timed: Kubernetes kills it then
 
 
 def test_orphans_are_reaped(start, root):

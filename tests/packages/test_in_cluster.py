@@ -10,6 +10,7 @@ from conftest import ROOT
 
 sys.path.append(str(ROOT / "tests/integration"))
 from cluster import Cluster, Spec  # noqa: E402
+from waits import limit  # noqa: E402
 
 # The fields of a runtime_env that take a wheel's file; and the package's name, where pip has an index or, here, a directory.
 FIELDS = ["py_modules", "pip", "uv", "name"]
@@ -41,7 +42,7 @@ def assert_paused_task(text):
 def test_a_task(cluster, wheel, field, version):
     driver = cluster.driver(Path(__file__).parent / "in_cluster.py", json.dumps(runtime_env(field, wheel)),
                             env={"RAY_ADDRESS": cluster.head()})
-    found = json.loads(driver.result("look", timeout=180))
+    found = json.loads(driver.result("look", timeout=limit(180)))
     assert "/runtime_resources/" in found["program"] and found["program"].endswith("/bin/raydbg"), found
     assert found["version"] == f"raydbg {version}\n", found
     assert_paused_task(found["list"])
@@ -53,7 +54,7 @@ def test_ray_job_submit(cluster, wheel, field, command):
     """RAY_ADDRESS is set in a job: raydbg needs no option there."""
     done = cluster.run([cluster.venv / "bin/ray", "job", "submit", "--address", "http://127.0.0.1:8265",
                         "--runtime-env-json", json.dumps(runtime_env(field, wheel)), "--",
-                        "sh", "-c", f"echo at $RAY_ADDRESS; {command} list --format json"], timeout=180)
+                        "sh", "-c", f"echo at $RAY_ADDRESS; {command} list --format json"], timeout=limit(180))
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"at {cluster.head()}\n" in done.stdout
     assert_paused_task(re.search(r"^\[.*^\]$", done.stdout, re.MULTILINE | re.DOTALL)[0])
@@ -65,6 +66,6 @@ def test_a_wheel_from_the_working_directory(cluster, wheel, tmp_path):
     env = {"pip": [f"${{RAY_RUNTIME_ENV_CREATE_WORKING_DIR}}/{wheel.name}"]}
     done = cluster.run([cluster.venv / "bin/ray", "job", "submit", "--address", "http://127.0.0.1:8265", "--working-dir",
                         tmp_path, "--runtime-env-json", json.dumps(env), "--", "raydbg", "list", "--format", "json"],
-                       timeout=180)
+                       timeout=limit(180))
     assert done.returncode == 0, done.stdout + done.stderr
     assert_paused_task(re.search(r"^\[.*^\]$", done.stdout, re.MULTILINE | re.DOTALL)[0])

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, output
+from waits import limit
 
 MADE = ["raydbg_bridge-{v}-py3-none-manylinux_2_28_x86_64.whl", "raydbg_bridge-{v}-py3-none-manylinux_2_28_aarch64.whl", "raydbg_{v}_amd64.deb",
         "raydbg_{v}_arm64.deb", "raydbg-relay_{v}_all.deb", "raydbg-{v}-linux-x86_64.tar.gz", "raydbg-{v}-linux-aarch64.tar.gz",
@@ -18,7 +19,7 @@ MADE = ["raydbg_bridge-{v}-py3-none-manylinux_2_28_x86_64.whl", "raydbg_bridge-{
 
 def release(clone, *arguments):
     return subprocess.run([clone / "tools/release", "-o", clone.parent / "out", *arguments], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=limit(300))
 
 
 def test_a_tree_with_changes_is_refused(clone):
@@ -39,10 +40,10 @@ def test_a_difference_from_the_lock_is_refused(clone):
     lock.write_text("".join(lines))
     output(ROOT / "tools/portable.d/runtime", "x86_64")
     shutil.copytree(ROOT / ".cache/portable/packages", clone / ".cache/portable/packages")
-    done = subprocess.run([clone / "tools/portable.d/runtime", "x86_64", "--strict"], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([clone / "tools/portable.d/runtime", "x86_64", "--strict"], capture_output=True, text=True, timeout=limit(300))
     assert done.returncode == 1 and "tools/portable --lock" in done.stderr, done.stderr
     assert "ca-certificates for runtime-x86_64: the lock has" in done.stderr
-    lenient = subprocess.run([clone / "tools/portable.d/runtime", "x86_64"], capture_output=True, text=True, timeout=300)
+    lenient = subprocess.run([clone / "tools/portable.d/runtime", "x86_64"], capture_output=True, text=True, timeout=limit(300))
     assert lenient.returncode == 0 and "warning" in lenient.stderr, lenient.stderr
 
 

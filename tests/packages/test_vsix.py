@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 from conftest import ROOT, output
+from waits import limit
 
 # Each package, and the architecture of its program.
 TARGETS = {"linux-x64": "x86_64", "linux-arm64": "aarch64", "universal": None}
@@ -151,6 +152,6 @@ def test_no_address_that_is_not_known(contents, target):
 
 
 def test_two_packages_of_one_commit_are_the_same(packages, targets, tmp_path):
-    output(ROOT / "tools/vsix", *targets, "-o", tmp_path, timeout=900)
+    output(ROOT / "tools/vsix", *targets, "-o", tmp_path, timeout=limit(900))
     for target, file in packages.items():
         assert (tmp_path / file.name).read_bytes() == file.read_bytes(), target

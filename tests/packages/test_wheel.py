@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ARCH, ROOT, clean_environment, output
+from waits import limit
 
 PYTHONS = ["3.9", "3.10", "3.11", "3.12", "3.13"]
 
@@ -44,7 +45,7 @@ def test_it_is_small_and_portable(wheel, content, tmp_path, version):
 
 
 def test_two_wheels_of_one_commit_are_the_same(wheel, tmp_path):
-    output(ROOT / "tools/wheel", "-o", tmp_path, timeout=900)
+    output(ROOT / "tools/wheel", "-o", tmp_path, timeout=limit(900))
     again, = tmp_path.iterdir()
     assert again.read_bytes() == wheel.read_bytes()
 

@@ -341,6 +341,7 @@ def lost_objects():
     def consume():
         while sum(node["Alive"] for node in ray.nodes()) > 1:
             time.sleep(0.5)
+        keep(consumes.options(name="consumes_again").remote(again))
         run("consumes", lambda: ray.get(consumes.remote(once)))
 
     threading.Thread(target=consume, daemon=True).start()
@@ -452,6 +453,19 @@ def wait_argument():
 
 def wait_get():
     return keep(waits_in_get.remote([slow_producer.remote()]))
+
+
+@remote(num_cpus=0)
+def sleeps_on():
+    time.sleep(3600)
+
+
+def wait_cancelled():
+    """ray.cancel does not wake a thread that sleeps."""
+    ref = sleeps_on.remote()
+    time.sleep(3)
+    ray.cancel(ref)
+    return keep(ref)
 
 
 def wait_queue():
@@ -603,7 +617,7 @@ def wait_pip():
 
 
 WAITING = (wait_init, wait_breakpoint_in_init, wait_pip, wait_retry, wait_restart, wait_full_group, wait_label,
-           wait_holder, wait_lock, wait_actors, wait_infeasible, wait_argument, wait_get, wait_queue, wait_python, wait_group,
+           wait_cancelled, wait_holder, wait_lock, wait_actors, wait_infeasible, wait_argument, wait_get, wait_queue, wait_python, wait_group,
            wait_breakpoint)
 
 
