@@ -125,6 +125,17 @@ def test_a_condition_that_fails_is_said_once(debugpy_attach):
         assert why in text, text
 
 
+def test_a_name_in_a_comprehension_is_said(debugpy_attach):
+    """Python looks for it among the globals."""
+    session = debugpy_attach("walk")
+    session.set_breakpoints(TASKS, [{"line": task_line("walk-after"), "condition": "any(n == number for n in [7])"}])
+    assert session.finish() == "RESULT 13"
+    said = session.wait_event("output", lambda body: "condition" in body["output"])["body"]["output"]
+    session.disconnect()
+    assert "(any(n == number for n in [7])): NameError: name 'number' is not defined" in said, said
+    assert len([event for event in session.events("output") if "condition" in event["body"]["output"]]) == 1
+
+
 @pytest.mark.parametrize("condition, stops", [("number > 0", True), ("number > 100", False), ("[n for n in [1]] == [1]", True)])
 def test_a_condition_that_holds_stops(debugpy_attach, condition, stops):
     session = debugpy_attach("walk")

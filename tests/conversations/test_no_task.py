@@ -8,6 +8,7 @@ import subprocess
 import pytest
 from fake_ray import PID
 from many_session import threads
+from parent_editor import Editor
 from relay_under_test import raydbg_path
 from sanitizers import ENV, check
 from waits import limit, settle, wait_until
@@ -127,6 +128,40 @@ def test_a_relay_holds_a_driver_that_runs(adapter, driver, run_relay):
     client.disconnect()
 
 
+def test_a_driver_in_a_session_of_its_own(adapter, driver, run_relay):
+    editor = Editor(run_relay(adapter=None, address=driver.address)).attach()
+    (child,) = editor.wait_children(1)
+    assert "driver train.py" in child.name, child.name
+    child.client.resume(1)
+    child.client.assert_no_event("terminated", LONG)
+    assert not editor.client.events("terminated")
+    adapter.connections[-1].stop("breakpoint")
+    child.client.stopped()
+    assert len(editor.asked) == 1
+    child.client.disconnect()
+    editor.client.disconnect()
+
+
+def test_a_watch_keeps_a_driver_that_runs(driver):
+    """Its debugger stays in it, and may stop it once more."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    argv = [raydbg_path(), "list", "--watch", "--no-relay", "--format", "json"]
+    process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env={**clean, **ENV, "RAY_ADDRESS": driver.address})
+    states = []
+    for line in process.stdout:
+        told = json.loads(line)
+        if told["event"] in ("added", "changed"):
+            states.append((told["event"], told["pause"]["task_name"], told["pause"]["state"]))
+            driver.paused = False
+        if len(states) == 2 or told["event"] == "removed":
+            break
+    process.terminate()
+    _, stderr = process.communicate(timeout=limit())
+    check(process.returncode, stderr)
+    assert states == [("added", "driver train.py", "waiting"), ("changed", "driver train.py", "attached")], (states, told)
+
+
 # --- threads that outlive their call ---
 
 
@@ -140,6 +175,19 @@ def test_a_session_goes_on_with_a_thread_that_outlives_its_call(adapter, ray, at
     client.wait_event("output", lambda e: "work has ended" in e["output"])
     client.wait_event("terminated")
     client.disconnect()
+
+
+def test_a_session_of_its_own_goes_on_with_a_thread_that_outlives_its_call(adapter, ray, run_relay):
+    editor = Editor(run_relay(adapter=None, address=ray.address)).attach(endWithTask=True)
+    (child,) = editor.wait_children(1)
+    outlives(adapter, ray)
+    child.client.resume(1)
+    wait_until(lambda: len(asked(adapter)) == 2, "the worker is asked twice")
+    assert not child.client.events("terminated") and not editor.client.events("terminated")
+    adapter.on["evaluate"] = adapter.on_evaluate
+    child.client.wait_event("terminated")
+    child.client.disconnect()
+    editor.client.disconnect()
 
 
 def test_a_worker_that_does_not_answer_is_not_judged(adapter, ray, attach, gate):

@@ -384,7 +384,7 @@ static void the_table_is_fit_for_a_terminal(void **state)
     pause.actor_name = "\007c\r";
     pause.file = "/app/\x9b"
                  "0m\177.py";
-    pause.node_ip = "10.0.0.7\033c";
+    pause.node_ip = "10.0.0.7\033c\xe2\x80\xae"; /* U+202E turns round what is behind it */
     struct buf out = table_of(&pause, 1, &plain);
     size_t lines = 0;
     for (const char *c = out.data; *c; c++) {

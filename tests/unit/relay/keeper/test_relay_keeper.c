@@ -211,6 +211,37 @@ static void test_the_log_cannot_be_written(void **state)
     close(pair[1]);
 }
 
+/* A link in its place does not have the keeper write into another file. */
+static void test_the_log_follows_no_link(void **state)
+{
+    (void)state;
+    char name[300], other[300];
+    struct stat file;
+    snprintf(name, sizeof name, "%s.log", path);
+    snprintf(other, sizeof other, "%s.other", path);
+    int fd = open(other, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(symlink(other, name), 0);
+    int pair[2];
+    tcp_pair(pair);
+    struct keeper *keeper = start();
+    keeper_put(keeper, pair[0]);
+    keeper_leave(&keeper); /* the keeper notes who waits then */
+    keeper = start();
+    struct found found = {0};
+    keeper_take_over(keeper, on_found, &found);
+    assert_int_equal(found.count, 1);
+    assert_int_equal(stat(other, &file), 0);
+    assert_int_equal(file.st_size, 0);
+    kept_drop(&found.kept[0]);
+    close(found.fd[0]);
+    keeper_leave(&keeper);
+    unlink(other);
+    close(pair[0]);
+    close(pair[1]);
+}
+
 /* Whatever the memory has under a slot: it is not the notes of the connection that comes next. */
 static void test_a_slots_old_snapshot_is_nobodys(void **state)
 {
@@ -548,6 +579,7 @@ int main(int argc, char **argv)
         TEST(test_a_peer_that_has_closed),
         TEST(test_it_lets_go_when_no_relay_comes),
         TEST(test_the_log_cannot_be_written),
+        TEST(test_the_log_follows_no_link),
         TEST(test_a_slots_old_snapshot_is_nobodys),
         TEST(test_a_dead_keeper_is_replaced),
         TEST(test_the_terminals_signals_do_not_reach_it),
