@@ -176,14 +176,20 @@ export class Workbench {
     assert.ok(clicked?.startsWith(action), `the click on ${action} hit ${clicked}`);
   }
 
+  /** Picks an entry of a row's menu, and once more while VS Code has lost the row by drawing it anew. */
   async menu(title: string, text: string | RegExp, entry: string): Promise<void> {
-    await this.row(title, text).click({button: 'right'});
     const item = this.page.locator('.monaco-menu .action-item', {hasText: entry}).first();
-    await item.waitFor();
-    await until(async () => { // VS Code takes no click on a menu that has just opened
-      await soon((timeout) => item.click({timeout}));
-      return soon((timeout) => item.waitFor({state: 'hidden', timeout}), 0.5);
-    }, `a click on ${entry}`);
+    const lost = this.toast('nothing was done').first();
+    for (let clear = false; !clear;) {
+      await this.row(title, text).click({button: 'right'});
+      await item.waitFor();
+      await until(async () => { // VS Code takes no click on a menu that has just opened
+        await soon((timeout) => item.click({timeout}));
+        return soon((timeout) => item.waitFor({state: 'hidden', timeout}), 0.5);
+      }, `a click on ${entry}`);
+      clear = !(await soon((timeout) => lost.waitFor({timeout}), 0.5));
+      if (!clear) await this.command('Notifications: Clear All');
+    }
   }
 
   /** An item of a pick, by what VS Code calls it: a row that it uses again still has the hidden texts of the item before. */
