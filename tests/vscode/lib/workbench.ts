@@ -365,20 +365,23 @@ export class Workbench {
     }, `a result of ${expression}`).catch((error: unknown) => { throw new Error(`${String(error)}, among\n${texts.join('\n')}`); });
   }
 
-  /** Clicks into the gutter beside the line with this text. */
+  /** Clicks into the gutter beside the line with this text, and once more if that has missed an editor that moved. */
   async toggleBreakpoint(text: string, set = true): Promise<void> {
     const line = this.page.locator('.monaco-editor .view-line', {hasText: text}).first();
-    let box = null;
-    while (!box) { // an editor that colours its text draws the line anew: between two of them it has no place
-      await line.waitFor({state: 'visible'});
-      box = await line.boundingBox();
-    }
-    const gutter = await this.page.locator('.monaco-editor .margin-view-overlays').first().boundingBox();
-    assert.ok(gutter, `no gutter beside ${text}`);
-    await this.page.mouse.click(gutter.x + 10, box.y + box.height / 2);
+    const listed = this.page.locator('.debug-breakpoints .monaco-list-row', {hasText: '.py'});
+    await until(async () => {
+      let box = null;
+      while (!box) { // an editor that colours its text draws the line anew: between two of them it has no place
+        await line.waitFor({state: 'visible'});
+        box = await line.boundingBox();
+      }
+      const gutter = await this.page.locator('.monaco-editor .margin-view-overlays').first().boundingBox();
+      assert.ok(gutter, `no gutter beside ${text}`);
+      await this.page.mouse.click(gutter.x + 10, box.y + box.height / 2);
+      return soon((timeout) => listed.waitFor({state: set ? 'visible' : 'detached', timeout}));
+    }, `the breakpoint at ${text}`);
     await this.page.locator('.monaco-editor .codicon-debug-breakpoint, .monaco-editor .codicon-debug-stackframe').first()
       .waitFor();
-    await this.page.locator('.debug-breakpoints .monaco-list-row', {hasText: '.py'}).waitFor({state: set ? 'visible' : 'detached'});
   }
 }
 
