@@ -1,7 +1,7 @@
 /**
- * A tree view over rows which draws again only what has changed. The whole tree is drawn twice if VS Code may still be reading
- * it: it drops that, and may then show a row that is in both trees without its children. While it draws the whole tree it knows
- * no row, and a click on one is lost.
+ * A tree view over rows which draws again only what has changed. The whole tree is drawn twice: VS Code drops what it is
+ * reading of the tree before, and may then show a row that is in both trees without its children. While it draws the whole tree
+ * it knows no row, and a click on one is lost.
  */
 import * as vscode from 'vscode';
 import {Row, mergeRows} from './rows';
@@ -15,8 +15,6 @@ export class RowsView<T> implements vscode.TreeDataProvider<Row<T>>, vscode.Disp
   readonly view: vscode.TreeView<Row<T>>;
   private rows: Row<T>[] = [];
   private again: NodeJS.Timeout | undefined;
-  /** When VS Code began to read the whole tree. */
-  private read = 0;
 
   /** `item` draws a row; its id is set here. */
   constructor(id: string, private readonly item: (row: Row<T>) => vscode.TreeItem, showCollapseAll = true) {
@@ -28,15 +26,13 @@ export class RowsView<T> implements vscode.TreeDataProvider<Row<T>>, vscode.Disp
   }
 
   private draw(row: Row<T> | undefined): void {
-    const reading = Date.now() - this.read < settle;
     this.changed.fire(row);
-    if (row || !reading) return;
+    if (row) return;
     clearTimeout(this.again);
     this.again = setTimeout(() => this.changed.fire(undefined), settle);
   }
 
   getChildren(row?: Row<T>): Row<T>[] {
-    if (!row) this.read = Date.now();
     return row ? row.children : this.rows;
   }
 
