@@ -222,8 +222,8 @@ step('a session for each task: children of one that starts them, and end with it
   await window.show('Run and Debug');
   await window.page.locator('.start-debug-action-item', {hasText: 'the gang'}).waitFor();
   await window.page.keyboard.press('F5');
-  // A child has its rank in its name as soon as its task has told it, and its pid before.
-  const children = window.page.locator('.debug-call-stack .monaco-list-row', {hasText: /(rank|pid) \d+ Gang\.run.*Paused/i});
+  // A child is called by its rank as soon as its task has told it.
+  const children = window.page.locator('.debug-call-stack .monaco-list-row', {hasText: /rank \d+ Gang\.run.*Paused/i});
   await children.nth(1).waitFor();
   // Its console shows, unless the stop of a child takes the focus after the click.
   const wait = window.page.locator('.repl-tree .monaco-list-row', {hasText: /2 more paused tasks wait/});
