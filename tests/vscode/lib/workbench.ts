@@ -140,13 +140,16 @@ export class Workbench {
    * before `done` is there.
    */
   async rowAction(title: string, text: string | RegExp, action: string, done?: Locator): Promise<void> {
-    const lost = this.toast('nothing was done').first();
-    for (let clear = false; !clear;) {
+    await this.whileLost(async (lost) => {
       await this.clickAction(title, text, action);
       await done?.or(lost).filter({visible: true}).first().waitFor();
-      clear = !done || !(await lost.isVisible());
-      if (!clear) await this.command('Notifications: Clear All');
-    }
+      return Boolean(done) && lost.isVisible();
+    });
+  }
+
+  /** Does it again while it says that VS Code has lost the row; `lost` is what a user is told then. */
+  private async whileLost(act: (lost: Locator) => Promise<boolean>): Promise<void> {
+    while (await act(this.toast('nothing was done').first())) await this.command('Notifications: Clear All');
   }
 
   /** A row's buttons show when the mouse is over it: it is tried once more if the row has moved away meanwhile. */
@@ -179,17 +182,15 @@ export class Workbench {
   /** Picks an entry of a row's menu, and once more while VS Code has lost the row by drawing it anew. */
   async menu(title: string, text: string | RegExp, entry: string): Promise<void> {
     const item = this.page.locator('.monaco-menu .action-item', {hasText: entry}).first();
-    const lost = this.toast('nothing was done').first();
-    for (let clear = false; !clear;) {
+    await this.whileLost(async (lost) => {
       await this.row(title, text).click({button: 'right'});
       await item.waitFor();
       await until(async () => { // VS Code takes no click on a menu that has just opened
         await soon((timeout) => item.click({timeout}));
         return soon((timeout) => item.waitFor({state: 'hidden', timeout}), 0.5);
       }, `a click on ${entry}`);
-      clear = !(await soon((timeout) => lost.waitFor({timeout}), 0.5));
-      if (!clear) await this.command('Notifications: Clear All');
-    }
+      return soon((timeout) => lost.waitFor({timeout}), 0.5);
+    });
   }
 
   /** An item of a pick, by what VS Code calls it: a row that it uses again still has the hidden texts of the item before. */
