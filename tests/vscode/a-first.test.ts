@@ -27,19 +27,32 @@ after(() => closeAll(() => window?.close(), () => browser?.close(), () => server
 const step = steps();
 const items = (): Locator => window.page.locator('.quick-input-list .monaco-list-row');
 
+/** The rows of the paused tasks, once each job is one with its tasks below. */
+async function levels(shown: Workbench): Promise<void> {
+  await shown.show('Ray Debug');
+  await shown.row('Paused Tasks', /^doomed/).waitFor();
+  const rows = async (): Promise<string> => (await shown.rows('Paused Tasks')).map((row) => row.trim()).join('\n');
+  await until(async () => /^job \w+1\n(doomed.*\n)+job \w+2\n.*square/s.test(await rows()), 'the newest job comes first, each with its tasks');
+}
+
 step('each job is a level of the view, where there are two', async () => {
   await window.openFile('train.py');
-  await window.show('Ray Debug');
-  await window.row('Paused Tasks', /^doomed/).waitFor();
-  const shown = (): Promise<string> => window.rows('Paused Tasks').then((rows) => rows.map((row) => row.trim()).join('\n'));
-  await until(async () => /^job \w+1\n(doomed.*\n)+job \w+2\n/.test(await shown()), 'the newest job comes first, each with its tasks');
+  await levels(window);
   await window.shot('levels');
+});
+
+step('each window that opens has all of the view', async () => {
+  for (const name of ['second', 'third', 'fourth']) {
+    const other = await window.another(server.address, workspace, name);
+    await levels(other);
+    await other.close();
+  }
 });
 
 step('Attach to All asks which job, where there are two, and says what Disconnect does', async () => {
   await window.command('Ray Debug: Attach to All');
-  await window.item(/job \d+.*1 task.*doomed/s).first().waitFor();
-  await window.item(/job \d+.*2 tasks.*Trainer\.step \(bob\)/s).waitFor();
+  await window.item(/job \w+.*1 task.*doomed/s).first().waitFor();
+  await window.item(/job \w+.*2 tasks.*Trainer\.step \(bob\)/s).waitFor();
   await window.item(/all 2 jobs.*3 tasks/s).waitFor();
   await window.page.getByPlaceholder('Disconnect lets all of them go on, unless a relay holds them').waitFor();
   await window.shot('jobs');
@@ -50,7 +63,7 @@ step('Attach to All asks which job, where there are two, and says what Disconnec
 step('F5 and Enter: the newest task', async () => {
   await window.page.keyboard.press('F5');
   await window.item('square').waitFor();
-  assert.match(await items().first().innerText(), /^\s*doomed\s*job \d+ · waiting · /);
+  assert.match(await items().first().innerText(), /^\s*doomed\s*job \w+ · waiting · /);
   await window.shot('pick');
   await window.page.keyboard.press('Enter');
   await window.stoppedAt('breakpoint()');
