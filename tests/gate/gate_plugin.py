@@ -21,7 +21,7 @@ def pytest_addoption(parser):
     group = parser.getgroup("gate")
     group.addoption("--suite", help="the table of tiers.toml that --tier and --part are of")
     group.addoption("--tier", choices=("default", "full"), help="only the tests of this tier")
-    group.addoption("--slice", type=int, choices=range(tiers.SLICES), help="with --tier default: this twelfth of the others, too")
+    group.addoption("--slice", type=int, choices=range(tiers.SLICES), help="with --tier default: this twentieth of the others, too")
     group.addoption("--part", choices=("pool", "alone"), help="only the tests that run beside others, or only those that do not")
     group.addoption("--gate-record", metavar="FILE", help="a line of JSON for each failure")
     group.addoption("--gate-outcomes", metavar="FILE", help="with --gate-record: a line for each test that passed or was skipped")

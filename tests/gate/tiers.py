@@ -25,7 +25,7 @@ except ImportError:  # Python 3.10: pytest brings it
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-SLICES = 12
+SLICES = 20
 
 
 class Suite:
