@@ -187,8 +187,9 @@ static int read_nodes_with(struct reading *reading, struct span array,
             mem_resize(location->node_ids, location->node_count + 1, sizeof *location->node_ids);
         char *id = location->node_ids[location->node_count++];
         char *text = scan_string(reading->text, value);
-        bool good = text && strlen(text) == sizeof *location->node_ids - 1;
-        text_copy(id, sizeof *location->node_ids, good ? text : "");
+        uint8_t bytes[ID_UNIQUE_BYTES] = {0};
+        bool good = text_unhex(text, bytes, sizeof bytes);
+        text_hex(bytes, sizeof bytes, id);
         free(text);
         if (!good)
             return wrong(reading->err, "\"nodes\" has something else than ids");

@@ -169,6 +169,8 @@ static void faults_are_found(void **state)
         {"\"taken\":1700000000.123", "\"taken\":\"now\"", "\"taken\" is not what it should be"},
         {"\"taken\":1700000000.123", "\"taken\":1.1234", "\"taken\" is not what it should be"},
         {"\"nodes\":[", "\"nodes\":{},\"x\":[", "\"nodes\" is no array"},
+        {"\"nodes\":[\"00", "\"nodes\":[\"\\\"0",
+         "locations[0]: \"nodes\" has something else than ids"},
         {"\"ip\":\"10.0.0.1\"", "\"ip\":5", "nodes[0]: \"ip\" is not what it should be"},
         {"\"asked\":false,", "", "nodes[1]: \"asked\" is missing"},
         {"\"store\":", "\"stare\":", "nodes[0]: \"store\" is missing"},
