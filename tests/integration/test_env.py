@@ -117,6 +117,59 @@ def test_a_job_whose_relay_has_gone_runs_without_it(cluster, run_relay):
     relay.restart()
 
 
+@pytest.fixture
+def serve(cluster):
+    """serve("deploy", FILE): Serve's own command."""
+    def run(*words):
+        cluster.run([cluster.venv / "bin/serve", *words, "--address", DASHBOARD], check=True, timeout=limit(120))
+    yield run
+    run("shutdown", "--yes")
+
+
+def test_an_application_of_a_serve_config(cluster, run_relay, serve, tmp_path):
+    program = PROGRAMS / "tripler.py"
+    jobs = Jobs(cluster, run_relay(cluster))
+    merged = json.dumps({"env_vars": {"PYTHONPATH": str(PROGRAMS)}})
+    runtime_env = json.loads(jobs.runtime_env("--merge", merged, *breaks("application", program=program)))
+    config = tmp_path / "serve.yaml"
+    config.write_text(json.dumps({"proxy_location": "Disabled", "applications": [
+        {"name": "tripler", "route_prefix": None, "import_path": "tripler:app", "runtime_env": runtime_env}]}))
+    serve("deploy", config)
+    driver = cluster.driver("ask_tripler.py")
+    stops = list(jobs.stops(driver))
+    assert [line for _, line in stops] == 2 * [line_of(program, "application")], stops
+    assert all("Tripler" in name or "ServeReplica" in name for name, _ in stops), stops
+    assert results(driver) == [("1", "3"), ("2", "6")], driver.output()
+
+
+def hook_entries(cluster):
+    """The keys of raydbg's entries in the cluster's store."""
+    program = ("import ray; from ray.experimental.internal_kv import _internal_kv_list; ray.init(log_to_driver=False); "
+               "print('KEYS', *(key.decode() for key in _internal_kv_list(b'RaydbgSetupHook:', namespace=b'fun')))")
+    said = cluster.python("-c", program, check=True).stdout
+    return re.search("^KEYS(.*)$", said, re.MULTILINE)[1].split()
+
+
+def test_the_entry_is_removed_when_its_jobs_have_ended(cluster, run_relay, tmp_path):
+    jobs = Jobs(cluster, run_relay(cluster))
+    merged = json.dumps({"working_dir": str(tmp_path)})  # no other test's entry
+    before = hook_entries(cluster)
+    runtime_env = json.loads(jobs.runtime_env("--merge", merged, *breaks("driver")))
+    [entry] = set(hook_entries(cluster)) - set(before)
+    del runtime_env["working_dir"]
+    driver = jobs.submit(json.dumps(runtime_env), UNEDITED, "driver")
+    assert jobs.stop(driver)
+    refused = cluster.raydbg("env", "--clear", "--merge", merged, env=jobs.env)
+    assert refused.returncode == 1 and "once the jobs have ended" in refused.stderr, refused
+    assert entry in hook_entries(cluster)
+    jobs.relay.go_on(jobs.stop(driver))
+    assert [name for name, _ in jobs.stops(driver)] == [NAMES["driver"]]
+    wait_for(lambda: not jobs.relay.http("GET", "/v1/breakpoints").json["processes"]["connected"], "its processes have ended")
+    cleared = cluster.raydbg("env", "--clear", "--merge", merged, env=jobs.env)
+    assert (cleared.returncode, cleared.stdout) == (0, "") and "removed" in cleared.stderr, cleared
+    assert hook_entries(cluster) == before
+
+
 def run_with_resources(cluster, relay, names, before=()):
     """On the head node: a driver on the other one gets 127.0.0.2 from Ray before 2.60 as the address of the GCS. The job's
     workers inherit the variables of the JobSupervisor."""
