@@ -54,7 +54,7 @@ void remote_step_ask_top_frame(struct remote_step *step, int64_t thread, link_an
 {
     char *arguments =
         mem_format("{\"threadId\":%lld,\"startFrame\":0,\"levels\":1}", (long long)thread);
-    hub_ask(&step->session->place, "stackTrace", arguments, REMOTE_STEP_ASK_MS, fn, step);
+    hub_ask(&step->session->member, "stackTrace", arguments, REMOTE_STEP_ASK_MS, fn, step);
     free(arguments);
 }
 
@@ -76,7 +76,7 @@ static void let_caller_run(struct remote_step *step)
                             "\"arguments\":{\"threadId\":%lld}}",
                             (long long)step->thread);
     if (envelope_read(&envelope, json, strlen(json), &problem) == 0)
-        hub_forward(&step->session->place, (struct client_seq){silent_seq}, json, strlen(json),
+        hub_forward(&step->session->member, (struct client_seq){silent_seq}, json, strlen(json),
                     &envelope);
     free(json);
 }
@@ -119,14 +119,14 @@ static void on_frame(void *arg, const char *json, size_t len, const struct envel
         return;
     }
     char *arguments = remote_call_note(step->way, step->uuid, id);
-    hub_ask(&step->session->place, "evaluate", arguments, REMOTE_STEP_ASK_MS, on_noted, step);
+    hub_ask(&step->session->member, "evaluate", arguments, REMOTE_STEP_ASK_MS, on_noted, step);
     free(arguments);
 }
 
 static const char *why_not(const struct session *session, const char *json,
                            const struct envelope *envelope)
 {
-    const char *why = hub_refusal(&session->place, json, envelope);
+    const char *why = hub_refusal(&session->member, json, envelope);
     if (why)
         return why;
     if (session->remote_step && session->remote_step->state != REMOTE_STEP_NONE)
@@ -317,7 +317,7 @@ static void on_forgotten(void *arg, const char *json, size_t len, const struct e
 static void forget_note(struct remote_step *step, link_answer_fn fn)
 {
     char *arguments = remote_call_forget(step->way, step->uuid);
-    hub_ask(&step->session->place, "evaluate", arguments, REMOTE_STEP_ASK_MS, fn, step);
+    hub_ask(&step->session->member, "evaluate", arguments, REMOTE_STEP_ASK_MS, fn, step);
     free(arguments);
 }
 
@@ -344,7 +344,7 @@ bool remote_step_event(struct session *session, const char *json, size_t len,
         defer(step, json, len);
         return true;
     case REMOTE_STEP_INSIDE:
-        if (hub_has_stopped(&step->inner->place)) {
+        if (hub_has_stopped(&step->inner->member)) {
             say(session, "raydbg: %s has stopped, too: it is shown when this task goes on\n",
                 session->pause.task_name ? session->pause.task_name : "the caller");
             defer(step, json, len);
@@ -433,9 +433,9 @@ void remote_step_leave(struct session *session, enum hub_leave how)
     remote_step_sets_give_up(step);
     if (step->state == REMOTE_STEP_SEARCHING && session_attached(session))
         forget_note(step, ignore);
-    if (step->inner && how != HUB_LEAVE && hub_is_attached(&step->inner->place) &&
-        hub_drives(&step->inner->place))
-        hub_continue(step->inner->place.hub, step->inner->place.name);
+    if (step->inner && how != HUB_LEAVE && hub_is_attached(&step->inner->member) &&
+        hub_drives(&step->inner->member))
+        hub_continue(step->inner->member.hub, step->inner->member.name);
     stop_searching(step);
     step->caller_gone = false;
     remote_step_drop_callee(step);

@@ -92,8 +92,8 @@ static bool set_in_caller(struct remote_step_set *set, const char *json, size_t 
         json = edited.data;
         envelope = &again;
     }
-    bool sent =
-        hub_set_quietly(&session->place, json, envelope, REMOTE_STEP_ASK_MS, on_caller_answer, set);
+    bool sent = hub_set_quietly(&session->member, json, envelope, REMOTE_STEP_ASK_MS,
+                                on_caller_answer, set);
     buf_free(&edited);
     buf_free(&mapped);
     return sent;

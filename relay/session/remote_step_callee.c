@@ -257,7 +257,7 @@ static void configure(void *arg)
     struct remote_step *step = remote_step_checked(arg);
     step->timer = NULL;
     if (session_attached(step->session))
-        hub_each_set(&step->session->place, send_set, step);
+        hub_each_set(&step->session->member, send_set, step);
     step->configured = true;
     ask(step, SEQ_CONFIGURED, "configurationDone", NULL);
 }

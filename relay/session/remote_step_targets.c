@@ -65,7 +65,7 @@ static void forward_targets(struct remote_step *step)
         envelope_read(&envelope, step->targets_request, len, &problem) != 0)
         answer_targets(step, NULL, 0, NULL);
     else
-        hub_forward(&session->place, (struct client_seq){step->targets.seq}, step->targets_request,
+        hub_forward(&session->member, (struct client_seq){step->targets.seq}, step->targets_request,
                     len, &envelope);
 }
 
@@ -98,7 +98,7 @@ static void on_targets_frame(void *arg, const char *json, size_t len,
     }
     char *function = scan_string(json, name);
     char *arguments = remote_call_functions(function ? function : "", line, id);
-    hub_ask(&step->session->place, "evaluate", arguments, REMOTE_STEP_ASK_MS, on_functions, step);
+    hub_ask(&step->session->member, "evaluate", arguments, REMOTE_STEP_ASK_MS, on_functions, step);
     free(arguments);
     free(function);
 }
@@ -108,11 +108,11 @@ void remote_step_on_targets(struct session *session, const char *json,
 {
     size_t len = envelope->whole.at + envelope->whole.len;
     int64_t frame = 0;
-    const struct stop *stop = hub_last_stop(&session->place);
+    const struct stop *stop = hub_last_stop(&session->member);
     if (!stop || !pause_finder_cluster(session->finder) ||
         (session->remote_step && session->remote_step->targets.open) ||
         !scan_integer_at(json, envelope->arguments, "frameId", &frame)) {
-        hub_forward(&session->place, (struct client_seq){envelope->seq}, json, len, envelope);
+        hub_forward(&session->member, (struct client_seq){envelope->seq}, json, len, envelope);
         return;
     }
     struct remote_step *step = remote_step_need(session);
@@ -148,6 +148,6 @@ void remote_step_on_step_in(struct session *session, const char *json,
         remote_step_begin(session, json, envelope,
                           target == TARGET_INTO ? REMOTE_CALL_INTO : REMOTE_CALL_BACK);
     else
-        hub_forward(&session->place, (struct client_seq){envelope->seq}, json,
+        hub_forward(&session->member, (struct client_seq){envelope->seq}, json,
                     envelope->whole.at + envelope->whole.len, envelope);
 }

@@ -58,7 +58,7 @@ struct session {
     struct held_requests held;
     struct pause_finder *finder;
     struct pause pause; /* the pause to debug; its host is known once it was found */
-    struct member place;
+    struct member member;
     struct path_view paths; /* the client's, where they are not the debugger's */
     const char *initialize_words, *attach_words; /* the client's arguments, interned; or NULL */
     struct remote_step
