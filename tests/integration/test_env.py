@@ -11,8 +11,8 @@ from waits import limit
 
 UNEDITED = PROGRAMS / "unedited.py"
 SUBMITTED = PROGRAMS / "submitted.py"
-KINDS = ("task", "own_env", "actor", "driver")
-NAMES = {"task": "task", "own_env": "own_env", "actor": "Work.step", "driver": "driver unedited.py"}
+KINDS = ("task", "own_env", "actor", "process", "driver")
+NAMES = {"task": "task", "own_env": "own_env", "actor": "Work.step", "process": "driver unedited.py", "driver": "driver unedited.py"}
 DASHBOARD = "http://127.0.0.1:8265"
 
 
@@ -71,7 +71,8 @@ def test_a_submitted_jobs_driver_tasks_and_actors_stop(core_cluster, run_relay):
     driver = jobs.submit(jobs.runtime_env(*breaks(*KINDS)), UNEDITED, *KINDS)
     assert list(jobs.stops(driver)) == [(NAMES[name], line_of(UNEDITED, name)) for name in KINDS for _ in (1, 2)]
     assert results(driver) == [(name, f"{2 * n} {variable} {ran}") for name, variable, ran in (
-        ("task", "own", "ran"), ("own_env", "another", "ran"), ("actor", "own", "ran"), ("driver", "-", "-")) for n in (1, 2)]
+        ("task", "own", "ran"), ("own_env", "another", "ran"), ("actor", "own", "ran"),
+        ("process", "own", "ran"), ("driver", "-", "-")) for n in (1, 2)]
     assert len(jobs.relay.http("GET", "/v1/breakpoints").json["breakpoints"]) == len(KINDS)
 
 
