@@ -118,6 +118,34 @@ def test_a_job_whose_relay_has_gone_runs_without_it(cluster, run_relay):
     relay.restart()
 
 
+CLIENT = """
+import ray
+
+@ray.remote
+def task(n):
+    doubled = n * 2  # line: task
+    return doubled
+
+ray.init("ray://127.0.0.1:10001")
+for n in (1, 2):
+    print("RESULT", n, ray.get(task.remote(n)), flush=True)
+"""
+
+
+def test_a_driver_of_ray_client(cluster, run_relay, tmp_path):
+    """It has the runtime_env from a variable: Ray Client calls no hook, and `raydbg run` says so."""
+    program = tmp_path / "client.py"
+    program.write_text(CLIENT)
+    jobs = Jobs(cluster, run_relay(cluster))
+    runtime_env = jobs.runtime_env(*breaks("task", program=program))
+    driver = cluster.driver(program, env={"RAY_RUNTIME_ENV": runtime_env})
+    assert list(jobs.stops(driver)) == 2 * [("task", line_of(program, "task"))]
+    assert results(driver) == [("1", "2"), ("2", "4")], driver.output()
+    done = cluster.raydbg("run", "--", cluster.venv / "bin/python", program, env=jobs.env, timeout=limit(120))
+    assert "the tasks of this program do not stop: Ray Client" in done.stderr, done.stderr
+    assert "RESULT 2 4" in done.stdout
+
+
 @pytest.fixture
 def serve(cluster):
     """serve("deploy", FILE): Serve's own command."""
