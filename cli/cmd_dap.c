@@ -26,7 +26,7 @@
 
 struct dap_words {
     const char *address, *connect;
-    bool tune, kill, ahead, launch;
+    bool tune, kill, prefetch, launch;
     struct relay_wish wish;
 };
 
@@ -37,7 +37,7 @@ static const struct option_row option_rows[] = {
      .help = "a debugpy adapter, without looking for a cluster"},
     {"no-tune", 0, OPTION_FLAG, offsetof(struct dap_words, tune),
      .help = "leave TCP_NODELAY and TCP_QUICKACK as they are (25 times slower)"},
-    {"no-ahead", 0, OPTION_FLAG, offsetof(struct dap_words, ahead),
+    {"no-ahead", 0, OPTION_FLAG, offsetof(struct dap_words, prefetch),
      .help = "with a relay: ask it only what the editor asks, when it asks (also RAYDBG_AHEAD=0)"},
     {"kill", 0, OPTION_FLAG, offsetof(struct dap_words, kill),
      .help = "terminate really ends the worker process, not only the session"},
@@ -267,7 +267,7 @@ static int serve_by_relay(const struct session_options *options, const struct da
         .task = options->task,
         .tune = options->tune,
         .kill = options->kill,
-        .ahead = words->ahead,
+        .prefetch = words->prefetch,
         .launch = words->launch,
         .begun = begun,
     };
@@ -345,7 +345,7 @@ int cmd_dap(int argc, char **argv)
 {
     struct dap_words words = {
         .tune = true,
-        .ahead = !text_equal(getenv("RAYDBG_AHEAD"), "0"),
+        .prefetch = !text_equal(getenv("RAYDBG_AHEAD"), "0"),
         .wish = {.wanted = true},
     };
     bool done = false;

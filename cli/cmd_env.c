@@ -1,19 +1,23 @@
 /* `raydbg env`: the runtime_env of a submitted job whose processes dial the relay. */
 #include "cli/commands.h"
 #include "cli/common/options.h"
+#include "cli/common/relay_ask.h"
 #include "cli/common/relay_options.h"
 #include "cli/doctor/doctor_debugpy.h"
 #include "cli/relay/run_relay.h"
 #include "cli/run/break_ask.h"
 #include "cli/run/env_merge.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "dap/scan.h"
 #include "relay/access/agent_key.h"
 #include "relay/cluster/ray_source.h"
 #include "relay/worker_agent/hook_entry.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +30,7 @@ static const char idle_time[] = "30m";
 
 struct env_words {
     const char *address, *merge, *format;
+    bool clear;
     struct option_list places;
     struct break_wish wish;
     struct relay_wish relay;
@@ -40,6 +45,9 @@ static const struct option_row option_rows[] = {
      .help = "the job's own runtime_env, to which raydbg's is added; JSON, or a file of it"},
     {"format", 'f', OPTION_STRING, offsetof(struct env_words, format), .value = "F",
      .words = "json", .help = "json (default), in one line, which YAML takes, too"},
+    {"clear", 0, OPTION_FLAG, offsetof(struct env_words, clear),
+     .help = "print nothing, and remove the entry that raydbg env has written here, with the same "
+             "--merge; for when the jobs that have it have ended"},
     {"address", 'a', OPTION_STRING, offsetof(struct env_words, address), .value = "ADDRESS",
      .help = "the cluster that the job will run on, by its GCS"},
     RELAY_OPTION_ROWS(struct env_words, relay),
@@ -48,7 +56,8 @@ static const struct option_row option_rows[] = {
 const struct command_text cmd_env_text = {
     .name = "env",
     .summary = "print the runtime_env for a job that stops at breakpoints",
-    .synopsis = "env [--break FILE:LINE]... [--merge FILE|JSON] [OPTIONS]",
+    .synopsis = "env [--break FILE:LINE]... [--merge FILE|JSON] [OPTIONS]\n"
+                "env --clear [--merge FILE|JSON] [OPTIONS]",
     .intro = "Prints a runtime_env, in JSON, for ray job submit, Ray Serve and KubeRay. The job's "
              "driver, tasks and actors then stop at breakpoints by file: those of --break, and "
              "those that raydbg break sets before or meanwhile. There is no secret in it: it "
@@ -60,39 +69,44 @@ const struct command_text cmd_env_text = {
              "tells how it works.",
     .examples = "  ray job submit --runtime-env-json \"$(raydbg env)\" -- python train.py\n"
                 "  raydbg env --merge runtime_env.json --break train.py:57",
-    .exits = "0 done, 1 a conflict with the job's own runtime_env, 2 wrong usage, 4 not allowed, "
+    .exits = "0 done, 1 a conflict with the job's own runtime_env, or processes that may still "
+             "need what --clear removes, 2 wrong usage, 4 not allowed, "
              "5 no relay, or the cluster does not answer",
 };
 
 /* --- the entry --- */
 
-struct put {
+struct change {
     bool done;
     struct err err;
 };
 
-static void on_put(void *arg, const struct err *err)
+static void on_changed(void *arg, const struct err *err)
 {
-    struct put *put = arg;
-    put->done = true;
+    struct change *change = arg;
+    change->done = true;
     if (err)
-        put->err = *err;
+        change->err = *err;
 }
 
-static int put_entry(struct loop *loop, const struct cluster_address *cluster, const char *key,
-                     const char *entry, struct err *err)
+/* `entry`: NULL removes it. */
+static int change_entry(struct loop *loop, const struct cluster_address *cluster, const char *key,
+                        const char *entry, struct err *err)
 {
-    struct put put = {0};
+    struct change change = {0};
     struct ray_source *source = ray_source_create(loop, cluster, err);
     if (!source)
         return -1;
-    ray_source_kv_put(source, HOOK_ENTRY_SPACE, key, entry, on_put, &put);
-    bool answered = loop_run_until(loop, &put.done, STORE_MS);
+    if (entry)
+        ray_source_kv_put(source, HOOK_ENTRY_SPACE, key, entry, on_changed, &change);
+    else
+        ray_source_kv_del(source, HOOK_ENTRY_SPACE, key, on_changed, &change);
+    bool answered = loop_run_until(loop, &change.done, STORE_MS);
     ray_source_destroy(&source);
-    if (answered && !put.err.code)
+    if (answered && !change.err.code)
         return 0;
     if (answered)
-        *err = put.err;
+        *err = change.err;
     else
         err_set(err, ERR_UNREACHABLE, "the cluster at %s does not answer", cluster->text);
     return -1;
@@ -100,23 +114,66 @@ static int put_entry(struct loop *loop, const struct cluster_address *cluster, c
 
 /* The id is the same for the same job, so that the store keeps one entry and not one for each
  * call. */
+static void find_id(const struct run_relay *relay, const char *own, const char *root,
+                    char id[AGENT_KEY_ID_ROOM])
+{
+    char *purpose = mem_format("env %s\n%s", own ? own : "", root);
+    agent_key_id_for(relay->choice.relay.token, purpose, id);
+    free(purpose);
+}
+
 static char *store_hook(const struct run_relay *relay, const struct cluster_address *cluster,
                         const char *own, const char *root, struct err *err)
 {
     char id[AGENT_KEY_ID_ROOM];
-    char *purpose = mem_format("env %s\n%s", own ? own : "", root);
-    agent_key_id_for(relay->choice.relay.token, purpose, id);
+    find_id(relay, own, root, id);
     struct agent_files_config config = run_relay_config(relay, id);
     config.root = root;
     char *key = hook_entry_key(id), *entry = hook_entry_make(&config, own), *name = NULL;
-    if (put_entry(relay->choice.loop, cluster, key, entry, err) == 0)
+    if (change_entry(relay->choice.loop, cluster, key, entry, err) == 0)
         name = hook_entry_name(key);
     run_relay_forget(&config);
     explicit_bzero(entry, strlen(entry));
     free(entry);
     free(key);
-    free(purpose);
     return name;
+}
+
+/* Ray starts no worker of a job whose runtime_env names an entry that is not there. */
+static int check_unused(const struct relay_choice *choice, struct err *err)
+{
+    struct buf body = {0};
+    struct scan scan;
+    struct span all;
+    int64_t connected = 0;
+    int rc = relay_ask(choice->loop, &choice->relay, "GET", "/v1/breakpoints", NULL, &body, err);
+    scan_init(&scan, body.data ? body.data : "", body.len);
+    if (rc == 0 && scan_value(&scan, &all) &&
+        scan_integer_at(body.data, all, "processes/connected", &connected) && connected > 0) {
+        rc = err_set(err, ERR_FAILED, "%" PRId64 " process%s of jobs or of raydbg run %s connected",
+                     connected, connected == 1 ? "" : "es", connected == 1 ? "is" : "are");
+        err_why(err, "Ray starts no more workers of a job whose entry is removed");
+        err_hint(err, "do it once the jobs have ended");
+    }
+    buf_free(&body);
+    return rc;
+}
+
+static int clear_hook(const struct run_relay *relay, const struct cluster_address *cluster,
+                      const char *own, const char *root, struct err *err)
+{
+    char id[AGENT_KEY_ID_ROOM];
+    if (check_unused(&relay->choice, err) != 0)
+        return -1;
+    find_id(relay, own, root, id);
+    char *key = hook_entry_key(id);
+    int rc = change_entry(relay->choice.loop, cluster, key, NULL, err);
+    if (rc == 0)
+        fputs("raydbg: the entry is removed: submit no job with a runtime_env that was printed "
+              "before\n",
+              stderr);
+    free(key);
+    return rc;
 }
 
 /* --- */
@@ -179,22 +236,35 @@ static char *find_root(const cJSON *runtime_env, struct err *err)
     return root;
 }
 
+/* Writes or removes the entry, and prints. */
+static int apply(const struct env_words *words, const struct run_relay *relay,
+                 const struct cluster_address *cluster, cJSON *runtime_env, const char *own,
+                 const char *root, struct err *err)
+{
+    if (words->clear)
+        return clear_hook(relay, cluster, own, root, err);
+    char *name = store_hook(relay, cluster, own, root, err);
+    int code = -1;
+    if (name && set_breakpoints(&relay->choice, words, err) == 0)
+        code = print(runtime_env, name);
+    free(name);
+    return code;
+}
+
 static int run(const struct env_words *words, struct err *err)
 {
     struct cluster_address cluster;
     struct run_relay relay = {0};
-    char *own, *name, *root = NULL;
+    char *own, *root = NULL;
     int code = -1;
     cJSON *runtime_env = env_merge_read(words->merge, &own, err);
     if (!runtime_env)
         return -1;
-    if (check_debugpy(runtime_env, err) == 0 && (root = find_root(runtime_env, err)) &&
-        find_cluster(&cluster, words->address, err) == 0 &&
-        run_relay_find(&relay, &words->relay, words->address, idle_time, err) == 0 &&
-        (name = store_hook(&relay, &cluster, own, root, err))) {
-        code = set_breakpoints(&relay.choice, words, err) == 0 ? print(runtime_env, name) : -1;
-        free(name);
-    }
+    if ((words->clear || check_debugpy(runtime_env, err) == 0) &&
+        (root = find_root(runtime_env, err)) && find_cluster(&cluster, words->address, err) == 0 &&
+        run_relay_find(&relay, &words->relay, words->address,
+                       words->clear ? RUN_RELAY_IDLE : idle_time, err) == 0)
+        code = apply(words, &relay, &cluster, runtime_env, own, root, err);
     relay_choice_clear(&relay.choice);
     cJSON_Delete(runtime_env);
     free(own);
@@ -212,6 +282,9 @@ int cmd_env(int argc, char **argv)
         code = done ? ERR_NONE : ERR_USAGE;
     } else if (operands) {
         command_usage(&cmd_env_text, "'%s': a place is given by --break", argv[1]);
+    } else if (words.clear && words.places.count) {
+        command_usage(&cmd_env_text, "--clear goes without --break: raydbg break --clear removes "
+                                     "breakpoints");
     } else if (!words.relay.wanted) {
         command_usage(&cmd_env_text, "--no-relay does not go with env: the processes dial a relay");
     } else {

@@ -72,7 +72,7 @@ const struct command_text cmd_logs_text = {
 };
 
 /* One run. With --follow the cluster is asked again for later attempts and processes. */
-struct look {
+struct query {
     struct loop *loop;
     struct cluster *cluster;
     char **names;
@@ -124,73 +124,73 @@ static int choose_attempt(const struct why_records *records, int64_t number,
 }
 
 /* To follow a task or an actor that runs in no process now is to wait for one. */
-static int choose_log(struct look *look, const struct why_records *records,
+static int choose_log(struct query *query, const struct why_records *records,
                       const struct why_subject *subject, size_t index)
 {
-    struct log_choice *choice = &look->choices[index];
-    if (log_choice_make(records, look->names[index], subject, choice, &look->err) == 0)
+    struct log_choice *choice = &query->choices[index];
+    if (log_choice_make(records, query->names[index], subject, choice, &query->err) == 0)
         return 0;
-    if (!look->options.follow || !look->ids[index])
+    if (!query->options.follow || !query->ids[index])
         return -1;
-    look->err = (struct err){0};
+    query->err = (struct err){0};
     choice->note =
-        mem_format("%s runs in no process now: its log follows when it does", look->names[index]);
+        mem_format("%s runs in no process now: its log follows when it does", query->names[index]);
     return 0;
 }
 
-static int choose_one(struct look *look, const struct why_records *records, size_t index)
+static int choose_one(struct query *query, const struct why_records *records, size_t index)
 {
     struct why_subject subject = {0};
-    const char *name = look->names[index], *id = look->ids[index];
+    const char *name = query->names[index], *id = query->ids[index];
     int64_t at_ms;
     if (!log_choice_is_ray(name) &&
-        why_subject_find(records, id ? id : name, &subject, &look->err) != 0)
+        why_subject_find(records, id ? id : name, &subject, &query->err) != 0)
         return -1;
     if (!id && !log_choice_is_ray(name) && id_of(&subject))
-        look->ids[index] = mem_string(id_of(&subject));
-    if (choose_attempt(records, look->attempt, &subject, &look->err) != 0)
+        query->ids[index] = mem_string(id_of(&subject));
+    if (choose_attempt(records, query->attempt, &subject, &query->err) != 0)
         return -1;
-    if (!look->within_ms)
-        return choose_log(look, records, &subject, index);
+    if (!query->within_ms)
+        return choose_log(query, records, &subject, index);
     if (log_choice_is_ray(name))
-        return err_set(&look->err, ERR_USAGE, "--around is of something that ends, not of %s",
+        return err_set(&query->err, ERR_USAGE, "--around is of something that ends, not of %s",
                        name);
-    if (log_choice_around(records, &subject, look->within_ms, &look->choices[index], &at_ms,
-                          &look->err) != 0)
+    if (log_choice_around(records, &subject, query->within_ms, &query->choices[index], &at_ms,
+                          &query->err) != 0)
         return -1;
-    look->options.from_ms = at_ms - look->within_ms;
-    look->options.to_ms = at_ms + look->within_ms;
+    query->options.from_ms = at_ms - query->within_ms;
+    query->options.to_ms = at_ms + query->within_ms;
     return 0;
 }
 
-static void choose(struct look *look, const struct why_records *records)
+static void choose(struct query *query, const struct why_records *records)
 {
-    for (size_t i = 0; i < look->count && !look->err.code; i++) {
-        log_choice_clear(&look->choices[i]);
-        choose_one(look, records, i);
+    for (size_t i = 0; i < query->count && !query->err.code; i++) {
+        log_choice_clear(&query->choices[i]);
+        choose_one(query, records, i);
     }
 }
 
 static void on_evidence(void *arg, const struct err *err, const struct why_records *records,
                         const struct why_subject *subject)
 {
-    struct look *look = arg;
+    struct query *query = arg;
     (void)subject;
-    look->asked = true;
-    look->err = (struct err){0};
+    query->asked = true;
+    query->err = (struct err){0};
     if (err)
-        look->err = *err;
+        query->err = *err;
     else
-        choose(look, records);
-    if (look->reader && !look->err.code) /* an error of a later look is not worth to end for */
-        log_reader_add(look->reader, look->choices, look->count);
+        choose(query, records);
+    if (query->reader && !query->err.code) /* an error of a later look is not worth to end for */
+        log_reader_add(query->reader, query->choices, query->count);
 }
 
 /* The headings are for the reader, not for a program that reads stdout. */
-static void show_headings(const struct look *look)
+static void show_headings(const struct query *query)
 {
-    for (size_t i = 0; i < look->count; i++) {
-        const char *texts[] = {look->choices[i].heading, look->choices[i].note};
+    for (size_t i = 0; i < query->count; i++) {
+        const char *texts[] = {query->choices[i].heading, query->choices[i].note};
         for (size_t k = 0; k < 2; k++) {
             if (!texts[k])
                 continue;
@@ -210,59 +210,59 @@ static void on_text(void *arg, const char *bytes, size_t len)
 
 static void on_end(void *arg, const struct err *err)
 {
-    struct look *look = arg;
-    look->done = true;
-    look->err = err ? *err : (struct err){0};
+    struct query *query = arg;
+    query->done = true;
+    query->err = err ? *err : (struct err){0};
 }
 
-static void ask(struct look *look)
+static void ask(struct query *query)
 {
     const struct evidence_question question = {.tables_only = true};
-    look->asked = false;
-    look->evidence = evidence_ask(look->cluster, &question, on_evidence, look, &look->err);
+    query->asked = false;
+    query->evidence = evidence_ask(query->cluster, &question, on_evidence, query, &query->err);
 }
 
 /* Later attempts and processes. A look whose choices are still being listed is not disturbed. */
 static void look_again(void *arg)
 {
-    struct look *look = arg;
-    look->again = timer_start(look->loop, ASK_AGAIN_MS, look_again, look);
-    if (!look->asked || !log_reader_has_listed(look->reader))
+    struct query *query = arg;
+    query->again = timer_start(query->loop, ASK_AGAIN_MS, look_again, query);
+    if (!query->asked || !log_reader_has_listed(query->reader))
         return;
-    evidence_free(&look->evidence);
-    ask(look);
+    evidence_free(&query->evidence);
+    ask(query);
 }
 
-static int read_logs(struct look *look)
+static int read_logs(struct query *query)
 {
     static const struct log_reader_calls calls = {on_text, on_end};
-    show_headings(look);
-    look->logs = node_logs_create(look->cluster);
-    look->reader = log_reader_create(look->loop, look->logs, &look->options, &calls, look);
-    log_reader_add(look->reader, look->choices, look->count);
-    if (look->options.follow)
-        look->again = timer_start(look->loop, ASK_AGAIN_MS, look_again, look);
-    loop_run_until(look->loop, &look->done, -1);
-    timer_cancel(&look->again);
-    log_reader_destroy(&look->reader);
-    node_logs_destroy(&look->logs);
-    return look->err.code ? command_fail(&look->err) : ERR_NONE;
+    show_headings(query);
+    query->logs = node_logs_create(query->cluster);
+    query->reader = log_reader_create(query->loop, query->logs, &query->options, &calls, query);
+    log_reader_add(query->reader, query->choices, query->count);
+    if (query->options.follow)
+        query->again = timer_start(query->loop, ASK_AGAIN_MS, look_again, query);
+    loop_run_until(query->loop, &query->done, -1);
+    timer_cancel(&query->again);
+    log_reader_destroy(&query->reader);
+    node_logs_destroy(&query->logs);
+    return query->err.code ? command_fail(&query->err) : ERR_NONE;
 }
 
-static int look_up(struct look *look)
+static int look_up(struct query *query)
 {
-    ask(look);
-    if (look->evidence) {
+    ask(query);
+    if (query->evidence) {
         struct progress *progress = progress_start("asking the cluster for its processes ...");
-        loop_run_until(look->loop, &look->asked, -1);
+        loop_run_until(query->loop, &query->asked, -1);
         progress_stop(&progress);
     }
-    int code = look->err.code ? command_fail(&look->err) : read_logs(look);
-    evidence_free(&look->evidence);
+    int code = query->err.code ? command_fail(&query->err) : read_logs(query);
+    evidence_free(&query->evidence);
     return code;
 }
 
-static int run(const struct logs_words *words, struct look *look)
+static int run(const struct logs_words *words, struct query *query)
 {
     const struct relay_wish no_relay = {0};
     struct relay_choice choice;
@@ -271,18 +271,18 @@ static int run(const struct logs_words *words, struct look *look)
     if (relay_choose(&choice, &no_relay, words->address, true, &err) != 0) {
         code = command_fail(&err);
     } else {
-        look->loop = choice.loop;
-        look->cluster = cluster_create(choice.loop, &choice.cluster, &err);
-        look->choices = mem_array(look->count, sizeof *look->choices);
-        look->ids = mem_array(look->count, sizeof *look->ids);
-        code = look->cluster ? look_up(look) : command_fail(&err);
-        for (size_t i = 0; i < look->count; i++) {
-            log_choice_clear(&look->choices[i]);
-            free(look->ids[i]);
+        query->loop = choice.loop;
+        query->cluster = cluster_create(choice.loop, &choice.cluster, &err);
+        query->choices = mem_array(query->count, sizeof *query->choices);
+        query->ids = mem_array(query->count, sizeof *query->ids);
+        code = query->cluster ? look_up(query) : command_fail(&err);
+        for (size_t i = 0; i < query->count; i++) {
+            log_choice_clear(&query->choices[i]);
+            free(query->ids[i]);
         }
-        free(look->choices);
-        free(look->ids);
-        cluster_destroy(&look->cluster);
+        free(query->choices);
+        free(query->ids);
+        cluster_destroy(&query->cluster);
     }
     relay_choice_clear(&choice);
     return code;
@@ -325,14 +325,14 @@ static int read_around(const struct logs_words *words, int operands, int64_t *wi
     return ERR_NONE;
 }
 
-static int read_words(const struct logs_words *words, int operands, struct look *look,
+static int read_words(const struct logs_words *words, int operands, struct query *query,
                       regex_t *grep)
 {
-    struct log_reader_options *options = &look->options;
+    struct log_reader_options *options = &query->options;
     int64_t tail = -1;
     if (words->tail && !text_to_int(words->tail, 1, 1000000, &tail))
         return command_usage(&cmd_logs_text, "--tail is a number of lines, not '%s'", words->tail);
-    if (words->attempt && !text_to_int(words->attempt, 1, 1000000, &look->attempt))
+    if (words->attempt && !text_to_int(words->attempt, 1, 1000000, &query->attempt))
         return command_usage(&cmd_logs_text, "--attempt is a number from 1 on, not '%s'",
                              words->attempt);
     if (words->out && words->err)
@@ -348,14 +348,14 @@ static int read_words(const struct logs_words *words, int operands, struct look 
     options->names = operands > 1 || words->around;
     options->terminal = isatty(STDOUT_FILENO);
     options->colour = terminal_colour(stdout);
-    int code = read_around(words, operands, &look->within_ms);
+    int code = read_around(words, operands, &query->within_ms);
     return code != ERR_NONE || !words->grep ? code : read_grep(words->grep, options, grep);
 }
 
 int cmd_logs(int argc, char **argv)
 {
     struct logs_words words = {0};
-    struct look look = {0};
+    struct query query = {0};
     regex_t grep;
     bool done;
     int operands;
@@ -366,13 +366,13 @@ int cmd_logs(int argc, char **argv)
     if (!operands)
         return command_usage(&cmd_logs_text,
                              "whose logs? `raydbg why` lists what failed and what waits");
-    int code = read_words(&words, operands, &look, &grep);
+    int code = read_words(&words, operands, &query, &grep);
     if (code == ERR_NONE) {
-        look.names = argv + 1;
-        look.count = (size_t)operands;
-        code = run(&words, &look);
+        query.names = argv + 1;
+        query.count = (size_t)operands;
+        code = run(&words, &query);
     }
-    if (look.options.grep)
+    if (query.options.grep)
         regfree(&grep);
     return code;
 }

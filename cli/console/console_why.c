@@ -19,7 +19,7 @@
 enum { TAIL = 50, ANSWER_MS = 30000 };
 
 /* A look at the cluster for a verb. */
-struct look {
+struct query {
     struct console *console;
     const char *name;
     struct buf *out;
@@ -62,43 +62,43 @@ static int ask_relay(struct console *console, const char *prefix, const char *na
 static void on_evidence(void *arg, const struct err *err, const struct why_records *records,
                         const struct why_subject *subject)
 {
-    struct look *look = arg;
-    look->asked = true;
+    struct query *query = arg;
+    query->asked = true;
     if (err)
-        look->err = *err;
-    else if (look->of_logs)
-        log_choice_make(records, look->name, subject, &look->choice, &look->err);
+        query->err = *err;
+    else if (query->of_logs)
+        log_choice_make(records, query->name, subject, &query->choice, &query->err);
     else
-        why_judge(records, subject, &look->report);
+        why_judge(records, subject, &query->report);
 }
 
 static void on_log_text(void *arg, const char *bytes, size_t len)
 {
-    const struct look *look = arg;
-    buf_add(look->out, bytes, len);
+    const struct query *query = arg;
+    buf_add(query->out, bytes, len);
 }
 
 static void on_log_end(void *arg, const struct err *err)
 {
-    struct look *look = arg;
-    look->done = true;
+    struct query *query = arg;
+    query->done = true;
     if (err)
-        look->err = *err;
+        query->err = *err;
 }
 
-static void read_logs(struct look *look, struct cluster *cluster)
+static void read_logs(struct query *query, struct cluster *cluster)
 {
     static const struct log_reader_calls calls = {on_log_text, on_log_end};
     const struct log_reader_options options = {.tail = TAIL};
     struct node_logs *logs = node_logs_create(cluster);
     struct log_reader *reader =
-        log_reader_create(look->console->loop, logs, &options, &calls, look);
-    log_reader_add(reader, &look->choice, 1);
-    if (!loop_run_until(look->console->loop, &look->done, ANSWER_MS))
-        err_set(&look->err, ERR_UNREACHABLE, "the node does not give its logs");
+        log_reader_create(query->console->loop, logs, &options, &calls, query);
+    log_reader_add(reader, &query->choice, 1);
+    if (!loop_run_until(query->console->loop, &query->done, ANSWER_MS))
+        err_set(&query->err, ERR_UNREACHABLE, "the node does not give its logs");
     log_reader_destroy(&reader);
     node_logs_destroy(&logs);
-    log_choice_clear(&look->choice);
+    log_choice_clear(&query->choice);
 }
 
 /* Sets `out` to the task at which this console has stopped: the cluster does not know that it is.
@@ -116,25 +116,25 @@ static size_t own_pause(const struct console *console, struct pause *out)
     return 1;
 }
 
-static int ask_cluster(struct look *look, struct err *err)
+static int ask_cluster(struct query *query, struct err *err)
 {
-    struct cluster *cluster = look->console->options->session.cluster;
-    bool of_ray = look->of_logs && log_choice_is_ray(look->name);
+    struct cluster *cluster = query->console->options->session.cluster;
+    bool of_ray = query->of_logs && log_choice_is_ray(query->name);
     struct pause own;
-    struct pause_list stopped = {&own, own_pause(look->console, &own)};
-    const struct evidence_question question = {.name = of_ray ? NULL : look->name,
-                                               .tables_only = look->of_logs,
+    struct pause_list stopped = {&own, own_pause(query->console, &own)};
+    const struct evidence_question question = {.name = of_ray ? NULL : query->name,
+                                               .tables_only = query->of_logs,
                                                .pauses = &stopped,
                                                .looks_twice = true};
     if (!cluster)
         return err_set(err, ERR_USAGE, "this console has no cluster to ask");
-    struct evidence *evidence = evidence_ask(cluster, &question, on_evidence, look, &look->err);
-    if (evidence && !loop_run_until(look->console->loop, &look->asked, ANSWER_MS))
-        err_set(&look->err, ERR_UNREACHABLE, "the cluster does not answer");
-    if (!look->err.code && look->of_logs)
-        read_logs(look, cluster);
+    struct evidence *evidence = evidence_ask(cluster, &question, on_evidence, query, &query->err);
+    if (evidence && !loop_run_until(query->console->loop, &query->asked, ANSWER_MS))
+        err_set(&query->err, ERR_UNREACHABLE, "the cluster does not answer");
+    if (!query->err.code && query->of_logs)
+        read_logs(query, cluster);
     evidence_free(&evidence);
-    *err = look->err;
+    *err = query->err;
     return err->code ? -1 : 0;
 }
 
@@ -143,12 +143,12 @@ static int ask_cluster(struct look *look, struct err *err)
 static int learn_report(struct console *console, const char *name, struct why_report *report,
                         struct err *err)
 {
-    struct look look = {.console = console, .name = name};
+    struct query query = {.console = console, .name = name};
     struct buf body = {0};
     int result;
     if (!console->options->relay) {
-        result = ask_cluster(&look, err);
-        *report = look.report;
+        result = ask_cluster(&query, err);
+        *report = query.report;
         return result;
     }
     result = ask_relay(console, "/v1/why/", name, &body, err);
@@ -206,9 +206,9 @@ int console_verb_logs(struct console *console, char *argument)
     char *name = name_of(console, argument);
     if (!name)
         return console_error(console, "logs: of what? give a name, such as logs train_step");
-    struct look look = {.console = console, .name = name, .out = &text, .of_logs = true};
+    struct query query = {.console = console, .name = name, .out = &text, .of_logs = true};
     int result = console->options->relay ? ask_relay(console, "/v1/logs/", name, &text, &err)
-                                         : ask_cluster(&look, &err);
+                                         : ask_cluster(&query, &err);
     if (result == 0)
         print_tail(console, &text);
     buf_free(&text);
@@ -220,28 +220,28 @@ int console_verb_logs(struct console *console, char *argument)
 
 static void on_stacks(void *arg, const struct err *err, const struct stack_look_answer *answer)
 {
-    struct look *look = arg;
-    look->done = true;
+    struct query *query = arg;
+    query->done = true;
     if (err)
-        look->err = *err;
+        query->err = *err;
     else
-        stack_look_text(answer, look->out);
+        stack_look_text(answer, query->out);
 }
 
-static int look_at_stacks(struct look *look, struct err *err)
+static int look_at_stacks(struct query *query, struct err *err)
 {
     static const struct stack_look_calls calls = {.on_end = on_stacks};
-    struct cluster *cluster = look->console->options->session.cluster;
-    const struct stack_look_question question = {.select = {.name = look->name}};
+    struct cluster *cluster = query->console->options->session.cluster;
+    const struct stack_look_question question = {.select = {.name = query->name}};
     if (!cluster)
         return err_set(err, ERR_USAGE, "this console has no cluster to ask");
-    struct stack_look *asked = stack_look_ask(cluster, &question, &calls, look, err);
+    struct stack_look *asked = stack_look_ask(cluster, &question, &calls, query, err);
     if (!asked)
         return -1;
-    if (!loop_run_until(look->console->loop, &look->done, ANSWER_MS))
-        err_set(&look->err, ERR_UNREACHABLE, "the nodes do not give the stacks");
+    if (!loop_run_until(query->console->loop, &query->done, ANSWER_MS))
+        err_set(&query->err, ERR_UNREACHABLE, "the nodes do not give the stacks");
     stack_look_free(&asked);
-    *err = look->err;
+    *err = query->err;
     return err->code ? -1 : 0;
 }
 
@@ -249,8 +249,8 @@ int console_verb_stack(struct console *console, char *argument)
 {
     struct buf text = {0};
     struct err err;
-    struct look look = {.console = console, .name = *argument ? argument : NULL, .out = &text};
-    int result = !console->options->relay ? look_at_stacks(&look, &err)
+    struct query query = {.console = console, .name = *argument ? argument : NULL, .out = &text};
+    int result = !console->options->relay ? look_at_stacks(&query, &err)
                  : *argument ? ask_relay(console, "/v1/stack.txt/", argument, &text, &err)
                              : ask_relay(console, "/v1/stack.txt", "", &text, &err);
     if (result == 0)

@@ -40,8 +40,8 @@ static void missing_members(const struct dap_bridge_options *options, const char
 {
     struct buf task = {0};
     if (text_equal(request->name, "initialize")) {
-        dap_arguments_member(json, request, "supportsRaydbgAhead", options->ahead ? "true" : NULL,
-                             out);
+        dap_arguments_member(json, request, "supportsRaydbgAhead",
+                             options->prefetch ? "true" : NULL, out);
         dap_arguments_member(json, request, "supportsRaydbgRole", "true", out);
         dap_arguments_member(json, request, "supportsRaydbgLaunch", options->launch ? "true" : NULL,
                              out);

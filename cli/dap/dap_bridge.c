@@ -46,7 +46,7 @@ struct dap_bridge {
     struct client client; /* for messages of our own; its seq follows the relay's */
     struct pending_requests pending;
     struct renumber renumber;
-    struct dap_prefetch *ahead;
+    struct dap_prefetch *prefetch;
     struct replay replay;
     struct held_back held_back;
     struct dap_launch *launch;
@@ -116,7 +116,7 @@ static void on_bridge_close(void *arg, const struct err *err)
 {
     struct dap_bridge *it = arg;
     relay_websocket_destroy(&it->bridge);
-    dap_prefetch_restart(it->ahead);
+    dap_prefetch_restart(it->prefetch);
     if (it->leaving || (!err && it->state == STATE_ON)) {
         finish(it);
         return;
@@ -139,7 +139,7 @@ static void send_now(struct dap_bridge *it, const char *json, size_t len)
     struct envelope envelope;
     const char *problem;
     if (envelope_read(&envelope, json, len, &problem) == 0 && envelope.kind == DAP_REQUEST)
-        dap_prefetch_sent(it->ahead, &envelope);
+        dap_prefetch_sent(it->prefetch, &envelope);
     relay_websocket_send(it->bridge, json, len);
 }
 
@@ -186,7 +186,7 @@ static void on_replayed(struct dap_bridge *it, const char *json, const struct en
         err_why(&it->err, "%s", why ? why : "");
         free(why);
         relay_websocket_destroy(&it->bridge);
-        dap_prefetch_restart(it->ahead);
+        dap_prefetch_restart(it->prefetch);
         give_up(it);
     } else if (index == 0) {
         say_again(it, 1);
@@ -253,7 +253,7 @@ static void on_bridge_message(void *arg, const char *json, size_t len)
         if (dap_launch_from_relay(it->launch, json, &envelope) ||
             (it->no_role && text_equal(envelope.name, "raydbg/role")))
             return;
-        if (envelope.kind != DAP_EVENT || !dap_prefetch_event(it->ahead, json, &envelope))
+        if (envelope.kind != DAP_EVENT || !dap_prefetch_event(it->prefetch, json, &envelope))
             number(it, json, len, &envelope);
     } else {
         to_client(it, json, len);
@@ -315,7 +315,7 @@ static void pass(struct dap_bridge *it, const char *json, size_t len,
         pending_add(&it->pending, envelope);
         if (text_equal(envelope->name, "disconnect"))
             it->leaving = true;
-        if (it->state == STATE_ON && dap_prefetch_takes(it->ahead, json, len, envelope))
+        if (it->state == STATE_ON && dap_prefetch_takes(it->prefetch, json, len, envelope))
             return;
     }
     if (it->state == STATE_ON)
@@ -474,7 +474,7 @@ int dap_bridge_run(const struct dap_bridge_options *options)
     struct signals *signals = signals_start(it.loop, client_gone, &it);
     frame_init(&it.frame, MAX_BODY);
     client_init(&it.client, to_client, &it);
-    it.ahead = dap_prefetch_create(it.loop, &prefetch_ops, &it);
+    it.prefetch = dap_prefetch_create(it.loop, &prefetch_ops, &it);
     it.launch = dap_launch_create(it.loop, &it.client, options->relay);
     if (!options->begun || !options->begun->problem)
         it.bridge = relay_websocket_open(it.loop, options->relay, &relay_websocket_ops, &it);
@@ -489,7 +489,7 @@ int dap_bridge_run(const struct dap_bridge_options *options)
     stream_destroy(&it.stream);
     pending_clear(&it.pending);
     renumber_clear(&it.renumber);
-    dap_prefetch_destroy(&it.ahead);
+    dap_prefetch_destroy(&it.prefetch);
     held_back_clear(&it.held_back);
     replay_clear(&it.replay);
     client_free(&it.client);

@@ -25,7 +25,7 @@ struct dap_bridge_options {
     const struct relay_address *relay;
     const char *task; /* or NULL */
     bool tune, kill;
-    bool ahead;                           /* use prefetched answers */
+    bool prefetch;                        /* use prefetched answers */
     bool launch;                          /* the client will send `launch` */
     const struct dap_bridge_begun *begun; /* or NULL */
 };

@@ -47,11 +47,11 @@ struct dap_prefetch {
 struct dap_prefetch *dap_prefetch_create(struct loop *loop, const struct dap_prefetch_ops *ops,
                                          void *arg)
 {
-    struct dap_prefetch *ahead = mem_alloc(sizeof *ahead);
-    ahead->loop = loop;
-    ahead->ops = ops;
-    ahead->arg = arg;
-    return ahead;
+    struct dap_prefetch *prefetch = mem_alloc(sizeof *prefetch);
+    prefetch->loop = loop;
+    prefetch->ops = ops;
+    prefetch->arg = arg;
+    return prefetch;
 }
 
 static void entry_free(struct entry *entry)
@@ -62,12 +62,12 @@ static void entry_free(struct entry *entry)
     free(entry);
 }
 
-void dap_prefetch_destroy(struct dap_prefetch **ahead)
+void dap_prefetch_destroy(struct dap_prefetch **prefetch)
 {
-    struct dap_prefetch *it = *ahead;
+    struct dap_prefetch *it = *prefetch;
     if (!it)
         return;
-    *ahead = NULL;
+    *prefetch = NULL;
     timer_cancel(&it->tired);
     while (it->entries) {
         struct entry *entry = it->entries;
@@ -80,137 +80,139 @@ void dap_prefetch_destroy(struct dap_prefetch **ahead)
 
 /* --- the end of a batch --- */
 
-static void tell_used(struct dap_prefetch *ahead)
+static void tell_used(struct dap_prefetch *prefetch)
 {
     struct buf body = {0}, event = {0};
-    if (!ahead->used.len)
+    if (!prefetch->used.len)
         return;
-    buf_printf(&body, "{\"batch\":%" PRId64 ",\"used\":[%s]}", ahead->batch, ahead->used.data + 1);
+    buf_printf(&body, "{\"batch\":%" PRId64 ",\"used\":[%s]}", prefetch->batch,
+               prefetch->used.data + 1);
     message_event(&event, 0, "raydbg/ahead", body.data);
-    buf_clear(&ahead->used, SIZE_MAX);
-    ahead->ops->tell(ahead->arg, event.data, event.len);
+    buf_clear(&prefetch->used, SIZE_MAX);
+    prefetch->ops->tell(prefetch->arg, event.data, event.len);
     buf_free(&body);
     buf_free(&event);
 }
 
 /* Frees the entry; a request that waits for it goes to the relay. */
-static void let_go(struct dap_prefetch *ahead, struct entry *entry)
+static void let_go(struct dap_prefetch *prefetch, struct entry *entry)
 {
     if (entry->request)
-        ahead->ops->release(ahead->arg, entry->request, entry->request_len);
+        prefetch->ops->release(prefetch->arg, entry->request, entry->request_len);
     entry_free(entry);
 }
 
-static void drop(struct dap_prefetch *ahead, const char *why)
+static void drop(struct dap_prefetch *prefetch, const char *why)
 {
-    struct entry *entries = ahead->entries;
-    timer_cancel(&ahead->tired);
+    struct entry *entries = prefetch->entries;
+    timer_cancel(&prefetch->tired);
     if (entries)
-        log_debug("%zu answers ahead are dropped: %s", ahead->count, why);
-    ahead->entries = NULL;
-    ahead->count = ahead->bytes = 0;
-    tell_used(ahead);
-    ahead->batch = 0;
+        log_debug("%zu answers ahead are dropped: %s", prefetch->count, why);
+    prefetch->entries = NULL;
+    prefetch->count = prefetch->bytes = 0;
+    tell_used(prefetch);
+    prefetch->batch = 0;
     while (entries) {
         struct entry *entry = entries;
         entries = entry->next;
-        let_go(ahead, entry);
+        let_go(prefetch, entry);
     }
 }
 
 static void on_tired(void *arg)
 {
-    struct dap_prefetch *ahead = arg;
-    ahead->tired = NULL;
-    drop(ahead, "one does not come");
+    struct dap_prefetch *prefetch = arg;
+    prefetch->tired = NULL;
+    drop(prefetch, "one does not come");
 }
 
-void dap_prefetch_restart(struct dap_prefetch *ahead)
+void dap_prefetch_restart(struct dap_prefetch *prefetch)
 {
-    buf_clear(&ahead->used, 0);
-    drop(ahead, "the relay is gone");
-    ahead->said = ahead->latest = 0;
-    ahead->before_stop = false;
+    buf_clear(&prefetch->used, 0);
+    drop(prefetch, "the relay is gone");
+    prefetch->said = prefetch->latest = 0;
+    prefetch->before_stop = false;
 }
 
 /* --- from the client --- */
 
-static bool is_it(const struct dap_prefetch *ahead, const struct entry *entry, const char *json,
+static bool is_it(const struct dap_prefetch *prefetch, const struct entry *entry, const char *json,
                   const struct envelope *request)
 {
     const char *arguments = entry->arguments ? entry->arguments : "";
-    bool fresh = loop_now_us() - entry->asked_us <= ahead->ops->fresh_ms * 1000;
+    bool fresh = loop_now_us() - entry->asked_us <= prefetch->ops->fresh_ms * 1000;
     return !entry->request && fresh && text_equal(entry->command, request->name) &&
            same_value(arguments, (struct span){0, strlen(arguments)}, json, request->arguments);
 }
 
-static struct entry **find_request(struct dap_prefetch *ahead, const char *json,
+static struct entry **find_request(struct dap_prefetch *prefetch, const char *json,
                                    const struct envelope *request)
 {
-    struct entry **at = &ahead->entries;
-    while (*at && !is_it(ahead, *at, json, request))
+    struct entry **at = &prefetch->entries;
+    while (*at && !is_it(prefetch, *at, json, request))
         at = &(*at)->next;
     return at;
 }
 
-static struct entry **find_id(struct dap_prefetch *ahead, int64_t id)
+static struct entry **find_id(struct dap_prefetch *prefetch, int64_t id)
 {
-    struct entry **at = &ahead->entries;
+    struct entry **at = &prefetch->entries;
     while (*at && (*at)->id != id)
         at = &(*at)->next;
     return at;
 }
 
-static struct entry *take(struct dap_prefetch *ahead, struct entry **at)
+static struct entry *take(struct dap_prefetch *prefetch, struct entry **at)
 {
     struct entry *entry = *at;
     *at = entry->next;
-    ahead->count--;
+    prefetch->count--;
     return entry;
 }
 
-static void answer(struct dap_prefetch *ahead, struct entry *entry, int64_t request_seq)
+static void answer(struct dap_prefetch *prefetch, struct entry *entry, int64_t request_seq)
 {
     log_debug("%s is answered ahead", entry->command);
-    buf_printf(&ahead->used, ",%" PRId64, entry->id);
-    ahead->ops->answer(ahead->arg, entry->response, entry->response_len, request_seq);
+    buf_printf(&prefetch->used, ",%" PRId64, entry->id);
+    prefetch->ops->answer(prefetch->arg, entry->response, entry->response_len, request_seq);
     entry_free(entry);
 }
 
-bool dap_prefetch_takes(struct dap_prefetch *ahead, const char *json, size_t len,
+bool dap_prefetch_takes(struct dap_prefetch *prefetch, const char *json, size_t len,
                         const struct envelope *request)
 {
     if (!dap_command_is(request->name, DAP_COMMAND_READS)) {
-        drop(ahead, request->name);
+        drop(prefetch, request->name);
         return false;
     }
-    struct entry **at = find_request(ahead, json, request);
+    struct entry **at = find_request(prefetch, json, request);
     if (!*at)
         return false;
     if ((*at)->response) {
-        answer(ahead, take(ahead, at), request->seq);
+        answer(prefetch, take(prefetch, at), request->seq);
     } else {
         (*at)->request = mem_string_n(json, len);
         (*at)->request_len = len;
         (*at)->request_seq = request->seq;
-        if (!ahead->tired)
-            ahead->tired = timer_start(ahead->loop, ahead->ops->patience_ms, on_tired, ahead);
+        if (!prefetch->tired)
+            prefetch->tired =
+                timer_start(prefetch->loop, prefetch->ops->patience_ms, on_tired, prefetch);
     }
     return true;
 }
 
-void dap_prefetch_sent(struct dap_prefetch *ahead, const struct envelope *request)
+void dap_prefetch_sent(struct dap_prefetch *prefetch, const struct envelope *request)
 {
-    ahead->said += !dap_command_is(request->name, DAP_COMMAND_READS);
+    prefetch->said += !dap_command_is(request->name, DAP_COMMAND_READS);
 }
 
 /* --- from the relay --- */
 
-static void add(struct dap_prefetch *ahead, const char *json, struct span item)
+static void add(struct dap_prefetch *prefetch, const char *json, struct span item)
 {
     struct span command, arguments;
     int64_t id;
-    if (ahead->count == ENTRIES || !scan_integer_at(json, item, "id", &id) ||
+    if (prefetch->count == ENTRIES || !scan_integer_at(json, item, "id", &id) ||
         !scan_find(json, item, "command", &command))
         return;
     char *name = scan_string(json, command);
@@ -221,79 +223,80 @@ static void add(struct dap_prefetch *ahead, const char *json, struct span item)
     if (scan_find(json, item, "arguments", &arguments))
         entry->arguments = mem_string_n(json + arguments.at, arguments.len);
     free(name);
-    entry->next = ahead->entries;
-    ahead->entries = entry;
-    ahead->count++;
+    entry->next = prefetch->entries;
+    prefetch->entries = entry;
+    prefetch->count++;
 }
 
-static void on_asks(struct dap_prefetch *ahead, const char *json, const struct envelope *event,
+static void on_asks(struct dap_prefetch *prefetch, const char *json, const struct envelope *event,
                     int64_t batch, struct span asks)
 {
     struct span item;
     int64_t heard;
     size_t cursor = 0;
-    if (!scan_integer_at(json, event->body, "heard", &heard) || heard != ahead->said) {
+    if (!scan_integer_at(json, event->body, "heard", &heard) || heard != prefetch->said) {
         log_debug("requests ahead are not noted: the relay has not received all that was sent");
         return;
     }
-    if (batch != ahead->batch && batch <= ahead->latest) {
+    if (batch != prefetch->batch && batch <= prefetch->latest) {
         log_debug("requests ahead are not noted: their batch was dropped");
         return;
     }
-    if (batch != ahead->batch) {
-        drop(ahead, "another stop");
-        ahead->batch = ahead->latest = batch;
-        ahead->before_stop = true;
+    if (batch != prefetch->batch) {
+        drop(prefetch, "another stop");
+        prefetch->batch = prefetch->latest = batch;
+        prefetch->before_stop = true;
     }
     while (scan_element(json, asks, &cursor, &item))
-        add(ahead, json, item);
+        add(prefetch, json, item);
 }
 
-static void on_answer(struct dap_prefetch *ahead, const char *json, const struct envelope *event,
+static void on_answer(struct dap_prefetch *prefetch, const char *json, const struct envelope *event,
                       int64_t id)
 {
     struct span response;
-    struct entry **at = find_id(ahead, id);
+    struct entry **at = find_id(prefetch, id);
     if (!*at || (*at)->response)
         return;
     if (!scan_find(json, event->body, "response", &response) ||
-        ahead->bytes + response.len > BYTES) {
+        prefetch->bytes + response.len > BYTES) {
         log_debug("no answer to %s comes ahead: it failed or is too large", (*at)->command);
-        let_go(ahead, take(ahead, at));
+        let_go(prefetch, take(prefetch, at));
         return;
     }
     struct entry *entry = *at;
     entry->response = mem_string_n(json + response.at, response.len);
     entry->response_len = response.len;
-    ahead->bytes += response.len;
+    prefetch->bytes += response.len;
     log_debug("the answer to %s has come ahead", entry->command);
     if (entry->request)
-        answer(ahead, take(ahead, at), entry->request_seq);
+        answer(prefetch, take(prefetch, at), entry->request_seq);
 }
 
-static void on_word(struct dap_prefetch *ahead, const char *json, const struct envelope *event)
+static void on_word(struct dap_prefetch *prefetch, const char *json, const struct envelope *event)
 {
     struct span at;
     int64_t batch, id;
     if (!event->body.len || !scan_integer_at(json, event->body, "batch", &batch))
         return;
     if (scan_find(json, event->body, "asks", &at) && json[at.at] == '[')
-        on_asks(ahead, json, event, batch, at);
-    else if (batch == ahead->batch && scan_integer_at(json, event->body, "id", &id))
-        on_answer(ahead, json, event, id);
-    else if (batch == ahead->batch)
-        drop(ahead, "somebody else changes something");
+        on_asks(prefetch, json, event, batch, at);
+    else if (batch == prefetch->batch && scan_integer_at(json, event->body, "id", &id))
+        on_answer(prefetch, json, event, id);
+    else if (batch == prefetch->batch)
+        drop(prefetch, "somebody else changes something");
 }
 
-bool dap_prefetch_event(struct dap_prefetch *ahead, const char *json, const struct envelope *event)
+bool dap_prefetch_event(struct dap_prefetch *prefetch, const char *json,
+                        const struct envelope *event)
 {
     if (text_equal(event->name, "raydbg/ahead")) {
-        on_word(ahead, json, event);
+        on_word(prefetch, json, event);
         return true;
     }
-    bool its_own = ahead->before_stop && text_equal(event->name, "stopped");
-    ahead->before_stop = false;
+    bool its_own = prefetch->before_stop && text_equal(event->name, "stopped");
+    prefetch->before_stop = false;
     if (!its_own && reads_end_with(event->name))
-        drop(ahead, event->name);
+        drop(prefetch, event->name);
     return false;
 }

@@ -27,17 +27,18 @@ struct dap_prefetch_ops {
 
 struct dap_prefetch *dap_prefetch_create(struct loop *loop, const struct dap_prefetch_ops *ops,
                                          void *arg);
-void dap_prefetch_destroy(struct dap_prefetch **ahead);
+void dap_prefetch_destroy(struct dap_prefetch **prefetch);
 
 /* The connection is gone; later messages use another one. Releases the requests that wait. */
-void dap_prefetch_restart(struct dap_prefetch *ahead);
+void dap_prefetch_restart(struct dap_prefetch *prefetch);
 /* Call before a client's request goes to the relay. True if it must not: it was answered, or waits
  * for an answer that is on its way. */
-bool dap_prefetch_takes(struct dap_prefetch *ahead, const char *json, size_t len,
+bool dap_prefetch_takes(struct dap_prefetch *prefetch, const char *json, size_t len,
                         const struct envelope *request);
 /* Call for each request that goes to the relay, the client's and raydbg's own. */
-void dap_prefetch_sent(struct dap_prefetch *ahead, const struct envelope *request);
+void dap_prefetch_sent(struct dap_prefetch *prefetch, const struct envelope *request);
 /* Call for each event from the relay: true if it is not for the client. */
-bool dap_prefetch_event(struct dap_prefetch *ahead, const char *json, const struct envelope *event);
+bool dap_prefetch_event(struct dap_prefetch *prefetch, const char *json,
+                        const struct envelope *event);
 
 #endif

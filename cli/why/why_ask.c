@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct look {
+struct query {
     why_ask_fn fn;
     void *arg;
     const char *cluster;
@@ -24,30 +24,30 @@ struct look {
 static void on_evidence(void *arg, const struct err *err, const struct why_records *records,
                         const struct why_subject *subject)
 {
-    struct look *look = arg;
-    look->done = true;
+    struct query *query = arg;
+    query->done = true;
     if (err)
-        look->err = *err;
+        query->err = *err;
     else
-        look->fn(look->arg, look->cluster, records, subject, &look->out);
+        query->fn(query->arg, query->cluster, records, subject, &query->out);
 }
 
-static int take_look(struct look *look, struct loop *loop, struct cluster *cluster,
+static int take_look(struct query *query, struct loop *loop, struct cluster *cluster,
                      const struct evidence_question *question)
 {
-    char *note = mem_format("asking %s ...", look->cluster);
-    struct evidence *evidence = evidence_ask(cluster, question, on_evidence, look, &look->err);
+    char *note = mem_format("asking %s ...", query->cluster);
+    struct evidence *evidence = evidence_ask(cluster, question, on_evidence, query, &query->err);
     if (evidence) {
         struct progress *progress = progress_start(note);
-        loop_run_until(loop, &look->done, -1);
+        loop_run_until(loop, &query->done, -1);
         progress_stop(&progress);
     }
     evidence_free(&evidence);
     free(note);
-    if (look->err.code)
-        return command_fail(&look->err);
-    if (look->out.len)
-        fwrite(look->out.data, 1, look->out.len, stdout);
+    if (query->err.code)
+        return command_fail(&query->err);
+    if (query->out.len)
+        fwrite(query->out.data, 1, query->out.len, stdout);
     return ERR_NONE;
 }
 
@@ -73,9 +73,9 @@ static int ask_cluster(const struct relay_choice *choice, const struct evidence_
 {
     struct err err;
     struct cluster *cluster = cluster_create(choice->loop, &choice->cluster, &err);
-    struct look look = {.fn = fn, .arg = arg, .cluster = choice->cluster.text};
-    int code = cluster ? take_look(&look, choice->loop, cluster, question) : command_fail(&err);
-    buf_free(&look.out);
+    struct query query = {.fn = fn, .arg = arg, .cluster = choice->cluster.text};
+    int code = cluster ? take_look(&query, choice->loop, cluster, question) : command_fail(&err);
+    buf_free(&query.out);
     cluster_destroy(&cluster);
     return code;
 }

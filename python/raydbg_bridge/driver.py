@@ -70,8 +70,10 @@ def start(breakpoints, address, relay):
         raise RuntimeError("raydbg comes before ray.init(), or instead of it, and Ray runs already: ray.shutdown() first")
     if isinstance(breakpoints, str):
         breakpoints = [breakpoints]
-    if address and address.startswith("ray://"):
-        raise RuntimeError("raydbg cannot debug a driver of Ray Client (%s): its code runs in another process" % address)
+    used = address or os.environ.get("RAY_ADDRESS", "")
+    if used.startswith("ray://"):
+        raise RuntimeError("the tasks of a driver of Ray Client (%s) get no debugger from here: give ray.init() the runtime_env "
+                           "that `raydbg env` prints (docs/run.md, Ray Client)" % used)
     end()
     current = Run(breakpoints, None if address in ("auto", "local") else address, relay)
     if not at_exit:

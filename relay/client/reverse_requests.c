@@ -4,46 +4,47 @@
 
 #include <stdlib.h>
 
-struct ask {
-    struct ask *next;
+struct reverse_request {
+    struct reverse_request *next;
     int64_t seq;
-    ask_fn fn;
+    reverse_request_fn fn;
     void *arg;
 };
 
-void reverse_requests_add(struct reverse_requests *asks, int64_t seq, ask_fn fn, void *arg)
+void reverse_requests_add(struct reverse_requests *requests, int64_t seq, reverse_request_fn fn,
+                          void *arg)
 {
-    struct ask *ask = mem_alloc(sizeof *ask);
-    *ask = (struct ask){.next = asks->first, .seq = seq, .fn = fn, .arg = arg};
-    asks->first = ask;
+    struct reverse_request *request = mem_alloc(sizeof *request);
+    *request = (struct reverse_request){.next = requests->first, .seq = seq, .fn = fn, .arg = arg};
+    requests->first = request;
 }
 
-bool reverse_requests_answer(struct reverse_requests *asks, const char *json,
+bool reverse_requests_answer(struct reverse_requests *requests, const char *json,
                              const struct envelope *response)
 {
-    struct ask **at = &asks->first;
+    struct reverse_request **at = &requests->first;
     while (*at && (*at)->seq != response->request_seq)
         at = &(*at)->next;
     if (!*at)
         return false;
-    struct ask ask = **at;
+    struct reverse_request request = **at;
     free(*at);
-    *at = ask.next;
+    *at = request.next;
     char *why = response->success ? NULL : scan_string(json, response->message);
-    ask.fn(ask.arg, response->success, response->success || why ? why : "");
+    request.fn(request.arg, response->success, response->success || why ? why : "");
     free(why);
     return true;
 }
 
-void reverse_requests_drop(struct reverse_requests *asks, const void *arg)
+void reverse_requests_drop(struct reverse_requests *requests, const void *arg)
 {
-    for (struct ask **at = &asks->first; *at;) {
-        struct ask *ask = *at;
-        if (arg && ask->arg != arg) {
-            at = &ask->next;
+    for (struct reverse_request **at = &requests->first; *at;) {
+        struct reverse_request *request = *at;
+        if (arg && request->arg != arg) {
+            at = &request->next;
             continue;
         }
-        *at = ask->next;
-        free(ask);
+        *at = request->next;
+        free(request);
     }
 }

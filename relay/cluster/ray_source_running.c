@@ -20,16 +20,16 @@ enum {
 };
 
 /* One call to a worker. */
-struct question {
-    struct look *look;
+struct request {
+    struct query *query;
     size_t index; /* of the worker */
     int64_t asked_us;
 };
 
 /* One ray_source_running(). Owns its questions: the callbacks of dropped calls do not run. */
-struct look {
+struct query {
     struct ray_source *source;
-    struct look *next;
+    struct query *next;
     struct cluster_view *view; /* NULL once the source is gone */
     size_t at;                 /* the next worker to check */
     size_t outstanding;
@@ -37,142 +37,142 @@ struct look {
     size_t silent, answers;
     loop_fn done;
     void *arg;
-    struct question *questions; /* one for each call that may be in flight */
+    struct request *requests; /* one for each call that may be in flight */
     size_t free_count;
-    struct question *free_questions[AT_ONCE];
+    struct request *free_questions[AT_ONCE];
 };
 
-static void look_free(struct look *look)
+static void query_free(struct query *query)
 {
-    hash_index_clear(&look->silent_nodes);
-    free(look->questions);
-    free(look);
+    hash_index_clear(&query->silent_nodes);
+    free(query->requests);
+    free(query);
 }
 
 void ray_source_running_drop(struct ray_source *source)
 {
-    for (struct look *look = source->looks; look; look = look->next)
-        look->view = NULL;
+    for (struct query *query = source->queries; query; query = query->next)
+        query->view = NULL;
 }
 
 void ray_source_running_free(struct ray_source *source)
 {
-    while (source->looks) {
-        struct look *look = source->looks;
-        source->looks = look->next;
-        look_free(look);
+    while (source->queries) {
+        struct query *query = source->queries;
+        source->queries = query->next;
+        query_free(query);
     }
 }
 
-static void look_answered(struct look *look)
+static void query_answered(struct query *query)
 {
-    if (--look->outstanding > 0)
+    if (--query->outstanding > 0)
         return;
-    LIST_REMOVE(look->source->looks, look);
-    loop_fn done = look->view ? look->done : NULL;
-    void *arg = look->arg;
-    look_free(look);
+    LIST_REMOVE(query->source->queries, query);
+    loop_fn done = query->view ? query->done : NULL;
+    void *arg = query->arg;
+    query_free(query);
     if (done)
         done(arg);
 }
 
 /* --- with a GCS --- */
 
-static bool is_silent(const struct look *look, const struct ray_worker *worker)
+static bool is_silent(const struct query *query, const struct ray_worker *worker)
 {
     size_t cursor = 0;
     uintptr_t any;
-    if (look->silent >= SILENT_MOST && look->answers == 0)
+    if (query->silent >= SILENT_MOST && query->answers == 0)
         return true;
-    return hash_index_next(&look->silent_nodes, hash_text(worker->node_id, 0), &cursor, &any);
+    return hash_index_next(&query->silent_nodes, hash_text(worker->node_id, 0), &cursor, &any);
 }
 
-static void ask_more(struct look *look);
+static void ask_more(struct query *query);
 
-static void question_end(struct question *question)
+static void request_end(struct request *request)
 {
-    struct look *look = question->look;
-    look->free_questions[look->free_count++] = question;
-    if (look->view)
-        ask_more(look);
-    look_answered(look);
+    struct query *query = request->query;
+    query->free_questions[query->free_count++] = request;
+    if (query->view)
+        ask_more(query);
+    query_answered(query);
 }
 
 static void on_is_dead(void *arg, const struct err *err, bool dead)
 {
-    struct question *question = arg;
-    struct cluster_view *view = question->look->view;
+    struct request *request = arg;
+    struct cluster_view *view = request->query->view;
     if (err)
         log_info("a raylet does not say if a worker has ended: %s", err->what);
     else if (view)
-        view->running[question->index].dead = dead;
-    question_end(question);
+        view->running[request->index].dead = dead;
+    request_end(request);
 }
 
 /* Asks the raylet of a worker that does not answer. The GCS may list an ended worker as alive
  * without end: to change num_paused_threads it reads the record and writes it back, and the
  * worker's end may be written in between (measured, Ray 2.60). And a worker that cannot be reached
  * from here may be alive. False if no raylet can be asked. */
-static bool ask_raylet(struct question *question)
+static bool ask_raylet(struct request *request)
 {
-    const struct look *look = question->look;
-    const struct ray_worker *worker = &look->view->workers[question->index];
-    const struct ray_node *node = cluster_view_node(look->view, worker->node_id);
+    const struct query *query = request->query;
+    const struct ray_worker *worker = &query->view->workers[request->index];
+    const struct ray_node *node = cluster_view_node(query->view, worker->node_id);
     char *raylet =
         node && node->is_alive ? record_cache_address(node->ip, node->manager_port) : NULL;
     if (!raylet)
         return false;
-    gcs_worker_is_dead(look->source->gcs, raylet, worker->worker_id, on_is_dead, question);
+    gcs_worker_is_dead(query->source->gcs, raylet, worker->worker_id, on_is_dead, request);
     free(raylet);
     return true;
 }
 
 static void on_stats(void *arg, const struct err *err, struct ray_worker_stats *stats)
 {
-    struct question *question = arg;
-    struct look *look = question->look;
+    struct request *request = arg;
+    struct query *query = request->query;
     int64_t now = loop_now_us();
-    bool silent = err && now - question->asked_us > (int64_t)SILENCE_MS * 1000;
-    if (look->view) {
-        const struct ray_worker *worker = &look->view->workers[question->index];
+    bool silent = err && now - request->asked_us > (int64_t)SILENCE_MS * 1000;
+    if (query->view) {
+        const struct ray_worker *worker = &query->view->workers[request->index];
         if (err)
             log_info("a worker does not say what it runs: %s", err->what);
-        if (silent && !is_silent(look, worker))
-            hash_index_add(&look->silent_nodes, hash_text(worker->node_id, 0), 0);
-        look->silent += silent;
-        look->answers += !silent;
-        poll_schedule_answered(&look->view->running[question->index], stats, now);
+        if (silent && !is_silent(query, worker))
+            hash_index_add(&query->silent_nodes, hash_text(worker->node_id, 0), 0);
+        query->silent += silent;
+        query->answers += !silent;
+        poll_schedule_answered(&query->view->running[request->index], stats, now);
     } else if (stats) {
         ray_worker_stats_clear(stats);
     }
     free(stats);
-    if (!look->view || !err || silent || !ask_raylet(question))
-        question_end(question);
+    if (!query->view || !err || silent || !ask_raylet(request))
+        request_end(request);
 }
 
-static void ask_worker(struct look *look, size_t index)
+static void ask_worker(struct query *query, size_t index)
 {
-    const struct ray_worker *worker = &look->view->workers[index];
-    struct question *question = look->free_questions[--look->free_count];
-    *question = (struct question){look, index, loop_now_us()};
+    const struct ray_worker *worker = &query->view->workers[index];
+    struct request *request = query->free_questions[--query->free_count];
+    *request = (struct request){query, index, loop_now_us()};
     char *address = record_cache_address(worker->ip, worker->port);
-    look->outstanding++;
-    gcs_core_worker_stats(look->source->gcs, address, worker->worker_id, on_stats, question);
+    query->outstanding++;
+    gcs_core_worker_stats(query->source->gcs, address, worker->worker_id, on_stats, request);
     free(address);
 }
 
-static void ask_more(struct look *look)
+static void ask_more(struct query *query)
 {
-    struct cluster_view *view = look->view;
-    for (; look->at < view->worker_count && look->free_count; look->at++) {
-        const struct ray_worker *worker = &view->workers[look->at];
-        struct cluster_view_running *running = &view->running[look->at];
+    struct cluster_view *view = query->view;
+    for (; query->at < view->worker_count && query->free_count; query->at++) {
+        const struct ray_worker *worker = &view->workers[query->at];
+        struct cluster_view_running *running = &view->running[query->at];
         if (!running->wanted || !worker->port || text_empty(worker->ip))
             continue;
-        if (is_silent(look, worker))
+        if (is_silent(query, worker))
             poll_schedule_answered(running, NULL, loop_now_us());
         else
-            ask_worker(look, look->at);
+            ask_worker(query, query->at);
     }
 }
 
@@ -213,18 +213,18 @@ static void set_running(struct cluster_view *view, const struct ray_task *tasks,
 
 static void on_tasks(void *arg, const struct err *err, struct ray_task *tasks, size_t count)
 {
-    struct look *look = arg;
+    struct query *query = arg;
     if (err)
         log_info("the dashboard does not say what the workers run: %s", err->what);
-    if (look->view)
-        forget_running(look->view);
-    if (look->view && !err) {
-        set_running(look->view, tasks, count);
-        cluster_view_add_tasks(look->view, tasks, count);
+    if (query->view)
+        forget_running(query->view);
+    if (query->view && !err) {
+        set_running(query->view, tasks, count);
+        cluster_view_add_tasks(query->view, tasks, count);
     } else {
         ray_tasks_free(tasks, count);
     }
-    look_answered(look);
+    query_answered(query);
 }
 
 static bool has_debuggers(const struct cluster_view *view)
@@ -238,24 +238,24 @@ static bool has_debuggers(const struct cluster_view *view)
 void ray_source_running(struct ray_source *source, struct cluster_view *view, loop_fn done,
                         void *arg)
 {
-    struct look *look = mem_alloc(sizeof *look);
-    *look = (struct look){
+    struct query *query = mem_alloc(sizeof *query);
+    *query = (struct query){
         .source = source,
-        .next = source->looks,
+        .next = source->queries,
         .view = view,
         .outstanding = 1,
         .done = done,
         .arg = arg,
-        .questions = mem_array(AT_ONCE, sizeof *look->questions),
+        .requests = mem_array(AT_ONCE, sizeof *query->requests),
     };
-    source->looks = look;
-    for (; look->free_count < AT_ONCE; look->free_count++)
-        look->free_questions[look->free_count] = &look->questions[look->free_count];
+    source->queries = query;
+    for (; query->free_count < AT_ONCE; query->free_count++)
+        query->free_questions[query->free_count] = &query->requests[query->free_count];
     if (source->gcs) {
-        ask_more(look);
+        ask_more(query);
     } else if (has_debuggers(view)) {
-        look->outstanding++;
-        dashboard_tasks(source->dashboard, "", on_tasks, look);
+        query->outstanding++;
+        dashboard_tasks(source->dashboard, "", on_tasks, query);
     }
-    look_answered(look);
+    query_answered(query);
 }

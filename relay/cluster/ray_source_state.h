@@ -14,7 +14,7 @@ struct ray_source {
     struct object_client *objects, *quick_objects;
     struct dashboard *dashboard;
     struct version_question *versions; /* not yet answered */
-    struct look *looks;                /* in progress, for ray_source_destroy() */
+    struct query *queries;             /* in progress, for ray_source_destroy() */
 };
 
 /* Detaches the calls in progress from their views; ray_source_running_free() frees them. */

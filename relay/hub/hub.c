@@ -46,7 +46,7 @@ void hub_over_if_empty(struct hub *hub)
 
 /* --- places --- */
 
-void hub_empty_place(struct member *member)
+void hub_clear_member(struct member *member)
 {
     if (member->hub)
         hub_drop_asks(member);
@@ -124,7 +124,7 @@ static void remove_member(struct hub *hub, struct member *member)
     hub->rewrite = true;
     if (hub->large == member)
         hub->large = NULL;
-    hub_empty_place(member);
+    hub_clear_member(member);
     hub_note_orphans(hub);
     if (drove)
         choose_driver(hub);
@@ -179,7 +179,7 @@ void hub_destroy(struct hub **hub)
     if (!it)
         return;
     *hub = NULL;
-    LIST_FREE(it->members, hub_empty_place);
+    LIST_FREE(it->members, hub_clear_member);
     worker_objects_destroy(&it->objects);
     timer_cancel(&it->locate);
     timer_cancel(&it->orphans);

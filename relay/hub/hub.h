@@ -54,14 +54,14 @@ struct hub_ops {
     void (*on_over)(void *arg, struct hub *hub);
 };
 
-/* --- a client's place --- */
+/* --- a client in a hub --- */
 
 struct member;
 
 struct member_ops {
     /* The debuggee is attached, `initialized` may be sent. */
     void (*on_ready)(void *arg, const char *capabilities, size_t len);
-    /* Attaching failed; the place is empty again. */
+    /* Attaching failed; the member has left. */
     void (*on_failed)(void *arg, const struct err *err);
     void (*on_event)(void *arg, const char *json, size_t len, const struct envelope *envelope);
     void (*on_response)(void *arg, const struct pending *pending, const char *json, size_t len,
@@ -86,14 +86,14 @@ struct member_ops {
     /* The debuggee cannot be reached for now: hub_take_pending() gives the requests that will not
      * be answered. */
     void (*on_silent)(void *arg, const char *why);
-    /* hub_leave() is complete: take the pending requests (hub_take_pending()) and empty the place
-     * (hub_abandon()). */
+    /* hub_leave() is complete: take the pending requests (hub_take_pending()), then call
+     * hub_abandon(). */
     void (*on_left)(void *arg);
 };
 
-/* A place in a hub, embedded in its owner. All zero is an empty place. */
+/* A client in a hub, embedded in its owner. All zero is none. */
 struct member {
-    struct hub *hub; /* NULL: empty */
+    struct hub *hub; /* NULL: none */
     struct member *next;
     const struct member_ops *ops;
     void *arg;
@@ -166,7 +166,7 @@ void hub_interrupt(const struct member *member, struct client_seq client);
 /* If the member observes, remembers its set request until it drives, and returns true. */
 bool hub_keeps_set(struct member *member, const char *json, const struct envelope *envelope);
 /* Sends a request of the member's owner, whose answer the client does not see; see link_ask(). `fn`
- * does not run after hub_drop_asks(), or once the place is empty. */
+ * does not run after hub_drop_asks(), or once the member has left. */
 void hub_ask(struct member *member, const char *command, const char *arguments, int64_t timeout_ms,
              link_answer_fn fn, void *arg);
 void hub_drop_asks(const struct member *member);

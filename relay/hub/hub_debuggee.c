@@ -54,7 +54,7 @@ static void lose_member(struct member *member, const void *why)
             ops->on_note(arg, "important", text);
             free(text);
         }
-        ops->on_left(arg); /* takes its pending requests and empties the place */
+        ops->on_left(arg); /* takes its pending requests, and clears the member */
     } else {
         member->ops->on_lost(member->arg, why);
     }
@@ -100,7 +100,7 @@ static void fail_member(struct member *member, const void *err)
 {
     const struct member_ops *ops = member->ops;
     void *arg = member->arg;
-    hub_empty_place(member);
+    hub_clear_member(member);
     ops->on_failed(arg, err);
 }
 

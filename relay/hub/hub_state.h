@@ -89,7 +89,7 @@ void hub_over_if_empty(struct hub *hub);
 /* Calls `fn` for each member; the list may change meanwhile. */
 void hub_each_member(struct hub *hub, void (*fn)(struct member *member, const void *with),
                      const void *with);
-void hub_empty_place(struct member *member);
+void hub_clear_member(struct member *member);
 void hub_send_set(void *arg, const char *command,
                   const char *arguments); /* a breakpoint_union_fn */
 void hub_set_driver(struct hub *hub, struct member *member);

@@ -24,11 +24,11 @@ struct owners *owners_create(struct object_client *client, struct record_cache *
     return owners;
 }
 
-static void question_free(struct question *question)
+static void request_free(struct request *request)
 {
-    free(question->address);
-    free(question->ids);
-    free(question);
+    free(request->address);
+    free(request->ids);
+    free(request);
 }
 
 static void location_clear(struct ray_object_location *location)
@@ -38,34 +38,34 @@ static void location_clear(struct ray_object_location *location)
     *location = (struct ray_object_location){0};
 }
 
-static void drop_candidates(struct search *search)
+static void drop_candidates(struct query *query)
 {
-    for (size_t i = 0; i < search->count; i++)
-        free(search->candidates[i].address);
-    search->count = 0;
+    for (size_t i = 0; i < query->count; i++)
+        free(query->candidates[i].address);
+    query->count = 0;
 }
 
-static void search_free(struct search *search)
+static void query_free(struct query *query)
 {
-    location_clear(&search->finding.location);
-    drop_candidates(search);
-    free(search);
+    location_clear(&query->finding.location);
+    drop_candidates(query);
+    free(query);
 }
 
 void owners_forget(struct owners *owners)
 {
-    for (struct question *next; owners->questions; owners->questions = next) {
-        next = owners->questions->next;
-        object_client_forget(owners->client, owners->questions);
-        question_free(owners->questions);
+    for (struct request *next; owners->requests; owners->requests = next) {
+        next = owners->requests->next;
+        object_client_forget(owners->client, owners->requests);
+        request_free(owners->requests);
     }
     if (owners->client)
         object_client_forget(owners->client, owners);
     for (size_t i = 0; i < owners->count; i++)
-        search_free(owners->searches[i]);
+        query_free(owners->queries[i]);
     object_id_map_clear(&owners->by_id);
-    free(owners->searches);
-    owners->searches = NULL;
+    free(owners->queries);
+    owners->queries = NULL;
     owners->count = owners->raylets = 0;
     owners->raylets_asked = false;
 }
@@ -83,57 +83,57 @@ bool owners_want(struct owners *owners, const struct object_id *id)
 {
     if (owners->count >= WANTED_MAX || object_id_map_get(&owners->by_id, id))
         return false;
-    struct search *search = mem_alloc(sizeof *search);
-    search->finding.id = *id;
-    owners->searches = mem_resize(owners->searches, owners->count + 1, sizeof(void *));
-    owners->searches[owners->count++] = search;
-    object_id_map_set(&owners->by_id, id, search);
+    struct query *query = mem_alloc(sizeof *query);
+    query->finding.id = *id;
+    owners->queries = mem_resize(owners->queries, owners->count + 1, sizeof(void *));
+    owners->queries[owners->count++] = query;
+    object_id_map_set(&owners->by_id, id, query);
     return true;
 }
 
 const struct finding *owners_at(const struct owners *owners, size_t index)
 {
-    return index < owners->count ? &owners->searches[index]->finding : NULL;
+    return index < owners->count ? &owners->queries[index]->finding : NULL;
 }
 
 bool owners_settled(const struct owners *owners)
 {
     for (size_t i = 0; i < owners->count; i++)
-        if (!owners->searches[i]->finding.done || !owners->searches[i]->finding.traced)
+        if (!owners->queries[i]->finding.done || !owners->queries[i]->finding.traced)
             return false;
     return true;
 }
 
 const struct finding *owners_find(const struct owners *owners, const struct object_probe *probe)
 {
-    const struct search *search = object_id_map_find(&owners->by_id, probe);
-    return search ? &search->finding : NULL;
+    const struct query *query = object_id_map_find(&owners->by_id, probe);
+    return query ? &query->finding : NULL;
 }
 
 void owners_renew(struct owners *owners, const struct object_id *id)
 {
-    struct search *search = object_id_map_get(&owners->by_id, id);
-    if (!search || !search->owner || search->owner->state == ASKED)
+    struct query *query = object_id_map_get(&owners->by_id, id);
+    if (!query || !query->owner || query->owner->state == ASKED)
         return;
-    search->renew = true;
-    if (search->mine) { /* the worker's own, newer reference counts until then */
-        location_clear(&search->finding.location);
-        text_copy(search->finding.location_why, sizeof search->finding.location_why,
+    query->renew = true;
+    if (query->mine) { /* the worker's own, newer reference counts until then */
+        location_clear(&query->finding.location);
+        text_copy(query->finding.location_why, sizeof query->finding.location_why,
                   "it is being asked for");
     }
 }
 
-static void conclude(struct search *search, const char *owner_why, const char *location_why)
+static void conclude(struct query *query, const char *owner_why, const char *location_why)
 {
-    struct finding *finding = &search->finding;
+    struct finding *finding = &query->finding;
     finding->done = true;
     text_copy(finding->owner_why, sizeof finding->owner_why, owner_why);
     text_copy(finding->location_why, sizeof finding->location_why, location_why);
 }
 
-static void set_owner(struct search *search, const struct candidate *candidate)
+static void set_owner(struct query *query, const struct candidate *candidate)
 {
-    struct finding *finding = &search->finding;
+    struct finding *finding = &query->finding;
     finding->owner = candidate->how;
     finding->owner_pid = candidate->pid;
     finding->owner_is_driver = candidate->is_driver;
@@ -143,32 +143,32 @@ static void set_owner(struct search *search, const struct candidate *candidate)
 void owners_give_up(struct owners *owners, const char *why)
 {
     for (size_t i = 0; i < owners->count; i++) {
-        struct search *search = owners->searches[i];
-        if (!search->finding.done)
-            conclude(search, why, why);
-        search->finding.traced = true;
+        struct query *query = owners->queries[i];
+        if (!query->finding.done)
+            conclude(query, why, why);
+        query->finding.traced = true;
     }
 }
 
 /* --- asking the candidates --- */
 
 /* Records the candidate's answer; takes over a location that is known. */
-static void take(struct owners *owners, const struct question *question,
+static void take(struct owners *owners, const struct request *request,
                  struct ray_object_location *location, const struct err *err)
 {
-    struct search *search = object_id_map_get(&owners->by_id, &location->id);
-    for (size_t i = 0; search && i < search->count; i++) {
-        struct candidate *candidate = &search->candidates[i];
-        if (candidate->state != ASKED || !text_equal(candidate->worker_id, question->worker_id))
+    struct query *query = object_id_map_get(&owners->by_id, &location->id);
+    for (size_t i = 0; query && i < query->count; i++) {
+        struct candidate *candidate = &query->candidates[i];
+        if (candidate->state != ASKED || !text_equal(candidate->worker_id, request->worker_id))
             continue;
         candidate->state = location->known ? TELLS : err ? SILENT : DENIES;
-        if (!location->known || (search->finding.done && search->owner != candidate))
+        if (!location->known || (query->finding.done && query->owner != candidate))
             continue;
-        set_owner(search, candidate);
-        search->owner = candidate;
-        location_clear(&search->finding.location);
-        search->finding.location = *location;
-        search->finding.done = true;
+        set_owner(query, candidate);
+        query->owner = candidate;
+        location_clear(&query->finding.location);
+        query->finding.location = *location;
+        query->finding.done = true;
         *location = (struct ray_object_location){0};
         return;
     }
@@ -177,49 +177,49 @@ static void take(struct owners *owners, const struct question *question,
 static void on_locations(void *arg, const struct err *err, struct ray_object_location *locations,
                          size_t count)
 {
-    struct question *question = arg, **at;
-    struct owners *owners = question->owners;
-    for (size_t i = 0; i < question->count; i++) {
-        struct ray_object_location none = {.id = question->ids[i]};
+    struct request *request = arg, **at;
+    struct owners *owners = request->owners;
+    for (size_t i = 0; i < request->count; i++) {
+        struct ray_object_location none = {.id = request->ids[i]};
         bool told = !err && i < count;
-        take(owners, question, told ? &locations[i] : &none, err);
+        take(owners, request, told ? &locations[i] : &none, err);
     }
     ray_object_locations_free(locations, count);
-    for (at = &owners->questions; *at != question; at = &(*at)->next)
+    for (at = &owners->requests; *at != request; at = &(*at)->next)
         continue;
-    *at = question->next;
-    question_free(question);
+    *at = request->next;
+    request_free(request);
     owners->changed(owners->arg);
 }
 
-static void enqueue(struct owners *owners, const struct search *search, struct candidate *candidate)
+static void enqueue(struct owners *owners, const struct query *query, struct candidate *candidate)
 {
-    struct question *question = owners->building;
-    while (question &&
-           (question->count == IDS_MAX || !text_equal(question->worker_id, candidate->worker_id)))
-        question = question->next;
-    if (!question) {
-        question = mem_alloc(sizeof *question);
-        question->owners = owners;
-        question->address = mem_string(candidate->address);
-        question->ids = mem_array(IDS_MAX, sizeof *question->ids);
-        text_copy(question->worker_id, sizeof question->worker_id, candidate->worker_id);
-        question->next = owners->building;
-        owners->building = question;
+    struct request *request = owners->building;
+    while (request &&
+           (request->count == IDS_MAX || !text_equal(request->worker_id, candidate->worker_id)))
+        request = request->next;
+    if (!request) {
+        request = mem_alloc(sizeof *request);
+        request->owners = owners;
+        request->address = mem_string(candidate->address);
+        request->ids = mem_array(IDS_MAX, sizeof *request->ids);
+        text_copy(request->worker_id, sizeof request->worker_id, candidate->worker_id);
+        request->next = owners->building;
+        owners->building = request;
     }
-    question->ids[question->count++] = search->finding.id;
+    request->ids[request->count++] = query->finding.id;
     candidate->state = ASKED;
 }
 
 static void send_questions(struct owners *owners)
 {
     while (owners->building) {
-        struct question *question = owners->building;
-        owners->building = question->next;
-        question->next = owners->questions;
-        owners->questions = question;
-        object_client_locations(owners->client, question->address, question->worker_id,
-                                question->ids, question->count, on_locations, question);
+        struct request *request = owners->building;
+        owners->building = request->next;
+        request->next = owners->requests;
+        owners->requests = request;
+        object_client_locations(owners->client, request->address, request->worker_id, request->ids,
+                                request->count, on_locations, request);
     }
 }
 
@@ -233,10 +233,10 @@ static void read_process(struct owners *owners, const struct ray_worker_objects 
         return;
     for (size_t i = 0; i < process->ref_count; i++) {
         const struct ray_object_ref *ref = &process->refs[i];
-        struct search *search =
+        struct query *query =
             ref->status != RAY_TASK_NIL ? object_id_map_get(&owners->by_id, &ref->id) : NULL;
-        if (search && !search->finding.done && search->gathered)
-            owners_add_process(owners, search, worker);
+        if (query && !query->finding.done && query->gathered)
+            owners_add_process(owners, query, worker);
     }
 }
 
@@ -277,55 +277,54 @@ static bool ask_raylets(struct owners *owners)
 
 /* --- going on --- */
 
-static void blame_silent(struct owners *owners, struct search *search,
-                         const struct candidate *silent)
+static void blame_silent(struct owners *owners, struct query *query, const struct candidate *silent)
 {
     char why[160];
     snprintf(why, sizeof why, "pid %lld@%s does not answer", (long long)silent->pid,
              record_cache_node_name(owners->records, silent->node_id));
-    if (search->mine)
-        set_owner(search, silent);
-    conclude(search, why, why);
+    if (query->mine)
+        set_owner(query, silent);
+    conclude(query, why, why);
 }
 
 /* No live candidate owns the object, so the dead one does, or one of several. */
-static void blame_dead(struct search *search, const struct candidate *dead, size_t count)
+static void blame_dead(struct query *query, const struct candidate *dead, size_t count)
 {
-    set_owner(search, dead);
+    set_owner(query, dead);
     if (count > 1)
-        search->finding.owner_pid = 0; /* it is unknown which one */
-    conclude(search, "it died, and several processes may have been it",
+        query->finding.owner_pid = 0; /* it is unknown which one */
+    conclude(query, "it died, and several processes may have been it",
              dead->how == OBJECT_OWNER_DEAD ? "the owner died" : "the owner's node died");
 }
 
 /* The worker listed the object as its own, but has released it since. */
-static void blame_itself(struct search *search)
+static void blame_itself(struct query *query)
 {
-    set_owner(search, &search->candidates[0]);
-    conclude(search, "", "the worker has let go of it");
+    set_owner(query, &query->candidates[0]);
+    conclude(query, "", "the worker has let go of it");
 }
 
 /* True if there is, or may be, another process to ask. */
-static bool look_further(struct owners *owners, struct search *search)
+static bool look_further(struct owners *owners, struct query *query)
 {
-    size_t before = search->count;
-    if (!owners_guess(owners, search))
+    size_t before = query->count;
+    if (!owners_guess(owners, query))
         return true;
-    return search->count > before;
+    return query->count > before;
 }
 
 /* Asks the candidates, and concludes when none is left to ask. */
-static void go_on(struct owners *owners, struct search *search)
+static void go_on(struct owners *owners, struct query *query)
 {
     const struct candidate *dead = NULL, *silent = NULL;
     size_t waiting = 0, deads = 0;
-    for (size_t i = 0; i < search->count; i++) {
-        struct candidate *candidate = &search->candidates[i];
+    for (size_t i = 0; i < query->count; i++) {
+        struct candidate *candidate = &query->candidates[i];
         if (candidate->how != OBJECT_OWNER_ALIVE) {
             deads++;
             dead = candidate;
         } else if (candidate->state == TO_ASK) {
-            enqueue(owners, search, candidate);
+            enqueue(owners, query, candidate);
         }
         waiting += candidate->state == ASKED;
         if (candidate->state == SILENT)
@@ -334,24 +333,24 @@ static void go_on(struct owners *owners, struct search *search)
     if (waiting)
         return;
     if (silent)
-        blame_silent(owners, search, silent);
+        blame_silent(owners, query, silent);
     else if (dead)
-        blame_dead(search, dead, deads);
-    else if (search->mine && search->count)
-        blame_itself(search);
-    else if (ask_raylets(owners) && !look_further(owners, search))
-        conclude(search, "no process that could be asked says that it owns it",
+        blame_dead(query, dead, deads);
+    else if (query->mine && query->count)
+        blame_itself(query);
+    else if (ask_raylets(owners) && !look_further(owners, query))
+        conclude(query, "no process that could be asked says that it owns it",
                  "its owner is not known");
 }
 
 /* Fetches the records for the row `created by`. */
-static void trace(struct owners *owners, struct search *search)
+static void trace(struct owners *owners, struct query *query)
 {
     struct object_origin origin;
     const struct ray_task *task;
     const struct ray_actor *actor;
     enum record_cache_answer known = RECORD_CACHE_NO;
-    object_origin_read(&search->finding.id, &origin);
+    object_origin_read(&query->finding.id, &origin);
     const char *hinted = record_cache_hinted(owners->records, origin.task_id);
     if (origin.kind == ORIGIN_TASK || origin.kind == ORIGIN_HANDLE)
         known = record_cache_task(owners->records, origin.task_id, &task);
@@ -359,7 +358,7 @@ static void trace(struct owners *owners, struct search *search)
         known = record_cache_task(owners->records, hinted, &task);
     else if (origin.kind == ORIGIN_ACTOR)
         known = record_cache_actor(owners->records, origin.actor_id, &actor);
-    search->finding.traced = known != RECORD_CACHE_WAIT;
+    query->finding.traced = known != RECORD_CACHE_WAIT;
 }
 
 bool owners_outdated(const struct owners *owners)
@@ -372,11 +371,11 @@ static void reopen(struct owners *owners)
 {
     owners->came_late = record_cache_came_late(owners->records);
     for (size_t i = 0; i < owners->count; i++) {
-        struct search *search = owners->searches[i];
-        if (!search->finding.done || search->finding.owner != OBJECT_OWNER_UNKNOWN)
+        struct query *query = owners->queries[i];
+        if (!query->finding.done || query->finding.owner != OBJECT_OWNER_UNKNOWN)
             continue;
-        drop_candidates(search);
-        search->finding.done = search->gathered = false;
+        drop_candidates(query);
+        query->finding.done = query->gathered = false;
     }
 }
 
@@ -386,20 +385,20 @@ void owners_advance(struct owners *owners, bool (*is_mine)(void *arg, const stru
     if (owners_outdated(owners))
         reopen(owners);
     for (size_t i = 0; i < owners->count; i++) {
-        struct search *search = owners->searches[i];
-        if (!search->finding.traced)
-            trace(owners, search);
-        if (search->renew)
-            enqueue(owners, search, search->owner);
-        search->renew = false;
-        if (!search->gathered && !search->finding.done) {
-            search->mine = is_mine(arg, &search->finding.id);
-            search->gathered = owners_gather(owners, search);
+        struct query *query = owners->queries[i];
+        if (!query->finding.traced)
+            trace(owners, query);
+        if (query->renew)
+            enqueue(owners, query, query->owner);
+        query->renew = false;
+        if (!query->gathered && !query->finding.done) {
+            query->mine = is_mine(arg, &query->finding.id);
+            query->gathered = owners_gather(owners, query);
         }
         for (size_t known = SIZE_MAX;
-             search->gathered && !search->finding.done && known != search->count;) {
-            known = search->count;
-            go_on(owners, search); /* may add a candidate */
+             query->gathered && !query->finding.done && known != query->count;) {
+            known = query->count;
+            go_on(owners, query); /* may add a candidate */
         }
     }
     send_questions(owners);

@@ -19,7 +19,7 @@ struct candidate {
 
 enum { CANDIDATES_MAX = 3 }; /* by the object's id, by the raylets, by a guess */
 
-struct search {
+struct query {
     struct finding finding;
     bool gathered; /* the candidates by the object's id are known */
     bool mine;
@@ -31,8 +31,8 @@ struct search {
 };
 
 /* One request to one process for the locations of several objects. */
-struct question {
-    struct question *next;
+struct request {
+    struct request *next;
     struct owners *owners;
     char worker_id[ID_TEXT(ID_UNIQUE_BYTES)];
     char *address;
@@ -46,11 +46,11 @@ struct owners {
     char worker_id[ID_TEXT(ID_UNIQUE_BYTES)];
     loop_fn changed;
     void *arg;
-    struct search **searches;
+    struct query **queries;
     size_t count;
     struct object_id_map by_id;
-    struct question *building, *questions; /* to be sent; in flight */
-    size_t raylets;                        /* raylets that have yet to answer */
+    struct request *building, *requests; /* to be sent; in flight */
+    size_t raylets;                      /* raylets that have yet to answer */
     bool raylets_asked;
     size_t came_late; /* record_cache_came_late() at the last check */
 };
@@ -59,11 +59,11 @@ struct owners {
  * twice, so that they can be called again. */
 
 /* Adds a process that may own the object. */
-bool owners_add_process(struct owners *owners, struct search *search,
+bool owners_add_process(struct owners *owners, struct query *query,
                         const struct ray_worker *worker);
 /* Adds the process that owns an object by its id, if the id tells. */
-bool owners_gather(struct owners *owners, struct search *search);
+bool owners_gather(struct owners *owners, struct query *query);
 /* The last resort for an object that a task has put: adds the task's process, alive or not. */
-bool owners_guess(struct owners *owners, struct search *search);
+bool owners_guess(struct owners *owners, struct query *query);
 
 #endif

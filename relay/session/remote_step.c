@@ -23,17 +23,17 @@ enum {
 /* The seq of a request that the session itself sends along the path of a client's request. */
 static const int64_t silent_seq = INT64_MIN;
 
-struct follow *follow_need(struct session *session)
+struct remote_step *remote_step_need(struct session *session)
 {
-    if (!session->follow) {
-        session->follow = mem_alloc(sizeof *session->follow);
-        session->follow->session = session;
-        follow_set_magic(session->follow);
+    if (!session->remote_step) {
+        session->remote_step = mem_alloc(sizeof *session->remote_step);
+        session->remote_step->session = session;
+        remote_step_set_magic(session->remote_step);
     }
-    return session->follow;
+    return session->remote_step;
 }
 
-char *follow_result(const char *json, const struct envelope *envelope)
+char *remote_step_result(const char *json, const struct envelope *envelope)
 {
     struct span at;
     bool found = json && envelope->success && envelope->body.len &&
@@ -41,7 +41,7 @@ char *follow_result(const char *json, const struct envelope *envelope)
     return found ? scan_string(json, at) : NULL;
 }
 
-bool follow_top_frame(const char *json, const struct envelope *envelope, struct span *frame)
+bool remote_step_top_frame(const char *json, const struct envelope *envelope, struct span *frame)
 {
     struct span frames;
     size_t cursor = 0;
@@ -50,93 +50,94 @@ bool follow_top_frame(const char *json, const struct envelope *envelope, struct 
            scan_element(json, frames, &cursor, frame);
 }
 
-void follow_ask_top_frame(struct follow *follow, int64_t thread, link_answer_fn fn)
+void remote_step_ask_top_frame(struct remote_step *step, int64_t thread, link_answer_fn fn)
 {
     char *arguments =
         mem_format("{\"threadId\":%lld,\"startFrame\":0,\"levels\":1}", (long long)thread);
-    hub_ask(&follow->session->place, "stackTrace", arguments, FOLLOW_ASK_MS, fn, follow);
+    hub_ask(&step->session->member, "stackTrace", arguments, REMOTE_STEP_ASK_MS, fn, step);
     free(arguments);
 }
 
 /* --- the step --- */
 
-static void refuse(struct follow *follow, const char *why)
+static void refuse(struct remote_step *step, const char *why)
 {
-    if (follow->request.open)
-        client_refuse(&follow->session->client, open_request_close(&follow->request),
-                      follow->command, why, true);
-    follow->state = FOLLOW_NONE;
+    if (step->request.open)
+        client_refuse(&step->session->client, open_request_close(&step->request), step->command,
+                      why, true);
+    step->state = REMOTE_STEP_NONE;
 }
 
-static void let_caller_run(struct follow *follow)
+static void let_caller_run(struct remote_step *step)
 {
     struct envelope envelope;
     const char *problem;
     char *json = mem_format("{\"seq\":1,\"type\":\"request\",\"command\":\"continue\","
                             "\"arguments\":{\"threadId\":%lld}}",
-                            (long long)follow->thread);
+                            (long long)step->thread);
     if (envelope_read(&envelope, json, strlen(json), &problem) == 0)
-        hub_forward(&follow->session->place, (struct client_seq){silent_seq}, json, strlen(json),
+        hub_forward(&step->session->member, (struct client_seq){silent_seq}, json, strlen(json),
                     &envelope);
     free(json);
 }
 
 static void on_noted(void *arg, const char *json, size_t len, const struct envelope *envelope)
 {
-    struct follow *follow = follow_checked(arg);
-    struct session *session = follow->session;
+    struct remote_step *step = remote_step_checked(arg);
+    struct session *session = step->session;
     (void)len;
-    if (follow->state != FOLLOW_NOTING)
+    if (step->state != REMOTE_STEP_NOTING)
         return;
-    char *result = follow_result(json, envelope);
-    bool noted = remote_call_task(result, follow->task_id);
+    char *result = remote_step_result(json, envelope);
+    bool noted = remote_call_task(result, step->task_id);
     free(result);
     if (!noted) {
-        refuse(follow, "Ray's worker did not take the note: is this thread in a task of Ray's?");
+        refuse(step, "Ray's worker did not take the note: is this thread in a task of Ray's?");
         return;
     }
-    client_respond(&session->client, open_request_close(&follow->request), follow->command, NULL);
-    follow->since_us = loop_now_us();
-    follow->found_us = 0;
-    follow->until_us = 0;
-    follow->said = follow->caller_gone = false;
-    follow->state = FOLLOW_SEARCHING;
-    let_caller_run(follow);
-    follow_search(follow, 0);
+    client_respond(&session->client, open_request_close(&step->request), step->command, NULL);
+    step->since_us = loop_now_us();
+    step->found_us = 0;
+    step->until_us = 0;
+    step->said = step->caller_gone = false;
+    step->state = REMOTE_STEP_SEARCHING;
+    let_caller_run(step);
+    remote_step_search(step, 0);
 }
 
 static void on_frame(void *arg, const char *json, size_t len, const struct envelope *envelope)
 {
-    struct follow *follow = follow_checked(arg);
+    struct remote_step *step = remote_step_checked(arg);
     struct span frame;
     int64_t id;
     (void)len;
-    if (follow->state != FOLLOW_NOTING)
+    if (step->state != REMOTE_STEP_NOTING)
         return;
-    if (!follow_top_frame(json, envelope, &frame) || !scan_integer_at(json, frame, "id", &id)) {
-        refuse(follow, "the worker does not say where this thread stands");
+    if (!remote_step_top_frame(json, envelope, &frame) ||
+        !scan_integer_at(json, frame, "id", &id)) {
+        refuse(step, "the worker does not say where this thread stands");
         return;
     }
-    char *arguments = remote_call_note(follow->way, follow->uuid, id);
-    hub_ask(&follow->session->place, "evaluate", arguments, FOLLOW_ASK_MS, on_noted, follow);
+    char *arguments = remote_call_note(step->way, step->uuid, id);
+    hub_ask(&step->session->member, "evaluate", arguments, REMOTE_STEP_ASK_MS, on_noted, step);
     free(arguments);
 }
 
 static const char *why_not(const struct session *session, const char *json,
                            const struct envelope *envelope)
 {
-    const char *why = hub_refusal(&session->place, json, envelope);
+    const char *why = hub_refusal(&session->member, json, envelope);
     if (why)
         return why;
-    if (session->follow && session->follow->state != FOLLOW_NONE)
+    if (session->remote_step && session->remote_step->state != REMOTE_STEP_NONE)
         return "another step into a remote task is under way";
     if (!pause_finder_cluster(session->finder))
         return "a session without a cluster cannot find the other task";
     return NULL;
 }
 
-void follow_begin(struct session *session, const char *json, const struct envelope *envelope,
-                  enum remote_call_way way)
+void remote_step_begin(struct session *session, const char *json, const struct envelope *envelope,
+                       enum remote_call_way way)
 {
     int64_t thread = 0;
     const char *why = why_not(session, json, envelope);
@@ -146,24 +147,24 @@ void follow_begin(struct session *session, const char *json, const struct envelo
         client_refuse(&session->client, envelope->seq, envelope->name, why, false);
         return;
     }
-    struct follow *follow = follow_need(session);
-    follow->state = FOLLOW_NOTING;
-    follow->way = way;
-    open_request_begin(&follow->request, envelope->seq);
-    follow->thread = thread;
-    text_copy(follow->command, sizeof follow->command, envelope->name);
-    remote_call_uuid(follow->uuid);
-    follow_ask_top_frame(follow, thread, on_frame);
+    struct remote_step *step = remote_step_need(session);
+    step->state = REMOTE_STEP_NOTING;
+    step->way = way;
+    open_request_begin(&step->request, envelope->seq);
+    step->thread = thread;
+    text_copy(step->command, sizeof step->command, envelope->name);
+    remote_call_uuid(step->uuid);
+    remote_step_ask_top_frame(step, thread, on_frame);
 }
 
 void remote_step_on_into(struct session *session, const char *json, const struct envelope *envelope)
 {
-    follow_begin(session, json, envelope, REMOTE_CALL_INTO);
+    remote_step_begin(session, json, envelope, REMOTE_CALL_INTO);
 }
 
 void remote_step_on_back(struct session *session, const char *json, const struct envelope *envelope)
 {
-    follow_begin(session, json, envelope, REMOTE_CALL_BACK);
+    remote_step_begin(session, json, envelope, REMOTE_CALL_BACK);
 }
 
 /* --- the search --- */
@@ -176,9 +177,9 @@ static void say(struct session *session, const char *format, const char *what)
 }
 
 /* Finds the pause that the note has led to, among the cluster's and those that the relay holds. */
-static bool find_pause(const struct follow *follow, struct pause *out)
+static bool find_pause(const struct remote_step *step, struct pause *out)
 {
-    const struct session *session = follow->session;
+    const struct session *session = step->session;
     const struct pause_list *list = cluster_pauses(pause_finder_cluster(session->finder));
     struct pause_list joined = {0};
     bool found = false;
@@ -187,7 +188,7 @@ static bool find_pause(const struct follow *follow, struct pause *out)
         list = &joined;
     }
     for (size_t i = 0; i < list->count && !found; i++) {
-        found = remote_call_is(&list->items[i], follow->way, follow->uuid, follow->task_id) &&
+        found = remote_call_is(&list->items[i], step->way, step->uuid, step->task_id) &&
                 !pause_same(&list->items[i], &session->pause);
         if (found)
             pause_copy(out, &list->items[i]);
@@ -197,88 +198,88 @@ static bool find_pause(const struct follow *follow, struct pause *out)
 }
 
 /* Wait up to NAME_MS for the callee's name: a client keeps showing the first one. */
-static bool awaits_name(struct follow *follow, const struct pause *pause, int64_t now)
+static bool awaits_name(struct remote_step *step, const struct pause *pause, int64_t now)
 {
     if (pause->task_name || !pause->task_id[0])
         return false;
-    if (!follow->found_us)
-        follow->found_us = now;
-    return now - follow->found_us < (int64_t)NAME_MS * 1000;
+    if (!step->found_us)
+        step->found_us = now;
+    return now - step->found_us < (int64_t)NAME_MS * 1000;
 }
 
 static void on_refreshed(void *arg, const struct err *err)
 {
-    struct follow *follow = follow_checked(arg);
+    struct remote_step *step = remote_step_checked(arg);
     struct pause pause;
     int64_t now = loop_now_us();
-    if (follow->state != FOLLOW_SEARCHING)
+    if (step->state != REMOTE_STEP_SEARCHING)
         return;
-    if (!err && find_pause(follow, &pause)) {
-        if (awaits_name(follow, &pause, now))
-            follow_search(follow, AGAIN_MS);
+    if (!err && find_pause(step, &pause)) {
+        if (awaits_name(step, &pause, now))
+            remote_step_search(step, AGAIN_MS);
         else
-            follow_enter(follow, &pause);
+            remote_step_enter(step, &pause);
         pause_clear(&pause);
         return;
     }
-    if (follow->until_us && now > follow->until_us) {
-        say(follow->session, "raydbg: the other task does not stop: %s\n",
-            follow->way == REMOTE_CALL_INTO ? "it has not started" : "nobody takes the result");
-        follow_end(follow);
+    if (step->until_us && now > step->until_us) {
+        say(step->session, "raydbg: the other task does not stop: %s\n",
+            step->way == REMOTE_CALL_INTO ? "it has not started" : "nobody takes the result");
+        remote_step_end(step);
         return;
     }
-    if (!follow->said && now - follow->since_us > (int64_t)SILENCE_MS * 1000) {
-        follow->said = true;
-        say(follow->session, "raydbg: waiting %s\n",
-            follow->way == REMOTE_CALL_INTO ? "for the next remote task to start"
-                                            : "for the result to be taken");
+    if (!step->said && now - step->since_us > (int64_t)SILENCE_MS * 1000) {
+        step->said = true;
+        say(step->session, "raydbg: waiting %s\n",
+            step->way == REMOTE_CALL_INTO ? "for the next remote task to start"
+                                          : "for the result to be taken");
     }
-    follow_search(follow, AGAIN_MS);
+    remote_step_search(step, AGAIN_MS);
 }
 
 static void search(void *arg)
 {
-    struct follow *follow = follow_checked(arg);
-    follow->timer = NULL;
-    cluster_refresh(pause_finder_cluster(follow->session->finder), on_refreshed, follow);
+    struct remote_step *step = remote_step_checked(arg);
+    step->timer = NULL;
+    cluster_refresh(pause_finder_cluster(step->session->finder), on_refreshed, step);
 }
 
-void follow_search(struct follow *follow, int64_t in_ms)
+void remote_step_search(struct remote_step *step, int64_t in_ms)
 {
-    follow->timer = timer_start(follow->session->options.loop, in_ms, search, follow);
+    step->timer = timer_start(step->session->options.loop, in_ms, search, step);
 }
 
-void follow_retry(struct follow *follow)
+void remote_step_retry(struct remote_step *step)
 {
-    follow->state = FOLLOW_SEARCHING;
-    follow->since_us = loop_now_us();
-    follow->found_us = 0;
-    follow->until_us = follow->since_us + (int64_t)RETRY_MS * 1000;
-    follow->said = false;
-    follow_search(follow, AGAIN_MS);
+    step->state = REMOTE_STEP_SEARCHING;
+    step->since_us = loop_now_us();
+    step->found_us = 0;
+    step->until_us = step->since_us + (int64_t)RETRY_MS * 1000;
+    step->said = false;
+    remote_step_search(step, AGAIN_MS);
 }
 
-static void stop_searching(struct follow *follow)
+static void stop_searching(struct remote_step *step)
 {
-    timer_cancel(&follow->timer);
-    struct cluster *cluster = pause_finder_cluster(follow->session->finder);
+    timer_cancel(&step->timer);
+    struct cluster *cluster = pause_finder_cluster(step->session->finder);
     if (cluster)
-        cluster_refresh_cancel(cluster, follow);
+        cluster_refresh_cancel(cluster, step);
 }
 
-void follow_end(struct follow *follow)
+void remote_step_end(struct remote_step *step)
 {
-    struct session *session = follow->session;
+    struct session *session = step->session;
     struct envelope envelope;
     const char *problem;
-    char *deferred = follow->deferred;
-    stop_searching(follow);
-    follow->deferred = NULL;
-    follow->state = FOLLOW_NONE;
+    char *deferred = step->deferred;
+    stop_searching(step);
+    step->deferred = NULL;
+    step->state = REMOTE_STEP_NONE;
     if (deferred && envelope_read(&envelope, deferred, strlen(deferred), &problem) == 0)
         session_member_ops.on_event(session, deferred, strlen(deferred), &envelope);
     free(deferred);
-    if (!follow->caller_gone)
+    if (!step->caller_gone)
         return;
     session_send_terminated(session);
     if (session->client.gone)
@@ -287,36 +288,36 @@ void follow_end(struct follow *follow)
 
 /* --- the caller's events --- */
 
-static void defer(struct follow *follow, const char *json, size_t len)
+static void defer(struct remote_step *step, const char *json, size_t len)
 {
-    free(follow->deferred);
-    follow->deferred = mem_string_n(json, len);
+    free(step->deferred);
+    step->deferred = mem_string_n(json, len);
 }
 
 /* The caller has stopped by itself during the search for the callee: either it has submitted no
  * task yet, or the callee is on its way. */
 static void on_forgotten(void *arg, const char *json, size_t len, const struct envelope *envelope)
 {
-    struct follow *follow = follow_checked(arg);
+    struct remote_step *step = remote_step_checked(arg);
     (void)len;
-    if (follow->state != FOLLOW_SEARCHING)
+    if (step->state != REMOTE_STEP_SEARCHING)
         return;
-    char *result = follow_result(json, envelope);
+    char *result = remote_step_result(json, envelope);
     if (remote_call_was_unused(result)) {
-        say(follow->session, "raydbg: %s before this stop\n",
-            follow->way == REMOTE_CALL_INTO ? "no remote task was called"
-                                            : "the task did not return");
-        follow_end(follow);
+        say(step->session, "raydbg: %s before this stop\n",
+            step->way == REMOTE_CALL_INTO ? "no remote task was called"
+                                          : "the task did not return");
+        remote_step_end(step);
     } else {
-        follow->until_us = loop_now_us() + (int64_t)DEFER_MS * 1000;
+        step->until_us = loop_now_us() + (int64_t)DEFER_MS * 1000;
     }
     free(result);
 }
 
-static void forget_note(struct follow *follow, link_answer_fn fn)
+static void forget_note(struct remote_step *step, link_answer_fn fn)
 {
-    char *arguments = remote_call_forget(follow->way, follow->uuid);
-    hub_ask(&follow->session->place, "evaluate", arguments, FOLLOW_ASK_MS, fn, follow);
+    char *arguments = remote_call_forget(step->way, step->uuid);
+    hub_ask(&step->session->member, "evaluate", arguments, REMOTE_STEP_ASK_MS, fn, step);
     free(arguments);
 }
 
@@ -331,29 +332,29 @@ static void ignore(void *arg, const char *json, size_t len, const struct envelop
 bool remote_step_event(struct session *session, const char *json, size_t len,
                        const struct envelope *envelope)
 {
-    struct follow *follow = session->follow;
-    if (!follow || !text_equal(envelope->name, "stopped"))
+    struct remote_step *step = session->remote_step;
+    if (!step || !text_equal(envelope->name, "stopped"))
         return false;
-    switch (follow->state) {
-    case FOLLOW_SEARCHING:
-        defer(follow, json, len);
-        forget_note(follow, on_forgotten);
+    switch (step->state) {
+    case REMOTE_STEP_SEARCHING:
+        defer(step, json, len);
+        forget_note(step, on_forgotten);
         return true;
-    case FOLLOW_ENTERING:
-        defer(follow, json, len);
+    case REMOTE_STEP_ENTERING:
+        defer(step, json, len);
         return true;
-    case FOLLOW_INSIDE:
-        if (hub_has_stopped(&follow->inner->place)) {
+    case REMOTE_STEP_INSIDE:
+        if (hub_has_stopped(&step->inner->member)) {
             say(session, "raydbg: %s has stopped, too: it is shown when this task goes on\n",
                 session->pause.task_name ? session->pause.task_name : "the caller");
-            defer(follow, json, len);
+            defer(step, json, len);
             return true;
         }
-        follow_drop_callee(follow);
-        follow_end(follow);
+        remote_step_drop_callee(step);
+        remote_step_end(step);
         return false;
-    case FOLLOW_NONE:
-    case FOLLOW_NOTING:
+    case REMOTE_STEP_NONE:
+    case REMOTE_STEP_NOTING:
         break;
     }
     return false;
@@ -363,7 +364,7 @@ bool remote_step_response(struct session *session, const struct pending *pending
                           size_t len, const struct envelope *envelope)
 {
     return remote_step_forgets(pending) ||
-           follow_targets_response(session, pending, json, len, envelope);
+           remote_step_targets_response(session, pending, json, len, envelope);
 }
 
 bool remote_step_forgets(const struct pending *pending)
@@ -387,19 +388,19 @@ static bool is_callers(const char *command)
 bool remote_step_request(struct session *session, const char *json, size_t len,
                          const struct envelope *envelope)
 {
-    struct follow *follow = session->follow;
+    struct remote_step *step = session->remote_step;
     int64_t thread;
-    if (!follow)
+    if (!step)
         return false;
-    if (follow->state == FOLLOW_ENTERING && breakpoint_union_is_set(envelope->name))
-        follow_pass_set(follow, json, envelope);
-    if (follow->state != FOLLOW_INSIDE || is_callers(envelope->name))
+    if (step->state == REMOTE_STEP_ENTERING && breakpoint_union_is_set(envelope->name))
+        remote_step_pass_set(step, json, envelope);
+    if (step->state != REMOTE_STEP_INSIDE || is_callers(envelope->name))
         return false;
-    if (scan_integer_at(json, envelope->arguments, "threadId", &thread) && thread < follow->base)
+    if (scan_integer_at(json, envelope->arguments, "threadId", &thread) && thread < step->base)
         return false;
     if (breakpoint_union_is_set(envelope->name) && session_attached(session))
-        follow_set_in_caller(follow, json, len, envelope);
-    follow_pass_request(follow, json, len, envelope);
+        remote_step_set_in_caller(step, json, len, envelope);
+    remote_step_pass_request(step, json, len, envelope);
     return true;
 }
 
@@ -407,54 +408,54 @@ bool remote_step_request(struct session *session, const char *json, size_t len,
 
 bool remote_step_lost(struct session *session, const char *why)
 {
-    struct follow *follow = session->follow;
-    if (!follow)
+    struct remote_step *step = session->remote_step;
+    if (!step)
         return false;
-    follow_targets_lost(follow, why);
-    follow_sets_give_up(follow);
-    if (follow->state == FOLLOW_NOTING)
-        refuse(follow, why);
-    if (follow->state == FOLLOW_NONE)
+    remote_step_targets_lost(step, why);
+    remote_step_sets_give_up(step);
+    if (step->state == REMOTE_STEP_NOTING)
+        refuse(step, why);
+    if (step->state == REMOTE_STEP_NONE)
         return false;
-    if (follow->state == FOLLOW_SEARCHING)
-        follow->until_us = loop_now_us() + (int64_t)LINGER_MS * 1000;
-    free(follow->deferred);
-    follow->deferred = NULL;
-    follow->caller_gone = true;
+    if (step->state == REMOTE_STEP_SEARCHING)
+        step->until_us = loop_now_us() + (int64_t)LINGER_MS * 1000;
+    free(step->deferred);
+    step->deferred = NULL;
+    step->caller_gone = true;
     return true;
 }
 
 void remote_step_leave(struct session *session, enum hub_leave how)
 {
-    struct follow *follow = session->follow;
-    if (!follow)
+    struct remote_step *step = session->remote_step;
+    if (!step)
         return;
-    follow_sets_give_up(follow);
-    if (follow->state == FOLLOW_SEARCHING && session_attached(session))
-        forget_note(follow, ignore);
-    if (follow->inner && how != HUB_LEAVE && hub_is_attached(&follow->inner->place) &&
-        hub_drives(&follow->inner->place))
-        hub_continue(follow->inner->place.hub, follow->inner->place.name);
-    stop_searching(follow);
-    follow->caller_gone = false;
-    follow_drop_callee(follow);
-    follow->state = FOLLOW_NONE;
+    remote_step_sets_give_up(step);
+    if (step->state == REMOTE_STEP_SEARCHING && session_attached(session))
+        forget_note(step, ignore);
+    if (step->inner && how != HUB_LEAVE && hub_is_attached(&step->inner->member) &&
+        hub_drives(&step->inner->member))
+        hub_continue(step->inner->member.hub, step->inner->member.name);
+    stop_searching(step);
+    step->caller_gone = false;
+    remote_step_drop_callee(step);
+    step->state = REMOTE_STEP_NONE;
 }
 
 void remote_step_destroy(struct session *session)
 {
-    struct follow *follow = session->follow;
-    if (!follow)
+    struct remote_step *step = session->remote_step;
+    if (!step)
         return;
-    session->follow = NULL;
-    stop_searching(follow);
-    session_destroy(&follow->inner);
-    pause_clear(&follow->callee);
-    follow_targets_clear(follow);
-    follow_sets_clear(follow);
-    free(follow->deferred);
-    free(follow->arrival);
-    free(follow->threads);
-    follow_clear_magic(follow);
-    free(follow);
+    session->remote_step = NULL;
+    stop_searching(step);
+    session_destroy(&step->inner);
+    pause_clear(&step->callee);
+    remote_step_targets_clear(step);
+    remote_step_sets_clear(step);
+    free(step->deferred);
+    free(step->arrival);
+    free(step->threads);
+    remote_step_clear_magic(step);
+    free(step);
 }

@@ -17,7 +17,7 @@
 #include <stddef.h>
 
 struct session;
-struct follow;
+struct remote_step;
 
 /* --- request handlers; the session has checked its refusals before --- */
 

@@ -11,9 +11,9 @@
 
 #include <stdlib.h>
 
-struct follow_set {
-    struct follow_set *next;
-    struct follow *follow;
+struct remote_step_set {
+    struct remote_step_set *next;
+    struct remote_step *step;
     int64_t seq;       /* the client's request */
     int64_t since_us;  /* when the caller was asked */
     bool caller_waits; /* the caller has not answered yet */
@@ -21,30 +21,30 @@ struct follow_set {
     struct buf answer; /* the callee's answer, while it waits for the caller's */
 };
 
-static void set_free(struct follow_set *set)
+static void set_free(struct remote_step_set *set)
 {
-    LIST_REMOVE(set->follow->sets, set);
+    LIST_REMOVE(set->step->sets, set);
     buf_free(&set->answer);
     free(set);
 }
 
-static void pass_answer(struct follow_set *set)
+static void pass_answer(struct remote_step_set *set)
 {
     struct envelope envelope;
     const char *problem;
     if (set->answer.len &&
         envelope_read(&envelope, set->answer.data, set->answer.len, &problem) == 0)
-        client_pass(&set->follow->session->client, set->answer.data, set->answer.len, &envelope,
+        client_pass(&set->step->session->client, set->answer.data, set->answer.len, &envelope,
                     set->seq);
     buf_free(&set->answer);
 }
 
 /* --- the caller --- */
 
-static void say_unconfirmed(const struct follow_set *set, const char *json,
+static void say_unconfirmed(const struct remote_step_set *set, const char *json,
                             const struct envelope *envelope)
 {
-    struct session *session = set->follow->session;
+    struct session *session = set->step->session;
     const char *name = session->pause.task_name ? session->pause.task_name : "the caller";
     char *why = json && envelope->message.len ? scan_string(json, envelope->message) : NULL;
     char *text = why ? mem_format("raydbg: %s did not take these breakpoints: %s\n", name, why)
@@ -59,8 +59,8 @@ static void say_unconfirmed(const struct follow_set *set, const char *json,
 static void on_caller_answer(void *arg, const char *json, size_t len,
                              const struct envelope *envelope)
 {
-    struct follow_set *set = arg;
-    bool late = !json && loop_now_us() - set->since_us >= (int64_t)FOLLOW_ASK_MS * 1000;
+    struct remote_step_set *set = arg;
+    bool late = !json && loop_now_us() - set->since_us >= (int64_t)REMOTE_STEP_ASK_MS * 1000;
     (void)len;
     set->caller_waits = false;
     if (!set->given_up && (late || (json && !envelope->success)))
@@ -71,10 +71,10 @@ static void on_caller_answer(void *arg, const char *json, size_t len,
         set_free(set);
 }
 
-static bool set_in_caller(struct follow_set *set, const char *json, size_t len,
+static bool set_in_caller(struct remote_step_set *set, const char *json, size_t len,
                           const struct envelope *envelope)
 {
-    struct session *session = set->follow->session;
+    struct session *session = set->step->session;
     struct buf edited = {0}, mapped = {0};
     struct envelope again;
     const char *problem;
@@ -92,33 +92,33 @@ static bool set_in_caller(struct follow_set *set, const char *json, size_t len,
         json = edited.data;
         envelope = &again;
     }
-    bool sent =
-        hub_set_quietly(&session->place, json, envelope, FOLLOW_ASK_MS, on_caller_answer, set);
+    bool sent = hub_set_quietly(&session->member, json, envelope, REMOTE_STEP_ASK_MS,
+                                on_caller_answer, set);
     buf_free(&edited);
     buf_free(&mapped);
     return sent;
 }
 
-void follow_set_in_caller(struct follow *follow, const char *json, size_t len,
-                          const struct envelope *envelope)
+void remote_step_set_in_caller(struct remote_step *step, const char *json, size_t len,
+                               const struct envelope *envelope)
 {
-    struct follow_set *set = mem_alloc(sizeof *set);
-    *set = (struct follow_set){.next = follow->sets,
-                               .follow = follow,
-                               .seq = envelope->seq,
-                               .since_us = loop_now_us(),
-                               .caller_waits = true};
-    follow->sets = set;
+    struct remote_step_set *set = mem_alloc(sizeof *set);
+    *set = (struct remote_step_set){.next = step->sets,
+                                    .step = step,
+                                    .seq = envelope->seq,
+                                    .since_us = loop_now_us(),
+                                    .caller_waits = true};
+    step->sets = set;
     if (!set_in_caller(set, json, len, envelope))
         set_free(set);
 }
 
 /* --- the callee --- */
 
-bool follow_set_waits(struct follow *follow, const char *json, size_t len,
-                      const struct envelope *envelope)
+bool remote_step_set_waits(struct remote_step *step, const char *json, size_t len,
+                           const struct envelope *envelope)
 {
-    struct follow_set *set = follow->sets;
+    struct remote_step_set *set = step->sets;
     while (set && (set->given_up || set->seq != envelope->request_seq))
         set = set->next;
     if (!set)
@@ -132,9 +132,9 @@ bool follow_set_waits(struct follow *follow, const char *json, size_t len,
     return true;
 }
 
-void follow_sets_give_up(struct follow *follow)
+void remote_step_sets_give_up(struct remote_step *step)
 {
-    for (struct follow_set *set = follow->sets, *next; set; set = next) {
+    for (struct remote_step_set *set = step->sets, *next; set; set = next) {
         next = set->next;
         set->given_up = true;
         pass_answer(set);
@@ -143,12 +143,12 @@ void follow_sets_give_up(struct follow *follow)
     }
 }
 
-void follow_sets_clear(struct follow *follow)
+void remote_step_sets_clear(struct remote_step *step)
 {
-    for (struct follow_set *set = follow->sets, *next; set; set = next) {
+    for (struct remote_step_set *set = step->sets, *next; set; set = next) {
         next = set->next;
         buf_free(&set->answer);
         free(set);
     }
-    follow->sets = NULL;
+    step->sets = NULL;
 }

@@ -26,41 +26,41 @@ enum { STEPS = 12 };
 /* The distance between the thread ids of two callees. */
 enum { BASE = 1000 };
 
-static void ask(struct follow *follow, int64_t seq, const char *command, const char *arguments)
+static void ask(struct remote_step *step, int64_t seq, const char *command, const char *arguments)
 {
     struct buf message = {0};
     message_request(&message, seq, command, text_empty(arguments) ? NULL : arguments);
-    session_receive(follow->inner, message.data, message.len);
+    session_receive(step->inner, message.data, message.len);
     buf_free(&message);
 }
 
 /* Runs fn from the loop: it must not run from within a callback of the callee's session. */
-static void soon(struct follow *follow, loop_fn fn)
+static void soon(struct remote_step *step, loop_fn fn)
 {
-    timer_cancel(&follow->timer);
-    follow->timer = timer_start(follow->session->options.loop, 0, fn, follow);
+    timer_cancel(&step->timer);
+    step->timer = timer_start(step->session->options.loop, 0, fn, step);
 }
 
 static void come_back(void *arg)
 {
-    struct follow *follow = follow_checked(arg);
-    follow->timer = NULL;
-    bool died = follow->inner && follow->inner->died && follow->way == REMOTE_CALL_INTO;
-    follow_drop_callee(follow);
+    struct remote_step *step = remote_step_checked(arg);
+    step->timer = NULL;
+    bool died = step->inner && step->inner->died && step->way == REMOTE_CALL_INTO;
+    remote_step_drop_callee(step);
     if (died)
-        follow_retry(follow);
+        remote_step_retry(step);
     else
-        follow_end(follow);
+        remote_step_end(step);
 }
 
-static void fail(struct follow *follow, const char *why)
+static void fail(struct remote_step *step, const char *why)
 {
     char title[256];
-    pause_title(&follow->callee, title, sizeof title);
+    pause_title(&step->callee, title, sizeof title);
     char *text = mem_format("raydbg: %s has stopped, but cannot be attached to: %s\n", title, why);
-    client_say(&follow->session->client, "important", text);
+    client_say(&step->session->client, "important", text);
     free(text);
-    soon(follow, come_back);
+    soon(step, come_back);
 }
 
 /* --- thread ids --- */
@@ -81,61 +81,62 @@ static bool shift_thread(const char *json, size_t len, struct span object, int64
     return true;
 }
 
-static void note_thread(struct follow *follow, int64_t thread)
+static void note_thread(struct remote_step *step, int64_t thread)
 {
-    for (size_t i = 0; i < follow->thread_count; i++)
-        if (follow->threads[i] == thread)
+    for (size_t i = 0; i < step->thread_count; i++)
+        if (step->threads[i] == thread)
             return;
-    size_t count = follow->thread_count + 1;
-    follow->threads = mem_resize(follow->threads, count, sizeof *follow->threads);
-    follow->threads[follow->thread_count++] = thread;
+    size_t count = step->thread_count + 1;
+    step->threads = mem_resize(step->threads, count, sizeof *step->threads);
+    step->threads[step->thread_count++] = thread;
 }
 
-static void note_thread_of(struct follow *follow, const char *json, const struct envelope *event)
+static void note_thread_of(struct remote_step *step, const char *json, const struct envelope *event)
 {
     int64_t thread;
     if (scan_integer_at(json, event->body, "threadId", &thread))
-        note_thread(follow, thread);
+        note_thread(step, thread);
 }
 
-static void tell_threads(struct follow *follow, const char *reason)
+static void tell_threads(struct remote_step *step, const char *reason)
 {
-    for (size_t i = 0; i < follow->thread_count; i++) {
-        int64_t thread = follow->threads[i] + follow->base;
+    for (size_t i = 0; i < step->thread_count; i++) {
+        int64_t thread = step->threads[i] + step->base;
         char *body = mem_format("{\"reason\":\"%s\",\"threadId\":%lld}", reason, (long long)thread);
-        client_event(&follow->session->client, "thread", body);
+        client_event(&step->session->client, "thread", body);
         free(body);
     }
 }
 
-void follow_pass_request(struct follow *follow, const char *json, size_t len,
-                         const struct envelope *envelope)
+void remote_step_pass_request(struct remote_step *step, const char *json, size_t len,
+                              const struct envelope *envelope)
 {
     struct buf shifted = {0};
-    if (shift_thread(json, len, envelope->arguments, -follow->base, &shifted))
-        session_receive(follow->inner, shifted.data, shifted.len);
+    if (shift_thread(json, len, envelope->arguments, -step->base, &shifted))
+        session_receive(step->inner, shifted.data, shifted.len);
     else
-        session_receive(follow->inner, json, len);
+        session_receive(step->inner, json, len);
     buf_free(&shifted);
 }
 
-void follow_pass_set(struct follow *follow, const char *json, const struct envelope *envelope)
+void remote_step_pass_set(struct remote_step *step, const char *json,
+                          const struct envelope *envelope)
 {
     char *arguments = mem_string_n(json + envelope->arguments.at, envelope->arguments.len);
-    if (follow->configured)
-        ask(follow, SEQ_SET, envelope->name, arguments);
+    if (step->configured)
+        ask(step, SEQ_SET, envelope->name, arguments);
     free(arguments);
 }
 
 /* --- from the callee to the client --- */
 
-static void pass_event(struct follow *follow, const char *json, size_t len,
+static void pass_event(struct remote_step *step, const char *json, size_t len,
                        const struct envelope *envelope)
 {
     struct buf shifted = {0};
-    struct client *client = &follow->session->client;
-    note_thread_of(follow, json, envelope);
-    if (shift_thread(json, len, envelope->body, follow->base, &shifted))
+    struct client *client = &step->session->client;
+    note_thread_of(step, json, envelope);
+    if (shift_thread(json, len, envelope->body, step->base, &shifted))
         client_pass_edited(client, &shifted, 0);
     else
         client_pass(client, json, len, envelope, 0);
@@ -143,20 +144,21 @@ static void pass_event(struct follow *follow, const char *json, size_t len,
 }
 
 /* Lists the callee's threads, and the caller's thread as one more, which waits. */
-static void pass_threads(struct follow *follow, const char *json, const struct envelope *envelope)
+static void pass_threads(struct remote_step *step, const char *json,
+                         const struct envelope *envelope)
 {
     struct buf body = {0};
     struct span list, element, at;
     size_t cursor = 0;
     int64_t id;
-    struct session *session = follow->session;
+    struct session *session = step->session;
     buf_add_string(&body, "{\"threads\":[");
     if (scan_find(json, envelope->body, "threads", &list))
         while (scan_element(json, list, &cursor, &element)) {
             if (!scan_integer_at(json, element, "id", &id))
                 continue;
-            note_thread(follow, id);
-            id += follow->base;
+            note_thread(step, id);
+            id += step->base;
             buf_printf(&body, "{\"id\":%lld,\"name\":", (long long)id);
             if (scan_find(json, element, "name", &at))
                 buf_add(&body, json + at.at, at.len);
@@ -166,10 +168,10 @@ static void pass_threads(struct follow *follow, const char *json, const struct e
         }
     char *name =
         mem_format("%s (%s)", session->pause.task_name ? session->pause.task_name : "the caller",
-                   follow->caller_gone ? "has ended"
-                   : follow->deferred  ? "has stopped, too"
-                                       : "waits");
-    buf_printf(&body, "{\"id\":%lld,\"name\":", (long long)follow->thread);
+                   step->caller_gone ? "has ended"
+                   : step->deferred  ? "has stopped, too"
+                                     : "waits");
+    buf_printf(&body, "{\"id\":%lld,\"name\":", (long long)step->thread);
     message_quote(&body, name);
     buf_add_string(&body, "}]}");
     client_respond(&session->client, envelope->request_seq, "threads", body.data);
@@ -179,43 +181,43 @@ static void pass_threads(struct follow *follow, const char *json, const struct e
 
 /* --- arriving --- */
 
-static void arrive(struct follow *follow)
+static void arrive(struct remote_step *step)
 {
     struct envelope envelope;
     const char *problem;
     char title[256];
-    char *arrival = follow->arrival;
-    struct session *session = follow->session;
-    follow->arrival = NULL;
-    follow->state = FOLLOW_INSIDE;
-    pause_title(&follow->callee, title, sizeof title);
+    char *arrival = step->arrival;
+    struct session *session = step->session;
+    step->arrival = NULL;
+    step->state = REMOTE_STEP_INSIDE;
+    pause_title(&step->callee, title, sizeof title);
     char *text = mem_format("raydbg: now in %s\n", title);
     client_say(&session->client, "console", text);
     free(text);
     if (arrival && envelope_read(&envelope, arrival, strlen(arrival), &problem) == 0) {
-        note_thread_of(follow, arrival, &envelope);
-        tell_threads(follow, "started");
-        pass_event(follow, arrival, strlen(arrival), &envelope);
+        note_thread_of(step, arrival, &envelope);
+        tell_threads(step, "started");
+        pass_event(step, arrival, strlen(arrival), &envelope);
     }
     free(arrival);
 }
 
 /* The callee has stopped. The client wants to see the program, not Ray's code around it. */
-static void look(struct follow *follow, const char *json, size_t len,
+static void look(struct remote_step *step, const char *json, size_t len,
                  const struct envelope *envelope)
 {
     struct span at;
     char *arguments;
-    free(follow->arrival);
-    follow->arrival = mem_string_n(json, len);
+    free(step->arrival);
+    step->arrival = mem_string_n(json, len);
     if (!envelope->body.len || !scan_find(json, envelope->body, "threadId", &at) ||
-        ++follow->steps > STEPS) {
-        arrive(follow);
+        ++step->steps > STEPS) {
+        arrive(step);
         return;
     }
     arguments =
         mem_format("{\"threadId\":%.*s,\"startFrame\":0,\"levels\":1}", (int)at.len, json + at.at);
-    ask(follow, SEQ_FRAME, "stackTrace", arguments);
+    ask(step, SEQ_FRAME, "stackTrace", arguments);
     free(arguments);
 }
 
@@ -231,17 +233,17 @@ static bool is_in_ray(const char *json, const struct envelope *envelope)
 
 static void step_on(void *arg)
 {
-    struct follow *follow = follow_checked(arg);
+    struct remote_step *step = remote_step_checked(arg);
     struct envelope envelope;
     struct span at;
     const char *problem;
-    follow->timer = NULL;
-    if (!follow->arrival ||
-        envelope_read(&envelope, follow->arrival, strlen(follow->arrival), &problem) != 0 ||
-        !scan_find(follow->arrival, envelope.body, "threadId", &at))
+    step->timer = NULL;
+    if (!step->arrival ||
+        envelope_read(&envelope, step->arrival, strlen(step->arrival), &problem) != 0 ||
+        !scan_find(step->arrival, envelope.body, "threadId", &at))
         return;
-    char *arguments = mem_format("{\"threadId\":%.*s}", (int)at.len, follow->arrival + at.at);
-    ask(follow, SEQ_STEP, follow->way == REMOTE_CALL_INTO ? "stepIn" : "stepOut", arguments);
+    char *arguments = mem_format("{\"threadId\":%.*s}", (int)at.len, step->arrival + at.at);
+    ask(step, SEQ_STEP, step->way == REMOTE_CALL_INTO ? "stepIn" : "stepOut", arguments);
     free(arguments);
 }
 
@@ -252,36 +254,36 @@ static void send_set(void *arg, const char *command, const char *arguments)
 
 static void configure(void *arg)
 {
-    struct follow *follow = follow_checked(arg);
-    follow->timer = NULL;
-    if (session_attached(follow->session))
-        hub_each_set(&follow->session->place, send_set, follow);
-    follow->configured = true;
-    ask(follow, SEQ_CONFIGURED, "configurationDone", NULL);
+    struct remote_step *step = remote_step_checked(arg);
+    step->timer = NULL;
+    if (session_attached(step->session))
+        hub_each_set(&step->session->member, send_set, step);
+    step->configured = true;
+    ask(step, SEQ_CONFIGURED, "configurationDone", NULL);
 }
 
 /* --- messages from the callee's session --- */
 
-static void on_own_response(struct follow *follow, const char *json,
+static void on_own_response(struct remote_step *step, const char *json,
                             const struct envelope *envelope)
 {
     char *why = envelope->message.len ? scan_string(json, envelope->message) : NULL;
     switch (envelope->request_seq) {
     case SEQ_ATTACH:
         if (!envelope->success)
-            fail(follow, why ? why : "it gave no reason");
+            fail(step, why ? why : "it gave no reason");
         break;
     case SEQ_FRAME:
-        if (follow->state != FOLLOW_ENTERING)
+        if (step->state != REMOTE_STEP_ENTERING)
             break;
         if (is_in_ray(json, envelope))
-            soon(follow, step_on);
+            soon(step, step_on);
         else
-            arrive(follow);
+            arrive(step);
         break;
     case SEQ_STEP:
-        if (!envelope->success && follow->state == FOLLOW_ENTERING)
-            arrive(follow);
+        if (!envelope->success && step->state == REMOTE_STEP_ENTERING)
+            arrive(step);
         break;
     default:
         break;
@@ -295,18 +297,18 @@ static bool lets_callee_run(const char *command)
     return text_equal(command, "continue") || text_equal(command, "raydbg/stepOutToGet");
 }
 
-static void on_response(struct follow *follow, const char *json, size_t len,
+static void on_response(struct remote_step *step, const char *json, size_t len,
                         const struct envelope *envelope)
 {
     if (envelope->request_seq < 0)
-        on_own_response(follow, json, envelope);
+        on_own_response(step, json, envelope);
     else if (text_equal(envelope->name, "threads") && envelope->success && envelope->body.len)
-        pass_threads(follow, json, envelope);
-    else if (!follow_set_waits(follow, json, len, envelope))
-        client_pass(&follow->session->client, json, len, envelope, envelope->request_seq);
-    if (envelope->success && follow->deferred && follow->state == FOLLOW_INSIDE &&
+        pass_threads(step, json, envelope);
+    else if (!remote_step_set_waits(step, json, len, envelope))
+        client_pass(&step->session->client, json, len, envelope, envelope->request_seq);
+    if (envelope->success && step->deferred && step->state == REMOTE_STEP_INSIDE &&
         lets_callee_run(envelope->name))
-        soon(follow, come_back);
+        soon(step, come_back);
 }
 
 static bool has_stepped_off(const char *json, const struct envelope *envelope)
@@ -316,65 +318,65 @@ static bool has_stepped_off(const char *json, const struct envelope *envelope)
            scan_boolean_at(json, envelope->body, "raydbgSteppedOff", &off) && off;
 }
 
-static void on_event(struct follow *follow, const char *json, size_t len,
+static void on_event(struct remote_step *step, const char *json, size_t len,
                      const struct envelope *envelope)
 {
-    bool entering = follow->state == FOLLOW_ENTERING;
+    bool entering = step->state == REMOTE_STEP_ENTERING;
     if (text_equal(envelope->name, "initialized"))
-        soon(follow, configure);
+        soon(step, configure);
     else if (text_equal(envelope->name, "terminated"))
-        soon(follow, come_back);
+        soon(step, come_back);
     else if (text_equal(envelope->name, "capabilities") ||
              text_equal(envelope->name, "raydbg/role"))
         return;
     else if (entering && text_equal(envelope->name, "stopped"))
-        look(follow, json, len, envelope);
+        look(step, json, len, envelope);
     else if (entering && text_equal(envelope->name, "thread"))
-        note_thread_of(follow, json, envelope);
+        note_thread_of(step, json, envelope);
     else if (!entering || text_equal(envelope->name, "output"))
-        pass_event(follow, json, len, envelope);
-    if (follow->state == FOLLOW_INSIDE && follow->deferred && has_stepped_off(json, envelope))
-        soon(follow, come_back);
+        pass_event(step, json, len, envelope);
+    if (step->state == REMOTE_STEP_INSIDE && step->deferred && has_stepped_off(json, envelope))
+        soon(step, come_back);
 }
 
 static void on_message(void *arg, const char *json, size_t len)
 {
-    struct follow *follow = follow_checked(arg);
+    struct remote_step *step = remote_step_checked(arg);
     struct envelope envelope;
     const char *problem;
-    if (!follow->inner || envelope_read(&envelope, json, len, &problem) != 0)
+    if (!step->inner || envelope_read(&envelope, json, len, &problem) != 0)
         return;
     if (envelope.kind == DAP_RESPONSE)
-        on_response(follow, json, len, &envelope);
+        on_response(step, json, len, &envelope);
     else if (envelope.kind == DAP_EVENT)
-        on_event(follow, json, len, &envelope);
+        on_event(step, json, len, &envelope);
 }
 
 static void on_end(void *arg)
 {
-    struct follow *follow = follow_checked(arg);
-    if (follow->inner)
-        soon(follow, come_back);
+    struct remote_step *step = remote_step_checked(arg);
+    if (step->inner)
+        soon(step, come_back);
 }
 
 static void on_flow(void *arg, bool flows)
 {
-    const struct follow *follow = follow_checked(arg);
-    const struct session *session = follow->session;
+    const struct remote_step *step = remote_step_checked(arg);
+    const struct session *session = step->session;
     if (session->ops->on_flow)
         session->ops->on_flow(session->arg, flows);
 }
 
 static void on_act(void *arg, const char *action, const char *detail)
 {
-    const struct follow *follow = follow_checked(arg);
-    session_act(follow->session, action, detail);
+    const struct remote_step *step = remote_step_checked(arg);
+    session_act(step->session, action, detail);
 }
 
 static void on_disturbed(void *arg)
 {
-    const struct follow *follow = follow_checked(arg);
-    session_disturbed(follow->session);
+    const struct remote_step *step = remote_step_checked(arg);
+    session_disturbed(step->session);
 }
 
 static const struct session_ops callee_ops = {
@@ -389,59 +391,59 @@ static const struct session_ops callee_ops = {
 
 static void attach(void *arg)
 {
-    struct follow *follow = follow_checked(arg);
-    const struct session *session = follow->session;
-    follow->timer = NULL;
-    ask(follow, SEQ_INITIALIZE, "initialize", session->initialize_words);
-    ask(follow, SEQ_ATTACH, "attach", session->attach_words);
+    struct remote_step *step = remote_step_checked(arg);
+    const struct session *session = step->session;
+    step->timer = NULL;
+    ask(step, SEQ_INITIALIZE, "initialize", session->initialize_words);
+    ask(step, SEQ_ATTACH, "attach", session->attach_words);
 }
 
-void follow_enter(struct follow *follow, const struct pause *pause)
+void remote_step_enter(struct remote_step *step, const struct pause *pause)
 {
-    struct session *session = follow->session;
+    struct session *session = step->session;
     struct session_options options = session->options;
     struct err err;
-    pause_clear(&follow->callee);
-    pause_copy(&follow->callee, pause);
-    follow->state = FOLLOW_ENTERING;
-    follow->steps = 0;
-    follow->configured = false;
+    pause_clear(&step->callee);
+    pause_copy(&step->callee, pause);
+    step->state = REMOTE_STEP_ENTERING;
+    step->steps = 0;
+    step->configured = false;
     if (pause_reach_check(pause, &err) != 0) {
-        fail(follow, err.why);
+        fail(step, err.why);
         return;
     }
     int64_t *bases = session->bases ? session->bases : &session->own_bases;
     *bases += BASE;
-    follow->base = *bases - session->base;
+    step->base = *bases - session->base;
     options.modes = NULL;
-    options.pause = &follow->callee;
+    options.pause = &step->callee;
     options.task = options.connect = NULL;
     options.cluster = pause_finder_cluster(session->finder);
     options.role = session->role;
-    follow->inner = session_create(&options, &callee_ops, follow);
-    follow->inner->bases = bases;
-    follow->inner->base = *bases;
-    soon(follow, attach);
+    step->inner = session_create(&options, &callee_ops, step);
+    step->inner->bases = bases;
+    step->inner->base = *bases;
+    soon(step, attach);
 }
 
 /* Answers the requests that the callee, and a callee of its own, will not answer any more. */
-static void end_pending(struct follow *follow)
+static void end_pending(struct remote_step *step)
 {
-    if (!follow->inner || follow->state != FOLLOW_INSIDE)
+    if (!step->inner || step->state != REMOTE_STEP_INSIDE)
         return;
-    if (follow->inner->follow)
-        end_pending(follow->inner->follow);
-    session_end_callee(follow->inner);
+    if (step->inner->remote_step)
+        end_pending(step->inner->remote_step);
+    session_end_callee(step->inner);
 }
 
-void follow_drop_callee(struct follow *follow)
+void remote_step_drop_callee(struct remote_step *step)
 {
-    end_pending(follow);
-    timer_cancel(&follow->timer);
-    if (follow->state == FOLLOW_INSIDE)
-        tell_threads(follow, "exited");
-    follow->thread_count = 0;
-    free(follow->arrival);
-    follow->arrival = NULL;
-    session_destroy(&follow->inner);
+    end_pending(step);
+    timer_cancel(&step->timer);
+    if (step->state == REMOTE_STEP_INSIDE)
+        tell_threads(step, "exited");
+    step->thread_count = 0;
+    free(step->arrival);
+    step->arrival = NULL;
+    session_destroy(&step->inner);
 }

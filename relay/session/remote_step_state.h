@@ -9,18 +9,18 @@
 #include "relay/session/remote_step.h"
 #include "relay/session/session_state.h"
 
-enum follow_state {
-    FOLLOW_NONE,
-    FOLLOW_NOTING,    /* the caller is being asked to make the note */
-    FOLLOW_SEARCHING, /* the caller runs; the callee's pause has not appeared */
-    FOLLOW_ENTERING,  /* the callee's session attaches; the client does not know yet */
-    FOLLOW_INSIDE,    /* the client's requests go to the callee */
+enum remote_step_state {
+    REMOTE_STEP_NONE,
+    REMOTE_STEP_NOTING,    /* the caller is being asked to make the note */
+    REMOTE_STEP_SEARCHING, /* the caller runs; the callee's pause has not appeared */
+    REMOTE_STEP_ENTERING,  /* the callee's session attaches; the client does not know yet */
+    REMOTE_STEP_INSIDE,    /* the client's requests go to the callee */
 };
 
-struct follow {
+struct remote_step {
     uint32_t magic;
     struct session *session;
-    enum follow_state state;
+    enum remote_step_state state;
 
     /* a `stepInTargets` under way: the client's request, and what is added to its answer */
     struct open_request targets;
@@ -53,61 +53,64 @@ struct follow {
     int64_t *threads;
     size_t thread_count;
 
-    struct follow_set *sets; /* set requests that caller and callee have not both answered */
+    struct remote_step_set *sets; /* set requests that caller and callee have not both answered */
 };
-INVARIANT_MAGIC(follow, 0x3ac79e51)
-#define follow_checked(object) follow_checked_at(INVARIANT_HERE, object)
+INVARIANT_MAGIC(remote_step, 0x3ac79e51)
+#define remote_step_checked(object) remote_step_checked_at(INVARIANT_HERE, object)
 
 /* The time that the caller has for an answer. */
-enum { FOLLOW_ASK_MS = 3000 };
+enum { REMOTE_STEP_ASK_MS = 3000 };
 
 /* remote_step.c */
-/* The session's `follow`, created if it has none. */
-struct follow *follow_need(struct session *session);
+/* The session's `remote_step`, created if it has none. */
+struct remote_step *remote_step_need(struct session *session);
 /* Begins the step that the client's request asks for. */
-void follow_begin(struct session *session, const char *json, const struct envelope *envelope,
-                  enum remote_call_way way);
+void remote_step_begin(struct session *session, const char *json, const struct envelope *envelope,
+                       enum remote_call_way way);
 /* The answer's `result`, or NULL; the caller frees. */
-char *follow_result(const char *json, const struct envelope *envelope);
-/* Asks for the newest frame of one of the caller's threads; follow_top_frame() reads the answer. */
-void follow_ask_top_frame(struct follow *follow, int64_t thread, link_answer_fn fn);
-bool follow_top_frame(const char *json, const struct envelope *envelope, struct span *frame);
-void follow_search(struct follow *follow, int64_t in_ms);
+char *remote_step_result(const char *json, const struct envelope *envelope);
+/* Asks for the newest frame of one of the caller's threads; remote_step_top_frame() reads the
+ * answer. */
+void remote_step_ask_top_frame(struct remote_step *step, int64_t thread, link_answer_fn fn);
+bool remote_step_top_frame(const char *json, const struct envelope *envelope, struct span *frame);
+void remote_step_search(struct remote_step *step, int64_t in_ms);
 /* The callee's worker has died: searches again, because Ray reruns the task with the same note. */
-void follow_retry(struct follow *follow);
+void remote_step_retry(struct remote_step *step);
 /* Returns to the caller: sends the client the deferred `stopped`; if the caller is gone, ends the
  * session. */
-void follow_end(struct follow *follow);
+void remote_step_end(struct remote_step *step);
 
 /* remote_step_targets.c */
 /* True: it was the answer to a `stepInTargets`, and has been passed on with our targets added. */
-bool follow_targets_response(struct session *session, const struct pending *pending,
-                             const char *json, size_t len, const struct envelope *envelope);
+bool remote_step_targets_response(struct session *session, const struct pending *pending,
+                                  const char *json, size_t len, const struct envelope *envelope);
 /* The caller is gone: refuses a `stepInTargets` under way. */
-void follow_targets_lost(struct follow *follow, const char *why);
-void follow_targets_clear(struct follow *follow);
+void remote_step_targets_lost(struct remote_step *step, const char *why);
+void remote_step_targets_clear(struct remote_step *step);
 
 /* remote_step_callee.c */
-void follow_enter(struct follow *follow, const struct pause *pause);
+void remote_step_enter(struct remote_step *step, const struct pause *pause);
 /* Tells the client that the callee's threads have exited, and destroys the session with the callee.
  * Must not run from within that session's callbacks. */
-void follow_drop_callee(struct follow *follow);
+void remote_step_drop_callee(struct remote_step *step);
 /* Sends the callee the client's request. */
-void follow_pass_request(struct follow *follow, const char *json, size_t len,
-                         const struct envelope *envelope);
+void remote_step_pass_request(struct remote_step *step, const char *json, size_t len,
+                              const struct envelope *envelope);
 /* Sends a set request to the callee that is being entered. The client does not see its answer: the
  * caller answers the client. */
-void follow_pass_set(struct follow *follow, const char *json, const struct envelope *envelope);
+void remote_step_pass_set(struct remote_step *step, const char *json,
+                          const struct envelope *envelope);
 
 /* remote_step_breakpoints.c */
 /* Sends the caller a set request that the callee gets, too. */
-void follow_set_in_caller(struct follow *follow, const char *json, size_t len,
-                          const struct envelope *envelope);
-/* True: the callee's answer is kept until the caller has answered, or follow_sets_give_up(). */
-bool follow_set_waits(struct follow *follow, const char *json, size_t len,
-                      const struct envelope *envelope);
+void remote_step_set_in_caller(struct remote_step *step, const char *json, size_t len,
+                               const struct envelope *envelope);
+/* True: the callee's answer is kept until the caller has answered, or remote_step_sets_give_up().
+ */
+bool remote_step_set_waits(struct remote_step *step, const char *json, size_t len,
+                           const struct envelope *envelope);
 /* Stops waiting for the caller's answers: the client gets the callee's that are kept. */
-void follow_sets_give_up(struct follow *follow);
-void follow_sets_clear(struct follow *follow);
+void remote_step_sets_give_up(struct remote_step *step);
+void remote_step_sets_clear(struct remote_step *step);
 
 #endif

@@ -10,19 +10,19 @@
 /* Ids of our own `stepIn` targets; debugpy counts from 0. */
 enum { TARGET_INTO = 0x40000000, TARGET_BACK };
 
-void follow_targets_clear(struct follow *follow)
+void remote_step_targets_clear(struct remote_step *step)
 {
-    free(follow->targets_request);
-    free(follow->targets_label);
-    follow->targets_request = follow->targets_label = NULL;
-    follow->targets.open = false;
+    free(step->targets_request);
+    free(step->targets_label);
+    step->targets_request = step->targets_label = NULL;
+    step->targets.open = false;
 }
 
-static void add_targets(const struct follow *follow, struct buf *out, bool first)
+static void add_targets(const struct remote_step *step, struct buf *out, bool first)
 {
-    if (follow->targets_label) {
+    if (step->targets_label) {
         buf_printf(out, "%s{\"id\":%d,\"label\":", first ? "" : ",", TARGET_INTO);
-        message_quote(out, follow->targets_label);
+        message_quote(out, step->targets_label);
         buf_add_string(out, "}");
         first = false;
     }
@@ -31,74 +31,74 @@ static void add_targets(const struct follow *follow, struct buf *out, bool first
 }
 
 /* Passes the debuggee's answer on with our targets added; our targets alone if it has none. */
-static void answer_targets(struct follow *follow, const char *json, size_t len,
+static void answer_targets(struct remote_step *step, const char *json, size_t len,
                            const struct envelope *envelope)
 {
-    struct client *client = &follow->session->client;
+    struct client *client = &step->session->client;
     struct buf out = {0}, added = {0};
     struct span list, element;
     size_t cursor = 0;
     if (json && envelope->success && envelope->body.len &&
         scan_find(json, envelope->body, "targets", &list) && json[list.at] == '[') {
-        add_targets(follow, &added, !scan_element(json, list, &cursor, &element));
+        add_targets(step, &added, !scan_element(json, list, &cursor, &element));
         struct edit edit = {{list.at + list.len - 1, 0}, added.data, added.len};
         splice_apply(json, len, &edit, 1, &out);
-        client_pass_edited(client, &out, follow->targets.seq);
+        client_pass_edited(client, &out, step->targets.seq);
     } else {
         buf_add_string(&out, "{\"targets\":[");
-        add_targets(follow, &out, true);
+        add_targets(step, &out, true);
         buf_add_string(&out, "]}");
-        client_respond(client, follow->targets.seq, "stepInTargets", out.data);
+        client_respond(client, step->targets.seq, "stepInTargets", out.data);
     }
     buf_free(&added);
     buf_free(&out);
-    follow_targets_clear(follow);
+    remote_step_targets_clear(step);
 }
 
-static void forward_targets(struct follow *follow)
+static void forward_targets(struct remote_step *step)
 {
-    struct session *session = follow->session;
+    struct session *session = step->session;
     struct envelope envelope;
     const char *problem;
-    size_t len = strlen(follow->targets_request);
+    size_t len = strlen(step->targets_request);
     if (session->pause.debugger == PAUSE_PDB ||
-        envelope_read(&envelope, follow->targets_request, len, &problem) != 0)
-        answer_targets(follow, NULL, 0, NULL);
+        envelope_read(&envelope, step->targets_request, len, &problem) != 0)
+        answer_targets(step, NULL, 0, NULL);
     else
-        hub_forward(&session->place, (struct client_seq){follow->targets.seq},
-                    follow->targets_request, len, &envelope);
+        hub_forward(&session->member, (struct client_seq){step->targets.seq}, step->targets_request,
+                    len, &envelope);
 }
 
 static void on_functions(void *arg, const char *json, size_t len, const struct envelope *envelope)
 {
-    struct follow *follow = follow_checked(arg);
+    struct remote_step *step = remote_step_checked(arg);
     (void)len;
-    if (!follow->targets.open)
+    if (!step->targets.open)
         return;
-    char *result = follow_result(json, envelope);
-    follow->targets_label = remote_call_label(result);
+    char *result = remote_step_result(json, envelope);
+    step->targets_label = remote_call_label(result);
     free(result);
-    forward_targets(follow);
+    forward_targets(step);
 }
 
 static void on_targets_frame(void *arg, const char *json, size_t len,
                              const struct envelope *envelope)
 {
-    struct follow *follow = follow_checked(arg);
+    struct remote_step *step = remote_step_checked(arg);
     struct span frame, name;
     int64_t id, line;
     (void)len;
-    if (!follow->targets.open)
+    if (!step->targets.open)
         return;
-    if (!follow_top_frame(json, envelope, &frame) || !scan_integer_at(json, frame, "id", &id) ||
-        id != follow->targets_frame || !scan_integer_at(json, frame, "line", &line) ||
-        !scan_find(json, frame, "name", &name)) {
-        forward_targets(follow);
+    if (!remote_step_top_frame(json, envelope, &frame) ||
+        !scan_integer_at(json, frame, "id", &id) || id != step->targets_frame ||
+        !scan_integer_at(json, frame, "line", &line) || !scan_find(json, frame, "name", &name)) {
+        forward_targets(step);
         return;
     }
     char *function = scan_string(json, name);
     char *arguments = remote_call_functions(function ? function : "", line, id);
-    hub_ask(&follow->session->place, "evaluate", arguments, FOLLOW_ASK_MS, on_functions, follow);
+    hub_ask(&step->session->member, "evaluate", arguments, REMOTE_STEP_ASK_MS, on_functions, step);
     free(arguments);
     free(function);
 }
@@ -108,35 +108,35 @@ void remote_step_on_targets(struct session *session, const char *json,
 {
     size_t len = envelope->whole.at + envelope->whole.len;
     int64_t frame = 0;
-    const struct stop *stop = hub_last_stop(&session->place);
+    const struct stop *stop = hub_last_stop(&session->member);
     if (!stop || !pause_finder_cluster(session->finder) ||
-        (session->follow && session->follow->targets.open) ||
+        (session->remote_step && session->remote_step->targets.open) ||
         !scan_integer_at(json, envelope->arguments, "frameId", &frame)) {
-        hub_forward(&session->place, (struct client_seq){envelope->seq}, json, len, envelope);
+        hub_forward(&session->member, (struct client_seq){envelope->seq}, json, len, envelope);
         return;
     }
-    struct follow *follow = follow_need(session);
-    open_request_begin(&follow->targets, envelope->seq);
-    follow->targets_request = mem_string_n(json, len);
-    follow->targets_frame = frame;
-    follow_ask_top_frame(follow, stop->thread, on_targets_frame);
+    struct remote_step *step = remote_step_need(session);
+    open_request_begin(&step->targets, envelope->seq);
+    step->targets_request = mem_string_n(json, len);
+    step->targets_frame = frame;
+    remote_step_ask_top_frame(step, stop->thread, on_targets_frame);
 }
 
-bool follow_targets_response(struct session *session, const struct pending *pending,
-                             const char *json, size_t len, const struct envelope *envelope)
+bool remote_step_targets_response(struct session *session, const struct pending *pending,
+                                  const char *json, size_t len, const struct envelope *envelope)
 {
-    struct follow *follow = session->follow;
-    if (!follow || !follow->targets.open || pending->client.value != follow->targets.seq)
+    struct remote_step *step = session->remote_step;
+    if (!step || !step->targets.open || pending->client.value != step->targets.seq)
         return false;
-    answer_targets(follow, json, len, envelope);
+    answer_targets(step, json, len, envelope);
     return true;
 }
 
-void follow_targets_lost(struct follow *follow, const char *why)
+void remote_step_targets_lost(struct remote_step *step, const char *why)
 {
-    if (follow->targets.open)
-        client_refuse(&follow->session->client, follow->targets.seq, "stepInTargets", why, false);
-    follow_targets_clear(follow);
+    if (step->targets.open)
+        client_refuse(&step->session->client, step->targets.seq, "stepInTargets", why, false);
+    remote_step_targets_clear(step);
 }
 
 void remote_step_on_step_in(struct session *session, const char *json,
@@ -145,9 +145,9 @@ void remote_step_on_step_in(struct session *session, const char *json,
     int64_t target = 0;
     scan_integer_at(json, envelope->arguments, "targetId", &target);
     if (target == TARGET_INTO || target == TARGET_BACK)
-        follow_begin(session, json, envelope,
-                     target == TARGET_INTO ? REMOTE_CALL_INTO : REMOTE_CALL_BACK);
+        remote_step_begin(session, json, envelope,
+                          target == TARGET_INTO ? REMOTE_CALL_INTO : REMOTE_CALL_BACK);
     else
-        hub_forward(&session->place, (struct client_seq){envelope->seq}, json,
+        hub_forward(&session->member, (struct client_seq){envelope->seq}, json,
                     envelope->whole.at + envelope->whole.len, envelope);
 }

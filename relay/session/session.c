@@ -70,7 +70,7 @@ void session_fail_attach(struct session *session, const struct err *err)
 
 bool session_attached(const struct session *session)
 {
-    return session->state == SESSION_READY && hub_is_attached(&session->place);
+    return session->state == SESSION_READY && hub_is_attached(&session->member);
 }
 
 struct variables_context *session_variables(struct session *session)
@@ -78,7 +78,7 @@ struct variables_context *session_variables(struct session *session)
     struct variables_context *context = &session->variables;
     context->loop = session->options.loop;
     context->client = &session->client;
-    context->place = &session->place;
+    context->member = &session->member;
     context->cluster = pause_finder_cluster(session->finder);
     context->options = &session->attach.objects;
     context->object_scope = !session->attach.no_object_scope;
@@ -109,7 +109,7 @@ static void on_exception_filters(struct session *session, const char *json,
     struct envelope again;
     /* pdb's post mortem needs no filters; a process that has dialled the relay is not in one. */
     if (session->pause.debugger == PAUSE_PDB || session->pause.debugger == PAUSE_PYDEVD) {
-        hub_forward(&session->place, (struct client_seq){envelope->seq}, json,
+        hub_forward(&session->member, (struct client_seq){envelope->seq}, json,
                     envelope->whole.at + envelope->whole.len, envelope);
         return;
     }
@@ -118,8 +118,8 @@ static void on_exception_filters(struct session *session, const char *json,
     if (problem || envelope_read(&again, edited.data, edited.len, &problem) != 0) {
         client_refuse(&session->client, envelope->seq, envelope->name, problem, false);
     } else {
-        session->place.filters_set = true;
-        hub_forward(&session->place, (struct client_seq){envelope->seq}, edited.data, edited.len,
+        session->member.filters_set = true;
+        hub_forward(&session->member, (struct client_seq){envelope->seq}, edited.data, edited.len,
                     &again);
     }
     buf_free(&edited);
@@ -127,8 +127,8 @@ static void on_exception_filters(struct session *session, const char *json,
 
 static void on_continue(struct session *session, const char *json, const struct envelope *envelope)
 {
-    if (hub_has_stopped(&session->place))
-        hub_forward(&session->place, (struct client_seq){envelope->seq}, json,
+    if (hub_has_stopped(&session->member))
+        hub_forward(&session->member, (struct client_seq){envelope->seq}, json,
                     envelope->whole.at + envelope->whole.len, envelope);
     else /* debugpy would never answer, nor anything after it (docs/facts/debugpy.md#versions.6) */
         client_respond(&session->client, envelope->seq, "continue",
@@ -139,7 +139,7 @@ static void on_cancel(struct session *session, const char *json, const struct en
 {
     (void)json; /* debugpy cannot cancel anything; the request's own answer still comes */
     client_respond(&session->client, envelope->seq, "cancel", NULL);
-    hub_interrupt(&session->place, (struct client_seq){envelope->nested_id});
+    hub_interrupt(&session->member, (struct client_seq){envelope->nested_id});
 }
 
 /* An attached task cannot be started again: the client gets its stops as a client that joins does,
@@ -149,12 +149,12 @@ static void on_restart(struct session *session, const char *json, const struct e
     (void)json;
     client_respond(&session->client, envelope->seq, envelope->name, NULL);
     session_act(session, "restart", "");
-    hub_tell_stops(&session->place);
+    hub_tell_stops(&session->member);
 }
 
 const char *session_take_over(struct session *session)
 {
-    const char *why = session->options.hubs ? hub_take_over(&session->place)
+    const char *why = session->options.hubs ? hub_take_over(&session->member)
                                             : "nobody else can drive: there is no relay";
     session_act(session, "take-over", why ? why : "");
     return why;
@@ -253,7 +253,7 @@ static const char *refusal(const struct session *session, const char *json,
         return NULL;
     if (!session_attached(session))
         return why_not_attached(session);
-    return rule->action == RULE_ANSWER ? NULL : hub_refusal(&session->place, json, envelope);
+    return rule->action == RULE_ANSWER ? NULL : hub_refusal(&session->member, json, envelope);
 }
 
 static void refuse_unknown(struct session *session, const struct envelope *envelope)
@@ -267,7 +267,7 @@ static void refuse_unknown(struct session *session, const struct envelope *envel
 static bool keeps_set(struct session *session, const char *json, const struct envelope *envelope)
 {
     return breakpoint_union_is_set(envelope->name) &&
-           hub_keeps_set(&session->place, json, envelope);
+           hub_keeps_set(&session->member, json, envelope);
 }
 
 static void refuse_set(struct session *session, const char *json, const struct envelope *envelope)
@@ -308,7 +308,7 @@ static void handle_request(struct session *session, const char *json, size_t len
     else if (handler)
         handler->handle(session, json, envelope);
     else if (!variables_request(session_variables(session), json, len, envelope))
-        hub_forward(&session->place, (struct client_seq){envelope->seq}, json, len, envelope);
+        hub_forward(&session->member, (struct client_seq){envelope->seq}, json, len, envelope);
 }
 
 static void on_request(struct session *session, const char *json, size_t len,
@@ -425,25 +425,25 @@ void session_flow(struct session *session, bool enable)
     session->halted = !enable;
     if (session->mode)
         session->mode_ops->flow(session->mode, enable);
-    if (session->place.hub && hub_drives(&session->place))
-        hub_read_enable(session->place.hub, enable);
+    if (session->member.hub && hub_drives(&session->member))
+        hub_read_enable(session->member.hub, enable);
 }
 
 const struct pause *session_pause(const struct session *session)
 {
     if (session->mode)
         return session->mode_ops->pause(session->mode);
-    return session->place.hub ? hub_pause(session->place.hub) : NULL;
+    return session->member.hub ? hub_pause(session->member.hub) : NULL;
 }
 
 bool session_drives(const struct session *session)
 {
-    return session->mode ? session->mode_ops->drives(session->mode) : hub_drives(&session->place);
+    return session->mode ? session->mode_ops->drives(session->mode) : hub_drives(&session->member);
 }
 
 size_t session_count(const struct session *session)
 {
-    return session->mode ? session->mode_ops->count(session->mode) : session->place.hub != NULL;
+    return session->mode ? session->mode_ops->count(session->mode) : session->member.hub != NULL;
 }
 
 const char *session_client_name(const struct session *session)
@@ -468,7 +468,7 @@ void session_destroy(struct session **session)
     remote_step_destroy(it);
     variables_destroy(session_variables(it));
     cluster_objects_destroy(session_variables(it));
-    hub_abandon(&it->place);
+    hub_abandon(&it->member);
     hub_destroy(&it->own);
     pause_finder_destroy(&it->finder);
     attach_arguments_clear(&it->attach);

@@ -132,7 +132,7 @@ static void compare_arguments(struct session *session, const struct hub *hub)
 
 static void join(struct session *session)
 {
-    invariant(session->initialize && !session->place.hub);
+    invariant(session->initialize && !session->member.hub);
     struct span arguments = {0, strlen(session->initialize)};
     char *initialize =
         debugpy_arguments_initialize(session->initialize, arguments, session->attach.sub_process);
@@ -157,8 +157,8 @@ static void join(struct session *session)
         .sparing = session->options.one_of_many,
     };
     session_act(session, wish.take_over ? "take-over" : "attach", "");
-    hub_join(hub, &session->place, &session_member_ops, session, &wish);
-    if (session->halted && hub_drives(&session->place))
+    hub_join(hub, &session->member, &session_member_ops, session, &wish);
+    if (session->halted && hub_drives(&session->member))
         hub_read_enable(hub, false);
     free(name);
     free(initialize);
@@ -292,7 +292,7 @@ void session_on_attach(struct session *session, const char *json, const struct e
     struct err err;
     if (session->mode && session->mode_ops->is_over(session->mode))
         session_close_mode(session);
-    if (session->place.hub || session->attach_request.open || session->mode) {
+    if (session->member.hub || session->attach_request.open || session->mode) {
         client_refuse(&session->client, envelope->seq, "attach", "the session is already attached",
                       false);
         return;
@@ -415,7 +415,7 @@ void session_on_configuration_done(struct session *session, const char *json,
                                    const struct envelope *envelope)
 {
     (void)json;
-    if (!session_attached(session) || !hub_wants_configuration(&session->place)) {
+    if (!session_attached(session) || !hub_wants_configuration(&session->member)) {
         client_refuse(
             &session->client, envelope->seq, "configurationDone",
             "configurationDone is only allowed after an attach and its 'initialized' event", false);
@@ -423,5 +423,5 @@ void session_on_configuration_done(struct session *session, const char *json,
     }
     client_respond(&session->client, envelope->seq, "configurationDone", NULL);
     client_respond(&session->client, open_request_close(&session->attach_request), "attach", NULL);
-    hub_configure(&session->place);
+    hub_configure(&session->member);
 }

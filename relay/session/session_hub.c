@@ -31,7 +31,7 @@ static void end_pending(struct session *session, const char *why, bool ran)
     struct pending pending;
     variables_refuse_gathered(session_variables(session), why);
     variables_leave(session_variables(session));
-    while (hub_take_pending(&session->place, &pending)) {
+    while (hub_take_pending(&session->member, &pending)) {
         if (remote_step_forgets(&pending) || session_verbs_forgets(&pending))
             continue;
         if (ran && dap_command_is(pending.command, DAP_COMMAND_RESUMES))
@@ -61,7 +61,7 @@ void session_finish_leaving(struct session *session)
     if (session->disconnect_request.open)
         client_respond(&session->client, open_request_close(&session->disconnect_request),
                        "disconnect", NULL);
-    hub_abandon(&session->place);
+    hub_abandon(&session->member);
 }
 
 /* Editors show an `important` output as a notice, too. */
@@ -71,7 +71,7 @@ static void tell_lost(struct session *session, const char *category, const char 
     char *text = mem_format("raydbg: %s\n", sentence);
     client_say(&session->client, category,
                text); /* the console prints it once, before the refusals */
-    bool goes_on = session->place.hub && hub_goes_on(session->place.hub);
+    bool goes_on = session->member.hub && hub_goes_on(session->member.hub);
     session_answer_release(session, goes_on ? NULL : sentence);
     session_refuse_pending(session, sentence);
     free(text);
@@ -121,8 +121,8 @@ static void on_left(void *arg)
 {
     struct session *session = session_checked(arg);
     bool disconnecting = session->disconnect_request.open;
-    invariant(session->place.hub);
-    if (session->goes_on && hub_goes_on(session->place.hub))
+    invariant(session->member.hub);
+    if (session->goes_on && hub_goes_on(session->member.hub))
         session_say_goes_on(session);
     session_finish_leaving(session);
     if (disconnecting || session->client.gone)
@@ -148,7 +148,7 @@ static void send_capabilities(struct session *session, const char *body, size_t 
 static void on_ready(void *arg, const char *capabilities, size_t len)
 {
     struct session *session = session_checked(arg);
-    int waiting = hub_waiting(&session->place);
+    int waiting = hub_waiting(&session->member);
     if (waiting >= 0) /* Ray's own count may be wrong: ray_worker_paused_threads() */
         session->pause.paused_threads = waiting;
     metrics_attach_seconds((double)(loop_now_us() - session->attach_us) / 1e6);
@@ -201,9 +201,9 @@ static void on_role(void *arg, bool drives, const char *driver)
 {
     struct session *session = session_checked(arg);
     struct buf body = {0};
-    invariant(session->place.hub);
+    invariant(session->member.hub);
     if (session->halted) /* only a driver that does not read stops the debuggee */
-        hub_read_enable(session->place.hub, !drives);
+        hub_read_enable(session->member.hub, !drives);
     buf_printf(&body, "{\"role\":\"%s\",\"driver\":", drives ? "driver" : "observer");
     if (*driver)
         message_quote(&body, driver);
@@ -313,7 +313,7 @@ static bool names_threads(const struct session *session, const char *json, size_
                           const struct envelope *envelope, struct buf *out)
 {
     const struct pause *pause = session_pause(session);
-    const struct stop *stop = session->place.hub ? hub_last_stop(&session->place) : NULL;
+    const struct stop *stop = session->member.hub ? hub_last_stop(&session->member) : NULL;
     if (session->options.one_of_many || !pause || !pause->worker_id[0])
         return false;
     char *task = task_label(session->attach.thread_name, pause, session->rank, NULL);

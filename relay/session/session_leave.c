@@ -24,13 +24,13 @@ static void say_goodbye(struct session *session, enum hub_leave how)
     text_copy(id, session->pause.task_id[0] ? 7 : sizeof id, session->pause.task_id);
     if (how == HUB_LEAVE_KILL)
         text = mem_format("raydbg: the worker of %s is ended (--kill)\n", title);
-    else if (hubs && (how == HUB_LEAVE || !hub_drives(&session->place)) &&
-             (hub_table_hold(hubs) != HUB_NEVER || hub_members(session->place.hub) > 1))
+    else if (hubs && (how == HUB_LEAVE || !hub_drives(&session->member)) &&
+             (hub_table_hold(hubs) != HUB_NEVER || hub_members(session->member.hub) > 1))
         text = mem_format("raydbg: %s stays held by %s; release it with: raydbg release %s\n",
                           title, hub_table_name(hubs), *id ? id : "TASK");
     else
         session->goes_on = true;
-    session->raised = text_equal(hub_reason(session->place.hub), "exception");
+    session->raised = text_equal(hub_reason(session->member.hub), "exception");
     if (text)
         client_say(&session->client, "console", text);
     free(text);
@@ -83,10 +83,10 @@ static void leave(struct session *session, enum hub_leave how)
     if (session_attached(session)) {
         say_goodbye(session, how);
         note_leaving(session);
-        hub_leave(&session->place, how);
+        hub_leave(&session->member, how);
         return;
     }
-    if (session->place.hub && session->state == SESSION_LEAVING)
+    if (session->member.hub && session->state == SESSION_LEAVING)
         return; /* the goodbye is under way */
     note_leaving(session);
     pause_finder_cancel(session->finder);
@@ -103,14 +103,14 @@ static enum hub_leave default_leave(const struct session *session)
 
 static bool holds_on_loss(const struct session *session)
 {
-    const struct hub *hub = session->place.hub;
+    const struct hub *hub = session->member.hub;
     return session->options.hubs && hub_table_hold(session->options.hubs) == HUB_ON_LOSS &&
            !(hub && hub_is_kept(hub));
 }
 
 static bool is_alone(const struct session *session)
 {
-    return !session->place.hub || hub_members(session->place.hub) < 2;
+    return !session->member.hub || hub_members(session->member.hub) < 2;
 }
 
 /* The way to leave when the client's `disconnect` does not name one. A client that restarts comes
@@ -127,7 +127,7 @@ static enum hub_leave goodbye_leave(const struct session *session, bool restarts
 static bool has_nothing_to_hold(const struct session *session)
 {
     return holds_on_loss(session) && session_attached(session) && is_alone(session) &&
-           !hub_has_stopped(&session->place);
+           !hub_has_stopped(&session->member);
 }
 
 static enum hub_leave forced_leave(const struct session *session)
@@ -199,18 +199,18 @@ void session_dismiss(struct session *session, const char *why)
 
 void session_release(struct session *session, const struct envelope *request)
 {
-    const char *why = !hub_drives(&session->place)    ? SESSION_OBSERVES
+    const char *why = !hub_drives(&session->member)   ? SESSION_OBSERVES
                       : session->release_request.open ? "the task is being released"
                                                       : NULL;
     if (why) {
         client_refuse(&session->client, request->seq, request->name, why, false);
         return;
     }
-    invariant(session->place.hub); /* it drives */
+    invariant(session->member.hub); /* it drives */
     open_request_begin(&session->release_request, request->seq);
     session->releases_by_line = text_equal(request->name, "evaluate");
     session_act(session, "release", "");
-    hub_release(session->place.hub, session->place.name);
+    hub_release(session->member.hub, session->member.name);
 }
 
 void session_answer_release(struct session *session, const char *why_not)

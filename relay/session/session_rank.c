@@ -40,6 +40,6 @@ void session_rank_ask(struct session *session, const char *stack, size_t len)
     buf_printf(&arguments, "{\"frameId\":%" PRId64 ",\"context\":\"watch\",\"expression\":", frame);
     message_quote(&arguments, rank_expression);
     buf_add_string(&arguments, "}");
-    hub_ask(&session->place, "evaluate", arguments.data, RANK_MS, on_rank, session);
+    hub_ask(&session->member, "evaluate", arguments.data, RANK_MS, on_rank, session);
     buf_free(&arguments);
 }

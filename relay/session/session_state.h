@@ -16,7 +16,7 @@
 #include "relay/session/session_mode.h"
 #include "relay/variables/variables_context.h"
 
-struct follow;
+struct remote_step;
 struct held_request;
 struct task_watch;
 
@@ -58,11 +58,12 @@ struct session {
     struct held_requests held;
     struct pause_finder *finder;
     struct pause pause; /* the pause to debug; its host is known once it was found */
-    struct member place;
+    struct member member;
     struct path_view paths; /* the client's, where they are not the debugger's */
     const char *initialize_words, *attach_words; /* the client's arguments, interned; or NULL */
-    struct follow *follow; /* NULL until a step into a remote task (relay/session/remote_step.h) */
-    int64_t base;          /* its client's offset on its thread ids; 0 except for a callee */
+    struct remote_step
+        *remote_step; /* NULL until a step into a remote task (relay/session/remote_step.h) */
+    int64_t base;     /* its client's offset on its thread ids; 0 except for a callee */
     int64_t own_bases, *bases; /* counts callee offsets: its own; its client's counter, or NULL */
     struct hub *own;           /* without a relay: its only client is this session */
     enum auth_role role;

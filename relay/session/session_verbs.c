@@ -98,8 +98,8 @@ static void step(struct session *session, const struct envelope *request, const 
 {
     struct envelope made;
     const char *problem;
-    const struct stop *stop = hub_last_stop(&session->place);
-    if (!stop || hub_count_stopped(&session->place) > 1) {
+    const struct stop *stop = hub_last_stop(&session->member);
+    if (!stop || hub_count_stopped(&session->member) > 1) {
         refuse(session, request,
                stop ? "several threads are stopped: the buttons of each step it"
                     : "the task is running");
@@ -111,7 +111,7 @@ static void step(struct session *session, const struct envelope *request, const 
                             verb->command, thread);
     size_t len = strlen(json);
     const char *why = envelope_read(&made, json, len, &problem) == 0
-                          ? hub_refusal(&session->place, json, &made)
+                          ? hub_refusal(&session->member, json, &made)
                           : problem;
     session_act(session, why ? "refused" : verb->command, why ? verb->command : "");
     if (why) {
@@ -121,7 +121,7 @@ static void step(struct session *session, const struct envelope *request, const 
         answer(session, request, "");
         session->verb_thread = thread;
         tell(session, "continued", thread, "\"allThreadsContinued\":false");
-        hub_forward(&session->place, (struct client_seq){verb_seq}, json, len, &made);
+        hub_forward(&session->member, (struct client_seq){verb_seq}, json, len, &made);
     }
     free(json);
 }

@@ -28,7 +28,7 @@ static bool is_watched(const struct session *session)
     return session->attach.end_with_task && !session->options.one_of_many &&
            session->pause.debugger != PAUSE_PDB && session->pause.worker_id[0] &&
            session->pause.task_id[0] && pause_finder_cluster(session->finder) &&
-           session_attached(session) && !hub_has_stopped(&session->place);
+           session_attached(session) && !hub_has_stopped(&session->member);
 }
 
 static void ask_later(struct task_watch *watch)
@@ -85,7 +85,7 @@ static void ask_user_threads(struct task_watch *watch)
     struct buf arguments = {0};
     user_threads_question(&arguments);
     watch->in_doubt = true;
-    hub_ask(&watch->session->place, "evaluate", arguments.data, USER_THREADS_MS, on_user_threads,
+    hub_ask(&watch->session->member, "evaluate", arguments.data, USER_THREADS_MS, on_user_threads,
             watch->session);
     buf_free(&arguments);
 }

@@ -122,7 +122,7 @@ void variables_ask_view(struct variables *it, struct worker_objects *objects, in
     buf_add_string(&arguments, "{\"context\":\"watch\",\"expression\":");
     message_quote(&arguments, text);
     buf_printf(&arguments, ",\"frameId\":%" PRId64 "}", row->frame);
-    hub_ask(it->context->place, "evaluate", arguments.data, ANSWER_MS, on_answer, ask);
+    hub_ask(it->context->member, "evaluate", arguments.data, ANSWER_MS, on_answer, ask);
     buf_free(&arguments);
     free(text);
 }

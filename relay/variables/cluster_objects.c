@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 /* A request that waits for its answer. */
-struct question {
-    struct question *next;
+struct request {
+    struct request *next;
     int64_t seq;
     struct objects_page page;
 };
@@ -20,37 +20,37 @@ struct cluster_objects {
     struct object_sweep *sweep; /* the last one */
     bool named;                 /* the tasks of all of its rows were asked for */
     struct object_report *report;
-    struct question *questions; /* oldest first; the first one is being answered */
+    struct request *requests; /* oldest first; the first one is being answered */
 };
 
 static const char command[] = "raydbg/clusterObjects";
 
 static void start(struct cluster_objects *it);
 
-static void next_question(struct cluster_objects *it)
+static void next_request(struct cluster_objects *it)
 {
-    struct question *question = it->questions;
-    it->questions = question->next;
+    struct request *request = it->requests;
+    it->requests = request->next;
     object_report_free(&it->report);
-    objects_page_clear(&question->page);
-    free(question);
-    if (it->questions)
+    objects_page_clear(&request->page);
+    free(request);
+    if (it->requests)
         start(it);
 }
 
 static void fail(struct cluster_objects *it, const struct err *err)
 {
-    client_fail(it->context->client, it->questions->seq, command, err);
-    next_question(it);
+    client_fail(it->context->client, it->requests->seq, command, err);
+    next_request(it);
 }
 
 static void answer(struct cluster_objects *it)
 {
     struct buf body = {0};
-    objects_page_write(&it->questions->page, it->sweep, it->report, &body);
-    client_respond(it->context->client, it->questions->seq, command, body.data);
+    objects_page_write(&it->requests->page, it->sweep, it->report, &body);
+    client_respond(it->context->client, it->requests->seq, command, body.data);
     buf_free(&body);
-    next_question(it);
+    next_request(it);
 }
 
 static void on_page_named(void *arg, const struct err *err, struct object_sweep *sweep)
@@ -64,7 +64,7 @@ static void on_located(void *arg, const struct err *err, struct object_sweep *sw
     struct cluster_objects *it = arg;
     size_t count;
     const struct object_row *const *rows =
-        objects_page_rows(&it->questions->page, it->report, &count);
+        objects_page_rows(&it->requests->page, it->report, &count);
     (void)err;
     object_sweep_name_tasks(it->cluster, sweep, rows, count, on_page_named, it);
 }
@@ -83,7 +83,7 @@ static const char *worker_of_task(const struct cluster *cluster, const char *tas
 
 static void run(struct cluster_objects *it)
 {
-    const struct objects_page *page = &it->questions->page;
+    const struct objects_page *page = &it->requests->page;
     struct sweep_query query = {
         .group_by = page->group_by,
         .sort_by = page->sort_by,
@@ -110,7 +110,7 @@ static void on_named(void *arg, const struct err *err, struct object_sweep *swee
 static void prepare(struct cluster_objects *it)
 {
     static const struct sweep_query all = {.sort_by = OBJECT_SORT_SIZE};
-    if (it->named || !objects_page_needs_tasks(&it->questions->page)) {
+    if (it->named || !objects_page_needs_tasks(&it->requests->page)) {
         run(it);
         return;
     }
@@ -131,7 +131,7 @@ static void on_sweep(void *arg, const struct err *err, struct object_sweep *swee
 
 static void start(struct cluster_objects *it)
 {
-    int64_t taken_ms = it->questions->page.taken_ms;
+    int64_t taken_ms = it->requests->page.taken_ms;
     it->cluster = it->context->cluster;
     if (it->sweep && taken_ms == it->sweep->taken_ms) {
         prepare(it);
@@ -156,26 +156,26 @@ void cluster_objects_on_request(struct variables_context *context, const char *j
                                 const struct envelope *envelope)
 {
     struct err err;
-    struct question *question;
+    struct request *request;
     const char *why = refusal(context);
     if (why) {
         client_refuse(context->client, envelope->seq, command, why, false);
         return;
     }
-    question = mem_alloc(sizeof *question);
-    question->seq = envelope->seq;
-    if (objects_page_read(&question->page, json, envelope->arguments, &err) != 0) {
+    request = mem_alloc(sizeof *request);
+    request->seq = envelope->seq;
+    if (objects_page_read(&request->page, json, envelope->arguments, &err) != 0) {
         client_fail(context->client, envelope->seq, command, &err);
-        objects_page_clear(&question->page);
-        free(question);
+        objects_page_clear(&request->page);
+        free(request);
         return;
     }
     if (!context->cluster_objects) {
         context->cluster_objects = mem_alloc(sizeof *context->cluster_objects);
         context->cluster_objects->context = context;
     }
-    bool first = !context->cluster_objects->questions;
-    LIST_APPEND(context->cluster_objects->questions, question);
+    bool first = !context->cluster_objects->requests;
+    LIST_APPEND(context->cluster_objects->requests, request);
     if (first)
         start(context->cluster_objects);
 }
@@ -185,15 +185,15 @@ void cluster_objects_drop(struct variables_context *context, const char *why)
     struct cluster_objects *it = context->cluster_objects;
     if (!it)
         return;
-    if (it->questions)
+    if (it->requests)
         object_sweep_cancel(it->cluster, it);
-    while (it->questions) {
-        struct question *question = it->questions;
-        it->questions = question->next;
+    while (it->requests) {
+        struct request *request = it->requests;
+        it->requests = request->next;
         if (why)
-            client_refuse(context->client, question->seq, command, why, false);
-        objects_page_clear(&question->page);
-        free(question);
+            client_refuse(context->client, request->seq, command, why, false);
+        objects_page_clear(&request->page);
+        free(request);
     }
     object_report_free(&it->report);
     object_sweep_free(&it->sweep);

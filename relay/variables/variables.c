@@ -16,7 +16,7 @@ enum {
 
 struct worker_objects *variables_of(const struct variables_context *context)
 {
-    return context->place->hub ? hub_objects(context->place->hub) : NULL;
+    return context->member->hub ? hub_objects(context->member->hub) : NULL;
 }
 
 static struct variables *get(struct variables_context *context)
@@ -55,9 +55,9 @@ void variables_go_on(struct variables_context *context)
  * a session over many tasks. */
 static void look(struct variables_context *context, struct worker_objects *objects)
 {
-    if (worker_objects_state(objects) == WORKER_OBJECTS_NONE && hub_has_stopped(context->place))
+    if (worker_objects_state(objects) == WORKER_OBJECTS_NONE && hub_has_stopped(context->member))
         worker_objects_ask(objects);
-    hub_look(context->place);
+    hub_look(context->member);
 }
 
 /* --- one message --- */
@@ -193,7 +193,7 @@ bool variables_response(struct variables_context *context, const struct pending 
 bool variables_collects(const struct variables_context *context, const struct pending *pending,
                         size_t total)
 {
-    size_t limit = hub_drives(context->place) ? COLLECTED : COLLECTED_LAG;
+    size_t limit = hub_drives(context->member) ? COLLECTED : COLLECTED_LAG;
     if (!context->objects || !dap_command_is(pending->command, DAP_COMMAND_HAS_VALUES) ||
         total > limit)
         return false;
@@ -253,11 +253,11 @@ static bool forward(struct variables_context *context, const char *json, size_t 
     struct client_seq seq = {envelope->seq};
     if (context->options->off || !annotate_strip(json, len, envelope, &stripped) ||
         envelope_read(&again, stripped.data, stripped.len, &problem) != 0)
-        hub_forward(context->place, seq, json, len, envelope);
-    else if ((why = hub_refusal(context->place, stripped.data, &again)))
+        hub_forward(context->member, seq, json, len, envelope);
+    else if ((why = hub_refusal(context->member, stripped.data, &again)))
         client_refuse(context->client, seq.value, envelope->name, why, false);
     else
-        hub_forward(context->place, seq, stripped.data, stripped.len, &again);
+        hub_forward(context->member, seq, stripped.data, stripped.len, &again);
     buf_free(&stripped);
     return !why;
 }

@@ -17,7 +17,7 @@ struct cluster_objects;
 struct variables_context {
     struct loop *loop;
     struct client *client;
-    struct member *place;    /* its hub is NULL before an attach */
+    struct member *member;   /* its hub is NULL before an attach */
     struct cluster *cluster; /* NULL before an attach, and for a direct connection */
     const struct annotate_options *options;
     bool object_scope; /* each frame gets the scope `Object store` */

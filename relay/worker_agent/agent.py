@@ -312,13 +312,6 @@ def find_program():
     return name
 
 
-def lead_children(hooks):
-    """Python processes that a worker starts get an agent as those of the driver do: from that directory, if it is here."""
-    if hooks and os.path.isdir(hooks):
-        others = os.environ.get("PYTHONPATH")
-        os.environ["PYTHONPATH"] = hooks + os.pathsep + others if others else hooks
-
-
 def find_copy():
     """Ray's copy of a working_dir, if this process runs in one. A worker without a task ends if it asks Ray for its
     runtime_env, so the path must tell."""
@@ -360,7 +353,6 @@ def start(config):
         if config["role"] == "worker":
             with contextlib.suppress(AttributeError):  # Ray's inside has changed: only some threads are not traced then
                 trace_pool_threads()
-            lead_children(config.get("hooks"))
         watch_calls(config)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=after_fork)

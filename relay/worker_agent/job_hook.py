@@ -8,7 +8,6 @@ import json
 import os
 import sys
 import types
-import zipfile
 
 SUPERVISORS_NAMESPACE = "_ray_internal_"  # the beginning; that of all that the dashboard runs
 WORKER_NICENESS = "RAY_worker_niceness"  # Ray's
@@ -55,36 +54,33 @@ def find_namespace():
         return None
 
 
+def load_run_hook(payload):
+    module = types.ModuleType("raydbg_run")
+    exec(compile(payload["run_hook"], "<raydbg hook>", "exec"), module.__dict__)
+    return module
+
+
+def name_files(payload):
+    """run_hook.FILES, for the Python processes that this one starts."""
+    return {"raydbg_agent.py": payload["agent"], "raydbg_run.py": payload["run_hook"],
+            "sitecustomize.py": payload["site_hook"],
+            "run.json": json.dumps(dict(payload["config"], own=payload.get("own")))}
+
+
 def start_agent(payload):
-    if "raydbg_agent" not in sys.modules:
-        module = types.ModuleType("raydbg_agent")
-        exec(compile(payload["agent"], "<raydbg agent>", "exec"), module.__dict__)
-        sys.modules["raydbg_agent"] = module
-    sys.modules["raydbg_agent"].start(dict(payload["config"], role="worker"))
+    hook = load_run_hook(payload)
+    hook.start_agent(payload["agent"], dict(payload["config"], role="worker"))
+    hook.lead_children(name_files(payload))
 
 
 def prepare_driver(payload):
-    """The driver, a child of this process, imports the hook from a file in memory: no other user can open it, and it is
-    gone with this process, however that ends."""
-    path = make_archive({"raydbg_agent.py": payload["agent"], "raydbg_run.py": payload["run_hook"],
-                         "sitecustomize.py": payload["site_hook"],
-                         "run.json": json.dumps(dict(payload["config"], own=payload.get("own")))})
-    after, others = os.environ.get("RAY_RUNTIME_ENV_HOOK"), os.environ.get("PYTHONPATH")
+    load_run_hook(payload).lead_children(name_files(payload))
+    after = os.environ.get("RAY_RUNTIME_ENV_HOOK")
     if after and after != RUNTIME_ENV_HOOK:
         os.environ["RAYDBG_NEXT_RUNTIME_ENV_HOOK"] = after
     os.environ["RAY_RUNTIME_ENV_HOOK"] = RUNTIME_ENV_HOOK
     if os.environ.get(UV_SUPPORT, "1").lower() in ("1", "true"):
         os.environ[UV_SUPPORT], os.environ[UV_MARK] = "0", "1"
-    os.environ["PYTHONPATH"] = path + os.pathsep + others if others else path
-
-
-def make_archive(files):
-    """The path of a zip file that Python imports from, as long as this process lives."""
-    fd = os.memfd_create("raydbg")
-    with open(fd, "wb", closefd=False) as file, zipfile.ZipFile(file, "w") as archive:
-        for name, text in files.items():
-            archive.writestr(name, text)
-    return "/proc/%d/fd/%d" % (os.getpid(), fd)
 
 
 def run_own(name):

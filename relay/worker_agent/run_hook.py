@@ -19,6 +19,7 @@ HOOK_VARIABLE = "__RAY_WORKER_PROCESS_SETUP_HOOK_ENV_VAR"  # Ray's own; a worker
 ENTRY_NAME = "ray_runtime_env_func::"  # Ray's; the key of an entry in the store follows, in base64
 WORKER_MARK = "RAYDBG_WORKER"  # for job_hook.py: a worker of the driver's, and not the JobSupervisor
 ENTRY_KEY = b"RaydbgSetupHook:"  # hook_entry.h
+FILES = ("raydbg_agent.py", "raydbg_run.py", "sitecustomize.py", "run.json")  # agent_files.c
 UV_MARK = "RAYDBG_UV_RUN"  # Ray's own support for `uv run`, which allows no other hook, was on, and is off (agent_files.h)
 
 
@@ -39,7 +40,32 @@ def start_agent(source, config):
             sys.modules["raydbg_agent"] = module
         sys.modules["raydbg_agent"].start(config)
     except Exception as error:
-        sys.stderr.write("raydbg: no agent here: %s\n" % error)
+        sys.stderr.write("raydbg: this process cannot be debugged: %s\n" % error)
+
+
+def lead_children(files):
+    """Python processes that this one starts import these FILES, and so have an agent; by value, too. They are in memory: no
+    other user can open them, and they are gone with this process, however that ends."""
+    import os
+    import sys
+    import zipfile
+
+    try:
+        if hasattr(os, "memfd_create"):
+            fd = os.memfd_create("raydbg")
+        else:  # a Python that was built for glibc before 2.27, as conda's are
+            import ctypes
+
+            fd = ctypes.CDLL(None).memfd_create(b"raydbg", 1)  # MFD_CLOEXEC
+        with open(fd, "wb", closefd=False) as file, zipfile.ZipFile(file, "w") as archive:
+            for name, text in files.items():
+                archive.writestr(name, text)
+        # Without the directory of `raydbg run`, which a cluster has that the driver started.
+        others = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep)
+                  if path and not os.path.exists(os.path.join(path, "raydbg_run.py"))]
+        os.environ["PYTHONPATH"] = os.pathsep.join(["/proc/%d/fd/%d" % (os.getpid(), fd), *others])
+    except Exception as error:
+        sys.stderr.write("raydbg: the processes that this one starts cannot be debugged: %s\n" % error)
 
 
 def by_value(function):
@@ -48,12 +74,13 @@ def by_value(function):
                               function.__name__, function.__defaults__, function.__closure__)
 
 
-def make_setup_hook(source, config, own):
+def make_setup_hook(files, config, own):
     """The setup hook of the workers; `own` is the user's: None, a callable, or "module.function"."""
-    start = by_value(start_agent)
+    start, lead = by_value(start_agent), by_value(lead_children)
 
     def raydbg_setup_hook():
-        start(source, config)
+        start(files["raydbg_agent.py"], config)
+        lead(files)
         if isinstance(own, str):
             import importlib
 
@@ -100,12 +127,12 @@ def runtime_env(given):
     """Ray's runtime_env hook: returns the runtime_env that the job gets."""
     given = without_raydbg(given)
     try:
-        source, config = read_text("raydbg_agent.py"), json.loads(read_text("run.json"))
+        files = {name: read_text(name) for name in FILES}
     except OSError as error:
         sys.stderr.write("raydbg: this job's tasks cannot be debugged: %s\n" % error)
         return given
-    env = {} if given is None else given
-    start_agent(source, dict(config, role="driver"))
+    env, config = {} if given is None else given, json.loads(files["run.json"])
+    start_agent(files["raydbg_agent.py"], dict(config, role="driver"))
     place = str(env.get("working_dir") or "")
     root = os.path.realpath(place) if place and "://" not in place else config.get("root")
     if names_entry(env):
@@ -115,7 +142,7 @@ def runtime_env(given):
         if config.get("own"):
             return env  # with a hook of the job's and another of the driver's, Ray says that they conflict
         del env["env_vars"][HOOK_VARIABLE]
-    here = os.path.dirname(os.path.abspath(__file__))
-    config.update(role="worker", root=root, hooks=here if os.path.isdir(here) else None)
-    env["worker_process_setup_hook"] = make_setup_hook(source, config, env.get("worker_process_setup_hook"))
+    config.update(role="worker", root=root)
+    files["run.json"] = json.dumps(config)
+    env["worker_process_setup_hook"] = make_setup_hook(files, config, env.get("worker_process_setup_hook"))
     return env

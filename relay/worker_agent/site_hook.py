@@ -12,6 +12,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RAYS_PLACES = ("/ray/_private/", "/ray/dashboard/", "/ray/autoscaler/", "/ray/core/", "/ray/util/client/")
+SETUP_HOOK = "__RAY_WORKER_PROCESS_SETUP_HOOK_ENV_VAR"  # hook_entry.h
 OTHERS_MODULES = ("ray", "pip", "venv", "virtualenv", "ensurepip")
 TRACKER, FORK_SERVER = "from multiprocessing.resource_tracker", "from multiprocessing.forkserver"  # with -c
 
@@ -108,6 +109,19 @@ class FirstLoader:
         self.loader.exec_module(module)
 
 
+class RayClient:
+    """A finder that finds nothing. With Ray Client (ray://) Ray calls no runtime_env hook, so the tasks have no agent."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == "ray.util.client.worker":  # imported when a connection is made
+            sys.meta_path = [finder for finder in sys.meta_path if finder is not RayClient]
+            if "raydbg_agent" in sys.modules and SETUP_HOOK not in os.environ.get("RAY_RUNTIME_ENV", ""):
+                sys.stderr.write("raydbg: the tasks of this program do not stop: Ray Client (ray://) passes nothing of raydbg run "
+                                 "on to them; docs/run.md, Ray Client, has what does\n")
+        return None
+
+
 def execute_next():
     """The sitecustomize that this one hides."""
     import importlib.machinery
@@ -123,7 +137,7 @@ def execute_next():
 waiting = sys.version_info >= (3, 9)
 if waiting:
     sys.path_hooks.insert(0, on_new_path)
-    sys.meta_path.insert(0, FirstImport)
+    sys.meta_path[:0] = [FirstImport, RayClient]
 execute_next()
 if waiting and sys.argv[:1] == ["-c"] and sys.getprofile() is None:
     sys.setprofile(on_first_frame)

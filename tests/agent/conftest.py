@@ -29,6 +29,7 @@ ALL_DEBUGPY = (("3.9", "1.8.0"), ("3.11", "1.8.0"), ("3.11", "1.8.5"), ("3.11", 
 def pytest_addoption(parser):
     parser.addoption("--ends", action="store_true", help="as without: they are always among them")
     parser.addoption("--matrix", action="store_true", help="on Python 3.8 to 3.13, and every debugpy")
+    parser.addoption("--rounds", type=int, default=1, help="how often test_relay_fates.py plays each of them")
 
 
 def pytest_configure(config):

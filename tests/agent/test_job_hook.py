@@ -103,6 +103,12 @@ def test_a_supervisor_is_known_before_its_first_task(run, env, namespace, said):
     assert run(env, "print(os.environ.get('RAY_RUNTIME_ENV_HOOK'), asked)", namespace=namespace) == said
 
 
+@pytest.mark.parametrize("before", ["", "import os\nvars(os).pop('memfd_create', None)\n"], ids=["", "for an older glibc"])
+def test_processes_that_a_worker_starts_have_an_agent(run, before):
+    code = "import subprocess\nopen('child.py', 'w').write('print(1)')\nsubprocess.run([sys.executable, 'child.py'])"
+    assert run(WORKER, code, agent=before + AGENT) == ["agent worker 1", "agent driver 1", "1"]
+
+
 def test_an_agent_that_fails_is_not_the_jobs_failure(run):
     said = run(WORKER, own="users.hook", agent="raise ValueError('the agent')")
     assert said == ["raydbg: this process cannot be debugged: the agent", "own"]

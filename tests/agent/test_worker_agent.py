@@ -609,7 +609,7 @@ def test_rays_own_code_is_what_the_relay_takes_for_it(monkeypatch, path, is_rays
 # --- the hook in the driver ---
 
 def load_hook(directory):
-    for name, source in (("raydbg_agent.py", "agent.py"), ("raydbg_run.py", "run_hook.py")):
+    for name, source in (("raydbg_agent.py", "agent.py"), ("raydbg_run.py", "run_hook.py"), ("sitecustomize.py", "site_hook.py")):
         (directory / name).write_text((ROOM / source).read_text())
     (directory / "run.json").write_text(json.dumps({"host": "127.0.0.1", "port": 1, "key_id": KEY_ID, "key": "0" * 64}))
     spec = importlib.util.spec_from_file_location("raydbg_run", directory / "raydbg_run.py")
@@ -630,10 +630,10 @@ def hook(tmp_path, monkeypatch):
     return module
 
 
-def run_in_worker(setup, path):
-    """Runs a setup hook as a worker does, in a process that has nothing of raydbg; what it prints."""
+def run_in_worker(setup, path, then=""):
+    """Runs a setup hook as a worker does, in a process that has nothing of raydbg, then this code; what it prints."""
     (path / "hook.pickle").write_bytes(cloudpickle.dumps(setup))
-    code = "import pickle, sys; pickle.load(open('hook.pickle', 'rb'))(); print('agent', 'raydbg_agent' in sys.modules)"
+    code = "import pickle, sys; pickle.load(open('hook.pickle', 'rb'))(); print('agent', 'raydbg_agent' in sys.modules)\n" + then
     done = subprocess.run([sys.executable, "-c", code], cwd=path, env={**os.environ, "PYTHONPATH": str(path)}, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=limit())
     return done.stdout.split("\n")
@@ -657,6 +657,15 @@ def test_the_setup_hook_runs_the_users_own_after_it(hook, tmp_path, own):
         cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
     assert env["env_vars"] == {"A": "1"} and [config["role"] for config in hook.started] == ["driver"]
     assert told == [*(["the user's own"] if own != "none" else []), "agent True", ""]
+
+
+def test_processes_that_a_worker_starts_have_an_agent(hook, tmp_path):
+    """Also on a node that has nothing of the run's directory."""
+    (tmp_path / "child.py").write_text("import sys\nprint('child', 'raydbg_agent' in sys.modules)\n")
+    setup = hook.runtime_env(None)["worker_process_setup_hook"]
+    shutil.rmtree(tmp_path / "driver")
+    told = run_in_worker(setup, tmp_path, "import subprocess; sys.stdout.flush(); subprocess.run([sys.executable, 'child.py'])")
+    assert told == ["agent True", "child True", ""]
 
 
 def test_no_secret_is_in_the_runtime_env(hook):

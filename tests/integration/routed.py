@@ -127,3 +127,30 @@ class ApartCluster(RoutedCluster):
         """The addresses on which this process of node 2 listens."""
         said = self.run(self.outside(["ss", "-Hltnp"]), check=True).stdout
         return {line.split()[3] for line in said.splitlines() if re.search(rf"\bpid={pid}\b", line)}
+
+    @contextlib.contextmanager
+    def rays_ports_only(self):
+        """Node 2 accepts connections at the ports that Ray's processes have there by now, and at those that start_node() gives
+        to its workers; all others are lost without a word."""
+        said = self.run(self.outside(["ss", "-Hltn"]), check=True).stdout
+        ports = sorted({int(line.split()[3].rpartition(":")[2]) for line in said.splitlines()})
+        rules = [*(f"--dport {port} -j ACCEPT" for port in [*ports, "12000:12999"]), "-j DROP"]
+        for rule in rules:
+            self._filter(f"-A INPUT -i far -p tcp --syn {rule}")
+        try:
+            yield
+        finally:
+            self._filter("-F INPUT")
+
+    def _filter(self, rule):
+        self.run(self.outside(["iptables", "-w", *rule.split()]), check=True)
+
+    def accepts(self):
+        """Whether the head can connect to a port that somebody opens at node 2."""
+        program = "import socket; s = socket.create_server((%r, 0)); print(s.getsockname()[1], flush=True); input()" % FAR
+        listener = self.popen(self.outside([self.venv / "bin/python", "-c", program]))
+        port = int(listener.stdout.readline())
+        program = f"import socket; socket.create_connection(({FAR!r}, {port}), 3)"
+        accepted = self.python("-c", program).returncode == 0
+        listener.communicate(b"\n", timeout=limit())
+        return accepted

@@ -11,8 +11,8 @@ from waits import limit
 
 UNEDITED = PROGRAMS / "unedited.py"
 SUBMITTED = PROGRAMS / "submitted.py"
-KINDS = ("task", "own_env", "actor", "driver")
-NAMES = {"task": "task", "own_env": "own_env", "actor": "Work.step", "driver": "driver unedited.py"}
+KINDS = ("task", "own_env", "actor", "process", "driver")
+NAMES = {"task": "task", "own_env": "own_env", "actor": "Work.step", "process": "driver unedited.py", "driver": "driver unedited.py"}
 DASHBOARD = "http://127.0.0.1:8265"
 
 
@@ -71,7 +71,8 @@ def test_a_submitted_jobs_driver_tasks_and_actors_stop(core_cluster, run_relay):
     driver = jobs.submit(jobs.runtime_env(*breaks(*KINDS)), UNEDITED, *KINDS)
     assert list(jobs.stops(driver)) == [(NAMES[name], line_of(UNEDITED, name)) for name in KINDS for _ in (1, 2)]
     assert results(driver) == [(name, f"{2 * n} {variable} {ran}") for name, variable, ran in (
-        ("task", "own", "ran"), ("own_env", "another", "ran"), ("actor", "own", "ran"), ("driver", "-", "-")) for n in (1, 2)]
+        ("task", "own", "ran"), ("own_env", "another", "ran"), ("actor", "own", "ran"),
+        ("process", "own", "ran"), ("driver", "-", "-")) for n in (1, 2)]
     assert len(jobs.relay.http("GET", "/v1/breakpoints").json["breakpoints"]) == len(KINDS)
 
 
@@ -115,6 +116,87 @@ def test_a_job_whose_relay_has_gone_runs_without_it(cluster, run_relay):
     assert driver.wait(limit(240)) is not None
     assert results(driver) == [("task", "2 own ran"), ("task", "4 own ran"), ("driver", "2 - -"), ("driver", "4 - -")], driver.output()
     relay.restart()
+
+
+CLIENT = """
+import ray
+
+@ray.remote
+def task(n):
+    doubled = n * 2  # line: task
+    return doubled
+
+ray.init("ray://127.0.0.1:10001")
+for n in (1, 2):
+    print("RESULT", n, ray.get(task.remote(n)), flush=True)
+"""
+
+
+def test_a_driver_of_ray_client(cluster, run_relay, tmp_path):
+    """It has the runtime_env from a variable: Ray Client calls no hook, and `raydbg run` says so."""
+    program = tmp_path / "client.py"
+    program.write_text(CLIENT)
+    jobs = Jobs(cluster, run_relay(cluster))
+    runtime_env = jobs.runtime_env(*breaks("task", program=program))
+    driver = cluster.driver(program, env={"RAY_RUNTIME_ENV": runtime_env})
+    assert list(jobs.stops(driver)) == 2 * [("task", line_of(program, "task"))]
+    assert results(driver) == [("1", "2"), ("2", "4")], driver.output()
+    done = cluster.raydbg("run", "--", cluster.venv / "bin/python", program, env=jobs.env, timeout=limit(120))
+    assert "the tasks of this program do not stop: Ray Client" in done.stderr, done.stderr
+    assert "RESULT 2 4" in done.stdout
+
+
+@pytest.fixture
+def serve(cluster):
+    """serve("deploy", FILE): Serve's own command."""
+    def run(*words):
+        cluster.run([cluster.venv / "bin/serve", *words, "--address", DASHBOARD], check=True, timeout=limit(120))
+    yield run
+    run("shutdown", "--yes")
+
+
+def test_an_application_of_a_serve_config(cluster, run_relay, serve, tmp_path):
+    program = PROGRAMS / "tripler.py"
+    jobs = Jobs(cluster, run_relay(cluster))
+    merged = json.dumps({"env_vars": {"PYTHONPATH": str(PROGRAMS)}})
+    runtime_env = json.loads(jobs.runtime_env("--merge", merged, *breaks("application", program=program)))
+    config = tmp_path / "serve.yaml"
+    config.write_text(json.dumps({"proxy_location": "Disabled", "applications": [
+        {"name": "tripler", "route_prefix": None, "import_path": "tripler:app", "runtime_env": runtime_env}]}))
+    serve("deploy", config)
+    driver = cluster.driver("ask_tripler.py")
+    stops = list(jobs.stops(driver))
+    assert [line for _, line in stops] == 2 * [line_of(program, "application")], stops
+    assert all("Tripler" in name or "ServeReplica" in name for name, _ in stops), stops
+    assert results(driver) == [("1", "3"), ("2", "6")], driver.output()
+
+
+def hook_entries(cluster):
+    """The keys of raydbg's entries in the cluster's store."""
+    program = ("import ray; from ray.experimental.internal_kv import _internal_kv_list; ray.init(log_to_driver=False); "
+               "print('KEYS', *(key.decode() for key in _internal_kv_list(b'RaydbgSetupHook:', namespace=b'fun')))")
+    said = cluster.python("-c", program, check=True).stdout
+    return re.search("^KEYS(.*)$", said, re.MULTILINE)[1].split()
+
+
+def test_the_entry_is_removed_when_its_jobs_have_ended(cluster, run_relay, tmp_path):
+    jobs = Jobs(cluster, run_relay(cluster))
+    merged = json.dumps({"working_dir": str(tmp_path)})  # no other test's entry
+    before = hook_entries(cluster)
+    runtime_env = json.loads(jobs.runtime_env("--merge", merged, *breaks("driver")))
+    [entry] = set(hook_entries(cluster)) - set(before)
+    del runtime_env["working_dir"]
+    driver = jobs.submit(json.dumps(runtime_env), UNEDITED, "driver")
+    assert jobs.stop(driver)
+    refused = cluster.raydbg("env", "--clear", "--merge", merged, env=jobs.env)
+    assert refused.returncode == 1 and "once the jobs have ended" in refused.stderr, refused
+    assert entry in hook_entries(cluster)
+    jobs.relay.go_on(jobs.stop(driver))
+    assert [name for name, _ in jobs.stops(driver)] == [NAMES["driver"]]
+    wait_for(lambda: not jobs.relay.http("GET", "/v1/breakpoints").json["processes"]["connected"], "its processes have ended")
+    cleared = cluster.raydbg("env", "--clear", "--merge", merged, env=jobs.env)
+    assert (cleared.returncode, cleared.stdout) == (0, "") and "removed" in cleared.stderr, cleared
+    assert hook_entries(cluster) == before
 
 
 def run_with_resources(cluster, relay, names, before=()):

@@ -169,6 +169,51 @@ def test_the_relays_fate_is_not_the_jobs(cluster, run_relay, fate):
         assert run.end() == all_results(("actor", "task", "threaded"))
 
 
+WAITS = """
+import sys, time, ray
+from pathlib import Path
+ray.init(log_to_driver=False)
+
+@ray.remote(num_cpus=0)
+def waits(path):
+    while not Path(path).exists():
+        time.sleep(0.05)
+    return "came"
+
+print("BEGINS", flush=True)
+print("RESULT", "waits", ray.get(waits.remote(sys.argv[1])), flush=True)  # line: waits
+"""
+ON_A_TERMINAL = "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)"
+
+
+def test_an_interrupt_pauses_a_driver_in_ray_get(cluster, run_relay, tmp_path):
+    relay = run_relay(cluster)
+    program, came, log = tmp_path / "waits.py", tmp_path / "came", tmp_path / "terminal.log"
+    program.write_text(WAITS)
+    env = {"HOME": relay.env["HOME"], "XDG_STATE_HOME": relay.env["XDG_STATE_HOME"], "RAYDBG_RELAY": "%s:%d" % relay.address,
+           "RAY_ADDRESS": cluster.head(), "TERM": "dumb"}
+    python = cluster.venv / "bin/python"
+    with log.open("wb") as output:
+        process = cluster.popen([python, "-c", ON_A_TERMINAL, *cluster.raydbg_argv("run", "--", python, "-u", program, came)],
+                                env=env, stdout=output, stderr=output)
+    terminal = Driver(process, log)
+    cluster.drivers.append(terminal)
+
+    def type_keys(keys):
+        process.stdin.write(keys)
+        process.stdin.flush()
+
+    terminal.wait_for("BEGINS")
+    type_keys(b"\x03")
+    terminal.wait_for(rf"waits\.py:{line_of(program, 'waits')} in <module>")
+    type_keys(b"p 40 + 2\r")
+    terminal.wait_for(r"^42\r?$")
+    type_keys(b"c\r")
+    came.write_text("")
+    terminal.wait_for("RESULT waits came")
+    assert terminal.wait(limit()) == 0, terminal.output()
+
+
 def test_no_secret_is_in_the_runtime_env(cluster, run_relay):
     relay = run_relay(cluster)
     run = Run(cluster, relay, *breaks("task"), kinds=("task",))

@@ -54,6 +54,18 @@ def away(nodes, run_relay, tmp_path):
 
 
 def test_every_kind_of_call_stops_on_the_other_node(away):
+    check_every_kind(away)
+
+
+def test_every_kind_of_call_stops_on_a_node_that_nothing_can_connect_to(away):
+    """Ray's own processes connect to its workers' gRPC ports; all others are closed."""
+    assert away.cluster.accepts()
+    with away.cluster.rays_ports_only():
+        assert not away.cluster.accepts()
+        check_every_kind(away)
+
+
+def check_every_kind(away):
     run = away.run(*breaks(*KINDS))
     stops = []
     while pause := run.stop():

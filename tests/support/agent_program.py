@@ -1,5 +1,7 @@
 """A process with raydbg's agent in it, without Ray: `PYTHON agent_program.py CONFIG`, then a command a line on stdin.
 
+With $NO_AGENT it has none, for a comparison; then `work`, `spin` and `exit` are there.
+
     work N          runs work(N), and prints its result
     many N THREADS  runs work() N times on each of so many threads, and prints the seconds of all
     block N WORDS   runs work(N) and is then in a read, without a line between them, until the words have come
@@ -111,15 +113,23 @@ def load_agent():
     return module
 
 
-def main():
+def start_agent():
     agent = load_agent()
     agent.WORD_S = float(os.environ.get("WORD_S", agent.WORD_S))
-    agent.HOLD_MOST_S = float(os.environ.get("WORD_S", agent.HOLD_MOST_S))
+    agent.HOLD_MOST_S = float(os.environ.get("HOLD_S") or os.environ.get("WORD_S", agent.HOLD_MOST_S))
     agent.AGAIN_S = tuple(map(float, os.environ["AGAIN_S"].split())) if "AGAIN_S" in os.environ else agent.AGAIN_S
     agent.ANSWER_S = float(os.environ.get("ANSWER_S", agent.ANSWER_S))
     begun = time.monotonic()
     agent.start(json.loads(Path(sys.argv[1]).read_text()))
-    tell("STARTED", round(time.monotonic() - begun, 3))
+    tell("STARTED", round(time.monotonic() - begun, 4))
+    return agent
+
+
+def main():
+    if "NO_AGENT" in os.environ:
+        agent = tell("STARTED", 0)
+    else:
+        agent = start_agent()
     for line in sys.stdin:
         command, _, rest = line.strip().partition(" ")
         if command == "work":

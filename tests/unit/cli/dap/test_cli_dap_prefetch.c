@@ -10,7 +10,7 @@
 
 static struct {
     struct loop *loop;
-    struct dap_prefetch *ahead;
+    struct dap_prefetch *prefetch;
     struct buf said; /* a line for each callback */
 } it;
 
@@ -47,14 +47,14 @@ static int begin(void **state)
     struct err err;
     (void)state;
     it.loop = loop_create(false, &err);
-    it.ahead = dap_prefetch_create(it.loop, &ops, NULL);
+    it.prefetch = dap_prefetch_create(it.loop, &ops, NULL);
     return it.loop ? 0 : -1;
 }
 
 static int end(void **state)
 {
     (void)state;
-    dap_prefetch_destroy(&it.ahead);
+    dap_prefetch_destroy(&it.prefetch);
     loop_destroy(&it.loop);
     buf_free(&it.said);
     return 0;
@@ -75,7 +75,7 @@ static bool event(const char *name, const char *body)
     snprintf(json, sizeof json, "{\"seq\":0,\"type\":\"event\",\"event\":\"%s\"%s%s}", name,
              body ? ",\"body\":" : "", body ? body : "");
     assert_int_equal(envelope_read(&envelope, json, strlen(json), &problem), 0);
-    return dap_prefetch_event(it.ahead, json, &envelope);
+    return dap_prefetch_event(it.prefetch, json, &envelope);
 }
 
 static void word(const char *body)
@@ -92,9 +92,9 @@ static bool request(int seq, const char *command, const char *arguments)
     snprintf(json, sizeof json, "{\"seq\":%d,\"type\":\"request\",\"command\":\"%s\"%s%s}", seq,
              command, arguments ? ",\"arguments\":" : "", arguments ? arguments : "");
     assert_int_equal(envelope_read(&envelope, json, strlen(json), &problem), 0);
-    if (dap_prefetch_takes(it.ahead, json, strlen(json), &envelope))
+    if (dap_prefetch_takes(it.prefetch, json, strlen(json), &envelope))
         return true;
-    dap_prefetch_sent(it.ahead, &envelope);
+    dap_prefetch_sent(it.prefetch, &envelope);
     return false;
 }
 
@@ -272,7 +272,7 @@ static void test_another_relay(void **state)
     stop(3, 1);
     assert_true(request(2, "threads", NULL));
     expect("answer 2 {\"n\":1}\n");
-    dap_prefetch_restart(it.ahead);
+    dap_prefetch_restart(it.prefetch);
     expect(""); /* nobody is there to hear what was used */
     assert_false(request(3, "stackTrace", STACK));
     assert_false(request(4, "initialize", NULL));

@@ -1,0 +1,85 @@
+"""One session over many tasks, of which others drive all or some."""
+
+import pytest
+from many_gang import attach, gang, join, thread_of  # noqa: F401
+from many_session import port_of, shown
+from waits import wait_until
+
+PATH = "/app/app.py"
+
+
+def test_an_observer_of_many(join, gang):
+    driver = join()
+    shown(driver)
+    observer = join(role="observer")
+    shown(observer)
+    role = observer.wait_event("raydbg/role")["body"]
+    assert role["role"] == "observer" and "editor" in role["driver"]
+    thread = thread_of(observer, gang.workers[1])
+    assert port_of(observer, thread) == gang.workers[1].adapter.port
+    for command in "next", "continue", "pause":
+        assert "observes" in observer.request(command, {"threadId": thread})["message"], command
+    assert "observes" in observer.request("raydbg/release")["message"]
+    assert [(line["action"], line["detail"]) for line in join.relay.audit() if line["action"] in ("continue", "refused")
+            ] == [("refused", "next"), ("refused", "continue"), ("refused", "pause")]
+    assert not [w for w in gang.workers if {"next", "continue", "pause"} & set(w.adapter.commands())]
+    # What it sets takes effect when it drives.
+    body = observer.ok("setBreakpoints", {"source": {"path": PATH}, "breakpoints": [{"line": 5}]})
+    assert not body["breakpoints"][0]["verified"]
+    observer.ok("raydbg/takeOver")
+    observer.wait_event("raydbg/role", lambda body: body["role"] == "driver")
+    driver.wait_event("raydbg/role", lambda body: body["role"] == "observer")
+    for worker in gang.workers:
+        wait_until(lambda w=worker: w.adapter.requests("setBreakpoints") and
+                   [b["line"] for b in w.adapter.requests("setBreakpoints")[-1]["arguments"]["breakpoints"]] == [5], "the breakpoint is set")
+    changed = observer.wait_event("breakpoint", lambda body: body["breakpoint"]["verified"])["body"]["breakpoint"]
+    assert changed["id"] == body["breakpoints"][0]["id"]
+    observer.ok("next", {"threadId": thread})
+    assert "observes" in driver.request("next", {"threadId": thread_of(driver, gang.workers[0])})["message"]
+    roles = [event["body"]["role"] for event in observer.events("raydbg/role")]
+    assert roles == ["observer", "driver"]
+
+
+VERBS = ["/next", "/all next", "/step", "/out", "/continue", "/continue --skip 2", "/until app.py:8", "/barrier app.py:8",
+         f"/continue --until {PATH}:8"]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_an_observers_verbs_move_nothing(join, gang, verb):
+    shown(join())
+    observer = join(role="observer")
+    shown(observer)
+    answer = observer.request("evaluate", {"expression": verb, "context": "repl"})
+    assert not answer["success"] and "this session observes" in answer["message"], answer
+    assert "take over" in answer["message"]
+    assert "3 tasks" not in str(answer)
+    moves = {"next", "stepIn", "stepOut", "continue", "setBreakpoints"}
+    assert not [w for w in gang.workers if moves & set(w.adapter.commands())]
+
+
+def test_an_observer_of_some_is_told_how_many_move(join, gang):
+    other = join.relay.client("tcp")
+    other.initialize(clientName="other")
+    other.attach(join.relay.attach_arguments("tcp", task="load"))
+    other.stopped()
+    client = join()
+    shown(client)
+    body = client.ok("evaluate", {"expression": "/next", "context": "repl"})
+    assert body["result"] == "next: 2 tasks, 1 driven by another client" and body["raydbg"]["observed"] == 1
+    assert thread_of(client, gang.workers[2]) not in body["raydbg"]["threadIds"]
+    assert "next" not in gang.workers[2].adapter.commands()
+
+
+def test_who_drives_any_is_a_driver(join, gang):
+    """One of the tasks is somebody else's: the session drives the others, and is told whose that one is."""
+    other = join.relay.client("tcp")
+    other.initialize(clientName="other")
+    other.attach(join.relay.attach_arguments("tcp", task="load"))
+    other.stopped()
+    client = join()
+    shown(client)
+    client.wait_event("output", lambda body: "other" in body["output"] and "this session observes" in body["output"])
+    assert "observes" in client.request("next", {"threadId": thread_of(client, gang.workers[2])})["message"]
+    client.ok("next", {"threadId": thread_of(client, gang.workers[0])})
+    assert client.events("raydbg/role")[-1]["body"]["role"] == "driver"
+    assert [row["role"] for row in join.relay.sessions() if row.get("tasks") == 3] == ["driver"]
