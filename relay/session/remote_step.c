@@ -176,6 +176,15 @@ static void say(struct session *session, const char *format, const char *what)
     free(text);
 }
 
+/* True if the session or one of its callers debugs it: a stop there is told to that session. */
+static bool is_debugged(const struct session *session, const struct pause *pause)
+{
+    for (; session; session = session->caller)
+        if (pause_same(pause, &session->pause))
+            return true;
+    return false;
+}
+
 /* Finds the pause that the note has led to, among the cluster's and those that the relay holds. */
 static bool find_pause(const struct remote_step *step, struct pause *out)
 {
@@ -189,7 +198,7 @@ static bool find_pause(const struct remote_step *step, struct pause *out)
     }
     for (size_t i = 0; i < list->count && !found; i++) {
         found = remote_call_is(&list->items[i], step->way, step->uuid, step->task_id) &&
-                !pause_same(&list->items[i], &session->pause);
+                !is_debugged(session, &list->items[i]);
         if (found)
             pause_copy(out, &list->items[i]);
     }

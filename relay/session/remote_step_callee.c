@@ -421,6 +421,7 @@ void remote_step_enter(struct remote_step *step, const struct pause *pause)
     options.cluster = pause_finder_cluster(session->finder);
     options.role = session->role;
     step->inner = session_create(&options, &callee_ops, step);
+    step->inner->caller = session;
     step->inner->bases = bases;
     step->inner->base = *bases;
     soon(step, attach);

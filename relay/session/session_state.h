@@ -63,7 +63,8 @@ struct session {
     const char *initialize_words, *attach_words; /* the client's arguments, interned; or NULL */
     struct remote_step
         *remote_step; /* NULL until a step into a remote task (relay/session/remote_step.h) */
-    int64_t base;     /* its client's offset on its thread ids; 0 except for a callee */
+    const struct session *caller; /* the one whose step has entered this one; or NULL */
+    int64_t base;                 /* its client's offset on its thread ids; 0 except for a callee */
     int64_t own_bases, *bases; /* counts callee offsets: its own; its client's counter, or NULL */
     struct hub *own;           /* without a relay: its only client is this session */
     enum auth_role role;

@@ -259,13 +259,13 @@ def task_facts():
     worker = ray._private.worker.global_worker
     context = ray.get_runtime_context()
     facts = {"job_id": worker.current_job_id.hex(), "rank": os.environ.get("RANK", "")}
+    by = getattr(called, "by", None)
+    if isinstance(by, bytes):
+        facts["breakpoint"] = by.decode()
     if agent.hello["role"] == "driver":
         return dict(facts, node_id=context.get_node_id(), worker_id=worker.worker_id.hex())
     facts["task_id"] = worker.current_task_id.hex()
     facts["task_name"] = current_task_name(worker)
-    by = getattr(called, "by", None)
-    if isinstance(by, bytes):
-        facts["breakpoint"] = by.decode()
     if not worker.actor_id.is_nil():
         facts["actor_id"] = worker.actor_id.hex()
         facts["actor_class"] = type(worker.actors.get(worker.actor_id)).__name__
@@ -342,6 +342,8 @@ def start(config):
     """Starts the agent of this process, once; whatever happens, the user's program goes on."""
     global agent
     try:
+        if agent is not None and debugger.active:
+            share_with_ray()  # from ray.init(): Ray is imported now
         if agent is not None or not sys.platform.startswith("linux"):
             return
         hello = {"pid": os.getpid(), "python": "%d.%d.%d" % sys.version_info[:3], "cwd": os.getcwd()}

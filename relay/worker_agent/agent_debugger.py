@@ -34,7 +34,7 @@ class Debugger:
             return sock
 
         self.active = True
-        share_breakpoint()
+        share_with_ray()
         stop_late_tracing()
         self.map_paths()
         debugpy.configure(subProcess=False)
@@ -250,24 +250,51 @@ def trace_pool_threads():
         manager._make_actor_method_executor = functools.wraps(make)(make_executor)
 
 
-called = threading.local()  # by: the breakpoint_uuid of the last call of Ray's set_trace() on this thread
+called = threading.local()  # by: the uuid of the last of Ray's breakpoints on this thread, that of a step for one
 
 
-def share_breakpoint():
-    """Ray's breakpoint() would start an adapter of its own in a process that has pydevd already. So would a step into a remote
-    task, which Ray makes a breakpoint() with the step's uuid."""
-    debugpy_of_ray = sys.modules.get("ray.util.debugpy")
-    opened = getattr(debugpy_of_ray, "_ensure_debugger_port_open_thread_safe", None)
-    if opened is None or hasattr(opened, "raydbg"):
-        return
+def share_with_ray():
+    """Ray opens debuggers of its own: an adapter at breakpoint() and at the beginning of a task that a step enters, and a pdb in
+    ray.get() where a step comes out of the task that has made the result. A process that has pydevd stops in that."""
+    for module, name, share in (("ray.util.debugpy", "_ensure_debugger_port_open_thread_safe", share_breakpoint),
+                                ("ray.util.rpdb", "_connect_ray_pdb", share_get)):
+        of_ray = sys.modules.get(module)
+        opened = getattr(of_ray, name, None)
+        if opened is not None and not hasattr(opened, "raydbg"):
+            shared = share(opened)
+            shared.raydbg = True
+            setattr(of_ray, name, shared)
 
+
+def share_breakpoint(opened):
     def ensure_debugger():
         called.by = sys._getframe(1).f_locals.get("breakpoint_uuid")
         if not debugger.active:
             opened()
 
-    ensure_debugger.raydbg = True
-    debugpy_of_ray._ensure_debugger_port_open_thread_safe = ensure_debugger
+    return ensure_debugger
+
+
+def share_get(opened):
+    def connect_pdb(*arguments, **named):
+        if not debugger.active:
+            return opened(*arguments, **named)
+        called.by = (named.get("breakpoint_uuid") or "").encode()
+        return StopInCaller()
+
+    return connect_pdb
+
+
+class StopInCaller:
+    """Stands for a pdb of Ray's: stops at the program's call of ray.get(), when the outermost of Ray's own frames returns."""
+
+    def set_trace(self, frame=None):
+        import pydevd
+
+        inner, frame = sys._getframe(), sys._getframe(1)
+        while is_rays(frame.f_code) and frame.f_back is not None:
+            inner, frame = frame, frame.f_back
+        pydevd.settrace(stop_at_frame=inner)
 
 
 debugger = Debugger()
