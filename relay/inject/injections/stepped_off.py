@@ -37,10 +37,10 @@ def go_on(py_db, thread):
     body = dict(told.as_dict["body"], allThreadsContinued=False, raydbgSteppedOff=True)
     py_db.writer.add_command(NetCommand(told.id, 0, dict(told.as_dict, body=body), is_json=True))
 def do_wait_suspend(self, thread, frame, *given, **named):
-    off = is_off(frame)
+    off, info = is_off(frame), thread.additional_info  # which an agent that ends the debugger takes from the thread
     if off and getattr(thread, "_raydbg_steps_in_code", False) and thread.stop_reason in STEPS:
         go_on(self, thread)
     else:
         wait(self, thread, frame, *given, **named)
-    thread._raydbg_steps_in_code = not off and thread.additional_info.pydev_step_cmd in STEPS
+    thread._raydbg_steps_in_code = not off and info.pydev_step_cmd in STEPS
 pydevd.PyDB.do_wait_suspend = do_wait_suspend
