@@ -12,7 +12,6 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RAYS_PLACES = ("/ray/_private/", "/ray/dashboard/", "/ray/autoscaler/", "/ray/core/", "/ray/util/client/")
-SETUP_HOOK = "__RAY_WORKER_PROCESS_SETUP_HOOK_ENV_VAR"  # hook_entry.h
 OTHERS_MODULES = ("ray", "pip", "venv", "virtualenv", "ensurepip")
 TRACKER, FORK_SERVER = "from multiprocessing.resource_tracker", "from multiprocessing.forkserver"  # with -c
 
@@ -116,7 +115,7 @@ class RayClient:
     def find_spec(name, path=None, target=None):
         if name == "ray.util.client.worker":  # imported when a connection is made
             sys.meta_path = [finder for finder in sys.meta_path if finder is not RayClient]
-            if "raydbg_agent" in sys.modules and SETUP_HOOK not in os.environ.get("RAY_RUNTIME_ENV", ""):
+            if "raydbg_agent" in sys.modules:
                 sys.stderr.write("raydbg: the tasks of this program do not stop: Ray Client (ray://) passes nothing of raydbg run "
                                  "on to them; docs/run.md, Ray Client, has what does\n")
         return None

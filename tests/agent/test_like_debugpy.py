@@ -22,7 +22,7 @@ from debugpy_session import debugpy_directory, raydbg_path
 from waits import limit, wait_until
 
 HERE = Path(__file__).resolve().parent
-PROGRAMS, PAGE, DJANGO_PAGE = HERE / "like_programs.py", HERE / "like_page.html", HERE / "like_django.html"
+PROGRAMS, PAGE = HERE / "like_programs.py", HERE / "like_page.html"
 ROWS = set(re.findall(r"^\| `([a-z-]+)` \|", (ROOT / "docs/relay.md").read_text(), re.MULTILINE))
 
 
@@ -68,10 +68,6 @@ SCENES = {
     "just my code": ("library", {}, ("raised",), {"justMyCode": True}, STOPS | {"just-my-code"}),
     "template": ("template", {str(PAGE): [{"line": 2}, {"line": 3}]}, ("uncaught",), {"jinja": True}, STOPS | {"note"}),
     "an error in a template": ("template", {}, ("uncaught", "userUnhandled"), {"jinja": True}, STOPS | {"note"}),
-    "a Django template": ("django_page", {str(DJANGO_PAGE): [{"line": 2}, {"line": 3}]}, ("uncaught",), {"django": True},
-                          STOPS | {"note"}),
-    "an error in a Django template": ("django_page", {}, ("uncaught", "userUnhandled"), {"django": True}, STOPS | {"note"}),
-    "a Flask view": ("flask_page", {str(PAGE): [{"line": 2}, {"line": 3}]}, ("uncaught",), {"jinja": True}, STOPS | {"note"}),
     "child": ("child", {}, (), {}, ALWAYS | {"children"}),
     "child, followed": ("child", {}, (), {"subProcess": True}, ALWAYS),
 }

@@ -119,29 +119,29 @@ def test_a_job_whose_relay_has_gone_runs_without_it(cluster, run_relay):
 
 
 CLIENT = """
-import ray
+import json, sys, ray
 
 @ray.remote
 def task(n):
     doubled = n * 2  # line: task
     return doubled
 
-ray.init("ray://127.0.0.1:10001")
+ray.init("ray://127.0.0.1:10001", runtime_env=json.loads(sys.argv[1]))
 for n in (1, 2):
     print("RESULT", n, ray.get(task.remote(n)), flush=True)
 """
 
 
 def test_a_driver_of_ray_client(cluster, run_relay, tmp_path):
-    """It has the runtime_env from a variable: Ray Client calls no hook, and `raydbg run` says so."""
+    """Ray Client calls no hook, and `raydbg run` says so."""
     program = tmp_path / "client.py"
     program.write_text(CLIENT)
     jobs = Jobs(cluster, run_relay(cluster))
     runtime_env = jobs.runtime_env(*breaks("task", program=program))
-    driver = cluster.driver(program, env={"RAY_RUNTIME_ENV": runtime_env})
+    driver = cluster.driver(program, runtime_env)
     assert list(jobs.stops(driver)) == 2 * [("task", line_of(program, "task"))]
     assert results(driver) == [("1", "2"), ("2", "4")], driver.output()
-    done = cluster.raydbg("run", "--", cluster.venv / "bin/python", program, env=jobs.env, timeout=limit(120))
+    done = cluster.raydbg("run", "--", cluster.venv / "bin/python", program, "{}", env=jobs.env, timeout=limit(120))
     assert "the tasks of this program do not stop: Ray Client" in done.stderr, done.stderr
     assert "RESULT 2 4" in done.stdout
 
@@ -173,7 +173,7 @@ def test_an_application_of_a_serve_config(cluster, run_relay, serve, tmp_path):
 
 def hook_entries(cluster):
     """The keys of raydbg's entries in the cluster's store."""
-    program = ("import ray; from ray.experimental.internal_kv import _internal_kv_list; ray.init(log_to_driver=False); "
+    program = ("import ray; from ray.experimental.internal_kv import _internal_kv_list; ray.init(address='auto', log_to_driver=False); "
                "print('KEYS', *(key.decode() for key in _internal_kv_list(b'RaydbgSetupHook:', namespace=b'fun')))")
     said = cluster.python("-c", program, check=True).stdout
     return re.search("^KEYS(.*)$", said, re.MULTILINE)[1].split()

@@ -180,10 +180,12 @@ def waits(path):
         time.sleep(0.05)
     return "came"
 
+waiting = waits.remote(sys.argv[1])
 print("BEGINS", flush=True)
-print("RESULT", "waits", ray.get(waits.remote(sys.argv[1])), flush=True)  # line: waits
+print("RESULT", "waits", ray.get(waiting), flush=True)  # line: waits
 """
-ON_A_TERMINAL = "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)"
+# As a shell does, whose job has the terminal.
+ON_A_TERMINAL = "import pty, sys; sys.exit(pty.spawn(['/bin/bash', '-c', 'set -m; \"$@\"; exit $?', 'bash', *sys.argv[1:]]) >> 8)"
 
 
 def test_an_interrupt_pauses_a_driver_in_ray_get(cluster, run_relay, tmp_path):

@@ -5,7 +5,7 @@ import time
 import ray
 from ray import serve
 
-ray.init(log_to_driver=False)
+ray.init(address="auto", log_to_driver=False)
 state = None
 while state != "RUNNING":
     time.sleep(0.2)
