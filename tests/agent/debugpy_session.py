@@ -29,6 +29,12 @@ def debugpy_directory(python, version):
     return done.stdout.splitlines()[-1]
 
 
+def pages_directory():
+    """For PYTHONPATH, too: Django and Flask."""
+    done = subprocess.run([ROOT / "tools/setup", "--pages"], stdout=subprocess.PIPE, text=True, timeout=limit(300), check=True)
+    return done.stdout.splitlines()[-1]
+
+
 def task_line(marker):
     lines = TASKS.read_text().splitlines()
     return next(n for n, text in enumerate(lines, 1) if text.endswith(f"# line: {marker}"))

@@ -90,6 +90,29 @@ def template():
     return page.render(name="bob", boom=uncaught)
 
 
+def django_page():
+    import django
+    from django.conf import settings
+    from django.template.loader import get_template
+
+    settings.configure(TEMPLATES=[{"BACKEND": "django.template.backends.django.DjangoTemplates", "DIRS": [Path(__file__).parent]}])
+    django.setup()
+    return get_template("like_django.html").render({"name": "bob", "boom": uncaught})
+
+
+def flask_page():
+    import flask
+
+    app = flask.Flask("like", template_folder=Path(__file__).parent)
+    app.testing = True  # an error reaches the client
+
+    @app.route("/")
+    def index():
+        return flask.render_template("like_page.html", name="bob", boom=uncaught)
+
+    return app.test_client().get("/").status
+
+
 def child():
     return subprocess.run([sys.executable, "-c", "print('child')"], capture_output=True, check=True, timeout=60).stdout
 

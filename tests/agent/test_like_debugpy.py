@@ -18,11 +18,11 @@ from pathlib import Path
 import pytest
 from agent_session import ROOT
 from dap_client import DapClient, DapTimeout, SocketTransport
-from debugpy_session import debugpy_directory, raydbg_path
+from debugpy_session import debugpy_directory, pages_directory, raydbg_path
 from waits import limit, wait_until
 
 HERE = Path(__file__).resolve().parent
-PROGRAMS, PAGE = HERE / "like_programs.py", HERE / "like_page.html"
+PROGRAMS, PAGE, DJANGO_PAGE = HERE / "like_programs.py", HERE / "like_page.html", HERE / "like_django.html"
 ROWS = set(re.findall(r"^\| `([a-z-]+)` \|", (ROOT / "docs/relay.md").read_text(), re.MULTILINE))
 
 
@@ -68,6 +68,10 @@ SCENES = {
     "just my code": ("library", {}, ("raised",), {"justMyCode": True}, STOPS | {"just-my-code"}),
     "template": ("template", {str(PAGE): [{"line": 2}, {"line": 3}]}, ("uncaught",), {"jinja": True}, STOPS | {"note"}),
     "an error in a template": ("template", {}, ("uncaught", "userUnhandled"), {"jinja": True}, STOPS | {"note"}),
+    "a Django template": ("django_page", {str(DJANGO_PAGE): [{"line": 2}, {"line": 3}]}, ("uncaught",), {"django": True},
+                          STOPS | {"note"}),
+    "an error in a Django template": ("django_page", {}, ("uncaught", "userUnhandled"), {"django": True}, STOPS | {"note"}),
+    "a Flask view": ("flask_page", {str(PAGE): [{"line": 2}, {"line": 3}]}, ("uncaught",), {"jinja": True}, STOPS | {"note"}),
     "child": ("child", {}, (), {}, ALWAYS | {"children"}),
     "child, followed": ("child", {}, (), {"subProcess": True}, ALWAYS),
 }
@@ -85,10 +89,12 @@ def start(stack, version, function, program=PROGRAMS):
     """The port that the program says; it dies with `stack`, and so do its children and their adapters, which would wait
     for a client for ever. A version of debugpy, or "": the one installed."""
     log = stack.enter_context(tempfile.TemporaryFile("w+"))
-    path = {"PYTHONPATH": str(debugpy_directory("%d.%d" % sys.version_info[:2], version))} if version else {}
+    path = [debugpy_directory("%d.%d" % sys.version_info[:2], version)] if version else []
+    path += [pages_directory()] if function.endswith("_page") else []
     mark = uuid.uuid4().hex
     process = subprocess.Popen([sys.executable, "-Xfrozen_modules=off", str(program), function], stdout=subprocess.PIPE,
-                               stderr=log, text=True, stdin=subprocess.DEVNULL, env={**os.environ, **path, "LIKE_DEBUGPY": mark})
+                               stderr=log, text=True, stdin=subprocess.DEVNULL,
+                               env={**os.environ, "PYTHONPATH": os.pathsep.join(path), "LIKE_DEBUGPY": mark})
     stack.callback(lambda: (end_all(mark), process.wait(limit()), process.stdout.close()))
     return int(process.stdout.readline().split()[1])
 
