@@ -42,7 +42,7 @@ static void free_barrier_run(struct barrier_run *barrier_run)
     if (verbs->barrier_run == barrier_run)
         verbs->barrier_run = NULL;
     path_query_drop(verbs, barrier_run);
-    look_drop(verbs, barrier_run);
+    request_drop(verbs, barrier_run);
     temporary_breakpoints_pull(verbs, &barrier_run->temporary_breakpoints);
     timer_cancel(&barrier_run->timeout);
     timer_cancel(&barrier_run->tick);
@@ -255,7 +255,7 @@ static void elsewhere(struct barrier_run *barrier_run, struct many_task *task,
     many_stop_note(task, thread);
 }
 
-static void on_arrival(void *arg, const struct look_result *result)
+static void on_arrival(void *arg, const struct request_result *result)
 {
     struct barrier_run *barrier_run = barrier_run_checked(arg);
     struct many_task *task;
@@ -279,7 +279,7 @@ bool barrier_run_stopped(struct many_verbs *verbs, struct many_thread *thread)
         barrier_run_left(verbs, thread->id, "stopped by an exception");
         return false;
     }
-    look_stack(verbs, thread->id, STACK_MS, on_arrival, barrier_run);
+    request_stack(verbs, thread->id, STACK_MS, on_arrival, barrier_run);
     return true;
 }
 

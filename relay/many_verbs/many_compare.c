@@ -25,7 +25,7 @@ enum { STACK_MS = 5000, RUNNING_MS = 1000, VALUE_MS = 5000 };
 static void free_query(struct query *query)
 {
     LIST_DROP(query->verbs->queries, query);
-    look_drop(query->verbs, query);
+    request_drop(query->verbs, query);
     compare_destroy(&query->compare);
     stack_tree_destroy(&query->tree);
     free(query);
@@ -105,7 +105,7 @@ static bool find_member(const struct many_verbs *verbs, int64_t id, struct task_
 }
 
 /* Without a value, a thread that runs meanwhile counts as not asked. */
-static void on_value(void *arg, const struct look_result *result)
+static void on_value(void *arg, const struct request_result *result)
 {
     struct query *query = arg;
     struct task_list_item who;
@@ -118,7 +118,7 @@ static void on_value(void *arg, const struct look_result *result)
     one_less(query);
 }
 
-static void on_stack(void *arg, const struct look_result *result)
+static void on_stack(void *arg, const struct request_result *result)
 {
     struct query *query = arg;
     struct task_list_item who;
@@ -141,7 +141,7 @@ void query_compare(struct many_verbs *verbs, const struct verb *verb,
     int64_t timeout_ms = verb->timeout_ms ? verb->timeout_ms : VALUE_MS;
     query->compare = compare_create(verb->expression);
     for (size_t i = 0; i < count; i++)
-        look_value(verbs, ids[i], verb->expression, timeout_ms, on_value, query);
+        request_value(verbs, ids[i], verb->expression, timeout_ms, on_value, query);
     free(ids);
     one_less(query);
 }
@@ -150,9 +150,9 @@ static void ask_stack(struct query *query, int64_t id)
 {
     struct task_list_item who;
     if (find_member(query->verbs, id, &who))
-        look_stack(query->verbs, id, STACK_MS, on_stack, query);
+        request_stack(query->verbs, id, STACK_MS, on_stack, query);
     else
-        look_running(query->verbs, id, RUNNING_MS, on_stack, query);
+        request_running(query->verbs, id, RUNNING_MS, on_stack, query);
 }
 
 void query_stacks(struct many_verbs *verbs, const struct verb *verb,

@@ -8,41 +8,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct look {
-    struct look *next;
+struct request {
+    struct request *next;
     struct many_verbs *verbs;
     int64_t thread;
     int64_t until_us;
     char *expression; /* NULL: only the stack is wanted */
-    look_fn fn;
+    request_fn fn;
     void *arg;
 };
 
-static void free_look(struct look *look)
+static void request_free(struct request *request)
 {
-    LIST_DROP(look->verbs->looks, look);
-    free(look->expression);
-    free(look);
+    LIST_DROP(request->verbs->requests, request);
+    free(request->expression);
+    free(request);
 }
 
-static void finish(struct look *look, struct look_result *result)
+static void finish(struct request *request, struct request_result *result)
 {
-    look_fn fn = look->fn;
-    void *arg = look->arg;
-    result->thread = look->thread;
-    free_look(look);
+    request_fn fn = request->fn;
+    void *arg = request->arg;
+    result->thread = request->thread;
+    request_free(request);
     fn(arg, result);
 }
 
-static void fail(struct look *look, const char *problem)
+static void fail(struct request *request, const char *problem)
 {
-    struct look_result result = {.problem = problem};
-    finish(look, &result);
+    struct request_result result = {.problem = problem};
+    finish(request, &result);
 }
 
-static int64_t left_ms(const struct look *look)
+static int64_t left_ms(const struct request *request)
 {
-    int64_t left = (look->until_us - loop_now_us()) / 1000;
+    int64_t left = (request->until_us - loop_now_us()) / 1000;
     return left > 1 ? left : 1;
 }
 
@@ -60,11 +60,11 @@ static char *last_line(char *text)
 static void on_value(void *arg, struct many_task *task, const char *json, size_t len,
                      const struct envelope *response)
 {
-    struct look *look = arg;
-    struct look_result result = {0};
+    struct request *request = arg;
+    struct request_result result = {0};
     (void)task, (void)len;
     if (!json) {
-        fail(look, "no answer in time");
+        fail(request, "no answer in time");
         return;
     }
     char *text = NULL, *type = NULL;
@@ -79,35 +79,35 @@ static void on_value(void *arg, struct many_task *task, const char *json, size_t
     else
         result.problem = text_empty(text) ? "the evaluation failed" : last_line(text);
     result.type = text_empty(type) ? NULL : type;
-    finish(look, &result);
+    finish(request, &result);
     free(text);
     free(type);
 }
 
-static void ask_value(struct look *look, struct many_task *task, int64_t frame)
+static void ask_value(struct request *request, struct many_task *task, int64_t frame)
 {
     struct buf arguments = {0};
     buf_add_string(&arguments, "{\"expression\":");
-    message_quote(&arguments, look->expression);
+    message_quote(&arguments, request->expression);
     buf_printf(&arguments, ",\"frameId\":%" PRId64 ",\"context\":\"watch\"}", frame);
-    many_ask(task, "evaluate", arguments.data, left_ms(look), on_value, look);
+    many_ask(task, "evaluate", arguments.data, left_ms(request), on_value, request);
     buf_free(&arguments);
 }
 
-static void use_stack(struct look *look, struct many_task *task, const char *json,
+static void use_stack(struct request *request, struct many_task *task, const char *json,
                       const struct envelope *response)
 {
-    struct look_result result = {.json = json};
+    struct request_result result = {.json = json};
     if (!response->success || !response->body.len ||
         !scan_find(json, response->body, "stackFrames", &result.frames) ||
         !stack_place_top(json, result.frames, &result.top)) {
-        fail(look, "it has no stack");
+        fail(request, "it has no stack");
         return;
     }
-    if (look->expression)
-        ask_value(look, task, result.top.frame);
+    if (request->expression)
+        ask_value(request, task, result.top.frame);
     else
-        finish(look, &result);
+        finish(request, &result);
     stack_place_clear(&result.top);
 }
 
@@ -156,8 +156,8 @@ static char *unhex(const char *repr)
 static void on_running(void *arg, struct many_task *task, const char *json, size_t len,
                        const struct envelope *response)
 {
-    struct look *look = arg;
-    struct look_result result = {0};
+    struct request *request = arg;
+    struct request_result result = {0};
     struct scan scan;
     char *repr = json && response->success ? scan_string_at(json, response->body, "result") : NULL;
     char *text = unhex(repr);
@@ -166,20 +166,21 @@ static void on_running(void *arg, struct many_task *task, const char *json, size
         scan_init(&scan, text, strlen(text));
     if (text && scan_value(&scan, &result.frames) && result.frames.len > 2) {
         result.json = text;
-        finish(look, &result);
+        finish(request, &result);
     } else {
-        fail(look, "running");
+        fail(request, "running");
     }
     free(text);
     free(repr);
 }
 
-static void start_running(struct look *look)
+static void start_running(struct request *request)
 {
     struct many_task *task;
-    const struct many_thread *thread = many_thread_by_id(look->verbs->many, look->thread, &task);
+    const struct many_thread *thread =
+        many_thread_by_id(request->verbs->many, request->thread, &task);
     if (!thread || !many_task_is_there(task) || task->pause.debugger == PAUSE_PDB) {
-        fail(look, "running");
+        fail(request, "running");
         return;
     }
     struct buf arguments = {0};
@@ -187,41 +188,41 @@ static void start_running(struct look *look)
     buf_add_string(&arguments, "{\"context\":\"repl\",\"expression\":");
     message_quote(&arguments, expression);
     buf_add_string(&arguments, "}");
-    many_ask(task, "evaluate", arguments.data, left_ms(look), on_running, look);
+    many_ask(task, "evaluate", arguments.data, left_ms(request), on_running, request);
     buf_free(&arguments);
     free(expression);
 }
 
 /* --- the beginning --- */
 
-static void start(struct look *look)
+static void start(struct request *request)
 {
     struct many_task *task;
-    struct many_thread *thread = many_thread_by_id(look->verbs->many, look->thread, &task);
+    struct many_thread *thread = many_thread_by_id(request->verbs->many, request->thread, &task);
     struct envelope envelope;
     const char *problem;
     if (!thread || !thread->stopped || !many_task_is_there(task)) {
-        fail(look, thread && thread->shown ? "running" : "it has ended");
+        fail(request, thread && thread->shown ? "running" : "it has ended");
         return;
     }
     if (thread->stack &&
         envelope_read(&envelope, thread->stack, thread->stack_len, &problem) == 0) {
         char *copy = mem_string_n(thread->stack, thread->stack_len); /* the stop may end here */
-        use_stack(look, task, copy, &envelope);
+        use_stack(request, task, copy, &envelope);
         free(copy);
         return;
     }
     char *arguments = mem_format("{\"threadId\":%" PRId64 "}", thread->own);
-    many_ask(task, "stackTrace", arguments, left_ms(look), on_stack, look);
+    many_ask(task, "stackTrace", arguments, left_ms(request), on_stack, request);
     free(arguments);
 }
 
-static struct look *begin(struct many_verbs *verbs, int64_t thread, const char *expression,
-                          int64_t timeout_ms, look_fn fn, void *arg)
+static struct request *begin(struct many_verbs *verbs, int64_t thread, const char *expression,
+                             int64_t timeout_ms, request_fn fn, void *arg)
 {
-    struct look *look = mem_alloc(sizeof *look);
-    *look = (struct look){
-        .next = verbs->looks,
+    struct request *request = mem_alloc(sizeof *request);
+    *request = (struct request){
+        .next = verbs->requests,
         .verbs = verbs,
         .thread = thread,
         .until_us = loop_now_us() + timeout_ms * 1000,
@@ -229,34 +230,35 @@ static struct look *begin(struct many_verbs *verbs, int64_t thread, const char *
         .fn = fn,
         .arg = arg,
     };
-    verbs->looks = look;
-    return look;
+    verbs->requests = request;
+    return request;
 }
 
-void look_value(struct many_verbs *verbs, int64_t thread, const char *expression,
-                int64_t timeout_ms, look_fn fn, void *arg)
+void request_value(struct many_verbs *verbs, int64_t thread, const char *expression,
+                   int64_t timeout_ms, request_fn fn, void *arg)
 {
     start(begin(verbs, thread, expression, timeout_ms, fn, arg));
 }
 
-void look_stack(struct many_verbs *verbs, int64_t thread, int64_t timeout_ms, look_fn fn, void *arg)
+void request_stack(struct many_verbs *verbs, int64_t thread, int64_t timeout_ms, request_fn fn,
+                   void *arg)
 {
     start(begin(verbs, thread, NULL, timeout_ms, fn, arg));
 }
 
-void look_running(struct many_verbs *verbs, int64_t thread, int64_t timeout_ms, look_fn fn,
-                  void *arg)
+void request_running(struct many_verbs *verbs, int64_t thread, int64_t timeout_ms, request_fn fn,
+                     void *arg)
 {
     start_running(begin(verbs, thread, NULL, timeout_ms, fn, arg));
 }
 
-void look_drop(struct many_verbs *verbs, const void *arg)
+void request_drop(struct many_verbs *verbs, const void *arg)
 {
-    for (struct look *look = verbs->looks, *next; look; look = next) {
-        next = look->next;
-        if (look->arg != arg)
+    for (struct request *request = verbs->requests, *next; request; request = next) {
+        next = request->next;
+        if (request->arg != arg)
             continue;
-        many_drop_asks(verbs->many, look);
-        free_look(look);
+        many_drop_asks(verbs->many, request);
+        request_free(request);
     }
 }

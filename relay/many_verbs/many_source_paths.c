@@ -25,7 +25,7 @@ static void unlink_job(struct path_query_job *job)
 static void free_job(struct path_query_job *job)
 {
     unlink_job(job);
-    look_drop(job->verbs, job);
+    request_drop(job->verbs, job);
     for (size_t i = 0; i < job->path_query.place_count; i++)
         free(job->path_query.places[i].file);
     for (size_t i = 0; i < job->path_query.path_count; i++)
@@ -63,7 +63,7 @@ void path_query_forget(struct many_verbs *verbs)
 }
 
 /* Remembers the files of frames without a presentationHint, which are probably the user's. */
-static void know_paths(struct many_verbs *verbs, const struct look_result *result)
+static void know_paths(struct many_verbs *verbs, const struct request_result *result)
 {
     struct span frame, at;
     size_t cursor = 0;
@@ -97,7 +97,7 @@ static void one_less(struct path_query_job *job)
     free_job(job);
 }
 
-static void on_stack(void *arg, const struct look_result *result)
+static void on_stack(void *arg, const struct request_result *result)
 {
     struct path_query_job *job = arg;
     struct path_query *path_query = &job->path_query;
@@ -127,7 +127,7 @@ void path_query_take(struct many_verbs *verbs, const char *file, path_query_fn f
     if (verbs_select(verbs, "state=stopped", &ids, &count, NULL) == 0) {
         job->open += count;
         for (size_t i = 0; i < count; i++)
-            look_stack(verbs, ids[i], STACK_MS, on_stack, job);
+            request_stack(verbs, ids[i], STACK_MS, on_stack, job);
         free(ids);
     }
     one_less(job);

@@ -125,7 +125,7 @@ void run_forget(struct many_verbs *verbs, int64_t thread)
 static void free_judging(struct judging *judging)
 {
     LIST_DROP(judging->verbs->judgings, judging);
-    look_drop(judging->verbs, judging);
+    request_drop(judging->verbs, judging);
     free(judging);
 }
 
@@ -292,7 +292,7 @@ static void complain(struct run *run, const struct many_thread *thread, const ch
     free(text);
 }
 
-static void on_condition(void *arg, const struct look_result *result)
+static void on_condition(void *arg, const struct request_result *result)
 {
     struct judging *judging = arg;
     struct many_task *task;
@@ -313,7 +313,7 @@ static bool is_foreign_stake(const struct many_verbs *verbs, const struct stack_
     return there && !many_breakpoints_has(verbs->many->sets, place->file, place->line);
 }
 
-static void on_place(void *arg, const struct look_result *result)
+static void on_place(void *arg, const struct request_result *result)
 {
     struct judging *judging = arg;
     settle(judging, result->json && is_foreign_stake(judging->verbs, &result->top));
@@ -331,7 +331,7 @@ static void judge_condition(struct many_verbs *verbs, const struct many_thread *
                             const struct plan *plan)
 {
     char *expression = mem_format("bool((%s))", plan->run->condition);
-    look_value(verbs, thread->id, expression, CONDITION_MS, on_condition, judge(verbs, thread));
+    request_value(verbs, thread->id, expression, CONDITION_MS, on_condition, judge(verbs, thread));
     free(expression);
 }
 
@@ -357,6 +357,6 @@ bool run_stopped(struct many_verbs *verbs, struct many_thread *thread)
     }
     if (!has_temporary_breakpoints(verbs) || !text_equal(thread->reason, "breakpoint"))
         return false;
-    look_stack(verbs, thread->id, STACK_MS, on_place, judge(verbs, thread));
+    request_stack(verbs, thread->id, STACK_MS, on_place, judge(verbs, thread));
     return true;
 }

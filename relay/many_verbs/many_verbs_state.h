@@ -13,7 +13,7 @@
 #include "relay/verbs/task_set.h"
 #include "relay/verbs/verb.h"
 
-struct look;
+struct request;
 struct query;
 struct run;
 struct plan;
@@ -26,7 +26,7 @@ struct many_verbs {
     uint32_t magic;
     struct many *many;
     struct groups *groups;
-    struct look *looks;
+    struct request *requests;
     struct query *queries;
     struct run *runs;
     struct plan *plans;
@@ -84,28 +84,29 @@ struct task_list_item verbs_member(const struct many_task *task, const struct ma
 
 /* --- many_evaluate.c --- */
 
-/* The result of a look; NULLs if there is none, and `problem` says why. Borrowed for the call. */
-struct look_result {
+/* The result of a request; NULLs if there is none, and `problem` says why. Borrowed for the call.
+ */
+struct request_result {
     int64_t thread; /* the session's id */
     const char *problem;
-    const char *json; /* look_stack(): the response; look_running(): `frames` alone */
+    const char *json; /* request_stack(): the response; request_running(): `frames` alone */
     struct span frames;
-    struct stack_place top;   /* look_stack() only; all zero: no stack */
-    const char *value, *type; /* look_value() only */
+    struct stack_place top;   /* request_stack() only; all zero: no stack */
+    const char *value, *type; /* request_value() only */
 };
-typedef void (*look_fn)(void *arg, const struct look_result *result);
+typedef void (*request_fn)(void *arg, const struct request_result *result);
 
-/* fn runs once, perhaps from within; never after look_drop() with the same `arg`. `timeout_ms` is
- * for the whole look. */
-void look_stack(struct many_verbs *verbs, int64_t thread, int64_t timeout_ms, look_fn fn,
-                void *arg);
+/* fn runs once, perhaps from within; never after request_drop() with the same `arg`. `timeout_ms`
+ * is for the whole request. */
+void request_stack(struct many_verbs *verbs, int64_t thread, int64_t timeout_ms, request_fn fn,
+                   void *arg);
 /* The same for a running thread: its stack at this moment. debugpy only. */
-void look_running(struct many_verbs *verbs, int64_t thread, int64_t timeout_ms, look_fn fn,
-                  void *arg);
+void request_running(struct many_verbs *verbs, int64_t thread, int64_t timeout_ms, request_fn fn,
+                     void *arg);
 /* Evaluates in the topmost frame that is not Ray's. */
-void look_value(struct many_verbs *verbs, int64_t thread, const char *expression,
-                int64_t timeout_ms, look_fn fn, void *arg);
-void look_drop(struct many_verbs *verbs, const void *arg);
+void request_value(struct many_verbs *verbs, int64_t thread, const char *expression,
+                   int64_t timeout_ms, request_fn fn, void *arg);
+void request_drop(struct many_verbs *verbs, const void *arg);
 
 /* --- many_compare.c --- */
 void query_compare(struct many_verbs *verbs, const struct verb *verb,
