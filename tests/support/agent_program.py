@@ -102,11 +102,21 @@ def tell(*words):
     print(*words, flush=True)
 
 
+PARTS = ("agent", "agent_debugger", "agent_tls", "agent_stops")  # as cmake/worker-agent.cmake
+
+
+def import_as_agent():
+    """What the agent imports, a worker of Ray's has anyway."""
+    for part in PARTS:
+        for line in (Path(__file__).resolve().parents[2] / f"relay/worker_agent/{part}.py").read_text().splitlines():
+            if line.startswith(("import ", "from ")):
+                exec(line, {})
+
+
 def load_agent():
     module = types.ModuleType("raydbg_agent")
     root = Path(__file__).resolve().parents[2]
-    parts = ("agent", "agent_debugger", "agent_tls", "agent_stops")  # as cmake/worker-agent.cmake
-    source = "".join((root / f"relay/worker_agent/{name}.py").read_text() for name in parts)
+    source = "".join((root / f"relay/worker_agent/{name}.py").read_text() for name in PARTS)
     source += f"\n\nRAYS_PLACES = (\n{(root / 'base/ray_path_list.h').read_text()})\n"
     exec(compile(source, "<raydbg agent>", "exec"), module.__dict__)
     sys.modules["raydbg_agent"] = module
@@ -127,6 +137,7 @@ def start_agent():
 
 def main():
     if "NO_AGENT" in os.environ:
+        import_as_agent()
         agent = tell("STARTED", 0)
     else:
         agent = start_agent()
