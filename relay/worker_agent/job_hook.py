@@ -60,21 +60,22 @@ def load_run_hook(payload):
     return module
 
 
-def name_files(payload):
+def make_archive(hook, payload):
     """run_hook.FILES, for the Python processes that this one starts."""
-    return {"raydbg_agent.py": payload["agent"], "raydbg_run.py": payload["run_hook"],
-            "sitecustomize.py": payload["site_hook"],
-            "run.json": json.dumps(dict(payload["config"], own=payload.get("own")))}
+    return hook.make_archive({"raydbg_agent.py": payload["agent"], "raydbg_run.py": payload["run_hook"],
+                              "sitecustomize.py": payload["site_hook"],
+                              "run.json": json.dumps(dict(payload["config"], own=payload.get("own")))})
 
 
 def start_agent(payload):
     hook = load_run_hook(payload)
     hook.start_agent(payload["agent"], dict(payload["config"], role="worker"))
-    hook.lead_children(name_files(payload))
+    hook.lead_children(make_archive(hook, payload))
 
 
 def prepare_driver(payload):
-    load_run_hook(payload).lead_children(name_files(payload))
+    hook = load_run_hook(payload)
+    hook.lead_children(make_archive(hook, payload))
     after = os.environ.get("RAY_RUNTIME_ENV_HOOK")
     if after and after != RUNTIME_ENV_HOOK:
         os.environ["RAYDBG_NEXT_RUNTIME_ENV_HOOK"] = after

@@ -43,12 +43,23 @@ def start_agent(source, config):
         sys.stderr.write("raydbg: this process cannot be debugged: %s\n" % error)
 
 
-def lead_children(files):
-    """Python processes that this one starts import these FILES, and so have an agent; by value, too. They are in memory: no
-    other user can open them, and they are gone with this process, however that ends."""
+def make_archive(files):
+    """A zip file, from which Python imports."""
+    import io
+    import zipfile  # here: a driver imports this module before its first line
+
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return data.getvalue()
+
+
+def lead_children(archive):
+    """Python processes that this one starts import FILES from this archive, and so have an agent; by value, too. It is in memory:
+    no other user can open it, and it is gone with this process, however that ends."""
     import os
     import sys
-    import zipfile
 
     try:
         if hasattr(os, "memfd_create"):
@@ -57,9 +68,8 @@ def lead_children(files):
             import ctypes
 
             fd = ctypes.CDLL(None).memfd_create(b"raydbg", 1)  # MFD_CLOEXEC
-        with open(fd, "wb", closefd=False) as file, zipfile.ZipFile(file, "w") as archive:
-            for name, text in files.items():
-                archive.writestr(name, text)
+        with open(fd, "wb", closefd=False) as file:
+            file.write(archive)
         # Without the directory of `raydbg run`, which a cluster has that the driver started.
         others = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep)
                   if path and not os.path.exists(os.path.join(path, "raydbg_run.py"))]
@@ -77,10 +87,11 @@ def by_value(function):
 def make_setup_hook(files, config, own):
     """The setup hook of the workers; `own` is the user's: None, a callable, or "module.function"."""
     start, lead = by_value(start_agent), by_value(lead_children)
+    source, archive = files["raydbg_agent.py"], make_archive(files)
 
     def raydbg_setup_hook():
-        start(files["raydbg_agent.py"], config)
-        lead(files)
+        start(source, config)
+        lead(archive)
         if isinstance(own, str):
             import importlib
 
