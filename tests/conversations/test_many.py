@@ -5,20 +5,12 @@ import time
 import pytest
 from dap_client import DapError
 from fake_adapter import CAPABILITIES
-from fake_gang import FakeGang
 from many_adapter import ManyAdapter
+from many_gang import gang  # noqa: F401
 from many_session import ALL, port_of, shown, threads
 from waits import hard, settle, wait_until
 
 PATH = "/app/app.py"
-
-
-@pytest.fixture
-def gang():
-    with FakeGang() as fake:
-        for name in ("Trainer.step", "Trainer.step", "load"):
-            fake.add(name, adapter=ManyAdapter())
-        yield fake
 
 
 @pytest.fixture(params=["relay", "alone"])

@@ -1,7 +1,7 @@
 """One session over many tasks, of which others drive all or some."""
 
 import pytest
-from many_gang import attach, gang, join, thread_of  # noqa: F401
+from many_gang import drive, gang, join, thread_of  # noqa: F401
 from many_session import port_of, shown
 from waits import wait_until
 
@@ -58,10 +58,7 @@ def test_an_observers_verbs_move_nothing(join, gang, verb):
 
 
 def test_an_observer_of_some_is_told_how_many_move(join, gang):
-    other = join.relay.client("tcp")
-    other.initialize(clientName="other")
-    other.attach(join.relay.attach_arguments("tcp", task="load"))
-    other.stopped()
+    drive(join.relay, "load")
     client = join()
     shown(client)
     body = client.ok("evaluate", {"expression": "/next", "context": "repl"})
@@ -72,10 +69,7 @@ def test_an_observer_of_some_is_told_how_many_move(join, gang):
 
 def test_who_drives_any_is_a_driver(join, gang):
     """One of the tasks is somebody else's: the session drives the others, and is told whose that one is."""
-    other = join.relay.client("tcp")
-    other.initialize(clientName="other")
-    other.attach(join.relay.attach_arguments("tcp", task="load"))
-    other.stopped()
+    drive(join.relay, "load")
     client = join()
     shown(client)
     client.wait_event("output", lambda body: "other" in body["output"] and "this session observes" in body["output"])

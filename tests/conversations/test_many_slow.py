@@ -6,7 +6,7 @@ import threading
 import pytest
 from kernel_queues import unread_by_peer, wait_stuck
 from many_adapter import ManyAdapter
-from many_gang import attach, gang, join, thread_of  # noqa: F401
+from many_gang import attach, drive, gang, join, thread_of  # noqa: F401
 from many_session import ALL, port_of, shown, threads
 from slow_client import SlowClient
 from waits import SHORT, Gate, limit, wait_until
@@ -95,10 +95,7 @@ def test_a_client_that_does_not_read(join, gang, flood):
 def test_what_only_others_drive_is_left_by_a_client_that_does_not_read(join, gang, flood):
     """Nothing can hold that task up, and what it prints is not kept without end."""
     loud = gang.add("flood", adapter=ManyAdapter())
-    driver = join.relay.client("tcp")
-    driver.initialize(clientName="other")
-    driver.attach(join.relay.attach_arguments("tcp", task="flood"))
-    driver.stopped()
+    driver = drive(join.relay, "flood")
     slow = SlowClient(join.relay, **ALL)
     wait_until(lambda: 4 in [row.get("tasks") for row in join.relay.sessions()], lambda: join.relay.sessions())
     flood(loud)
@@ -242,10 +239,7 @@ def test_a_population_that_is_not_complete_is_said(gang, start_relay):
 def test_what_a_client_missed_counts_while_it_does_not_read(join, gang, flood):
     """Each time anew: what it has read since is not counted."""
     loud, other = gang.add("flood", adapter=ManyAdapter()), gang.add("other", adapter=ManyAdapter())
-    driver = join.relay.client("tcp")
-    driver.initialize(clientName="other")
-    driver.attach(join.relay.attach_arguments("tcp", task="other"))
-    driver.stopped()
+    driver = drive(join.relay, "other")
     slow = SlowClient(join.relay, **ALL)
     wait_until(lambda: 5 in [row.get("tasks") for row in join.relay.sessions()], lambda: join.relay.sessions())
     flood(loud)

@@ -44,3 +44,12 @@ def join(gang, run_relay):
 
 def thread_of(client, worker):
     return next(id for name, id in threads(client).items() if f"pid {worker.pid} " in name)
+
+
+def drive(relay, task):
+    """Another client, which drives this task alone."""
+    client = relay.client("tcp")
+    client.initialize(clientName="other")
+    client.attach(relay.attach_arguments("tcp", task=task))
+    client.stopped()
+    return client

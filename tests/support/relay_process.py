@@ -52,6 +52,12 @@ def rss_of(pid):
     return sum(rss_parts(pid))
 
 
+def cpu_of(pid):
+    """Seconds of CPU that a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 class PeakRss:
     """How far a process's RSS has risen above what it was when this was made."""
 
