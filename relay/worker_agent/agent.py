@@ -5,8 +5,9 @@ twice WORD_S and the relay's `hold` together (and what the machine kept the CPU 
 agent is one thread that waits for its socket. Only the standard library is imported until the relay says `debug`; debugpy is
 then imported from the worker's environment.
 
-The source is sent by value (relay/worker_agent/run_hook.py) and executed, with those of agent_debugger.py, agent_tls.py and
-agent_stops.py behind it, as the module raydbg_agent. Its protocol, and what the two ends prove to each other, is in docs/run.md.
+Its code is sent by value (relay/worker_agent/run_hook.py) and executed, with that of agent_debugger.py, agent_tls.py and
+agent_stops.py behind it, as the module raydbg_agent. Two empty lines stand between definitions, and nowhere else. Its protocol,
+and what the two ends prove to each other, is in docs/run.md.
 """
 
 import binascii

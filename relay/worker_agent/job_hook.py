@@ -69,7 +69,7 @@ def make_archive(hook, payload):
 
 def start_agent(payload):
     hook = load_run_hook(payload)
-    hook.start_agent(payload["agent"], dict(payload["config"], role="worker"))
+    hook.start_agent(hook.pack_agent(payload["agent"]), dict(payload["config"], role="worker"))
     hook.lead_children(make_archive(hook, payload))
 
 

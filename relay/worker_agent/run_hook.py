@@ -11,9 +11,11 @@ nothing of raydbg installed. The runtime_env, which dashboards and logs show, ha
 import base64
 import importlib
 import json
+import marshal
 import os
 import sys
 import types
+from importlib.util import MAGIC_NUMBER
 
 HOOK_VARIABLE = "__RAY_WORKER_PROCESS_SETUP_HOOK_ENV_VAR"  # Ray's own; a worker reads the name of its hook there
 ENTRY_NAME = "ray_runtime_env_func::"  # Ray's; the key of an entry in the store follows, in base64
@@ -28,15 +30,30 @@ def read_text(name):
     return __loader__.get_data(os.path.join(os.path.dirname(__file__), name)).decode()
 
 
-def start_agent(source, config):
+def pack_agent(source):
+    """The agent's code, for Pythons of this version: the workers need not compile it. A definition at a time, as the compiler takes
+    memory for the largest text that it gets, and keeps that."""
+    codes, line = [], 0
+    for definition in source.split("\n\n\n"):
+        codes.append(compile("\n" * line + definition, "<raydbg agent>", "exec"))
+        line += definition.count("\n") + 3
+    return MAGIC_NUMBER + marshal.dumps(codes)
+
+
+def start_agent(packed, config):
     """Runs in the driver and, by value, in each worker."""
+    import marshal
     import sys
     import types
+    from importlib.util import MAGIC_NUMBER
 
     try:
         if "raydbg_agent" not in sys.modules:
+            if not packed.startswith(MAGIC_NUMBER):
+                raise ImportError("its Python, %s, is of another version than the driver's" % sys.version.split()[0])
             module = types.ModuleType("raydbg_agent")
-            exec(compile(source, "<raydbg agent>", "exec"), module.__dict__)
+            for code in marshal.loads(packed[len(MAGIC_NUMBER):]):
+                exec(code, module.__dict__)
             sys.modules["raydbg_agent"] = module
         sys.modules["raydbg_agent"].start(config)
     except Exception as error:
@@ -84,13 +101,12 @@ def by_value(function):
                               function.__name__, function.__defaults__, function.__closure__)
 
 
-def make_setup_hook(files, config, own):
+def make_setup_hook(packed, archive, config, own):
     """The setup hook of the workers; `own` is the user's: None, a callable, or "module.function"."""
     start, lead = by_value(start_agent), by_value(lead_children)
-    source, archive = files["raydbg_agent.py"], make_archive(files)
 
     def raydbg_setup_hook():
-        start(source, config)
+        start(packed, config)
         lead(archive)
         if isinstance(own, str):
             import importlib
@@ -143,7 +159,8 @@ def runtime_env(given):
         sys.stderr.write("raydbg: this job's tasks cannot be debugged: %s\n" % error)
         return given
     env, config = {} if given is None else given, json.loads(files["run.json"])
-    start_agent(files["raydbg_agent.py"], dict(config, role="driver"))
+    packed = pack_agent(files["raydbg_agent.py"])
+    start_agent(packed, dict(config, role="driver"))
     place = str(env.get("working_dir") or "")
     root = os.path.realpath(place) if place and "://" not in place else config.get("root")
     if names_entry(env):
@@ -155,5 +172,6 @@ def runtime_env(given):
         del env["env_vars"][HOOK_VARIABLE]
     config.update(role="worker", root=root)
     files["run.json"] = json.dumps(config)
-    env["worker_process_setup_hook"] = make_setup_hook(files, config, env.get("worker_process_setup_hook"))
+    env["worker_process_setup_hook"] = make_setup_hook(packed, make_archive(files), config,
+                                                       env.get("worker_process_setup_hook"))
     return env

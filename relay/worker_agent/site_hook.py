@@ -46,7 +46,7 @@ def start_agent():
 
             config = dict(json.loads(raydbg_run.read_text("run.json")), role="driver")
             config["only_forks"] = role == "fork server"
-            raydbg_run.start_agent(raydbg_run.read_text("raydbg_agent.py"), config)
+            raydbg_run.start_agent(raydbg_run.pack_agent(raydbg_run.read_text("raydbg_agent.py")), config)
     except Exception as error:  # the run may be over, and its directory gone
         if os.environ.get("RAYDBG_LOG"):
             sys.stderr.write("raydbg: no agent here: %s\n" % error)

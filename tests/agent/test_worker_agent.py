@@ -5,6 +5,7 @@ The process is a plain Python, the debugger a real debugpy. tests/conversations/
 
 import importlib.util
 import json
+import marshal
 import os
 import re
 import shutil
@@ -666,6 +667,22 @@ def test_processes_that_a_worker_starts_have_an_agent(hook, tmp_path):
     shutil.rmtree(tmp_path / "driver")
     told = run_in_worker(setup, tmp_path, "import subprocess; sys.stdout.flush(); subprocess.run([sys.executable, 'child.py'])")
     assert told == ["agent True", "child True", ""]
+
+
+def test_a_worker_with_another_python_says_so(hook, tmp_path):
+    """marshal's format is its Python's own: another's may crash the process."""
+    setup = hook.make_setup_hook(b"code of another Python", hook.make_archive({}), {}, None)
+    python = sys.version.split()[0]
+    assert run_in_worker(setup, tmp_path) == [
+        f"raydbg: this process cannot be debugged: its Python, {python}, is of another version than the driver's", "agent False", ""]
+
+
+def test_the_agents_code_has_the_lines_of_its_source(hook):
+    source = (ROOM / "agent.py").read_text()
+    codes = marshal.loads(hook.pack_agent(source)[len(hook.MAGIC_NUMBER):])
+    lines = {code.co_name: code.co_firstlineno for part in codes for code in part.co_consts if isinstance(code, types.CodeType)}
+    assert source.split("\n")[lines["Agent"] - 1] == "class Agent:"
+    assert source.split("\n")[lines["start"] - 1] == "def start(config):"
 
 
 def test_no_secret_is_in_the_runtime_env(hook):

@@ -160,8 +160,8 @@ def test_raydbg_run(relay, tmp_path):
 # A sitecustomize of the user's. On a busy machine the relay's first word may take more than a second.
 PATIENT = """\
 import raydbg_run
-start = raydbg_run.start_agent
-raydbg_run.start_agent = lambda source, config: start(source.replace("WORD_S = 1.0 ", "WORD_S = 60.0 "), config)
+pack = raydbg_run.pack_agent
+raydbg_run.pack_agent = lambda source: pack(source.replace("WORD_S = 1.0 ", "WORD_S = 60.0 "))
 print("the user's sitecustomize", flush=True)
 """
 EARLY = """\

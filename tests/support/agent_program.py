@@ -19,11 +19,13 @@ With $NO_AGENT it has none, for a comparison; then `work`, `spin` and `exit` are
 """
 
 import json
+import marshal
 import os
 import sys
 import threading
 import time
 import types
+from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 
 
@@ -113,12 +115,22 @@ def import_as_agent():
                 exec(line, {})
 
 
-def load_agent():
-    module = types.ModuleType("raydbg_agent")
-    root = Path(__file__).resolve().parents[2]
+def pack_agent():
+    """As a driver does for its workers."""
+    root, hook = Path(__file__).resolve().parents[2], types.ModuleType("raydbg_run")
+    exec((root / "relay/worker_agent/run_hook.py").read_text(), hook.__dict__)
     source = "".join((root / f"relay/worker_agent/{name}.py").read_text() for name in PARTS)
-    source += f"\n\nRAYS_PLACES = (\n{(root / 'base/ray_path_list.h').read_text()})\n"
-    exec(compile(source, "<raydbg agent>", "exec"), module.__dict__)
+    return hook.pack_agent(source + f"\n\nRAYS_PLACES = (\n{(root / 'base/ray_path_list.h').read_text()})\n")
+
+
+def load_agent():
+    """As a worker does: $AGENT_CODE is the file of what pack_agent() has made with this Python."""
+    packed = Path(os.environ["AGENT_CODE"]).read_bytes() if "AGENT_CODE" in os.environ else pack_agent()
+    module = types.ModuleType("raydbg_agent")
+    module.loading = time.monotonic()
+    for code in marshal.loads(packed[len(MAGIC_NUMBER):]):
+        exec(code, module.__dict__)
+    module.loading = time.monotonic() - module.loading
     sys.modules["raydbg_agent"] = module
     return module
 
@@ -131,7 +143,7 @@ def start_agent():
     agent.ANSWER_S = float(os.environ.get("ANSWER_S", agent.ANSWER_S))
     begun = time.monotonic()
     agent.start(json.loads(Path(sys.argv[1]).read_text()))
-    tell("STARTED", round(time.monotonic() - begun, 4))
+    tell("STARTED", round(agent.loading + time.monotonic() - begun, 4))
     return agent
 
 
