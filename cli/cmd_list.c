@@ -151,17 +151,17 @@ static int list_tasks(const struct list_words *words)
     const struct list_request *request = &words->request;
     struct task_list list = {{words->failed, request->select.job, request->select.node},
                              text_equal(words->format, "json")};
-    struct evidence_question question = {.tables_only = words->running};
+    struct evidence_query query = {.tables_only = words->running};
     if (words->failed && words->running)
         return command_usage(&cmd_list_text, "--failed and --running exclude each other");
     if (request->watch || request->select.all || request->select.actor || words->state ||
         request->format == LIST_YAML)
         return command_usage(
             &cmd_list_text, "--failed and --running take --job, --node and --format table or json");
-    if (!quantity_duration(words->since, &question.within_ms))
+    if (!quantity_duration(words->since, &query.within_ms))
         return command_usage(&cmd_list_text, "--since is a time such as 10m, not '%s'",
                              words->since);
-    return why_ask(words->address, &question, NULL, show_tasks, &list);
+    return why_ask(words->address, &query, NULL, show_tasks, &list);
 }
 
 int cmd_list(int argc, char **argv)

@@ -217,9 +217,9 @@ static void on_end(void *arg, const struct err *err)
 
 static void ask(struct query *query)
 {
-    const struct evidence_question question = {.tables_only = true};
+    const struct evidence_query wanted = {.tables_only = true};
     query->asked = false;
-    query->evidence = evidence_ask(query->cluster, &question, on_evidence, query, &query->err);
+    query->evidence = evidence_ask(query->cluster, &wanted, on_evidence, query, &query->err);
 }
 
 /* Later attempts and processes. A look whose choices are still being listed is not disturbed. */

@@ -91,14 +91,14 @@ static int ask_consent(const struct profile_words *words)
 /* Returns the exit code. */
 static int profile_memory(const struct profile_words *words, struct profile_request *request)
 {
-    if (!request->question.select.name)
+    if (!request->query.select.name)
         return command_usage(&cmd_profile_text, "--memory needs a name: of one process");
     if (!words->output)
         return command_usage(&cmd_profile_text, "--memory writes HTML: -o FILE says where");
     if (words->format || words->all || words->idle || words->full)
         return command_usage(&cmd_profile_text,
                              "--format, --all, --idle and --full do not go with --memory");
-    request->question.one = request->question.stacks.memory = true;
+    request->query.one = request->query.stacks.memory = true;
     int code = ask_consent(words);
     return code == ERR_NONE ? profile_ask(request) : code;
 }
@@ -148,12 +148,12 @@ int cmd_profile(int argc, char **argv)
                              words.duration);
     request = (struct profile_request){
         .address = words.address,
-        .question = {.select = {.name = operands ? argv[1] : NULL,
-                                .node = words.node,
-                                .idle = words.all},
-                     .stacks = {.native = words.native,
-                                .idle = words.idle,
-                                .seconds = (uint32_t)(ms / 1000)}},
+        .query = {.select = {.name = operands ? argv[1] : NULL,
+                             .node = words.node,
+                             .idle = words.all},
+                  .stacks = {.native = words.native,
+                             .idle = words.idle,
+                             .seconds = (uint32_t)(ms / 1000)}},
         .full = words.full,
         .output = words.output ? words.output : "-",
     };

@@ -52,14 +52,14 @@ static void show(void *arg, const char *cluster, const struct why_records *recor
 {
     struct slow_words *words = arg;
     const struct slow_style style = {terminal_colour(stdout), terminal_utf8()};
-    const struct slow_question question = {
+    const struct slow_query query = {
         .job = words->job,
         .name = words->name,
         .since_us = words->within_ms ? (records->now_ms - words->within_ms) * 1000 : 0};
     struct slow_report report;
     struct err err;
     (void)cluster, (void)subject;
-    if (slow_make(records, &question, &report, &err) != 0) {
+    if (slow_make(records, &query, &report, &err) != 0) {
         words->code = command_fail(&err);
         return;
     }
@@ -72,7 +72,7 @@ static void show(void *arg, const char *cluster, const struct why_records *recor
 
 int cmd_slow(int argc, char **argv)
 {
-    static const struct evidence_question question = {.tables_only = true, .timing = true};
+    static const struct evidence_query query = {.tables_only = true, .timing = true};
     struct slow_words words = {.format = "text"};
     bool done;
     int operands;
@@ -86,6 +86,6 @@ int cmd_slow(int argc, char **argv)
     if (words.since && !quantity_duration(words.since, &words.within_ms))
         return command_usage(&cmd_slow_text, "--since is a time such as 10m, not '%s'",
                              words.since);
-    int code = why_ask(words.address, &question, NULL, show, &words);
+    int code = why_ask(words.address, &query, NULL, show, &words);
     return code ? code : words.code;
 }

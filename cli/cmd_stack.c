@@ -63,9 +63,9 @@ int cmd_stack(int argc, char **argv)
         return command_usage(&cmd_stack_text, "stack takes one name, not %d", operands);
     if (operands && !*argv[1])
         return command_usage(&cmd_stack_text, "the name is empty");
-    const struct stack_look_question question = {
+    const struct stack_query query = {
         .select = {.name = operands ? argv[1] : NULL, .node = words.node, .idle = words.all},
         .native = words.native,
         .full = words.full};
-    return stack_ask(words.address, &question, text_equal(words.format, "json"));
+    return stack_ask(words.address, &query, text_equal(words.format, "json"));
 }

@@ -120,7 +120,7 @@ static void show(void *arg, const char *cluster, const struct why_records *recor
 
 int cmd_timeline(int argc, char **argv)
 {
-    static const struct evidence_question question = {.tables_only = true, .timing = true};
+    static const struct evidence_query query = {.tables_only = true, .timing = true};
     struct timeline_words words = {.history.path = "/v1/pauses/history"};
     bool done;
     int operands;
@@ -130,7 +130,7 @@ int cmd_timeline(int argc, char **argv)
         return ERR_NONE;
     if (operands)
         return command_usage(&cmd_timeline_text, "timeline takes no name, only options");
-    int code = why_ask(words.address, &question, &words.history, show, &words);
+    int code = why_ask(words.address, &query, &words.history, show, &words);
     buf_free(&words.history.body);
     return code ? code : words.code;
 }

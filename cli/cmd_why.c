@@ -96,7 +96,7 @@ int cmd_why(int argc, char **argv)
         return command_usage(&cmd_why_text, "the name is empty");
     if (!quantity_duration(words.since, &within_ms))
         return command_usage(&cmd_why_text, "--since is a time such as 10m, not '%s'", words.since);
-    const struct evidence_question question = {
+    const struct evidence_query query = {
         .name = operands ? argv[1] : NULL, .within_ms = within_ms, .looks_twice = true};
-    return why_ask(words.address, &question, NULL, show, &words);
+    return why_ask(words.address, &query, NULL, show, &words);
 }

@@ -49,7 +49,7 @@ static bool user_threads_go_on(struct console *console)
 {
     struct buf arguments = {0};
     struct err err;
-    user_threads_question(&arguments);
+    user_threads_query(&arguments);
     int64_t asked_us = loop_now_us();
     console->patient = true;
     int result = dap_client_request_within(console->debuggee, "evaluate", arguments.data,

@@ -9,7 +9,7 @@
 #include "cli/why/why_output.h"
 #include "relay/evidence/evidence.h"
 #include "relay/evidence/log_reader.h"
-#include "relay/evidence/stack_look.h"
+#include "relay/evidence/stack_request.h"
 #include "relay/why/why_json.h"
 
 #include <stdio.h>
@@ -122,13 +122,13 @@ static int ask_cluster(struct query *query, struct err *err)
     bool of_ray = query->of_logs && log_choice_is_ray(query->name);
     struct pause own;
     struct pause_list stopped = {&own, own_pause(query->console, &own)};
-    const struct evidence_question question = {.name = of_ray ? NULL : query->name,
-                                               .tables_only = query->of_logs,
-                                               .pauses = &stopped,
-                                               .looks_twice = true};
+    const struct evidence_query wanted = {.name = of_ray ? NULL : query->name,
+                                          .tables_only = query->of_logs,
+                                          .pauses = &stopped,
+                                          .looks_twice = true};
     if (!cluster)
         return err_set(err, ERR_USAGE, "this console has no cluster to ask");
-    struct evidence *evidence = evidence_ask(cluster, &question, on_evidence, query, &query->err);
+    struct evidence *evidence = evidence_ask(cluster, &wanted, on_evidence, query, &query->err);
     if (evidence && !loop_run_until(query->console->loop, &query->asked, ANSWER_MS))
         err_set(&query->err, ERR_UNREACHABLE, "the cluster does not answer");
     if (!query->err.code && query->of_logs)
@@ -218,29 +218,29 @@ int console_verb_logs(struct console *console, char *argument)
 
 /* --- stack --- */
 
-static void on_stacks(void *arg, const struct err *err, const struct stack_look_answer *answer)
+static void on_stacks(void *arg, const struct err *err, const struct stack_answer *answer)
 {
     struct query *query = arg;
     query->done = true;
     if (err)
         query->err = *err;
     else
-        stack_look_text(answer, query->out);
+        stack_answer_text(answer, query->out);
 }
 
 static int look_at_stacks(struct query *query, struct err *err)
 {
-    static const struct stack_look_calls calls = {.on_end = on_stacks};
+    static const struct stack_request_calls calls = {.on_end = on_stacks};
     struct cluster *cluster = query->console->options->session.cluster;
-    const struct stack_look_question question = {.select = {.name = query->name}};
+    const struct stack_query wanted = {.select = {.name = query->name}};
     if (!cluster)
         return err_set(err, ERR_USAGE, "this console has no cluster to ask");
-    struct stack_look *asked = stack_look_ask(cluster, &question, &calls, query, err);
+    struct stack_request *asked = stack_request_begin(cluster, &wanted, &calls, query, err);
     if (!asked)
         return -1;
     if (!loop_run_until(query->console->loop, &query->done, ANSWER_MS))
         err_set(&query->err, ERR_UNREACHABLE, "the nodes do not give the stacks");
-    stack_look_free(&asked);
+    stack_request_free(&asked);
     *err = query->err;
     return err->code ? -1 : 0;
 }

@@ -12,7 +12,7 @@
 /* Limit for the cluster to name its relays, so that there is time left to ask one. */
 enum { NAMES_MS = 1000 };
 
-/* --- questions --- */
+/* --- queries --- */
 
 void doctor_facts_clear(struct doctor_facts *facts)
 {
@@ -37,7 +37,7 @@ void doctor_facts_clear(struct doctor_facts *facts)
 /* --- one examination --- */
 
 struct examination {
-    struct doctor_asking asking;
+    struct doctor_queries queries;
     const struct relay_wish *wish;
     struct relay_address relay; /* if facts->relay.found */
     char *token;                /* the token for a relay, or NULL */
@@ -50,7 +50,7 @@ static void run_until(struct examination *exam, const bool *done, int64_t most_m
 {
     int64_t left_ms = (exam->until_us - loop_now_us()) / 1000;
     if (left_ms > 0)
-        loop_run_until(exam->asking.loop, done, left_ms < most_ms ? left_ms : most_ms);
+        loop_run_until(exam->queries.loop, done, left_ms < most_ms ? left_ms : most_ms);
 }
 
 /* True if the user named the cluster: only then does it select among relays of several clusters. */
@@ -62,8 +62,8 @@ static bool on_purpose(const struct cluster_address *place)
 
 static void find_relay_here(struct examination *exam)
 {
-    struct doctor_relay *facts = &exam->asking.facts->relay;
-    const struct doctor_cluster *cluster = &exam->asking.facts->cluster;
+    struct doctor_relay *facts = &exam->queries.facts->relay;
+    const struct doctor_cluster *cluster = &exam->queries.facts->cluster;
     bool named = !cluster->address.err.code && on_purpose(&cluster->place);
     struct err err;
     facts->wanted = exam->wish->wanted;
@@ -71,58 +71,58 @@ static void find_relay_here(struct examination *exam)
     if (relay_find_here(&exam->relay, &facts->found, exam->wish, named ? cluster->place.text : NULL,
                         &err) != 0) {
         facts->found = RELAY_NONE;
-        doctor_question_answer(&facts->use, &err);
+        doctor_answer_note(&facts->use, &err);
     } else if (facts->found != RELAY_NONE) {
-        exam->visit = doctor_visit_start(&exam->asking, &exam->relay);
+        exam->visit = doctor_visit_start(&exam->queries, &exam->relay);
     }
 }
 
 /* Other answers continue to arrive meanwhile. */
 static void find_relay_in_cluster(struct examination *exam)
 {
-    struct doctor_facts *facts = exam->asking.facts;
+    struct doctor_facts *facts = exam->queries.facts;
     if (exam->visit || !exam->query || !facts->relay.wanted || facts->relay.use.err.code)
         return;
     run_until(exam, doctor_query_relays_known(exam->query), NAMES_MS);
     if (!facts->cluster.relays_fresh ||
-        !relay_find_in_cluster(&exam->relay, exam->asking.loop, exam->wish, &facts->cluster.place))
+        !relay_find_in_cluster(&exam->relay, exam->queries.loop, exam->wish, &facts->cluster.place))
         return;
     facts->relay.found = RELAY_FOUND;
     facts->relay.in_cluster = true;
-    exam->visit = doctor_visit_start(&exam->asking, &exam->relay);
+    exam->visit = doctor_visit_start(&exam->queries, &exam->relay);
 }
 
 static void examine(struct examination *exam)
 {
-    struct doctor_facts *facts = exam->asking.facts;
+    struct doctor_facts *facts = exam->queries.facts;
     struct err err;
     exam->until_us = loop_now_us() + (int64_t)DOCTOR_MS * 1000;
     find_relay_here(exam);
     if (auth_client_token(exam->wish->token_file, &exam->token, &err) != 0)
         exam->token = NULL; /* find_relay_here() has noted it, if it matters */
     if (!facts->cluster.address.err.code)
-        exam->query = doctor_query_start(&exam->asking, exam->token);
+        exam->query = doctor_query_start(&exam->queries, exam->token);
     find_relay_in_cluster(exam);
-    if (exam->asking.waiting)
-        run_until(exam, &exam->asking.done, DOCTOR_MS);
+    if (exam->queries.waiting)
+        run_until(exam, &exam->queries.done, DOCTOR_MS);
 }
 
 int doctor_ask(struct doctor_facts *facts, const char *given, const struct relay_wish *wish,
                struct err *err)
 {
-    struct examination exam = {.asking.facts = facts, .wish = wish};
+    struct examination exam = {.queries.facts = facts, .wish = wish};
     struct err problem;
     bool found = cluster_address_find(&facts->cluster.place, given, &problem) == 0;
-    doctor_question_answer(&facts->cluster.address, found ? NULL : &problem);
+    doctor_answer_note(&facts->cluster.address, found ? NULL : &problem);
     doctor_host_look(&facts->here);
-    exam.asking.loop = loop_create(true, err);
-    if (!exam.asking.loop)
+    exam.queries.loop = loop_create(true, err);
+    if (!exam.queries.loop)
         return -1;
     examine(&exam);
     doctor_visit_stop(&exam.visit);
     doctor_query_stop(&exam.query);
     relay_address_clear(&exam.relay);
     free(exam.token);
-    loop_destroy(&exam.asking.loop);
+    loop_destroy(&exam.queries.loop);
     return 0;
 }

@@ -18,7 +18,7 @@
 enum { PROCESSES = 6, PROCESS_MS = 1500, PROCESS_MAX = 8 << 20 };
 
 struct doctor_query {
-    struct doctor_asking *asking;
+    struct doctor_queries *queries;
     const char *token;
     struct ray_source *source;
     struct cluster_view view; /* workers, nodes, jobs, pdbs */
@@ -32,7 +32,7 @@ struct doctor_query {
 
 static struct doctor_cluster *facts_of(const struct doctor_query *query)
 {
-    return &query->asking->facts->cluster;
+    return &query->queries->facts->cluster;
 }
 
 /* --- clocks --- */
@@ -63,7 +63,7 @@ static void on_process(void *arg, const struct err *err, struct ray_worker_objec
             facts->refs_with_site += call_site_known(worker->refs[i].call_site);
         ray_worker_objects_clear(worker);
     }
-    doctor_asking_end(query->asking);
+    doctor_queries_end(query->queries);
 }
 
 static bool is_up(const struct doctor_query *query, const struct ray_worker *worker)
@@ -82,7 +82,7 @@ static void ask_processes(struct doctor_query *query, bool drivers, size_t *left
             continue;
         char *address = mem_format(strchr(worker->ip, ':') ? "[%s]:%u" : "%s:%u", worker->ip,
                                    (unsigned)worker->port);
-        doctor_asking_begin(query->asking);
+        doctor_queries_begin(query->queries);
         object_client_worker(query->objects, address, worker->worker_id, on_process, query);
         free(address);
         --*left;
@@ -100,7 +100,7 @@ static void ask_call_sites(struct doctor_query *query)
     struct rpc_options options = {
         .credentials = &query->credentials,
         .post = loop_post,
-        .post_context = query->asking->loop,
+        .post_context = query->queries->loop,
         .max_reply = PROCESS_MAX,
     };
     query->rpc = rpc_create(&options);
@@ -137,7 +137,7 @@ static void look_at_workers(struct doctor_query *query)
         facts->workers_waiting += worker->paused_threads > 0;
         doctor_ports_add(&facts->debuggers, worker->ip, worker->debugger_port, worker->pid);
     }
-    query->debuggers = doctor_knock(query->asking, &facts->debuggers);
+    query->debuggers = doctor_knock(query->queries, &facts->debuggers);
 }
 
 /* Called after each answer. Once all have come, it counts pdbs, tries the debuggers' ports and asks
@@ -152,7 +152,7 @@ static void go_on(struct doctor_query *query)
         look_at_workers(query);
         ask_call_sites(query);
     }
-    doctor_asking_end(query->asking);
+    doctor_queries_end(query->queries);
 }
 
 /* --- answers --- */
@@ -163,7 +163,7 @@ static void on_version(void *arg, const struct err *err, struct ray_version vers
     struct doctor_query *query = arg;
     struct doctor_cluster *facts = facts_of(query);
     facts->took_us = loop_now_us() - query->asked_us;
-    doctor_question_answer(&facts->version, err);
+    doctor_answer_note(&facts->version, err);
     if (!err) {
         facts->ray = version;
         text_copy(facts->ray_text, sizeof facts->ray_text, ray_version);
@@ -175,7 +175,7 @@ static void on_version(void *arg, const struct err *err, struct ray_version vers
 static void on_workers(void *arg, const struct err *err, struct ray_worker *workers, size_t count)
 {
     struct doctor_query *query = arg;
-    doctor_question_answer(&facts_of(query)->workers, err);
+    doctor_answer_note(&facts_of(query)->workers, err);
     query->view.workers = workers;
     query->view.worker_count = count;
     go_on(query);
@@ -185,7 +185,7 @@ static void on_nodes(void *arg, const struct err *err, struct ray_node *nodes, s
 {
     struct doctor_query *query = arg;
     struct doctor_cluster *facts = facts_of(query);
-    doctor_question_answer(&facts->nodes, err);
+    doctor_answer_note(&facts->nodes, err);
     query->view.nodes = nodes;
     query->view.node_count = count;
     for (size_t i = 0; i < count; i++) {
@@ -193,7 +193,7 @@ static void on_nodes(void *arg, const struct err *err, struct ray_node *nodes, s
         if (nodes[i].is_alive && nodes[i].manager_port && !text_empty(nodes[i].ip))
             doctor_ports_add(&facts->raylets, nodes[i].ip, nodes[i].manager_port, 0);
     }
-    query->raylets = doctor_knock(query->asking, &facts->raylets);
+    query->raylets = doctor_knock(query->queries, &facts->raylets);
     go_on(query);
 }
 
@@ -213,7 +213,7 @@ static void on_jobs(void *arg, const struct err *err, struct ray_job *jobs, size
 static void on_pdbs(void *arg, const struct err *err, struct ray_pdb *pdbs, size_t count)
 {
     struct doctor_query *query = arg;
-    doctor_question_answer(&facts_of(query)->pdbs, err);
+    doctor_answer_note(&facts_of(query)->pdbs, err);
     query->view.pdbs = pdbs;
     query->view.pdb_count = count;
     go_on(query);
@@ -242,7 +242,7 @@ static void on_relays(void *arg, const struct err *err, const struct gcs_kv *ent
         relay_registration_entry_clear(&entry);
     }
     query->relays_known = true;
-    doctor_asking_end(query->asking);
+    doctor_queries_end(query->queries);
 }
 
 /* --- life --- */
@@ -250,7 +250,7 @@ static void on_relays(void *arg, const struct err *err, const struct gcs_kv *ent
 static void note_credentials(struct doctor_cluster *facts, const struct err *err)
 {
     struct credentials credentials;
-    doctor_question_answer(&facts->credentials, err);
+    doctor_answer_note(&facts->credentials, err);
     if (err || credentials_load(&credentials, NULL) != 0)
         return;
     facts->has_token = credentials.token != NULL;
@@ -260,23 +260,23 @@ static void note_credentials(struct doctor_cluster *facts, const struct err *err
     credentials_clear(&credentials);
 }
 
-struct doctor_query *doctor_query_start(struct doctor_asking *asking, const char *token)
+struct doctor_query *doctor_query_start(struct doctor_queries *queries, const char *token)
 {
-    struct doctor_cluster *facts = &asking->facts->cluster;
+    struct doctor_cluster *facts = &queries->facts->cluster;
     struct err err;
-    struct ray_source *source = ray_source_create(asking->loop, &facts->place, &err);
+    struct ray_source *source = ray_source_create(queries->loop, &facts->place, &err);
     note_credentials(facts, source ? NULL : &err);
     if (!source)
         return NULL;
     struct doctor_query *query = mem_alloc(sizeof *query);
     *query = (struct doctor_query){
-        .asking = asking,
+        .queries = queries,
         .token = token,
         .source = source,
         .asked_us = loop_now_us(),
     };
     for (int i = 0; i < 6; i++) /* some callbacks run before the call returns */
-        doctor_asking_begin(asking);
+        doctor_queries_begin(queries);
     ray_source_version(source, on_version, query);
     ray_source_workers(source, on_workers, query);
     ray_source_nodes(source, on_nodes, query);

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum doctor_answer {
+enum doctor_port_answer {
     DOCTOR_PENDING, /* not answered in time */
     DOCTOR_YES,     /* something listens there, and can be reached */
     DOCTOR_REFUSED, /* see `why` */
@@ -23,7 +23,7 @@ struct doctor_port {
     char *host;
     uint16_t port;
     int64_t pid; /* of the worker; 0 for a raylet */
-    enum doctor_answer answer;
+    enum doctor_port_answer answer;
     char *why; /* one clause, or NULL */
 };
 
@@ -33,25 +33,25 @@ struct doctor_ports {
     size_t left_out; /* ports that were not tried */
 };
 
-/* A question that has one answer or one error. */
-struct doctor_question {
+/* The answer to a query, or its error. */
+struct doctor_answer {
     bool answered;
     struct err err; /* code ERR_NONE: success */
 };
 
 struct doctor_cluster {
-    struct doctor_question address; /* answered at once */
+    struct doctor_answer address; /* answered at once */
     struct cluster_address place;
-    struct doctor_question credentials;
+    struct doctor_answer credentials;
     bool has_token, has_tls;
     char token_source[256]; /* a variable or a file, never the token; "" without one */
 
-    struct doctor_question version; /* the first question: whether the cluster answers at all */
+    struct doctor_answer version; /* the first query: whether the cluster answers at all */
     int64_t took_us;
     struct ray_version ray;
     char ray_text[32], python_text[32]; /* "" if the cluster does not say */
 
-    struct doctor_question nodes, workers, pdbs;
+    struct doctor_answer nodes, workers, pdbs;
     size_t nodes_alive, nodes_dead, workers_alive, workers_waiting;
     struct doctor_ports raylets, debuggers;
     size_t pdbs_waiting, pdbs_stale;
@@ -71,10 +71,10 @@ struct doctor_cluster {
 struct doctor_relay {
     bool wanted; /* false: --no-relay */
     enum relay_found found;
-    bool in_cluster;            /* it was found in the cluster's store */
-    struct doctor_question use; /* the options given are valid */
-    char *where;                /* "127.0.0.1:4713", or NULL */
-    struct doctor_question health, list, metrics;
+    bool in_cluster;          /* it was found in the cluster's store */
+    struct doctor_answer use; /* the options given are valid */
+    char *where;              /* "127.0.0.1:4713", or NULL */
+    struct doctor_answer health, list, metrics;
     int64_t took_us;
     bool denied;   /* the token is missing or wrong */
     bool token;    /* we have a token */

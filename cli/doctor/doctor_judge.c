@@ -15,7 +15,7 @@ enum { AHEAD_MS = 2000 };
  * from here. */
 static bool relay_serves(const struct doctor_facts *facts)
 {
-    const struct doctor_question *list = &facts->relay.list;
+    const struct doctor_answer *list = &facts->relay.list;
     return facts->relay.found != RELAY_NONE && list->answered && list->err.code == ERR_NONE &&
            facts->relay.cluster;
 }
@@ -51,7 +51,7 @@ static void add_took(struct err *words, const char *who, int64_t took_us)
 static void judge_answer(const struct doctor_facts *facts, struct doctor_report *report)
 {
     const struct doctor_cluster *cluster = &facts->cluster;
-    const struct doctor_question *version = &cluster->version;
+    const struct doctor_answer *version = &cluster->version;
     bool relayed = relay_serves(facts);
     if (version->answered && (!version->err.code || version->err.code == ERR_DENIED)) {
         add_took(doctor_report_add(report, "gcs", DOCTOR_OK), answerer(cluster), cluster->took_us);
@@ -119,7 +119,7 @@ static void judge_nodes(const struct doctor_facts *facts, struct doctor_report *
 
 /* --- ports --- */
 
-static size_t count_answer(const struct doctor_ports *ports, enum doctor_answer answer)
+static size_t count_answer(const struct doctor_ports *ports, enum doctor_port_answer answer)
 {
     size_t count = 0;
     for (size_t i = 0; i < ports->count; i++)

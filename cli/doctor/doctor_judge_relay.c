@@ -43,7 +43,7 @@ static const char *how_found(const struct doctor_relay *relay)
 
 static void judge_health(const struct doctor_relay *relay, struct doctor_report *report)
 {
-    const struct doctor_question *health = &relay->health;
+    const struct doctor_answer *health = &relay->health;
     if (health->answered && !health->err.code) {
         err_set(doctor_report_add(report, "relay", DOCTOR_OK), ERR_NONE,
                 "%s (%s) answers in %" PRId64 ".%" PRId64 " ms", relay->where, how_found(relay),

@@ -18,7 +18,7 @@
 enum { MOST = 256, LIMIT_MS = 1200, STEP_MS = 5 };
 
 struct doctor_knock {
-    struct doctor_asking *asking;
+    struct doctor_queries *queries;
     struct doctor_ports *ports;
     struct timer *timer;
     int64_t until_us;
@@ -50,7 +50,7 @@ void doctor_ports_clear(struct doctor_ports *ports)
 
 /* --- one port --- */
 
-static void decide(struct doctor_port *port, enum doctor_answer answer, int error)
+static void decide(struct doctor_port *port, enum doctor_port_answer answer, int error)
 {
     port->answer = answer;
     if (!error)
@@ -141,15 +141,15 @@ static void look(void *arg)
         knock->open--;
     }
     if (knock->open)
-        knock->timer = timer_start(knock->asking->loop, STEP_MS, look, knock);
+        knock->timer = timer_start(knock->queries->loop, STEP_MS, look, knock);
     else
-        doctor_asking_end(knock->asking);
+        doctor_queries_end(knock->queries);
 }
 
-struct doctor_knock *doctor_knock(struct doctor_asking *asking, struct doctor_ports *ports)
+struct doctor_knock *doctor_knock(struct doctor_queries *queries, struct doctor_ports *ports)
 {
     struct doctor_knock *knock = mem_alloc(sizeof *knock + ports->count * sizeof knock->fds[0]);
-    knock->asking = asking;
+    knock->queries = queries;
     knock->ports = ports;
     knock->until_us = loop_now_us() + LIMIT_MS * 1000L;
     for (size_t i = 0; i < ports->count; i++) {
@@ -161,8 +161,8 @@ struct doctor_knock *doctor_knock(struct doctor_asking *asking, struct doctor_po
         else
             decide(&ports->items[i], DOCTOR_REFUSED, errno);
     }
-    doctor_asking_begin(asking);
-    knock->timer = timer_start(asking->loop, 0, look, knock);
+    doctor_queries_begin(queries);
+    knock->timer = timer_start(queries->loop, 0, look, knock);
     return knock;
 }
 

@@ -9,7 +9,7 @@
 #ifndef RAYDBG_CLI_DOCTOR_DOCTOR_PORTS_H
 #define RAYDBG_CLI_DOCTOR_DOCTOR_PORTS_H
 
-#include "cli/doctor/doctor_asking.h"
+#include "cli/doctor/doctor_queries.h"
 
 /* Adds a port, without trying it; past 256 it is only counted. `host` is a numeric address. */
 void doctor_ports_add(struct doctor_ports *ports, const char *host, uint16_t port, int64_t pid);
@@ -17,7 +17,7 @@ void doctor_ports_clear(struct doctor_ports *ports);
 
 /* Tries all ports at once; each is decided within 1.2 s. No port may be added afterwards. */
 struct doctor_knock;
-struct doctor_knock *doctor_knock(struct doctor_asking *asking, struct doctor_ports *ports);
+struct doctor_knock *doctor_knock(struct doctor_queries *queries, struct doctor_ports *ports);
 void doctor_knock_stop(struct doctor_knock **knock);
 
 #endif

@@ -11,7 +11,7 @@
 enum { ANSWER_MS = 1500 };
 
 struct doctor_visit {
-    struct doctor_asking *asking;
+    struct doctor_queries *queries;
     const struct relay_address *address;
     int64_t asked_us;
     struct relay_call *health, *list, *metrics;
@@ -56,7 +56,7 @@ bool doctor_relay_read_list(struct doctor_relay *relay, const char *json, size_t
 
 static struct doctor_relay *facts_of(const struct doctor_visit *visit)
 {
-    return &visit->asking->facts->relay;
+    return &visit->queries->facts->relay;
 }
 
 static void on_health(void *arg, const struct http_reply *reply)
@@ -66,8 +66,8 @@ static void on_health(void *arg, const struct http_reply *reply)
     visit->health = NULL;
     facts_of(visit)->took_us = loop_now_us() - visit->asked_us;
     bool good = relay_address_reply(visit->address, reply, &err) == 0;
-    doctor_question_answer(&facts_of(visit)->health, good ? NULL : &err);
-    doctor_asking_end(visit->asking);
+    doctor_answer_note(&facts_of(visit)->health, good ? NULL : &err);
+    doctor_queries_end(visit->queries);
 }
 
 static void on_list(void *arg, const struct http_reply *reply)
@@ -80,8 +80,8 @@ static void on_list(void *arg, const struct http_reply *reply)
                 doctor_relay_read_list(facts, reply->body, reply->len, &err);
     facts->denied =
         reply->result == HTTP_UNTRUSTED || (reply->result == HTTP_ANSWERED && reply->status == 401);
-    doctor_question_answer(&facts->list, good ? NULL : &err);
-    doctor_asking_end(visit->asking);
+    doctor_answer_note(&facts->list, good ? NULL : &err);
+    doctor_queries_end(visit->queries);
 }
 
 static void on_metrics(void *arg, const struct http_reply *reply)
@@ -95,27 +95,27 @@ static void on_metrics(void *arg, const struct http_reply *reply)
         good = false;
         err_set(&err, ERR_FAILED, "the relay's metrics could not be read");
     }
-    doctor_question_answer(&facts->metrics, good ? NULL : &err);
-    doctor_asking_end(visit->asking);
+    doctor_answer_note(&facts->metrics, good ? NULL : &err);
+    doctor_queries_end(visit->queries);
 }
 
-struct doctor_visit *doctor_visit_start(struct doctor_asking *asking,
+struct doctor_visit *doctor_visit_start(struct doctor_queries *queries,
                                         const struct relay_address *relay)
 {
     struct doctor_visit *visit = mem_alloc(sizeof *visit);
-    *visit = (struct doctor_visit){.asking = asking, .address = relay, .asked_us = loop_now_us()};
+    *visit = (struct doctor_visit){.queries = queries, .address = relay, .asked_us = loop_now_us()};
     facts_of(visit)->where = relay_address_short(relay);
     facts_of(visit)->token = relay->token != NULL;
     for (int i = 0; i < 3; i++)
-        doctor_asking_begin(asking);
+        doctor_queries_begin(queries);
     struct relay_address bare = *relay; /* /healthz answers a client without a token, too */
     bare.token = NULL;
     visit->health =
-        relay_call(&bare, asking->loop, "GET", "/healthz", NULL, ANSWER_MS, on_health, visit);
+        relay_call(&bare, queries->loop, "GET", "/healthz", NULL, ANSWER_MS, on_health, visit);
     visit->list =
-        relay_call(relay, asking->loop, "GET", "/v1/pauses", NULL, ANSWER_MS, on_list, visit);
+        relay_call(relay, queries->loop, "GET", "/v1/pauses", NULL, ANSWER_MS, on_list, visit);
     visit->metrics =
-        relay_call(relay, asking->loop, "GET", "/metrics", NULL, ANSWER_MS, on_metrics, visit);
+        relay_call(relay, queries->loop, "GET", "/metrics", NULL, ANSWER_MS, on_metrics, visit);
     return visit;
 }
 

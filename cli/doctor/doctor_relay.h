@@ -2,13 +2,13 @@
 #ifndef RAYDBG_CLI_DOCTOR_DOCTOR_RELAY_H
 #define RAYDBG_CLI_DOCTOR_DOCTOR_RELAY_H
 
-#include "cli/doctor/doctor_asking.h"
+#include "cli/doctor/doctor_queries.h"
 #include "relay/locate/relay_address.h"
 
 struct doctor_visit;
 
 /* Asks for all of facts->relay; borrows the address. */
-struct doctor_visit *doctor_visit_start(struct doctor_asking *asking,
+struct doctor_visit *doctor_visit_start(struct doctor_queries *queries,
                                         const struct relay_address *relay);
 void doctor_visit_stop(struct doctor_visit **visit);
 

@@ -98,7 +98,7 @@ void memory_source_ask(struct memory_source *source, object_sweep_fn fn, void *a
     source->fn = fn;
     source->arg = arg;
     if (source->cluster)
-        object_sweep_ask(source->cluster, on_sweep, source);
+        object_sweep_take(source->cluster, on_sweep, source);
     else
         source->get = relay_call(source->relay, source->loop, "GET", "/v1/objects", NULL,
                                  DEADLINE_MS, on_relay, source);

@@ -16,7 +16,7 @@ struct memory_source *memory_source_of_relay(struct loop *loop, const struct rel
 /* Cancels a callback that has not run, and drops its result. */
 void memory_source_destroy(struct memory_source **source);
 
-/* Asks for a new sweep, which the callback frees; like object_sweep_ask(). */
+/* Asks for a new sweep, which the callback frees; like object_sweep_take(). */
 void memory_source_ask(struct memory_source *source, object_sweep_fn fn, void *arg);
 
 /* Details that a sweep does not have by itself: the tasks that made the objects, and the locations

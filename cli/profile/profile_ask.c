@@ -18,26 +18,26 @@
 struct run {
     const struct profile_request *request;
     struct progress *progress;
-    struct process_look *look;
+    struct process_request *reading;
     bool done, waits; /* waits: for memray, in spite of ^C */
     int code;
 };
 
 /* "3 processes on 2 nodes, 594 samples in 2 s; of Ray's own code left out: 12 (--full)" */
-static void add_head(const struct run *run, const struct process_look_answer *answer,
+static void add_head(const struct run *run, const struct process_answer *answer,
                      const struct cpu_profile *profile, struct buf *out)
 {
     struct buf done = {0};
     buf_printf(&done, ", %" PRIu64 " samples in %u s", profile->samples,
-               run->request->question.stacks.seconds);
+               run->request->query.stacks.seconds);
     if (profile->left_out)
         buf_printf(&done, "; samples of Ray's own code left out: %" PRIu64 " (--full)",
                    profile->left_out);
-    process_look_head(answer, done.data, out);
+    process_answer_head(answer, done.data, out);
     buf_free(&done);
 }
 
-static void add_table(const struct run *run, const struct process_look_answer *answer,
+static void add_table(const struct run *run, const struct process_answer *answer,
                       const struct cpu_profile *profile, struct buf *out)
 {
     bool is_stdout = text_equal(run->request->output, "-");
@@ -49,11 +49,11 @@ static void add_table(const struct run *run, const struct process_look_answer *a
 
 static void add_export(const struct run *run, const struct cpu_profile *profile, struct buf *out)
 {
-    const char *name = run->request->question.select.name;
+    const char *name = run->request->query.select.name;
     char *printable = name ? text_printable(name, strlen(name), "") : NULL;
     char *title = mem_format("raydbg profile%s%s: %" PRIu64 " samples of %zu processes in %u s",
                              name ? " " : "", name ? printable : "", profile->samples,
-                             profile->nodes[0].processes, run->request->question.stacks.seconds);
+                             profile->nodes[0].processes, run->request->query.stacks.seconds);
     if (run->request->format == PROFILE_SPEEDSCOPE)
         profile_export_speedscope(profile, title, out);
     else if (run->request->format == PROFILE_SVG)
@@ -65,7 +65,7 @@ static void add_export(const struct run *run, const struct cpu_profile *profile,
 }
 
 /* Prints the notes of a table, and where the file can be opened. */
-static void say_written(const struct run *run, const struct process_look_answer *answer,
+static void say_written(const struct run *run, const struct process_answer *answer,
                         const struct cpu_profile *profile)
 {
     static const char *const viewers[] = {
@@ -82,7 +82,7 @@ static void say_written(const struct run *run, const struct process_look_answer 
     buf_free(&note);
 }
 
-static int write_profile(const struct run *run, const struct process_look_answer *answer,
+static int write_profile(const struct run *run, const struct process_answer *answer,
                          const struct cpu_profile *profile)
 {
     const struct profile_request *request = run->request;
@@ -93,7 +93,7 @@ static int write_profile(const struct run *run, const struct process_look_answer
     if (request->format == PROFILE_TABLE)
         add_table(run, answer, profile, &out);
     else if (request->format == PROFILE_JSON)
-        profile_text_json(profile, request->question.stacks.seconds, &out);
+        profile_text_json(profile, request->query.stacks.seconds, &out);
     else
         add_export(run, profile, &out);
     fwrite(out.data, 1, out.len, file);
@@ -104,7 +104,7 @@ static int write_profile(const struct run *run, const struct process_look_answer
     return code;
 }
 
-static int fail_empty(const struct process_look_answer *answer, const struct cpu_profile *profile)
+static int fail_empty(const struct process_answer *answer, const struct cpu_profile *profile)
 {
     struct err err;
     if (!answer->count) {
@@ -122,7 +122,7 @@ static int fail_empty(const struct process_look_answer *answer, const struct cpu
     return command_fail(&err);
 }
 
-static int write_memory(const struct run *run, const struct process_look_answer *answer)
+static int write_memory(const struct run *run, const struct process_answer *answer)
 {
     const struct process_stack *item = answer->items;
     const char *output = run->request->output;
@@ -149,7 +149,7 @@ static int write_memory(const struct run *run, const struct process_look_answer 
     return code;
 }
 
-static int write_cpu(const struct run *run, const struct process_look_answer *answer)
+static int write_cpu(const struct run *run, const struct process_answer *answer)
 {
     struct cpu_profile *profile = cpu_profile_create(answer->records, run->request->full);
     for (size_t i = 0; i < answer->count; i++)
@@ -167,20 +167,20 @@ static void on_step(void *arg, const char *note)
     run->progress = progress_start(note);
 }
 
-static void on_end(void *arg, const struct err *err, const struct process_look_answer *answer)
+static void on_end(void *arg, const struct err *err, const struct process_answer *answer)
 {
     struct run *run = arg;
     progress_stop(&run->progress);
     run->done = true;
-    run->code = err                                    ? command_fail(err)
-                : run->request->question.stacks.memory ? write_memory(run, answer)
-                                                       : write_cpu(run, answer);
+    run->code = err                                 ? command_fail(err)
+                : run->request->query.stacks.memory ? write_memory(run, answer)
+                                                    : write_cpu(run, answer);
 }
 
 static void on_signal(void *arg)
 {
     struct run *run = arg;
-    bool stays = run->request->question.stacks.memory && process_look_is_asking(run->look);
+    bool stays = run->request->query.stacks.memory && process_request_is_sent(run->reading);
     progress_stop(&run->progress);
     if (stays && !run->waits) {
         run->waits = true;
@@ -193,7 +193,7 @@ static void on_signal(void *arg)
 
 int profile_ask(const struct profile_request *request)
 {
-    static const struct process_look_calls calls = {on_step, on_end};
+    static const struct process_request_calls calls = {on_step, on_end};
     const struct relay_wish no_relay = {0};
     struct relay_choice choice;
     struct run run = {.request = request};
@@ -205,15 +205,15 @@ int profile_ask(const struct profile_request *request)
     if (relay_choose(&choice, &no_relay, request->address, true, &err) == 0)
         cluster = cluster_create(choice.loop, &choice.cluster, &err);
     if (cluster)
-        run.look = process_look_ask(cluster, &request->question, &calls, &run, &err);
-    if (run.look) {
+        run.reading = process_request_begin(cluster, &request->query, &calls, &run, &err);
+    if (run.reading) {
         struct signals *signals = signals_start(choice.loop, on_signal, &run);
         loop_run_until(choice.loop, &run.done, -1);
         signals_stop(&signals);
     } else {
         run.code = command_fail(&err);
     }
-    process_look_free(&run.look);
+    process_request_free(&run.reading);
     cluster_destroy(&cluster);
     relay_choice_clear(&choice);
     return run.code;

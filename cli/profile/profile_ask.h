@@ -2,7 +2,7 @@
 #ifndef RAYDBG_CLI_PROFILE_PROFILE_ASK_H
 #define RAYDBG_CLI_PROFILE_PROFILE_ASK_H
 
-#include "relay/evidence/process_look.h"
+#include "relay/evidence/process_request.h"
 
 enum profile_format {
     PROFILE_TABLE,
@@ -15,7 +15,7 @@ enum profile_format {
 /* question.stacks.memory: memray's HTML is written, whatever the format. */
 struct profile_request {
     const char *address; /* --address or NULL */
-    struct process_look_question question;
+    struct process_query query;
     bool full;
     enum profile_format format;
     const char *output; /* a file; "-" is standard output */

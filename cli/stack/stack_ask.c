@@ -19,7 +19,7 @@ static void on_step(void *arg, const char *note)
     run->progress = progress_start(note);
 }
 
-static void on_end(void *arg, const struct err *err, const struct stack_look_answer *answer)
+static void on_end(void *arg, const struct err *err, const struct stack_answer *answer)
 {
     struct run *run = arg;
     struct buf out = {0};
@@ -27,7 +27,7 @@ static void on_end(void *arg, const struct err *err, const struct stack_look_ans
     if (answer && run->json)
         live_stacks_json(answer->stacks, &out);
     else if (answer && !err)
-        stack_look_text(answer, &out);
+        stack_answer_text(answer, &out);
     if (out.len)
         fwrite(out.data, 1, out.len, stdout);
     if (err)
@@ -36,24 +36,24 @@ static void on_end(void *arg, const struct err *err, const struct stack_look_ans
     run->done = true;
 }
 
-int stack_ask(const char *address, const struct stack_look_question *question, bool json)
+int stack_ask(const char *address, const struct stack_query *query, bool json)
 {
-    static const struct stack_look_calls calls = {on_step, on_end};
+    static const struct stack_request_calls calls = {on_step, on_end};
     const struct relay_wish no_relay = {0};
     struct relay_choice choice;
     struct run run = {.json = json};
     struct cluster *cluster = NULL;
-    struct stack_look *look = NULL;
+    struct stack_request *request = NULL;
     struct err err;
     if (relay_choose(&choice, &no_relay, address, true, &err) == 0)
         cluster = cluster_create(choice.loop, &choice.cluster, &err);
     if (cluster)
-        look = stack_look_ask(cluster, question, &calls, &run, &err);
-    if (look)
+        request = stack_request_begin(cluster, query, &calls, &run, &err);
+    if (request)
         loop_run_until(choice.loop, &run.done, -1);
     else
         run.code = command_fail(&err);
-    stack_look_free(&look);
+    stack_request_free(&request);
     cluster_destroy(&cluster);
     relay_choice_clear(&choice);
     return run.code;

@@ -24,7 +24,7 @@ enum asking { ASKING_NOTHING, ASKING_SWEEP, ASKING_NAMES, ASKING_DETAIL, ASKING_
  * one. It owns its locations and tasks; all else belongs to `look`. */
 struct detail {
     struct object_sweep sweep;
-    struct top_look *look;
+    struct top_sweep *look;
     const struct object_row *row;
 };
 
@@ -40,7 +40,7 @@ struct top {
     struct timer *timer, *ticker;
     const struct object_row **rows; /* the rows whose tasks are requested */
     /* The last sweep, the first one, that of the view; the views. */
-    struct top_look *now, *first, *viewed;
+    struct top_sweep *now, *first, *viewed;
     struct top_view *view, *first_view;
     struct top_wanted first_wanted; /* of first_view */
     bool making;                    /* a view is being made */
@@ -69,10 +69,10 @@ static void start_job(struct top *top)
         return;
     struct top_job *job = mem_alloc(sizeof *job);
     top_model_wanted(&top->model, &job->wanted);
-    job->look = top_look_use(top->now);
+    job->look = top_sweep_use(top->now);
     if (top->now != top->first &&
         (!top->first_view || !top_wanted_equal(&job->wanted, &top->first_wanted)))
-        job->first = top_look_use(top->first);
+        job->first = top_sweep_use(top->first);
     top->making = true;
     top_thread_make_view(top->back, job);
 }
@@ -80,7 +80,7 @@ static void start_job(struct top *top)
 static void take_views(struct top *top, struct top_job *job)
 {
     struct top_view *old = top->view;
-    struct top_look *old_look = top->viewed;
+    struct top_sweep *old_look = top->viewed;
     top->view = job->view;
     top->viewed = job->look;
     job->view = NULL;
@@ -95,7 +95,7 @@ static void take_views(struct top *top, struct top_job *job)
     }
     top_model_set_view(&top->model, top->view, top->first_view);
     top_view_free(&old);
-    top_look_drop(&old_look);
+    top_sweep_drop(&old_look);
 }
 
 static void on_view(void *arg, struct top_job *job)
@@ -181,7 +181,7 @@ static void detail_free(struct detail **detail)
     *detail = NULL;
     ray_object_locations_free(it->sweep.locations, it->sweep.location_count);
     ray_tasks_free(it->sweep.tasks, it->sweep.task_count);
-    top_look_drop(&it->look);
+    top_sweep_drop(&it->look);
     free(it);
 }
 
@@ -200,7 +200,7 @@ static void on_detail(void *arg)
     show(top);
 }
 
-static struct detail *detail_create(struct top_look *look, size_t first, size_t count)
+static struct detail *detail_create(struct top_sweep *look, size_t first, size_t count)
 {
     struct detail *detail = mem_alloc(sizeof *detail);
     struct object_sweep *sweep = &detail->sweep;
@@ -210,7 +210,7 @@ static struct detail *detail_create(struct top_look *look, size_t first, size_t 
     sweep->locations = NULL;
     sweep->tasks = NULL;
     sweep->location_count = sweep->task_count = 0;
-    detail->look = top_look_use(look);
+    detail->look = top_sweep_use(look);
     detail->row = sweep->rows;
     return detail;
 }
@@ -246,10 +246,10 @@ static void end_look(struct top *top)
 
 static void take_sweep(struct top *top, struct object_sweep *sweep)
 {
-    top_look_drop(&top->now);
-    top->now = top_look_create(sweep);
+    top_sweep_drop(&top->now);
+    top->now = top_sweep_create(sweep);
     if (!top->first)
-        top->model.origin = (top->first = top_look_use(top->now))->sweep;
+        top->model.origin = (top->first = top_sweep_use(top->now))->sweep;
     top->model.problem[0] = '\0';
     top_model_set_sweep(&top->model, sweep);
     start_job(top);
@@ -355,9 +355,9 @@ static void clear(struct top *top)
     top_view_free(&top->view);
     top_view_free(&top->first_view);
     top_wanted_clear(&top->first_wanted);
-    top_look_drop(&top->now);
-    top_look_drop(&top->first);
-    top_look_drop(&top->viewed);
+    top_sweep_drop(&top->now);
+    top_sweep_drop(&top->first);
+    top_sweep_drop(&top->viewed);
     pause_list_clear(&top->pauses);
     top_model_clear(&top->model);
     free(top->rows);

@@ -23,22 +23,22 @@ struct top_thread {
     struct top_job *job;
 };
 
-struct top_look *top_look_create(struct object_sweep *sweep)
+struct top_sweep *top_sweep_create(struct object_sweep *sweep)
 {
-    struct top_look *look = mem_alloc(sizeof *look);
-    *look = (struct top_look){1, sweep};
+    struct top_sweep *look = mem_alloc(sizeof *look);
+    *look = (struct top_sweep){1, sweep};
     return look;
 }
 
-struct top_look *top_look_use(struct top_look *look)
+struct top_sweep *top_sweep_use(struct top_sweep *look)
 {
     look->users++;
     return look;
 }
 
-void top_look_drop(struct top_look **look)
+void top_sweep_drop(struct top_sweep **look)
 {
-    struct top_look *it = *look;
+    struct top_sweep *it = *look;
     *look = NULL;
     if (!it || --it->users)
         return;
@@ -54,8 +54,8 @@ void top_job_free(struct top_job **job)
     *job = NULL;
     top_view_free(&it->view);
     top_view_free(&it->first_view);
-    top_look_drop(&it->look);
-    top_look_drop(&it->first);
+    top_sweep_drop(&it->look);
+    top_sweep_drop(&it->first);
     top_wanted_clear(&it->wanted);
     free(it);
 }

@@ -8,18 +8,18 @@
 #include "cli/top/top_view.h"
 
 /* A sweep that several views may use, with a count of its users; for the screen's thread. */
-struct top_look {
+struct top_sweep {
     size_t users;
     struct object_sweep *sweep;
 };
 
-struct top_look *top_look_create(struct object_sweep *sweep); /* takes ownership; one user */
-struct top_look *top_look_use(struct top_look *look);
-void top_look_drop(struct top_look **look);
+struct top_sweep *top_sweep_create(struct object_sweep *sweep); /* takes ownership; one user */
+struct top_sweep *top_sweep_use(struct top_sweep *look);
+void top_sweep_drop(struct top_sweep **look);
 
 struct top_job {
     struct top_wanted wanted;
-    struct top_look *look, *first; /* `first` NULL: no view of it is wanted */
+    struct top_sweep *look, *first; /* `first` NULL: no view of it is wanted */
     struct top_view *view, *first_view;
 };
 

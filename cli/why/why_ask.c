@@ -33,10 +33,10 @@ static void on_evidence(void *arg, const struct err *err, const struct why_recor
 }
 
 static int take_look(struct query *query, struct loop *loop, struct cluster *cluster,
-                     const struct evidence_question *question)
+                     const struct evidence_query *wanted)
 {
     char *note = mem_format("asking %s ...", query->cluster);
-    struct evidence *evidence = evidence_ask(cluster, question, on_evidence, query, &query->err);
+    struct evidence *evidence = evidence_ask(cluster, wanted, on_evidence, query, &query->err);
     if (evidence) {
         struct progress *progress = progress_start(note);
         loop_run_until(loop, &query->done, -1);
@@ -68,25 +68,25 @@ static bool ask_relay(const char *address, struct relay_page *further, struct re
     return answered;
 }
 
-static int ask_cluster(const struct relay_choice *choice, const struct evidence_question *question,
+static int ask_cluster(const struct relay_choice *choice, const struct evidence_query *wanted,
                        why_ask_fn fn, void *arg)
 {
     struct err err;
     struct cluster *cluster = cluster_create(choice->loop, &choice->cluster, &err);
     struct query query = {.fn = fn, .arg = arg, .cluster = choice->cluster.text};
-    int code = cluster ? take_look(&query, choice->loop, cluster, question) : command_fail(&err);
+    int code = cluster ? take_look(&query, choice->loop, cluster, wanted) : command_fail(&err);
     buf_free(&query.out);
     cluster_destroy(&cluster);
     return code;
 }
 
-int why_ask(const char *address, const struct evidence_question *question,
-            struct relay_page *further, why_ask_fn fn, void *arg)
+int why_ask(const char *address, const struct evidence_query *wanted, struct relay_page *further,
+            why_ask_fn fn, void *arg)
 {
     const struct relay_wish no_relay = {0};
     struct relay_choice choice;
     struct relay_pauses pauses;
-    struct evidence_question asked = *question;
+    struct evidence_query asked = *wanted;
     char *relay = NULL;
     struct err err;
     int code;

@@ -15,7 +15,7 @@ typedef void (*why_ask_fn)(void *arg, const char *cluster, const struct why_reco
 /* `address` is --address, or NULL. `further` is one more page to ask the cluster's relay for,
  * before `fn` is called; or NULL. Runs a loop until the cluster has answered, then prints what `fn`
  * shows, or the error; returns the exit code. */
-int why_ask(const char *address, const struct evidence_question *question,
-            struct relay_page *further, why_ask_fn fn, void *arg);
+int why_ask(const char *address, const struct evidence_query *wanted, struct relay_page *further,
+            why_ask_fn fn, void *arg);
 
 #endif

@@ -23,8 +23,8 @@ enum {
 };
 
 /* A request without a response yet. */
-struct ask {
-    struct ask *next;
+struct prefetch_request {
+    struct prefetch_request *next;
     int64_t seq;            /* the client's, or ours */
     struct plan_step *step; /* NULL: its stop is over */
     bool own;
@@ -37,8 +37,8 @@ struct prefetch {
     const struct prefetch_ops *ops;
     void *arg;
     struct plan *plan; /* NULL until the first stop */
-    struct ask *asks, **last;
-    size_t ask_count, own_count;
+    struct prefetch_request *requests, **last;
+    size_t request_count, own_count;
     struct timer *send;
     int64_t seq;    /* of our last request */
     int64_t batch;  /* the last one's number */
@@ -73,7 +73,7 @@ struct prefetch *prefetch_create(struct loop *loop, const struct prefetch_ops *o
     prefetch->loop = loop;
     prefetch->ops = ops;
     prefetch->arg = arg;
-    prefetch->last = &prefetch->asks;
+    prefetch->last = &prefetch->requests;
     prefetch->seq = FIRST_SEQ - 1;
     return prefetch;
 }
@@ -95,33 +95,34 @@ static void tell(struct prefetch *prefetch, const struct buf *body)
 
 /* --- asking --- */
 
-static struct ask *note(struct prefetch *prefetch, int64_t seq, struct plan_step *step, bool own)
+static struct prefetch_request *note(struct prefetch *prefetch, int64_t seq, struct plan_step *step,
+                                     bool own)
 {
-    struct ask *ask = mem_alloc(sizeof *ask);
-    *ask = (struct ask){.seq = seq, .step = step, .own = own};
-    *prefetch->last = ask;
-    prefetch->last = &ask->next;
-    prefetch->ask_count++;
+    struct prefetch_request *request = mem_alloc(sizeof *request);
+    *request = (struct prefetch_request){.seq = seq, .step = step, .own = own};
+    *prefetch->last = request;
+    prefetch->last = &request->next;
+    prefetch->request_count++;
     prefetch->own_count += own;
-    return ask;
+    return request;
 }
 
-static void forget(struct prefetch *prefetch, struct ask **at)
+static void forget(struct prefetch *prefetch, struct prefetch_request **at)
 {
-    struct ask *ask = *at;
-    *at = ask->next;
+    struct prefetch_request *request = *at;
+    *at = request->next;
     if (!*at)
         prefetch->last = at;
-    invariant(prefetch->ask_count > 0);
-    prefetch->ask_count--;
-    prefetch->own_count -= ask->own;
-    buf_free(&ask->unsent);
-    free(ask);
+    invariant(prefetch->request_count > 0);
+    prefetch->request_count--;
+    prefetch->own_count -= request->own;
+    buf_free(&request->unsent);
+    free(request);
 }
 
-static bool take(struct prefetch *prefetch, int64_t seq, struct ask *out)
+static bool take(struct prefetch *prefetch, int64_t seq, struct prefetch_request *out)
 {
-    for (struct ask **at = &prefetch->asks; *at; at = &(*at)->next) {
+    for (struct prefetch_request **at = &prefetch->requests; *at; at = &(*at)->next) {
         if ((*at)->seq != seq)
             continue;
         *out = **at;
@@ -132,35 +133,35 @@ static bool take(struct prefetch *prefetch, int64_t seq, struct ask *out)
     return false;
 }
 
-static struct ask *find_unsent(const struct prefetch *prefetch)
+static struct prefetch_request *find_unsent(const struct prefetch *prefetch)
 {
-    struct ask *ask = prefetch->asks;
-    while (ask && !ask->unsent.len)
-        ask = ask->next;
-    return ask;
+    struct prefetch_request *request = prefetch->requests;
+    while (request && !request->unsent.len)
+        request = request->next;
+    return request;
 }
 
 /* Looks for an unsent request each time: the session's response may end the batch or begin one. */
-static void send_asks(void *arg)
+static void send_requests(void *arg)
 {
     struct prefetch *prefetch = prefetch_checked(arg);
-    struct ask *ask;
+    struct prefetch_request *request;
     prefetch->send = NULL;
-    while ((ask = find_unsent(prefetch))) {
-        struct buf request = ask->unsent;
-        ask->unsent = (struct buf){0};
-        prefetch->ops->ask(prefetch->arg, request.data, request.len);
-        buf_free(&request);
+    while ((request = find_unsent(prefetch))) {
+        struct buf unsent = request->unsent;
+        request->unsent = (struct buf){0};
+        prefetch->ops->ask(prefetch->arg, unsent.data, unsent.len);
+        buf_free(&unsent);
     }
 }
 
 static void ask_ahead(struct prefetch *prefetch, struct plan_step *step, const char *arguments)
 {
-    struct ask *ask = note(prefetch, prefetch->seq, step, true);
-    message_request(&ask->unsent, prefetch->seq, plan_command(step), arguments);
+    struct prefetch_request *request = note(prefetch, prefetch->seq, step, true);
+    message_request(&request->unsent, prefetch->seq, plan_command(step), arguments);
     metrics_add(METRIC_AHEAD_ASKED_TOTAL, 1);
     if (!prefetch->send)
-        prefetch->send = timer_start(prefetch->loop, 0, send_asks, prefetch);
+        prefetch->send = timer_start(prefetch->loop, 0, send_requests, prefetch);
 }
 
 /* Announces and makes all requests that can be prefetched now. */
@@ -171,7 +172,7 @@ static void go_on(struct prefetch *prefetch)
     buf_printf(&body, "{\"batch\":%" PRId64 ",\"heard\":%" PRId64 ",\"asks\":[", prefetch->batch,
                prefetch->heard);
     size_t empty = body.len;
-    while (prefetch->ask_count < ASKS &&
+    while (prefetch->request_count < ASKS &&
            (step = plan_next(prefetch->plan, prefetch->seq + 1, &arguments))) {
         prefetch->seq++;
         buf_printf(&body, "%s{\"id\":%" PRId64 ",\"command\":\"%s\"", body.len > empty ? "," : "",
@@ -197,7 +198,7 @@ static void end(struct prefetch *prefetch)
 {
     prefetch->live = false;
     timer_cancel(&prefetch->send);
-    for (struct ask **at = &prefetch->asks; *at;)
+    for (struct prefetch_request **at = &prefetch->requests; *at;)
         if ((*at)->unsent.len)
             forget(prefetch, at);
         else
@@ -211,8 +212,8 @@ void prefetch_destroy(struct prefetch **prefetch)
         return;
     *prefetch = NULL;
     timer_cancel(&it->send);
-    while (it->asks)
-        forget(it, &it->asks);
+    while (it->requests)
+        forget(it, &it->requests);
     plan_destroy(&it->plan);
     prefetch_clear_magic(it);
     free(it);
@@ -261,7 +262,7 @@ bool prefetch_from_client(struct prefetch *prefetch, const char *json, size_t le
     if (!dap_command_is(envelope.name, DAP_COMMAND_READS)) {
         prefetch->heard++;
         end(prefetch);
-    } else if (prefetch->plan && prefetch->ask_count < ASKS) {
+    } else if (prefetch->plan && prefetch->request_count < ASKS) {
         struct plan_step *step = plan_asked(prefetch->plan, json, &envelope);
         if (step)
             note(prefetch, envelope.seq, step, false);
@@ -286,7 +287,7 @@ static void begin(struct prefetch *prefetch, int64_t thread)
     bool judge = !prefetch->disturbed && prefetch->heard > prefetch->judged;
     if (!prefetch->plan)
         prefetch->plan = plan_create(prefetch->ops->drives(prefetch->arg));
-    for (struct ask **at = &prefetch->asks; *at;) {
+    for (struct prefetch_request **at = &prefetch->requests; *at;) {
         (*at)->step = NULL;
         if ((*at)->own) /* its response must still be withheld from the client */
             at = &(*at)->next;
@@ -332,10 +333,10 @@ static void pass_answer(struct prefetch *prefetch, int64_t seq, const char *json
 
 static bool is_asked(const struct prefetch *prefetch, int64_t seq)
 {
-    const struct ask *ask = prefetch->asks;
-    while (ask && ask->seq != seq)
-        ask = ask->next;
-    return ask != NULL;
+    const struct prefetch_request *request = prefetch->requests;
+    while (request && request->seq != seq)
+        request = request->next;
+    return request != NULL;
 }
 
 /* True if prefetch must read the message. Most do not concern it, and their start shows that. */
@@ -351,20 +352,20 @@ static bool concerns(const struct prefetch *prefetch, const char *json, size_t l
 bool prefetch_to_client(struct prefetch *prefetch, const char *json, size_t len)
 {
     struct envelope envelope;
-    struct ask ask;
+    struct prefetch_request request;
     const char *problem;
     if (!prefetch || !concerns(prefetch, json, len) ||
         envelope_read(&envelope, json, len, &problem) != 0)
         return false;
     if (envelope.kind == DAP_EVENT)
         on_event(prefetch, json, &envelope);
-    if (envelope.kind != DAP_RESPONSE || !take(prefetch, envelope.request_seq, &ask))
+    if (envelope.kind != DAP_RESPONSE || !take(prefetch, envelope.request_seq, &request))
         return false;
-    if (ask.step)
-        plan_answered(ask.step, json, &envelope);
-    if (prefetch->live && ask.step)
+    if (request.step)
+        plan_answered(request.step, json, &envelope);
+    if (prefetch->live && request.step)
         go_on(prefetch);
-    if (prefetch->live && ask.own && ask.step)
-        pass_answer(prefetch, ask.seq, json, &envelope);
-    return ask.own;
+    if (prefetch->live && request.own && request.step)
+        pass_answer(prefetch, request.seq, json, &envelope);
+    return request.own;
 }

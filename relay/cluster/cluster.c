@@ -43,10 +43,10 @@ void cluster_destroy(struct cluster **cluster)
         it->waiters = waiter->next;
         free(waiter);
     }
-    while (it->death_questions) {
-        struct death_question *question = it->death_questions;
-        it->death_questions = question->next;
-        free(question);
+    while (it->death_queries) {
+        struct death_query *query = it->death_queries;
+        it->death_queries = query->next;
+        free(query);
     }
     cluster_view_clear(&it->view);
     ray_workers_free(it->fresh, it->fresh_count);
@@ -95,7 +95,7 @@ void cluster_refresh(struct cluster *cluster, cluster_done_fn fn, void *arg)
     **at = (struct waiter){.fn = fn, .arg = arg};
     if (cluster->stage != STAGE_IDLE)
         return;
-    cluster_look(cluster);
+    cluster_refresh_begin(cluster);
 }
 
 void cluster_refresh_cancel(struct cluster *cluster, const void *arg)
@@ -195,7 +195,7 @@ void cluster_note_answer(struct cluster *cluster, const struct err *err)
         cluster->silent_us = loop_now_us();
 }
 
-void cluster_look_ended(struct cluster *cluster)
+void cluster_refresh_ended(struct cluster *cluster)
 {
     struct err err = cluster->err;
     cluster_note_answer(cluster, err.code ? &err : NULL);

@@ -207,7 +207,7 @@ static void collect_named(const struct cluster *cluster, struct hash_index *out)
 {
     for (size_t i = 0; i < cluster->view.pdb_count; i++)
         hash_index_add(out, hash_text(cluster->view.pdbs[i].worker_id, 0), 0);
-    for (const struct death_question *at = cluster->death_questions; at; at = at->next)
+    for (const struct death_query *at = cluster->death_queries; at; at = at->next)
         hash_index_add(out, hash_text(at->worker_id, 0), 0);
 }
 
@@ -365,7 +365,7 @@ static void finish(struct cluster *cluster)
         pause_list_clear(&cluster->pauses);
         cluster_view_pauses(&cluster->view, &cluster->pauses);
     }
-    cluster_look_ended(cluster);
+    cluster_refresh_ended(cluster);
 }
 
 static void next_stage(struct cluster *cluster)
@@ -384,7 +384,7 @@ static void next_stage(struct cluster *cluster)
     }
 }
 
-void cluster_look(struct cluster *cluster)
+void cluster_refresh_begin(struct cluster *cluster)
 {
     cluster->stage = STAGE_WORKERS;
     cluster->err = (struct err){0};

@@ -21,8 +21,8 @@ struct waiter {
     void *arg;
 };
 
-struct death_question {
-    struct death_question *next;
+struct death_query {
+    struct death_query *next;
     struct cluster *cluster;
     char worker_id[ID_TEXT(ID_UNIQUE_BYTES)];
     bool single;               /* has a call of its own instead of waiting for a refresh */
@@ -62,16 +62,17 @@ struct cluster {
     struct backoff task_retry, other_retry;
     struct waiter *waiters;
     struct waiter *told; /* waiters of the ended refresh, while their callbacks run */
-    struct death_question *death_questions;
+    struct death_query *death_queries;
     struct cluster_part *parts; /* the last part added is first */
 };
 INVARIANT_MAGIC(cluster, 0x3cfebfb7)
 #define cluster_checked(object) cluster_checked_at(INVARIANT_HERE, object)
 
-/* cluster_refresh.c: begins a refresh. cluster_look_ended() follows, never from within the call. */
-void cluster_look(struct cluster *cluster);
+/* cluster_refresh.c: begins a refresh. cluster_refresh_ended() follows, never from within the call.
+ */
+void cluster_refresh_begin(struct cluster *cluster);
 /* cluster.c: ends a refresh; `cluster->err` has its error. */
-void cluster_look_ended(struct cluster *cluster);
+void cluster_refresh_ended(struct cluster *cluster);
 /* Updates `silent_us`; `err` is NULL if the cluster answered. Only ERR_UNREACHABLE counts as
  * silence. */
 void cluster_note_answer(struct cluster *cluster, const struct err *err);

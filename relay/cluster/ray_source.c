@@ -13,8 +13,8 @@ enum { DEADLINE_MS = 5000, DASHBOARD_DEADLINE_MS = 20000, OBJECTS_DEADLINE_MS = 
 enum { QUICK_DEADLINE_MS = 2000 };
 
 /* One ray_source_version() to a GCS. */
-struct version_question {
-    struct version_question *next;
+struct version_query {
+    struct version_query *next;
     struct ray_source *source;
     gcs_version_fn fn;
     void *arg;
@@ -62,9 +62,9 @@ void ray_source_destroy(struct ray_source **source)
     rpc_destroy(&it->rpc);
     ray_source_running_free(it);
     while (it->versions) {
-        struct version_question *question = it->versions;
-        it->versions = question->next;
-        free(question);
+        struct version_query *query = it->versions;
+        it->versions = query->next;
+        free(query);
     }
     credentials_clear(&it->credentials);
     free(it);
@@ -87,15 +87,15 @@ EITHER(jobs, gcs_jobs_fn)
 static void on_version(void *arg, const struct err *err, struct ray_version version,
                        const char *ray_version, const char *python_version)
 {
-    struct version_question *question = arg;
-    LIST_REMOVE(question->source->versions, question);
+    struct version_query *query = arg;
+    LIST_REMOVE(query->source->versions, query);
     if (!err) {
-        object_client_set_version(question->source->objects, version);
-        object_client_set_version(question->source->quick_objects, version);
+        object_client_set_version(query->source->objects, version);
+        object_client_set_version(query->source->quick_objects, version);
     }
-    gcs_version_fn fn = question->fn;
-    arg = question->arg;
-    free(question);
+    gcs_version_fn fn = query->fn;
+    arg = query->arg;
+    free(query);
     if (fn)
         fn(arg, err, version, ray_version, python_version);
 }
@@ -106,10 +106,10 @@ void ray_source_version(struct ray_source *source, gcs_version_fn fn, void *arg)
         dashboard_version(source->dashboard, fn, arg);
         return;
     }
-    struct version_question *question = mem_alloc(sizeof *question);
-    *question = (struct version_question){source->versions, source, fn, arg};
-    source->versions = question;
-    gcs_version(source->gcs, on_version, question);
+    struct version_query *query = mem_alloc(sizeof *query);
+    *query = (struct version_query){source->versions, source, fn, arg};
+    source->versions = query;
+    gcs_version(source->gcs, on_version, query);
 }
 
 bool ray_source_tells_single(const struct ray_source *source)
@@ -207,7 +207,7 @@ void ray_source_kv_get_all(struct ray_source *source, const char *space, const c
 
 void ray_source_kv_forget(struct ray_source *source, const void *arg)
 {
-    for (struct version_question *at = source->versions; at; at = at->next)
+    for (struct version_query *at = source->versions; at; at = at->next)
         if (at->arg == arg)
             at->fn = NULL;
     if (source->gcs)

@@ -26,7 +26,7 @@ struct request {
     int64_t asked_us;
 };
 
-/* One ray_source_running(). Owns its questions: the callbacks of dropped calls do not run. */
+/* One ray_source_running(). Owns its queries: the callbacks of dropped calls do not run. */
 struct query {
     struct ray_source *source;
     struct query *next;
@@ -39,7 +39,7 @@ struct query {
     void *arg;
     struct request *requests; /* one for each call that may be in flight */
     size_t free_count;
-    struct request *free_questions[AT_ONCE];
+    struct request *free_queries[AT_ONCE];
 };
 
 static void query_free(struct query *query)
@@ -92,7 +92,7 @@ static void ask_more(struct query *query);
 static void request_end(struct request *request)
 {
     struct query *query = request->query;
-    query->free_questions[query->free_count++] = request;
+    query->free_queries[query->free_count++] = request;
     if (query->view)
         ask_more(query);
     query_answered(query);
@@ -153,7 +153,7 @@ static void on_stats(void *arg, const struct err *err, struct ray_worker_stats *
 static void ask_worker(struct query *query, size_t index)
 {
     const struct ray_worker *worker = &query->view->workers[index];
-    struct request *request = query->free_questions[--query->free_count];
+    struct request *request = query->free_queries[--query->free_count];
     *request = (struct request){query, index, loop_now_us()};
     char *address = record_cache_address(worker->ip, worker->port);
     query->outstanding++;
@@ -250,7 +250,7 @@ void ray_source_running(struct ray_source *source, struct cluster_view *view, lo
     };
     source->queries = query;
     for (; query->free_count < AT_ONCE; query->free_count++)
-        query->free_questions[query->free_count] = &query->requests[query->free_count];
+        query->free_queries[query->free_count] = &query->requests[query->free_count];
     if (source->gcs) {
         ask_more(query);
     } else if (has_debuggers(view)) {

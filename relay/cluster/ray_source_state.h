@@ -13,8 +13,8 @@ struct ray_source {
     struct gcs *gcs;
     struct object_client *objects, *quick_objects;
     struct dashboard *dashboard;
-    struct version_question *versions; /* not yet answered */
-    struct query *queries;             /* in progress, for ray_source_destroy() */
+    struct version_query *versions; /* not yet answered */
+    struct query *queries;          /* in progress, for ray_source_destroy() */
 };
 
 /* Detaches the calls in progress from their views; ray_source_running_free() frees them. */

@@ -73,11 +73,11 @@ static void link_free(struct link *link)
 {
     let_go(link);
     pdb_handshake_destroy(&link->handshake);
-    for (struct link_ask *ask = link->asks; ask;) {
-        struct link_ask *next = ask->next;
-        timer_cancel(&ask->timer);
-        free(ask);
-        ask = next;
+    for (struct link_request *request = link->requests; request;) {
+        struct link_request *next = request->next;
+        timer_cancel(&request->timer);
+        free(request);
+        request = next;
     }
     stream_destroy(&link->stream);
     seqmap_destroy(&link->pending);
@@ -105,13 +105,13 @@ void link_close(struct link *link, const char *why)
     link->busy++;
     if (link->large == LARGE_OWNER)
         link->ops->large_end(link->arg, false);
-    while (!link->doomed && link->asks) {
-        struct link_ask ask = *link->asks;
-        timer_cancel(&ask.timer);
-        free(link->asks);
-        link->asks = ask.next;
-        if (ask.fn)
-            ask.fn(ask.arg, NULL, 0, NULL);
+    while (!link->doomed && link->requests) {
+        struct link_request request = *link->requests;
+        timer_cancel(&request.timer);
+        free(link->requests);
+        link->requests = request.next;
+        if (request.fn)
+            request.fn(request.arg, NULL, 0, NULL);
     }
     if (!link->doomed)
         link->ops->on_close(link->arg, why);
@@ -284,26 +284,27 @@ void link_forward(struct link *link, void *owner, struct client_seq client, cons
     link_send_frame(link, &out);
 }
 
-static void on_ask_timeout(void *arg)
+static void on_request_timeout(void *arg)
 {
-    struct link_ask *ask = arg;
-    ask->timer = NULL;
-    link_answer_fn fn = ask->fn;
+    struct link_request *request = arg;
+    request->timer = NULL;
+    link_answer_fn fn = request->fn;
     /* The entry stays, so that a late answer finds it and is dropped. */
-    ask->fn = NULL;
+    request->fn = NULL;
     if (fn)
-        fn(ask->arg, NULL, 0, NULL);
+        fn(request->arg, NULL, 0, NULL);
 }
 
 void link_ask(struct link *link, const char *command, const char *arguments, int64_t timeout_ms,
               link_answer_fn fn, void *arg)
 {
-    struct link_ask *ask = mem_alloc(sizeof *ask);
-    *ask = (struct link_ask){.link = link, .next = link->asks, .fn = fn, .arg = arg};
-    link->asks = ask;
+    struct link_request *request = mem_alloc(sizeof *request);
+    *request = (struct link_request){.link = link, .next = link->requests, .fn = fn, .arg = arg};
+    link->requests = request;
     if (timeout_ms)
-        ask->timer = timer_start(link->loop, timeout_ms, on_ask_timeout, ask);
-    struct upstream_seq seq = seqmap_add(link->pending, NULL, (struct client_seq){0}, command, ask);
+        request->timer = timer_start(link->loop, timeout_ms, on_request_timeout, request);
+    struct upstream_seq seq =
+        seqmap_add(link->pending, NULL, (struct client_seq){0}, command, request);
     struct buf out = {0};
     message_request(&out, seq.value, command, arguments);
     link->owed++;

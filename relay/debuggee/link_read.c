@@ -33,11 +33,11 @@ static void note_unasked(struct link *link, const struct envelope *envelope)
         log_warn("the debugger answered '%s' twice, or unasked: dropped", envelope->name);
 }
 
-static void ask_remove(struct link_ask *ask)
+static void request_remove(struct link_request *request)
 {
-    LIST_REMOVE(ask->link->asks, ask);
-    timer_cancel(&ask->timer);
-    free(ask);
+    LIST_REMOVE(request->link->requests, request);
+    timer_cancel(&request->timer);
+    free(request);
 }
 
 static void on_response(struct link *link, const char *json, size_t len,
@@ -49,14 +49,14 @@ static void on_response(struct link *link, const char *json, size_t len,
         note_unasked(link, envelope);
         return;
     }
-    struct link_ask *ask = pending.tag;
-    if (!ask) {
+    struct link_request *request = pending.tag;
+    if (!request) {
         link->ops->on_response(link->arg, &pending, json, len, envelope);
         return;
     }
-    link_answer_fn fn = ask->fn;
-    void *arg = ask->arg;
-    ask_remove(ask);
+    link_answer_fn fn = request->fn;
+    void *arg = request->arg;
+    request_remove(request);
     if (fn)
         fn(arg, json, len, envelope);
 }

@@ -9,9 +9,9 @@
 #include "relay/debuggee/link.h"
 
 /* A request of the relay's own. It is the tag of its pending entry. */
-struct link_ask {
+struct link_request {
     struct link *link;
-    struct link_ask *next;
+    struct link_request *next;
     struct timer *timer;
     link_answer_fn fn; /* NULL: an answer is dropped */
     void *arg;
@@ -28,7 +28,7 @@ struct link {
     struct pdb_handshake *handshake; /* NULL: the peer speaks DAP */
     struct frame frame;
     struct seqmap *pending;
-    struct link_ask *asks;
+    struct link_request *requests;
     const struct link_ops *ops;
     void *arg;
     int64_t first_seq;

@@ -31,7 +31,7 @@ struct last_words {
     struct buf text;
 };
 
-/* The question to one process for its references. */
+/* The query to one process for its references. */
 struct refs_request {
     struct evidence *evidence;
     struct why_refs *refs; /* in the records */
@@ -470,7 +470,7 @@ static void on_version(void *arg, const struct err *err, struct ray_version vers
     gcs_resources(evidence->gcs, on_resources, evidence);
 }
 
-struct evidence *evidence_ask(struct cluster *cluster, const struct evidence_question *question,
+struct evidence *evidence_ask(struct cluster *cluster, const struct evidence_query *query,
                               evidence_fn fn, void *arg, struct err *err)
 {
     struct ray_source *source = cluster_source(cluster);
@@ -484,17 +484,17 @@ struct evidence *evidence_ask(struct cluster *cluster, const struct evidence_que
     evidence->loop = cluster_loop(cluster);
     evidence->source = source;
     evidence->gcs = ray_source_gcs(source);
-    evidence->name = mem_string(question->name);
-    evidence->tables_only = question->tables_only;
-    evidence->timing = question->timing;
-    evidence->looks_twice = question->looks_twice;
+    evidence->name = mem_string(query->name);
+    evidence->tables_only = query->tables_only;
+    evidence->timing = query->timing;
+    evidence->looks_twice = query->looks_twice;
     evidence->fn = fn;
     evidence->arg = arg;
     evidence->records.now_ms = wall_clock_ms();
-    evidence->records.since_ms = evidence->records.now_ms - question->within_ms;
+    evidence->records.since_ms = evidence->records.now_ms - query->within_ms;
     evidence->logs = node_logs_create(cluster);
-    if (question->pauses)
-        pause_evidence_add(&evidence->records, question->pauses, question->relay);
+    if (query->pauses)
+        pause_evidence_add(&evidence->records, query->pauses, query->relay);
     ray_source_version(source, on_version, evidence);
     return evidence;
 }

@@ -9,7 +9,7 @@
 
 struct evidence;
 
-struct evidence_question {
+struct evidence_query {
     const char *name;                /* of the subject; NULL: the whole cluster. Copied */
     int64_t within_ms;               /* without a name: failures of the last so many ms */
     bool tables_only;                /* neither last words nor references */
@@ -24,7 +24,7 @@ struct evidence_question {
 typedef void (*evidence_fn)(void *arg, const struct err *err, const struct why_records *records,
                             const struct why_subject *subject);
 /* NULL with `err` set if the cluster is a dashboard: it does not have these records. */
-struct evidence *evidence_ask(struct cluster *cluster, const struct evidence_question *question,
+struct evidence *evidence_ask(struct cluster *cluster, const struct evidence_query *query,
                               evidence_fn fn, void *arg, struct err *err);
 /* The callback does not run after it. */
 void evidence_free(struct evidence **evidence);

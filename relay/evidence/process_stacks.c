@@ -11,7 +11,7 @@
  * core for a profile. */
 enum { DEADLINE_MS = 30000 };
 
-struct stack_request {
+struct agent_request {
     struct process_stacks *stacks;
     struct process_stack *item;
     struct node_agent *search;
@@ -21,9 +21,9 @@ struct stack_request {
 struct process_stacks {
     struct cluster *cluster;
     struct agent_client *agents;
-    struct stack_request *requests;
+    struct agent_request *requests;
     size_t count, left;
-    struct process_stacks_question question;
+    struct process_stacks_query query;
     process_stacks_fn fn;
     void *arg;
     struct timer *start;
@@ -54,7 +54,7 @@ void process_stacks_free(struct process_stacks **stacks)
 static void begin_next(struct process_stacks *stacks, const struct ray_node *node);
 
 /* The next process of the same node takes this one's place. */
-static void answered(struct stack_request *request)
+static void answered(struct agent_request *request)
 {
     struct process_stacks *stacks = request->stacks;
     stacks->left--;
@@ -70,7 +70,7 @@ static void tell_if_done(struct process_stacks *stacks)
 
 static void on_stack(void *arg, const struct err *err, const char *text, const char *warning)
 {
-    struct stack_request *request = arg;
+    struct agent_request *request = arg;
     struct process_stacks *stacks = request->stacks;
     if (err)
         request->item->problem = mem_string(*err->why ? err->why : err->what);
@@ -81,16 +81,16 @@ static void on_stack(void *arg, const struct err *err, const char *text, const c
     tell_if_done(stacks);
 }
 
-static void ask_agent(struct stack_request *request, const char *address)
+static void ask_agent(struct agent_request *request, const char *address)
 {
     const struct process_stacks *stacks = request->stacks;
-    const struct process_stacks_question *question = &stacks->question;
+    const struct process_stacks_query *query = &stacks->query;
     const struct agent_profile profile = {.pid = request->item->worker->pid,
-                                          .seconds = question->seconds,
-                                          .native = question->native,
-                                          .idle = question->idle,
-                                          .memory = question->memory};
-    if (question->seconds)
+                                          .seconds = query->seconds,
+                                          .native = query->native,
+                                          .idle = query->idle,
+                                          .memory = query->memory};
+    if (query->seconds)
         agent_client_profile(stacks->agents, address, &profile, on_stack, request);
     else
         agent_client_stack(stacks->agents, address, profile.pid, profile.native, on_stack, request);
@@ -98,7 +98,7 @@ static void ask_agent(struct stack_request *request, const char *address)
 
 static void on_agent(void *arg, const struct err *err, const char *address)
 {
-    struct stack_request *request = arg;
+    struct agent_request *request = arg;
     struct process_stacks *stacks = request->stacks;
     bool searched = request->search != NULL; /* else it runs from within begin() */
     request->search = NULL;
@@ -112,7 +112,7 @@ static void on_agent(void *arg, const struct err *err, const char *address)
         tell_if_done(stacks);
 }
 
-static void begin(struct stack_request *request)
+static void begin(struct agent_request *request)
 {
     request->begun = true;
     struct node_agent *search = node_agent_find(request->stacks->cluster, request->item->node,
@@ -134,7 +134,7 @@ static void begin_next(struct process_stacks *stacks, const struct ray_node *nod
 static void on_start(void *arg)
 {
     struct process_stacks *stacks = arg;
-    size_t most = stacks->question.seconds ? PROCESS_PROFILES_AT_A_TIME : PROCESS_STACKS_AT_A_TIME;
+    size_t most = stacks->query.seconds ? PROCESS_PROFILES_AT_A_TIME : PROCESS_STACKS_AT_A_TIME;
     stacks->start = NULL;
     for (size_t i = 0; i < stacks->count; i++) {
         size_t begun = 0;
@@ -148,8 +148,7 @@ static void on_start(void *arg)
 }
 
 struct process_stacks *process_stacks_ask(struct cluster *cluster, struct process_stack *items,
-                                          size_t count,
-                                          const struct process_stacks_question *question,
+                                          size_t count, const struct process_stacks_query *query,
                                           process_stacks_fn fn, void *arg)
 {
     struct process_stacks *stacks = mem_alloc(sizeof *stacks);
@@ -159,11 +158,11 @@ struct process_stacks *process_stacks_ask(struct cluster *cluster, struct proces
         .requests = mem_array(count, sizeof *stacks->requests),
         .count = count,
         .left = count,
-        .question = *question,
+        .query = *query,
         .fn = fn,
         .arg = arg};
     for (size_t i = 0; i < count; i++)
-        stacks->requests[i] = (struct stack_request){.stacks = stacks, .item = &items[i]};
+        stacks->requests[i] = (struct agent_request){.stacks = stacks, .item = &items[i]};
     stacks->start = timer_start(cluster_loop(cluster), 0, on_start, stacks);
     return stacks;
 }

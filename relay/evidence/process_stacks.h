@@ -10,7 +10,7 @@ struct ray_node;
 struct ray_worker;
 struct process_stacks;
 
-struct process_stacks_question {
+struct process_stacks_query {
     bool native;      /* with the frames of C code */
     bool idle;        /* a profile: also threads that wait */
     uint32_t seconds; /* of a profile; 0: the stacks as they are now */
@@ -34,8 +34,7 @@ typedef void (*process_stacks_fn)(void *arg);
 /* Fills in the `count` items, which the caller owns and which outlive the result. Never calls `fn`
  * from within. */
 struct process_stacks *process_stacks_ask(struct cluster *cluster, struct process_stack *items,
-                                          size_t count,
-                                          const struct process_stacks_question *question,
+                                          size_t count, const struct process_stacks_query *query,
                                           process_stacks_fn fn, void *arg);
 /* `fn` does not run after it. */
 void process_stacks_free(struct process_stacks **stacks);

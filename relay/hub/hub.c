@@ -49,7 +49,7 @@ void hub_over_if_empty(struct hub *hub)
 void hub_clear_member(struct member *member)
 {
     if (member->hub)
-        hub_drop_asks(member);
+        hub_drop_requests(member);
     while (member->trims) {
         struct trim *next = member->trims->next;
         hit_set_free(&member->trims->hits);
@@ -187,7 +187,7 @@ void hub_destroy(struct hub **hub)
     if (hub_has_ended(it))
         hub_stop_saving(it);
     target_destroy(&it->target);
-    hub_free_asks(it);
+    hub_free_requests(it);
     breakpoint_union_destroy(&it->sets);
     hit_ids_clear(&it->hits);
     buf_free(&it->requests);

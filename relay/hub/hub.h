@@ -166,10 +166,10 @@ void hub_interrupt(const struct member *member, struct client_seq client);
 /* If the member observes, remembers its set request until it drives, and returns true. */
 bool hub_keeps_set(struct member *member, const char *json, const struct envelope *envelope);
 /* Sends a request of the member's owner, whose answer the client does not see; see link_ask(). `fn`
- * does not run after hub_drop_asks(), or once the member has left. */
+ * does not run after hub_drop_requests(), or once the member has left. */
 void hub_ask(struct member *member, const char *command, const char *arguments, int64_t timeout_ms,
              link_answer_fn fn, void *arg);
-void hub_drop_asks(const struct member *member);
+void hub_drop_requests(const struct member *member);
 bool hub_has_stopped(const struct member *member);
 /* See target_waiting(). */
 int hub_waiting(const struct member *member);

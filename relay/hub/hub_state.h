@@ -1,6 +1,6 @@
 /* A hub's internals, shared by hub.c (life and members), hub_debuggee.c (messages from the target),
- * hub_ask.c (requests of the sessions themselves), hub_save.c (the keeper's snapshot), hub_steer.c
- * (actions of the relay), hub_objects.c (Ray's objects). */
+ * hub_request.c (requests of the sessions themselves), hub_save.c (the keeper's snapshot),
+ * hub_steer.c (actions of the relay), hub_objects.c (Ray's objects). */
 #ifndef RAYDBG_RELAY_HUB_HUB_STATE_H
 #define RAYDBG_RELAY_HUB_HUB_STATE_H
 
@@ -48,8 +48,8 @@ struct hub {
     size_t capabilities_len;
     struct member *members; /* in the order they came */
     struct member *driver;
-    int64_t driver_count; /* how often the driver has changed */
-    struct hub_ask *asks; /* of members' owners, unanswered */
+    int64_t driver_count;             /* how often the driver has changed */
+    struct hub_request *own_requests; /* of members' owners, unanswered */
     struct stop_events stops;
     struct breakpoint_union *sets;
     struct hit_ids hits;
@@ -99,8 +99,8 @@ size_t hub_stopped_threads(const struct hub *hub);
 /* Lets the debuggee run to its stop if there is no member to configure it. */
 void hub_run_alone(struct hub *hub);
 
-/* hub_ask.c */
-void hub_free_asks(struct hub *hub);
+/* hub_request.c */
+void hub_free_requests(struct hub *hub);
 /* To be called when a member has left: its unanswered requests are given up after a second, but not
  * while the debuggee works for another member. */
 void hub_note_orphans(struct hub *hub);

@@ -11,7 +11,7 @@ enum { ASK_MS = 5000 };
 
 /* relay/worker_agent/agent.py; the thread itself evaluates it. As a watch: debugpy before 1.8.7
  * prints the values of a REPL. */
-static const char question[] = "__import__('sys').modules['raydbg_agent'].describe()";
+static const char query[] = "__import__('sys').modules['raydbg_agent'].describe()";
 
 static void on_described(void *arg, const char *json, size_t len, const struct envelope *envelope)
 {
@@ -36,7 +36,7 @@ void hub_ask_task(struct hub *hub, const char *json, const struct envelope *stac
         !scan_element(json, frames, &cursor, &frame) || !scan_integer_at(json, frame, "id", &id))
         return;
     char *arguments = mem_format("{\"context\":\"watch\",\"frameId\":%lld,\"expression\":\"%s\"}",
-                                 (long long)id, question);
+                                 (long long)id, query);
     target_ask(hub->target, "evaluate", arguments, ASK_MS, on_described, hub);
     free(arguments);
 }

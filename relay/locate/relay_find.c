@@ -116,47 +116,47 @@ int relay_find_here(struct relay_address *out, enum relay_found *found,
 
 /* --- in the cluster --- */
 
-struct search {
+struct query {
     bool done, found;
     char *token; /* the client's token, which the relay must know; or NULL */
     int64_t newest;
     struct relay_address relay;
 };
 
-static void consider(struct search *search, const struct relay_registration_entry *entry,
+static void consider(struct query *query, const struct relay_registration_entry *entry,
                      const char *key)
 {
     struct relay_address relay;
     int64_t age = wall_clock_ms() - entry->refreshed_ms;
     bool in_place = text_starts(key, RELAY_REGISTRATION_PREFIX) &&
                     text_equal(key + strlen(RELAY_REGISTRATION_PREFIX), entry->id);
-    if (search->token && (!in_place || !relay_registration_proves(entry, search->token))) {
+    if (query->token && (!in_place || !relay_registration_proves(entry, query->token))) {
         log_info("a relay that the cluster names does not prove that it knows this client's token: "
                  "not used");
         return;
     }
     /* An entry from the future is not stale: its clock is ahead. */
-    if (age > RELAY_REGISTRATION_STALE_MS ||
-        (search->found && entry->started_ms <= search->newest) || !choose(&relay, entry))
+    if (age > RELAY_REGISTRATION_STALE_MS || (query->found && entry->started_ms <= query->newest) ||
+        !choose(&relay, entry))
         return;
-    if (search->found)
-        relay_address_clear(&search->relay);
-    search->relay = relay;
-    search->newest = entry->started_ms;
-    search->found = true;
+    if (query->found)
+        relay_address_clear(&query->relay);
+    query->relay = relay;
+    query->newest = entry->started_ms;
+    query->found = true;
 }
 
 static void on_entries(void *arg, const struct err *err, const struct gcs_kv *entries, size_t count)
 {
-    struct search *search = arg;
+    struct query *query = arg;
     struct relay_registration_entry entry;
-    search->done = true;
+    query->done = true;
     if (err)
         log_info("the cluster does not say whether it has a relay: %s", err->what);
     for (size_t i = 0; i < count; i++) {
         if (!relay_registration_parse(&entry, entries[i].value, entries[i].len))
             continue;
-        consider(search, &entry, entries[i].key);
+        consider(query, &entry, entries[i].key);
         relay_registration_entry_clear(&entry);
     }
 }
@@ -164,33 +164,33 @@ static void on_entries(void *arg, const struct err *err, const struct gcs_kv *en
 bool relay_find_in_cluster(struct relay_address *out, struct loop *loop,
                            const struct relay_wish *wish, const struct cluster_address *cluster)
 {
-    struct search search = {0};
+    struct query query = {0};
     struct err err;
     if (cluster->kind != CLUSTER_ADDRESS_GCS)
         return false;
-    if (auth_client_token(wish->token_file, &search.token, &err) != 0)
+    if (auth_client_token(wish->token_file, &query.token, &err) != 0)
         return false;
     struct ray_source *source = ray_source_create(loop, cluster, &err);
     if (!source) {
-        free(search.token);
+        free(query.token);
         return false;
     }
     ray_source_kv_get_all(source, RELAY_REGISTRATION_SPACE, RELAY_REGISTRATION_PREFIX, on_entries,
-                          &search);
-    if (!loop_run_until(loop, &search.done, CLUSTER_MS))
+                          &query);
+    if (!loop_run_until(loop, &query.done, CLUSTER_MS))
         log_warn(
             "the cluster has not said within %d s whether it has a relay: going on without one",
             CLUSTER_MS / 1000);
     ray_source_destroy(&source);
-    free(search.token);
-    if (!search.found)
+    free(query.token);
+    if (!query.found)
         return false;
-    if (add_wish(&search.relay, wish, &err) != 0) {
+    if (add_wish(&query.relay, wish, &err) != 0) {
         log_warn("the relay is not used: %s", err.what);
-        relay_address_clear(&search.relay);
+        relay_address_clear(&query.relay);
         return false;
     }
-    *out = search.relay;
+    *out = query.relay;
     return true;
 }
 

@@ -236,7 +236,7 @@ static void send_to_all(struct set *set)
 static void set_free(struct set *set)
 {
     timer_cancel(&set->timer);
-    many_drop_asks(set->sets->many, set);
+    many_drop_requests(set->sets->many, set);
     breakpoint_merge_destroy(&set->merge);
     free(set->run_body);
     free(set);

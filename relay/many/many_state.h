@@ -28,7 +28,7 @@ struct many_task;
 struct many_breakpoints;
 struct many_modules;
 struct many_progress;
-struct many_ask;
+struct many_task_request;
 struct many_discovery;
 struct many_jobs;
 
@@ -75,7 +75,7 @@ struct many_task {
     bool first;             /* it was there when the client attached */
     bool stalled;           /* the debuggee does not read: no requests to it */
     struct seqmap *pending; /* owner: NULL for the client's requests, a many_ask for our own */
-    struct many_ask *asks;
+    struct many_task_request *requests;
     bool quiet; /* requests under way are not the user's */
     struct many_thread *threads;
     size_t thread_count;
@@ -231,10 +231,11 @@ void many_task_free(struct many_task *task);
 typedef void (*many_answer_fn)(void *arg, struct many_task *task, const char *json, size_t len,
                                const struct envelope *response);
 /* Asks one debuggee something that the client does not see. `arguments` is JSON with the debuggee's
- * own ids, or NULL. fn (or NULL) runs once, perhaps from within; never after many_drop_asks(). */
+ * own ids, or NULL. fn (or NULL) runs once, perhaps from within; never after many_drop_requests().
+ */
 void many_ask(struct many_task *task, const char *command, const char *arguments,
               int64_t timeout_ms, many_answer_fn fn, void *arg);
-void many_drop_asks(struct many *many, const void *arg);
+void many_drop_requests(struct many *many, const void *arg);
 /* Passes a client's request on; the answer goes to the client with the session's ids. `thread` is
  * the debuggee's thread that the request is about, or 0. `json` has the debuggee's ids. */
 void many_pass(struct many_task *task, int64_t client_seq, int64_t thread, const char *json,

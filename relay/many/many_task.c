@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct many_ask {
-    struct many_ask *next;
+struct many_task_request {
+    struct many_task_request *next;
     struct many_task *task;
     struct upstream_seq seq;
     struct timer *timer;
@@ -42,29 +42,29 @@ void many_task_move_at(struct invariant_place place, struct many_task *task,
 /* --- asking --- */
 
 /* Ends an ask that is no longer in the list. */
-static void ask_tell(struct many_ask *ask, const char *json, size_t len,
-                     const struct envelope *response)
+static void request_tell(struct many_task_request *request, const char *json, size_t len,
+                         const struct envelope *response)
 {
-    timer_cancel(&ask->timer);
-    if (ask->fn)
-        ask->fn(ask->arg, ask->task, json, len, response);
-    free(ask);
+    timer_cancel(&request->timer);
+    if (request->fn)
+        request->fn(request->arg, request->task, json, len, response);
+    free(request);
 }
 
-static void ask_finish(struct many_ask *ask, const char *json, size_t len,
-                       const struct envelope *response)
+static void request_finish(struct many_task_request *request, const char *json, size_t len,
+                           const struct envelope *response)
 {
-    LIST_REMOVE(ask->task->asks, ask);
-    ask_tell(ask, json, len, response);
+    LIST_REMOVE(request->task->requests, request);
+    request_tell(request, json, len, response);
 }
 
 static void on_late(void *arg)
 {
-    struct many_ask *ask = arg;
+    struct many_task_request *request = arg;
     struct pending pending;
-    ask->timer = NULL;
-    seqmap_take(ask->task->pending, ask->seq, &pending);
-    ask_finish(ask, NULL, 0, NULL);
+    request->timer = NULL;
+    seqmap_take(request->task->pending, request->seq, &pending);
+    request_finish(request, NULL, 0, NULL);
 }
 
 void many_ask(struct many_task *task, const char *command, const char *arguments,
@@ -76,13 +76,14 @@ void many_ask(struct many_task *task, const char *command, const char *arguments
             fn(arg, task, NULL, 0, NULL);
         return;
     }
-    struct many_ask *ask = mem_alloc(sizeof *ask);
-    *ask = (struct many_ask){.next = task->asks, .task = task, .fn = fn, .arg = arg};
-    task->asks = ask;
-    ask->seq = seqmap_add(task->pending, ask, (struct client_seq){0}, command, NULL);
+    struct many_task_request *request = mem_alloc(sizeof *request);
+    *request =
+        (struct many_task_request){.next = task->requests, .task = task, .fn = fn, .arg = arg};
+    task->requests = request;
+    request->seq = seqmap_add(task->pending, request, (struct client_seq){0}, command, NULL);
     if (timeout_ms)
-        ask->timer = timer_start(task->many->loop, timeout_ms, on_late, ask);
-    message_request(&message, ask->seq.value, command, arguments);
+        request->timer = timer_start(task->many->loop, timeout_ms, on_late, request);
+    message_request(&message, request->seq.value, command, arguments);
     bool was_quiet = task->quiet;
     task->quiet = true;
     session_receive(task->inner, message.data, message.len);
@@ -90,17 +91,17 @@ void many_ask(struct many_task *task, const char *command, const char *arguments
     buf_free(&message);
 }
 
-static void drop_asks(struct many_task *task, const void *arg)
+static void drop_requests(struct many_task *task, const void *arg)
 {
-    for (struct many_ask *ask = task->asks; ask; ask = ask->next)
-        if (ask->arg == arg)
-            ask->fn = NULL;
+    for (struct many_task_request *request = task->requests; request; request = request->next)
+        if (request->arg == arg)
+            request->fn = NULL;
 }
 
-void many_drop_asks(struct many *many, const void *arg)
+void many_drop_requests(struct many *many, const void *arg)
 {
     for (struct many_task *at = many->targets; at; at = at->next)
-        drop_asks(at, arg);
+        drop_requests(at, arg);
 }
 
 void many_pass(struct many_task *task, int64_t client_seq, int64_t thread, const char *json,
@@ -165,10 +166,10 @@ static void on_inner_response(struct many_task *task, const char *json, size_t l
         return;
     }
     /* The callback may ask again from within: the inner session's message is gone then. */
-    struct many_ask *ask = pending.owner;
-    invariant(ask->task == task);
+    struct many_task_request *request = pending.owner;
+    invariant(request->task == task);
     char *copy = mem_string_n(json, len);
-    ask_finish(ask, copy, len, response);
+    request_finish(request, copy, len, response);
     free(copy);
 }
 
@@ -261,7 +262,7 @@ void many_task_attach(struct many_task *task)
     options.pause = &task->pause;
     options.one_of_many = true;
     options.role = session_role(many->session);
-    invariant(!task->inner && !task->asks);
+    invariant(!task->inner && !task->requests);
     many_task_move(task, MANY_ATTACHING);
     task->since_us = loop_now_us();
     task->inner = session_create(&options, &inner_ops, task);
@@ -304,9 +305,9 @@ void many_task_close(struct many_task *task)
 {
     struct pending pending;
     session_destroy(&task->inner);
-    for (struct many_ask *ask; (ask = task->asks);) {
-        task->asks = ask->next;
-        ask_tell(ask, NULL, 0, NULL);
+    for (struct many_task_request *request; (request = task->requests);) {
+        task->requests = request->next;
+        request_tell(request, NULL, 0, NULL);
     }
     while (seqmap_take_oldest(task->pending, NULL, true, &pending))
         if (!pending.owner)
@@ -316,7 +317,7 @@ void many_task_close(struct many_task *task)
 
 void many_task_free(struct many_task *task)
 {
-    invariant(!task->inner && !task->asks); /* many_task_close() has been called */
+    invariant(!task->inner && !task->requests); /* many_task_close() has been called */
     seqmap_destroy(&task->pending);
     pause_clear(&task->pause);
     free(task->rank);

@@ -180,7 +180,7 @@ void many_threads_idle(struct many_task *task)
         loop_now_us() < task->idle_us || !has_running(task))
         return;
     task->idle_asked = true;
-    user_threads_question(&arguments);
+    user_threads_query(&arguments);
     many_ask(task, "evaluate", arguments.data, USER_THREADS_MS, on_user_threads, NULL);
     buf_free(&arguments);
 }

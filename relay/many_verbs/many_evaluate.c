@@ -258,7 +258,7 @@ void request_drop(struct many_verbs *verbs, const void *arg)
         next = request->next;
         if (request->arg != arg)
             continue;
-        many_drop_asks(verbs->many, request);
+        many_drop_requests(verbs->many, request);
         request_free(request);
     }
 }

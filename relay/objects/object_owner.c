@@ -211,7 +211,7 @@ static void enqueue(struct owners *owners, const struct query *query, struct can
     candidate->state = ASKED;
 }
 
-static void send_questions(struct owners *owners)
+static void send_queries(struct owners *owners)
 {
     while (owners->building) {
         struct request *request = owners->building;
@@ -401,5 +401,5 @@ void owners_advance(struct owners *owners, bool (*is_mine)(void *arg, const stru
             go_on(owners, query); /* may add a candidate */
         }
     }
-    send_questions(owners);
+    send_queries(owners);
 }

@@ -83,12 +83,12 @@ bool worker_objects_note(const struct worker_objects *objects, const struct obje
 bool worker_objects_can_tell(const struct worker_objects *objects, const struct object_id *id);
 /* If `want`, worker_objects_want(); then worker_objects_can_tell() and worker_objects_note() in one
  * call, of an object whose hash is known: for messages with thousands of references. */
-struct object_look {
+struct object_lookup {
     bool can_tell, known;
 };
-struct object_look worker_objects_look(struct worker_objects *objects,
-                                       const struct object_probe *probe, bool want,
-                                       struct object_note *out);
+struct object_lookup worker_objects_lookup(struct worker_objects *objects,
+                                           const struct object_probe *probe, bool want,
+                                           struct object_note *out);
 /* False if the actor is not known. Then the cluster's actors are asked for, once a stop, and
  * listeners run later. */
 bool worker_objects_actor(struct worker_objects *objects, const char *actor_id,

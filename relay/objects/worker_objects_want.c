@@ -44,9 +44,9 @@ void worker_objects_want(struct worker_objects *objects, const struct object_id 
     }
 }
 
-struct object_look worker_objects_look(struct worker_objects *objects,
-                                       const struct object_probe *probe, bool want,
-                                       struct object_note *out)
+struct object_lookup worker_objects_lookup(struct worker_objects *objects,
+                                           const struct object_probe *probe, bool want,
+                                           struct object_note *out)
 {
     struct known_object it = {.probe = *probe};
     known_object_find(objects, &it);
@@ -60,5 +60,5 @@ struct object_look worker_objects_look(struct worker_objects *objects,
         known_object_find(objects, &it);
         known = known_object_note(objects, &it, out);
     }
-    return (struct object_look){known_object_can_tell(objects, &it), known};
+    return (struct object_lookup){known_object_can_tell(objects, &it), known};
 }

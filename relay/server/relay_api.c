@@ -103,19 +103,19 @@ static void put_cluster(const struct relay *relay, struct buf *out)
 }
 
 /* A call that waits for a look at the cluster. */
-struct looking {
+struct list_wait {
     struct relay *relay;
     struct http_call *call;
 };
 
 static void on_list_looked(void *arg, const struct err *err, const struct pause_list *pauses)
 {
-    struct looking *looking = arg;
-    struct relay *relay = looking->relay;
+    struct list_wait *waiting = arg;
+    struct relay *relay = waiting->relay;
     struct buf json = {0};
     if (err && pauses->count == 0) {
-        relay_answer_error(looking->call, 502, err);
-        free(looking);
+        relay_answer_error(waiting->call, 502, err);
+        free(waiting);
         return;
     }
     buf_add_string(&json, "{\"cluster\":");
@@ -132,15 +132,15 @@ static void on_list_looked(void *arg, const struct err *err, const struct pause_
         relay_pause_json(&pauses->items[i], &json);
     }
     buf_add_string(&json, "]}\n");
-    relay_answer_json(looking->call, 200, &json);
-    free(looking);
+    relay_answer_json(waiting->call, 200, &json);
+    free(waiting);
 }
 
 static void get_pauses(struct relay *relay, struct http_call *call)
 {
-    struct looking *looking = mem_alloc(sizeof *looking);
-    *looking = (struct looking){relay, call};
-    relay_look(relay, on_list_looked, looking);
+    struct list_wait *waiting = mem_alloc(sizeof *waiting);
+    *waiting = (struct list_wait){relay, call};
+    relay_refresh(relay, on_list_looked, waiting);
 }
 
 static void get_history(struct relay *relay, struct http_call *call)

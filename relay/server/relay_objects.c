@@ -85,7 +85,7 @@ void relay_get_objects(struct relay *relay, struct http_call *call)
     *wait = (struct objects_wait){relay->objects_waits, call};
     relay->objects_waits = wait;
     if (first)
-        object_sweep_ask(relay->options.cluster, on_sweep, relay);
+        object_sweep_take(relay->options.cluster, on_sweep, relay);
 }
 
 void relay_objects_stop(struct relay *relay)

@@ -254,7 +254,7 @@ void relay_post_pause(struct relay *relay, struct http_call *call, const char *r
     }
     struct request *request = mem_alloc(sizeof *request);
     *request = (struct request){relay, call, deed, mem_string_n(rest, (size_t)(slash - rest))};
-    relay_look(relay, on_request_looked, request);
+    relay_refresh(relay, on_request_looked, request);
 }
 
 void relay_post_stop(struct relay *relay)

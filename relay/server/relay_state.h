@@ -50,9 +50,9 @@ struct follower {
     bool dropped;
 };
 
-/* A caller that waits for a fresh look at the cluster. */
-struct looker {
-    struct looker *next;
+/* A caller that waits for a refresh of the pauses. */
+struct refresh_waiter {
+    struct refresh_waiter *next;
     void (*fn)(void *arg, const struct err *err, const struct pause_list *pauses);
     void *arg;
 };
@@ -89,18 +89,18 @@ struct relay {
     struct timer *poll;
     int64_t trimmed_us;
     struct timer *announce;
-    struct looker *lookers;
-    bool looking;
-    int64_t names_until_us; /* until when the lookers wait for names */
+    struct refresh_waiter *refresh_waiters;
+    bool refreshing;
+    int64_t names_until_us; /* until when they wait for names */
     struct timer *names;
-    int64_t looked_us;      /* when the last look at the cluster ended; 0: never */
-    struct err look_error;  /* of the last look */
-    bool cluster_silent;    /* it does not answer, and the clients know it */
-    struct pause_list told; /* the pauses that the followers know */
+    int64_t refreshed_us;     /* when the last refresh ended; 0: never */
+    struct err refresh_error; /* of the last refresh */
+    bool cluster_silent;      /* it does not answer, and the clients know it */
+    struct pause_list told;   /* the pauses that the followers know */
     char *told_sessions;
     struct http_wait *waits;            /* relay_post.c: POSTs that wait */
     struct objects_wait *objects_waits; /* relay_objects.c: calls that wait for the sweep */
-    struct relay_question *questions;   /* relay_why.c */
+    struct relay_query *queries;        /* relay_why.c */
     struct object_sweep *objects;       /* that sweep, once it is taken */
     struct object_report *objects_report;
 };
@@ -155,11 +155,11 @@ void relay_watch_start(struct relay *relay);
 void relay_watch_stop(struct relay *relay);
 /* Something has changed: tells the followers soon. */
 void relay_announce(struct relay *relay);
-/* Runs fn with all present pauses; a look that is some 100 ms old will do. May run from within.
+/* Runs fn with all present pauses; a refresh some 100 ms ago will do. May run from within.
  * `err` is set if the cluster could not be asked; held pauses are listed all the same. */
-void relay_look(struct relay *relay,
-                void (*fn)(void *arg, const struct err *err, const struct pause_list *pauses),
-                void *arg);
+void relay_refresh(struct relay *relay,
+                   void (*fn)(void *arg, const struct err *err, const struct pause_list *pauses),
+                   void *arg);
 
 /* relay_api.c */
 void relay_on_http(void *arg, struct http_call *call);

@@ -24,39 +24,40 @@ static void poll_again(struct relay *relay);
 
 /* --- looking --- */
 
-static void run_lookers(struct relay *relay)
+static void run_refresh_waiters(struct relay *relay)
 {
     static const struct pause_list none;
     struct pause_list all;
-    struct looker *lookers = relay->lookers;
-    if (!lookers)
+    struct refresh_waiter *refresh_waiters = relay->refresh_waiters;
+    if (!refresh_waiters)
         return;
-    relay->lookers = NULL;
+    relay->refresh_waiters = NULL;
     const struct pause_list *known =
         relay->options.cluster ? cluster_pauses(relay->options.cluster) : &none;
     hub_table_list(relay->hubs, known, &all);
-    while (lookers) {
-        struct looker *looker = lookers;
-        lookers = looker->next;
-        looker->fn(looker->arg, relay->look_error.code ? &relay->look_error : NULL, &all);
-        free(looker);
+    while (refresh_waiters) {
+        struct refresh_waiter *refresh_waiter = refresh_waiters;
+        refresh_waiters = refresh_waiter->next;
+        refresh_waiter->fn(refresh_waiter->arg,
+                           relay->refresh_error.code ? &relay->refresh_error : NULL, &all);
+        free(refresh_waiter);
     }
     pause_list_clear(&all);
 }
 
 static void refresh(struct relay *relay);
 
-static void look_again(void *arg)
+static void refresh_again(void *arg)
 {
     struct relay *relay = relay_checked(arg);
     relay->names = NULL;
     refresh(relay);
 }
 
-static void look_again_soon(struct relay *relay)
+static void refresh_again_soon(struct relay *relay)
 {
     if (!relay->names)
-        relay->names = timer_start(relay->loop, NAMES_AGAIN_MS, look_again, relay);
+        relay->names = timer_start(relay->loop, NAMES_AGAIN_MS, refresh_again, relay);
 }
 
 /* Tells the clients when the cluster stops answering, or answers again: when its GCS ends, Ray ends
@@ -84,46 +85,46 @@ static void tell_silence(struct relay *relay, bool silent)
 static void on_refreshed(void *arg, const struct err *err)
 {
     struct relay *relay = relay_checked(arg);
-    relay->looking = false;
-    relay->looked_us = loop_now_us();
-    relay->look_error = err ? *err : (struct err){0};
-    tell_silence(relay, relay->look_error.code == ERR_UNREACHABLE);
+    relay->refreshing = false;
+    relay->refreshed_us = loop_now_us();
+    relay->refresh_error = err ? *err : (struct err){0};
+    tell_silence(relay, relay->refresh_error.code == ERR_UNREACHABLE);
     if (!err)
         hub_table_update(relay->hubs, cluster_pauses(relay->options.cluster));
-    if (!err && relay->lookers && cluster_names_pending(relay->options.cluster) &&
+    if (!err && relay->refresh_waiters && cluster_names_pending(relay->options.cluster) &&
         loop_now_us() < relay->names_until_us)
-        look_again_soon(relay);
+        refresh_again_soon(relay);
     else
-        run_lookers(relay);
+        run_refresh_waiters(relay);
     relay_announce(relay);
 }
 
 static bool is_fresh(const struct relay *relay)
 {
     return !relay->options.cluster ||
-           (relay->looked_us && loop_now_us() - relay->looked_us < (int64_t)FRESH_MS * 1000 &&
-            !relay->look_error.code && !cluster_names_pending(relay->options.cluster));
+           (relay->refreshed_us && loop_now_us() - relay->refreshed_us < (int64_t)FRESH_MS * 1000 &&
+            !relay->refresh_error.code && !cluster_names_pending(relay->options.cluster));
 }
 
 static void refresh(struct relay *relay)
 {
-    if (relay->looking || !relay->options.cluster)
+    if (relay->refreshing || !relay->options.cluster)
         return;
-    relay->looking = true;
+    relay->refreshing = true;
     cluster_refresh(relay->options.cluster, on_refreshed, relay);
 }
 
-void relay_look(struct relay *relay,
-                void (*fn)(void *arg, const struct err *err, const struct pause_list *pauses),
-                void *arg)
+void relay_refresh(struct relay *relay,
+                   void (*fn)(void *arg, const struct err *err, const struct pause_list *pauses),
+                   void *arg)
 {
-    struct looker *looker = mem_alloc(sizeof *looker);
-    if (!relay->lookers)
+    struct refresh_waiter *refresh_waiter = mem_alloc(sizeof *refresh_waiter);
+    if (!relay->refresh_waiters)
         relay->names_until_us = loop_now_us() + (int64_t)NAMES_MS * 1000;
-    *looker = (struct looker){relay->lookers, fn, arg};
-    relay->lookers = looker;
+    *refresh_waiter = (struct refresh_waiter){relay->refresh_waiters, fn, arg};
+    relay->refresh_waiters = refresh_waiter;
     if (is_fresh(relay))
-        run_lookers(relay);
+        run_refresh_waiters(relay);
     else
         refresh(relay);
 }
@@ -254,7 +255,7 @@ static void announce(void *arg)
     relay->announce = NULL;
     if (!relay->followers)
         return;
-    if (relay->options.cluster && !relay->looked_us) {
+    if (relay->options.cluster && !relay->refreshed_us) {
         refresh(relay); /* the first look announces it */
         return;
     }
@@ -293,8 +294,8 @@ void relay_watch_stop(struct relay *relay)
     timer_cancel(&relay->announce);
     if (relay->options.cluster)
         cluster_refresh_cancel(relay->options.cluster, relay);
-    err_set(&relay->look_error, ERR_FAILED, "the relay is ending");
-    run_lookers(relay); /* their callbacks answer the HTTP calls */
+    err_set(&relay->refresh_error, ERR_FAILED, "the relay is ending");
+    run_refresh_waiters(relay); /* their callbacks answer the HTTP calls */
     pause_list_clear(&relay->told);
     free(relay->told_sessions);
     relay->told_sessions = NULL;

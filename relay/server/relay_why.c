@@ -8,25 +8,25 @@
 #include "base/text.h"
 #include "relay/evidence/evidence.h"
 #include "relay/evidence/log_reader.h"
-#include "relay/evidence/stack_look.h"
+#include "relay/evidence/stack_request.h"
 #include "relay/why/why_json.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A question asks the GCS for all tasks; logs are as long as their programs like. */
+/* A query asks the GCS for all tasks; logs are as long as their programs like. */
 enum { MOST_QUESTIONS = 8, WITHIN_MS = 3600000, LOG_LINES = 1000, LOG_BYTES = 8 << 20 };
 
 /* A call that waits for its answer. Freed from the loop: the callbacks that answer are its own
  * parts'. */
-struct relay_question {
+struct relay_query {
     uint32_t magic;
-    struct relay_question *next;
+    struct relay_query *next;
     struct relay *relay;
     struct http_call *call; /* NULL once it is answered */
     char *name;             /* NULL: the whole cluster */
     bool of_logs, is_text;
-    struct stack_look *look;
+    struct stack_request *request;
     struct evidence *evidence;
     struct node_logs *logs;
     struct log_reader *reader;
@@ -34,39 +34,39 @@ struct relay_question {
     struct buf text;
     struct timer *freeing;
 };
-INVARIANT_MAGIC(relay_question, 0x408ccec5)
-#define relay_question_checked(object) relay_question_checked_at(INVARIANT_HERE, object)
+INVARIANT_MAGIC(relay_query, 0x408ccec5)
+#define relay_query_checked(object) relay_query_checked_at(INVARIANT_HERE, object)
 
-static void question_free(struct relay_question *question)
+static void query_free(struct relay_query *query)
 {
-    LIST_DROP(question->relay->questions, question);
-    timer_cancel(&question->freeing);
-    log_reader_destroy(&question->reader);
-    node_logs_destroy(&question->logs);
-    log_choice_clear(&question->choice);
-    evidence_free(&question->evidence);
-    stack_look_free(&question->look);
-    buf_free(&question->text);
-    free(question->name);
-    relay_question_clear_magic(question);
-    free(question);
+    LIST_DROP(query->relay->queries, query);
+    timer_cancel(&query->freeing);
+    log_reader_destroy(&query->reader);
+    node_logs_destroy(&query->logs);
+    log_choice_clear(&query->choice);
+    evidence_free(&query->evidence);
+    stack_request_free(&query->request);
+    buf_free(&query->text);
+    free(query->name);
+    relay_query_clear_magic(query);
+    free(query);
 }
 
 static void free_later(void *arg)
 {
-    struct relay_question *question = relay_question_checked(arg);
-    question->freeing = NULL;
-    question_free(question);
+    struct relay_query *query = relay_query_checked(arg);
+    query->freeing = NULL;
+    query_free(query);
 }
 
-static void answered(struct relay_question *question)
+static void answered(struct relay_query *query)
 {
-    question->call = NULL;
-    if (!question->freeing)
-        question->freeing = timer_start(question->relay->loop, 0, free_later, question);
+    query->call = NULL;
+    if (!query->freeing)
+        query->freeing = timer_start(query->relay->loop, 0, free_later, query);
 }
 
-static void refuse(struct relay_question *question, const struct err *err)
+static void refuse(struct relay_query *query, const struct err *err)
 {
     static const struct {
         enum err_code code;
@@ -76,68 +76,67 @@ static void refuse(struct relay_question *question, const struct err *err)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].code == err->code)
             status = rows[i].status;
-    relay_answer_error(question->call, status, err);
-    answered(question);
+    relay_answer_error(query->call, status, err);
+    answered(query);
 }
 
 /* --- why --- */
 
-static void answer_why(struct relay_question *question, const struct why_records *records,
+static void answer_why(struct relay_query *query, const struct why_records *records,
                        const struct why_subject *subject)
 {
     struct why_report report = {0};
     struct why_overview overview;
     if (subject) {
         why_judge(records, subject, &report);
-        why_json_report(&report, &question->text);
+        why_json_report(&report, &query->text);
         why_report_clear(&report);
     } else {
         why_overview_make(records, &overview);
-        why_json_overview(&overview, &question->text);
+        why_json_overview(&overview, &query->text);
         why_overview_clear(&overview);
     }
-    http_call_answer(question->call, 200, "application/json", question->text.data,
-                     question->text.len);
-    answered(question);
+    http_call_answer(query->call, 200, "application/json", query->text.data, query->text.len);
+    answered(query);
 }
 
 /* --- logs --- */
 
 static void on_log_text(void *arg, const char *bytes, size_t len)
 {
-    struct relay_question *question = relay_question_checked(arg);
-    size_t room = LOG_BYTES - question->text.len;
-    buf_add(&question->text, bytes, len < room ? len : room);
+    struct relay_query *query = relay_query_checked(arg);
+    size_t room = LOG_BYTES - query->text.len;
+    buf_add(&query->text, bytes, len < room ? len : room);
 }
 
 static void on_log_end(void *arg, const struct err *err)
 {
-    struct relay_question *question = relay_question_checked(arg);
-    if (!question->call)
+    struct relay_query *query = relay_query_checked(arg);
+    if (!query->call)
         return;
-    if (err && !question->text.len) {
-        refuse(question, err);
+    if (err && !query->text.len) {
+        refuse(query, err);
         return;
     }
-    http_call_answer(question->call, 200, "text/plain; charset=utf-8",
-                     question->text.data ? question->text.data : "", question->text.len);
-    answered(question);
+    http_call_answer(query->call, 200, "text/plain; charset=utf-8",
+                     query->text.data ? query->text.data : "", query->text.len);
+    answered(query);
 }
 
-static void read_logs(struct relay_question *question, const struct why_records *records,
+static void read_logs(struct relay_query *query, const struct why_records *records,
                       const struct why_subject *subject)
 {
     static const struct log_reader_calls calls = {on_log_text, on_log_end};
     const struct log_reader_options options = {.tail = LOG_LINES};
-    struct relay *relay = question->relay;
+    struct relay *relay = query->relay;
     struct err err;
-    if (log_choice_make(records, question->name, subject, &question->choice, &err) != 0) {
-        refuse(question, &err);
+    if (log_choice_make(records, query->name, subject, &query->choice, &err) != 0) {
+        refuse(query, &err);
         return;
     }
-    question->logs = node_logs_create(relay->options.cluster);
-    question->reader = log_reader_create(relay->loop, question->logs, &options, &calls, question);
-    log_reader_add(question->reader, &question->choice, 1);
+    query->logs = node_logs_create(relay->options.cluster);
+    query->reader = log_reader_create(relay->loop, query->logs, &options, &calls, query);
+    log_reader_add(query->reader, &query->choice, 1);
 }
 
 /* --- asking --- */
@@ -145,41 +144,40 @@ static void read_logs(struct relay_question *question, const struct why_records 
 static void on_evidence(void *arg, const struct err *err, const struct why_records *records,
                         const struct why_subject *subject)
 {
-    struct relay_question *question = relay_question_checked(arg);
-    if (!question->call)
+    struct relay_query *query = relay_query_checked(arg);
+    if (!query->call)
         return;
     if (err)
-        refuse(question, err);
-    else if (question->of_logs)
-        read_logs(question, records, subject);
+        refuse(query, err);
+    else if (query->of_logs)
+        read_logs(query, records, subject);
     else
-        answer_why(question, records, subject);
+        answer_why(query, records, subject);
 }
 
 static void on_looked(void *arg, const struct err *problem, const struct pause_list *pauses)
 {
-    struct relay_question *question = relay_question_checked(arg);
-    struct relay *relay = question->relay;
-    bool of_ray = question->of_logs && log_choice_is_ray(question->name);
-    const struct evidence_question asked = {.name = of_ray ? NULL : question->name,
-                                            .within_ms = WITHIN_MS,
-                                            .tables_only = question->of_logs,
-                                            .looks_twice = true,
-                                            .pauses = pauses,
-                                            .relay = listener_address(relay->listener, 0)};
+    struct relay_query *query = relay_query_checked(arg);
+    struct relay *relay = query->relay;
+    bool of_ray = query->of_logs && log_choice_is_ray(query->name);
+    const struct evidence_query asked = {.name = of_ray ? NULL : query->name,
+                                         .within_ms = WITHIN_MS,
+                                         .tables_only = query->of_logs,
+                                         .looks_twice = true,
+                                         .pauses = pauses,
+                                         .relay = listener_address(relay->listener, 0)};
     struct err err;
     (void)problem; /* if the cluster does not answer, the evidence says so */
-    question->evidence = evidence_ask(relay->options.cluster, &asked, on_evidence, question, &err);
-    if (!question->evidence)
-        refuse(question, &err);
+    query->evidence = evidence_ask(relay->options.cluster, &asked, on_evidence, query, &err);
+    if (!query->evidence)
+        refuse(query, &err);
 }
 
 /* NULL if the call is refused. */
-static struct relay_question *question_open(struct relay *relay, struct http_call *call,
-                                            const char *name)
+static struct relay_query *query_open(struct relay *relay, struct http_call *call, const char *name)
 {
     size_t count = 0;
-    for (const struct relay_question *it = relay->questions; it; it = it->next)
+    for (const struct relay_query *it = relay->queries; it; it = it->next)
         count++;
     if (!relay->options.cluster) {
         relay_refuse(call, 409, "this relay has no cluster", "start it with --address HOST:6379");
@@ -189,61 +187,61 @@ static struct relay_question *question_open(struct relay *relay, struct http_cal
         relay_refuse(call, 503, "too many questions wait for their answers", "ask again soon");
         return NULL;
     }
-    struct relay_question *question = mem_alloc(sizeof *question);
-    *question = (struct relay_question){
-        .next = relay->questions, .relay = relay, .call = call, .name = mem_string(name)};
-    relay_question_set_magic(question);
-    relay->questions = question;
-    return question;
+    struct relay_query *query = mem_alloc(sizeof *query);
+    *query = (struct relay_query){
+        .next = relay->queries, .relay = relay, .call = call, .name = mem_string(name)};
+    relay_query_set_magic(query);
+    relay->queries = query;
+    return query;
 }
 
 void relay_get_why(struct relay *relay, struct http_call *call, const char *name)
 {
-    struct relay_question *question = question_open(relay, call, name);
-    if (question)
-        relay_look(relay, on_looked, question);
+    struct relay_query *query = query_open(relay, call, name);
+    if (query)
+        relay_refresh(relay, on_looked, query);
 }
 
 void relay_get_logs(struct relay *relay, struct http_call *call, const char *name)
 {
-    struct relay_question *question = question_open(relay, call, name);
-    if (!question)
+    struct relay_query *query = query_open(relay, call, name);
+    if (!query)
         return;
-    question->of_logs = true;
-    relay_look(relay, on_looked, question);
+    query->of_logs = true;
+    relay_refresh(relay, on_looked, query);
 }
 
 /* --- stacks --- */
 
-static void on_stacks(void *arg, const struct err *err, const struct stack_look_answer *answer)
+static void on_stacks(void *arg, const struct err *err, const struct stack_answer *answer)
 {
-    struct relay_question *question = relay_question_checked(arg);
+    struct relay_query *query = relay_query_checked(arg);
     if (err) {
-        refuse(question, err);
+        refuse(query, err);
         return;
     }
-    if (question->is_text)
-        stack_look_text(answer, &question->text);
+    if (query->is_text)
+        stack_answer_text(answer, &query->text);
     else
-        live_stacks_json(answer->stacks, &question->text);
-    http_call_answer(question->call, 200,
-                     question->is_text ? "text/plain; charset=utf-8" : "application/json",
-                     question->text.data, question->text.len);
-    answered(question);
+        live_stacks_json(answer->stacks, &query->text);
+    http_call_answer(query->call, 200,
+                     query->is_text ? "text/plain; charset=utf-8" : "application/json",
+                     query->text.data, query->text.len);
+    answered(query);
 }
 
 static void ask_stacks(struct relay *relay, struct http_call *call, const char *name, bool is_text)
 {
-    static const struct stack_look_calls calls = {.on_end = on_stacks};
-    const struct stack_look_question asked = {.select = {.name = name}};
-    struct relay_question *question = question_open(relay, call, name);
+    static const struct stack_request_calls calls = {.on_end = on_stacks};
+    const struct stack_query asked = {.select = {.name = name}};
+    struct relay_query *query = query_open(relay, call, name);
     struct err err;
-    if (!question)
+    if (!query)
         return;
-    question->is_text = is_text;
-    question->look = stack_look_ask(relay->options.cluster, &asked, &calls, question, &err);
-    if (!question->look)
-        refuse(question, &err);
+    query->is_text = is_text;
+    query->request = stack_request_begin(relay->options.cluster, &asked, &calls, query, &err);
+    if (!query->request)
+        refuse(query, &err);
 }
 
 void relay_get_stack(struct relay *relay, struct http_call *call, const char *name)
@@ -258,11 +256,11 @@ void relay_get_stack_text(struct relay *relay, struct http_call *call, const cha
 
 void relay_why_stop(struct relay *relay)
 {
-    struct relay_question *next;
-    for (struct relay_question *it = relay->questions; it; it = next) {
+    struct relay_query *next;
+    for (struct relay_query *it = relay->queries; it; it = next) {
         next = it->next;
         if (it->call)
             relay_refuse(it->call, 503, "the relay is ending", "");
-        question_free(it);
+        query_free(it);
     }
 }

@@ -83,7 +83,7 @@ static void on_user_threads(void *arg, const char *json, size_t len,
 static void ask_user_threads(struct task_watch *watch)
 {
     struct buf arguments = {0};
-    user_threads_question(&arguments);
+    user_threads_query(&arguments);
     watch->in_doubt = true;
     hub_ask(&watch->session->member, "evaluate", arguments.data, USER_THREADS_MS, on_user_threads,
             watch->session);

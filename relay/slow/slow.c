@@ -120,24 +120,24 @@ static const char *last_job(const struct why_records *records, const struct job_
 }
 
 /* Returns the whole id; NULL with `err` set. */
-static const char *choose_job(const struct why_records *records,
-                              const struct slow_question *question, struct err *err)
+static const char *choose_job(const struct why_records *records, const struct slow_query *query,
+                              struct err *err)
 {
     struct job_list jobs = {0};
     for (size_t i = 0; i < records->attempt_count; i++)
         if (is_task(&records->attempts[i]))
             add_job(&jobs, &records->attempts[i]);
     const char *job_id =
-        question->job ? find_job(records, &jobs, question->job, err) : last_job(records, &jobs);
+        query->job ? find_job(records, &jobs, query->job, err) : last_job(records, &jobs);
     free(jobs.rows);
     return job_id;
 }
 
 /* --- findings --- */
 
-static bool is_named(const struct slow_question *question, const char *name)
+static bool is_named(const struct slow_query *query, const char *name)
 {
-    return !question->name || fnmatch(question->name, name, 0) == 0;
+    return !query->name || fnmatch(query->name, name, 0) == 0;
 }
 
 static void finding_clear(struct slow_finding *finding)
@@ -157,13 +157,13 @@ static const char *problem_of(const struct slow_rule *rule, const struct slow_jo
 
 /* True if the rule speaks. A finding that costs the job next to nothing is dropped. */
 static bool apply(const struct slow_rule *rule, const struct slow_job *job,
-                  const struct slow_group *group, const struct slow_question *question,
+                  const struct slow_group *group, const struct slow_query *query,
                   struct slow_report *out)
 {
     struct slow_finding finding = {.code = rule->code};
     if (problem_of(rule, job) || !rule->find(job, group, &finding))
         return false;
-    bool is_asked = is_named(question, finding.name) || (group && is_named(question, group->name));
+    bool is_asked = is_named(query, finding.name) || (group && is_named(query, group->name));
     if (!is_asked || finding.cost_us * 100 < job->runs.busy_us * SLOW_LEAST_PERCENT) {
         finding_clear(&finding);
         return false;
@@ -179,7 +179,7 @@ static int compare_costs(const void *left, const void *right)
     return (a->cost_us < b->cost_us) - (a->cost_us > b->cost_us);
 }
 
-static void find_all(const struct slow_job *job, const struct slow_question *question,
+static void find_all(const struct slow_job *job, const struct slow_query *query,
                      struct slow_report *out)
 {
     size_t count;
@@ -187,11 +187,11 @@ static void find_all(const struct slow_job *job, const struct slow_question *que
     for (size_t i = 0; i < job->runs.group_count; i++) {
         bool found = false;
         for (size_t k = 0; k < count && !found; k++)
-            found = !rules[k].of_job && apply(&rules[k], job, &job->runs.groups[i], question, out);
+            found = !rules[k].of_job && apply(&rules[k], job, &job->runs.groups[i], query, out);
     }
     for (size_t k = 0; k < count; k++)
         if (rules[k].of_job)
-            apply(&rules[k], job, NULL, question, out);
+            apply(&rules[k], job, NULL, query, out);
     if (out->count)
         qsort(out->findings, out->count, sizeof *out->findings, compare_costs);
 }
@@ -245,48 +245,48 @@ static size_t count_nodes(const struct slow_runs *runs)
     return count;
 }
 
-static size_t count_names(const struct slow_runs *runs, const struct slow_question *question)
+static size_t count_names(const struct slow_runs *runs, const struct slow_query *query)
 {
     size_t count = 0;
     for (size_t i = 0; i < runs->group_count; i++)
-        count += is_named(question, runs->groups[i].name);
+        count += is_named(query, runs->groups[i].name);
     return count;
 }
 
-static void fill(const struct slow_job *job, const struct slow_question *question,
+static void fill(const struct slow_job *job, const struct slow_query *query,
                  struct slow_report *out)
 {
     const struct slow_runs *runs = &job->runs;
     out->tasks = runs->tasks;
-    out->names = count_names(runs, question);
+    out->names = count_names(runs, query);
     out->nodes = count_nodes(runs);
     out->busy_us = runs->busy_us;
     out->running = runs->busy_us ? (double)runs->running_us / (double)runs->busy_us : 0;
     out->cpus = job->cpus.total;
-    find_all(job, question, out);
+    find_all(job, query, out);
     add_rules(job, out);
     add_untimed(runs, out);
 }
 
-int slow_make(const struct why_records *records, const struct slow_question *question,
+int slow_make(const struct why_records *records, const struct slow_query *query,
               struct slow_report *out, struct err *err)
 {
     struct slow_job job = {.records = records};
     char id[ID_TEXT(ID_JOB_BYTES)];
     int failed = 0;
     *out = (struct slow_report){.kept = records->attempt_count, .dropped = records->dropped};
-    const char *job_id = choose_job(records, question, err);
+    const char *job_id = choose_job(records, query, err);
     if (!job_id)
         return -1;
     text_copy(out->job_id, sizeof out->job_id, job_id);
-    slow_runs_make(records, job_id, question->since_us, &job.runs);
+    slow_runs_make(records, job_id, query->since_us, &job.runs);
     slow_cpus_make(records, job.runs.since_us, &job.cpus);
-    if (job.runs.count && !count_names(&job.runs, question)) {
+    if (job.runs.count && !count_names(&job.runs, query)) {
         failed = err_set(err, ERR_NOT_FOUND, "no task of job %s has a name like '%s'",
-                         slow_job_text(job_id, id), question->name);
+                         slow_job_text(job_id, id), query->name);
         err_hint(err, "raydbg slow without a name looks at all of them");
     } else {
-        fill(&job, question, out);
+        fill(&job, query, out);
     }
     slow_cpus_clear(&job.cpus);
     slow_runs_clear(&job.runs);

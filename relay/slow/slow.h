@@ -5,7 +5,7 @@
 #include "relay/why_records/why_records.h"
 #include "relay/why_records/why_report.h"
 
-struct slow_question {
+struct slow_query {
     const char *job;  /* the beginning of its id; NULL: the job that has submitted a task last */
     const char *name; /* a glob: only findings on tasks of such a name; NULL: all */
     int64_t since_us; /* leaves out attempts that ended before, since the epoch; 0: none */
@@ -47,7 +47,7 @@ struct slow_report {
 
 /* The attempts need their timing. Returns -1, with `err` set and nothing to clear, if there is no
  * such job, or none of its tasks has such a name. */
-int slow_make(const struct why_records *records, const struct slow_question *question,
+int slow_make(const struct why_records *records, const struct slow_query *query,
               struct slow_report *out, struct err *err);
 void slow_clear(struct slow_report *report);
 

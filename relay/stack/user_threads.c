@@ -14,7 +14,7 @@ const char user_threads_mark[] = MARK;
  * is that of threads which stop along with it. Between tasks the stacks of Ray's own threads have
  * files of Ray, pydevd and the standard library only, and so does an idle thread of a pool. An
  * answer is an error: debugpy before 1.8.7 prints the value of an expression that has no frame. */
-static const char question[] =
+static const char query[] =
     "if (lambda sys, os, threading: (lambda along, own, library, frames, walk: any(\n"
     "        not path.startswith(own) and (not path.startswith(library) or '-packages' in path)\n"
     "        for thread in threading.enumerate()\n"
@@ -31,10 +31,10 @@ static const char question[] =
     "        __import__('sys'), __import__('os'), __import__('threading')):\n"
     "    raise LookupError('" MARK "')\n";
 
-void user_threads_question(struct buf *arguments)
+void user_threads_query(struct buf *arguments)
 {
     buf_add_string(arguments, "{\"context\":\"watch\",\"expression\":");
-    message_quote(arguments, question);
+    message_quote(arguments, query);
     buf_add_string(arguments, "}");
 }
 

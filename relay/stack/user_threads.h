@@ -11,11 +11,11 @@
 /* The time after which the worker counts as one that cannot be asked. */
 enum { USER_THREADS_MS = 5000 };
 
-/* A phrase in the error of the question's answer if there is such a thread. */
+/* A phrase in the error of the query's answer if there is such a thread. */
 extern const char user_threads_mark[];
 
 /* Appends the arguments of an `evaluate` that asks. It runs no code of the user's. */
-void user_threads_question(struct buf *arguments);
+void user_threads_query(struct buf *arguments);
 
 /* True if the answer says that there is such a thread. */
 bool user_threads_stand(const char *json, const struct envelope *response);

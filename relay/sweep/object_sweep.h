@@ -75,7 +75,7 @@ struct object_sweep {
  * a part of the cluster answered, that is success: nodes[].problem. Needs a GCS address: a
  * dashboard has no such data. */
 typedef void (*object_sweep_fn)(void *arg, const struct err *err, struct object_sweep *sweep);
-void object_sweep_ask(struct cluster *cluster, object_sweep_fn fn, void *arg);
+void object_sweep_take(struct cluster *cluster, object_sweep_fn fn, void *arg);
 /* Asks the owners where these rows' objects are (copies, spilled): at most OBJECT_LOCATE_LIMIT
  * objects, the first ones. Then `fn` runs with the same sweep and no error: locations that no owner
  * reports stay unknown. The sweep must live until then, or until it is cancelled. */

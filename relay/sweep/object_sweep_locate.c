@@ -17,26 +17,26 @@ struct wanted {
 };
 
 /* One owner's objects. */
-struct owner_question {
+struct owner_query {
     struct locate *locate;
     struct object_id *ids;
     size_t count;
 };
 
 struct locate {
-    struct asking asking;
-    struct owner_question *questions;
-    size_t question_count;
+    struct sweep_request request;
+    struct owner_query *queries;
+    size_t query_count;
     struct ray_object_location *found;
     size_t found_count;
 };
 
-static void clear_locate(struct asking *asking)
+static void clear_locate(struct sweep_request *request)
 {
-    struct locate *locate = (struct locate *)asking;
-    for (size_t i = 0; i < locate->question_count; i++)
-        free(locate->questions[i].ids);
-    free(locate->questions);
+    struct locate *locate = (struct locate *)request;
+    for (size_t i = 0; i < locate->query_count; i++)
+        free(locate->queries[i].ids);
+    free(locate->queries);
     ray_object_locations_free(locate->found, locate->found_count);
 }
 
@@ -80,10 +80,10 @@ static int compare_locations(const void *left, const void *right)
 }
 
 /* Moves the locations into the sweep, which has none of them. */
-static void conclude(struct asking *asking)
+static void conclude(struct sweep_request *request)
 {
-    struct locate *locate = (struct locate *)asking;
-    struct object_sweep *sweep = asking->sweep;
+    struct locate *locate = (struct locate *)request;
+    struct object_sweep *sweep = request->sweep;
     size_t count = sweep->location_count + locate->found_count;
     if (!locate->found_count)
         return;
@@ -100,8 +100,8 @@ static void conclude(struct asking *asking)
 static void on_locations(void *arg, const struct err *err, struct ray_object_location *locations,
                          size_t count)
 {
-    struct owner_question *question = arg;
-    struct locate *locate = question->locate;
+    struct owner_query *query = arg;
+    struct locate *locate = query->locate;
     if (err) {
         log_info("an owner does not say where its objects are: %s", err->what);
     } else if (count) {
@@ -112,23 +112,23 @@ static void on_locations(void *arg, const struct err *err, struct ray_object_loc
     }
     if (!err)
         free(locations);
-    asking_answered(&locate->asking);
+    sweep_request_answered(&locate->request);
 }
 
 static void ask_owner(struct locate *locate, const struct wanted *wanted, size_t count)
 {
-    const struct ray_worker_objects *owner = locate->asking.sweep->processes[wanted->owner].worker;
-    struct owner_question *question = &locate->questions[locate->question_count++];
+    const struct ray_worker_objects *owner = locate->request.sweep->processes[wanted->owner].worker;
+    struct owner_query *query = &locate->queries[locate->query_count++];
     if (!owner->port || text_empty(owner->ip))
         return;
-    *question = (struct owner_question){locate, mem_array(count, sizeof *question->ids), count};
+    *query = (struct owner_query){locate, mem_array(count, sizeof *query->ids), count};
     for (size_t i = 0; i < count; i++)
-        question->ids[i] = wanted[i].id;
+        query->ids[i] = wanted[i].id;
     char *address =
         mem_format(strchr(owner->ip, ':') ? "[%s]:%u" : "%s:%u", owner->ip, (unsigned)owner->port);
-    locate->asking.outstanding++;
-    object_client_locations(ray_source_objects(sweep_queue_source(locate->asking.queue)), address,
-                            owner->worker_id, question->ids, count, on_locations, question);
+    locate->request.outstanding++;
+    object_client_locations(ray_source_objects(sweep_queue_source(locate->request.queue)), address,
+                            owner->worker_id, query->ids, count, on_locations, query);
     free(address);
 }
 
@@ -136,20 +136,20 @@ void object_sweep_locate(struct cluster *cluster, struct object_sweep *sweep,
                          const struct object_row *const *rows, size_t count, object_sweep_fn fn,
                          void *arg)
 {
-    struct locate *locate = asking_create(sweep_queue_of(cluster), sizeof *locate, fn, arg);
+    struct locate *locate = sweep_request_create(sweep_queue_of(cluster), sizeof *locate, fn, arg);
     size_t chosen = 0;
     struct wanted *wanted = NULL;
-    locate->asking.conclude = conclude;
-    locate->asking.clear = clear_locate;
-    locate->asking.sweep = sweep;
+    locate->request.conclude = conclude;
+    locate->request.clear = clear_locate;
+    locate->request.sweep = sweep;
     if (ray_source_objects(cluster_source(cluster)))
         wanted = choose_objects(sweep, rows, count, &chosen);
-    locate->questions = mem_array(chosen, sizeof *locate->questions);
+    locate->queries = mem_array(chosen, sizeof *locate->queries);
     for (size_t first = 0, end; first < chosen; first = end) {
         for (end = first; end < chosen && wanted[end].owner == wanted[first].owner;)
             end++;
         ask_owner(locate, wanted + first, end - first);
     }
     free(wanted);
-    asking_asked(&locate->asking);
+    sweep_request_sent(&locate->request);
 }

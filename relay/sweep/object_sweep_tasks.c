@@ -20,7 +20,7 @@
 enum { TASKS_AT_ONCE = 64, OWNERS = 500 };
 
 struct naming {
-    struct asking asking;
+    struct sweep_request request;
     struct text_numbers ids; /* of tasks to ask for, in this order */
     size_t next;
     bool may_ask;              /* the version is known */
@@ -30,9 +30,9 @@ struct naming {
     size_t found_count;
 };
 
-static void clear(struct asking *asking)
+static void clear(struct sweep_request *request)
 {
-    struct naming *naming = (struct naming *)asking;
+    struct naming *naming = (struct naming *)request;
     text_numbers_free(&naming->ids);
     text_numbers_free(&naming->known);
     text_numbers_free(&naming->puts);
@@ -51,7 +51,7 @@ static void add_id(struct naming *naming, const char *task_id)
     if (text_numbers_find(&naming->ids, task_id, &number) ||
         text_numbers_find(&naming->known, task_id, &number))
         return;
-    const struct ray_task *known = sweep_queue_task(naming->asking.queue, task_id);
+    const struct ray_task *known = sweep_queue_task(naming->request.queue, task_id);
     if (known) {
         text_numbers_number(&naming->known, task_id);
         sweep_queue_copy_task(add_found(naming), known);
@@ -62,10 +62,10 @@ static void add_id(struct naming *naming, const char *task_id)
 
 /* --- answers --- */
 
-static void conclude(struct asking *asking)
+static void conclude(struct sweep_request *request)
 {
-    struct naming *naming = (struct naming *)asking;
-    struct object_sweep *sweep = asking->sweep;
+    struct naming *naming = (struct naming *)request;
+    struct object_sweep *sweep = request->sweep;
     size_t count = sweep->task_count + naming->found_count;
     if (!naming->found_count)
         return;
@@ -83,10 +83,10 @@ static void on_task(void *arg, const struct err *err, struct ray_task *tasks, si
 
 static void ask_tasks(struct naming *naming)
 {
-    while (naming->asking.fn && naming->may_ask && naming->next < naming->ids.count &&
-           naming->asking.outstanding <= TASKS_AT_ONCE) {
-        naming->asking.outstanding++;
-        ray_source_task(sweep_queue_source(naming->asking.queue),
+    while (naming->request.fn && naming->may_ask && naming->next < naming->ids.count &&
+           naming->request.outstanding <= TASKS_AT_ONCE) {
+        naming->request.outstanding++;
+        ray_source_task(sweep_queue_source(naming->request.queue),
                         text_numbers_text(&naming->ids, (uint32_t)naming->next++), on_task, naming);
     }
 }
@@ -100,13 +100,13 @@ static void on_task(void *arg, const struct err *err, struct ray_task *tasks, si
         naming->next = naming->ids.count;
     }
     for (size_t i = 0; !err && i < count; i++) {
-        sweep_queue_keep_task(naming->asking.queue, &tasks[i]);
+        sweep_queue_keep_task(naming->request.queue, &tasks[i]);
         sweep_queue_copy_task(add_found(naming), &tasks[i]);
     }
     if (!err)
         ray_tasks_free(tasks, count);
     ask_tasks(naming);
-    asking_answered(&naming->asking);
+    sweep_request_answered(&naming->request);
 }
 
 static void on_running(void *arg, const struct err *err, struct ray_worker_stats *stats)
@@ -122,7 +122,7 @@ static void on_running(void *arg, const struct err *err, struct ray_worker_stats
         ray_worker_stats_clear(stats);
     free(stats);
     ask_tasks(naming);
-    asking_answered(&naming->asking);
+    sweep_request_answered(&naming->request);
 }
 
 static void on_version(void *arg, const struct err *err, struct ray_version version,
@@ -183,9 +183,9 @@ static void ask_owners(struct naming *naming, const struct object_sweep *sweep, 
         char *address = mem_format(strchr(owner->ip, ':') ? "[%s]:%u" : "%s:%u", owner->ip,
                                    (unsigned)owner->port);
         asked++;
-        naming->asking.outstanding++;
-        ray_source_worker_stats(sweep_queue_source(naming->asking.queue), address, owner->worker_id,
-                                on_running, naming);
+        naming->request.outstanding++;
+        ray_source_worker_stats(sweep_queue_source(naming->request.queue), address,
+                                owner->worker_id, on_running, naming);
         free(address);
     }
 }
@@ -214,12 +214,12 @@ void object_sweep_name_tasks(struct cluster *cluster, struct object_sweep *sweep
                              const struct object_row *const *rows, size_t count, object_sweep_fn fn,
                              void *arg)
 {
-    struct naming *naming = asking_create(sweep_queue_of(cluster), sizeof *naming, fn, arg);
-    naming->asking.conclude = conclude;
-    naming->asking.clear = clear;
-    naming->asking.sweep = sweep;
+    struct naming *naming = sweep_request_create(sweep_queue_of(cluster), sizeof *naming, fn, arg);
+    naming->request.conclude = conclude;
+    naming->request.clear = clear;
+    naming->request.sweep = sweep;
     if (!ray_source_objects(cluster_source(cluster))) {
-        asking_asked(&naming->asking);
+        sweep_request_sent(&naming->request);
         return;
     }
     choose(naming, sweep, rows, count);

@@ -13,7 +13,7 @@ struct sweep_queue {
     struct cluster_part part; /* of a cluster; unused in one that sweep_queue_create() made */
     struct loop *loop;
     struct ray_source *source;
-    struct asking *askings;
+    struct sweep_request *requests;
     struct text_numbers ids; /* a task's index in `tasks` is its id's number */
     struct ray_task *tasks;
 };
@@ -26,14 +26,14 @@ struct sweep_queue *sweep_queue_create(struct loop *loop, struct ray_source *sou
     return queue;
 }
 
-static void asking_free(struct asking *asking)
+static void sweep_request_free(struct sweep_request *request)
 {
-    if (asking->clear)
-        asking->clear(asking);
-    if (asking->own_sweep)
-        object_sweep_free(&asking->sweep);
-    timer_cancel(&asking->timer);
-    free(asking);
+    if (request->clear)
+        request->clear(request);
+    if (request->own_sweep)
+        object_sweep_free(&request->sweep);
+    timer_cancel(&request->timer);
+    free(request);
 }
 
 static void forget_tasks(struct sweep_queue *queue)
@@ -49,10 +49,10 @@ void sweep_queue_destroy(struct sweep_queue **queue)
     if (!it)
         return;
     *queue = NULL;
-    while (it->askings) {
-        struct asking *asking = it->askings;
-        it->askings = asking->next;
-        asking_free(asking);
+    while (it->requests) {
+        struct sweep_request *request = it->requests;
+        it->requests = request->next;
+        sweep_request_free(request);
     }
     forget_tasks(it);
     free(it);
@@ -87,61 +87,61 @@ struct loop *sweep_queue_loop(const struct sweep_queue *queue)
     return queue->loop;
 }
 
-/* --- askings --- */
+/* --- requests --- */
 
-void *asking_create(struct sweep_queue *queue, size_t size, object_sweep_fn fn, void *arg)
+void *sweep_request_create(struct sweep_queue *queue, size_t size, object_sweep_fn fn, void *arg)
 {
-    struct asking *asking = mem_alloc(size);
-    *asking = (struct asking){
-        .next = queue->askings, .queue = queue, .outstanding = 1, .fn = fn, .arg = arg};
-    queue->askings = asking;
-    return asking;
+    struct sweep_request *request = mem_alloc(size);
+    *request = (struct sweep_request){
+        .next = queue->requests, .queue = queue, .outstanding = 1, .fn = fn, .arg = arg};
+    queue->requests = request;
+    return request;
 }
 
-void asking_answered(struct asking *asking)
+void sweep_request_answered(struct sweep_request *request)
 {
-    if (--asking->outstanding > 0)
+    if (--request->outstanding > 0)
         return;
-    if (asking->conclude && asking->sweep)
-        asking->conclude(asking);
-    LIST_REMOVE(asking->queue->askings, asking);
-    object_sweep_fn fn = asking->fn;
-    void *arg = asking->arg;
-    struct err err = asking->err;
-    struct object_sweep *sweep = err.code && asking->own_sweep ? NULL : asking->sweep;
+    if (request->conclude && request->sweep)
+        request->conclude(request);
+    LIST_REMOVE(request->queue->requests, request);
+    object_sweep_fn fn = request->fn;
+    void *arg = request->arg;
+    struct err err = request->err;
+    struct object_sweep *sweep = err.code && request->own_sweep ? NULL : request->sweep;
     if (fn && sweep)
-        asking->sweep = NULL; /* the callee's */
-    asking_free(asking);
+        request->sweep = NULL; /* the callee's */
+    sweep_request_free(request);
     if (fn)
         fn(arg, err.code ? &err : NULL, sweep);
 }
 
-static void asked(void *arg)
+static void on_sent(void *arg)
 {
-    struct asking *asking = arg;
-    asking->timer = NULL;
-    asking_answered(asking);
+    struct sweep_request *request = arg;
+    request->timer = NULL;
+    sweep_request_answered(request);
 }
 
-void asking_asked(struct asking *asking)
+void sweep_request_sent(struct sweep_request *request)
 {
-    asking->timer = timer_start(asking->queue->loop, 0, asked, asking);
+    request->timer = timer_start(request->queue->loop, 0, on_sent, request);
 }
 
-void asking_fail(struct asking *asking, const struct err *err)
+void sweep_request_fail(struct sweep_request *request, const struct err *err)
 {
-    if (!asking->err.code)
-        asking->err = *err;
+    if (!request->err.code)
+        request->err = *err;
 }
 
 void sweep_queue_cancel(struct sweep_queue *queue, const void *arg)
 {
-    for (struct asking *asking = queue->askings; asking; asking = asking->next) {
-        if (asking->arg != arg)
+    for (struct sweep_request *request = queue->requests; request; request = request->next) {
+        if (request->arg != arg)
             continue;
-        asking->fn = NULL;
-        if (!asking->own_sweep)
-            asking->sweep = NULL;
+        request->fn = NULL;
+        if (!request->own_sweep)
+            request->sweep = NULL;
     }
 }
 

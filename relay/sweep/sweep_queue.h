@@ -19,32 +19,32 @@ void sweep_queue_destroy(struct sweep_queue **queue);
 struct ray_source *sweep_queue_source(const struct sweep_queue *queue);
 struct loop *sweep_queue_loop(const struct sweep_queue *queue);
 
-/* --- one asking: the first member of the asker's own struct --- */
+/* --- a request about objects: the first member of the requester's own struct --- */
 
-struct asking {
-    struct asking *next;
+struct sweep_request {
+    struct sweep_request *next;
     struct sweep_queue *queue;
     struct object_sweep *sweep; /* NULL once it is cancelled and the caller's */
-    size_t outstanding;         /* answers still to come, and one of the asker's own */
+    size_t outstanding;         /* answers still to come, and one of the requester's own */
     struct err err;             /* code 0: none */
     bool own_sweep;             /* `sweep` is freed if `fn` does not get it */
     object_sweep_fn fn;         /* NULL once it is cancelled */
     void *arg;
     struct timer *timer;
     /* All have answered: puts the answers into the sweep, which is not NULL. May be NULL. */
-    void (*conclude)(struct asking *asking);
-    void (*clear)(struct asking *asking); /* frees the asker's other data; may be NULL */
+    void (*conclude)(struct sweep_request *request);
+    void (*clear)(struct sweep_request *request); /* frees the other data; may be NULL */
 };
 
-/* `size` is that of the asker's struct, which is zeroed. `outstanding` starts at 1. */
-void *asking_create(struct sweep_queue *queue, size_t size, object_sweep_fn fn, void *arg);
-/* Counts an answer. The last one ends the asking: `fn` runs with the sweep or `err`. */
-void asking_answered(struct asking *asking);
-/* Like asking_answered() for the asker's own count, but `fn` runs from the loop, never from
- * within. */
-void asking_asked(struct asking *asking);
+/* `size` is that of the requester's struct, which is zeroed. `outstanding` starts at 1. */
+void *sweep_request_create(struct sweep_queue *queue, size_t size, object_sweep_fn fn, void *arg);
+/* Counts an answer. The last one ends the request: `fn` runs with the sweep or `err`. */
+void sweep_request_answered(struct sweep_request *request);
+/* Like sweep_request_answered() for the requester's own count, but `fn` runs from the loop, never
+ * from within. */
+void sweep_request_sent(struct sweep_request *request);
 /* Keeps the first error. */
-void asking_fail(struct asking *asking, const struct err *err);
+void sweep_request_fail(struct sweep_request *request, const struct err *err);
 void sweep_queue_cancel(struct sweep_queue *queue, const void *arg);
 
 /* --- tasks --- */

@@ -37,22 +37,22 @@ static const char after[] =
     " for a in f(f,y,np)])]"
     ",__import__('numpy'),__import__('ray'),__import__('ray')._private.worker.global_worker)";
 
-struct view_ask {
-    struct view_ask *next;
+struct view_request {
+    struct view_request *next;
     struct variables *it;
     int64_t generation, reference;
 };
 
-static void ask_free(struct view_ask *ask)
+static void request_free(struct view_request *request)
 {
-    LIST_REMOVE(ask->it->view_asks, ask);
-    free(ask);
+    LIST_REMOVE(request->it->view_requests, request);
+    free(request);
 }
 
 void variables_drop_views(struct variables *it)
 {
-    while (it->view_asks)
-        ask_free(it->view_asks);
+    while (it->view_requests)
+        request_free(it->view_requests);
 }
 
 bool array_views_pending(const struct variables *it, int64_t reference)
@@ -75,23 +75,23 @@ static bool read_answer(const char *json, const struct envelope *envelope, struc
 
 static void on_answer(void *arg, const char *json, size_t len, const struct envelope *envelope)
 {
-    struct view_ask ask = *(struct view_ask *)arg;
+    struct view_request request = *(struct view_request *)arg;
     struct object_id id;
-    struct variables *it = ask.it;
+    struct variables *it = request.it;
     struct worker_objects *objects = variables_of(it->context);
     (void)len;
-    ask_free(arg);
-    if (ask.generation != it->generation || !objects)
+    request_free(arg);
+    if (request.generation != it->generation || !objects)
         return;
     bool found = json && read_answer(json, envelope, &id);
     bool waits = false;
     for (const struct held *at = it->held; at; at = at->next)
-        waits = waits || at->asked.reference == ask.reference;
+        waits = waits || at->awaited.reference == request.reference;
     if (json && envelope->success)
-        known_set_view(&it->known, ask.reference, found ? &id : NULL);
+        known_set_view(&it->known, request.reference, found ? &id : NULL);
     else
         known_forget_view(&it->known,
-                          ask.reference); /* it is asked again when it is expanded again */
+                          request.reference); /* it is asked again when it is expanded again */
     if (found)
         worker_objects_want(objects, &id);
     it->view_late = it->view_late || (found && !waits);
@@ -115,14 +115,14 @@ void variables_ask_view(struct variables *it, struct worker_objects *objects, in
     }
     struct buf arguments = {0};
     char *text = mem_format("%s%s%s", before, row->evaluate_name, after);
-    struct view_ask *ask = mem_alloc(sizeof *ask);
-    *ask = (struct view_ask){it->view_asks, it, it->generation, reference};
-    it->view_asks = ask;
+    struct view_request *request = mem_alloc(sizeof *request);
+    *request = (struct view_request){it->view_requests, it, it->generation, reference};
+    it->view_requests = request;
     row->view = VIEW_ASKED;
     buf_add_string(&arguments, "{\"context\":\"watch\",\"expression\":");
     message_quote(&arguments, text);
     buf_printf(&arguments, ",\"frameId\":%" PRId64 "}", row->frame);
-    hub_ask(it->context->member, "evaluate", arguments.data, ANSWER_MS, on_answer, ask);
+    hub_ask(it->context->member, "evaluate", arguments.data, ANSWER_MS, on_answer, request);
     buf_free(&arguments);
     free(text);
 }

@@ -139,7 +139,7 @@ static void start(struct cluster_objects *it)
     }
     object_sweep_free(&it->sweep);
     it->named = false;
-    object_sweep_ask(it->cluster, on_sweep, it);
+    object_sweep_take(it->cluster, on_sweep, it);
 }
 
 /* NULL if the client may ask. */

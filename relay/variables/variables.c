@@ -68,7 +68,7 @@ static void pass_edited(struct variables *it, const struct held *held,
 {
     struct envelope own;
     envelope_moved(envelope, held->len, edited->data, edited->len, &own);
-    client_pass(it->context->client, edited->data, edited->len, &own, held->asked.seq);
+    client_pass(it->context->client, edited->data, edited->len, &own, held->awaited.seq);
 }
 
 void variables_pass(struct variables *it, const struct held *held)
@@ -79,32 +79,32 @@ void variables_pass(struct variables *it, const struct held *held)
     const char *problem;
     bool changed = false;
     if (envelope_read(&envelope, held->json, held->len, &problem) != 0) {
-        client_refuse(it->context->client, held->asked.seq, held->command, problem, false);
+        client_refuse(it->context->client, held->awaited.seq, held->command, problem, false);
         return;
     }
     if (objects) {
-        struct render render = variables_render(it, objects, held->asked.frame);
+        struct render render = variables_render(it, objects, held->awaited.frame);
         changed = variables_edit(&render, held, &envelope, &edited, &problem);
         render_end(&render, true);
     }
     if (changed)
         pass_edited(it, held, &envelope, &edited);
     else
-        client_pass(it->context->client, held->json, held->len, &envelope, held->asked.seq);
+        client_pass(it->context->client, held->json, held->len, &envelope, held->awaited.seq);
     buf_free(&edited);
 }
 
 /* --- responses --- */
 
-static bool take_asked(struct variables *it, int64_t seq, struct asked *out)
+static bool take_awaited(struct variables *it, int64_t seq, struct awaited *out)
 {
-    for (struct asked **at = &it->asked; *at; at = &(*at)->next) {
-        struct asked *asked = *at;
-        if (asked->seq != seq)
+    for (struct awaited **at = &it->awaited; *at; at = &(*at)->next) {
+        struct awaited *awaited = *at;
+        if (awaited->seq != seq)
             continue;
-        *out = *asked;
-        *at = asked->next;
-        free(asked);
+        *out = *awaited;
+        *at = awaited->next;
+        free(awaited);
         return true;
     }
     return false;
@@ -145,19 +145,19 @@ static bool on_values(struct render *render, struct held *held, struct envelope 
     bool changed = variables_edit(render, held, &envelope, &edited, &problem);
     if (problem) {
         render_end(render, false);
-        client_refuse(it->context->client, held->asked.seq, held->command, problem, false);
+        client_refuse(it->context->client, held->awaited.seq, held->command, problem, false);
         return true;
     }
     held->wants = it->knows_actors ? 0 : render->wants;
     bool waits = (render->missing && variables_pending(render->objects) && !it->tired) ||
-                 held->wants || array_views_pending(it, held->asked.reference);
+                 held->wants || array_views_pending(it, held->awaited.reference);
     render_end(render, !waits);
     if (waits)
         variables_hold(it, held);
     else if (changed)
         pass_edited(it, held, &envelope, &edited);
     else if (own)
-        client_pass(it->context->client, held->json, held->len, &envelope, held->asked.seq);
+        client_pass(it->context->client, held->json, held->len, &envelope, held->awaited.seq);
     if (destroyed && !*destroyed)
         variables_save_spare(it, &edited, &it->spare_edited);
     buf_free(&edited);
@@ -170,14 +170,14 @@ bool variables_response(struct variables_context *context, const struct pending 
     struct variables *it = context->objects;
     struct worker_objects *objects = variables_of(context);
     struct held held = {.kind = HELD_RESPONSE, .json = (char *)(uintptr_t)json, .len = len};
-    if (!it || !take_asked(it, pending->client.value, &held.asked) || !objects ||
+    if (!it || !take_awaited(it, pending->client.value, &held.awaited) || !objects ||
         !envelope->success)
         return false;
     renew(it, objects);
-    struct render render = variables_render(it, objects, held.asked.frame);
+    struct render render = variables_render(it, objects, held.awaited.frame);
     if (text_equal(pending->command, "scopes"))
-        return on_scopes(&render, json, len, envelope, held.asked.seq);
-    if (context->options->off || held.asked.clipboard)
+        return on_scopes(&render, json, len, envelope, held.awaited.seq);
+    if (context->options->off || held.awaited.clipboard)
         return false;
     text_copy(held.command, sizeof held.command, pending->command);
     held.applies = variables_applies(it, &held);
@@ -197,7 +197,7 @@ bool variables_collects(const struct variables_context *context, const struct pe
     if (!context->objects || !dap_command_is(pending->command, DAP_COMMAND_HAS_VALUES) ||
         total > limit)
         return false;
-    for (const struct asked *at = context->objects->asked; at; at = at->next)
+    for (const struct awaited *at = context->objects->awaited; at; at = at->next)
         if (at->seq == pending->client.value)
             return !at->clipboard &&
                    (!context->options->off || text_equal(pending->command, "scopes"));
@@ -220,19 +220,19 @@ static bool argument_is(const char *json, const struct envelope *envelope, const
            scan_string_is(json, at, expected);
 }
 
-static void note_asked(struct variables *it, const char *json, const struct envelope *envelope)
+static void note_awaited(struct variables *it, const char *json, const struct envelope *envelope)
 {
-    struct asked *asked = mem_alloc(sizeof *asked);
-    *asked = (struct asked){
-        .next = it->asked,
+    struct awaited *awaited = mem_alloc(sizeof *awaited);
+    *awaited = (struct awaited){
+        .next = it->awaited,
         .seq = envelope->seq,
         .reference = argument_integer(json, envelope, "variablesReference"),
         .frame = argument_integer(json, envelope, "frameId"),
         .clipboard = argument_is(json, envelope, "context", "clipboard"),
     };
-    if (!asked->frame)
-        asked->frame = known_frame(&it->known, asked->reference);
-    it->asked = asked;
+    if (!awaited->frame)
+        awaited->frame = known_frame(&it->known, awaited->reference);
+    it->awaited = awaited;
 }
 
 /* True if a variable may have another value after the request. */
@@ -266,9 +266,9 @@ static bool answer_own(struct variables_context *context, struct worker_objects 
                        const char *json, size_t len, const struct envelope *envelope)
 {
     struct held held = {.json = (char *)(uintptr_t)json, .len = len};
-    held.asked.seq = envelope->seq;
-    held.asked.reference = argument_integer(json, envelope, "variablesReference");
-    if (!rows_is_own(held.asked.reference))
+    held.awaited.seq = envelope->seq;
+    held.awaited.reference = argument_integer(json, envelope, "variablesReference");
+    if (!rows_is_own(held.awaited.reference))
         return false;
     text_copy(held.command, sizeof held.command, envelope->name);
     held.kind = HELD_VARIABLES;
@@ -299,11 +299,11 @@ bool variables_request(struct variables_context *context, const char *json, size
     struct variables *it = context->objects;
     if (may_set(json, envelope))
         known_changed(&it->known);
-    note_asked(it, json, envelope);
-    int64_t reference = it->asked->reference;
-    struct asked unused;
+    note_awaited(it, json, envelope);
+    int64_t reference = it->awaited->reference;
+    struct awaited unused;
     if (!forward(context, json, len, envelope))
-        take_asked(it, envelope->seq, &unused);
+        take_awaited(it, envelope->seq, &unused);
     else if (text_equal(envelope->name, "variables") && !context->options->off)
         variables_ask_view(it, objects, reference);
     return true;
@@ -317,7 +317,7 @@ void variables_on_list(struct variables_context *context, const char *json,
         .kind = HELD_LIST,
         .json = (char *)(uintptr_t)json,
         .len = envelope->whole.at + envelope->whole.len,
-        .asked = {.seq = envelope->seq},
+        .awaited = {.seq = envelope->seq},
     };
     text_copy(held.command, sizeof held.command, envelope->name);
     if (!objects) {

@@ -33,8 +33,8 @@ static const struct object_probe *probe(struct render *render, const struct obje
 
 static bool look_at(struct render *render, const struct object_id *id, struct object_note *out)
 {
-    struct object_look look = worker_objects_look(render->objects, probe(render, id),
-                                                  render->wanted++ < WANTED_LIMIT, out);
+    struct object_lookup look = worker_objects_lookup(render->objects, probe(render, id),
+                                                      render->wanted++ < WANTED_LIMIT, out);
     render->missing += !look.can_tell;
     render_shows(render, TOLD_OBJECT, id, NULL);
     return look.known;
@@ -79,7 +79,7 @@ static void source_child(void *arg, int64_t reference)
 /* Adds the rows in front of the debuggee's own. */
 static void add_children(struct render *render, const struct held *held, struct buf *rows)
 {
-    const struct known_row *row = known_find(&render->it->known, held->asked.reference);
+    const struct known_row *row = known_find(&render->it->known, held->awaited.reference);
     if (!row || !text_equal(held->command, "variables"))
         return;
     if (row->is_ref) {

@@ -106,7 +106,7 @@ bool variables_unchecked(const struct variables *it, const struct held *held)
 void variables_inherit(struct variables *it, const struct held *held)
 {
     const struct gather *gather = given(it, held);
-    int64_t frame = held->asked.frame;
+    int64_t frame = held->awaited.frame;
     if (!frame)
         return;
     if (!gather || !gather->plain || gather->look.scattered) {

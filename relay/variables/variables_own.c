@@ -43,7 +43,7 @@ static bool make_variables(struct render *render, const struct held *held, struc
     bool found = true;
     buf_add_string(body, "{\"variables\":[");
     if (envelope_read(&envelope, held->json, held->len, &problem) != 0 ||
-        !rows_read_own(held->asked.reference, worker_objects_generation(render->objects),
+        !rows_read_own(held->awaited.reference, worker_objects_generation(render->objects),
                        &number)) {
         found = false;
     } else if (number) {
@@ -77,7 +77,7 @@ void variables_answer(struct variables *it, const struct held *held)
     struct client *client = it->context->client;
     struct buf body = {0};
     if (!objects) {
-        client_refuse(client, held->asked.seq, held->command, "the session has ended", false);
+        client_refuse(client, held->awaited.seq, held->command, "the session has ended", false);
         return;
     }
     struct render render = variables_render(it, objects, 0);
@@ -90,9 +90,9 @@ void variables_answer(struct variables *it, const struct held *held)
         copy.wants = render.wants;
         variables_hold(it, &copy);
     } else if (found) {
-        client_respond(client, held->asked.seq, held->command, body.data);
+        client_respond(client, held->awaited.seq, held->command, body.data);
     } else {
-        client_refuse(client, held->asked.seq, held->command,
+        client_refuse(client, held->awaited.seq, held->command,
                       "this row is of an earlier stop of the worker", false);
     }
     buf_free(&body);

@@ -13,8 +13,8 @@
 #include "relay/variables/variables_seen.h"
 
 /* The members of a request that its response does not repeat. */
-struct asked {
-    struct asked *next;
+struct awaited {
+    struct awaited *next;
     int64_t seq;       /* the client's */
     int64_t reference; /* variablesReference, or 0 */
     int64_t frame;     /* the frameId that it is about, or 0 */
@@ -32,7 +32,7 @@ struct held {
     char command[DAP_NAME_MAX];
     char *json;
     size_t len;
-    struct asked asked;
+    struct awaited awaited;
     bool applies;   /* a response that has values to annotate */
     unsigned wants; /* facts that worker_objects_settled() does not cover: WANTS_… */
 };
@@ -48,12 +48,12 @@ struct variables {
     bool listening;
     struct known known;
     struct fixed_map told; /* hashes of what was sent before all was known */
-    struct asked *asked;
+    struct awaited *awaited;
     struct held *held; /* oldest first */
     size_t held_bytes;
     struct timer *patience; /* ends the waiting */
     struct timer *quiet;    /* lets facts come together before they are announced */
-    struct view_ask *view_asks;
+    struct view_request *view_requests;
     struct buf spare;        /* the memory of the last gathered answer, for the next */
     struct buf spare_edited; /* the same of the annotated answer */
     struct buf spare_shown;  /* the same of what it has shown */
@@ -139,7 +139,7 @@ void variables_answer(struct variables *it, const struct held *held);
 /* array_views.c */
 /* Asks which object's memory an array shows: to be called when a client asks for its children. */
 void variables_ask_view(struct variables *it, struct worker_objects *objects, int64_t reference);
-/* Drops the requests of variables_ask_view(): after hub_drop_asks(), no answer comes. */
+/* Drops the requests of variables_ask_view(): after hub_drop_requests(), no answer comes. */
 void variables_drop_views(struct variables *it);
 bool array_views_pending(const struct variables *it, int64_t reference);
 

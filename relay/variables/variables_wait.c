@@ -98,7 +98,7 @@ static bool is_ready(const struct variables *it, const struct worker_objects *ob
                      const struct held *held)
 {
     return !objects ||
-           (!variables_pending(objects) && !array_views_pending(it, held->asked.reference) &&
+           (!variables_pending(objects) && !array_views_pending(it, held->awaited.reference) &&
             !(held->wants & WANTS_ACTORS && !it->knows_actors) &&
             !(held->wants & WANTS_STORE && !worker_objects_store(objects)));
 }
@@ -299,10 +299,10 @@ void variables_leave(struct variables_context *context)
         worker_objects_unlisten(objects, it);
     it->listening = false;
     if (context->member->hub)
-        hub_drop_asks(context->member);
+        hub_drop_requests(context->member);
     variables_drop_views(it);
     variables_drop_spares(it);
-    LIST_FREE(it->asked, free);
+    LIST_FREE(it->awaited, free);
 }
 
 void variables_destroy(struct variables_context *context)

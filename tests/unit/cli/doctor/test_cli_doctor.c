@@ -2,11 +2,11 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/doctor/doctor_asking.h"
 #include "cli/doctor/doctor_debugpy.h"
 #include "cli/doctor/doctor_host.h"
 #include "cli/doctor/doctor_judge.h"
 #include "cli/doctor/doctor_ports.h"
+#include "cli/doctor/doctor_queries.h"
 #include "cli/doctor/doctor_relay.h"
 
 #include <arpa/inet.h>
@@ -693,7 +693,7 @@ static void test_a_knock_is_never_accepted(void **state)
     (void)state;
     int listener = listen_somewhere(&open);
     close(listen_somewhere(&closed));
-    struct doctor_asking asking = {.loop = loop_create(false, &err), .facts = &facts};
+    struct doctor_queries asking = {.loop = loop_create(false, &err), .facts = &facts};
     struct doctor_ports *ports = &facts.cluster.debuggers;
     doctor_ports_add(ports, "127.0.0.1", open, 1);
     doctor_ports_add(ports, "127.0.0.1", closed, 2);

@@ -60,7 +60,7 @@ static void take_question(size_t at)
     world.questions[at] = world.questions[--world.question_count];
 }
 
-void many_drop_asks(struct many *many, const void *arg)
+void many_drop_requests(struct many *many, const void *arg)
 {
     assert_ptr_equal(many, &world.many);
     for (size_t i = world.question_count; i-- > 0;)

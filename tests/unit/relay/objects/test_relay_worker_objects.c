@@ -132,7 +132,7 @@ static void check_look(const struct object_id *id, bool want, bool can_tell, boo
     struct object_note note;
     struct object_probe probe;
     object_probe(&probe, id);
-    struct object_look look = worker_objects_look(objects, &probe, want, &note);
+    struct object_lookup look = worker_objects_lookup(objects, &probe, want, &note);
     assert_int_equal(look.can_tell, can_tell);
     assert_int_equal(look.known, known);
     assert_int_equal(worker_objects_can_tell(objects, id), can_tell);

@@ -105,7 +105,7 @@ static struct slow_report look(struct world *world)
     struct slow_report report;
     struct err err;
     why_records_index(&world->records);
-    assert_int_equal(slow_make(&world->records, &(struct slow_question){0}, &report, &err), 0);
+    assert_int_equal(slow_make(&world->records, &(struct slow_query){0}, &report, &err), 0);
     return report;
 }
 
@@ -439,11 +439,11 @@ static void what_is_not_known(void **state)
     check_unknown(world, "how long 60 of 60 finished tasks executed: Ray has no event of it");
 }
 
-static int ask(struct world *world, struct slow_question question, struct slow_report *report,
+static int ask(struct world *world, struct slow_query query, struct slow_report *report,
                struct err *err)
 {
     why_records_index(&world->records);
-    int failed = slow_make(&world->records, &question, report, err);
+    int failed = slow_make(&world->records, &query, report, err);
     hash_index_clear(&world->records.worker_ids);
     hash_index_clear(&world->records.actor_ids);
     return failed;
@@ -461,32 +461,32 @@ static void jobs_and_names(void **state)
     strcpy(later->job_id, "04000000");
     world->records.jobs = jobs;
     world->records.job_count = 3;
-    assert_int_equal(ask(world, (struct slow_question){0}, &report, &err), 0);
+    assert_int_equal(ask(world, (struct slow_query){0}, &report, &err), 0);
     assert_string_equal(report.job_id, "04000000"); /* the last one */
     slow_clear(&report);
     jobs[1].is_internal = true;
-    assert_int_equal(ask(world, (struct slow_question){0}, &report, &err), 0);
+    assert_int_equal(ask(world, (struct slow_query){0}, &report, &err), 0);
     assert_string_equal(report.job_id, "03000000");
     slow_clear(&report);
-    assert_int_equal(ask(world, (struct slow_question){.job = "03"}, &report, &err), 0);
+    assert_int_equal(ask(world, (struct slow_query){.job = "03"}, &report, &err), 0);
     assert_string_equal(report.job_id, "03000000"); /* not 0301 */
     slow_clear(&report);
-    assert_int_equal(ask(world, (struct slow_question){.job = "0"}, &report, &err), -1);
+    assert_int_equal(ask(world, (struct slow_query){.job = "0"}, &report, &err), -1);
     assert_string_equal(err.what, "the ids of several jobs begin with '0'");
-    assert_int_equal(ask(world, (struct slow_question){.job = "7"}, &report, &err), -1);
+    assert_int_equal(ask(world, (struct slow_query){.job = "7"}, &report, &err), -1);
     assert_string_equal(err.hint, "jobs that have tasks: 03, 04");
     const char *names[] = {"one_*", "called"}; /* the parent, or what it calls */
     for (int i = 0; i < 2; i++) {
-        struct slow_question question = {.job = "03", .name = names[i]};
-        assert_int_equal(ask(world, question, &report, &err), 0);
+        struct slow_query query = {.job = "03", .name = names[i]};
+        assert_int_equal(ask(world, query, &report, &err), 0);
         assert_int_equal(report.count, 1);
         assert_int_equal(report.names, 1);
         slow_clear(&report);
     }
-    struct slow_question none = {.job = "03", .name = "late"};
+    struct slow_query none = {.job = "03", .name = "late"};
     assert_int_equal(ask(world, none, &report, &err), -1);
     assert_int_equal(err.code, ERR_NOT_FOUND);
-    struct slow_question recent = {.job = "03", .since_us = EPOCH + 60 * SECOND};
+    struct slow_query recent = {.job = "03", .since_us = EPOCH + 60 * SECOND};
     assert_int_equal(ask(world, recent, &report, &err), 0);
     assert_int_equal(report.tasks + report.count, 0);
     slow_clear(&report);

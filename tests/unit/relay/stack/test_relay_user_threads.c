@@ -31,7 +31,7 @@ static void the_question_has_no_frame(void **state)
 {
     (void)state;
     struct buf arguments = {0};
-    user_threads_question(&arguments);
+    user_threads_query(&arguments);
     struct span all = {0, arguments.len}, value;
     assert_true(scan_find(arguments.data, all, "expression", &value));
     assert_false(scan_find(arguments.data, all, "frameId", &value));

@@ -13,15 +13,15 @@ struct heard {
 
 static int concluded, cleared;
 
-static void conclude(struct asking *asking)
+static void conclude(struct sweep_request *request)
 {
-    assert_int_equal(asking->outstanding, 0);
+    assert_int_equal(request->outstanding, 0);
     concluded++;
 }
 
-static void clear(struct asking *asking)
+static void clear(struct sweep_request *request)
 {
-    (void)asking;
+    (void)request;
     cleared++;
 }
 
@@ -54,14 +54,14 @@ static int tear_down(void **state)
     return 0;
 }
 
-static struct asking *begin(struct heard *heard, struct object_sweep *sweep, bool own)
+static struct sweep_request *begin(struct heard *heard, struct object_sweep *sweep, bool own)
 {
-    struct asking *asking = asking_create(sweeper, sizeof *asking, hear, heard);
-    asking->sweep = sweep;
-    asking->own_sweep = own;
-    asking->conclude = conclude;
-    asking->clear = clear;
-    return asking;
+    struct sweep_request *request = sweep_request_create(sweeper, sizeof *request, hear, heard);
+    request->sweep = sweep;
+    request->own_sweep = own;
+    request->conclude = conclude;
+    request->clear = clear;
+    return request;
 }
 
 static void run_loop(void)
@@ -75,7 +75,7 @@ static void never_from_within(void **state)
     (void)state;
     struct heard heard = {0};
     struct object_sweep *sweep = sample_sweep(1);
-    asking_asked(begin(&heard, sweep, true));
+    sweep_request_sent(begin(&heard, sweep, true));
     assert_int_equal(heard.calls, 0);
     run_loop();
     assert_int_equal(heard.calls, 1);
@@ -93,15 +93,15 @@ static void concluded_by_whoever_is_last(void **state)
     for (int early = 0; early < 2; early++) {
         struct heard heard = {0};
         struct object_sweep *sweep = sample_sweep(1);
-        struct asking *asking = begin(&heard, sweep, false);
-        asking->outstanding++;
-        asking_asked(asking);
+        struct sweep_request *request = begin(&heard, sweep, false);
+        request->outstanding++;
+        sweep_request_sent(request);
         if (early)
-            asking_answered(asking);
+            sweep_request_answered(request);
         run_loop();
         assert_int_equal(heard.calls, early);
         if (!early)
-            asking_answered(asking);
+            sweep_request_answered(request);
         assert_int_equal(heard.calls, 1);
         assert_int_equal(concluded, early + 1);
         object_sweep_free(&sweep);
@@ -113,12 +113,12 @@ static void an_error_is_told_without_the_sweep(void **state)
     (void)state;
     struct heard heard = {0};
     struct err first, second;
-    struct asking *asking = begin(&heard, sample_sweep(1), true);
+    struct sweep_request *request = begin(&heard, sample_sweep(1), true);
     err_set(&first, ERR_UNREACHABLE, "first");
     err_set(&second, ERR_DENIED, "second");
-    asking_fail(asking, &first);
-    asking_fail(asking, &second);
-    asking_answered(asking);
+    sweep_request_fail(request, &first);
+    sweep_request_fail(request, &second);
+    sweep_request_answered(request);
     assert_int_equal(heard.code, ERR_UNREACHABLE);
     assert_null(heard.sweep);
 }
@@ -128,14 +128,14 @@ static void cancelled(void **state)
     (void)state;
     struct heard mine = {0}, other = {0};
     struct object_sweep *callers = sample_sweep(1);
-    struct asking *details = begin(&mine, callers, false);
-    struct asking *sweep = begin(&mine, sample_sweep(1), true);
-    struct asking *kept = begin(&other, NULL, false);
+    struct sweep_request *details = begin(&mine, callers, false);
+    struct sweep_request *sweep = begin(&mine, sample_sweep(1), true);
+    struct sweep_request *kept = begin(&other, NULL, false);
     sweep_queue_cancel(sweeper, &mine);
     object_sweep_free(&callers); /* the caller may */
-    asking_answered(details);
-    asking_answered(sweep);
-    asking_answered(kept);
+    sweep_request_answered(details);
+    sweep_request_answered(sweep);
+    sweep_request_answered(kept);
     assert_int_equal(mine.calls, 0);
     assert_int_equal(other.calls, 1);
     assert_int_equal(concluded, 1); /* the others have no sweep to put anything into */
@@ -147,7 +147,7 @@ static void what_is_under_way_ends_with_it(void **state)
     (void)state;
     struct heard heard = {0};
     begin(&heard, sample_sweep(1), true);
-    asking_asked(begin(&heard, sample_sweep(1), true));
+    sweep_request_sent(begin(&heard, sample_sweep(1), true));
     sweep_queue_destroy(&sweeper);
     assert_int_equal(heard.calls, 0);
     assert_int_equal(cleared, 2);

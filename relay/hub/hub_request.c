@@ -8,8 +8,8 @@
 
 enum { ORPHANS_MS = 1000 }; /* for the answers to requests of clients that have left */
 
-struct hub_ask {
-    struct hub_ask *next;
+struct hub_request {
+    struct hub_request *next;
     struct hub *hub;
     const struct member *member; /* NULL: it has left, and `fn` does not run */
     link_answer_fn fn;
@@ -18,33 +18,33 @@ struct hub_ask {
 
 static void on_answer(void *arg, const char *json, size_t len, const struct envelope *envelope)
 {
-    struct hub_ask *ask = arg;
-    LIST_REMOVE(ask->hub->asks, ask);
-    if (ask->member)
-        ask->fn(ask->arg, json, len, envelope);
-    free(ask);
+    struct hub_request *request = arg;
+    LIST_REMOVE(request->hub->own_requests, request);
+    if (request->member)
+        request->fn(request->arg, json, len, envelope);
+    free(request);
 }
 
 void hub_ask(struct member *member, const char *command, const char *arguments, int64_t timeout_ms,
              link_answer_fn fn, void *arg)
 {
     struct hub *hub = hub_checked(member->hub);
-    struct hub_ask *ask = mem_alloc(sizeof *ask);
-    *ask = (struct hub_ask){hub->asks, hub, member, fn, arg};
-    hub->asks = ask;
-    target_ask(hub->target, command, arguments, timeout_ms, on_answer, ask);
+    struct hub_request *request = mem_alloc(sizeof *request);
+    *request = (struct hub_request){hub->own_requests, hub, member, fn, arg};
+    hub->own_requests = request;
+    target_ask(hub->target, command, arguments, timeout_ms, on_answer, request);
 }
 
-void hub_drop_asks(const struct member *member)
+void hub_drop_requests(const struct member *member)
 {
-    for (struct hub_ask *at = member->hub->asks; at; at = at->next)
+    for (struct hub_request *at = member->hub->own_requests; at; at = at->next)
         if (at->member == member)
             at->member = NULL;
 }
 
-void hub_free_asks(struct hub *hub)
+void hub_free_requests(struct hub *hub)
 {
-    LIST_FREE(hub->asks, free);
+    LIST_FREE(hub->own_requests, free);
 }
 
 void hub_interrupt(const struct member *member, struct client_seq client)
