@@ -37,8 +37,9 @@ static const struct option_row option_rows[] = {
      .help = "a debugpy adapter, without looking for a cluster"},
     {"no-tune", 0, OPTION_FLAG, offsetof(struct dap_words, tune),
      .help = "leave TCP_NODELAY and TCP_QUICKACK as they are (25 times slower)"},
-    {"no-ahead", 0, OPTION_FLAG, offsetof(struct dap_words, prefetch),
-     .help = "with a relay: ask it only what the editor asks, when it asks (also RAYDBG_AHEAD=0)"},
+    {"no-prefetch", 0, OPTION_FLAG, offsetof(struct dap_words, prefetch),
+     .help =
+         "with a relay: ask it only what the editor asks, when it asks (also RAYDBG_PREFETCH=0)"},
     {"kill", 0, OPTION_FLAG, offsetof(struct dap_words, kill),
      .help = "terminate really ends the worker process, not only the session"},
     {"launch", 0, OPTION_FLAG, offsetof(struct dap_words, launch),
@@ -49,7 +50,7 @@ static const struct option_row option_rows[] = {
 const struct command_text cmd_dap_text = {
     .name = "dap",
     .summary = "speak the Debug Adapter Protocol on stdin and stdout, for editors",
-    .synopsis = "dap [--address A] [--relay R] [--connect HOST:PORT] [--no-tune] [--no-ahead]\n"
+    .synopsis = "dap [--address A] [--relay R] [--connect HOST:PORT] [--no-tune] [--no-prefetch]\n"
                 "            [--kill] [--launch] [TASK]",
     .intro = "An editor starts this as its debug adapter. It speaks the Debug Adapter Protocol on "
              "stdin and stdout, finds the task that the editor's `attach` request names, and "
@@ -345,7 +346,7 @@ int cmd_dap(int argc, char **argv)
 {
     struct dap_words words = {
         .tune = true,
-        .prefetch = !text_equal(getenv("RAYDBG_AHEAD"), "0"),
+        .prefetch = !text_equal(getenv("RAYDBG_PREFETCH"), "0"),
         .wish = {.wanted = true},
     };
     bool done = false;

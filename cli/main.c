@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "cli/command.h"
 #include "relay/keeper/keeper_process.h"
-#include "relay/port/tls_door_process.h"
+#include "relay/port/tls_terminator_process.h"
 
 #include <locale.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static void set_log_level(void)
 int main(int argc, char **argv)
 {
     keeper_process_resume(argc, argv);
-    tls_door_process_resume(argc, argv);
+    tls_terminator_process_resume(argc, argv);
     setlocale(LC_ALL, "");
     set_log_level();
     mem_tune();

@@ -87,7 +87,7 @@ static void tell_used(struct dap_prefetch *prefetch)
         return;
     buf_printf(&body, "{\"batch\":%" PRId64 ",\"used\":[%s]}", prefetch->batch,
                prefetch->used.data + 1);
-    message_event(&event, 0, "raydbg/ahead", body.data);
+    message_event(&event, 0, "raydbg/prefetch", body.data);
     buf_clear(&prefetch->used, SIZE_MAX);
     prefetch->ops->tell(prefetch->arg, event.data, event.len);
     buf_free(&body);
@@ -107,7 +107,7 @@ static void drop(struct dap_prefetch *prefetch, const char *why)
     struct entry *entries = prefetch->entries;
     timer_cancel(&prefetch->tired);
     if (entries)
-        log_debug("%zu answers ahead are dropped: %s", prefetch->count, why);
+        log_debug("%zu prefetched answers are dropped: %s", prefetch->count, why);
     prefetch->entries = NULL;
     prefetch->count = prefetch->bytes = 0;
     tell_used(prefetch);
@@ -172,7 +172,7 @@ static struct entry *take(struct dap_prefetch *prefetch, struct entry **at)
 
 static void answer(struct dap_prefetch *prefetch, struct entry *entry, int64_t request_seq)
 {
-    log_debug("%s is answered ahead", entry->command);
+    log_debug("%s has a prefetched answer", entry->command);
     buf_printf(&prefetch->used, ",%" PRId64, entry->id);
     prefetch->ops->answer(prefetch->arg, entry->response, entry->response_len, request_seq);
     entry_free(entry);
@@ -235,11 +235,12 @@ static void on_asks(struct dap_prefetch *prefetch, const char *json, const struc
     int64_t heard;
     size_t cursor = 0;
     if (!scan_integer_at(json, event->body, "heard", &heard) || heard != prefetch->said) {
-        log_debug("requests ahead are not noted: the relay has not received all that was sent");
+        log_debug(
+            "prefetched requests are not noted: the relay has not received all that was sent");
         return;
     }
     if (batch != prefetch->batch && batch <= prefetch->latest) {
-        log_debug("requests ahead are not noted: their batch was dropped");
+        log_debug("prefetched requests are not noted: their batch was dropped");
         return;
     }
     if (batch != prefetch->batch) {
@@ -260,7 +261,7 @@ static void on_answer(struct dap_prefetch *prefetch, const char *json, const str
         return;
     if (!scan_find(json, event->body, "response", &response) ||
         prefetch->bytes + response.len > BYTES) {
-        log_debug("no answer to %s comes ahead: it failed or is too large", (*at)->command);
+        log_debug("the answer to %s is not prefetched: it failed or is too large", (*at)->command);
         let_go(prefetch, take(prefetch, at));
         return;
     }
@@ -268,7 +269,7 @@ static void on_answer(struct dap_prefetch *prefetch, const char *json, const str
     entry->response = mem_string_n(json + response.at, response.len);
     entry->response_len = response.len;
     prefetch->bytes += response.len;
-    log_debug("the answer to %s has come ahead", entry->command);
+    log_debug("the answer to %s has been prefetched", entry->command);
     if (entry->request)
         answer(prefetch, take(prefetch, at), entry->request_seq);
 }
@@ -290,7 +291,7 @@ static void on_word(struct dap_prefetch *prefetch, const char *json, const struc
 bool dap_prefetch_event(struct dap_prefetch *prefetch, const char *json,
                         const struct envelope *event)
 {
-    if (text_equal(event->name, "raydbg/ahead")) {
+    if (text_equal(event->name, "raydbg/prefetch")) {
         on_word(prefetch, json, event);
         return true;
     }

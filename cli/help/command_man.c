@@ -17,7 +17,7 @@ static const struct {
     {"RAYDBG_TOKEN", "The relay's token, where no --token-file or --relay-token-file is given."},
     {"RAYDBG_OBSERVER_TOKEN", "The token of those who may only look, for raydbg relay."},
     {"RAYDBG_START_RELAY", "0: attach and dap use a relay that runs, but start none."},
-    {"RAYDBG_AHEAD", "0: raydbg dap asks the relay only what the editor asks, when it asks."},
+    {"RAYDBG_PREFETCH", "0: raydbg dap asks the relay only what the editor asks, when it asks."},
     {"RAYDBG_LOG", "What is logged: error, warn, info or debug."},
     {"RAY_ADDRESS", "The cluster, where --address is not given."},
     {"RAY_API_SERVER_ADDRESS", "The cluster's dashboard, where there is no RAY_ADDRESS."},

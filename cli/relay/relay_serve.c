@@ -10,7 +10,7 @@
 #include "relay/access/certificate.h"
 #include "relay/debuggee/closer.h"
 #include "relay/locate/relay_registration.h"
-#include "relay/port/tls_door.h"
+#include "relay/port/tls_terminator.h"
 #include "relay/server/relay.h"
 
 #include <malloc.h>
@@ -188,7 +188,7 @@ static void leave_keeper(struct keeper **keeper, const struct relay_request *req
 
 static struct listener_options listener_options_of(const struct relay_request *request,
                                                    struct loop *loop, const struct auth *auth,
-                                                   struct tls_door *tls_door)
+                                                   struct tls_terminator *tls_terminator)
 {
     struct listener_options options = {
         .loop = loop,
@@ -196,7 +196,7 @@ static struct listener_options listener_options_of(const struct relay_request *r
         .tls_cert = request->tls_cert,
         .tls_key = request->tls_key,
         .tls_client_ca = request->tls_client_ca,
-        .tls_door = tls_door,
+        .tls_terminator = tls_terminator,
         .origins = request->origins.items,
         .origin_count = request->origins.count,
         .hosts = request->hosts.items,
@@ -213,7 +213,7 @@ static struct listener_options listener_options_of(const struct relay_request *r
 /* Processes that outlive the relay, and are forked before any thread is started. */
 struct helpers {
     struct keeper *keeper;
-    struct tls_door *tls_door; /* or NULL */
+    struct tls_terminator *tls_terminator; /* or NULL */
 };
 
 static int run(const struct relay_request *request, const struct auth *auth,
@@ -229,7 +229,7 @@ static int run(const struct relay_request *request, const struct auth *auth,
         return command_fail(&err);
     }
     struct relay_options options = {
-        .listener = listener_options_of(request, loop, auth, helpers->tls_door),
+        .listener = listener_options_of(request, loop, auth, helpers->tls_terminator),
         .cluster = cluster,
         .keeper = helpers->keeper,
         .hold = request->hold_when,
@@ -274,15 +274,15 @@ static int start_keeper(const struct relay_request *request, struct keeper **kee
 
 /* The same. Where clients must show a certificate, nothing is accepted of a process that has none,
  * and agents have none. A certificate that cannot be used is the listener's to report. */
-static struct tls_door *start_tls_door(const struct relay_request *request)
+static struct tls_terminator *start_tls_terminator(const struct relay_request *request)
 {
     struct err err;
     bool wanted = request->tls_cert && request->tls_key && !request->tls_client_ca;
-    struct tls_door *door =
-        wanted ? tls_door_start(request->tls_cert, request->tls_key, &err) : NULL;
-    if (wanted && !door)
+    struct tls_terminator *terminator =
+        wanted ? tls_terminator_start(request->tls_cert, request->tls_key, &err) : NULL;
+    if (wanted && !terminator)
         log_warn("agents cannot dial this relay: %s", err.what);
-    return door;
+    return terminator;
 }
 
 /* Returns a burst's memory to the system. Without fixed thresholds, glibc raises them with each
@@ -305,12 +305,12 @@ int relay_serve(const struct relay_request *request)
     struct helpers helpers = {0};
     int code = ERR_NONE;
     if (start_keeper(request, &helpers.keeper, &err) == 0) {
-        helpers.tls_door = start_tls_door(request);
+        helpers.tls_terminator = start_tls_terminator(request);
         code = run(request, auth, &helpers);
     } else {
         code = command_fail(&err);
     }
-    tls_door_stop(&helpers.tls_door);
+    tls_terminator_stop(&helpers.tls_terminator);
     leave_keeper(&helpers.keeper, request);
     auth_destroy(&auth);
     return code;

@@ -88,7 +88,7 @@ bool prefetch_waits(const struct prefetch *prefetch)
 static void tell(struct prefetch *prefetch, const struct buf *body)
 {
     struct buf event = {0};
-    message_event(&event, 0, "raydbg/ahead", body->data);
+    message_event(&event, 0, "raydbg/prefetch", body->data);
     prefetch->ops->send(prefetch->arg, event.data, event.len);
     buf_free(&event);
 }
@@ -159,7 +159,7 @@ static void ask_ahead(struct prefetch *prefetch, struct plan_step *step, const c
 {
     struct prefetch_request *request = note(prefetch, prefetch->seq, step, true);
     message_request(&request->unsent, prefetch->seq, plan_command(step), arguments);
-    metrics_add(METRIC_AHEAD_ASKED_TOTAL, 1);
+    metrics_add(METRIC_PREFETCH_REQUESTS_TOTAL, 1);
     if (!prefetch->send)
         prefetch->send = timer_start(prefetch->loop, 0, send_requests, prefetch);
 }
@@ -243,7 +243,7 @@ static void on_used(struct prefetch *prefetch, const char *json, const struct en
         return;
     while (scan_element(json, at, &cursor, &item))
         if (scan_integer(json, item, &id) && plan_used(prefetch->plan, id))
-            metrics_add(METRIC_AHEAD_USED_TOTAL, 1);
+            metrics_add(METRIC_PREFETCH_USED_TOTAL, 1);
 }
 
 bool prefetch_from_client(struct prefetch *prefetch, const char *json, size_t len)
@@ -252,7 +252,7 @@ bool prefetch_from_client(struct prefetch *prefetch, const char *json, size_t le
     const char *problem;
     if (!prefetch || envelope_read(&envelope, json, len, &problem) != 0)
         return false;
-    if (envelope.kind == DAP_EVENT && text_equal(envelope.name, "raydbg/ahead")) {
+    if (envelope.kind == DAP_EVENT && text_equal(envelope.name, "raydbg/prefetch")) {
         if (prefetch->plan)
             on_used(prefetch, json, &envelope);
         return true;

@@ -4,7 +4,7 @@
  * session and makes requests as the client itself would: every rule of the session applies to them.
  * Everything runs on the loop's thread.
  *
- * The relay's events are all `raydbg/ahead`; bodies:
+ * The relay's events are all `raydbg/prefetch`; bodies:
  *
  *   {"batch": B, "heard": N, "asks": [{"id": I, "command": …, "arguments": …}, …]}
  *       The relay makes these requests now, the responses follow. The event comes before the stop

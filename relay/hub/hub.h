@@ -258,8 +258,8 @@ void hub_tell(struct hub *hub, const char *category, const char *text);
  * see nothing new. */
 int64_t hub_look_network(struct hub *hub);
 /* Another connection of the debuggee's process was cut, or is there again; the next
- * hub_look_network() tells the members. For a debuggee behind the TLS door, whose own connection
- * here is one on loopback. */
+ * hub_look_network() tells the members. For a debuggee behind the TLS terminator, whose own
+ * connection here is one on loopback. */
 void hub_note_cut(struct hub *hub, bool cut);
 /* Takes over the cluster's newest record of the pause: names come late. */
 void hub_update_pause(struct hub *hub, const struct pause *pause);

@@ -1,6 +1,6 @@
 /* Detached processes: no terminal, not a child of the process that started them, and with only two
  * of its descriptors. For relay/keeper/keeper*.c, relay/debuggee/closer*.c and
- * relay/port/tls_door*.c. */
+ * relay/port/tls_terminator*.c. */
 #ifndef RAYDBG_RELAY_IO_DAEMON_H
 #define RAYDBG_RELAY_IO_DAEMON_H
 

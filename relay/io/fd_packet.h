@@ -1,5 +1,6 @@
 /* One packet on a SOCK_SEQPACKET unix socket, with descriptors; for relay/keeper/keeper*.c,
- * relay/debuggee/closer*.c and relay/port/tls_door*.c. Plain POSIX calls that allocate nothing. */
+ * relay/debuggee/closer*.c and relay/port/tls_terminator*.c. Plain POSIX calls that allocate
+ * nothing. */
 #ifndef RAYDBG_RELAY_IO_FD_PACKET_H
 #define RAYDBG_RELAY_IO_FD_PACKET_H
 

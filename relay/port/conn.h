@@ -4,7 +4,7 @@
  *   accepted ─▶ CONN_FIRST ─┬─ "Content-…" ─────────▶ CONN_DAP       a raw socket of libwebsockets'
  *                           ├─ "raydbg …" ──────────▶ on_debuggee    it is the callee's
  *                           └─ a request's header ──▶ CONN_HTTP ─▶ CONN_WEBSOCKET
- *   accepted with TLS ─▶ CONN_FIRST ─┬─ its ClientHello names raydbg ─▶ tls_door, CONN_FIRST
+ *   accepted with TLS ─▶ CONN_FIRST ─┬─ its ClientHello names raydbg ─▶ tls_terminator, CONN_FIRST
  *                                    └─ else ───────▶ CONN_HTTP ─▶ CONN_WEBSOCKET
  *
  * In CONN_FIRST libwebsockets does not have the socket yet, and the bytes are peeked at, not read.
@@ -64,7 +64,8 @@ struct conn {
     bool unauthenticated;
     bool counted;   /* in listener.count */
     bool tls;       /* the bytes on its socket are TLS */
-    char *dialled;  /* CONN_FIRST of an agent that came through the tls_door: listener_debuggee's */
+    char *dialled;  /* CONN_FIRST of an agent that came through the tls_terminator:
+                       listener_debuggee's */
     bool halted;    /* conn_read_enable(false) */
     bool closing;   /* after conn_close() or a broken stream: input is dropped */
     bool lingering; /* our side is shut down; waits for the peer to close */

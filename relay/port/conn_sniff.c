@@ -4,7 +4,7 @@
 #include "relay/port/client_hello.h"
 #include "relay/port/conn.h"
 #include "relay/port/request_header.h"
-#include "relay/port/tls_door.h"
+#include "relay/port/tls_terminator.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -76,9 +76,9 @@ static enum verdict judge_debuggee(const char *bytes, size_t len)
 static enum verdict judge_tls(const struct conn *conn, const char *bytes, size_t len)
 {
     enum client_hello hello = CLIENT_HELLO_OTHER;
-    if (conn->listener->options.tls_door && !len)
+    if (conn->listener->options.tls_terminator && !len)
         return NOTHING_YET;
-    if (conn->listener->options.tls_door)
+    if (conn->listener->options.tls_terminator)
         hello = client_hello_read(bytes, len, CONN_HEADER_LIMIT);
     return hello == CLIENT_HELLO_PART    ? TOO_FEW
            : hello == CLIENT_HELLO_AGENT ? IS_AGENTS_TLS
@@ -192,15 +192,15 @@ static void become_tls(struct conn *conn)
     listener_adopt(conn, true);
 }
 
-/* Its bytes come in plain from the TLS door, as soon as TLS is agreed on. */
-static void go_through_door(struct conn *conn)
+/* Its bytes come in plain from the TLS terminator, as soon as TLS is agreed on. */
+static void go_through_terminator(struct conn *conn)
 {
     if (conn->refusal) {
         conn_refuse(conn, conn->refusal);
         return;
     }
     conn->dialled = listen_socket_local(conn->fd);
-    conn->fd = tls_door_pass(conn->listener->options.tls_door, conn->fd);
+    conn->fd = tls_terminator_pass(conn->listener->options.tls_terminator, conn->fd);
     conn->patience_ms = 0;
     if (conn->fd < 0) {
         conn_refuse(conn, REFUSAL_NO_DOOR);
@@ -226,7 +226,7 @@ static void act(struct conn *conn, enum verdict verdict)
         become_tls(conn);
         break;
     case IS_AGENTS_TLS:
-        go_through_door(conn);
+        go_through_terminator(conn);
         break;
     case IS_TOO_LONG:
         conn_refuse(conn, REFUSAL_HEADER);

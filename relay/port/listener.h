@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 struct listener;
-struct tls_door;
+struct tls_terminator;
 struct conn;      /* one DAP client or one follower of /events */
 struct http_call; /* one HTTP request that waits for its answer */
 
@@ -30,7 +30,7 @@ struct listener_options {
     const char *const *hosts; /* --allow-host, beside localhost and the addresses listened on */
     size_t host_count;
     /* Takes agents' TLS connections; NULL: a port with TLS refuses agents. Borrowed. */
-    struct tls_door *tls_door;
+    struct tls_terminator *tls_terminator;
     size_t max_connections;     /* 0: 10000 */
     size_t max_per_address;     /* unauthenticated connections; 0: 1000 */
     size_t max_body;            /* bytes of a client's message; 0: 4 MiB */
@@ -43,7 +43,7 @@ enum conn_kind { CONN_DAP_TCP, CONN_DAP_WEBSOCKET, CONN_EVENTS };
 
 /* A process that has dialled the relay to be debugged. Strings are borrowed. */
 struct listener_debuggee {
-    int fd; /* non-blocking, and the callee's; with TLS, the plain end of a tls_door */
+    int fd; /* non-blocking, and the callee's; with TLS, the plain end of a tls_terminator */
     const char
         *line; /* its first line, "raydbg agent 1 …", without the line's end, which is read */
     const char *peer;

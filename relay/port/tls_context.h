@@ -1,5 +1,6 @@
-/* The certificate and the rules with which agents and pydevds are accepted (tls_door.h), and the
- * way of both into another process: through a memfd, so that the key is in no file and no argv. */
+/* The certificate and the rules with which agents and pydevds are accepted (tls_terminator.h), and
+ * the way of both into another process: through a memfd, so that the key is in no file and no argv.
+ */
 #ifndef RAYDBG_RELAY_PORT_TLS_CONTEXT_H
 #define RAYDBG_RELAY_PORT_TLS_CONTEXT_H
 

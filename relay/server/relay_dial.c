@@ -59,9 +59,9 @@ static void host_here(const struct cluster *cluster, char *out, size_t size)
 
 char *relay_dial_address(const struct relay *relay)
 {
-    const struct tls_door *door = relay->options.listener.tls_door;
+    const struct tls_terminator *terminator = relay->options.listener.tls_terminator;
     char host[64];
-    const char *address = door && *relay->fingerprint ? choose(relay) : NULL;
+    const char *address = terminator && *relay->fingerprint ? choose(relay) : NULL;
     if (!address)
         return NULL;
     if (!is_any(address))

@@ -23,7 +23,7 @@ from skip_clock import SkipClock  # noqa: E402
 from waits import Gate  # noqa: E402
 
 # The session is in the process that a test starts, but where it asks for a relay: one that starts by itself would stay,
-# and answer ahead. test_own_relay.py is about those.
+# and prefetch. test_own_relay.py is about those.
 os.environ["RAYDBG_START_RELAY"] = "0"
 
 

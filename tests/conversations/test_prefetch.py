@@ -1,4 +1,4 @@
-"""What a relay answers ahead: a scripted adapter, a real `raydbg relay`, and a real `raydbg dap` beside the editor."""
+"""What a relay prefetches: a scripted adapter, a real `raydbg relay`, and a real `raydbg dap` beside the editor."""
 
 import json
 import re
@@ -70,7 +70,7 @@ def look(client, thread=1):
 
 def come(editor):
     """How many answers have come to the editor's side ahead of their requests."""
-    return editor.stderr().count("has come ahead")
+    return editor.stderr().count("has been prefetched")
 
 
 def pass_by(editor):
@@ -143,8 +143,8 @@ def test_a_step_is_answered_without_the_relay_being_asked(editor, ready, steps, 
     assert steps.looks() == more(before)
     seqs = [e.message["seq"] for e in editor.transcript if e.way == "<"]
     assert seqs == sorted(set(seqs))
-    assert not editor.events("raydbg/ahead")
-    assert "variables is answered ahead" in editor.stderr()
+    assert not editor.events("raydbg/prefetch")
+    assert "variables has a prefetched answer" in editor.stderr()
 
 
 def test_it_is_counted(editor, ready, hub):
@@ -152,8 +152,8 @@ def test_it_is_counted(editor, ready, hub):
     look(editor)
     go(editor)
     text = hub.http("GET", "/metrics").body.decode()
-    asked, used = (int(re.search(rf"^raydbg_ahead_{name}_total (\d+)$", text, re.MULTILINE).group(1))
-                   for name in ("asked", "used"))
+    asked, used = (int(re.search(rf"^raydbg_prefetch_{name}_total (\d+)$", text, re.MULTILINE).group(1))
+                   for name in ("requests", "used"))
     assert asked > used >= 4
 
 
@@ -341,7 +341,7 @@ def test_the_ways_of_vs_code(join, steps, adapter):
     assert asked == []
 
 
-@pytest.mark.parametrize("arguments, env", [(["--no-ahead"], {}), ([], {"RAYDBG_AHEAD": "0"})])
+@pytest.mark.parametrize("arguments, env", [(["--no-prefetch"], {}), ([], {"RAYDBG_PREFETCH": "0"})])
 def test_it_can_be_turned_off(join, steps, adapter, arguments, env):
     client = join(*arguments, **env)
     for _ in range(3):

@@ -40,7 +40,7 @@ def relay(start_tls):
     return start_tls()
 
 
-def door_of(relay):
+def terminator_of(relay):
     """The pids of the process that has the relay's TLS connections: none or one."""
     pids = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -112,7 +112,7 @@ def test_a_killed_relay_leaves_the_task_stopped(relay, run_agent):
     program.send("work 2")
     relay.stop()
     relay.kill9()
-    assert door_of(relay), "it has the task's connection"
+    assert terminator_of(relay), "it has the task's connection"
     relay.restart()
     pause = relay.stop()[0]
     assert (pause["pid"], pause["state"], pause["location"]) == (program.pid, "held", WORK)
@@ -136,11 +136,11 @@ def test_nothing_is_left(start_tls, run_agent):
     program = run_agent(relay, fingerprint=relay.fingerprint)
     program.send("work 2")
     relay.stop()
-    assert len(door_of(relay)) == 1
+    assert len(terminator_of(relay)) == 1
     relay.kill9()
     relay.end_keeper()
     assert program.wait_for("RESULT") == "5"  # with both gone nobody holds it
-    wait_until(lambda: not door_of(relay), "the process of the TLS connections ends")
+    wait_until(lambda: not terminator_of(relay), "the process of the TLS connections ends")
     program.work(3)
 
 
@@ -150,11 +150,11 @@ def test_a_killed_tls_process_is_replaced(relay, run_agent):
     program = run_agent(relay, fingerprint=relay.fingerprint)
     program.send("work 2")
     relay.stop()
-    killed = door_of(relay)
+    killed = terminator_of(relay)
     os.kill(killed[0], 9)
     assert program.wait_for("RESULT") == "5"
     relay.processes(connected=1, debugged=1)
-    assert len(door_of(relay)) == 1 and door_of(relay) != killed
+    assert len(terminator_of(relay)) == 1 and terminator_of(relay) != killed
     assert "raydbg-tls has died" in relay.stderr()
     program.send("work 3")
     relay.stop()
@@ -189,7 +189,7 @@ def test_raydbg_run_uses_it(relay, authority):
     assert (process.returncode, out) == (0, "9\n"), errors
 
 
-# --- the door ---
+# --- the TLS terminator ---
 
 def test_the_proof_names_the_certificate_and_the_address(relay):
     """What was proven on one connection, or for loopback, is nothing on another."""
@@ -330,7 +330,7 @@ def test_so_many_of_an_address(start_tls):
 
 def test_where_clients_must_show_a_certificate_agents_are_refused(start_tls, authority):
     relay = start_tls("--tls-client-ca", authority.ca)
-    assert not door_of(relay)
+    assert not terminator_of(relay)
     try:
         assert ByHand(relay, tls=True).hear() is None
     except OSError:

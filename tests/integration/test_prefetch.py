@@ -23,9 +23,9 @@ def step(client, thread):
 
 
 def step_and_wait(client, thread):
-    """A step whose answers have come ahead when this returns."""
+    """A step whose answers have been prefetched when this returns."""
     def answers():
-        return client.stderr.read_text().count("the answer to variables has come ahead")
+        return client.stderr.read_text().count("the answer to variables has been prefetched")
     before = answers()
     client.step("next", thread)
     wait_for(lambda: answers() > before, client.stderr.read_text)
@@ -48,7 +48,7 @@ def test_what_is_shown_is_true(cluster, run_relay):
             shown = [int(values["number"]["value"]), int(values["total"]["value"]), seen["'last'"]["value"]]
             number, total, last = json.loads(client.evaluate(TRUTH, top["id"]).strip("'"))
             assert shown == [number, total, str(last)]
-        answered = client.stderr.read_text().count("variables is answered ahead")
+        answered = client.stderr.read_text().count("variables has a prefetched answer")
         assert answered >= 20, client.stderr.read_text()
         top, values, _ = step(client, thread)
         scope = client.ok("scopes", {"frameId": top["id"]})["scopes"][0]["variablesReference"]

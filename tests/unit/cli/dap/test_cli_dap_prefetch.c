@@ -1,4 +1,4 @@
-/* The editor's end of what is answered ahead: once, to just that request, and never when something
+/* The editor's end of what is prefetched: once, to just that request, and never when something
  * may have changed. */
 #include "cmocka_prelude.h"
 
@@ -80,7 +80,7 @@ static bool event(const char *name, const char *body)
 
 static void word(const char *body)
 {
-    assert_true(event("raydbg/ahead", body));
+    assert_true(event("raydbg/prefetch", body));
 }
 
 /* True: it does not go to the relay. */

@@ -44,7 +44,7 @@ static void on_send(void *arg, const char *json, size_t len)
     const char *problem;
     (void)arg;
     assert_int_equal(envelope_read(&envelope, json, len, &problem), 0);
-    assert_string_equal(envelope.name, "raydbg/ahead");
+    assert_string_equal(envelope.name, "raydbg/prefetch");
     add_line(&it.told, json, envelope.body);
 }
 
@@ -213,9 +213,11 @@ static void test_what_was_used_is_asked_again(void **state)
     event("stopped", STOP);
     expect(&it.asked, GUESS);
     assert_true(answer(OWN, "threads", "{}"));
-    assert_true(client(0, "event", "raydbg/ahead", "{\"batch\":9,\"used\":[1152921504606846977]}"));
-    assert_true(client(0, "event", "raydbg/ahead", "{\"batch\":1,\"used\":[1152921504606846976]}"));
-    assert_true(client(0, "event", "raydbg/ahead", "{\"used\":1}"));
+    assert_true(
+        client(0, "event", "raydbg/prefetch", "{\"batch\":9,\"used\":[1152921504606846977]}"));
+    assert_true(
+        client(0, "event", "raydbg/prefetch", "{\"batch\":1,\"used\":[1152921504606846976]}"));
+    assert_true(client(0, "event", "raydbg/prefetch", "{\"used\":1}"));
     assert_false(client(4, "request", "next", "{}"));
     event("stopped", STOP);
     expect(&it.asked, "threads \n");

@@ -1,11 +1,11 @@
-#include "relay/port/tls_door.h"
+#include "relay/port/tls_terminator.h"
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "relay/io/fd_packet.h"
 #include "relay/io/socket.h"
 #include "relay/port/tls_context.h"
-#include "relay/port/tls_door_process.h"
+#include "relay/port/tls_terminator_process.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-struct tls_door {
+struct tls_terminator {
     int socket; /* its other end is the helper's */
     int memory; /* a tls_context_save(), for a helper that takes the place of one that has died */
     char *cert; /* absolute */
@@ -25,48 +25,48 @@ struct tls_door {
 /* --- life --- */
 
 /* Puts a new process in the place of the one before, if there was one. 0, or -1 with errno set. */
-static int start_process(struct tls_door *door)
+static int start_process(struct tls_terminator *terminator)
 {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
         return -1;
-    int result = tls_door_process_start(pair[1], door->memory, door->cert);
+    int result = tls_terminator_process_start(pair[1], terminator->memory, terminator->cert);
     int why = errno;
     close(pair[1]);
-    if (result == 0 && door->socket >= 0)
-        close(door->socket);
+    if (result == 0 && terminator->socket >= 0)
+        close(terminator->socket);
     if (result == 0)
-        door->socket = pair[0];
+        terminator->socket = pair[0];
     else
         close(pair[0]);
     errno = why;
     return result;
 }
 
-struct tls_door *tls_door_start(const char *cert, const char *key, struct err *err)
+struct tls_terminator *tls_terminator_start(const char *cert, const char *key, struct err *err)
 {
     SSL_CTX *context = tls_context_load(cert, key);
     if (!context) {
         err_set(err, ERR_FAILED, "the certificate %s cannot be used", cert);
         return NULL;
     }
-    struct tls_door *door = mem_alloc(sizeof *door);
-    *door = (struct tls_door){-1, tls_context_save(context), realpath(cert, NULL)};
+    struct tls_terminator *terminator = mem_alloc(sizeof *terminator);
+    *terminator = (struct tls_terminator){-1, tls_context_save(context), realpath(cert, NULL)};
     SSL_CTX_free(context);
-    if (door->memory >= 0 && door->cert && start_process(door) == 0)
-        return door;
+    if (terminator->memory >= 0 && terminator->cert && start_process(terminator) == 0)
+        return terminator;
     err_set(err, ERR_FAILED, "there is no process for the TLS connections of agents");
     err_why(err, "%s", strerror(errno));
-    tls_door_stop(&door);
+    tls_terminator_stop(&terminator);
     return NULL;
 }
 
-void tls_door_stop(struct tls_door **door)
+void tls_terminator_stop(struct tls_terminator **terminator)
 {
-    struct tls_door *it = *door;
+    struct tls_terminator *it = *terminator;
     if (!it)
         return;
-    *door = NULL;
+    *terminator = NULL;
     if (it->socket >= 0)
         close(it->socket);
     if (it->memory >= 0)
@@ -133,28 +133,28 @@ static int connect_pair(int pair[2])
 }
 
 /* Sends the two to the helper; to a new one if that has died. */
-static bool hand_over(struct tls_door *door, const int fds[2])
+static bool hand_over(struct tls_terminator *terminator, const int fds[2])
 {
     char byte = 0;
-    if (fd_packet_send(door->socket, &byte, sizeof byte, fds, 2, false))
+    if (fd_packet_send(terminator->socket, &byte, sizeof byte, fds, 2, false))
         return true;
     if (errno != EPIPE && errno != ECONNRESET)
         return false;
-    if (start_process(door) != 0) {
+    if (start_process(terminator) != 0) {
         log_warn("the process raydbg-tls has died, and there is no new one: %s", strerror(errno));
         return false;
     }
     log_warn("the process raydbg-tls has died, and the tasks that it connected go on; a new one "
              "takes the next connections");
-    return fd_packet_send(door->socket, &byte, sizeof byte, fds, 2, false);
+    return fd_packet_send(terminator->socket, &byte, sizeof byte, fds, 2, false);
 }
 
-static int pass(struct tls_door *door, int fd)
+static int pass(struct tls_terminator *terminator, int fd)
 {
     int pair[2];
     if (connect_pair(pair) != 0)
         return -1;
-    bool passed = hand_over(door, (const int[]){fd, pair[1]});
+    bool passed = hand_over(terminator, (const int[]){fd, pair[1]});
     int why = errno;
     close(pair[1]);
     if (!passed)
@@ -163,9 +163,9 @@ static int pass(struct tls_door *door, int fd)
     return passed ? pair[0] : -1;
 }
 
-int tls_door_pass(struct tls_door *door, int fd)
+int tls_terminator_pass(struct tls_terminator *terminator, int fd)
 {
-    int result = pass(door, fd);
+    int result = pass(terminator, fd);
     int why = errno;
     close(fd);
     errno = why;

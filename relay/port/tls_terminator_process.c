@@ -1,4 +1,4 @@
-#include "relay/port/tls_door_process.h"
+#include "relay/port/tls_terminator_process.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -307,7 +307,7 @@ static void run(const char *path)
     }
 }
 
-int tls_door_process_start(int socket, int memory, const char *cert)
+int tls_terminator_process_start(int socket, int memory, const char *cert)
 {
     return daemon_spawn(process_name, socket, memory, cert);
 }
@@ -318,7 +318,7 @@ static bool prepare(void)
     return it.context;
 }
 
-void tls_door_process_resume(int argc, char **argv)
+void tls_terminator_process_resume(int argc, char **argv)
 {
     daemon_resume(argc, argv, process_name, prepare, run);
 }
