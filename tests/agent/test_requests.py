@@ -67,7 +67,8 @@ def test_every_member_of_a_request_is_answered(debugpy_attach, command):
     refused = ask_all(session, command)
     # Nor does what was set break a later step.
     session.set_breakpoints(TASKS, [])
-    session.step("next", session.thread)
+    session.move("next", session.thread)  # a `pause` of a stopped thread may have told its stop once more
+    session.stopped(threadId=session.thread)
     Place(session).assert_well()
     paths = {path[0] for path, _ in refused if path}
     assert {member for name, member in guards() if name == command} <= paths

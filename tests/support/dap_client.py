@@ -335,7 +335,11 @@ class DapClient:
 
     def resume_all(self, thread_id):
         """continue, for an adapter that resumes all threads: stops reported before its answer are over, too."""
-        answer = self.request("continue", {"threadId": thread_id})
+        return self.move("continue", thread_id)
+
+    def move(self, command, thread_id):
+        """next, continue and the like: stops reported before its answer are over."""
+        answer = self.request(command, {"threadId": thread_id})
         with self._changed:
             self._events = [e for e in self._events if e["event"] != "stopped" or e["seq"] > answer["seq"]]
         return self.check(answer)
