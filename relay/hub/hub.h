@@ -263,6 +263,9 @@ int64_t hub_look_network(struct hub *hub);
 void hub_note_cut(struct hub *hub, bool cut);
 /* Takes over the cluster's newest record of the pause: names come late. */
 void hub_update_pause(struct hub *hub, const struct pause *pause);
+/* A member has asked the worker, which runs no task: a thread of the user's has outlived its call,
+ * or none has. */
+void hub_judge_idle(struct hub *hub, bool outlived);
 /* Adds to the cluster's record of a held pause what is known here: state, place, clients. */
 void hub_describe(const struct hub *hub, struct pause *pause);
 

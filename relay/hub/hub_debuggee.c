@@ -242,6 +242,7 @@ static void read_reason(struct hub *hub)
 void hub_note_place(struct hub *hub)
 {
     hub->reason[0] = '\0';
+    hub->idle = HUB_BUSY;
     if (stop_events_any(&hub->stops))
         read_reason(hub);
     if (!hub->shared)

@@ -1,6 +1,7 @@
 /* A hub's internals, shared by hub.c (life and members), hub_debuggee.c (messages from the target),
  * hub_request.c (requests of the sessions themselves), hub_save.c (the keeper's snapshot),
- * hub_steer.c (actions of the relay), hub_objects.c (Ray's objects). */
+ * hub_steer.c (actions of the relay), hub_objects.c (Ray's objects), hub_task.c (the task of a
+ * process that has dialled), hub_idle.c (a worker that runs no task). */
 #ifndef RAYDBG_RELAY_HUB_HUB_STATE_H
 #define RAYDBG_RELAY_HUB_HUB_STATE_H
 
@@ -24,6 +25,14 @@ enum hub_state {
     HUB_RELEASING, /* the task is being let go */
     HUB_RELEASED,  /* the task went on, on request */
     HUB_LOST,      /* the debuggee is gone without a request, or was never attached */
+};
+
+/* Whether a worker that runs no task still runs code of the user's. */
+enum hub_idle {
+    HUB_BUSY,     /* it runs a task, is stopped, or has no task that could end */
+    HUB_UNJUDGED, /* it runs none, and has not said more yet */
+    HUB_OUTLIVED, /* a thread of the user's has outlived its call */
+    HUB_IDLE,
 };
 
 struct hub {
@@ -60,6 +69,9 @@ struct hub {
     char reason[64];
     int64_t held_since_ms;
     int64_t touched_us;
+    enum hub_idle idle;
+    bool idle_asked;
+    int64_t idle_us; /* when it was judged, or began */
     struct keeper *keeper;
     struct kept *kept;
     struct timer *unsent; /* checks if a partly sent message has been sent whole */
@@ -133,6 +145,10 @@ void hub_renew_objects(struct hub *hub);
 /* Asks which task runs on the thread of this `stackTrace` response, if the process has dialled the
  * relay. */
 void hub_ask_task(struct hub *hub, const char *json, const struct envelope *stack);
+
+/* hub_idle.c */
+/* What the cluster says: the worker runs no task. Asks the worker if need be. */
+void hub_note_idle(struct hub *hub, bool idle);
 
 /* hub_save.c */
 /* Gives the keeper the connection and a snapshot, so that they outlive a crash of this process. A

@@ -238,6 +238,7 @@ const char *hub_release(struct hub *hub, const char *who)
 void hub_update_pause(struct hub *hub, const struct pause *pause)
 {
     struct pause fresh = {0};
+    hub_note_idle(hub, pause->state == PAUSE_IDLE);
     if (!pause->task_name && hub->pause.task_name)
         return;
     pause_copy(&fresh, pause);
@@ -253,8 +254,10 @@ void hub_describe(const struct hub *hub, struct pause *pause)
 {
     const struct pause *held = hub_pause(hub);
     /* A worker whose task has ended stays idle here, though its debugger is held: clients see the
-     * end of the task by that. What has no task has no such end. */
-    if (pause->state != PAUSE_IDLE || *hub_reason(hub) || !*held->task_id)
+     * end of the task by that. What has no task has no such end, nor has a thread that outlives it.
+     */
+    if (pause->state != PAUSE_IDLE || *hub_reason(hub) || !*held->task_id ||
+        hub->idle == HUB_UNJUDGED || hub->idle == HUB_OUTLIVED)
         pause->state = PAUSE_HELD;
     pause->clients = (int64_t)hub_members(hub);
     pause->held_ms = hub_held_since_ms(hub);

@@ -72,6 +72,8 @@ static void on_user_threads(void *arg, const char *json, size_t len,
     watch->in_doubt = false;
     if (!is_watched(session))
         return;
+    if (response)
+        hub_judge_idle(session->member.hub, user_threads_stand(json, response));
     if (watch->over >= ANSWERS && response && !user_threads_stand(json, response)) {
         tell_end(session);
         return;

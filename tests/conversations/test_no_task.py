@@ -190,6 +190,31 @@ def test_a_session_of_its_own_goes_on_with_a_thread_that_outlives_its_call(adapt
     editor.client.disconnect()
 
 
+@pytest.mark.parametrize("stays", [False, True], ids=["left", "joined"])
+def test_a_relay_lists_a_thread_that_outlives_its_call(adapter, ray, run_relay, stays):
+    """Also to `list --watch`: the row goes when the thread has ended, and no sooner. Without a client, and with one that does not
+    watch the task's end."""
+    relay = run_relay("--hold", "on-pause", adapter=None, address=ray.address)
+    client = relay.join(task=str(PID))
+    client.stopped()
+    outlives(adapter, ray)
+    client.resume(1)
+    if not stays:
+        client.disconnect()
+    seen = set()
+
+    def states():
+        found = [row["state"] for row in relay.pauses()]
+        seen.update(found)
+        return found
+    wait_until(lambda: states() and len(asked(adapter)) >= 2, "the worker is asked again and again")
+    assert seen == {"held"}, seen
+    adapter.on["evaluate"] = adapter.on_evaluate
+    wait_until(lambda: states() == ["idle"], "the thread has ended")
+    if stays:
+        client.disconnect()
+
+
 def test_a_worker_that_does_not_answer_is_not_judged(adapter, ray, attach, gate):
     client = attach(endWithTask=True)
     ray.running = False
