@@ -1,7 +1,7 @@
 """The entry of `raydbg env` in the cluster's key-value store: the setup hook of a submitted job (hook_entry.c).
 
-It runs in each worker of the job, and starts the agent there. It also runs in the process that starts the job's driver,
-Ray's JobSupervisor: there it gives the driver what `raydbg run` gives it (run_hook.py).
+It runs in the process that starts the job's driver, Ray's JobSupervisor: there it gives the driver what `raydbg run` gives it
+(run_hook.py). It also runs in each worker of a driver that does not get that, and starts the agent there.
 """
 
 import json
@@ -11,7 +11,6 @@ import types
 
 SUPERVISORS_NAMESPACE = "_ray_internal_"  # the beginning; that of all that the dashboard runs
 WORKER_NICENESS = "RAY_worker_niceness"  # Ray's
-WORKER_MARK = "RAYDBG_WORKER"  # run_hook.py
 GCS_TIMEOUT = 2  # seconds
 RUNTIME_ENV_HOOK = "raydbg_run.runtime_env"
 UV_SUPPORT = "RAY_ENABLE_UV_RUN_RUNTIME_ENV"  # Ray's; on by default
@@ -33,9 +32,8 @@ def setup(payload):
 
 def is_supervisor():
     """Ray's JobManager sets WORKER_NICENESS for each JobSupervisor. Workers have it too if their job was submitted with
-    --entrypoint-num-cpus and the like, or if their raylet has it. Then WORKER_MARK tells, unless the driver has no hook
-    (`uv run`, Serve), and the GCS tells otherwise."""
-    if WORKER_NICENESS not in os.environ or WORKER_MARK in os.environ:
+    --entrypoint-num-cpus and the like, or if their raylet has it. Then the GCS tells."""
+    if WORKER_NICENESS not in os.environ:
         return False
     namespace = find_namespace()
     return namespace is None or namespace.startswith(SUPERVISORS_NAMESPACE)

@@ -19,7 +19,6 @@ from importlib.util import MAGIC_NUMBER
 
 HOOK_VARIABLE = "__RAY_WORKER_PROCESS_SETUP_HOOK_ENV_VAR"  # Ray's own; a worker reads the name of its hook there
 ENTRY_NAME = "ray_runtime_env_func::"  # Ray's; the key of an entry in the store follows, in base64
-WORKER_MARK = "RAYDBG_WORKER"  # for job_hook.py: a worker of the driver's, and not the JobSupervisor
 ENTRY_KEY = b"RaydbgSetupHook:"  # hook_entry.h
 FILES = ("raydbg_agent.py", "raydbg_run.py", "sitecustomize.py", "run.json")  # agent_files.c
 UV_MARK = "RAYDBG_UV_RUN"  # Ray's own support for `uv run`, which allows no other hook, was on, and is off (agent_files.h)
@@ -163,15 +162,13 @@ def runtime_env(given):
     start_agent(packed, dict(config, role="driver"))
     place = str(env.get("working_dir") or "")
     root = os.path.realpath(place) if place and "://" not in place else config.get("root")
+    own = env.get("worker_process_setup_hook")
     if names_entry(env):
-        if "worker_process_setup_hook" not in env:
-            env["env_vars"] = dict(env["env_vars"], **{WORKER_MARK: "1"})
-            return env
-        if config.get("own"):
+        if own is not None and config.get("own"):
             return env  # with a hook of the job's and another of the driver's, Ray says that they conflict
-        del env["env_vars"][HOOK_VARIABLE]
+        own = own or config.get("own")
+        del env["env_vars"][HOOK_VARIABLE]  # this driver's hook has the agent's code ready
     config.update(role="worker", root=root)
     files["run.json"] = json.dumps(config)
-    env["worker_process_setup_hook"] = make_setup_hook(packed, make_archive(files), config,
-                                                       env.get("worker_process_setup_hook"))
+    env["worker_process_setup_hook"] = make_setup_hook(packed, make_archive(files), config, own)
     return env

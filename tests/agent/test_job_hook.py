@@ -53,7 +53,9 @@ if len(sys.argv) > 2:
     env["worker_process_setup_hook"] = sys.argv[2]
 env = getattr(importlib.import_module(module), name)(env)
 hook = env.get("worker_process_setup_hook")
-print(json.dumps([env.get("env_vars"), hook if hook is None or isinstance(hook, str) else "callable"]))
+print(json.dumps([env.get("env_vars"), hook if hook is None or isinstance(hook, str) else "callable"]), flush=True)
+if "CALL" in os.environ:
+    hook()
 """
 
 
@@ -95,7 +97,6 @@ def test_a_worker_gets_an_agent_and_its_own_hook(run):
     (SUPERVISOR, DASHBOARDS, ["raydbg_run.runtime_env ['01000000']"]),
     # A worker of a job with --entrypoint-num-cpus, or of a node whose raylet has this variable.
     (dict(WORKER, RAY_worker_niceness="0"), "the job's", ["agent worker 1", "None ['02000000']"]),
-    (dict(WORKER, RAY_worker_niceness="0", RAYDBG_WORKER="1"), None, ["agent worker 1", "None []"]),
     # Ray before 2.38, and a GCS that does not answer.
     (SUPERVISOR, None, ["raydbg_run.runtime_env ['01000000']"]),
 ])
@@ -123,10 +124,14 @@ def test_the_driver_has_an_agent_before_its_first_line(run):
     assert run(SUPERVISOR, code) == ["agent driver 1", "1"]
 
 
-def test_the_driver_keeps_the_entry(run):
-    """The hook in its workers sees that they are no supervisors."""
-    env_vars = {"A": "1", VARIABLE: ENTRY, "RAYDBG_WORKER": "1"}
-    assert run(SUPERVISOR, driver(ENV)) == ["agent driver 1", json.dumps([env_vars, None])]
+def test_the_drivers_workers_get_its_own_hook(run):
+    """They need not compile the agent, as those do that get the entry."""
+    assert run(SUPERVISOR, driver(ENV)) == ["agent driver 1", json.dumps([{"A": "1"}, "callable"])]
+
+
+def test_the_jobs_own_hook_is_chained(run):
+    said = run(dict(SUPERVISOR, CALL="1"), driver(ENV), own="users.hook")
+    assert said == ["own", "agent driver 1", json.dumps([{"A": "1"}, "callable"]), "own"]
 
 
 def test_the_drivers_own_hook_is_chained(run):
