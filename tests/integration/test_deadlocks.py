@@ -11,7 +11,7 @@ from cluster import Spec, wait_for
 from waits import limit
 
 LOCKED = ("call_one", "call_two", "outer", "inner")
-FALSE_ALARMS = ("calls_and_computes", "calls_and_gets_another", "one_thread_waits", "polls", "lends_its_cpu")
+FALSE_ALARMS = ("calls_and_computes", "calls_and_gets_another", "one_thread_waits", "polls", "lends_its_cpus")
 # The task that a false alarm's report has to name: it is not in ray.get.
 GOES_ON = {"calls_and_computes": "calls_and_computes", "calls_and_gets_another": "sleeper", "polls": "polls"}
 WANTED = {**dict.fromkeys(LOCKED, "deadlock"), **dict.fromkeys(FALSE_ALARMS, "may_wait")}

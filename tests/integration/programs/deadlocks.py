@@ -10,6 +10,7 @@ import time
 
 import ray
 
+NODES, NODE_CPUS = 2, 4  # of the test's cluster
 SETTLE_S = 4  # a call that comes before its partner has begun is answered, and there is no circle
 
 
@@ -60,14 +61,15 @@ def quick():
     return 1
 
 
-@ray.remote(num_cpus=1)
+@ray.remote(num_cpus=NODE_CPUS)
 def lends():
-    """Each holds a CPU, and there are as many as CPUs; Ray lends them on while the tasks wait in ray.get."""
-    ray.get(borrows.remote())
-    time.sleep(600)
+    """There is one for each node, with all of its CPUs. Ray lends them on while the task waits in ray.get: to one of the two
+    that it waits for. The other waits for CPUs that this task has, too, but would get them back only from the first."""
+    time.sleep(SETTLE_S)
+    ray.get([borrows.remote(), borrows.remote()])
 
 
-@ray.remote(num_cpus=1)
+@ray.remote(num_cpus=NODE_CPUS)
 def borrows():
     time.sleep(600)
 
@@ -111,7 +113,7 @@ def main(suffix=""):
     ray.init(address="127.0.0.1:6379", _node_ip_address="127.0.0.1", log_to_driver=False, namespace="deadlocks" + suffix)
     kept = start(suffix)
     kept.append(outer.options(name="outer" + suffix, resources={"b": 0.1}).remote("inner" + suffix, "b"))
-    kept.extend(lends.options(name="lends_its_cpu" + suffix).remote() for _ in range(4))
+    kept.extend(lends.options(name="lends_its_cpus" + suffix).remote() for _ in range(NODES))
     print("READY", flush=True)
     time.sleep(3600)
     return kept

@@ -3,6 +3,7 @@
 #include "test_data.h"
 #include "why_world.h"
 
+#include "relay/why/why_graph.h"
 #include "relay/why/why_judge.h"
 
 #include <string.h>
@@ -159,6 +160,28 @@ static void false_alarms_are_none(void **state)
     why_world_close(&world);
 }
 
+/* Ray lends the CPUs of a task in ray.get to others: one that waits for a CPU does not wait for it.
+ */
+static void a_cpu_is_lent(void **state)
+{
+    struct why_world world;
+    (void)state;
+    open_world(&world);
+    struct ray_attempt *borrows = attempt_of(&world, "borrows"), *lends = NULL;
+    borrows->state = RAY_ATTEMPT_PENDING_NODE;
+    borrows->state_ms[RAY_ATTEMPT_PENDING_NODE] = borrows->state_ms[RAY_ATTEMPT_RUNNING];
+    for (size_t i = 0; i < world.records.attempt_count; i++)
+        if (text_equal(world.records.attempts[i].task_id, borrows->parent_task_id))
+            lends = &world.records.attempts[i];
+    assert_non_null(lends);
+    assert_true(why_graph_holds(&world.records, lends, borrows, true));
+    assert_false(why_graph_edge(&world.records, borrows, lends));
+    assert_true(why_graph_edge(&world.records, lends, borrows));
+    struct why_cycle cycle;
+    assert_false(why_graph_cycle(&world.records, lends, &cycle));
+    why_world_close(&world);
+}
+
 static void each_part_of_the_proof_is_needed(void **state)
 {
     struct why_world world;
@@ -266,6 +289,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(deadlocks_are_proven),
         cmocka_unit_test(false_alarms_are_none),
+        cmocka_unit_test(a_cpu_is_lent),
         cmocka_unit_test(each_part_of_the_proof_is_needed),
         cmocka_unit_test(a_resource_that_others_hold),
         cmocka_unit_test(what_the_proof_needs),
