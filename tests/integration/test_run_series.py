@@ -1,10 +1,42 @@
-"""Every call of a thousand at once reaches its breakpoint: --rounds N runs that N times, each time with new processes."""
+"""Every call reaches its breakpoint, of every kind and of a thousand at once, and no worker opens a port for it: --rounds N runs
+that N times, each time with new processes."""
+
+import re
+from pathlib import Path
 
 from cluster import PROGRAMS, line_of, wait_for
-from test_run import Run
+from test_run import KINDS, NAMES, UNEDITED, Run, all_results, breaks
 
 THOUSAND = PROGRAMS / "thousand.py"
 COUNT = 1000
+RAYS_PORTS = 2  # most that a worker of Ray's listens on by itself: gRPC
+
+
+def assert_no_door(cluster, pid):
+    """Neither the process listens for a debugger, nor an adapter beside any."""
+    listening = cluster.run(["ss", "-Hltnp"], check=True).stdout.splitlines()
+    own = [line.split()[3] for line in listening if re.search(rf"\bpid={pid}\b", line)]
+    assert len(own) <= RAYS_PORTS, own
+    for owner in {int(found) for line in listening for found in re.findall(r"\bpid=(\d+)", line)}:
+        try:
+            command = Path(f"/proc/{owner}/cmdline").read_bytes()
+        except FileNotFoundError:
+            continue
+        assert b"debugpy" not in command and b"pydevd" not in command, command
+
+
+def test_every_kind_of_call_stops_each_time(core_cluster, run_relay, pytestconfig):
+    relay = run_relay(core_cluster)
+    rounds = pytestconfig.getoption("rounds")
+    for _ in range(rounds):
+        run, stops = Run(core_cluster, relay, *breaks(*KINDS)), []
+        while pause := run.stop():
+            stops.append((pause["task_name"], pause["location"]["line"]))
+            assert_no_door(core_cluster, pause["pid"])
+            relay.go_on(pause)
+        assert run.end() == all_results()
+        assert stops == [(NAMES[name], line_of(UNEDITED, name)) for name in KINDS for _ in (1, 2)]
+    print(f"{2 * len(KINDS)} of {2 * len(KINDS)} stops, {rounds} times, and no port")
 
 
 def test_every_call_hits(core_cluster, run_relay, pytestconfig, tmp_path):
@@ -14,10 +46,11 @@ def test_every_call_hits(core_cluster, run_relay, pytestconfig, tmp_path):
     for number in range(pytestconfig.getoption("rounds")):
         done = tmp_path / f"done-{number}"
         run = Run(core_cluster, relay, "--break", place, "--skip", str(100 * COUNT), kinds=(str(COUNT), done), program=THOUSAND)
-        assert run.driver.result("task") == str(COUNT * (COUNT - 1))
+        assert run.driver.result("task") == f"{COUNT * (COUNT - 1)} own ran"
         wait_for(lambda: relay.http("GET", "/v1/breakpoints").json["breakpoints"], "the breakpoint is there")
         [breakpoint] = relay.http("GET", "/v1/breakpoints").json["breakpoints"]
         assert breakpoint["hits"] == COUNT, breakpoint
+        assert_no_door(core_cluster, run.driver.process.pid)
         done.write_text("")
-        assert run.end() == [("task", str(COUNT * (COUNT - 1)))]
+        assert run.end() == [("task", f"{COUNT * (COUNT - 1)} own ran")]
     print(f"{COUNT} of {COUNT} calls, {pytestconfig.getoption('rounds')} times")
