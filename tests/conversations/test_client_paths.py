@@ -4,9 +4,13 @@ The adapter stands in for a pydevd with the mappings of the client that attached
 test_client_paths.py of tests/agent has the real one.
 """
 
+import re
+from pathlib import Path
+
 import pytest
 from fake_adapter import PROGRAM, WORKER
 
+TREE = Path(__file__).resolve().parents[2]
 ROOT = PROGRAM.rpartition("/")[0]
 NAME = PROGRAM.rpartition("/")[2]
 
@@ -138,7 +142,9 @@ def test_the_worker_s_own_directory_is_the_first_client_s(held):
 SETTINGS = [("redirectOutput", True), ("showReturnValue", True), ("rules", [{"path": "/x", "include": False}]),
             ("stopAllThreadsOnSuspend", True), ("steppingResumesAllThreads", True), ("django", True), ("jinja", True),
             ("breakOnSystemExitZero", True), ("stopOnEntry", True), ("maxExceptionStackFrames", 5),
-            ("variablePresentation", {"special": "hide"}), ("autoReload", {"enable": True}), ("resolveSymlinks", True)]
+            ("variablePresentation", {"special": "hide"}), ("autoReload", {"enable": True}), ("resolveSymlinks", True),
+            ("breakOnSystemExit", [3]), ("debugOptions", ["ShowReturnValue"]), ("debugStdLib", True), ("flask", True),
+            ("terminateChildProcesses", True)]
 
 
 def other_than(value):
@@ -160,6 +166,13 @@ def test_a_setting_without_effect_is_said(hub, name, value):
     other.stopped()
     (text,) = said(other, "without effect")
     assert f'"{name}"' in text and "settings of one @ " in text, text
+
+
+def test_the_settings_are_all():
+    source = (TREE / "relay/debuggee/debugpy_arguments.c").read_text()
+    table = source.partition("attach_arguments[] = {")[2].partition("\n};")[0]
+    names = re.findall(r'(?:FLAG\(|\{)"(\w+)"', table)
+    assert sorted({*names} - {"pathMappings", "clientOS"}) == sorted(name for name, _ in SETTINGS)
 
 
 def test_a_relay_s_own_settings(held):

@@ -31,6 +31,8 @@ static void places(void **state)
     assert_place("[2001:db8::1]", "https://[2001:db8::1]:4713");
     assert_place("https://127.0.0.1:7/", "https://127.0.0.1:7");
     assert_place("http://localhost:7", "http://localhost:7");
+    assert_place("http://LOCALHOST:7", "http://LOCALHOST:7");
+    assert_place("LocalHost", "http://LocalHost:4713");
     assert_place("https://head.example", "https://head.example:4713");
     assert_place("unix:/run/r.sock", "unix:/run/r.sock");
 }
