@@ -303,7 +303,7 @@ def test_a_worker_that_dies_is_explained(cluster):
         cluster.kill(worker["pid"])
         client.wait_event("terminated")
         said = " ".join(e["body"]["output"] for e in client.events("output"))
-        assert f"pid {worker['pid']}" in said and "died" in said, said
+        assert f"pid {worker['pid']}" in said and "died" in said and "raydbg why " in said, said
         answer = client.request("stackTrace", {"threadId": stop["threadId"]})
         assert not answer["success"] and "died" in answer["message"]
         client.disconnect()

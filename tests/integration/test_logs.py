@@ -88,6 +88,12 @@ def check_ray(cluster):
     assert "gcs_server" in logs(cluster, "gcs", "--out", text=True).stdout
 
 
+def check_node(cluster):
+    """A node's log is its raylet's."""
+    done = logs(cluster, "127.0.0.1", "--grep", r"\(raylet\)", text=True)
+    assert done.stderr.startswith("the raylet on node 127.0.0.1") and "(raylet)" in done.stdout, done
+
+
 def check_refusals(cluster):
     assert "did you mean writes?" in logs(cluster, "writse", code=NOT_FOUND, text=True).stderr
     assert "knows no node" in logs(cluster, "raylet@10.9.9.9", code=NOT_FOUND, text=True).stderr

@@ -405,6 +405,30 @@ def test_the_memory_monitor():
         wait_for(is_told, lambda: f"it is killed a second time: {said[0]}", every=0.5)
 
 
+def test_the_memory_monitor_kills_an_actor():
+    env = (("RAY_memory_usage_threshold", "0.001"), ("RAY_memory_monitor_refresh_ms", "250"))
+    with Cluster(Spec(nodes=1, env=env), raydbg_path()) as cluster:
+        cluster.driver("failures.py", "out_of_memory_actor").wait_for("^ERROR out_of_memory_actor", limit(120))
+        report = why_if(cluster, "hoarder", "out_of_memory")
+        assert report["kind"] == "actor" and "memory monitor" in report["cause"], report
+
+
+def test_events_that_ray_has_dropped():
+    """Its table of tasks has room for few: what the other tables tell is told all the same."""
+    with Cluster(Spec(nodes=1, env=(("RAY_task_events_max_num_task_in_gcs", "10"),)), raydbg_path()) as cluster:
+        cluster.driver("failures.py", "segv").wait_for("^DONE", limit(120))
+        worker = re.search(r"\d+@127\.0\.0\.1", json.dumps(why_if(cluster, "segv", "native_crash"))).group()
+        cluster.driver("failures.py", "many_others").wait_for("^RESULT many_others 60", limit(120))
+        said = [""]
+
+        def is_forgotten():
+            done = cluster.raydbg("why", "segv")
+            said[0] = done.stdout + done.stderr
+            return done.returncode == NOT_FOUND and re.search(r"Ray has forgotten \d+ changes of tasks", said[0])
+        wait_for(is_forgotten, lambda: f"Ray has forgotten it: {said[0]}", every=0.5)
+        assert why(cluster, worker)["code"] == "native_crash"
+
+
 def test_with_a_token(token_cluster):
     token_cluster.driver("failures.py", "segv").wait_for("^DONE", limit(300))
     why_if(token_cluster, "segv", "native_crash")  # the agent, too, wants the token

@@ -154,6 +154,29 @@ def out_of_memory_again():
     return keep(out_of_memory.options(name="killed_again", max_retries=3).remote())
 
 
+@ray.remote(num_cpus=0, max_restarts=0)
+class Hoarder:
+    def rest(self):
+        time.sleep(3600)
+
+
+def out_of_memory_actor():
+    """An actor that the memory monitor kills."""
+    hoarder = Hoarder.options(name="hoarder").remote()
+    keep(hoarder)
+    return ray.get(hoarder.rest.remote())
+
+
+@remote(num_cpus=0)
+def finishes():
+    return 1
+
+
+def many_others():
+    """More tasks than a small table of Ray's has room for."""
+    return len(ray.get([finishes.options(name=f"other_{number}").remote() for number in range(60)]))
+
+
 # --- actors that die ---
 
 @ray.remote(num_cpus=0)
@@ -632,7 +655,7 @@ def run(name, start):
 def scenarios():
     tasks = {task._function_name.rpartition(".")[2]: lambda task=task: ray.get(task.remote(), timeout=120)
              for task in (*TASKS, out_of_memory)}
-    return {**tasks, **{other.__name__: other for other in (*OTHERS, *WAITING, out_of_memory_again)}}
+    return {**tasks, **{other.__name__: other for other in (*OTHERS, *WAITING, out_of_memory_again, out_of_memory_actor, many_others)}}
 
 
 def main(names):
