@@ -24,7 +24,9 @@ from waits import limit  # noqa: E402
 ROOT = Path(__file__).resolve().parents[2]
 JOB = bytes.fromhex("01000000")
 VERSION = "2.60.0"
-RUNNING, FINISHED = 8, 11
+RUNNING, FINISHED, FAILED = 8, 11, 12
+TASK_EXECUTION_EXCEPTION = 3
+FAILED_NAME = "fails"
 START_MS = 1_700_000_000_000
 NOT_FOUND = 17
 
@@ -175,6 +177,14 @@ class FakeCluster:
             self._put("GetActorInfo", row.actor_id, gcs_service_pb2.GetActorInfoReply(
                 actor_table_data=row).SerializeToString())
 
+    def _failed_event(self, task, worker):
+        event = gcs_pb2.TaskEvents.FromString(self._event(task, worker, RUNNING))
+        event.task_info.name = event.task_info.func_or_class_name = FAILED_NAME
+        event.state_updates.state_ts_ns[FAILED] = (START_MS + 1000) * 1_000_000
+        event.state_updates.error_info.error_type = TASK_EXECUTION_EXCEPTION
+        event.state_updates.error_info.error_message = "ValueError: bad 3"
+        return event.SerializeToString()
+
     def _event(self, task, worker, state):
         event = gcs_pb2.TaskEvents(task_id=task, job_id=JOB)
         event.task_info.task_id = task
@@ -213,12 +223,14 @@ class FakeCluster:
         self._process.stdin.write(b"".join(lines))
 
     def tell_all_tasks(self, events):
-        """Answers a question for all tasks, too, as `raydbg why` asks it: those of the pauses, and `events` that are over."""
+        """Answers a question for all tasks, too, as `raydbg why` asks it: those of the pauses, one that has failed, and `events`
+        that are over."""
         own = [_tagged(2, self._event(worker.tasks[0], worker, RUNNING)) for worker in self.paused]
         model = task_id(0)
         parts = _tagged(2, self._event(model, self.workers[-1], FINISHED)).split(model)
         over = [task_id(number).join(parts) for number in range(len(self.paused), events)]
-        self._put("GetTaskEvents", b"", b"".join(own + over))
+        failed = _tagged(2, self._failed_event(task_id(events), self.workers[-1]))
+        self._put("GetTaskEvents", b"", b"".join([*own, failed, *over]))
 
     def _tell_worker(self, worker):
         stats = common_pb2.CoreWorkerStats(ip_address=worker.ip, port=worker.port, job_id=JOB, worker_id=worker.id,
