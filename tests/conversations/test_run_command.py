@@ -157,6 +157,30 @@ def test_raydbg_run(relay, tmp_path):
     assert directories(relay) == [] and relay.breakpoints()["breakpoints"] == []
 
 
+WORKS = """\
+def work(n):
+    return n + 1
+
+for n in range(5):
+    work(n)
+print("done", flush=True)
+input()
+"""
+
+
+def test_a_condition_that_fails_is_said_once(relay, tmp_path):
+    """By the run; and by `break --list` as long as the breakpoint is there."""
+    program = tmp_path / "works.py"
+    program.write_text(WORKS)
+    run = Run(relay, "--break", f"{program}:2", "--if", "nothing > 1", sys.executable, program, stdin=subprocess.PIPE)
+    problem = "NameError: name 'nothing' is not defined"
+    run.told("a breakpoint's condition fails")
+    assert run.process.stdout.readline() == "done\n"
+    assert f"its condition fails: {problem}" in relay.cli("break", "--list").stdout
+    assert run.end()[0] == 1  # an EOFError
+    assert run.errors.read_text().count(f"raydbg: a breakpoint's condition fails, and it does not stop: {problem}") == 1
+
+
 # A sitecustomize of the user's. On a busy machine the relay's first word may take more than a second.
 PATIENT = """\
 import raydbg_run
