@@ -39,7 +39,9 @@ def ranks(core_cluster, run_relay):
 
 def test_groups_and_a_barrier(ranks):
     client = ranks.client
-    assert len(names(client)) == RANKS and all("Rank.step" in name for name in names(client)), names(client)
+    found = [re.fullmatch(r"rank (\d) Rank\.step (127\.0\.0\.\d) pid \d+", name) for name in names(client)]
+    assert sorted(one.group(1) for one in found) == ["0", "1", "2", "3"], names(client)
+    assert {one.group(2) for one in found} == {"127.0.0.1", "127.0.0.2"}, names(client)
     [totals] = client.ok("raydbg/compare", {"expression": "self.total"})["groups"]
     assert totals["value"] == "0", totals
     assert f"{RANKS} tasks, 1 different stack\n" in line(client, "/stacks")
@@ -55,6 +57,34 @@ def test_groups_and_a_barrier(ranks):
     ranks.run.raydbg("break", "--clear", "--all")
     assert line(client, "/all continue") == f"continue: {RANKS} tasks"
     assert ranks.run.end() == [("ranks", str(RANKS * STEPS))]
+
+
+def test_until_a_line_and_the_list_of_what_runs(ranks):
+    client = ranks.client
+    line(client, f"/until stops.py:{ADDS + 1}")
+    wait_for(lambda: line(client, "/threads").count(f" stops.py:{ADDS + 1} ") == RANKS, lambda: line(client, "/threads"), every=0.2)
+    listed = ranks.run.raydbg("list", "--running")
+    assert listed.count("Rank.step") >= RANKS, listed
+    ranks.run.raydbg("break", "--clear", "--all")
+    line(client, "/all continue")
+    assert ranks.run.end() == [("ranks", str(RANKS * STEPS))]
+
+
+def test_the_size_of_a_reference(core_cluster, run_relay):
+    relay = run_relay(core_cluster)
+    run = RunStops(core_cluster, relay, "--break", place("holds"), words=("fails", "holds"))
+    pause = run.stop()
+    with relay.client("tcp") as client:
+        client.initialize(clientID="vscode", clientName="editor")
+        client.attach(relay.attach_arguments("tcp", task=str(pause["pid"])), filters=())
+        thread = client.stopped()["threadId"]
+
+        def shown():
+            return client.locals(client.stack(thread)[0]["id"])["kept"]["value"]
+        wait_for(lambda: re.match(r"8\.0 MB · .*ObjectRef\([0-9a-f]{56}\)$", shown()), shown, every=0.5)
+        client.resume(thread)
+        assert run.end() == [("holds", "3")]
+        client.disconnect()
 
 
 def test_an_observer_sees_the_same(ranks):

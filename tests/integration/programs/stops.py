@@ -36,6 +36,13 @@ def calm(n):
         return n
 
 
+@ray.remote
+def holds(n):
+    kept = ray.put(bytes(8_000_000))
+    n += 1  # line: holds
+    return n if kept else 0
+
+
 class Work:
     def step(self, n):
         return lose(n)
@@ -76,6 +83,7 @@ CALLS = {
     "asynchronous": lambda: step_of(Asynchronous.remote()),
     "stream": lambda: [ray.get(one) for one in stream.remote(2)],
     "calm": call_calm,
+    "holds": lambda: ray.get(holds.remote(2)),
 }
 
 
