@@ -90,3 +90,5 @@ def test_the_demo_shows_what_it_says():
     assert end.lstrip().startswith("$ raydbg list\nNo task is paused"), text
     assert re.findall(r"^(\S+) (?:->|failed:)", end, re.M) == ["square", "Trainer.step", "load"], text
     assert len(re.findall(r"^\$ raydbg attach ", said, re.M)) == 4, text
+    [first, *_] = re.findall(r"^\$ raydbg (.*)", said, re.M)
+    assert re.fullmatch(r"run --break plain\.py:\d+ -- python plain\.py", first), "the unedited program comes first: " + text

@@ -17,7 +17,7 @@ from waits import limit
 # Commands that are not run here, and why. Those of raydbg and of tools/ exist, with their options:
 # tests/conversations/test_docs_commands.py.
 NOT_RUN = {
-    "tools/demo": "starts a Ray of its own; the demo has no test but its own end",
+    "tools/demo": "starts a Ray of its own; test_demo.py runs it",
     "tools/test": "this is a part of it",
     r"tools/bench.*": "takes minutes; its parts are tested by tests/conversations/test_load.py",
     r"tools/vsix\b.*": "the stages packages and vscode make the packages of the extension",

@@ -6,6 +6,7 @@ import shutil
 import time
 
 import pytest
+import yaml
 from cluster import PROGRAMS, Driver, line_of, wait_for
 from waits import limit
 
@@ -84,7 +85,9 @@ def test_a_copied_working_dir_is_named_as_the_original(cluster, run_relay, tmp_p
     jobs = Jobs(cluster, run_relay(cluster))
     merged = json.dumps({"working_dir": str(tmp_path), "worker_process_setup_hook": "copied.own_hook"})
     places = [word for name in ("task", "driver") for word in ("--break", f"{program}:{line_of(program, name)}")]
-    runtime_env = json.loads(jobs.runtime_env("--merge", merged, *places))
+    printed = jobs.runtime_env("--merge", merged, *places)
+    runtime_env = json.loads(printed)
+    assert yaml.safe_load(printed) == runtime_env  # KubeRay's runtimeEnvYAML
     assert list(runtime_env) == ["working_dir", "env_vars"]
     driver = jobs.submit(json.dumps(runtime_env), "copied.py", "task", "driver")
     stops = []
