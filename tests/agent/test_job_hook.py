@@ -5,10 +5,10 @@ import base64
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from conftest import find_python
 from waits import limit
 
 ROOM = Path(__file__).resolve().parents[2] / "relay/worker_agent"
@@ -59,10 +59,11 @@ if "CALL" in os.environ:
 """
 
 
-@pytest.fixture
-def run(tmp_path):
+@pytest.fixture(params=["3.9", "3.11", "3.13"])
+def run(request, tmp_path):
     """run(env, code): the output of a process with these variables in which the hook runs, then this code. `namespace` is
     what the GCS knows of its job."""
+    python = find_python(request.param)
     (tmp_path / "users.py").write_text("def hook():\n    print('own')\n\n\ndef fail():\n    raise ValueError('own')\n\n\n"
                                        "def environment(given):\n    return dict(given, pip=[])\n")
 
@@ -73,7 +74,7 @@ def run(tmp_path):
         (tmp_path / "hook.json").write_text(json.dumps([namespace, (ROOM / "job_hook.py").read_text(), payload]))
         (tmp_path / "driver.py").write_text(DRIVER)
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("RAY", "PYTHON"))}
-        done = subprocess.run([sys.executable, "-uc", SETUP + code], cwd=tmp_path, text=True, stdout=subprocess.PIPE,
+        done = subprocess.run([python, "-uc", SETUP + code], cwd=tmp_path, text=True, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, timeout=limit(), env={**clean, "PYTHONPATH": str(tmp_path), **env})
         return done.stdout.splitlines()
     return run_code
