@@ -25,11 +25,11 @@ static bool is_waiting(const struct ray_attempt *attempt)
     return attempt->state > RAY_ATTEMPT_UNKNOWN && attempt->state < RAY_ATTEMPT_RUNNING;
 }
 
-static bool has_failed(const struct ray_attempt *attempt)
+static bool has_failed(const struct why_records *records, const struct ray_attempt *attempt)
 {
     return attempt->state == RAY_ATTEMPT_FAILED ||
            (attempt->state == RAY_ATTEMPT_FINISHED && attempt->type == RAY_NORMAL_TASK &&
-            (why_rules_exited(attempt) || why_rules_interrupted(attempt)));
+            (why_rules_exited(records, attempt) || why_rules_interrupted(attempt)));
 }
 
 /* A task that runs again after a failure: the attempt that failed, if that was not too long ago. */
@@ -37,7 +37,8 @@ static const struct ray_attempt *failed_before(const struct why_records *records
                                                const struct ray_attempt *attempt)
 {
     const struct ray_attempt *before = why_records_previous(records, attempt);
-    return before && has_failed(before) && before->state_ms[before->state] >= records->since_ms &&
+    return before && has_failed(records, before) &&
+                   before->state_ms[before->state] >= records->since_ms &&
                    why_records_is_running(records, attempt)
                ? before
                : NULL;
@@ -48,7 +49,7 @@ static bool belongs(const struct why_records *records, const struct ray_attempt 
     const struct ray_job *job;
     if (it->type == RAY_ACTOR_CREATION_TASK || !why_records_stands_for_task(records, it))
         return false;
-    if (has_failed(it))
+    if (has_failed(records, it))
         return it->state_ms[it->state] >= records->since_ms;
     if (!is_waiting(it))
         return why_records_pause(records, it) != NULL || failed_before(records, it) != NULL;
@@ -128,12 +129,14 @@ static void add_tasks(const struct why_records *records, struct why_overview *ou
     for (size_t i = 0; i < groups.keys.count; i++) {
         const struct ray_attempt *it = groups.items[i].attempt;
         struct why_report report = {0};
-        const char *state = has_failed(it) ? "failed" : is_waiting(it) ? "waiting" : "paused";
+        const char *state = has_failed(records, it) ? "failed"
+                            : is_waiting(it)        ? "waiting"
+                                                    : "paused";
         struct why_row *row = add_row(out, "task", state, it->name);
         row->id = it->task_id;
         row->count = groups.items[i].count;
         row->at_ms = it->state_ms[it->state];
-        if (!is_waiting(it) && !why_records_pause(records, it) && !has_failed(it)) {
+        if (!is_waiting(it) && !why_records_pause(records, it) && !has_failed(records, it)) {
             take_failure_before(records, it, row);
             continue;
         }
@@ -294,7 +297,7 @@ void why_overview_needs(const struct why_records *records, struct why_needs *nee
     *needs = (struct why_needs){0};
     find_groups(records, &groups);
     for (size_t i = 0; i < groups.keys.count; i++)
-        if (has_failed(groups.items[i].attempt)) {
+        if (has_failed(records, groups.items[i].attempt)) {
             why_judge_need_task(records, groups.items[i].attempt, needs);
         } else {
             why_judge_need_previous(records, groups.items[i].attempt, needs);

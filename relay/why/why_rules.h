@@ -11,7 +11,7 @@ void why_rules_task(const struct why_records *records, const struct ray_attempt 
                     struct why_report *report);
 /* True if the attempt called an exit, or was interrupted: Ray lists it as FINISHED, and its caller
  * gets an error. */
-bool why_rules_exited(const struct ray_attempt *attempt);
+bool why_rules_exited(const struct why_records *records, const struct ray_attempt *attempt);
 bool why_rules_interrupted(const struct ray_attempt *attempt);
 /* The cause alone, of an attempt that has failed or finished. */
 void why_rules_ended_task(const struct why_records *records, const struct ray_attempt *attempt,

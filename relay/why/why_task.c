@@ -337,9 +337,28 @@ static void judge_failed(const struct why_records *records, const struct ray_att
     }
 }
 
-bool why_rules_exited(const struct ray_attempt *attempt)
+/* The process exited (docs/facts/ray.md#10.3: SYSTEM_ERROR, "exit code N"), and ran nothing after
+ * this. The exception that ended it is among its last words, which may be lost. */
+static bool exited_unreported(const struct why_records *records, const struct ray_attempt *attempt)
 {
-    return attempt->raised_type && strstr(attempt->raised_type, "SystemExit");
+    const struct ray_worker *worker = why_records_worker(records, attempt->worker_id);
+    if (attempt->type != RAY_NORMAL_TASK || !worker || worker->is_alive ||
+        !text_equal(worker->exit_type, "SYSTEM_ERROR") ||
+        !text_equal(process_end_of(worker).code, "exit_code"))
+        return false;
+    for (size_t i = 0; i < records->attempt_count; i++) {
+        const struct ray_attempt *other = &records->attempts[i];
+        if (text_equal(other->worker_id, attempt->worker_id) &&
+            other->state_ms[RAY_ATTEMPT_RUNNING] > attempt->state_ms[RAY_ATTEMPT_RUNNING])
+            return false;
+    }
+    return true;
+}
+
+bool why_rules_exited(const struct why_records *records, const struct ray_attempt *attempt)
+{
+    return attempt->raised_type ? strstr(attempt->raised_type, "SystemExit") != NULL
+                                : exited_unreported(records, attempt);
 }
 
 bool why_rules_interrupted(const struct ray_attempt *attempt)
@@ -351,12 +370,13 @@ static void judge_finished(const struct why_records *records, const struct ray_a
                            struct why_report *report)
 {
     const struct ray_worker *worker = why_records_worker(records, attempt->worker_id);
-    if (why_rules_exited(attempt)) {
+    if (why_rules_exited(records, attempt)) {
         if (!worker || !process_end_explain(records, worker, report)) {
             why_report_cause(report, "exit_code", "its process exited, by sys.exit() or the like");
             why_list_add(&report->unknown, "its exit code: %s", no_process(records));
         }
         why_report_traceback(report, attempt->raised_traceback ? attempt->raised_traceback : "");
+        note_lost_place(attempt, report);
         why_list_add(&report->details,
                      "Ray lists the task as FINISHED, but its caller gets an error");
         return;

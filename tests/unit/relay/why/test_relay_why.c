@@ -417,7 +417,7 @@ static void no_failure_is_named_wrongly(void **state)
 /* A process that exits tells the line last, and that may be lost. */
 static void a_place_that_was_not_reported_is_unknown(void **state)
 {
-    static const char *const names[] = {"sigterm", "exit_1"};
+    static const char *const names[] = {"sigterm", "exit_1", "exit_0"};
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct why_world world;
@@ -427,10 +427,13 @@ static void a_place_that_was_not_reported_is_unknown(void **state)
         assert_false(why_world_list_has(&report.unknown, "has not reported it"));
         why_report_clear(&report);
         for (size_t at = 0; at < world.records.attempt_count; at++) {
-            free(world.records.attempts[at].raised_traceback);
-            world.records.attempts[at].raised_traceback = NULL;
+            struct ray_attempt *attempt = &world.records.attempts[at];
+            free(attempt->raised_traceback);
+            free(attempt->raised_type);
+            attempt->raised_traceback = attempt->raised_type = NULL;
         }
         why_world_judge(&world, names[i], &report);
+        assert_string_not_equal(report.code, "finished");
         assert_true(why_world_list_has(&report.unknown, "where in the program"));
         why_report_clear(&report);
         why_world_close(&world);
