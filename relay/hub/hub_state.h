@@ -1,7 +1,7 @@
 /* A hub's internals, shared by hub.c (life and members), hub_debuggee.c (messages from the target),
  * hub_request.c (requests of the sessions themselves), hub_save.c (the keeper's snapshot),
- * hub_steer.c (actions of the relay), hub_objects.c (Ray's objects), hub_task.c (the task of a
- * process that has dialled), hub_idle.c (a worker that runs no task). */
+ * hub_steer.c (actions of the relay), hub_objects.c (Ray's objects), hub_task.c (what a
+ * process runs). */
 #ifndef RAYDBG_RELAY_HUB_HUB_STATE_H
 #define RAYDBG_RELAY_HUB_HUB_STATE_H
 
@@ -146,7 +146,6 @@ void hub_renew_objects(struct hub *hub);
  * relay. */
 void hub_ask_task(struct hub *hub, const char *json, const struct envelope *stack);
 
-/* hub_idle.c */
 /* What the cluster says: the worker runs no task. Asks the worker if need be. */
 void hub_note_idle(struct hub *hub, bool idle);
 
