@@ -479,14 +479,19 @@ def wait_get():
 
 
 @remote(num_cpus=0)
-def sleeps_on():
+def sleeps_on(begun):
+    open(begun, "w").close()
     time.sleep(3600)
 
 
 def wait_cancelled():
-    """ray.cancel does not wake a thread that sleeps."""
-    ref = sleeps_on.remote()
-    time.sleep(3)
+    """ray.cancel does not wake a thread that sleeps; a task that has not begun would be cancelled."""
+    with tempfile.TemporaryDirectory(prefix="sleeps-on-") as directory:
+        begun = os.path.join(directory, "begun")
+        ref = sleeps_on.remote(begun)
+        while not os.path.exists(begun):
+            time.sleep(0.1)
+    time.sleep(1)
     ray.cancel(ref)
     return keep(ref)
 
