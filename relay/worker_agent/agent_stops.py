@@ -231,6 +231,7 @@ def stop_at_failure(error):
             unwant_debugger()
     except Exception as problem:
         agent.problem = problem
+        print("raydbg: no post mortem of this failure: %s: %s" % (type(problem).__name__, problem), file=sys.stderr, flush=True)
 
 
 watched = []  # True: failures are
