@@ -126,6 +126,7 @@ def pack_agent():
 def load_agent():
     """As a worker does: $AGENT_CODE is the file of what pack_agent() has made with this Python."""
     packed = Path(os.environ["AGENT_CODE"]).read_bytes() if "AGENT_CODE" in os.environ else pack_agent()
+    import_as_agent()
     module = types.ModuleType("raydbg_agent")
     module.loading = time.monotonic()
     for code in marshal.loads(packed[len(MAGIC_NUMBER):]):
