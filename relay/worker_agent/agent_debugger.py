@@ -4,7 +4,6 @@ Executed in the module of agent.py. Only connect() imports debugpy. The function
 ended and the threads of this process from disturbing each other.
 """
 
-import _thread
 import functools
 import inspect
 import traceback
@@ -16,7 +15,6 @@ class Debugger:
     def __init__(self):
         self.active = False
         self.original = self.copy = None  # a directory that clients name, and its copy in which this process runs
-        self.uncounted = set()  # threads that were there before pydevd
 
     def connect(self, config, token):
         """Returns when the relay has configured pydevd, and raises if there is no debugpy. Waits for ever for a silent
@@ -36,7 +34,6 @@ class Debugger:
             return sock
 
         self.active = True
-        self.uncounted = set(sys._current_frames()) - {threading.get_ident()}
         share_with_ray()
         stop_late_tracing()
         self.map_paths()
@@ -46,7 +43,6 @@ class Debugger:
             debugpy.connect((config["host"], config["port"]))
         finally:
             pydevd.start_client = dial
-            set_trace_function()(None)  # of this thread, which ends
 
     def map_paths(self):
         """Breakpoints and stacks have the paths of the original, and those of all other files as they are. pydevd has all
@@ -122,7 +118,7 @@ class Debugger:
         if left is not None:
             left.ready_to_run = True  # lets a connect() go that the relay never configured
         pydevd.stoptrace()
-        untrace_threads(self.uncounted)
+        untrace_threads()
         GlobalDebuggerHolder.global_dbg = None
         pydevd.SetupHolder.setup = None
         for thread in threading.enumerate():
@@ -181,24 +177,13 @@ def untraced_thread():
         pydevd_sys_monitoring.start_monitoring()
 
 
-def set_trace_function():
-    """Python's own sys.settrace()."""
-    return sys.modules["pydevd_tracing"].TracingFunctionHolder._original_tracing or sys.settrace
-
-
-def untrace_threads(uncounted):
+def untrace_threads():
     """Before Python 3.12, each thread has a trace function of its own, which costs time at each call. A thread takes its
-    own away at its next call. Before 3.10 all threads are slower while the count of traced ones is not 0: Python counts a
-    thread down that pydevd has traced from another without counting it up, and does not count one down that ends."""
+    own away at its next call."""
     import pydevd_tracing
 
-    settrace = set_trace_function()
-
     def untrace(_frame, _event, _arg):
-        settrace(None)
-        if sys.version_info < (3, 10) and _thread.get_ident() in uncounted:
-            uncounted.discard(_thread.get_ident())
-            _thread.start_new_thread(settrace, (untrace,))  # counts up
+        (pydevd_tracing.TracingFunctionHolder._original_tracing or sys.settrace)(None)
 
     pydevd_tracing.restore_sys_set_trace_func()  # pydevd's own complains where others use it
     if sys.version_info < (3, 12):
