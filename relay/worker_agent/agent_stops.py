@@ -231,7 +231,8 @@ def stop_at_failure(error):
             unwant_debugger()
     except Exception as problem:
         agent.problem = problem
-        print("raydbg: no post mortem of this failure: %s: %s" % (type(problem).__name__, problem), file=sys.stderr, flush=True)
+        print("raydbg: no post mortem of this failure: %s: %s" % (type(problem).__name__, problem),
+              file=sys.stderr, flush=True)
 
 
 watched = []  # True: failures are
@@ -266,10 +267,14 @@ def watch_failures_of_tasks(of_ray):
     post_mortem = of_ray._post_mortem
 
     def stop():
-        if are_failures_stopped():
-            stop_at_failure(sys.exc_info())
-        else:
+        error = sys.exc_info()
+        if not are_failures_stopped():
             post_mortem()
+        elif error[0] is None:  # Ray 2.9.3, of a generator that streams
+            print("raydbg: no post mortem of this failure: this version of Ray does not tell what was raised",
+                  file=sys.stderr, flush=True)
+        else:
+            stop_at_failure(error)
 
     for name in ("_is_ray_debugger_post_mortem_enabled", "_is_ray_debugger_enabled"):
         enabled = getattr(of_ray, name, None)

@@ -42,7 +42,9 @@ def test_post_mortem_of_every_kind_of_call(core_cluster, run_relay):
             assert "in task" in console and "ValueError" in console, console
         relay.go_on(pause)
     assert run.end() == [(kind, "2" if kind == "calm" else "ValueError: lost 6") for kind in FAILING]
-    assert stops == [(FAILING_NAMES[kind], "exception", line_of(STOPS, "lose")) for kind in FAILING if kind != "calm"]
+    untold = {"stream"} if core_cluster.spec.ray == "2.9.3" else set()
+    assert stops == [(FAILING_NAMES[kind], "exception", line_of(STOPS, "lose")) for kind in FAILING if kind not in {"calm"} | untold]
+    assert ("this version of Ray does not tell what was raised" in run.driver.output()) == bool(untold)
 
 
 def test_post_mortem_of_the_driver_and_of_tasks_that_are_meant(cluster, run_relay):
