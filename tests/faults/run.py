@@ -126,10 +126,11 @@ def plant(fault):
 
 
 def load(path, options):
-    """The faults, drawn once, and what is known of each by its name."""
-    if not path.exists():
+    """The faults, drawn once, here or beside this file, and what is known of each by its name."""
+    found = next((one for one in (path, Path(__file__).resolve().parent / path.name) if one.exists()), None)
+    if not found:
         return draw(options.seed, options.count), {}
-    known = json.loads(path.read_text())
+    known = json.loads(found.read_text())
     return [Fault(**fault) for fault in known["faults"]], known["results"]
 
 
