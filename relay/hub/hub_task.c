@@ -70,9 +70,10 @@ static void on_user_threads(void *arg, const char *json, size_t len,
     struct hub *hub = hub_checked(arg);
     (void)len;
     hub->idle_asked = false;
-    hub->idle_us = loop_now_us();
     if (json)
         hub_judge_idle(hub, user_threads_stand(json, envelope));
+    else
+        hub->idle_us = loop_now_us();
 }
 
 static void ask_user_threads(struct hub *hub)

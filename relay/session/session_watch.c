@@ -72,9 +72,10 @@ static void on_user_threads(void *arg, const char *json, size_t len,
     watch->in_doubt = false;
     if (!is_watched(session))
         return;
+    bool over = response && !user_threads_stand(json, response);
     if (response)
-        hub_judge_idle(session->member.hub, user_threads_stand(json, response));
-    if (watch->over >= ANSWERS && response && !user_threads_stand(json, response)) {
+        hub_judge_idle(session->member.hub, !over);
+    if (watch->over >= ANSWERS && over) {
         tell_end(session);
         return;
     }
