@@ -48,6 +48,12 @@ class Run:
         found = wait_for(find, lambda: f"a stop: {self.relay.pauses()} {self.driver.output()}", every=0.2, most=limit(120))
         return None if found == "ended" else found
 
+    def stops(self):
+        """All of them; each goes on when the next is asked for."""
+        while pause := self.stop():
+            yield pause
+            self.relay.go_on(pause)
+
     def end(self):
         assert self.driver.wait(limit(120)) == 7, self.driver.output()
         return [(name, value.strip()) for name, value in self.driver.results()]
@@ -65,10 +71,9 @@ def test_every_kind_of_call_stops(core_cluster, run_relay):
     relay = run_relay(core_cluster)
     run = Run(core_cluster, relay, *breaks(*KINDS))
     stops = []
-    while pause := run.stop():
+    for pause in run.stops():
         stops.append((pause["task_name"], pause["location"]["line"]))
         assert (pause["debugger"], pause["state"], pause["reason"]) == ("pydevd", "held", "breakpoint")
-        relay.go_on(pause)
     assert run.end() == all_results()
     assert stops == [(NAMES[name], line_of(UNEDITED, name)) for name in KINDS for _ in (1, 2)]
     assert relay.http("GET", "/v1/breakpoints").json["breakpoints"] == []
@@ -84,9 +89,8 @@ def test_a_driver_of_uv_run(cluster, run_relay, tmp_path):
     places = [word for name in ("task", "driver") for word in ("--break", f"{program}:{line_of(program, name)}")]
     run = Run(cluster, relay, *places, kinds=("task", "driver"), program=program, python=uv, cwd=tmp_path)
     stops = []
-    while pause := run.stop():
+    for pause in run.stops():
         stops.append((pause["task_name"], pause["location"]["file"], pause["location"]["line"]))
-        relay.go_on(pause)
     assert run.end() == all_results(("task", "driver"))
     assert stops == [(NAMES[name], str(program), line_of(program, name)) for name in ("task", "driver") for _ in (1, 2)]
 
@@ -95,9 +99,8 @@ def test_a_line_before_ray_init(cluster, run_relay):
     relay = run_relay(cluster)
     run = Run(cluster, relay, *breaks("early", "driver"), kinds=("driver",))
     stops = []
-    while pause := run.stop():
+    for pause in run.stops():
         stops.append((pause["task_name"], pause["location"]["line"], bool(pause["job_id"])))
-        relay.go_on(pause)
     assert run.end() == all_results(("driver",))
     early, driver = (line_of(UNEDITED, name) for name in ("early", "driver"))
     assert stops == [(NAMES["driver"], early, False), (NAMES["driver"], driver, True), (NAMES["driver"], driver, True)]

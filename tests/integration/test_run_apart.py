@@ -68,10 +68,9 @@ def test_every_kind_of_call_stops_on_a_node_that_nothing_can_connect_to(away):
 def check_every_kind(away):
     run = away.run(*breaks(*KINDS))
     stops = []
-    while pause := run.stop():
+    for pause in run.stops():
         stops.append((pause["task_name"], pause["location"]["line"], pause["node_ip"] == FAR))
         assert (pause["debugger"], pause["state"], pause["reason"]) == ("pydevd", "held", "breakpoint")
-        away.relay.go_on(pause)
     assert run.end() == all_results()
     assert stops == [(NAMES[name], line_of(UNEDITED, name), name != "driver") for name in KINDS for _ in (1, 2)]
     assert "nothing stops on" not in run.driver.output()
@@ -91,8 +90,8 @@ def test_listed_stepped_and_continued_and_no_port_is_open(away):
     assert re.search(r"^2$", console, re.MULTILINE) and re.search(r"^4$", console, re.MULTILINE), console
     run.raydbg("break", "--clear", "--all", *away.options)
     run.raydbg("release", "task", *away.options)
-    while pause := run.stop():
-        away.relay.go_on(pause)
+    for _ in run.stops():
+        pass
     assert run.end() == all_results(("task", "task"))
     # Ray's workers have gRPC, and no more.
     assert len(before) <= 2 and not any(address.startswith("127.") for address in before), before
@@ -110,9 +109,8 @@ def test_a_killed_relay_leaves_the_task_stopped(away):
     wait_for(lambda: away.relay.http("GET", "/v1/breakpoints").json["processes"]["connected"] == 2, "the agents dial again")
     console = run.raydbg("attach", "Work.step", *away.options, input="p n\nnext\np doubled\ncontinue\n")
     assert re.search(r"^1$", console, re.MULTILINE) and re.search(r"^2$", console, re.MULTILINE), console
-    while pause := run.stop():  # the second call
+    for pause in run.stops():  # the second call
         assert pause["location"]["line"] == line_of(UNEDITED, "actor")
-        away.relay.go_on(pause)
     assert run.end() == all_results(("actor",))
 
 
@@ -190,7 +188,6 @@ def test_a_relay_of_loopback_only_says_which_nodes_it_misses(nodes, run_relay):
     run = Run(nodes, relay, *breaks("task", "driver"), kinds=("task", "driver"))
     run.driver.wait_for(rf"nothing stops on node {FAR}: its workers cannot dial the relay; they can if it is started by raydbg relay "
                         r"--listen 0\.0\.0\.0:4713 --tls-cert F --tls-key F")
-    while pause := run.stop():
+    for pause in run.stops():
         assert pause["task_name"] == NAMES["driver"]
-        relay.go_on(pause)
     assert run.end() == all_results(("task", "driver"))

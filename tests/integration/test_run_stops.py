@@ -32,7 +32,7 @@ def test_post_mortem_of_every_kind_of_call(core_cluster, run_relay):
     relay = run_relay(core_cluster)
     run = RunStops(core_cluster, relay, "--post-mortem", words=("fails", *FAILING))
     stops = []
-    while pause := run.stop():
+    for pause in run.stops():
         stops.append((pause["task_name"], pause["reason"], pause["location"]["line"]))
         if len(stops) == 1:
             told = run.driver.wait_for(r"raydbg: task \(\w+\) on \S+ pid (\d+) stopped by an exception at stops\.py:(\d+)")
@@ -40,7 +40,6 @@ def test_post_mortem_of_every_kind_of_call(core_cluster, run_relay):
             console = run.look(pause, "lost", "n")
             assert re.search(r"^6$", console, re.MULTILINE) and re.search(r"^2$", console, re.MULTILINE), console
             assert "in task" in console and "ValueError" in console, console
-        relay.go_on(pause)
     assert run.end() == [(kind, "2" if kind == "calm" else "ValueError: lost 6") for kind in FAILING]
     untold = {"stream"} if core_cluster.spec.ray == "2.9.3" else set()
     assert stops == [(FAILING_NAMES[kind], "exception", line_of(STOPS, "lose")) for kind in FAILING if kind not in {"calm"} | untold]
@@ -78,9 +77,8 @@ def test_pause_all(core_cluster, run_relay):
     kinds = tuple(kind for kind in KINDS if kind not in ("driver", "process"))
     run = Run(core_cluster, relay, "--pause-all", kinds=kinds)
     stops = []
-    while pause := run.stop():
+    for pause in run.stops():
         stops.append((pause["task_name"], pause["location"]["line"]))
-        relay.go_on(pause)
     assert run.end() == all_results(kinds)
     assert stops == [(NAMES[name], line_of(UNEDITED, name)) for name in kinds for _ in (1, 2)]
 
@@ -107,11 +105,10 @@ def test_hits_are_counted_over_all_workers(cluster, run_relay, which, stops):
     relay = run_relay(cluster)
     run = RunStops(cluster, relay, "--break", place("step"), *which, words=("ranks", str(RANKS), str(STEPS)))
     seen = []
-    while pause := run.stop():
+    for pause in run.stops():
         seen.append(pause)
         if "--rank" in which:
             assert "'2'" in run.look(pause, "__import__('os').environ['RANK']")
-        relay.go_on(pause)
     assert len(seen) == stops, seen
     assert run.end() == [("ranks", str(RANKS * STEPS))]
 
