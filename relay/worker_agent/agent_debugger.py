@@ -26,7 +26,7 @@ class Debugger:
         def start_client(host, port):
             pydevd.start_client = dial
             if config.get("fingerprint"):
-                sock = secure(socket.create_connection((host, port), timeout=WORD_S), config["fingerprint"], CUT_S)
+                sock = secure(connect_to(host, port), config["fingerprint"], CUT_S)
             else:
                 sock = dial(host, port)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

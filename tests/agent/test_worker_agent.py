@@ -207,7 +207,7 @@ def test_it_dials_again_but_not_at_once(start, relay):
 
 # --- asleep ---
 
-def test_asleep_it_is_one_thread(debugged):
+def test_asleep_it_is_one_thread_and_no_new_module(debugged):
     agent, future = debugged
     assert agent.facts["role"] == "driver" and agent.facts["program"] == PROGRAM.name
     assert agent.facts["debugging"] is False
@@ -216,6 +216,7 @@ def test_asleep_it_is_one_thread(debugged):
     assert program.started < 2
     assert agent.facts["pid"] == program.pid
     assert program.ask("threads", "THREADS") == "MainThread raydbg-agent"
+    assert program.ask("imported", "IMPORTED") == "[]"
     assert program.ask("active", "ACTIVE") == "False None"
 
 

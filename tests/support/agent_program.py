@@ -13,6 +13,7 @@ With $NO_AGENT it has none, for a comparison; then `work`, `spin` and `exit` are
     fork N          runs work(N) in a forked child, which ends when its agent has heard of the relay; prints its result
     threads         prints the names of the threads
     active          prints whether pydevd is there, and the trace function
+    imported        prints the modules that the agent's start has imported
     set             prints the breakpoints that pydevd has: line, condition and expression to log
     check ARGUMENTS prints check(*ARGUMENTS), with x = 3 in the frame
     exit N
@@ -140,6 +141,7 @@ def start_agent():
     agent = load_agent()
     agent.WORD_S = float(os.environ.get("WORD_S", agent.WORD_S))
     agent.HOLD_MOST_S = float(os.environ.get("HOLD_S") or os.environ.get("WORD_S", agent.HOLD_MOST_S))
+    agent.known = set(sys.modules)
     agent.AGAIN_S = tuple(map(float, os.environ["AGAIN_S"].split())) if "AGAIN_S" in os.environ else agent.AGAIN_S
     agent.ANSWER_S = float(os.environ.get("ANSWER_S", agent.ANSWER_S))
     begun = time.monotonic()
@@ -178,6 +180,8 @@ def main():
             tell("SPUN", spin(int(rest)))
         elif command == "threads":
             tell("THREADS", *sorted(thread.name.replace(" ", "-") for thread in threading.enumerate()))
+        elif command == "imported":
+            tell("IMPORTED", sorted(set(sys.modules) - agent.known))
         elif command == "active":
             tell("ACTIVE", agent.debugger.active, sys.gettrace())
         elif command == "set":
