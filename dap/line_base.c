@@ -1,6 +1,6 @@
 #include "dap/line_base.h"
 
-#include "dap/places.h"
+#include "dap/location_members.h"
 #include "dap/splice.h"
 
 #include <inttypes.h>
@@ -18,10 +18,10 @@ struct line_base line_base_read(const char *initialize, struct span arguments)
                               starts_at_0(initialize, arguments, "columnsStartAt1")};
 }
 
-static bool is_counted(const struct line_base *base, enum place_kind kind)
+static bool is_counted(const struct line_base *base, enum location_member_kind kind)
 {
-    return (kind == PLACE_LINE && base->lines_from_0) ||
-           (kind == PLACE_COLUMN && base->columns_from_0);
+    return (kind == LOCATION_MEMBER_LINE && base->lines_from_0) ||
+           (kind == LOCATION_MEMBER_COLUMN && base->columns_from_0);
 }
 
 /* False if the number stays. */
@@ -36,19 +36,19 @@ static bool convert(enum dap_kind kind, int64_t *number)
 bool line_base_write(const struct line_base *base, const char *json, size_t len,
                      const struct envelope *envelope, struct buf *out)
 {
-    struct places places = {0};
+    struct location_members members = {0};
     struct splice splice = {json, out, 0};
     int64_t number;
     if (line_base_differs(base))
-        places_find(json, envelope, &places);
-    for (size_t i = 0; i < places.count; i++) {
-        struct span at = places.items[i].at;
-        if (!is_counted(base, places.items[i].kind) || !scan_integer(json, at, &number) ||
+        location_members_find(json, envelope, &members);
+    for (size_t i = 0; i < members.count; i++) {
+        struct span at = members.items[i].at;
+        if (!is_counted(base, members.items[i].kind) || !scan_integer(json, at, &number) ||
             !convert(envelope->kind, &number))
             continue;
         splice_over(&splice, at);
         buf_printf(out, "%" PRId64, number);
     }
-    places_clear(&places);
+    location_members_clear(&members);
     return splice_end(&splice, len);
 }

@@ -2,8 +2,8 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "dap/location_members.h"
 #include "dap/message.h"
-#include "dap/places.h"
 #include "dap/splice.h"
 
 #include <stdlib.h>
@@ -75,25 +75,25 @@ static void drop_reference(struct splice *splice, struct span reference)
 /* A source that the client has itself needs no sourceReference, which would make it ask the
  * debugger for the text. */
 static void write_path(const struct path_view *view, struct splice *splice, bool to_worker,
-                       const struct place *place)
+                       const struct location_member *member)
 {
     int64_t number = 0;
     bool mapped = false;
-    char *path = scan_string(splice->text, place->at), *before = mem_string(path);
+    char *path = scan_string(splice->text, member->at), *before = mem_string(path);
     if (!path)
         return;
-    bool referred =
-        place->reference.len && scan_integer(splice->text, place->reference, &number) && number > 0;
+    bool referred = member->reference.len &&
+                    scan_integer(splice->text, member->reference, &number) && number > 0;
     path = to_worker ? to_debugger(view, path) : to_client(view, path, referred, &mapped);
     bool drops = mapped && referred;
-    if (drops && place->reference.at < place->at.at)
-        drop_reference(splice, place->reference);
+    if (drops && member->reference.at < member->at.at)
+        drop_reference(splice, member->reference);
     if (!text_equal(path, before)) {
-        splice_over(splice, place->at);
+        splice_over(splice, member->at);
         message_quote(splice->out, path);
     }
-    if (drops && place->reference.at > place->at.at)
-        drop_reference(splice, place->reference);
+    if (drops && member->reference.at > member->at.at)
+        drop_reference(splice, member->reference);
     free(path);
     free(before);
 }
@@ -101,13 +101,13 @@ static void write_path(const struct path_view *view, struct splice *splice, bool
 bool path_view_write(const struct path_view *view, const char *json, size_t len,
                      const struct envelope *envelope, struct buf *out)
 {
-    struct places places = {0};
+    struct location_members members = {0};
     struct splice splice = {json, out, 0};
     if (!path_view_is_plain(view))
-        places_find(json, envelope, &places);
-    for (size_t i = 0; i < places.count; i++)
-        if (places.items[i].kind == PLACE_PATH)
-            write_path(view, &splice, envelope->kind == DAP_REQUEST, &places.items[i]);
-    places_clear(&places);
+        location_members_find(json, envelope, &members);
+    for (size_t i = 0; i < members.count; i++)
+        if (members.items[i].kind == LOCATION_MEMBER_PATH)
+            write_path(view, &splice, envelope->kind == DAP_REQUEST, &members.items[i]);
+    location_members_clear(&members);
     return splice_end(&splice, len);
 }

@@ -6,8 +6,8 @@
 #include "base/text.h"
 #include "dap/capabilities.h"
 #include "dap/dap_command.h"
+#include "dap/location_members.h"
 #include "dap/message.h"
-#include "dap/places.h"
 #include "dap/rules.h"
 #include "dap/splice.h"
 #include "relay/client/prefetch.h"
@@ -379,8 +379,8 @@ static bool is_translated(const struct session *session, const struct pending *p
 {
     if (path_view_is_plain(&session->paths) && !line_base_differs(&session->client.base))
         return false;
-    return pending ? places_any(DAP_RESPONSE, pending->command)
-                   : places_any(DAP_EVENT, envelope->name);
+    return pending ? location_members_any(DAP_RESPONSE, pending->command)
+                   : location_members_any(DAP_EVENT, envelope->name);
 }
 
 static bool on_large_begin(void *arg, const struct pending *pending, const char *head,

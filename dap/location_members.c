@@ -1,4 +1,4 @@
-#include "dap/places.h"
+#include "dap/location_members.h"
 
 #include "base/mem.h"
 #include "base/text.h"
@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The objects that have places: `path` leads from the arguments or the body to them, with * for
- * each element of a list. */
+/* The objects that have these members: `path` leads from the arguments or the body to them, with *
+ * for each element of a list. */
 enum shape {
     SOURCE = 1,   /* the object has a `source`, an object with a `path` */
     POSITION = 2, /* line, column, endLine, endColumn */
@@ -57,27 +57,29 @@ enum { ROWS = sizeof rows / sizeof *rows };
 static const struct {
     const char *name;
     unsigned shape;
-    enum place_kind kind;
+    enum location_member_kind kind;
 } numbers[] = {
-    {"line", POSITION | SOURCE_MAP, PLACE_LINE}, {"endLine", POSITION | SOURCE_MAP, PLACE_LINE},
-    {"runtimeLine", SOURCE_MAP, PLACE_LINE},     {"column", POSITION, PLACE_COLUMN},
-    {"endColumn", POSITION, PLACE_COLUMN},
+    {"line", POSITION | SOURCE_MAP, LOCATION_MEMBER_LINE},
+    {"endLine", POSITION | SOURCE_MAP, LOCATION_MEMBER_LINE},
+    {"runtimeLine", SOURCE_MAP, LOCATION_MEMBER_LINE},
+    {"column", POSITION, LOCATION_MEMBER_COLUMN},
+    {"endColumn", POSITION, LOCATION_MEMBER_COLUMN},
 };
 
 static const struct span none;
 
 struct walk {
     const char *json;
-    struct places *out;
+    struct location_members *out;
 };
 
-static void add(const struct walk *walk, enum place_kind kind, struct span at,
+static void add(const struct walk *walk, enum location_member_kind kind, struct span at,
                 struct span reference)
 {
-    struct places *out = walk->out;
+    struct location_members *out = walk->out;
     if (out->count == out->room)
         out->items = mem_grow(out->items, out->count, &out->room, sizeof *out->items);
-    out->items[out->count++] = (struct place){kind, at, reference};
+    out->items[out->count++] = (struct location_member){kind, at, reference};
 }
 
 static bool is_row_of(const struct row *row, enum dap_kind kind, const char *name)
@@ -85,7 +87,7 @@ static bool is_row_of(const struct row *row, enum dap_kind kind, const char *nam
     return row->kind == kind && (!row->name || text_equal(row->name, name));
 }
 
-bool places_any(enum dap_kind kind, const char *name)
+bool location_members_any(enum dap_kind kind, const char *name)
 {
     for (size_t i = 0; i < ROWS; i++)
         if (is_row_of(&rows[i], kind, name))
@@ -97,13 +99,13 @@ static void visit_source(const struct walk *walk, struct span source)
 {
     struct span path, reference = {0, 0};
     if (walk->json[source.at] == '"') {
-        add(walk, PLACE_PATH, source, reference);
+        add(walk, LOCATION_MEMBER_PATH, source, reference);
         return;
     }
     if (!scan_find(walk->json, source, "path", &path))
         return;
     scan_find(walk->json, source, "sourceReference", &reference);
-    add(walk, PLACE_PATH, path, reference);
+    add(walk, LOCATION_MEMBER_PATH, path, reference);
 }
 
 static void visit_member(const struct walk *walk, unsigned shape, struct span key,
@@ -121,7 +123,7 @@ static void visit(const struct walk *walk, unsigned shape, struct span at)
     struct span key, value;
     size_t cursor = 0;
     if (shape & LINE)
-        add(walk, PLACE_LINE, at, none);
+        add(walk, LOCATION_MEMBER_LINE, at, none);
     else if (shape & PATH)
         visit_source(walk, at);
     else if (walk->json[at.at] == '{')
@@ -151,15 +153,17 @@ static void follow(const struct walk *walk, const char *path, unsigned shape, st
 
 static int by_position(const void *a, const void *b)
 {
-    size_t one = ((const struct place *)a)->at.at, two = ((const struct place *)b)->at.at;
+    size_t one = ((const struct location_member *)a)->at.at,
+           two = ((const struct location_member *)b)->at.at;
     return (one > two) - (one < two);
 }
 
-void places_find(const char *json, const struct envelope *envelope, struct places *out)
+void location_members_find(const char *json, const struct envelope *envelope,
+                           struct location_members *out)
 {
     const struct walk walk = {json, out};
     struct span all = envelope->kind == DAP_REQUEST ? envelope->arguments : envelope->body;
-    *out = (struct places){0};
+    *out = (struct location_members){0};
     for (size_t i = 0; all.len && i < ROWS; i++)
         if (is_row_of(&rows[i], envelope->kind, envelope->name))
             follow(&walk, rows[i].path, rows[i].shape, all);
@@ -167,8 +171,8 @@ void places_find(const char *json, const struct envelope *envelope, struct place
         qsort(out->items, out->count, sizeof *out->items, by_position);
 }
 
-void places_clear(struct places *places)
+void location_members_clear(struct location_members *members)
 {
-    free(places->items);
-    *places = (struct places){0};
+    free(members->items);
+    *members = (struct location_members){0};
 }
