@@ -7,11 +7,11 @@
 #include <string.h>
 
 __attribute__((format(printf, 2, 3))) _Noreturn static void end_process(
-    struct invariant_place place, const char *format, ...)
+    struct invariant_location location, const char *format, ...)
 {
     va_list arguments;
-    fprintf(stderr, "raydbg: a fault of raydbg's own at %s:%d, in %s(): ", place.file, place.line,
-            place.function);
+    fprintf(stderr, "raydbg: a fault of raydbg's own at %s:%d, in %s(): ", location.file,
+            location.line, location.function);
     va_start(arguments, format);
     vfprintf(stderr, format, arguments);
     va_end(arguments);
@@ -19,9 +19,9 @@ __attribute__((format(printf, 2, 3))) _Noreturn static void end_process(
     abort();
 }
 
-void invariant_broken(struct invariant_place place, const char *condition)
+void invariant_broken(struct invariant_location location, const char *condition)
 {
-    end_process(place, "not %s", condition);
+    end_process(location, "not %s", condition);
 }
 
 #ifdef RAYDBG_TESTING
@@ -42,21 +42,21 @@ static bool is_planted(const char *machine, const char *to)
 }
 #endif
 
-void invariant_move(struct invariant_place place, const char *machine,
+void invariant_move(struct invariant_location location, const char *machine,
                     const struct invariant_state *states, unsigned from, unsigned to)
 {
     if (is_planted(machine, states[to].name))
         from = to;
     if (!(states[from].next & INVARIANT_TO(to)))
-        end_process(place, "the %s cannot go from %s to %s", machine, states[from].name,
+        end_process(location, "the %s cannot go from %s to %s", machine, states[from].name,
                     states[to].name);
 }
 
-void invariant_bad_magic(struct invariant_place place, const char *name, const uint32_t *found,
-                         uint32_t expected)
+void invariant_bad_magic(struct invariant_location location, const char *name,
+                         const uint32_t *found, uint32_t expected)
 {
     if (!found)
-        end_process(place, "NULL is no %s", name);
-    end_process(place, "this is no %s%s: its number is 0x%08x, not 0x%08x", name,
+        end_process(location, "NULL is no %s", name);
+    end_process(location, "this is no %s%s: its number is 0x%08x, not 0x%08x", name,
                 *found ? "" : ", or one that was freed", *found, expected);
 }

@@ -34,9 +34,10 @@ static const struct invariant_state states[] = {
     [TARGET_GONE] = {"gone", 0},
 };
 
-void target_move_at(struct invariant_place place, struct target *target, enum target_state next)
+void target_move_at(struct invariant_location location, struct target *target,
+                    enum target_state next)
 {
-    invariant_move(place, "target", states, target->state, next);
+    invariant_move(location, "target", states, target->state, next);
     target->state = next;
 }
 

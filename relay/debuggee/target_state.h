@@ -40,7 +40,8 @@ INVARIANT_MAGIC(target, 0xabe3d015)
 
 /* target.c */
 /* Changes the state; the table there must allow the move. */
-void target_move_at(struct invariant_place place, struct target *target, enum target_state next);
+void target_move_at(struct invariant_location location, struct target *target,
+                    enum target_state next);
 #define target_move(target, next) target_move_at(INVARIANT_HERE, target, next)
 /* Connects; the target must have no link. */
 void target_open_link(struct target *target);

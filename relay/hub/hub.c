@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void hub_move_at(struct invariant_place place, struct hub *hub, enum hub_state next)
+void hub_move_at(struct invariant_location location, struct hub *hub, enum hub_state next)
 {
     static const struct invariant_state states[] = {
         [HUB_OPENING] = {"opening", INVARIANT_TO(HUB_READY) | INVARIANT_TO(HUB_RELEASING) |
@@ -23,7 +23,7 @@ void hub_move_at(struct invariant_place place, struct hub *hub, enum hub_state n
         [HUB_RELEASED] = {"released", 0},
         [HUB_LOST] = {"lost", 0},
     };
-    invariant_move(place, "hub", states, hub->state, next);
+    invariant_move(location, "hub", states, hub->state, next);
     hub->state = next;
 }
 

@@ -91,7 +91,7 @@ struct hub_event {
 };
 
 /* hub.c */
-void hub_move_at(struct invariant_place place, struct hub *hub, enum hub_state next);
+void hub_move_at(struct invariant_location location, struct hub *hub, enum hub_state next);
 #define hub_move(hub, next) hub_move_at(INVARIANT_HERE, hub, next)
 /* True in HUB_RELEASED and HUB_LOST: nothing more comes from the debuggee. */
 bool hub_has_ended(const struct hub *hub);

@@ -60,7 +60,7 @@ static uint32_t free_slot(const struct keeper *keeper)
 }
 
 /* Checks every move except those to SLOT_FOUND: fetch() sets that for what a found keeper holds. */
-static void move_at(struct invariant_place place, struct slot *slot, enum slot_state next)
+static void move_at(struct invariant_location location, struct slot *slot, enum slot_state next)
 {
     static const struct invariant_state states[] = {
         [SLOT_FREE] = {"free", INVARIANT_TO(SLOT_KEPT) | INVARIANT_TO(SLOT_DROPPING)},
@@ -68,7 +68,7 @@ static void move_at(struct invariant_place place, struct slot *slot, enum slot_s
         [SLOT_FOUND] = {"found", INVARIANT_TO(SLOT_KEPT)},
         [SLOT_DROPPING] = {"dropping", INVARIANT_TO(SLOT_FREE)},
     };
-    invariant_move(place, "keeper's slot", states, slot->state, next);
+    invariant_move(location, "keeper's slot", states, slot->state, next);
     slot->state = next;
 }
 #define move(slot, next) move_at(INVARIANT_HERE, slot, next)

@@ -215,7 +215,7 @@ void many_capabilities_tell(struct many *many);
 void many_capabilities_joined(const struct many_task *task);
 
 /* --- many_task.c --- */
-void many_task_move_at(struct invariant_place place, struct many_task *task,
+void many_task_move_at(struct invariant_location location, struct many_task *task,
                        enum many_task_state next);
 #define many_task_move(task, next) many_task_move_at(INVARIANT_HERE, task, next)
 void many_task_attach(struct many_task *task);

@@ -22,7 +22,7 @@ struct many_task_request {
 };
 
 /* The allowed moves: a row for each state, in the order of enum many_task_state. */
-void many_task_move_at(struct invariant_place place, struct many_task *task,
+void many_task_move_at(struct invariant_location location, struct many_task *task,
                        enum many_task_state next)
 {
     static const struct invariant_state states[] = {
@@ -35,7 +35,7 @@ void many_task_move_at(struct invariant_place place, struct many_task *task,
         [MANY_LEAVING] = {"leaving", INVARIANT_TO(MANY_GONE)},
         [MANY_GONE] = {"gone", 0},
     };
-    invariant_move(place, "task of a session over many", states, task->state, next);
+    invariant_move(location, "task of a session over many", states, task->state, next);
     task->state = next;
 }
 

@@ -26,7 +26,7 @@ const struct listen_socket *conn_port(const struct conn *conn)
 }
 
 /* The allowed transitions: by the first bytes, then by the HTTP request. */
-void conn_move_at(struct invariant_place place, struct conn *conn, enum conn_state next)
+void conn_move_at(struct invariant_location location, struct conn *conn, enum conn_state next)
 {
     static const struct invariant_state states[] = {
         [CONN_FIRST] = {"new", INVARIANT_TO(CONN_DAP) | INVARIANT_TO(CONN_HTTP)},
@@ -34,7 +34,7 @@ void conn_move_at(struct invariant_place place, struct conn *conn, enum conn_sta
         [CONN_HTTP] = {"HTTP", INVARIANT_TO(CONN_WEBSOCKET)},
         [CONN_WEBSOCKET] = {"WebSocket", 0},
     };
-    invariant_move(place, "connection", states, conn->state, next);
+    invariant_move(location, "connection", states, conn->state, next);
     conn->state = next;
 }
 

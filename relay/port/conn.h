@@ -80,7 +80,7 @@ struct conn {
 INVARIANT_MAGIC(conn, 0x08387df3)
 #define conn_checked(object) conn_checked_at(INVARIANT_HERE, object)
 
-void conn_move_at(struct invariant_place place, struct conn *conn, enum conn_state next);
+void conn_move_at(struct invariant_location location, struct conn *conn, enum conn_state next);
 #define conn_move(conn, next) conn_move_at(INVARIANT_HERE, conn, next)
 
 struct listener {

@@ -30,9 +30,9 @@ static const struct invariant_state states[] = {
     [AGENT_FAILED] = {"failed", INVARIANT_TO(AGENT_WAKING)},
 };
 
-void agent_move_at(struct invariant_place place, struct agent *agent, enum agent_state next)
+void agent_move_at(struct invariant_location location, struct agent *agent, enum agent_state next)
 {
-    invariant_move(place, "agent", states, agent->state, next);
+    invariant_move(location, "agent", states, agent->state, next);
     agent->state = next;
 }
 

@@ -77,7 +77,7 @@ INVARIANT_MAGIC(agents, 0x51d0be32)
 #define agents_checked(object) agents_checked_at(INVARIANT_HERE, object)
 
 /* agents.c */
-void agent_move_at(struct invariant_place place, struct agent *agent, enum agent_state next);
+void agent_move_at(struct invariant_location location, struct agent *agent, enum agent_state next);
 #define agent_move(agent, next) agent_move_at(INVARIANT_HERE, agent, next)
 /* Closes the connection and frees the agent. */
 void agent_end(struct agent *agent);

@@ -29,7 +29,8 @@ static void end_admission(struct session *session)
         session->options.admission->over(bearer, !session->initialize);
 }
 
-void session_move_at(struct invariant_place place, struct session *session, enum session_state next)
+void session_move_at(struct invariant_location location, struct session *session,
+                     enum session_state next)
 {
     static const struct invariant_state states[] = {
         [SESSION_NEW] = {"new", INVARIANT_TO(SESSION_READY) | INVARIANT_TO(SESSION_LEAVING) |
@@ -40,7 +41,7 @@ void session_move_at(struct invariant_place place, struct session *session, enum
         [SESSION_LEAVING] = {"leaving", INVARIANT_TO(SESSION_LOST) | INVARIANT_TO(SESSION_ENDED)},
         [SESSION_ENDED] = {"ended", 0},
     };
-    invariant_move(place, "session", states, session->state, next);
+    invariant_move(location, "session", states, session->state, next);
     session->state = next;
 }
 

@@ -96,7 +96,7 @@ INVARIANT_MAGIC(session, 0x097f03f7)
 void session_close_mode(struct session *session); /* nothing happens if it has none */
 
 /* session.c */
-void session_move_at(struct invariant_place place, struct session *session,
+void session_move_at(struct invariant_location location, struct session *session,
                      enum session_state next);
 #define session_move(session, next) session_move_at(INVARIANT_HERE, session, next)
 void session_end(struct session *session);

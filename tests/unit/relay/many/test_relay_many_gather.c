@@ -95,10 +95,10 @@ void many_pass_out(struct many_task *task, int64_t client_seq, int64_t thread, c
         buf_printf(&world.told, "adds %u;", (unsigned)task->slot);
 }
 
-void many_task_move_at(struct invariant_place place, struct many_task *task,
+void many_task_move_at(struct invariant_location location, struct many_task *task,
                        enum many_task_state next)
 {
-    (void)place;
+    (void)location;
     task->state = next;
 }
 
