@@ -54,22 +54,22 @@ static void run_until(struct examination *exam, const bool *done, int64_t most_m
 }
 
 /* True if the user named the cluster: only then does it select among relays of several clusters. */
-static bool on_purpose(const struct cluster_address *place)
+static bool on_purpose(const struct cluster_address *address)
 {
-    return text_equal(place->source, "--address") || text_equal(place->source, "RAY_ADDRESS") ||
-           text_equal(place->source, "RAY_API_SERVER_ADDRESS");
+    return text_equal(address->source, "--address") || text_equal(address->source, "RAY_ADDRESS") ||
+           text_equal(address->source, "RAY_API_SERVER_ADDRESS");
 }
 
 static void find_relay_here(struct examination *exam)
 {
     struct doctor_relay *facts = &exam->queries.facts->relay;
     const struct doctor_cluster *cluster = &exam->queries.facts->cluster;
-    bool named = !cluster->address.err.code && on_purpose(&cluster->place);
+    bool named = !cluster->lookup.err.code && on_purpose(&cluster->address);
     struct err err;
     facts->wanted = exam->wish->wanted;
     facts->keeper = -1;
-    if (relay_find_here(&exam->relay, &facts->found, exam->wish, named ? cluster->place.text : NULL,
-                        &err) != 0) {
+    if (relay_find_here(&exam->relay, &facts->found, exam->wish,
+                        named ? cluster->address.text : NULL, &err) != 0) {
         facts->found = RELAY_NONE;
         doctor_answer_note(&facts->use, &err);
     } else if (facts->found != RELAY_NONE) {
@@ -84,8 +84,8 @@ static void find_relay_in_cluster(struct examination *exam)
     if (exam->visit || !exam->query || !facts->relay.wanted || facts->relay.use.err.code)
         return;
     run_until(exam, doctor_query_relays_known(exam->query), NAMES_MS);
-    if (!facts->cluster.relays_fresh ||
-        !relay_find_in_cluster(&exam->relay, exam->queries.loop, exam->wish, &facts->cluster.place))
+    if (!facts->cluster.relays_fresh || !relay_find_in_cluster(&exam->relay, exam->queries.loop,
+                                                               exam->wish, &facts->cluster.address))
         return;
     facts->relay.found = RELAY_FOUND;
     facts->relay.in_cluster = true;
@@ -100,7 +100,7 @@ static void examine(struct examination *exam)
     find_relay_here(exam);
     if (auth_client_token(exam->wish->token_file, &exam->token, &err) != 0)
         exam->token = NULL; /* find_relay_here() has noted it, if it matters */
-    if (!facts->cluster.address.err.code)
+    if (!facts->cluster.lookup.err.code)
         exam->query = doctor_query_start(&exam->queries, exam->token);
     find_relay_in_cluster(exam);
     if (exam->queries.waiting)
@@ -112,8 +112,8 @@ int doctor_ask(struct doctor_facts *facts, const char *given, const struct relay
 {
     struct examination exam = {.queries.facts = facts, .wish = wish};
     struct err problem;
-    bool found = cluster_address_find(&facts->cluster.place, given, &problem) == 0;
-    doctor_answer_note(&facts->cluster.address, found ? NULL : &problem);
+    bool found = cluster_address_find(&facts->cluster.address, given, &problem) == 0;
+    doctor_answer_note(&facts->cluster.lookup, found ? NULL : &problem);
     doctor_host_look(&facts->here);
     exam.queries.loop = loop_create(true, err);
     if (!exam.queries.loop)

@@ -94,7 +94,7 @@ static void ask_call_sites(struct doctor_query *query)
 {
     struct err err;
     size_t left = PROCESSES;
-    if (facts_of(query)->place.kind != CLUSTER_ADDRESS_GCS ||
+    if (facts_of(query)->address.kind != CLUSTER_ADDRESS_GCS ||
         credentials_load(&query->credentials, &err) != 0)
         return;
     struct rpc_options options = {
@@ -264,7 +264,7 @@ struct doctor_query *doctor_query_start(struct doctor_queries *queries, const ch
 {
     struct doctor_cluster *facts = &queries->facts->cluster;
     struct err err;
-    struct ray_source *source = ray_source_create(queries->loop, &facts->place, &err);
+    struct ray_source *source = ray_source_create(queries->loop, &facts->address, &err);
     note_credentials(facts, source ? NULL : &err);
     if (!source)
         return NULL;

@@ -6,7 +6,7 @@
 
 struct doctor_query;
 
-/* Sends all queries to facts->cluster.place. `token` is the one for a relay, or NULL; borrowed.
+/* Sends all queries to facts->cluster.address. `token` is the one for a relay, or NULL; borrowed.
  * Returns NULL if the credentials are invalid, and notes that. */
 struct doctor_query *doctor_query_start(struct doctor_queries *queries, const char *token);
 /* Points to true once the cluster has named its relays, or has failed to. */

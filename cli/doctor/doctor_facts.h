@@ -40,8 +40,8 @@ struct doctor_answer {
 };
 
 struct doctor_cluster {
-    struct doctor_answer address; /* answered at once */
-    struct cluster_address place;
+    struct doctor_answer lookup; /* of the address; answered at once */
+    struct cluster_address address;
     struct doctor_answer credentials;
     bool has_token, has_tls;
     char token_source[256]; /* a variable or a file, never the token; "" without one */

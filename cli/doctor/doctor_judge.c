@@ -25,21 +25,21 @@ static bool relay_serves(const struct doctor_facts *facts)
 static void judge_address(const struct doctor_facts *facts, struct doctor_report *report)
 {
     const struct doctor_cluster *cluster = &facts->cluster;
-    if (cluster->address.err.code == ERR_NONE) {
+    if (cluster->lookup.err.code == ERR_NONE) {
         err_set(doctor_report_add(report, "cluster", DOCTOR_OK), ERR_NONE, "%s, from %s",
-                cluster->place.text, cluster->place.source);
+                cluster->address.text, cluster->address.source);
     } else if (relay_serves(facts)) {
         err_set(doctor_report_add(report, "cluster", DOCTOR_OK), ERR_NONE, "%s, as the relay says",
                 facts->relay.cluster);
     } else {
-        *doctor_report_add(report, "cluster", DOCTOR_PROBLEM) = cluster->address.err;
+        *doctor_report_add(report, "cluster", DOCTOR_PROBLEM) = cluster->lookup.err;
         report->no_cluster = true;
     }
 }
 
 static const char *answerer(const struct doctor_cluster *cluster)
 {
-    return cluster->place.kind == CLUSTER_ADDRESS_DASHBOARD ? "the dashboard" : "the GCS";
+    return cluster->address.kind == CLUSTER_ADDRESS_DASHBOARD ? "the dashboard" : "the GCS";
 }
 
 static void add_took(struct err *words, const char *who, int64_t took_us)
@@ -242,7 +242,7 @@ static void judge_call_sites(const struct doctor_facts *facts, struct doctor_rep
 static void judge_cluster(const struct doctor_facts *facts, struct doctor_report *report)
 {
     judge_address(facts, report);
-    if (facts->cluster.address.err.code)
+    if (facts->cluster.lookup.err.code)
         return;
     if (facts->cluster.credentials.err.code) {
         judge_auth(facts, report);

@@ -92,7 +92,7 @@ static void judge_list(const struct doctor_facts *facts, struct doctor_report *r
             err_hint(words, "does the relay reach the cluster? its stderr tells");
         return;
     }
-    const char *ours = facts->cluster.address.err.code ? NULL : facts->cluster.place.text;
+    const char *ours = facts->cluster.lookup.err.code ? NULL : facts->cluster.address.text;
     bool other = ours && relay->cluster && !text_equal(ours, relay->cluster);
     struct err *words =
         doctor_report_add(report, "relay-pauses", other ? DOCTOR_WARNING : DOCTOR_OK);

@@ -59,20 +59,20 @@ void challenges_destroy(struct challenges **challenges)
 }
 
 static char *seal(const struct challenges *challenges, const char *head, const char *client_nonce,
-                  const char *place)
+                  const char *endpoint)
 {
-    char *text = mem_format("%.*s\n%s\n%s", HEAD_DIGITS, head, client_nonce, place);
+    char *text = mem_format("%.*s\n%s\n%s", HEAD_DIGITS, head, client_nonce, endpoint);
     char *sealed = auth_proof(challenges->secret, text);
     free(text);
     return sealed;
 }
 
 void challenges_issue(const struct challenges *challenges, const char *client_nonce,
-                      const char *place, int64_t now_ms, char out[CHALLENGE_ROOM])
+                      const char *endpoint, int64_t now_ms, char out[CHALLENGE_ROOM])
 {
     snprintf(out, TIME_DIGITS + 1, "%016" PRIx64, (uint64_t)now_ms);
     proof_random(out + TIME_DIGITS, HEAD_DIGITS - TIME_DIGITS + 1);
-    char *sealed = seal(challenges, out, client_nonce, place);
+    char *sealed = seal(challenges, out, client_nonce, endpoint);
     text_copy(out + HEAD_DIGITS, CHALLENGE_ROOM - HEAD_DIGITS, sealed);
     free(sealed);
 }
@@ -94,11 +94,11 @@ static int64_t issued_ms(const char *nonce)
 }
 
 bool challenges_valid(const struct challenges *challenges, const char *nonce,
-                      const char *client_nonce, const char *place, int64_t now_ms)
+                      const char *client_nonce, const char *endpoint, int64_t now_ms)
 {
     if (!proof_is_hex(nonce, CHALLENGE_ROOM - 1))
         return false;
-    char *sealed = seal(challenges, nonce, client_nonce, place);
+    char *sealed = seal(challenges, nonce, client_nonce, endpoint);
     bool own = proof_equal(sealed, nonce + HEAD_DIGITS);
     free(sealed);
     return own && now_ms - issued_ms(nonce) < CHALLENGE_LIFE_MS && !was_used(challenges, nonce);

@@ -1,6 +1,6 @@
-/* The relay's nonces: each is good once, for the client nonce and the place that it was made for,
- * and for CHALLENGE_LIFE_MS. An unused nonce costs no memory, so an unauthenticated connection may
- * ask for any number of them. Pure except for random bytes. */
+/* The relay's nonces: each is good once, for the client nonce and the endpoint that it was made
+ * for, and for CHALLENGE_LIFE_MS. An unused nonce costs no memory, so an unauthenticated connection
+ * may ask for any number of them. Pure except for random bytes. */
 #ifndef RAYDBG_RELAY_ACCESS_CHALLENGES_H
 #define RAYDBG_RELAY_ACCESS_CHALLENGES_H
 
@@ -17,11 +17,11 @@ struct challenges *challenges_create(void);
 void challenges_destroy(struct challenges **challenges);
 
 void challenges_issue(const struct challenges *challenges, const char *client_nonce,
-                      const char *place, int64_t now_ms, char out[CHALLENGE_ROOM]);
+                      const char *endpoint, int64_t now_ms, char out[CHALLENGE_ROOM]);
 /* True if `nonce` was issued for these arguments and may still be used. Call it before the client's
  * proof is checked. */
 bool challenges_valid(const struct challenges *challenges, const char *nonce,
-                      const char *client_nonce, const char *place, int64_t now_ms);
+                      const char *client_nonce, const char *endpoint, int64_t now_ms);
 /* Uses up a valid nonce, once its client has proved that it knows the token. */
 void challenges_use(struct challenges *challenges, const char *nonce, int64_t now_ms);
 

@@ -17,8 +17,8 @@ static char *prove(const char *token, const char *who, const struct proof_exchan
                    const char *method, const char *path)
 {
     char *text =
-        mem_format("raydbg %s\n%s\n%s\n%s\n%s\n%s %s\n", who, exchange->relay_id, exchange->place,
-                   exchange->client_nonce, exchange->relay_nonce, method, path);
+        mem_format("raydbg %s\n%s\n%s\n%s\n%s\n%s %s\n", who, exchange->relay_id,
+                   exchange->endpoint, exchange->client_nonce, exchange->relay_nonce, method, path);
     char *proof = auth_proof(token, text);
     free(text);
     return proof;
@@ -55,7 +55,7 @@ bool proof_is_hex(const char *text, size_t len)
     return strlen(text) == len && strspn(text, "0123456789abcdef") == len;
 }
 
-/* --- the place --- */
+/* --- the endpoint --- */
 
 static void first_line(const char *path, char *out, size_t size)
 {
@@ -78,12 +78,12 @@ void proof_machine(char out[PROOF_MACHINE_ROOM])
              known ? network : "");
 }
 
-char *proof_place(const char *machine, const char *address)
+char *proof_endpoint(const char *machine, const char *address)
 {
     return mem_format("%s %s %s", PROOF_HERE, machine, address);
 }
 
-char *proof_place_tls(const char *address, const char *fingerprint)
+char *proof_endpoint_tls(const char *address, const char *fingerprint)
 {
     return mem_format("tls %s %s", address, fingerprint);
 }

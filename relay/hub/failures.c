@@ -27,13 +27,13 @@ void failures_add(struct failures *failures, const struct pause *pause, int64_t 
     if (failure->next)
         failure->next->link = &failure->next;
     failures->first = failure;
-    hash_index_add(&failures->places, pause_place(failure->host, failure->port),
+    hash_index_add(&failures->endpoint_index, pause_endpoint_hash(failure->host, failure->port),
                    (uintptr_t)failure);
 }
 
 static void forget(struct failures *failures, struct failure *failure)
 {
-    hash_index_remove(&failures->places, pause_place(failure->host, failure->port),
+    hash_index_remove(&failures->endpoint_index, pause_endpoint_hash(failure->host, failure->port),
                       (uintptr_t)failure);
     *failure->link = failure->next;
     if (failure->next)
@@ -49,8 +49,8 @@ static struct failure *find(const struct failures *failures, const struct pause 
 {
     size_t cursor = 0;
     uintptr_t item;
-    uint64_t place = pause_place(pause->host, pause->port);
-    while (hash_index_next(&failures->places, place, &cursor, &item)) {
+    uint64_t hash = pause_endpoint_hash(pause->host, pause->port);
+    while (hash_index_next(&failures->endpoint_index, hash, &cursor, &item)) {
         struct failure *failure = (struct failure *)item;
         if (!failure->problem != has_problem && failure->port == pause->port &&
             text_equal(failure->host, pause->host))
@@ -94,5 +94,5 @@ void failures_clear(struct failures *failures)
 {
     while (failures->first)
         forget(failures, failures->first);
-    hash_index_clear(&failures->places);
+    hash_index_clear(&failures->endpoint_index);
 }

@@ -12,7 +12,7 @@ struct failure;
 /* All zero is empty. */
 struct failures {
     struct failure *first;
-    struct hash_index places; /* by endpoint */
+    struct hash_index endpoint_index;
 };
 
 /* Adds a note; failures_expire() drops it after `ms`. `problem` NULL: the debuggee was lost. */

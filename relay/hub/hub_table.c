@@ -112,7 +112,7 @@ static void sweep(void *arg)
         if (hub_table_is_accepted(entry->hub) && hubs->ops->on_end)
             hubs->ops->on_end(hubs->arg, entry->hub);
         *at = entry->next;
-        hash_index_remove(&hubs->places, entry->place, (uintptr_t)entry);
+        hash_index_remove(&hubs->endpoint_index, entry->endpoint_hash, (uintptr_t)entry);
         hub_destroy(&entry->hub);
         free(entry);
     }
@@ -176,11 +176,11 @@ struct entry *hub_table_add_entry(struct hub_table *hubs)
     return entry;
 }
 
-void hub_table_set_place(struct entry *entry)
+void hub_table_set_endpoint(struct entry *entry)
 {
     const struct pause *pause = hub_pause(entry->hub);
-    entry->place = pause_place(pause->host, pause->port);
-    hash_index_add(&entry->hubs->places, entry->place, (uintptr_t)entry);
+    entry->endpoint_hash = pause_endpoint_hash(pause->host, pause->port);
+    hash_index_add(&entry->hubs->endpoint_index, entry->endpoint_hash, (uintptr_t)entry);
 }
 
 struct hub_options hub_table_options_for(const struct hub_table *hubs)
@@ -206,7 +206,7 @@ struct entry *hub_table_open_hub(struct hub_table *hubs, const struct pause *pau
         options.hold = HUB_ON_ATTACH;
     struct entry *entry = hub_table_add_entry(hubs);
     entry->hub = hub_open(&options, &hub_table_hub_ops, entry);
-    hub_table_set_place(entry);
+    hub_table_set_endpoint(entry);
     return entry;
 }
 
@@ -226,7 +226,8 @@ static struct entry *find_entry(const struct hub_table *hubs, const struct pause
 {
     size_t cursor = 0;
     uintptr_t item;
-    while (hash_index_next(&hubs->places, pause_place(pause->host, pause->port), &cursor, &item)) {
+    while (hash_index_next(&hubs->endpoint_index, pause_endpoint_hash(pause->host, pause->port),
+                           &cursor, &item)) {
         struct entry *entry = (struct entry *)item;
         const struct pause *held = hub_pause(entry->hub);
         if (is_meant(entry->hub) && held->port == pause->port &&
@@ -400,7 +401,7 @@ void hub_table_destroy(struct hub_table **hubs)
     }
     failures_clear(&it->failures);
     pause_history_clear(&it->history);
-    hash_index_clear(&it->places);
+    hash_index_clear(&it->endpoint_index);
     hub_table_clear_magic(it);
     free(it);
 }

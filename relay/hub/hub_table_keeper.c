@@ -50,7 +50,7 @@ static void adopt(void *arg, struct kept *kept, int fd, const char *text, size_t
     options.target.tune = hubs->options.tune;
     struct entry *entry = hub_table_add_entry(hubs);
     entry->hub = hub_adopt(&options, kept, fd, &log, &hub_table_hub_ops, entry);
-    hub_table_set_place(entry);
+    hub_table_set_endpoint(entry);
     hub_log_clear(&log);
 }
 

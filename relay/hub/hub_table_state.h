@@ -14,7 +14,7 @@ struct entry {
     struct entry *next;
     struct hub_table *hubs;
     struct hub *hub;
-    uint64_t place;     /* the hash of its endpoint */
+    uint64_t endpoint_hash;
     int64_t look_us;    /* its network cannot go silent before this time */
     bool warned;        /* the clients were warned that --max-hold is near */
     bool noted;         /* its loss to a cut network is in `failures` */
@@ -30,7 +30,7 @@ struct hub_table {
     const struct hub_table_ops *ops;
     void *arg;
     struct entry *first;
-    struct hash_index places; /* of the entries */
+    struct hash_index endpoint_index; /* of the entries */
     struct failures failures;
     struct pause_history history;
     struct timer *tick;
@@ -49,7 +49,7 @@ extern const char hub_table_initialize_arguments[]; /* the relay's own */
     "\"showReturnValue\":true" more "}"
 struct entry *hub_table_add_entry(struct hub_table *hubs);
 /* Notes the endpoint of the entry's hub. */
-void hub_table_set_place(struct entry *entry);
+void hub_table_set_endpoint(struct entry *entry);
 /* The live entry of this pause's worker, or NULL. */
 struct entry *hub_table_entry(const struct hub_table *hubs, const struct pause *pause);
 struct hub_options hub_table_options_for(const struct hub_table *hubs);

@@ -20,8 +20,8 @@ struct dial {
     const struct dial_ops *ops;
     void *arg;
     struct timer *timer; /* the start, then the time limit */
-    struct addrinfo *places;
-    const struct addrinfo *place; /* the one being tried */
+    struct addrinfo *addresses;
+    const struct addrinfo *address; /* the one being tried */
     char *host;
     int64_t timeout_ms;
     uint16_t port;
@@ -46,8 +46,8 @@ void dial_cancel(struct dial **dial)
     *dial = NULL;
     hang_up(it);
     timer_cancel(&it->timer);
-    if (it->places)
-        freeaddrinfo(it->places);
+    if (it->addresses)
+        freeaddrinfo(it->addresses);
     free(it->host);
     dial_clear_magic(it);
     free(it);
@@ -67,15 +67,15 @@ static void finish(struct dial *dial, const char *why)
 }
 
 /* Returns 0, and on_wire() handles the rest, or an errno. */
-static int try_place(struct dial *dial)
+static int try_address(struct dial *dial)
 {
     int type = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
-    dial->fd = socket(dial->place->ai_family, type, 0);
+    dial->fd = socket(dial->address->ai_family, type, 0);
     if (dial->fd < 0)
         return errno;
     if (dial->ops->on_socket)
         dial->ops->on_socket(dial->arg, dial->fd);
-    if (connect(dial->fd, dial->place->ai_addr, dial->place->ai_addrlen) != 0 &&
+    if (connect(dial->fd, dial->address->ai_addr, dial->address->ai_addrlen) != 0 &&
         errno != EINPROGRESS)
         return errno;
     dial->wsi = loop_wsi_adopt_file(dial->loop, dial->fd, &dial->wire);
@@ -86,11 +86,11 @@ static int try_place(struct dial *dial)
     return 0;
 }
 
-/* Tries the addresses from dial->place on. `problem` is the errno to report if there are none. */
-static void try_places(struct dial *dial, int problem)
+/* Tries the addresses from dial->address on. `problem` is the errno to report if there are none. */
+static void try_addresses(struct dial *dial, int problem)
 {
-    for (; dial->place; dial->place = dial->place->ai_next) {
-        problem = try_place(dial);
+    for (; dial->address; dial->address = dial->address->ai_next) {
+        problem = try_address(dial);
         if (!problem)
             return;
         hang_up(dial);
@@ -116,8 +116,8 @@ static int on_wire(struct loop_wsi *wire, struct lws *wsi, enum lws_callback_rea
         return 0;
     }
     hang_up(dial);
-    dial->place = dial->place->ai_next;
-    try_places(dial, problem);
+    dial->address = dial->address->ai_next;
+    try_addresses(dial, problem);
     return 0;
 }
 
@@ -135,13 +135,13 @@ static void on_start(void *arg)
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     dial->timer = timer_start(dial->loop, dial->timeout_ms, on_timeout, dial);
     snprintf(port, sizeof port, "%u", (unsigned)dial->port);
-    int rc = getaddrinfo(dial->host, port, &hints, &dial->places);
+    int rc = getaddrinfo(dial->host, port, &hints, &dial->addresses);
     if (rc != 0) {
         finish(dial, gai_strerror(rc));
         return;
     }
-    dial->place = dial->places;
-    try_places(dial, EADDRNOTAVAIL);
+    dial->address = dial->addresses;
+    try_addresses(dial, EADDRNOTAVAIL);
 }
 
 struct dial *dial_start(struct loop *loop, const char *host, uint16_t port, int64_t timeout_ms,

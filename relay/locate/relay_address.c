@@ -29,17 +29,17 @@ static int parse_unix(struct relay_address *out, const char *text, const char *p
 }
 
 /* "HOST", "HOST:PORT", "[V6]", "[V6]:PORT", "V6". */
-static bool split(const char *place, char *host, size_t size, uint16_t *port)
+static bool split(const char *address, char *host, size_t size, uint16_t *port)
 {
     struct in6_addr v6;
-    size_t len = strlen(place);
+    size_t len = strlen(address);
     *port = RELAY_PORT;
-    if (text_split_host_port(place, host, size, port))
+    if (text_split_host_port(address, host, size, port))
         return *port > 0;
-    bool bracketed = len > 2 && place[0] == '[' && place[len - 1] == ']';
+    bool bracketed = len > 2 && address[0] == '[' && address[len - 1] == ']';
     if (len >= size)
         return false;
-    text_copy(host, size, bracketed ? place + 1 : place);
+    text_copy(host, size, bracketed ? address + 1 : address);
     if (bracketed)
         host[len - 2] = '\0';
     return inet_pton(AF_INET6, host, &v6) == 1 || (!bracketed && *host && !strpbrk(host, ":[]/"));
@@ -47,19 +47,19 @@ static bool split(const char *place, char *host, size_t size, uint16_t *port)
 
 int relay_address_parse(struct relay_address *out, const char *text, struct err *err)
 {
-    char place[600], host[512];
+    char address[600], host[512];
     uint16_t port;
     *out = (struct relay_address){0};
     if (text_starts(text, "unix:"))
         return parse_unix(out, text, text + strlen("unix:"), err);
     bool http = text_starts(text, "http://"), https = text_starts(text, "https://");
     const char *rest = text + (http ? strlen("http://") : https ? strlen("https://") : 0);
-    if (!text_copy(place, sizeof place, rest))
+    if (!text_copy(address, sizeof address, rest))
         return malformed(text, "it is too long", err);
-    size_t len = strlen(place);
-    if ((http || https) && len && place[len - 1] == '/')
-        place[len - 1] = '\0';
-    if (!split(place, host, sizeof host, &port) || !*host || strpbrk(host, "/@[]") ||
+    size_t len = strlen(address);
+    if ((http || https) && len && address[len - 1] == '/')
+        address[len - 1] = '\0';
+    if (!split(address, host, sizeof host, &port) || !*host || strpbrk(host, "/@[]") ||
         !text_is_graphic(host, strlen(host)))
         return malformed(text, "there is no host and port in it", err);
     bool loopback = proxy_is_loopback(host);
@@ -107,13 +107,13 @@ char *relay_address_short(const struct relay_address *address)
 
 char *relay_address_text(const struct relay_address *address)
 {
-    char *place = relay_address_short(address);
+    char *name = relay_address_short(address);
     char *text = mem_format("%s%s",
                             address->is_unix ? "unix:"
                             : address->tls   ? "https://"
                                              : "http://",
-                            place);
-    free(place);
+                            name);
+    free(name);
     return text;
 }
 

@@ -73,7 +73,7 @@ static const char *string_of(const cJSON *root, const char *name)
     return text ? text : "";
 }
 
-static char *place_of(const struct relay_call *call)
+static char *endpoint_of(const struct relay_call *call)
 {
     char machine[PROOF_MACHINE_ROOM];
     if (!call->address.id)
@@ -81,10 +81,10 @@ static char *place_of(const struct relay_call *call)
     proof_machine(machine);
     char *name = relay_address_short(&call->address);
     char *address = mem_format("%s%s", call->address.is_unix ? "unix:" : "", name);
-    char *place = proof_place(machine, address);
+    char *endpoint = proof_endpoint(machine, address);
     free(name);
     free(address);
-    return place;
+    return endpoint;
 }
 
 static bool proves(const cJSON *proofs, const char *token, const struct proof_exchange *exchange)
@@ -118,8 +118,8 @@ static char *authorize(const struct relay_call *call, const struct http_reply *r
 {
     cJSON *root = cJSON_ParseWithLength(reply->body, reply->len);
     const char *id = string_of(root, "id"), *nonce = string_of(root, "nonce");
-    char *place = place_of(call), *header = NULL;
-    const struct proof_exchange exchange = {id, place, call->nonce, nonce};
+    char *endpoint = endpoint_of(call), *header = NULL;
+    const struct proof_exchange exchange = {id, endpoint, call->nonce, nonce};
     const cJSON *proofs = cJSON_GetObjectItemCaseSensitive(root, "proofs");
     bool expected = !call->address.id || text_equal(call->address.id, id);
     /* A nonce that is not hex could break the header's line. */
@@ -128,7 +128,7 @@ static char *authorize(const struct relay_call *call, const struct http_reply *r
         header = prove(call, &exchange);
     else if (!call->address.id && cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "open")))
         header = mem_string("");
-    free(place);
+    free(endpoint);
     cJSON_Delete(root);
     return header;
 }

@@ -114,7 +114,7 @@ bool pause_same(const struct pause *a, const struct pause *b)
     return same_endpoint || (a->debugger == PAUSE_DEBUGPY && *a->worker_id);
 }
 
-uint64_t pause_place(const char *host, uint16_t port)
+uint64_t pause_endpoint_hash(const char *host, uint16_t port)
 {
     return hash_text(host ? host : "", port);
 }

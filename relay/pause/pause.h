@@ -86,7 +86,7 @@ void pause_list_clear(struct pause_list *list);
  * it is a driver's. */
 bool pause_same(const struct pause *a, const struct pause *b);
 /* A hash of an endpoint; `host` may be NULL. */
-uint64_t pause_place(const char *host, uint16_t port);
+uint64_t pause_endpoint_hash(const char *host, uint16_t port);
 /* True if two rows are equal in every field. */
 bool pause_equal(const struct pause *a, const struct pause *b);
 

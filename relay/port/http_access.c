@@ -128,17 +128,17 @@ static bool has_url_token(struct lws *wsi)
            lws_get_urlarg_by_name(wsi, "access_token=", value, sizeof value);
 }
 
-/* This relay's text for the place that the client names; NULL if it has none. The caller frees. */
-static char *place_of(const struct conn *conn, const char *asked)
+/* This relay's text for the endpoint that the client names, or NULL. The caller frees. */
+static char *endpoint_of(const struct conn *conn, const char *asked)
 {
     if (text_equal(asked, PROOF_ANYWHERE))
         return mem_string(PROOF_ANYWHERE);
     if (!text_equal(asked, PROOF_HERE) || !*conn->listener->machine)
         return NULL;
-    return proof_place(conn->listener->machine, conn_port(conn)->text);
+    return proof_endpoint(conn->listener->machine, conn_port(conn)->text);
 }
 
-/* Splits "PLACE CLIENT-NONCE RELAY-NONCE PROOF", and changes `text`. */
+/* Splits "ENDPOINT CLIENT-NONCE RELAY-NONCE PROOF", and changes `text`. */
 static bool split_proof(char *text, const char *pieces[4])
 {
     char *rest = NULL;
@@ -158,15 +158,15 @@ static enum auth_role check_proof(const struct conn *conn,
     int64_t now_ms = loop_now_us() / 1000;
     if (!split_proof(text, pieces))
         return AUTH_NONE;
-    char *place = place_of(conn, pieces[0]);
-    const struct proof_exchange exchange = {auth_relay_id(listener->options.auth), place, pieces[1],
-                                            pieces[2]};
-    if (place && challenges_valid(listener->challenges, pieces[2], pieces[1], place, now_ms))
+    char *endpoint = endpoint_of(conn, pieces[0]);
+    const struct proof_exchange exchange = {auth_relay_id(listener->options.auth), endpoint,
+                                            pieces[1], pieces[2]};
+    if (endpoint && challenges_valid(listener->challenges, pieces[2], pieces[1], endpoint, now_ms))
         role = auth_check_proof(listener->options.auth, &exchange, request->method, request->path,
                                 pieces[3]);
     if (role != AUTH_NONE)
         challenges_use(listener->challenges, pieces[2], now_ms);
-    free(place);
+    free(endpoint);
     return role;
 }
 
@@ -237,13 +237,13 @@ enum refusal http_access_challenge(const struct conn *conn, struct lws *wsi, str
     bool sound = get_argument(wsi, "nonce=", nonce, sizeof nonce) &&
                  proof_is_hex(nonce, PROOF_ROOM - 1) &&
                  get_argument(wsi, "place=", asked, sizeof asked);
-    char *place = sound ? place_of(conn, asked) : NULL;
-    if (!place)
+    char *endpoint = sound ? endpoint_of(conn, asked) : NULL;
+    if (!endpoint)
         return REFUSAL_CHALLENGE;
-    challenges_issue(listener->challenges, nonce, place, loop_now_us() / 1000, relay_nonce);
-    const struct proof_exchange exchange = {auth_relay_id(listener->options.auth), place, nonce,
+    challenges_issue(listener->challenges, nonce, endpoint, loop_now_us() / 1000, relay_nonce);
+    const struct proof_exchange exchange = {auth_relay_id(listener->options.auth), endpoint, nonce,
                                             relay_nonce};
     add_proofs(json, listener->options.auth, &exchange);
-    free(place);
+    free(endpoint);
     return REFUSAL_NONE;
 }

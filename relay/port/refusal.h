@@ -30,7 +30,7 @@ enum refusal {
     REFUSAL_PATH,        /* WebSocket on another path than /dap and /events */
     REFUSAL_PROTOCOL,    /* a subprotocol that is not that path's */
     REFUSAL_UPGRADE,     /* /dap or /events without, or with a broken, WebSocket handshake */
-    REFUSAL_CHALLENGE,   /* a challenge without a nonce, or for an unknown place */
+    REFUSAL_CHALLENGE,   /* a challenge without a nonce, or for an unknown endpoint */
     REFUSAL_COUNT
 };
 

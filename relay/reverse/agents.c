@@ -44,8 +44,8 @@ void agent_forget_key(struct agent *agent)
         explicit_bzero(agent->key, strlen(agent->key));
     free(agent->key);
     free(agent->key_id);
-    free(agent->place);
-    agent->key = agent->key_id = agent->place = NULL;
+    free(agent->endpoint);
+    agent->key = agent->key_id = agent->endpoint = NULL;
 }
 
 static void agent_free(struct agent *agent)
@@ -198,7 +198,7 @@ static const char *too_many(const struct agents *agents, const struct agents_cal
 static void challenge(struct agent *agent)
 {
     const struct proof_exchange exchange = {auth_relay_id(agent->agents->options.auth),
-                                            agent->place, agent->nonce, agent->relay_nonce};
+                                            agent->endpoint, agent->nonce, agent->relay_nonce};
     struct buf line = {0};
     char *proof = proof_of_relay(agent->key, &exchange);
     buf_printf(&line, "{\"relay\":\"%s\",\"nonce\":\"%s\",\"proof\":\"%s\"}", exchange.relay_id,
@@ -230,8 +230,8 @@ static void accept_agent(struct agents *agents, const struct agents_call *call,
     agents->first = agent;
     agent->key = key;
     agent->key_id = mem_string(line->key_id);
-    agent->place = call->fingerprint ? proof_place_tls(call->address, call->fingerprint)
-                                     : proof_place(agents->machine, call->address);
+    agent->endpoint = call->fingerprint ? proof_endpoint_tls(call->address, call->fingerprint)
+                                        : proof_endpoint(agents->machine, call->address);
     text_copy(agent->nonce, sizeof agent->nonce, line->secret);
     text_copy(agent->peer, sizeof agent->peer, call->peer);
     text_copy(agent->run, sizeof agent->run, line->key_id);

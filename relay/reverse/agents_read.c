@@ -46,7 +46,7 @@ static void note_cut(const struct agent *agent, bool cut)
 static bool read_proof(struct agent *agent, const char *json, struct span line)
 {
     const struct agents *agents = agent->agents;
-    const struct proof_exchange exchange = {auth_relay_id(agents->options.auth), agent->place,
+    const struct proof_exchange exchange = {auth_relay_id(agents->options.auth), agent->endpoint,
                                             agent->nonce, agent->relay_nonce};
     char *proof = scan_string_at(json, line, "proof");
     char *expected = proof_of_client(agent->key, &exchange, "AGENT", agent->key_id);

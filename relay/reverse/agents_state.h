@@ -34,9 +34,9 @@ struct agent {
     struct stream *stream;
     struct timer *timer; /* of AGENT_NEW and AGENT_WAKING */
     struct buf in;
-    char *key;    /* until it has proven itself */
-    char *key_id; /* the same */
-    char *place;  /* the same */
+    char *key;      /* until it has proven itself */
+    char *key_id;   /* the same */
+    char *endpoint; /* the same */
     char nonce[PROOF_ROOM], relay_nonce[PROOF_ROOM];
     char token[PROOF_ROOM];
     char peer[AGENT_PEER_ROOM];

@@ -41,8 +41,8 @@ struct tunnel {
     struct end ends[2];
     struct tunnels *owner;
     struct tunnel *next, *previous;
-    struct tunnel_tuning *tuning; /* NULL once done, or not wanted */
-    const struct addrinfo *place; /* where the adapter is being dialed; NULL once connected */
+    struct tunnel_tuning *tuning;   /* NULL once done, or not wanted */
+    const struct addrinfo *address; /* where the adapter is being dialed; NULL once connected */
     struct timer *dial_timer;
 };
 INVARIANT_MAGIC(tunnel, 0xf72fc1dd)
@@ -51,7 +51,7 @@ INVARIANT_MAGIC(tunnel, 0xf72fc1dd)
 struct tunnels {
     struct loop *loop;
     struct acceptor *acceptor;
-    struct addrinfo *places;
+    struct addrinfo *addresses;
     struct tunnel *first;
     size_t count, max;
     struct timer *end_timer;
@@ -306,17 +306,17 @@ static bool put_on_loop(struct end *end)
     return end->wsi != NULL;
 }
 
-/* Dials the places from `place` on: 0 if the loop waits for one, or the last one's errno. */
-static int dial(struct tunnel *tunnel, const struct addrinfo *place, int problem)
+/* Dials the addresses from `address` on: 0 if the loop waits for one, or the last one's errno. */
+static int dial(struct tunnel *tunnel, const struct addrinfo *address, int problem)
 {
     struct end *end = &tunnel->ends[ADAPTER];
     forget_wsi(end);
-    for (; place; place = place->ai_next) {
-        tunnel->place = place;
-        end->fd = socket(place->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    for (; address; address = address->ai_next) {
+        tunnel->address = address;
+        end->fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
         if (end->fd < 0)
             return errno;
-        if (connect(end->fd, place->ai_addr, place->ai_addrlen) != 0 && errno != EINPROGRESS) {
+        if (connect(end->fd, address->ai_addr, address->ai_addrlen) != 0 && errno != EINPROGRESS) {
             problem = errno;
         } else if (put_on_loop(end)) {
             lws_callback_on_writable(end->wsi);
@@ -359,12 +359,12 @@ static void on_dialed(struct tunnel *tunnel, bool closed)
         problem = problem ? problem : ECONNRESET;
     }
     if (problem) {
-        problem = dial(tunnel, tunnel->place->ai_next, problem);
+        problem = dial(tunnel, tunnel->address->ai_next, problem);
         if (problem)
             dial_failed(tunnel, problem);
         return;
     }
-    tunnel->place = NULL;
+    tunnel->address = NULL;
     owner->reached = true;
     owner->gone = false;
     timer_cancel(&tunnel->dial_timer);
@@ -384,7 +384,7 @@ static int on_wire(struct loop_wsi *wire, struct lws *wsi, enum lws_callback_rea
     bool writable = reason == LWS_CALLBACK_RAW_WRITEABLE_FILE;
     if (!closed && !readable && !writable)
         return 0;
-    if (tunnel->place && end->side == ADAPTER) {
+    if (tunnel->address && end->side == ADAPTER) {
         on_dialed(tunnel, closed);
         return 0;
     }
@@ -394,7 +394,7 @@ static int on_wire(struct loop_wsi *wire, struct lws *wsi, enum lws_callback_rea
         on_end_writable(end);
     else if (!end->ended)
         read_once(end);
-    if (tunnel->place && closed)
+    if (tunnel->address && closed)
         tunnel_free(tunnel); /* the client did not wait for the adapter */
     else
         settle(tunnel);
@@ -413,7 +413,7 @@ static void on_connection(void *arg, int fd)
     tunnel_set_magic(tunnel);
     tunnel->owner = owner;
     tunnel->next = owner->first;
-    tunnel->place = owner->places;
+    tunnel->address = owner->addresses;
     if (owner->first)
         owner->first->previous = tunnel;
     owner->first = tunnel;
@@ -428,7 +428,7 @@ static void on_connection(void *arg, int fd)
     if (put_on_loop(client)) {
         set_reading(client, false); /* until the adapter is there */
         tunnel->dial_timer = timer_start(owner->loop, DIAL_MS, on_dial_timeout, tunnel);
-        problem = dial(tunnel, owner->places, 0);
+        problem = dial(tunnel, owner->addresses, 0);
     }
     if (problem)
         dial_failed(tunnel, problem);
@@ -442,7 +442,7 @@ static int find_adapter(struct tunnels *tunnels, const struct tunnels_options *o
     char port[8];
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     snprintf(port, sizeof port, "%u", (unsigned)options->port);
-    int rc = getaddrinfo(options->host, port, &hints, &tunnels->places);
+    int rc = getaddrinfo(options->host, port, &hints, &tunnels->addresses);
     if (rc == 0)
         return 0;
     err_set(err, ERR_UNREACHABLE, "the debug adapter's host '%s' was not found", options->host);
@@ -480,8 +480,8 @@ void tunnels_destroy(struct tunnels **tunnels)
         release(tunnel);
     }
     acceptor_close(&it->acceptor);
-    if (it->places)
-        freeaddrinfo(it->places);
+    if (it->addresses)
+        freeaddrinfo(it->addresses);
     free(it);
 }
 

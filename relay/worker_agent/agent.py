@@ -45,8 +45,8 @@ def connect_to(host, port):
     return socket.create_connection((host.encode() if host.isascii() else host, port), timeout=WORD_S)
 
 
-def place_of(host, port):
-    """The relay proves that it listens here, at this address: see proof_place() there."""
+def endpoint_of(host, port):
+    """The relay proves that it listens here, at this address: see proof_endpoint() there."""
     with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
         boot = file.readline().strip()
     return "here %s %s %s" % (boot, os.readlink("/proc/self/ns/net"), "%s:%d" % (host, port))
@@ -127,13 +127,13 @@ class Agent:
             waiting.put({})
 
     def session(self):
-        self.sock, place = self.dial()
+        self.sock, endpoint = self.dial()
         sock = self.sock
         nonce = binascii.hexlify(os.urandom(32)).decode()
         sock.sendall(("raydbg agent 1 %s %s\n" % (self.config["key_id"], nonce)).encode())
         messages = lines_of(sock)
         challenge = next(messages)
-        exchange = challenge["relay"], place, nonce, challenge["nonce"]
+        exchange = challenge["relay"], endpoint, nonce, challenge["nonce"]
         if not hmac.compare_digest(prove(self.config["key"], "relay", exchange), challenge["proof"]):
             raise ConnectionError("this is not the relay that the key is for")
         self.held_until = max(self.held_until, time.monotonic() + WORD_S)
@@ -147,15 +147,15 @@ class Agent:
             self.obey(message)
 
     def dial(self):
-        """The connection, and the place that the relay proves to be at: a process that forwards the bytes cannot."""
+        """The connection, and the endpoint that the relay proves to be at: a process that forwards the bytes cannot."""
         fingerprint, address = self.config.get("fingerprint"), (self.config["host"], self.config["port"])
         sock = connect_to(*address)
         self.reached = True
         if not fingerprint:
-            return sock, place_of(*address)
+            return sock, endpoint_of(*address)
         sock = secure(sock, fingerprint, VANISHED_S)
         sock.settimeout(WORD_S)
-        return sock, place_of_tls(sock, fingerprint)
+        return sock, endpoint_of_tls(sock, fingerprint)
 
     def send(self, **message):
         with self.lock:

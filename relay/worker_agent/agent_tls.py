@@ -94,7 +94,7 @@ def secure(plain, fingerprint, seconds):
     return SecureSocket(sock)
 
 
-def place_of_tls(sock, fingerprint):
-    """As proof_place_tls() in relay/access/proof.c."""
+def endpoint_of_tls(sock, fingerprint):
+    """As proof_endpoint_tls() in relay/access/proof.c."""
     host, port = sock.getpeername()[:2]
     return "tls %s:%d %s" % ("[%s]" % host if ":" in host else host, port, fingerprint)

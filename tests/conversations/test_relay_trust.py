@@ -198,14 +198,14 @@ def test_a_proof_is_good_for_one_request(hub, listen, tmp_path):
         assert hub.http(method, path, token="", headers={"Authorization": seen}).status == 401
 
 
-def challenge(hub, place="anywhere", nonce="ab" * 32):
-    answer = hub.http("GET", f"/v1/challenge?nonce={nonce}&place={place}", token="")
+def challenge(hub, endpoint="anywhere", nonce="ab" * 32):
+    answer = hub.http("GET", f"/v1/challenge?nonce={nonce}&place={endpoint}", token="")
     return answer.json if answer.status == 200 else answer
 
 
-def header(hub, said, place="anywhere", nonce="ab" * 32, request="GET /v1/pauses", token=None, text=None):
-    mac = proof(token or hub.token, "client", said["id"], text or place, nonce, said["nonce"], request)
-    return {"Authorization": f"Raydbg {place} {nonce} {said['nonce']} {mac}"}
+def header(hub, said, endpoint="anywhere", nonce="ab" * 32, request="GET /v1/pauses", token=None, text=None):
+    mac = proof(token or hub.token, "client", said["id"], text or endpoint, nonce, said["nonce"], request)
+    return {"Authorization": f"Raydbg {endpoint} {nonce} {said['nonce']} {mac}"}
 
 
 def asked(hub, headers, method="GET", path="/v1/pauses"):
@@ -219,7 +219,7 @@ def test_each_part_of_a_proof_counts(hub):
     wrong = [header(hub, said, request="GET /v1/sessions"), header(hub, said, request="POST /v1/pauses"),
              header(hub, said, token="another-token-0123456789"), header(hub, said, nonce="cd" * 32),
              header(hub, {**said, "id": "0" * 32}), header(hub, {**said, "nonce": "0" * 112}),
-             header(hub, said, place="here", text=f"here {json.loads((hub.state / 's/raydbg/relay.json').read_text())['machine']} "
+             header(hub, said, endpoint="here", text=f"here {json.loads((hub.state / 's/raydbg/relay.json').read_text())['machine']} "
                     "%s:%d" % hub.address),
              {"Authorization": good["Authorization"][:-1]}, {"Authorization": good["Authorization"] + " x"},
              {"Authorization": good["Authorization"].replace("anywhere", "nowhere")},

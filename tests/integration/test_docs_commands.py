@@ -325,8 +325,8 @@ def test_commands_about_what_runs_and_what_has_failed(cluster_factory, spec, tmp
     shell = Shell(cluster, tmp_path)
     cluster.driver(PRINTED / "told.py", env={"RAY_ADDRESS": cluster.head(), "TRIES": str(tmp_path / "tries")}).wait_for("^READY")
     [row] = [row for row in cluster.api("/api/v0/tasks") if row["name"] == "train_step"]
-    [place] = [node["node_ip"] for node in cluster.api("/api/v0/nodes") if node["node_id"] == row["node_id"]]
-    shell.here["train_step"] = f"{row['worker_pid']}@{place}"
+    [address] = [node["node_ip"] for node in cluster.api("/api/v0/nodes") if node["node_id"] == row["node_id"]]
+    shell.here["train_step"] = f"{row['worker_pid']}@{address}"
     try:
         assert run_all(shell, [line for line in block_commands() if OF_TOLD.fullmatch(line.text)], lambda line: None) > 10
     finally:

@@ -46,10 +46,10 @@ class ByHand:
         """This side's proof, for the challenge that comes; the relay's must be right."""
         challenge = self.hear()
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        place = "here %s %s %s:%d" % (boot, os.readlink("/proc/self/ns/net"), *self.relay.address)
+        endpoint = "here %s %s %s:%d" % (boot, os.readlink("/proc/self/ns/net"), *self.relay.address)
         if self.fingerprint:
-            place = "tls %s:%d %s" % (*self.relay.address, self.fingerprint)
-        exchange = f"{challenge['relay']}\n{place}\n{self.nonce}\n{challenge['nonce']}\n"
+            endpoint = "tls %s:%d %s" % (*self.relay.address, self.fingerprint)
+        exchange = f"{challenge['relay']}\n{endpoint}\n{self.nonce}\n{challenge['nonce']}\n"
         key = agent_key(token or self.relay.token)
         own = hmac.new(agent_key(self.relay.token).encode(), f"raydbg relay\n{exchange} \n".encode(), hashlib.sha256)
         assert challenge["proof"] == own.hexdigest()

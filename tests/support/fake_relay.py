@@ -31,8 +31,8 @@ from waits import limit
 HELD = "raydbg: square stays held by relay; release it with: raydbg release c2668a\n"
 
 
-def proof(token, who, id, place, client_nonce, relay_nonce, request=" "):
-    text = "\n".join([f"raydbg {who}", id, place, client_nonce, relay_nonce, request, ""])
+def proof(token, who, id, endpoint, client_nonce, relay_nonce, request=" "):
+    text = "\n".join([f"raydbg {who}", id, endpoint, client_nonce, relay_nonce, request, ""])
     return hmac.new(token.encode(), text.encode(), "sha256").hexdigest()
 
 
@@ -197,9 +197,9 @@ class FakeRelay:
 
     def _prove(self, request):
         client_nonce, asked, relay_nonce = request.query["nonce"], request.query["place"], secrets.token_hex(56)
-        place = asked if asked == "anywhere" else f"here {self.machine} {self.address}"
-        self._issued[relay_nonce] = (client_nonce, asked, place)
-        proofs = [proof(self.token, "relay", self.id, place, client_nonce, relay_nonce)] if self.token else []
+        endpoint = asked if asked == "anywhere" else f"here {self.machine} {self.address}"
+        self._issued[relay_nonce] = (client_nonce, asked, endpoint)
+        proofs = [proof(self.token, "relay", self.id, endpoint, client_nonce, relay_nonce)] if self.token else []
         return web.json_response({"id": self.id, "nonce": relay_nonce, "open": not self.token, "proofs": proofs})
 
     def _knows_token(self, request, path):

@@ -48,10 +48,10 @@ class Connection:
         """Says the challenge; `key` is another than the agent's, if given."""
         host, port = self.sock.getsockname()
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        place = f"here {boot} {os.readlink('/proc/self/ns/net')} {host}:{port}"
+        endpoint = f"here {boot} {os.readlink('/proc/self/ns/net')} {host}:{port}"
         if self.fingerprint:
-            place = f"tls {host}:{port} {self.fingerprint}"
-        self.exchange = f"{RELAY_ID}\n{place}\n{self.line[4]}\n{'cd' * 32}\n"
+            endpoint = f"tls {host}:{port} {self.fingerprint}"
+        self.exchange = f"{RELAY_ID}\n{endpoint}\n{self.line[4]}\n{'cd' * 32}\n"
         proof = hmac.new((key or agent_key(TOKEN)).encode(), f"raydbg relay\n{self.exchange} \n".encode(), hashlib.sha256)
         self.say(relay=RELAY_ID, nonce="cd" * 32, proof=proof.hexdigest())
 

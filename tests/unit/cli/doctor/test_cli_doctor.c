@@ -77,9 +77,9 @@ static struct doctor_facts well(void)
 {
     struct doctor_facts facts = {0};
     struct doctor_cluster *cluster = &facts.cluster;
-    text_copy(cluster->place.text, sizeof cluster->place.text, "10.0.0.5:6379");
-    text_copy(cluster->place.source, sizeof cluster->place.source, "RAY_ADDRESS");
-    cluster->address.answered = cluster->credentials.answered = cluster->version.answered = true;
+    text_copy(cluster->address.text, sizeof cluster->address.text, "10.0.0.5:6379");
+    text_copy(cluster->address.source, sizeof cluster->address.source, "RAY_ADDRESS");
+    cluster->lookup.answered = cluster->credentials.answered = cluster->version.answered = true;
     cluster->nodes.answered = cluster->workers.answered = cluster->pdbs.answered = true;
     cluster->took_us = 2340;
     cluster->ray = (struct ray_version){2, 60, 0};
@@ -215,8 +215,8 @@ static void test_no_way_to_the_cluster(void **state)
 {
     (void)state;
     struct doctor_facts facts = well();
-    err_set(&facts.cluster.address.err, ERR_UNREACHABLE, "no Ray cluster was found");
-    err_hint(&facts.cluster.address.err, "give --address");
+    err_set(&facts.cluster.lookup.err, ERR_UNREACHABLE, "no Ray cluster was found");
+    err_hint(&facts.cluster.lookup.err, "give --address");
     struct doctor_report report = judged(&facts);
     assert_check(&report, "cluster", DOCTOR_PROBLEM, "no Ray cluster");
     assert_null(find_check(&report, "gcs"));
@@ -429,11 +429,11 @@ static void make_process(const char *top, int pid, const char *packages, const c
 static void check_packages(const char *top, const char *packages, const char *version)
 {
     struct doctor_debugpy found = {0};
-    char proc[300], place[300];
+    char proc[300], expected[300];
     snprintf(proc, sizeof proc, "%s/proc", top);
-    snprintf(place, sizeof place, "%s/%s", top, packages ? packages : "");
+    snprintf(expected, sizeof expected, "%s/%s", top, packages ? packages : "");
     doctor_debugpy_look(&found, proc);
-    assert_true(text_equal(found.packages, packages ? place : NULL));
+    assert_true(text_equal(found.packages, packages ? expected : NULL));
     assert_true(text_equal(found.version, version));
     free(found.packages);
     free(found.version);

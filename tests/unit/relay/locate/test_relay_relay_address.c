@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void assert_place(const char *text, const char *expected)
+static void assert_address(const char *text, const char *expected)
 {
     struct relay_address address;
     struct err err;
@@ -18,23 +18,23 @@ static void assert_place(const char *text, const char *expected)
     relay_address_clear(&address);
 }
 
-static void places(void **state)
+static void addresses(void **state)
 {
     (void)state;
-    assert_place("127.0.0.1:4713", "http://127.0.0.1:4713");
-    assert_place("localhost", "http://localhost:4713");
-    assert_place("[::1]:99", "http://[::1]:99");
-    assert_place("::1", "http://[::1]:4713");
-    assert_place("127.9.9.9:1", "http://127.9.9.9:1");
-    assert_place("10.0.0.5:4713", "https://10.0.0.5:4713");
-    assert_place("head.example", "https://head.example:4713");
-    assert_place("[2001:db8::1]", "https://[2001:db8::1]:4713");
-    assert_place("https://127.0.0.1:7/", "https://127.0.0.1:7");
-    assert_place("http://localhost:7", "http://localhost:7");
-    assert_place("http://LOCALHOST:7", "http://LOCALHOST:7");
-    assert_place("LocalHost", "http://LocalHost:4713");
-    assert_place("https://head.example", "https://head.example:4713");
-    assert_place("unix:/run/r.sock", "unix:/run/r.sock");
+    assert_address("127.0.0.1:4713", "http://127.0.0.1:4713");
+    assert_address("localhost", "http://localhost:4713");
+    assert_address("[::1]:99", "http://[::1]:99");
+    assert_address("::1", "http://[::1]:4713");
+    assert_address("127.9.9.9:1", "http://127.9.9.9:1");
+    assert_address("10.0.0.5:4713", "https://10.0.0.5:4713");
+    assert_address("head.example", "https://head.example:4713");
+    assert_address("[2001:db8::1]", "https://[2001:db8::1]:4713");
+    assert_address("https://127.0.0.1:7/", "https://127.0.0.1:7");
+    assert_address("http://localhost:7", "http://localhost:7");
+    assert_address("http://LOCALHOST:7", "http://LOCALHOST:7");
+    assert_address("LocalHost", "http://LocalHost:4713");
+    assert_address("https://head.example", "https://head.example:4713");
+    assert_address("unix:/run/r.sock", "unix:/run/r.sock");
 }
 
 static void nonsense(void **state)
@@ -139,7 +139,7 @@ static void fingerprints(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(places),
+        cmocka_unit_test(addresses),
         cmocka_unit_test(nonsense),
         cmocka_unit_test(a_socket_path_that_is_too_long),
         cmocka_unit_test(refusals),
