@@ -179,7 +179,7 @@ static int64_t find(const char *json, struct span all, const char *name, struct 
     int64_t number = 0, line = 0, found = 0;
     char *file = NULL;
     bool by_number = text_to_int(name, 1, INT64_MAX, &number);
-    if ((!by_number && break_place(name, &file, &line, err) != 0) ||
+    if ((!by_number && break_location(name, &file, &line, err) != 0) ||
         !scan_find(json, all, "breakpoints", &items))
         return 0;
     while (scan_element(json, items, &cursor, &item)) {
@@ -225,14 +225,14 @@ static int clear(const struct call *call, int count, char **names)
 
 /* --- */
 
-static int set(const struct call *call, int count, char **places)
+static int set(const struct call *call, int count, char **locations)
 {
     struct err err;
     for (int i = 0; i < count; i++) {
         int64_t id;
-        if (break_set(call->loop, call->relay, &call->words->wish, places[i], &id, &err) != 0)
+        if (break_set(call->loop, call->relay, &call->words->wish, locations[i], &id, &err) != 0)
             return command_fail(&err);
-        printf("breakpoint %" PRId64 " at %s\n", id, places[i]);
+        printf("breakpoint %" PRId64 " at %s\n", id, locations[i]);
     }
     return show_all(call);
 }

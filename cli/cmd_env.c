@@ -31,13 +31,13 @@ static const char idle_time[] = "30m";
 struct env_words {
     const char *address, *merge, *format;
     bool clear;
-    struct option_list places;
+    struct option_list locations;
     struct break_wish wish;
     struct relay_wish relay;
 };
 
 static const struct option_row option_rows[] = {
-    {"break", 'b', OPTION_LIST, offsetof(struct env_words, places), .most = 64,
+    {"break", 'b', OPTION_LIST, offsetof(struct env_words, locations), .most = 64,
      .value = "FILE:LINE", .help = "set a breakpoint as raydbg break does; may be repeated"},
     BREAK_OPTION_ROWS(struct env_words, wish),
     {"merge", 'm', OPTION_STRING, offsetof(struct env_words, merge), .value = "FILE|JSON",
@@ -203,11 +203,11 @@ static int set_breakpoints(const struct relay_choice *choice, const struct env_w
                            struct err *err)
 {
     int64_t id;
-    for (size_t i = 0; i < words->places.count; i++)
-        if (break_set(choice->loop, &choice->relay, &words->wish, words->places.items[i], &id,
+    for (size_t i = 0; i < words->locations.count; i++)
+        if (break_set(choice->loop, &choice->relay, &words->wish, words->locations.items[i], &id,
                       err) != 0)
             return -1;
-    if (words->places.count)
+    if (words->locations.count)
         fputs("raydbg: the breakpoints stay until raydbg break --clear\n", stderr);
     return 0;
 }
@@ -281,8 +281,8 @@ int cmd_env(int argc, char **argv)
     if (!options_parse(&cmd_env_text, &words, argc, argv, &operands, &done) || done) {
         code = done ? ERR_NONE : ERR_USAGE;
     } else if (operands) {
-        command_usage(&cmd_env_text, "'%s': a place is given by --break", argv[1]);
-    } else if (words.clear && words.places.count) {
+        command_usage(&cmd_env_text, "'%s': a location is given by --break", argv[1]);
+    } else if (words.clear && words.locations.count) {
         command_usage(&cmd_env_text, "--clear goes without --break: raydbg break --clear removes "
                                      "breakpoints");
     } else if (!words.relay.wanted) {
@@ -291,6 +291,6 @@ int cmd_env(int argc, char **argv)
         code = run(&words, &err);
         code = code < 0 ? command_fail(&err) : code;
     }
-    free(words.places.items);
+    free(words.locations.items);
     return code;
 }

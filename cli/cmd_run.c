@@ -22,13 +22,13 @@
 struct run_words {
     const char *address, *session;
     bool post_mortem, pause_all, detach;
-    struct option_list places;
+    struct option_list locations;
     struct break_wish wish;
     struct relay_wish relay;
 };
 
 static const struct option_row option_rows[] = {
-    {"break", 'b', OPTION_LIST, offsetof(struct run_words, places), .most = 64,
+    {"break", 'b', OPTION_LIST, offsetof(struct run_words, locations), .most = 64,
      .value = "FILE:LINE", .help = "a breakpoint, until the program ends; may be repeated"},
     {"post-mortem", 0, OPTION_FLAG, offsetof(struct run_words, post_mortem),
      .help = "a task that fails, or the driver, stops where the exception was raised"},
@@ -95,9 +95,9 @@ static char *make_directory(const struct run_relay *relay, const char *stops, st
 static int set_breakpoints(const struct relay_choice *choice, const struct run_words *words,
                            int64_t *ids, struct err *err)
 {
-    for (size_t i = 0; i < words->places.count; i++)
-        if (break_set(choice->loop, &choice->relay, &words->wish, words->places.items[i], &ids[i],
-                      err) != 0)
+    for (size_t i = 0; i < words->locations.count; i++)
+        if (break_set(choice->loop, &choice->relay, &words->wish, words->locations.items[i],
+                      &ids[i], err) != 0)
             return -1;
     return 0;
 }
@@ -125,7 +125,7 @@ static int run(const struct run_words *words, char **command, struct err *err)
     struct run_relay relay = {0};
     const struct relay_choice *choice = &relay.choice;
     struct buf stops = {0};
-    int64_t *ids = mem_array(words->places.count + 1, sizeof *ids);
+    int64_t *ids = mem_array(words->locations.count + 1, sizeof *ids);
     char *directory = NULL;
     int code = -1;
     if (render_stops(&stops, words, err) == 0 &&
@@ -134,7 +134,7 @@ static int run(const struct run_words *words, char **command, struct err *err)
         (directory = make_directory(&relay, stops.data, err)))
         code = run_program(words, choice, directory, command, err);
     if (choice->loop && choice->relay.host)
-        clear_breakpoints(choice, ids, words->places.count);
+        clear_breakpoints(choice, ids, words->locations.count);
     if (directory)
         agent_files_remove(directory);
     free(directory);
@@ -154,7 +154,7 @@ int cmd_run(int argc, char **argv)
         code = done ? ERR_NONE : ERR_USAGE;
     } else if (!operands) {
         command_usage(&cmd_run_text, "which program? raydbg run train.py");
-    } else if (words.session && (words.places.count || words.post_mortem || words.pause_all)) {
+    } else if (words.session && (words.locations.count || words.post_mortem || words.pause_all)) {
         command_usage(&cmd_run_text, "--session takes what stops from the editor: no --break, "
                                      "--post-mortem or --pause-all");
     } else if (!words.relay.wanted) {
@@ -167,6 +167,6 @@ int cmd_run(int argc, char **argv)
         code = code < 0 ? command_fail(&err) : code;
         free(command);
     }
-    free(words.places.items);
+    free(words.locations.items);
     return code;
 }

@@ -466,7 +466,7 @@ static void close_console(struct console *console)
     queue_clear(&console->queue);
     aliases_clear(&console->aliases);
     buf_free(&console->partial);
-    free(console->shown_place);
+    free(console->shown_function);
     free(console->said);
     free(console->title);
     free(console->prompt);

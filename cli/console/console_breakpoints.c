@@ -146,7 +146,7 @@ static int drop(struct console *console, struct breakpoint *breakpoint, struct e
     return result;
 }
 
-static char *place_text(struct console *console, const struct breakpoint *breakpoint)
+static char *location_text(struct console *console, const struct breakpoint *breakpoint)
 {
     if (!breakpoint->path)
         return mem_format("%s()", breakpoint->function);
@@ -158,9 +158,9 @@ static char *place_text(struct console *console, const struct breakpoint *breakp
 
 static void print_breakpoint(struct console *console, const struct breakpoint *breakpoint)
 {
-    char *place = place_text(console, breakpoint);
+    char *location = location_text(console, breakpoint);
     struct buf out = {0};
-    buf_printf(&out, "  %2d  %s%s%s", breakpoint->number, place,
+    buf_printf(&out, "  %2d  %s%s%s", breakpoint->number, location,
                breakpoint->temporary ? "  once" : "", breakpoint->enabled ? "" : "  disabled");
     if (breakpoint->condition)
         buf_printf(&out, "  if %s", breakpoint->condition);
@@ -177,7 +177,7 @@ static void print_breakpoint(struct console *console, const struct breakpoint *b
     }
     buf_add_string(&out, "\n");
     console_write(console, &out);
-    free(place);
+    free(location);
 }
 
 static int list(struct console *console)
@@ -207,7 +207,7 @@ static bool is_beyond(struct console *console, const struct breakpoint *fresh, s
     return true;
 }
 
-/* Sets a breakpoint and prints its place. Takes ownership of the strings in `fresh`. */
+/* Sets a breakpoint and prints its location. Takes ownership of the strings in `fresh`. */
 static int add(struct console *console, struct breakpoint *fresh)
 {
     struct err err;
@@ -347,24 +347,24 @@ static int clear_all(struct console *console)
 }
 
 /* "clear [FILE:]LINE" removes all breakpoints on that line. */
-static int clear_place(struct console *console, const char *argument)
+static int clear_line(struct console *console, const char *argument)
 {
     struct location location;
-    struct breakpoint place = {0};
+    struct breakpoint wanted = {0};
     struct err err;
     bool any = false;
     if (location_read(&location, argument, &err) != 0)
         return console_fail(console, &err);
-    int result = location_find(console, &location, &place, &err);
+    int result = location_find(console, &location, &wanted, &err);
     location_clear(&location);
     for (size_t i = console->breakpoint_count; result == 0 && i-- > 0;) {
         struct breakpoint *it = &console->breakpoints[i];
-        if (it->line == place.line && text_equal(it->path, place.path)) {
+        if (it->line == wanted.line && text_equal(it->path, wanted.path)) {
             any = true;
             result = drop(console, it, &err);
         }
     }
-    clear_breakpoint(&place);
+    clear_breakpoint(&wanted);
     if (result != 0)
         return console_fail(console, &err);
     return any ? 0 : console_error(console, "there is no breakpoint at %s", argument);
@@ -376,7 +376,7 @@ int console_verb_clear(struct console *console, char *argument)
     if (!*argument)
         return clear_all(console);
     if (strchr(argument, ':'))
-        return clear_place(console, argument);
+        return clear_line(console, argument);
     do {
         struct breakpoint *breakpoint = take_number(console, &argument);
         if (!breakpoint)

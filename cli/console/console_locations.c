@@ -103,7 +103,7 @@ static char *find_file(struct console *console, const char *file, struct err *er
 }
 
 /* Reads "LINE PATH", such as "12 /app/a.py", and changes it. False if `found` has another form. */
-static bool take_place(struct console *console, struct breakpoint *breakpoint, char *found)
+static bool take_location(struct console *console, struct breakpoint *breakpoint, char *found)
 {
     char *space = found ? strchr(found, ' ') : NULL;
     if (!space)
@@ -129,7 +129,7 @@ static bool find_function(struct console *console, struct breakpoint *breakpoint
     buf_add_string(&expression, "\n)))");
     char *found = value_text(console, expression.data);
     buf_free(&expression);
-    bool ok = take_place(console, breakpoint, found);
+    bool ok = take_location(console, breakpoint, found);
     free(found);
     return ok;
 }
@@ -141,12 +141,12 @@ static bool find_function(struct console *console, struct breakpoint *breakpoint
 static const char search[] =
     "def find(name, globs):\n"
     "    import dis, sys\n"
-    "    places = set()\n"
+    "    locations = set()\n"
     "    def code(c):\n"
     "        if 'site-packages' in c.co_filename or c.co_filename.startswith(lib): return\n"
     "        if c.co_name == name and c.co_flags & 1:\n"
     "            lines = [l for _, l in dis.findlinestarts(c) if l and l > c.co_firstlineno]\n"
-    "            places.add((min(lines or [c.co_firstlineno]), c.co_filename))\n"
+    "            locations.add((min(lines or [c.co_firstlineno]), c.co_filename))\n"
     "        for k in c.co_consts:\n"
     "            if hasattr(k, 'co_code'): code(k)\n"
     "    def value(v, inner):\n"
@@ -166,11 +166,11 @@ static const char search[] =
     "        while f:\n"
     "            code(f.f_code)\n"
     "            f = f.f_back\n"
-    "    v = globs.get(name, getattr(__import__('builtins'), name, places))\n"
-    "    kind = ('nothing' if v is places else\n"
+    "    v = globs.get(name, getattr(__import__('builtins'), name, locations))\n"
+    "    kind = ('nothing' if v is locations else\n"
     "            'class' if isinstance(v, type) or hasattr(v, '__ray_metadata__') else\n"
     "            'builtin' if callable(v) else 'value')\n"
-    "    return '\\n'.join('%d %s' % p for p in sorted(places)) or kind\n";
+    "    return '\\n'.join('%d %s' % p for p in sorted(locations)) or kind\n";
 
 /* The other kinds of things that a name may stand for, and a hint for each. */
 static const struct {
@@ -203,7 +203,7 @@ static bool is_name(const char *text)
 }
 
 /* "12 /app/a.py\n30 /app/b.py" as "/app/a.py:12, /app/b.py:30" */
-static char *list_places(char *found)
+static char *list_locations(char *found)
 {
     struct buf out = {0};
     for (char *line; (line = strsep(&found, "\n"));) {
@@ -236,13 +236,13 @@ static int take_elsewhere(struct console *console, struct breakpoint *fresh, cha
 {
     if (!found || !strchr(found, ' '))
         return fail_kind(fresh->function, found, err);
-    if (!strchr(found, '\n') && take_place(console, fresh, found))
+    if (!strchr(found, '\n') && take_location(console, fresh, found))
         return 0;
-    char *places = list_places(found);
+    char *locations = list_locations(found);
     err_set(err, ERR_NOT_FOUND, "several functions are called '%s': break FILE:LINE",
             fresh->function);
-    err_why(err, "%s", places ? places : "");
-    free(places);
+    err_why(err, "%s", locations ? locations : "");
+    free(locations);
     return -1;
 }
 

@@ -16,10 +16,10 @@
 enum {
     TURN_MS = 100,
     SILENCE_MS = 2000,
-    ONE_BY_ONE = 3,     /* up to this many stops get a line each, more share one */
-    QUIET_US = 1000000, /* between two such announcements */
-    GRACE_MS = 3000,    /* for tasks that were resumed with the selected one */
-    PLACES_ASKED = 256, /* with more tasks, the first line shows no places */
+    ONE_BY_ONE = 3,        /* up to this many stops get a line each, more share one */
+    QUIET_US = 1000000,    /* between two such announcements */
+    GRACE_MS = 3000,       /* for tasks that were resumed with the selected one */
+    LOCATIONS_ASKED = 256, /* with more tasks, the first line shows no locations */
     LABEL = sizeof(((struct console *)NULL)->label),
 };
 
@@ -253,60 +253,60 @@ void many_until_stop(struct console *console, int64_t thread)
 
 /* --- greeting --- */
 
-/* A place in the code, and the number of tasks that stopped there. */
-struct place {
+/* A location in the code, and the number of tasks that stopped there. */
+struct stop_location {
     char *text;
     size_t count;
 };
 
-static void count_place(struct place **places, size_t *count, char *text)
+static void count_location(struct stop_location **locations, size_t *count, char *text)
 {
     for (size_t i = 0; i < *count; i++) {
-        if (text_equal((*places)[i].text, text)) {
-            (*places)[i].count++;
+        if (text_equal((*locations)[i].text, text)) {
+            (*locations)[i].count++;
             free(text);
             return;
         }
     }
-    *places = mem_resize(*places, *count + 1, sizeof **places);
-    (*places)[(*count)++] = (struct place){text, 1};
+    *locations = mem_resize(*locations, *count + 1, sizeof **locations);
+    (*locations)[(*count)++] = (struct stop_location){text, 1};
 }
 
-static int compare_places(const void *a, const void *b)
+static int compare_locations(const void *a, const void *b)
 {
-    const struct place *left = a, *right = b;
+    const struct stop_location *left = a, *right = b;
     return (left->count < right->count) - (left->count > right->count);
 }
 
-static void print_places(struct console *console, struct buf *out)
+static void print_locations(struct console *console, struct buf *out)
 {
     enum { SHOWN = 3 };
     size_t total, count = 0;
     const struct dap_client_thread *threads = dap_client_known(console->debuggee, &total);
-    struct place *places = NULL;
+    struct stop_location *locations = NULL;
     int64_t *ids = mem_array(total + 1, sizeof *ids);
     size_t stopped = 0;
     for (size_t i = 0; i < total; i++)
         if (threads[i].stopped)
             ids[stopped++] = threads[i].id;
-    for (size_t i = 0; i < stopped && stopped <= PLACES_ASKED; i++) {
-        char *place = thread_place(console, ids[i]);
-        count_place(&places, &count, mem_string(place ? text_basename(place) : "?"));
-        free(place);
+    for (size_t i = 0; i < stopped && stopped <= LOCATIONS_ASKED; i++) {
+        char *location = thread_location(console, ids[i]);
+        count_location(&locations, &count, mem_string(location ? text_basename(location) : "?"));
+        free(location);
     }
     if (count)
-        qsort(places, count, sizeof *places, compare_places);
+        qsort(locations, count, sizeof *locations, compare_locations);
     for (size_t i = 0; i < count && i < SHOWN; i++) {
         if (count == 1)
-            buf_printf(out, ", %sat %s", stopped > 1 ? "all " : "", places[i].text);
+            buf_printf(out, ", %sat %s", stopped > 1 ? "all " : "", locations[i].text);
         else
-            buf_printf(out, "%s%zu at %s", i ? ", " : ": ", places[i].count, places[i].text);
+            buf_printf(out, "%s%zu at %s", i ? ", " : ": ", locations[i].count, locations[i].text);
     }
     if (count > SHOWN)
         buf_add_string(out, ", …");
     for (size_t i = 0; i < count; i++)
-        free(places[i].text);
-    free(places);
+        free(locations[i].text);
+    free(locations);
     free(ids);
 }
 
@@ -328,7 +328,7 @@ void many_greet(struct console *console)
         free(text);
         if (stopped < total)
             buf_printf(&out, ", %zu stopped", stopped);
-        print_places(console, &out);
+        print_locations(console, &out);
         buf_add_string(&out, "\n");
         console_write(console, &out);
     }

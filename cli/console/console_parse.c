@@ -109,7 +109,7 @@ static bool is_python(const struct console_verb *verb, const char *rest)
         return true;
     if (is_assignment(argument))
         return true;
-    if (verb->flags & VERB_PLACE && is_path_and_line(argument))
+    if (verb->flags & VERB_LOCATION && is_path_and_line(argument))
         return false;
     /* "p -x" is the verb's; "n - x" and "a or b" can only be Python's. */
     return !(verb->flags & VERB_EXPRESSION) && is_operator(argument) &&
@@ -207,21 +207,21 @@ static char *find_condition(char *text, size_t *len)
     return NULL;
 }
 
-static int read_place(struct location *location, char *place, struct err *err)
+static int read_location(struct location *location, char *where, struct err *err)
 {
-    char *colon = strrchr(place, ':');
-    if (text_to_int(place, 1, INT32_MAX, &location->line))
+    char *colon = strrchr(where, ':');
+    if (text_to_int(where, 1, INT32_MAX, &location->line))
         return 0;
     if (!colon) {
-        location->function = mem_string(place);
+        location->function = mem_string(where);
         return 0;
     }
     if (!text_to_int(parse_strip(colon + 1), 1, INT32_MAX, &location->line))
         return err_set(err, ERR_USAGE, "'%s' is no line number", colon + 1);
     *colon = '\0';
-    if (!*parse_strip(place))
+    if (!*parse_strip(where))
         return err_set(err, ERR_USAGE, "there is no file before the ':'");
-    location->file = mem_string(parse_strip(place));
+    location->file = mem_string(parse_strip(where));
     return 0;
 }
 
@@ -240,11 +240,11 @@ int location_read(struct location *location, const char *text, struct err *err)
         if (*condition)
             location->condition = mem_string(condition);
     }
-    char *place = parse_strip(copy);
-    if (!*place)
+    char *where = parse_strip(copy);
+    if (!*where)
         result = err_set(err, ERR_USAGE, "where? [FILE:]LINE or a function");
     else
-        result = read_place(location, place, err);
+        result = read_location(location, where, err);
     free(copy);
     if (result != 0)
         location_clear(location);

@@ -210,8 +210,8 @@ static enum wait_end await_next_call(struct console *console)
                  console->title);
     watcher_rest(&console->watcher);
     console->call_over = false;
-    free(console->shown_place); /* the next call is a new place */
-    console->shown_place = NULL;
+    free(console->shown_function); /* the next call is a new stop */
+    console->shown_function = NULL;
     enum wait_end end;
     do
         end = run_wait(console, TURN_MS);
@@ -352,9 +352,9 @@ static int until_line(struct console *console, const char *argument)
     return result;
 }
 
-/* True if the thread has stopped after `line`, outside `place`, or not by a step, or does not
+/* True if the thread has stopped after `line`, outside `function`, or not by a step, or does not
  * stop. */
-static bool until_arrived(struct console *console, const char *place, int64_t line)
+static bool until_arrived(struct console *console, const char *function, int64_t line)
 {
     struct err err;
     const struct dap_client_thread *thread =
@@ -366,7 +366,7 @@ static bool until_arrived(struct console *console, const char *place, int64_t li
         return true;
     const struct stack_frame *frame = stack_selected(console);
     char *here = mem_format("%s\n%s", frame->path, frame->name);
-    bool arrived = !text_equal(here, place) || frame->line > line;
+    bool arrived = !text_equal(here, function) || frame->line > line;
     free(here);
     return arrived;
 }
@@ -377,18 +377,18 @@ int console_verb_until(struct console *console, char *argument)
         return until_line(console, argument);
     const struct stack_frame *frame = stack_selected(console);
     int64_t line = frame->line;
-    char *place = mem_format("%s\n%s", frame->path, frame->name);
+    char *function = mem_format("%s\n%s", frame->path, frame->name);
     int result = 0;
     bool arrived = false;
     while (!arrived && result == 0) {
         result = resume(console, "next");
         if (result == 0 && run_wait(console, SILENCE_MS) != WAIT_STOPPED)
             break;
-        arrived = until_arrived(console, place, line);
+        arrived = until_arrived(console, function, line);
         if (input_interrupted())
             break;
     }
-    free(place);
+    free(function);
     if (result == 0)
         run_until_stop(console, console->last_thread);
     return result;

@@ -205,30 +205,31 @@ const struct source *stack_source_at(struct console *console, const char *path)
 
 /* --- printing --- */
 
-static char *place_of(struct console *console, const struct stack_frame *frame)
+static char *location_of(struct console *console, const struct stack_frame *frame)
 {
     char *name = text_printable(frame->name, strlen(frame->name), "");
     char *path = *frame->path ? console_format_path(&console->style, frame->path, console->cwd)
                               : mem_string("?");
-    char *place = mem_format("%s:%" PRId64 " in %s", path, frame->line, name);
+    char *location = mem_format("%s:%" PRId64 " in %s", path, frame->line, name);
     free(name);
     free(path);
-    return place;
+    return location;
 }
 
-void stack_print_place(struct console *console, const struct stack_frame *frame, const char *note)
+void stack_print_location(struct console *console, const struct stack_frame *frame,
+                          const char *note)
 {
     struct buf out = {0};
-    char *place = place_of(console, frame);
+    char *location = location_of(console, frame);
     buf_add_string(&out, "  ");
-    console_format_tinted(&out, &console->style, TINT_BOLD, place);
+    console_format_tinted(&out, &console->style, TINT_BOLD, location);
     if (!text_empty(note)) {
         buf_add_string(&out, console_format_dot(&console->style));
         buf_add_string(&out, note);
     }
     buf_add_string(&out, "\n");
     console_write(console, &out);
-    free(place);
+    free(location);
 }
 
 void stack_print_lines(struct console *console, const struct stack_frame *frame, int64_t first,
@@ -258,7 +259,7 @@ static void print_in_stack(struct console *console, size_t index, int width)
     const struct source *source = frame->subtle ? NULL : stack_source(console, frame);
     const char *text = source ? source_line(source, frame->line) : NULL;
     bool selected = index == console->frame;
-    char *place = place_of(console, frame);
+    char *location = location_of(console, frame);
     struct buf out = {0};
     enum tint tint = selected ? TINT_MARK : frame->subtle ? TINT_DIM : TINT_PLAIN;
     if (tint != TINT_PLAIN)
@@ -267,9 +268,9 @@ static void print_in_stack(struct console *console, size_t index, int width)
                selected              ? console_format_arrow(&console->style)
                : console->style.utf8 ? " "
                                      : "  ");
-    buf_add_string(&out, place);
+    buf_add_string(&out, location);
     if (text) {
-        int used = (int)console_format_characters(place, strlen(place));
+        int used = (int)console_format_characters(location, strlen(location));
         buf_printf(&out, "%*s", width > used ? width - used + 2 : 2, "");
         int room = console->style.columns - 8 - (width > used ? width : used);
         console_format_one_line(&out, &console->style, text + strspn(text, " \t"),
@@ -279,20 +280,20 @@ static void print_in_stack(struct console *console, size_t index, int width)
         console_format_tint(&out, &console->style, TINT_PLAIN);
     buf_add_string(&out, "\n");
     console_write(console, &out);
-    free(place);
+    free(location);
 }
 
-/* The width of the column of places, so that the source lines beside them align. */
-static int place_width(struct console *console, bool all)
+/* The width of the column of locations, so that the source lines beside them align. */
+static int location_width(struct console *console, bool all)
 {
     enum { WIDEST = 44 };
     int width = 0;
     for (size_t i = 0; i < console->frame_count; i++) {
-        char *place = place_of(console, &console->frames[i]);
-        int wide = (int)console_format_characters(place, strlen(place));
+        char *location = location_of(console, &console->frames[i]);
+        int wide = (int)console_format_characters(location, strlen(location));
         if (wide > width && wide <= WIDEST && (all || !console->frames[i].ray))
             width = wide;
-        free(place);
+        free(location);
     }
     return width;
 }
@@ -313,7 +314,7 @@ int console_verb_where(struct console *console, char *argument)
         return console_error(console, "where: '%s' is not --all", argument);
     if (load_all(console) != 0)
         return -1;
-    int width = place_width(console, all);
+    int width = location_width(console, all);
     for (size_t i = console->frame_count; i-- > 0;) {
         size_t hidden = all ? 0 : ray_run(console, i);
         if (hidden) {
@@ -350,7 +351,7 @@ static int move(struct console *console, const char *argument, int direction)
     console->frame = direction > 0 ? console->frame + by : console->frame - by;
     console->list_next = 0;
     const struct stack_frame *frame = stack_selected(console);
-    stack_print_place(console, frame, NULL);
+    stack_print_location(console, frame, NULL);
     stack_print_lines(console, frame, frame->line, frame->line);
     return 0;
 }
@@ -368,23 +369,23 @@ int console_verb_down(struct console *console, char *argument)
 /* "list FUNCTION": shows its source, in any file. */
 static int list_function(struct console *console, const char *name)
 {
-    struct breakpoint place = {.function = mem_string(name)};
+    struct breakpoint found = {.function = mem_string(name)};
     struct err err;
-    int result = location_function(console, &place, &err);
+    int result = location_function(console, &found, &err);
     const struct stack_frame *selected = stack_selected(console);
-    bool here = text_equal(selected->path, place.path);
-    struct stack_frame frame = {.path = place.path, .line = here ? selected->line : 0};
+    bool here = text_equal(selected->path, found.path);
+    struct stack_frame frame = {.path = found.path, .line = here ? selected->line : 0};
     if (result == 0) {
-        const struct source *source = stack_source_at(console, place.path);
-        int64_t first = place.line, last = place.line;
+        const struct source *source = stack_source_at(console, found.path);
+        int64_t first = found.line, last = found.line;
         if (source)
-            source_function(source, place.line, name, &first, &last);
+            source_function(source, found.line, name, &first, &last);
         if (last > first + LIST_SPAN - 1)
             last = first + LIST_SPAN - 1;
         stack_print_lines(console, &frame, first, last);
     }
-    free(place.path);
-    free(place.function);
+    free(found.path);
+    free(found.function);
     return result == 0 ? 0 : console_fail(console, &err);
 }
 

@@ -109,7 +109,7 @@ struct console {
     size_t frame; /* the selected one */
     bool frames_all;
     bool post_mortem;
-    char *shown_place; /* function and path of the last stop that was shown */
+    char *shown_function; /* function and path of the last stop that was shown */
     bool greeted;
     int64_t list_next; /* 0: around the current line */
 
@@ -196,7 +196,8 @@ const struct stack_frame *stack_selected(const struct console *console);
 const struct source *stack_source(struct console *console, const struct stack_frame *frame);
 /* The same, by path. */
 const struct source *stack_source_at(struct console *console, const char *path);
-void stack_print_place(struct console *console, const struct stack_frame *frame, const char *note);
+void stack_print_location(struct console *console, const struct stack_frame *frame,
+                          const char *note);
 void stack_print_lines(struct console *console, const struct stack_frame *frame, int64_t first,
                        int64_t last);
 void stack_clear_sources(struct console *console);
@@ -204,9 +205,9 @@ void stack_clear_sources(struct console *console);
 /* --- console_threads.c --- */
 
 void thread_announce(struct console *console, int64_t id);
-/* The place of a thread's newest frame: "app.py:8 in square"; NULL if the request fails. The caller
- * frees. */
-char *thread_place(struct console *console, int64_t id);
+/* The location of a thread's newest frame: "app.py:8 in square"; NULL if the request fails. The
+ * caller frees. */
+char *thread_location(struct console *console, int64_t id);
 
 /* --- console_many.c --- */
 

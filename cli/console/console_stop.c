@@ -1,4 +1,4 @@
-/* Shows a thread's stop: the place, the reason, displays, and a breakpoint's commands. */
+/* Shows a thread's stop: the location, the reason, displays, and a breakpoint's commands. */
 #include "cli/console/console_state.h"
 
 #include "base/mem.h"
@@ -75,21 +75,21 @@ static bool is_breakpoint_call(struct console *console, const struct stack_frame
     return line && strstr(line, "breakpoint(");
 }
 
-/* Prints the place and the lines around it; only the current line if the previous stop was in the
- * same function. */
+/* Prints the location and the lines around it; only the current line if the previous stop was in
+ * the same function. */
 static void print_stop(struct console *console, const struct stack_frame *frame, const char *note)
 {
-    char *place = mem_format("%s\n%s", frame->path, frame->name);
-    bool same = text_equal(place, console->shown_place) && text_empty(note);
+    char *function = mem_format("%s\n%s", frame->path, frame->name);
+    bool same = text_equal(function, console->shown_function) && text_empty(note);
     int64_t around = same ? 0 : CONTEXT_LINES;
     if (!same)
-        stack_print_place(console, frame, note);
+        stack_print_location(console, frame, note);
     stack_print_lines(console, frame, frame->line - around, frame->line + around);
-    free(console->shown_place);
-    console->shown_place = place;
+    free(console->shown_function);
+    console->shown_function = function;
 }
 
-/* The reason for the stop, printed after the place; "" if there is nothing to add. */
+/* The reason for the stop, printed after the location; "" if there is nothing to add. */
 static void note_of(struct console *console, const struct dap_client_thread *thread, int number,
                     bool other, char *note, size_t size)
 {

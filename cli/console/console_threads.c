@@ -48,7 +48,7 @@ static void free_rows(struct row *rows, size_t count)
     free(rows);
 }
 
-char *thread_place(struct console *console, int64_t id)
+char *thread_location(struct console *console, int64_t id)
 {
     char arguments[128];
     struct reply reply;
@@ -59,20 +59,20 @@ char *thread_place(struct console *console, int64_t id)
         return NULL;
     size_t cursor = 0;
     struct json frame, list = json_get(reply.body, "stackFrames");
-    char *place = NULL;
+    char *location = NULL;
     if (json_each(list, &cursor, &frame)) {
         char *path = json_string(frame, "source/path");
         char *name = json_string(frame, "name");
         char *shown = console_format_path(&console->style, path ? path : "?", console->cwd);
         char *clean = text_printable(name ? name : "?", strlen(name ? name : "?"), "");
-        place = mem_format("%s:%" PRId64 " in %s", shown, json_integer(frame, "line", 0), clean);
+        location = mem_format("%s:%" PRId64 " in %s", shown, json_integer(frame, "line", 0), clean);
         free(path);
         free(name);
         free(shown);
         free(clean);
     }
     reply_clear(&reply);
-    return place;
+    return location;
 }
 
 void thread_announce(struct console *console, int64_t id)
@@ -88,35 +88,37 @@ void thread_announce(struct console *console, int64_t id)
         return;
     const char *raw = known->name ? known->name : "?";
     char *name = text_printable(raw, strlen(raw), "");
-    char *place = thread_place(console, id);
+    char *location = thread_location(console, id);
     if (console->options->many)
-        console_note(console, "%s stopped%s%s", name, place ? " at " : "", place ? place : "");
+        console_note(console, "%s stopped%s%s", name, location ? " at " : "",
+                     location ? location : "");
     else
-        console_note(console, "thread %" PRId64 " (%s) stopped%s%s", id, name, place ? " at " : "",
-                     place ? place : "");
+        console_note(console, "thread %" PRId64 " (%s) stopped%s%s", id, name,
+                     location ? " at " : "", location ? location : "");
     free(name);
-    free(place);
+    free(location);
 }
 
-static void print_row(struct console *console, const struct row *row, int width, const char *place)
+static void print_row(struct console *console, const struct row *row, int width,
+                      const char *location)
 {
     const char *mark = row->id == console->thread ? console_format_arrow(&console->style)
                        : console->style.utf8      ? " "
                                                   : "  ";
     int used = (int)console_format_characters(row->name, strlen(row->name));
     console_print(console, "  %s %3" PRId64 "  %s%*s  %s%s%s\n", mark, row->number, row->name,
-                  width - used, "", row->stopped ? "stopped" : "running", place ? " at " : "",
-                  place ? place : "");
+                  width - used, "", row->stopped ? "stopped" : "running", location ? " at " : "",
+                  location ? location : "");
 }
 
 static void print_row_json(struct console *console, struct buf *out, const struct row *row,
-                           const char *place)
+                           const char *location)
 {
     buf_printf(out, "%s{\"thread\":%" PRId64 ",\"name\":", out->len ? ",\n " : "[", row->number);
     message_quote(out, row->name);
     buf_printf(out, ",\"state\":\"%s\",\"place\":", row->stopped ? "stopped" : "running");
-    if (place)
-        message_quote(out, place);
+    if (location)
+        message_quote(out, location);
     else
         buf_add_string(out, "null");
     buf_printf(out, ",\"selected\":%s}", row->id == console->thread ? "true" : "false");
@@ -138,12 +140,12 @@ int console_verb_threads(struct console *console, char *argument)
         width = wide > width ? wide : width;
     }
     for (size_t i = 0; i < count; i++) {
-        char *place = rows[i].stopped ? thread_place(console, rows[i].id) : NULL;
+        char *location = rows[i].stopped ? thread_location(console, rows[i].id) : NULL;
         if (console->options->json)
-            print_row_json(console, &json, &rows[i], place);
+            print_row_json(console, &json, &rows[i], location);
         else
-            print_row(console, &rows[i], width, place);
-        free(place);
+            print_row(console, &rows[i], width, location);
+        free(location);
     }
     if (console->options->json) {
         buf_add_string(&json, count ? "]\n" : "[]\n");

@@ -14,7 +14,7 @@ enum verb_flag {
     VERB_ARGUMENT = 16,   /* takes an argument; others refuse one */
     VERB_DOT = 32,        /* its argument may be "." */
     VERB_DASHES = 64,     /* its argument may begin with "--" */
-    VERB_PLACE = 128,     /* its argument may be "/a/path:LINE" */
+    VERB_LOCATION = 128,  /* its argument may be "/a/path:LINE" */
     VERB_RESUMES = 256,   /* lets the task run */
 };
 

@@ -19,17 +19,17 @@ static void add_row(struct table *table, const struct cpu_profile *profile,
                     const struct cpu_function *function)
 {
     const struct cpu_frame *frame = &profile->frames[function->frame];
-    struct buf place = {0};
+    struct buf location = {0};
     char processes[64];
     size_t all = profile->nodes[0].processes;
     add_percent(table, function->self, profile->samples);
     add_percent(table, function->total, profile->samples);
     table_cell(table, frame->function);
-    buf_add_string(&place, *frame->file ? frame->file : "-");
+    buf_add_string(&location, *frame->file ? frame->file : "-");
     if (frame->line)
-        buf_printf(&place, ":%" PRId64, frame->line);
-    table_cell(table, place.data);
-    buf_free(&place);
+        buf_printf(&location, ":%" PRId64, frame->line);
+    table_cell(table, location.data);
+    buf_free(&location);
     if (function->processes == all)
         snprintf(processes, sizeof processes, "%zu", all);
     else

@@ -13,7 +13,7 @@
 
 enum { LINE_MOST = 10000000 };
 
-int break_place(const char *where, char **file, int64_t *line, struct err *err)
+int break_location(const char *where, char **file, int64_t *line, struct err *err)
 {
     const char *colon = strrchr(where, ':');
     if (!colon || colon == where || !text_to_int(colon + 1, 1, LINE_MOST, line)) {
@@ -75,7 +75,7 @@ static int render(struct buf *json, const struct break_wish *wish, const char *w
         return err_set(err, ERR_USAGE, "--hit names the one hit that stops, as --first does");
     if (wish->log && wish->stop_all)
         return err_set(err, ERR_USAGE, "--stop-all needs a stop, and --log makes none");
-    if (break_place(where, &file, &line, err) != 0)
+    if (break_location(where, &file, &line, err) != 0)
         return -1;
     buf_printf(json, "{\"line\":%" PRId64, line);
     add_text(json, "file", file);

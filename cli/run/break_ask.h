@@ -67,6 +67,6 @@ int break_clear(struct loop *loop, const struct relay_address *relay, int64_t id
 bool break_say_price(const char *json, struct span all);
 bool break_say_away(const char *json, struct span all);
 /* Splits "FILE:LINE" and makes the path absolute; the caller frees *file. */
-int break_place(const char *where, char **file, int64_t *line, struct err *err);
+int break_location(const char *where, char **file, int64_t *line, struct err *err);
 
 #endif

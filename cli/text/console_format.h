@@ -1,4 +1,4 @@
-/* Formats the console's values, source lines and places. Pure: text in, text out. */
+/* Formats the console's values, source lines and locations. Pure: text in, text out. */
 #ifndef RAYDBG_CLI_TEXT_CONSOLE_FORMAT_H
 #define RAYDBG_CLI_TEXT_CONSOLE_FORMAT_H
 

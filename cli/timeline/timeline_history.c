@@ -27,15 +27,15 @@ static int64_t time_of(const cJSON *object, const char *name)
 
 static bool read_pause(const cJSON *object, struct timeline_pause *out)
 {
-    const cJSON *place = cJSON_GetObjectItemCaseSensitive(object, "location");
-    const cJSON *line = cJSON_GetObjectItemCaseSensitive(place, "line");
+    const cJSON *location = cJSON_GetObjectItemCaseSensitive(object, "location");
+    const cJSON *line = cJSON_GetObjectItemCaseSensitive(location, "line");
     const char *task_id = text_of(object, "task_id"), *reason = text_of(object, "reason");
     bool ambiguous = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(object, "ambiguous"));
     *out = (struct timeline_pause){
         .worker_id = text_of(object, "worker_id"),
         .task_id = task_id && !ambiguous ? task_id : "",
         .reason = reason ? reason : "",
-        .file = text_of(place, "file"),
+        .file = text_of(location, "file"),
         .line = cJSON_IsNumber(line) ? line->valueint : 0,
         .start_us = time_of(object, "began"),
         .end_us = time_of(object, "ended"),

@@ -202,7 +202,7 @@ static void write_span(struct trace *trace, const struct timeline_span *span)
     end_event(trace);
 }
 
-/* --- arrows from the place of a submission to the run --- */
+/* --- arrows from a submission to the run --- */
 
 static const struct timeline_span *run_at(const struct trace *trace, const char *task_id,
                                           int64_t at_us)

@@ -15,7 +15,7 @@ static struct why_pause *add_pause(struct why_records *records)
 }
 
 /* "app.py:22"; NULL if the file is not known. */
-static char *place_of(const char *file, int64_t line)
+static char *location_of(const char *file, int64_t line)
 {
     if (text_empty(file))
         return NULL;
@@ -46,7 +46,7 @@ void pause_evidence_add(struct why_records *records, const struct pause_list *pa
         text_copy(pause->worker_id, sizeof pause->worker_id, it->worker_id);
         if (!it->ambiguous)
             text_copy(pause->task_id, sizeof pause->task_id, it->task_id);
-        pause->place = place_of(it->file, it->line);
+        pause->location = location_of(it->file, it->line);
         pause->holder = held ? holder_of(it, relay) : NULL;
         pause->is_pdb = it->debugger == PAUSE_PDB;
         pause->is_post_mortem = held && text_equal(it->reason, "exception");
@@ -65,7 +65,7 @@ void pause_evidence_add_pdbs(struct why_records *records, const struct ray_pdb *
         struct why_pause *pause = add_pause(records);
         text_copy(pause->worker_id, sizeof pause->worker_id, pdbs[i].worker_id);
         text_copy(pause->task_id, sizeof pause->task_id, pdbs[i].task_id);
-        pause->place = place_of(pdbs[i].file, pdbs[i].line);
+        pause->location = location_of(pdbs[i].file, pdbs[i].line);
         pause->is_pdb = true;
     }
 }

@@ -397,7 +397,7 @@ static bool note_resume(struct hub *hub, const struct member *member, const char
     hub_renew_objects(hub);
     if (hub->shared) {
         hub_tell_continued(hub, member, thread, all);
-        hub_note_place(hub);
+        hub_note_location(hub);
     }
     return true;
 }

@@ -266,7 +266,7 @@ void hub_update_pause(struct hub *hub, const struct pause *pause);
 /* A member has asked the worker, which runs no task: a thread of the user's has outlived its call,
  * or none has. */
 void hub_judge_idle(struct hub *hub, bool outlived);
-/* Adds to the cluster's record of a held pause what is known here: state, place, clients. */
+/* Adds to the cluster's record of a held pause what is known here: state, location, clients. */
 void hub_describe(const struct hub *hub, struct pause *pause);
 
 #endif

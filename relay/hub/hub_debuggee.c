@@ -197,7 +197,7 @@ void hub_pass_event(struct member *member, const void *with)
         hub_tell_event(member, event->json, event->len, event->envelope);
 }
 
-static void on_place(void *arg, const char *json, size_t len, const struct envelope *envelope)
+static void on_location(void *arg, const char *json, size_t len, const struct envelope *envelope)
 {
     struct hub *hub = hub_checked(arg);
     char *file;
@@ -221,7 +221,7 @@ static void locate(void *arg)
         return;
     char *arguments =
         mem_format("{\"threadId\":%lld,\"startFrame\":0,\"levels\":20}", (long long)stop->thread);
-    target_ask(hub->target, "stackTrace", arguments, ASK_MS, on_place, hub);
+    target_ask(hub->target, "stackTrace", arguments, ASK_MS, on_location, hub);
     free(arguments);
 }
 
@@ -239,7 +239,7 @@ static void read_reason(struct hub *hub)
     }
 }
 
-void hub_note_place(struct hub *hub)
+void hub_note_location(struct hub *hub)
 {
     hub->reason[0] = '\0';
     hub->idle = HUB_BUSY;
@@ -286,7 +286,7 @@ static void on_target_event(void *arg, const char *json, size_t len,
     }
     note_stops(hub, json, len, envelope);
     if (text_equal(envelope->name, "stopped") || text_equal(envelope->name, "continued"))
-        hub_note_place(hub);
+        hub_note_location(hub);
     if (hub_is_replayed(envelope->name))
         hub_save(hub);
     struct hub_event event = {json, len, envelope};

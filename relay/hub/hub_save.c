@@ -224,7 +224,7 @@ struct hub *hub_adopt(const struct hub_options *options, struct kept *kept, int 
     socket_patience(fd);
     recall(hub, snapshot->events);
     clear_sets(hub, snapshot->clearing);
-    hub_note_place(hub);
+    hub_note_location(hub);
     if (hub->ops->on_ready)
         hub->ops->on_ready(hub->arg, hub);
     hub_save(hub);

@@ -133,7 +133,7 @@ bool hub_is_replayed(const char *event); /* a late client gets these from hub_re
 /* Sends `continued` to all members except `but`, which learns the same from its response. */
 void hub_tell_continued(struct hub *hub, const struct member *but, int64_t thread, bool all);
 /* Renews the location and reason that lists show, after threads stopped or went on. */
-void hub_note_place(struct hub *hub);
+void hub_note_location(struct hub *hub);
 
 /* hub_objects.c */
 /* Asks for the objects, if a thread is stopped and a client looks, unless they were asked for. */

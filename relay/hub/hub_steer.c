@@ -213,7 +213,7 @@ const char *hub_continue_then(struct hub *hub, const char *who, int64_t timeout_
     hub_renew_objects(hub);
     hub_tell_continued(hub, NULL, 0, true);
     tell_who(hub, "raydbg: %s was continued by %s\n", who);
-    hub_note_place(hub);
+    hub_note_location(hub);
     target_ask(hub->target, "continue", "{\"threadId\":0}", timeout_ms, fn, arg);
     hub_save(hub);
     return NULL;

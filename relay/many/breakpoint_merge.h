@@ -36,8 +36,8 @@ const char *breakpoint_merge_arguments(const struct breakpoint_merge *set);
 size_t breakpoint_merge_count(const struct breakpoint_merge *set);
 /* The session's id of an entry. */
 int64_t breakpoint_merge_id(const struct breakpoint_merge *set, size_t index);
-/* True if the two are for the same place, so that the later one replaces the earlier one: the same
- * command and, with setBreakpoints, the same source. */
+/* True if the two are for the same location, so that the later one replaces the earlier one: the
+ * same command and, with setBreakpoints, the same source. */
 bool breakpoint_merge_replaces(const struct breakpoint_merge *later,
                                const struct breakpoint_merge *earlier);
 

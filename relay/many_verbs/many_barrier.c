@@ -16,7 +16,7 @@ struct barrier_run {
     struct verbs_reply reply;
     char *file;
     int64_t line;
-    char *place; /* "train.py:41" */
+    char *location; /* "train.py:41" */
     int64_t timeout_ms;
     struct barrier *barrier;
     int64_t *members;
@@ -50,7 +50,7 @@ static void free_barrier_run(struct barrier_run *barrier_run)
     free(barrier_run->members);
     free(barrier_run->stops);
     free(barrier_run->file);
-    free(barrier_run->place);
+    free(barrier_run->location);
     free(barrier_run->said);
     barrier_run_clear_magic(barrier_run);
     free(barrier_run);
@@ -171,7 +171,7 @@ static void cancel(struct many_verbs *verbs, const char *why)
         end(barrier_run, "cancelled", why);
     } else if (barrier_run) {
         struct err err = {0};
-        err_set(&err, ERR_FAILED, "barrier %s is given up: %s", barrier_run->place, why);
+        err_set(&err, ERR_FAILED, "barrier %s is given up: %s", barrier_run->location, why);
         verbs_refuse(verbs, &barrier_run->reply, &err);
         free_barrier_run(barrier_run);
     }
@@ -234,20 +234,20 @@ static void on_tick(void *arg)
 /* A breakpoint() on the way passes: every task of Ray's that can be debugged has one. A breakpoint
  * that the client has set stops, and so does any other stop. */
 static bool passes(const struct barrier_run *barrier_run, const struct many_thread *thread,
-                   const struct stack_place *place)
+                   const struct frame_location *location)
 {
-    return text_equal(thread->reason, "breakpoint") && place->file &&
-           !many_breakpoints_has(barrier_run->verbs->many->sets, place->file, place->line);
+    return text_equal(thread->reason, "breakpoint") && location->file &&
+           !many_breakpoints_has(barrier_run->verbs->many->sets, location->file, location->line);
 }
 
 static void elsewhere(struct barrier_run *barrier_run, struct many_task *task,
-                      struct many_thread *thread, const struct stack_place *place)
+                      struct many_thread *thread, const struct frame_location *location)
 {
-    if (passes(barrier_run, thread, place)) {
+    if (passes(barrier_run, thread, location)) {
         run_pass(barrier_run->verbs, thread);
         return;
     }
-    char *where = place->file ? verbs_place(place->file, place->line) : NULL;
+    char *where = location->file ? verbs_location(location->file, location->line) : NULL;
     char *what = where ? mem_format("stopped at %s", where) : mem_string("stopped");
     barrier_note(barrier_run->barrier, thread->id, what);
     free(what);
@@ -302,10 +302,11 @@ void barrier_run_resumed(struct many_verbs *verbs, int64_t thread)
     free(why);
 }
 
-bool barrier_run_breakpoint_at(const struct many_verbs *verbs, const struct stack_place *place)
+bool barrier_run_breakpoint_at(const struct many_verbs *verbs,
+                               const struct frame_location *location)
 {
     return verbs->barrier_run &&
-           temporary_breakpoints_at(&verbs->barrier_run->temporary_breakpoints, place);
+           temporary_breakpoints_at(&verbs->barrier_run->temporary_breakpoints, location);
 }
 
 /* --- the beginning --- */
@@ -313,11 +314,11 @@ bool barrier_run_breakpoint_at(const struct many_verbs *verbs, const struct stac
 static bool is_there(const struct barrier_run *barrier_run, const struct path_query *path_query,
                      int64_t thread)
 {
-    for (size_t i = 0; i < path_query->place_count; i++) {
-        const struct path_query_place *at = &path_query->places[i];
-        const struct stack_place place = {.file = at->file, .line = at->line};
+    for (size_t i = 0; i < path_query->location_count; i++) {
+        const struct path_query_location *at = &path_query->locations[i];
+        const struct frame_location location = {.file = at->file, .line = at->line};
         if (at->thread == thread)
-            return temporary_breakpoints_at(&barrier_run->temporary_breakpoints, &place);
+            return temporary_breakpoints_at(&barrier_run->temporary_breakpoints, &location);
     }
     return false;
 }
@@ -333,7 +334,7 @@ static bool is_next_round(const struct barrier_run *barrier_run,
 }
 
 /* Records where a member is, before any member goes on. */
-static void place_member(struct barrier_run *barrier_run, size_t index, bool there)
+static void record_member(struct barrier_run *barrier_run, size_t index, bool there)
 {
     struct many_task *task;
     int64_t id = barrier_run->members[index];
@@ -350,7 +351,7 @@ static void place_member(struct barrier_run *barrier_run, size_t index, bool the
     barrier_run->stops[index] = thread->stops;
 }
 
-/* Resumes the missing members from the stop that place_member() saw, whether or not the client
+/* Resumes the missing members from the stop that record_member() saw, whether or not the client
  * knows of that stop. A member that has stopped again meanwhile has arrived, or is being judged. */
 static void resume_missing(struct barrier_run *barrier_run)
 {
@@ -409,8 +410,8 @@ static void on_paths(void *arg, const struct path_query *path_query)
     barrier_run->begun_us = loop_now_us();
     bool next_round = is_next_round(barrier_run, path_query);
     for (size_t i = 0; i < barrier_run->member_count; i++)
-        place_member(barrier_run, i,
-                     !next_round && is_there(barrier_run, path_query, barrier_run->members[i]));
+        record_member(barrier_run, i,
+                      !next_round && is_there(barrier_run, path_query, barrier_run->members[i]));
     note_missing(barrier_run);
     if (barrier_run->timeout_ms)
         barrier_run->timeout =
@@ -439,14 +440,14 @@ static void begin(struct many_verbs *verbs, const struct verb *verb,
         .reply = *reply,
         .file = mem_string(verb->file),
         .line = verb->line,
-        .place = verbs_place(verb->file, verb->line),
+        .location = verbs_location(verb->file, verb->line),
         .timeout_ms = verb->timeout_ms,
         .members = ids,
         .member_count = count,
     };
     barrier_run_set_magic(barrier_run);
     barrier_run->stops = mem_array(count, sizeof *barrier_run->stops);
-    barrier_run->barrier = barrier_create(barrier_run->place);
+    barrier_run->barrier = barrier_create(barrier_run->location);
     verbs->barrier_run = barrier_run;
     path_query_take(verbs, barrier_run->file, on_paths, barrier_run);
 }

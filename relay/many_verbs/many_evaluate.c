@@ -100,7 +100,7 @@ static void use_stack(struct request *request, struct many_task *task, const cha
     struct request_result result = {.json = json};
     if (!response->success || !response->body.len ||
         !scan_find(json, response->body, "stackFrames", &result.frames) ||
-        !stack_place_top(json, result.frames, &result.top)) {
+        !frame_location_top(json, result.frames, &result.top)) {
         fail(request, "it has no stack");
         return;
     }
@@ -108,7 +108,7 @@ static void use_stack(struct request *request, struct many_task *task, const cha
         ask_value(request, task, result.top.frame);
     else
         finish(request, &result);
-    stack_place_clear(&result.top);
+    frame_location_clear(&result.top);
 }
 
 static void on_stack(void *arg, struct many_task *task, const char *json, size_t len,

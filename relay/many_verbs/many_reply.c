@@ -28,7 +28,7 @@ void verbs_refuse(struct many_verbs *verbs, const struct verbs_reply *reply, con
     client_refuse(verbs->many->client, reply->seq, reply->command, line, false);
 }
 
-char *verbs_place(const char *file, int64_t line)
+char *verbs_location(const char *file, int64_t line)
 {
     return mem_format("%s:%" PRId64, text_basename(file), line);
 }

@@ -26,11 +26,11 @@ static void free_job(struct path_query_job *job)
 {
     unlink_job(job);
     request_drop(job->verbs, job);
-    for (size_t i = 0; i < job->path_query.place_count; i++)
-        free(job->path_query.places[i].file);
+    for (size_t i = 0; i < job->path_query.location_count; i++)
+        free(job->path_query.locations[i].file);
     for (size_t i = 0; i < job->path_query.path_count; i++)
         free(job->path_query.paths[i]);
-    free(job->path_query.places);
+    free(job->path_query.locations);
     free(job->path_query.paths);
     free(job->file);
     free(job);
@@ -83,7 +83,7 @@ static void choose_paths(struct path_query_job *job)
     if (*job->file == '/')
         add_path(&path_query->paths, &path_query->path_count, job->file);
     for (size_t i = 0; *job->file != '/' && i < known->count; i++)
-        if (stack_place_is(known->items[i], job->file))
+        if (frame_location_is(known->items[i], job->file))
             add_path(&path_query->paths, &path_query->path_count, known->items[i]);
 }
 
@@ -101,10 +101,10 @@ static void on_stack(void *arg, const struct request_result *result)
 {
     struct path_query_job *job = arg;
     struct path_query *path_query = &job->path_query;
-    path_query->places =
-        mem_resize(path_query->places, path_query->place_count + 1, sizeof *path_query->places);
-    path_query->places[path_query->place_count++] =
-        (struct path_query_place){result->thread, mem_string(result->top.file), result->top.line};
+    path_query->locations = mem_resize(path_query->locations, path_query->location_count + 1,
+                                       sizeof *path_query->locations);
+    path_query->locations[path_query->location_count++] = (struct path_query_location){
+        result->thread, mem_string(result->top.file), result->top.line};
     if (result->json)
         know_paths(job->verbs, result);
     one_less(job);
@@ -171,11 +171,11 @@ void temporary_breakpoints_pull(struct many_verbs *verbs,
 }
 
 bool temporary_breakpoints_at(const struct temporary_breakpoints *temporary_breakpoints,
-                              const struct stack_place *place)
+                              const struct frame_location *location)
 {
     for (size_t i = 0; i < temporary_breakpoints->count; i++)
-        if (place->line == temporary_breakpoints->line &&
-            text_equal(place->file, temporary_breakpoints->paths[i]))
+        if (location->line == temporary_breakpoints->line &&
+            text_equal(location->file, temporary_breakpoints->paths[i]))
             return true;
     return false;
 }

@@ -305,15 +305,15 @@ static void on_condition(void *arg, const struct request_result *result)
 
 /* True at a verb's breakpoint that the client has not set: it is for that verb's threads only, and
  * other threads pass. */
-static bool is_foreign_stake(const struct many_verbs *verbs, const struct stack_place *place)
+static bool is_foreign_stake(const struct many_verbs *verbs, const struct frame_location *location)
 {
-    bool there = barrier_run_breakpoint_at(verbs, place);
+    bool there = barrier_run_breakpoint_at(verbs, location);
     for (const struct run *run = verbs->runs; run && !there; run = run->next)
-        there = temporary_breakpoints_at(&run->temporary_breakpoints, place);
-    return there && !many_breakpoints_has(verbs->many->sets, place->file, place->line);
+        there = temporary_breakpoints_at(&run->temporary_breakpoints, location);
+    return there && !many_breakpoints_has(verbs->many->sets, location->file, location->line);
 }
 
-static void on_place(void *arg, const struct request_result *result)
+static void on_location(void *arg, const struct request_result *result)
 {
     struct judging *judging = arg;
     settle(judging, result->json && is_foreign_stake(judging->verbs, &result->top));
@@ -357,6 +357,6 @@ bool run_stopped(struct many_verbs *verbs, struct many_thread *thread)
     }
     if (!has_temporary_breakpoints(verbs) || !text_equal(thread->reason, "breakpoint"))
         return false;
-    request_stack(verbs, thread->id, STACK_MS, on_place, judge(verbs, thread));
+    request_stack(verbs, thread->id, STACK_MS, on_location, judge(verbs, thread));
     return true;
 }

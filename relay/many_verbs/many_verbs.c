@@ -52,22 +52,22 @@ static void on_help(struct many_verbs *verbs, const struct verb *verb,
     buf_free(&text);
 }
 
-/* Appends the thread's place, if that is known without asking. */
-static void add_place(const struct many_thread *thread, struct buf *out)
+/* Appends the thread's location, if that is known without asking. */
+static void add_location(const struct many_thread *thread, struct buf *out)
 {
     struct envelope envelope;
     const char *problem;
     struct span frames;
-    struct stack_place place = {0};
+    struct frame_location location = {0};
     if (!thread->stopped || !thread->stack ||
         envelope_read(&envelope, thread->stack, thread->stack_len, &problem) != 0 ||
         !envelope.body.len || !scan_find(thread->stack, envelope.body, "stackFrames", &frames) ||
-        !stack_place_top(thread->stack, frames, &place))
+        !frame_location_top(thread->stack, frames, &location))
         return;
-    char *where = place.file ? verbs_place(place.file, place.line) : mem_string("");
-    buf_printf(out, "  %s %s", where, place.name);
+    char *where = location.file ? verbs_location(location.file, location.line) : mem_string("");
+    buf_printf(out, "  %s %s", where, location.name);
     free(where);
-    stack_place_clear(&place);
+    frame_location_clear(&location);
 }
 
 static void on_threads(struct many_verbs *verbs, const struct verb *verb,
@@ -92,7 +92,7 @@ static void on_threads(struct many_verbs *verbs, const struct verb *verb,
         buf_printf(&text, "%s%c %9" PRId64 "  %-7s  %s", i ? "\n" : "",
                    thread->id == verbs->many->focus ? '*' : ' ', thread->id,
                    thread->stopped ? "stopped" : "running", thread->name);
-        add_place(thread, &text);
+        add_location(thread, &text);
     }
     verbs_answer(verbs, reply, text.data, "{}");
     buf_free(&text);

@@ -8,7 +8,7 @@
 
 #include "base/invariant.h"
 #include "relay/many/many_state.h"
-#include "relay/stack/stack_place.h"
+#include "relay/stack/frame_location.h"
 #include "relay/verbs/task_group.h"
 #include "relay/verbs/task_set.h"
 #include "relay/verbs/verb.h"
@@ -67,8 +67,8 @@ struct verbs_reply {
 void verbs_answer(struct many_verbs *verbs, const struct verbs_reply *reply, const char *text,
                   const char *body);
 void verbs_refuse(struct many_verbs *verbs, const struct verbs_reply *reply, const struct err *err);
-/* A place as users write it: "train.py:41". The caller frees it. */
-char *verbs_place(const char *file, int64_t line);
+/* A location as users write it: "train.py:41". The caller frees it. */
+char *verbs_location(const char *file, int64_t line);
 
 /* --- many_select.c --- */
 /* The session's threads that are in the group or filter (NULL: all). The caller frees `*ids`. -1
@@ -91,8 +91,8 @@ struct request_result {
     const char *problem;
     const char *json; /* request_stack(): the response; request_running(): `frames` alone */
     struct span frames;
-    struct stack_place top;   /* request_stack() only; all zero: no stack */
-    const char *value, *type; /* request_value() only */
+    struct frame_location top; /* request_stack() only; all zero: no stack */
+    const char *value, *type;  /* request_value() only */
 };
 typedef void (*request_fn)(void *arg, const struct request_result *result);
 
@@ -119,12 +119,12 @@ void query_drop(struct many_verbs *verbs);
 
 /* Where the stopped threads are, and the paths that `file` names in their stacks. */
 struct path_query {
-    struct path_query_place {
+    struct path_query_location {
         int64_t thread;
         char *file; /* NULL: unknown */
         int64_t line;
-    } * places;
-    size_t place_count;
+    } * locations;
+    size_t location_count;
     char **paths; /* files seen in stacks that `file` matches; itself, if absolute */
     size_t path_count;
 };
@@ -150,7 +150,7 @@ void temporary_breakpoints_set(struct many_verbs *verbs,
 void temporary_breakpoints_pull(struct many_verbs *verbs,
                                 struct temporary_breakpoints *temporary_breakpoints);
 bool temporary_breakpoints_at(const struct temporary_breakpoints *temporary_breakpoints,
-                              const struct stack_place *place);
+                              const struct frame_location *location);
 
 /* --- many_step.c --- */
 void run_step(struct many_verbs *verbs, const struct verb *verb, const struct verbs_reply *reply);
@@ -170,7 +170,8 @@ bool barrier_run_stopped(struct many_verbs *verbs, struct many_thread *thread);
 void barrier_run_left(struct many_verbs *verbs, int64_t thread, const char *why);
 /* The thread goes on by other means: if the barrier holds it, the barrier is given up for all. */
 void barrier_run_resumed(struct many_verbs *verbs, int64_t thread);
-bool barrier_run_breakpoint_at(const struct many_verbs *verbs, const struct stack_place *place);
+bool barrier_run_breakpoint_at(const struct many_verbs *verbs,
+                               const struct frame_location *location);
 void barrier_run_drop(struct many_verbs *verbs);
 
 #endif

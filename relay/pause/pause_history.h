@@ -23,8 +23,8 @@ struct pause_history {
 /* Takes over `pause`, and leaves it empty, as does pause_history_renew(). Returns the pause's
  * number, which is above 0. */
 int64_t pause_history_begin(struct pause_history *history, struct pause *pause, int64_t now_ms);
-/* More is known of the pause. Keeps the place of an earlier call where this one has none. Changes
- * nothing, like pause_history_end(), for a number that is 0 or has been forgotten. */
+/* More is known of the pause. Keeps the location of an earlier call where this one has none.
+ * Changes nothing, like pause_history_end(), for a number that is 0 or has been forgotten. */
 void pause_history_renew(struct pause_history *history, int64_t number, struct pause *pause);
 void pause_history_end(struct pause_history *history, int64_t number, int64_t now_ms);
 /* A JSON array, the oldest first: what pause_json() writes, with the members `began` and `ended` in

@@ -192,7 +192,7 @@ static bool is_digit(const char *at, const char *end)
  * fraction in the user's locale. */
 static int64_t get_time(const char *json, struct span object, const char *name)
 {
-    enum { SECOND_DIGITS = 12, PLACES = 3 };
+    enum { SECOND_DIGITS = 12, DECIMALS = 3 };
     struct span value;
     if (!scan_find(json, object, name, &value))
         return 0;
@@ -205,7 +205,7 @@ static int64_t get_time(const char *json, struct span object, const char *name)
     }
     if (at < end && *at == '.')
         at++;
-    for (int i = 0; i < PLACES; i++)
+    for (int i = 0; i < DECIMALS; i++)
         ms = ms * 10 + (is_digit(at, end) ? *at++ - '0' : 0);
     while (is_digit(at, end))
         at++;
@@ -249,13 +249,13 @@ static void get_candidates(struct pause *out, const char *json, struct span obje
     }
 }
 
-static void get_place(struct pause *out, const char *json, struct span object)
+static void get_location(struct pause *out, const char *json, struct span object)
 {
-    struct span place;
-    if (!scan_find(json, object, "location", &place) || json[place.at] != '{')
+    struct span location;
+    if (!scan_find(json, object, "location", &location) || json[location.at] != '{')
         return;
-    out->file = scan_string_at(json, place, "file");
-    out->line = get_number(json, place, "line", 0);
+    out->file = scan_string_at(json, location, "file");
+    out->line = get_number(json, location, "line", 0);
 }
 
 bool pause_json_read(struct pause *out, const char *json, struct span object)
@@ -282,7 +282,7 @@ bool pause_json_read(struct pause *out, const char *json, struct span object)
     out->ambiguous = false;
     scan_boolean_at(json, object, "ambiguous", &out->ambiguous);
     get_candidates(out, json, object);
-    get_place(out, json, object);
+    get_location(out, json, object);
     bool good = get_endpoint(out, json, object) && get_kinds(out, json, object);
     if (!good)
         pause_clear(out);

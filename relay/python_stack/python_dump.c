@@ -44,8 +44,8 @@ static const char *opening(const char *line, size_t len)
     return NULL;
 }
 
-/* The parenthesis that opens the place of a frame, or NULL. */
-static const char *place_of(const char *text, size_t len)
+/* The parenthesis that opens the location of a frame, or NULL. */
+static const char *location_of(const char *text, size_t len)
 {
     const char *open = opening(text, len);
     return open && open > text + 1 && open[-1] == ' ' ? open : NULL;
@@ -53,24 +53,24 @@ static const char *place_of(const char *text, size_t len)
 
 struct python_frame python_dump_frame(const char *text, size_t len)
 {
-    const char *open = place_of(text, len), *end = text + len - 1;
+    const char *open = location_of(text, len), *end = text + len - 1;
     if (!open)
         return (struct python_frame){mem_string_n(text, len), mem_string(""), 0};
-    const char *place = open + 1, *colon = last_of(place, (size_t)(end - place), ':');
+    const char *location = open + 1, *colon = last_of(location, (size_t)(end - location), ':');
     char *number = colon ? mem_string_n(colon + 1, (size_t)(end - colon - 1)) : NULL;
     int64_t at = 0;
     if (!number || !text_to_int(number, 0, INT32_MAX, &at))
         colon = end;
     free(number);
     return (struct python_frame){mem_string_n(text, (size_t)(open - 1 - text)),
-                                 mem_string_n(place, (size_t)(colon - place)), at};
+                                 mem_string_n(location, (size_t)(colon - location)), at};
 }
 
 static void read_frame(struct python_dump *dump, const char *line, size_t len)
 {
     for (; len && *line == ' '; len--)
         line++;
-    if (!dump->count || !place_of(line, len))
+    if (!dump->count || !location_of(line, len))
         return;
     struct python_thread *thread = &dump->threads[dump->count - 1];
     thread->frames = mem_resize(thread->frames, thread->count + 1, sizeof *thread->frames);

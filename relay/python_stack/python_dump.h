@@ -32,7 +32,7 @@ void python_dump_clear(struct python_dump *dump);
 void python_dump_clear_thread(struct python_thread *thread);
 
 /* Reads a frame, "call (app.py:23)", "epoll_wait (libc.so.6)": names may have parentheses, too.
- * Text without a place is all a function's name, with the file "". The caller frees both. */
+ * Text without a location is all a function's name, with the file "". The caller frees both. */
 struct python_frame python_dump_frame(const char *text, size_t len);
 
 /* Why py-spy gave no stack, from its words or the agent's: a short clause that is static, and what

@@ -20,10 +20,10 @@ struct barrier {
     struct place *places; /* one for each of `tasks` */
 };
 
-struct barrier *barrier_create(const char *place)
+struct barrier *barrier_create(const char *location)
 {
     struct barrier *barrier = mem_alloc(sizeof *barrier);
-    barrier->name = mem_string(place);
+    barrier->name = mem_string(location);
     return barrier;
 }
 

@@ -8,8 +8,8 @@
 
 struct barrier;
 
-/* `place` is the barrier's name in texts: "train.py:41". */
-struct barrier *barrier_create(const char *place);
+/* `location` is the barrier's name in texts: "train.py:41". */
+struct barrier *barrier_create(const char *location);
 void barrier_destroy(struct barrier **barrier);
 
 /* Adds a task that the barrier waits for. */

@@ -3,14 +3,14 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "dap/message.h"
-#include "relay/stack/stack_place.h"
+#include "relay/stack/frame_location.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct node {
-    struct stack_place frame; /* unset in the root */
+    struct frame_location frame; /* unset in the root */
     struct node *children, *next;
     struct task_set who; /* tasks whose stacks pass here */
     size_t ends;         /* stacks that end here */
@@ -47,7 +47,7 @@ static void free_nodes(struct node *first)
         last->next = node->children;
         first = node->next;
         task_set_clear(&node->who);
-        stack_place_clear(&node->frame);
+        frame_location_clear(&node->frame);
         free(node);
     }
 }
@@ -82,7 +82,7 @@ static size_t list_frames(const char *json, struct span frames, bool full, struc
     size_t cursor = 0, count = 0, room = 0;
     *out = NULL;
     while (scan_element(json, frames, &cursor, &frame)) {
-        if (json[frame.at] != '{' || (!full && stack_place_is_subtle(json, frame)))
+        if (json[frame.at] != '{' || (!full && frame_location_is_subtle(json, frame)))
             continue;
         *out = mem_grow(*out, count, &room, sizeof **out);
         (*out)[count++] = frame;
@@ -92,19 +92,19 @@ static size_t list_frames(const char *json, struct span frames, bool full, struc
 
 /* --- the tree --- */
 
-static bool same_frame(const struct stack_place *a, const struct stack_place *b)
+static bool same_frame(const struct frame_location *a, const struct frame_location *b)
 {
     return a->line == b->line && text_equal(a->name, b->name) && text_equal(a->file, b->file);
 }
 
 /* Takes ownership of the frame. */
-static struct node *descend(struct node *node, struct stack_place *frame)
+static struct node *descend(struct node *node, struct frame_location *frame)
 {
     struct node **at = &node->children;
     while (*at && !same_frame(&(*at)->frame, frame))
         at = &(*at)->next;
     if (*at) {
-        stack_place_clear(frame);
+        frame_location_clear(frame);
     } else {
         *at = mem_alloc(sizeof **at);
         (*at)->frame = *frame;
@@ -136,8 +136,8 @@ bool stack_tree_add(struct stack_tree *tree, const struct task_list_item *who, b
     if (running)
         task_set_add(&tree->running, member);
     while (count) {
-        struct stack_place frame;
-        stack_place_read(json, list[--count], &frame);
+        struct frame_location frame;
+        frame_location_read(json, list[--count], &frame);
         node = descend(node, &frame);
         task_set_add(&node->who, member);
     }
@@ -204,7 +204,7 @@ static bool has(const struct task_set *set, size_t member)
     return false;
 }
 
-static void add_frame(const struct stack_place *frame, const char *lead, struct buf *out)
+static void add_frame(const struct frame_location *frame, const char *lead, struct buf *out)
 {
     const char *file = text_basename(frame->file);
     char *text = file ? mem_format("%s%s  %s:%" PRId64, lead, frame->name, file, frame->line)
@@ -281,7 +281,7 @@ void stack_tree_text(struct stack_tree *tree, struct buf *out)
 
 /* --- JSON --- */
 
-static void add_json_frame(const struct stack_place *frame, struct buf *out)
+static void add_json_frame(const struct frame_location *frame, struct buf *out)
 {
     buf_add_string(out, "{\"name\":");
     message_quote(out, frame->name);

@@ -28,7 +28,7 @@ bool verb_group_name(const char *name)
     return true;
 }
 
-bool verb_place(const char *text, char **file, int64_t *line)
+bool verb_location(const char *text, char **file, int64_t *line)
 {
     const char *colon = text ? strrchr(text, ':') : NULL;
     if (!colon || colon == text || !text_to_int(colon + 1, 1, INT32_MAX, line))
@@ -93,12 +93,12 @@ static int usage_error(struct err *err, const struct verb_row *row, const char *
 
 /* --- options --- */
 
-static int set_place(const struct verb_row *row, struct verb *out, const char *word,
-                     struct err *err)
+static int set_location(const struct verb_row *row, struct verb *out, const char *word,
+                        struct err *err)
 {
     if (out->file)
-        return usage_error(err, row, "a second place:", word);
-    if (!verb_place(word, &out->file, &out->line))
+        return usage_error(err, row, "a second location:", word);
+    if (!verb_location(word, &out->file, &out->line))
         return usage_error(err, row, "FILE:LINE is wanted, not", word ? word : "");
     return 0;
 }
@@ -142,7 +142,7 @@ static int set_full(const struct verb_row *row, struct verb *out, const char *wo
 
 const struct verb_option verb_options[VERB_OPTIONS] = {
     {"--skip", VERB_TAKES_SKIP, true, set_skip},
-    {"--until", VERB_TAKES_UNTIL, true, set_place},
+    {"--until", VERB_TAKES_UNTIL, true, set_location},
     {"--timeout", VERB_TAKES_TIMEOUT, true, set_timeout},
     {"--format", VERB_TAKES_FORMAT, true, set_format},
     {"--full", VERB_TAKES_FULL, false, set_full},
@@ -174,7 +174,7 @@ static int parse_option(const struct verb_row *row, const char *name, const char
 
 /* --- the verbs' own grammars --- */
 
-/* A place if the verb takes one, then a group; options may come anywhere. */
+/* A location if the verb takes one, then a group; options may come anywhere. */
 static int parse_common(const struct verb_row *row, const char *at, struct verb *out,
                         struct err *err)
 {
@@ -185,8 +185,8 @@ static int parse_common(const struct verb_row *row, const char *at, struct verb 
             rc = parse_option(row, word, &at, out, err);
         } else if (row->kind == VERB_BARRIER && text_equal(word, "-") && !out->file) {
             out->remove = true;
-        } else if ((row->takes & VERB_TAKES_PLACE) && !out->file && !out->remove) {
-            rc = set_place(row, out, word, err);
+        } else if ((row->takes & VERB_TAKES_LOCATION) && !out->file && !out->remove) {
+            rc = set_location(row, out, word, err);
         } else if (out->subject) {
             rc = usage_error(err, row, "one group is enough: what is", word);
         } else if (row->takes & VERB_TAKES_GROUP) {
@@ -196,7 +196,7 @@ static int parse_common(const struct verb_row *row, const char *at, struct verb 
         }
         free(word);
     }
-    if (rc == 0 && (row->takes & VERB_TAKES_PLACE) && !out->file && row->kind != VERB_BARRIER)
+    if (rc == 0 && (row->takes & VERB_TAKES_LOCATION) && !out->file && row->kind != VERB_BARRIER)
         return usage_error(err, row, "FILE:LINE is missing", NULL);
     return rc;
 }

@@ -60,7 +60,7 @@ int verb_read(const char *command, const char *json, struct span arguments, stru
               bool *known, struct err *err);
 
 /* Parses FILE:LINE. False if `text` is anything else. The caller frees `*file`. */
-bool verb_place(const char *text, char **file, int64_t *line);
+bool verb_location(const char *text, char **file, int64_t *line);
 /* True if a group may have this name: a word of letters, digits, "_", "-" and ".", that begins with
  * a letter, and is neither "all" nor a verb. */
 bool verb_group_name(const char *name);

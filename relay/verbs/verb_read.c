@@ -13,7 +13,7 @@ enum member {
     NAME,
     FILTERS,
     HOW,
-    PLACE,
+    LOCATION,
     SKIP,
     EXPRESSION,
     TIMEOUT,
@@ -32,9 +32,10 @@ static const struct request {
     {"raydbg/group", VERB_GROUP, "group", 1 << NAME | 1 << FILTERS | 1 << THREAD_IDS | 1 << REMOVE,
      1 << NAME},
     {"raydbg/step", VERB_STEP, "step",
-     1 << GROUP | 1 << THREAD_IDS | 1 << HOW | 1 << PLACE | 1 << SKIP | 1 << EXPRESSION, 1 << HOW},
+     1 << GROUP | 1 << THREAD_IDS | 1 << HOW | 1 << LOCATION | 1 << SKIP | 1 << EXPRESSION,
+     1 << HOW},
     {"raydbg/barrier", VERB_BARRIER, "barrier",
-     1 << GROUP | 1 << THREAD_IDS | 1 << PLACE | 1 << TIMEOUT | 1 << REMOVE, 0},
+     1 << GROUP | 1 << THREAD_IDS | 1 << LOCATION | 1 << TIMEOUT | 1 << REMOVE, 0},
     {"raydbg/compare", VERB_COMPARE, "compare",
      1 << GROUP | 1 << THREAD_IDS | 1 << EXPRESSION | 1 << TIMEOUT, 1 << EXPRESSION},
     {"raydbg/stacks", VERB_STACKS, "stacks", 1 << GROUP | 1 << THREAD_IDS | 1 << FULL, 0},
@@ -96,14 +97,14 @@ static bool read_how(const char *json, struct span at, struct verb *out)
     return out->how != NULL;
 }
 
-/* "FILE:LINE", or {"path", "line"} as DAP writes places. */
-static bool read_place(const char *json, struct span at, struct verb *out)
+/* "FILE:LINE", or {"path", "line"} as DAP writes locations. */
+static bool read_location(const char *json, struct span at, struct verb *out)
 {
     struct span path, line;
     char *text = scan_string(json, at);
     free(out->file);
     out->file = NULL;
-    bool good = text && verb_place(text, &out->file, &out->line);
+    bool good = text && verb_location(text, &out->file, &out->line);
     if (!text && json[at.at] == '{' && scan_find(json, at, "path", &path) &&
         scan_find(json, at, "line", &line))
         good = read_text(json, path, &out->file) && scan_integer(json, line, &out->line) &&
@@ -176,8 +177,8 @@ static const struct {
     {"name", NAME, read_subject, "a name"},
     {"filters", FILTERS, read_filters, "an array of filters"},
     {"how", HOW, read_how, "\"continue\", \"next\", \"stepIn\" or \"stepOut\""},
-    {"until", PLACE, read_place, "\"FILE:LINE\" or {path, line}"},
-    {"place", PLACE, read_place, "\"FILE:LINE\" or {path, line}"},
+    {"until", LOCATION, read_location, "\"FILE:LINE\" or {path, line}"},
+    {"place", LOCATION, read_location, "\"FILE:LINE\" or {path, line}"},
     {"skip", SKIP, read_count, "a number of stops"},
     {"expression", EXPRESSION, read_expression, "an expression"},
     {"condition", EXPRESSION, read_expression, "an expression"},

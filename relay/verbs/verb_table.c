@@ -31,15 +31,16 @@ const struct verb_row verb_rows[VERB_ROWS] = {
      "                      the rest of the line\n"
      "The first stop that does not pass ends this for its task.\n"
      "  /continue all --skip 10      /continue workers --if step < 1000\n"},
-    {"until", "u", VERB_STEP, "continue", VERB_TAKES_GROUP | VERB_TAKES_PLACE,
+    {"until", "u", VERB_STEP, "continue", VERB_TAKES_GROUP | VERB_TAKES_LOCATION,
      "/until FILE:LINE [GROUP]", "run to a line, or to any stop before it", NULL},
-    {"barrier", "b", VERB_BARRIER, NULL, VERB_TAKES_GROUP | VERB_TAKES_PLACE | VERB_TAKES_TIMEOUT,
+    {"barrier", "b", VERB_BARRIER, NULL,
+     VERB_TAKES_GROUP | VERB_TAKES_LOCATION | VERB_TAKES_TIMEOUT,
      "/barrier FILE:LINE [GROUP] [--timeout S] | /barrier [-]",
      "run to a line and hold each until all are there",
      "Those that are at the line already have arrived, unless all are: then all go round once "
      "more.\n"
      "A breakpoint() on the way passes; a breakpoint of yours, and an exception, stops.\n"
-     "Without a place: who has arrived and who is missing. With -: hold nobody any more.\n"
+     "Without a location: who has arrived and who is missing. With -: hold nobody any more.\n"
      "--timeout S gives up after S seconds; all stay where they are. Without it, it waits.\n"
      "  /barrier train.py:57      /barrier train.py:57 workers --timeout 60\n"},
     {"compare", "cmp", VERB_COMPARE, NULL, VERB_TAKES_GROUP | VERB_TAKES_FORMAT,

@@ -8,7 +8,7 @@
 /* The arguments that a verb takes. */
 enum {
     VERB_TAKES_GROUP = 1 << 0, /* also as "/GROUP VERB …" */
-    VERB_TAKES_PLACE = 1 << 1,
+    VERB_TAKES_LOCATION = 1 << 1,
     VERB_TAKES_SKIP = 1 << 2,
     VERB_TAKES_UNTIL = 1 << 3,
     VERB_TAKES_IF = 1 << 4,

@@ -10,16 +10,16 @@
 /* "stopped at app.py:22 in Ray's legacy pdb and waits for a debugger"; the caller frees it. */
 static char *pause_words(const struct why_pause *pause)
 {
-    const char *place = pause->place ? pause->place : "a breakpoint";
+    const char *location = pause->location ? pause->location : "a breakpoint";
     const char *in = pause->is_post_mortem ? ", where it raised an exception (post mortem)"
                      : pause->is_pdb       ? " in Ray's legacy pdb"
                                            : "";
-    if (!pause->place && pause->is_post_mortem) {
-        place = "the line";
+    if (!pause->location && pause->is_post_mortem) {
+        location = "the line";
         in = " that raised an exception (post mortem)";
     }
-    return pause->holder ? mem_format("stopped at %s%s: %s", place, in, pause->holder)
-                         : mem_format("stopped at %s%s and waits for a debugger", place, in);
+    return pause->holder ? mem_format("stopped at %s%s: %s", location, in, pause->holder)
+                         : mem_format("stopped at %s%s and waits for a debugger", location, in);
 }
 
 static void tell_attach(const struct ray_attempt *attempt, struct why_report *report)

@@ -13,16 +13,16 @@ static int count_memory_kills(const struct why_records *records, const struct ra
 }
 
 /* Adds the last line of the user's program in which the attempt was. */
-static void tell_place(const struct ray_attempt *before, const struct why_report *its,
-                       struct why_report *report)
+static void tell_location(const struct ray_attempt *before, const struct why_report *its,
+                          struct why_report *report)
 {
-    const struct why_frame *place = NULL;
+    const struct why_frame *frame = NULL;
     for (size_t i = 0; i < its->frame_count; i++)
         if (its->frames[i].is_users)
-            place = &its->frames[i];
-    if (place)
+            frame = &its->frames[i];
+    if (frame)
         why_list_add(&report->details, "attempt %d was at %s:%lld in %s", before->attempt + 1,
-                     place->file, (long long)place->line, place->function);
+                     frame->file, (long long)frame->line, frame->function);
 }
 
 /* Says why the attempt before this one failed, unless this one has failed in the same way. */
@@ -39,7 +39,7 @@ static void tell_failed(const struct why_records *records, const struct ray_atte
         for (size_t i = 0; i < its.unknown.count; i++)
             why_list_add(&report->unknown, "of attempt %d: %s", before->attempt + 1,
                          its.unknown.items[i]);
-        tell_place(before, &its, report);
+        tell_location(before, &its, report);
     }
     why_report_clear(&its);
 }

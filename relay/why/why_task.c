@@ -300,7 +300,7 @@ static const struct {
 
 /* A process that exits in a task reports the line among its last words (Ray's profile event
  * task:execute): without a CPU late, or never. */
-static void note_lost_place(const struct ray_attempt *attempt, struct why_report *report)
+static void note_lost_location(const struct ray_attempt *attempt, struct why_report *report)
 {
     bool exited = text_equal(report->code, "exit_code") || text_equal(report->code, "sigterm");
     if (exited && !attempt->raised_traceback)
@@ -315,7 +315,7 @@ static void judge_failed(const struct why_records *records, const struct ray_att
     for (size_t i = 0; i < sizeof judges / sizeof *judges; i++) {
         if (judges[i].error_type == type) {
             judges[i].judge(records, attempt, report);
-            note_lost_place(attempt, report);
+            note_lost_location(attempt, report);
             return;
         }
     }
@@ -376,7 +376,7 @@ static void judge_finished(const struct why_records *records, const struct ray_a
             why_list_add(&report->unknown, "its exit code: %s", no_process(records));
         }
         why_report_traceback(report, attempt->raised_traceback ? attempt->raised_traceback : "");
-        note_lost_place(attempt, report);
+        note_lost_location(attempt, report);
         why_list_add(&report->details,
                      "Ray lists the task as FINISHED, but its caller gets an error");
         return;

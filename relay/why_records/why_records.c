@@ -32,7 +32,7 @@ void why_records_clear_refs(struct why_records *records)
 static void clear_pauses(struct why_records *records)
 {
     for (size_t i = 0; i < records->pause_count; i++) {
-        free(records->pauses[i].place);
+        free(records->pauses[i].location);
         free(records->pauses[i].holder);
     }
     free(records->pauses);
@@ -81,7 +81,7 @@ const char *why_records_part_name(enum why_part part)
 }
 
 /* Ray's event of an actor's creation has no node. */
-static void place_creations(struct why_records *records)
+static void fill_creation_nodes(struct why_records *records)
 {
     for (size_t i = 0; i < records->attempt_count; i++) {
         struct ray_attempt *it = &records->attempts[i];
@@ -101,7 +101,7 @@ void why_records_index(struct why_records *records)
         hash_index_add(&records->worker_ids, hash_text(records->workers[i].worker_id, 0), i);
     for (size_t i = 0; i < records->actor_count; i++)
         hash_index_add(&records->actor_ids, hash_text(records->actors[i].actor_id, 0), i);
-    place_creations(records);
+    fill_creation_nodes(records);
 }
 
 /* Define a search for the row with an id, by a scan, and by an index if that has all rows. */

@@ -48,7 +48,7 @@ struct why_gauges {
 struct why_pause {
     char worker_id[ID_TEXT(ID_UNIQUE_BYTES)];
     char task_id[ID_TEXT(ID_TASK_BYTES)]; /* "": of the process's tasks it is not known which */
-    char *place;                          /* "app.py:22"; NULL if it is not known */
+    char *location;                       /* "app.py:22"; NULL if it is not known */
     char *holder; /* "vim drives it through the relay 127.0.0.1:4713"; NULL: no client has it */
     bool is_pdb;  /* Ray's legacy debugger */
     bool is_post_mortem; /* an exception stopped it, not a breakpoint */
@@ -115,7 +115,7 @@ const struct ray_group *why_records_group(const struct why_records *records, con
 const struct why_log *why_records_log(const struct why_records *records, const char *worker_id);
 const struct why_refs *why_records_refs(const struct why_records *records, const char *worker_id);
 /* The pause in which the attempt is stopped, or NULL. Of a process in which several tasks run, each
- * may be the one; what Ray's table of processes tells has neither place nor holder. */
+ * may be the one; what Ray's table of processes tells has neither location nor holder. */
 const struct why_pause *why_records_pause(const struct why_records *records,
                                           const struct ray_attempt *attempt);
 const struct why_gauges *why_records_gauges(const struct why_records *records, const char *node_id);

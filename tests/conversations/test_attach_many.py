@@ -15,7 +15,7 @@ from many_adapter import ManyAdapter
 from relay_under_test import raydbg_path
 from waits import limit, settle, wait_until
 
-PLACE = "/app/app.py:8 in square"
+LOCATION = "/app/app.py:8 in square"
 
 
 @pytest.fixture
@@ -110,8 +110,8 @@ def test_one_prompt_for_all(attach, gang):
             f"rank {n} Trainer.step 127.0.0.1 pid {5001 + n}" for n in range(3)]
         assert {state for _, state in known.values()} == {"stopped"}
         assert known[selected][0].startswith("rank 0 ")
-        places = dict(re.findall(r"(rank \d).*stopped at (.*)$", text, re.M))
-        assert places == {"rank 0": f"/app/app.py:{line} in square", "rank 1": PLACE, "rank 2": PLACE}
+        locations = dict(re.findall(r"(rank \d).*stopped at (.*)$", text, re.M))
+        assert locations == {"rank 0": f"/app/app.py:{line} in square", "rank 1": LOCATION, "rank 2": LOCATION}
     assert [len(worker.adapter.requests("next")) for worker in gang.workers] == [1, 0, 0]
     assert out.endswith("they go on\n")
     for worker in gang.workers:
@@ -122,7 +122,7 @@ def test_one_prompt_for_all(attach, gang):
 def test_a_task_is_chosen_by_what_it_is_called(attach, words):
     verb = "focus" if words == "rank 2" else "thread rank" if words == "2" else "thread"
     out = attach("--all", "--echo", commands=[f"{verb} {words}", "p x"]).stdout
-    assert f"{PLACE} · rank 2\n" in out
+    assert f"{LOCATION} · rank 2\n" in out
     assert re.search(r"^rank 2 \(3/3\)> p x\n5003$", out, re.M)
 
 
@@ -168,7 +168,7 @@ def test_tables_as_json(attach):
         at = end + len(out[end:]) - len(out[end:].lstrip())
     threads, compare, stacks = values
     assert [row["name"] for row in threads] == [f"rank {n} Trainer.step 127.0.0.1 pid {5001 + n}" for n in range(3)]
-    assert {row["state"] for row in threads} == {"stopped"} and {row["place"] for row in threads} == {PLACE}
+    assert {row["state"] for row in threads} == {"stopped"} and {row["place"] for row in threads} == {LOCATION}
     assert [row["selected"] for row in threads] == [True, False, False] and [row["thread"] for row in threads] == [1, 2, 3]
     assert "5003" in json.dumps(compare) and "square" in json.dumps(stacks)
 

@@ -14,11 +14,11 @@ def test_the_relay_remembers_when_a_task_was_paused(adapter, hub):
     assert history() == []
     client = hub.join()
     thread = client.stopped()["threadId"]
-    wait_until(lambda: history()[-1]["location"], "the place is known")
+    wait_until(lambda: history()[-1]["location"], "the location is known")
     [first] = history()
     assert (first["reason"], first["ended"], first["location"]["line"]) == ("breakpoint", None, 8), first
     client.step("next", thread)
-    wait_until(lambda: history()[-1]["location"], "the next place is known")
+    wait_until(lambda: history()[-1]["location"], "the next location is known")
     [ended, second] = history()
     assert ended["began"] == first["began"] <= ended["ended"] <= second["began"], (ended, second)
     assert ended["location"] == first["location"] and second["reason"] == "step"

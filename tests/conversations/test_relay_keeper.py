@@ -417,7 +417,7 @@ def wait_new_keeper(hub, dead):
 
 
 def test_a_keeper_that_dies_is_replaced(adapter, hub):
-    """Again and again, and the relay after it: the pause, its place and its client's breakpoints are kept."""
+    """Again and again, and the relay after it: the pause, its location and its client's breakpoints are kept."""
     client = hub.join(breakpoints={PROGRAM: [9]})
     client.stopped()
     line = 8
@@ -440,11 +440,11 @@ def test_a_keeper_that_dies_is_replaced(adapter, hub):
 
 def test_strangers_who_say_nothing_do_not_block_the_keeper(adapter, hub):
     hub.join().stopped()
-    place, = (hub.state / "s/raydbg").glob("keeper-*.sock")
+    path, = (hub.state / "s/raydbg").glob("keeper-*.sock")
     with contextlib.ExitStack() as stack:
         for _ in range(8):
             sock = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
-            sock.connect(str(place))
+            sock.connect(str(path))
         hub.kill9()
         hub.restart()
         with hard():

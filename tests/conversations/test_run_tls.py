@@ -106,7 +106,7 @@ def test_large_values_pass_both_ways(relay, run_agent):
 
 
 def test_a_killed_relay_leaves_the_task_stopped(relay, run_agent):
-    """The next relay has its connection, its place, and goes on with it."""
+    """The next relay has its connection, its location, and goes on with it."""
     relay.set()
     program = run_agent(relay, fingerprint=relay.fingerprint)
     program.send("work 2")

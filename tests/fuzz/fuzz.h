@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Optimised, all aborts of a function are one: the place is printed. */
+/* Optimised, all aborts of a function are one: the location is printed. */
 #define check(condition) check_at(condition, #condition, __FILE__, __LINE__)
 
 static inline void check_at(bool condition, const char *text, const char *file, int line)

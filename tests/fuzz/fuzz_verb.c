@@ -61,13 +61,13 @@ static void try_request(const char *json, size_t len)
     }
 }
 
-static void try_place(const char *text)
+static void try_location(const char *text)
 {
     char *file = NULL;
     int64_t line, first, last;
     struct location location = {0};
     struct err err = {0};
-    if (verb_place(text, &file, &line)) {
+    if (verb_location(text, &file, &line)) {
         check(file[0] && line > 0);
         free(file);
     }
@@ -87,7 +87,7 @@ static void try_console(const char *text)
     check(line.argument);
     if (line.verb)
         check(console_verb_find(line.verb->name, strcspn(line.verb->name, " ")) == line.verb);
-    try_place(line.argument);
+    try_location(line.argument);
     command_line_clear(&line);
 }
 

@@ -30,7 +30,7 @@ def paused(cluster, *names, threads=None):
     return driver
 
 
-def place(marker, function):
+def location(marker, function):
     return f"{PAUSES}:{line_of(PAUSES, marker)} in {function}"
 
 
@@ -111,7 +111,7 @@ def test_a_script_walks_through_a_task(core_cluster):
     assert done.returncode == 0, done.stderr
     out = done.stdout
     assert re.search(rf"^walk · job \w+ · \S+ pid \d+ .*stopped at breakpoint\(\)$", out, re.M), out
-    assert place("walk-breakpoint", "walk") in out
+    assert location("walk-breakpoint", "walk") in out
     assert re.search(rf"^  → +{line_of(PAUSES, 'walk-breakpoint')} +breakpoint\(\)", out, re.M), out
     assert re.search(r"frames? of Ray \(where --all\)$", out, re.M), out
     assert re.search(r"^7$", out, re.M) and re.search(r"^  count +10 · int$", out, re.M), out
@@ -128,7 +128,7 @@ def test_breakpoints_and_assignments_in_a_script(core_cluster):
                   "tbreak helper", "c", "break", "p scale", "c")
     assert done.returncode == 0, done.stderr
     assert re.search(r"^  +1  .*pauses\.py:\d+  if i == 4$", done.stdout, re.M), done.stdout
-    assert f"{place('helper-add', 'helper')} · breakpoint 1" in done.stdout
+    assert f"{location('helper-add', 'helper')} · breakpoint 1" in done.stdout
     assert "(4, 8)" in done.stdout
     assert re.search(r"in helper · breakpoint 2$", done.stdout, re.M), done.stdout
     assert re.search(r"^3$", done.stdout, re.M), done.stdout
@@ -154,8 +154,8 @@ def test_post_mortem(core_cluster):
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0].endswith("post mortem") and lines[1] == "ValueError: boom 2", done.stdout
-    assert place("boom-raise", "middle") in done.stdout
-    assert "KeyError: 'bad 2'" in done.stdout and place("boom-call", "boom") in done.stdout
+    assert location("boom-raise", "middle") in done.stdout
+    assert "KeyError: 'bad 2'" in done.stdout and location("boom-call", "boom") in done.stdout
     assert "'outer'" in lines and "goes on: its exception goes to its caller" in lines[-1]
     assert re.search(r"^\W+0  KeyError: 'bad 2'\n\W+1  ValueError: boom 2$", done.stdout, re.M), done.stdout
     driver.wait_for(r"ValueError: boom 2")
@@ -210,7 +210,7 @@ def test_lines_and_frames(cluster):
                   f"until {line_of(PAUSES, 'helper-return')}", "p total", "return", "until")
     out = done.stdout
     assert re.search(r"^ +\d+ +def helper\(values, scale\):$", out, re.M)
-    assert place("walk-call", "walk") in out
+    assert location("walk-call", "walk") in out
     assert re.search(rf"^ +{breakpoint_line} +breakpoint\(\)", out, re.M)
     assert re.search(r'^ +1 +"""A Ray driver', out, re.M) and re.search(r"^ +3 +pauses\.py square", out, re.M), out
     assert "*** this is the newest frame" in done.stderr

@@ -30,10 +30,10 @@ def attach(request, cluster, run_relay):
     return lambda *arguments, **options: run(*arguments, relay=relay, **options)
 
 
-def places(table):
-    """What `threads` says: the place by what each thread is called, "running" for one that runs."""
+def locations(table):
+    """What `threads` says: the location by what each thread is called, "running" for one that runs."""
     found = re.findall(r"^  (?:→| ) +\d+  (\S.*?)  +(?:stopped at \S*/(\S+)|(running))", table, re.M)
-    return {name: place or running for name, place, running in found}
+    return {name: location or running for name, location, running in found}
 
 
 def test_all_tasks_of_two_nodes(cluster, attach):
@@ -43,7 +43,7 @@ def test_all_tasks_of_two_nodes(cluster, attach):
     (head, before, _, _, after, value, *_), done = attach("--all", commands=[
         "threads", "thread square", "next", "threads", "p y"])
     assert head.startswith("3 threads: 1 at pauses.py:")
-    old, new = places(before), places(after)
+    old, new = locations(before), locations(after)
     assert len(old) == 3 and sorted(old) == sorted(new)
     assert all(any(f" {task} " in name for name in old) for task in ("square", "on_b", "Trainer.step"))
     assert any("127.0.0.2" in name for name in old) and any(name.startswith("bob ") for name in old)
@@ -66,7 +66,7 @@ def test_a_threaded_actor_one_by_one(cluster, attach):
         "threads", "p mine"])
     stood, moved = at(MANY, "pool-breakpoint"), at(MANY, "pool-after")
     for index, number in (1, 0), (4, 1), (7, 2), (10, 3):
-        now = list(places(parts[index]).values())
+        now = list(locations(parts[index]).values())
         assert (now.count(moved), now.count(stood)) == (number, 3 - number), parts
 
 
@@ -83,7 +83,7 @@ def test_groups_of_actors(cluster, attach):
     assert "6 different" in compared and "min 0 · max 5" in compared
     assert "rank 0-5" in stacks and "1 different stack" in stacks
     assert "rank 0-2" in group
-    stands = {name.split()[1]: place for name, place in places(table).items()}
+    stands = {name.split()[1]: location for name, location in locations(table).items()}
     first, after_it = at(MANY, "train-breakpoint"), f"{MANY.name}:{line_of(MANY, 'train-step') - 1}"
     assert stands == {**dict.fromkeys("012", after_it), **dict.fromkeys("345", first)}
     assert rank.startswith("4\n")

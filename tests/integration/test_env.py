@@ -84,8 +84,8 @@ def test_a_copied_working_dir_is_named_as_the_original(cluster, run_relay, tmp_p
     program.write_text(program.read_text().replace(', "worker_process_setup_hook": own_hook', ""))
     jobs = Jobs(cluster, run_relay(cluster))
     merged = json.dumps({"working_dir": str(tmp_path), "worker_process_setup_hook": "copied.own_hook"})
-    places = [word for name in ("task", "driver") for word in ("--break", f"{program}:{line_of(program, name)}")]
-    printed = jobs.runtime_env("--merge", merged, *places)
+    locations = [word for name in ("task", "driver") for word in ("--break", f"{program}:{line_of(program, name)}")]
+    printed = jobs.runtime_env("--merge", merged, *locations)
     runtime_env = json.loads(printed)
     assert yaml.safe_load(printed) == runtime_env  # KubeRay's runtimeEnvYAML
     assert list(runtime_env) == ["working_dir", "env_vars"]

@@ -25,7 +25,7 @@ class Program:
         return self
 
     def run(self, name, mark, *arguments, **env):
-        return self.start(self.cluster.raydbg_argv("run", "--break", place(name, mark), "--", self.cluster.venv / "bin/python",
+        return self.start(self.cluster.raydbg_argv("run", "--break", location(name, mark), "--", self.cluster.venv / "bin/python",
                                                    "-u", PROGRAMS / name, *arguments), **env)
 
     def stops(self):
@@ -45,7 +45,7 @@ class Program:
         return [line for line in self.driver.output().splitlines() if line.startswith(("RESULT", "ERROR"))]
 
 
-def place(name, mark):
+def location(name, mark):
     return f"{PROGRAMS / name}:{line_of(PROGRAMS / name, mark)}"
 
 
@@ -86,8 +86,8 @@ def package(tmp_path, cluster):
 
 def test_a_notebook(program, package):
     unedited = PROGRAMS / "unedited.py"
-    program.start([program.cluster.venv / "bin/python", "-u", PROGRAMS / "notebook.py", place("unedited.py", "task"),
-                   place("unedited.py", "driver")], PYTHONPATH=f"{package}:{PROGRAMS}", JUPYTER_RUNTIME_DIR=str(package / "run"))
+    program.start([program.cluster.venv / "bin/python", "-u", PROGRAMS / "notebook.py", location("unedited.py", "task"),
+                   location("unedited.py", "driver")], PYTHONPATH=f"{package}:{PROGRAMS}", JUPYTER_RUNTIME_DIR=str(package / "run"))
     stops = list(program.stops())
     assert [line for _, line in stops] == [line_of(unedited, name) for name in ("task", "driver", "task")], stops
     assert [name for name, _ in stops][::2] == ["task", "task"]

@@ -280,7 +280,7 @@ def test_hold_on_pause_shows_the_lines(cluster, run_relay):
     relay = run_relay(cluster, "--hold", "on-pause")
     paused_drivers = cluster.driver("pauses.py", "square", "actor")
     wait_for(lambda: sum(p["held"] for p in relay.pauses()) == 2, lambda: f"both are held: {relay.pauses()}")
-    wait_for(lambda: all(row["location"] for row in rows(cluster, relay)), "their places are known")
+    wait_for(lambda: all(row["location"] for row in rows(cluster, relay)), "their locations are known")
     listed = {row["task_name"]: row for row in rows(cluster, relay)}
     assert_location(listed["square"], "square-breakpoint")
     assert_location(listed["Trainer.step"], "trainer-breakpoint")
@@ -450,7 +450,7 @@ def test_a_network_cut_between_relay_and_worker(far, run_relay, soak):
     relay = run_relay(far, outside=True)
     clients = {name: relay.join(task=name) for name in names}
     threads = {name: client.stopped()["threadId"] for name, client in clients.items()}
-    places = {name: clients[name].stack(threads[name])[0] for name in names}
+    locations = {name: clients[name].stack(threads[name])[0] for name in names}
     for cut in range(5 if soak else 1):
         far.cut()
         started = time.monotonic()
@@ -466,7 +466,7 @@ def test_a_network_cut_between_relay_and_worker(far, run_relay, soak):
             client.wait_event("output", lambda body: "the worker answers again" in body["output"], timeout=limit(120))
             client.stopped()
             top = client.stack(threads[name])[0]
-            assert (top["name"], top["line"]) == (places[name]["name"], places[name]["line"]), client.text()
+            assert (top["name"], top["line"]) == (locations[name]["name"], locations[name]["line"]), client.text()
         print(f"cut {cut + 1}: found after {noticed:.1f} s, over after {time.monotonic() - started:.1f} s")
     with hard():
         assert not driver.results()

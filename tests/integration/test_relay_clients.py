@@ -55,8 +55,8 @@ def test_a_task_from_hand_to_hand(cluster, relay):
     assert driver.result("square") == "9"
     # Held, shown where it is, released.
     assert "is held" in raydbg("hold", "on_b")
-    place = f"pauses.py:{line_of(PAUSES, 'on-b-breakpoint')}"
-    wait_for(lambda: place in raydbg("list"), "the line where it is held")  # the relay asks for it after the attach
+    location = f"pauses.py:{line_of(PAUSES, 'on-b-breakpoint')}"
+    wait_for(lambda: location in raydbg("list"), "the line where it is held")  # the relay asks for it after the attach
     assert "holds 1" in raydbg("list")
     assert "goes on" in raydbg("release", "--all")
     assert driver.result("on_b").endswith("@127.0.0.2")

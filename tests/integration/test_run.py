@@ -86,8 +86,8 @@ def test_a_driver_of_uv_run(cluster, run_relay, tmp_path):
     shutil.copy(UNEDITED, program)
     relay = run_relay(cluster)
     uv = [cluster.venv / "bin/uv", "run", "--no-project", "--offline", "--python", cluster.venv / "bin/python", "python"]
-    places = [word for name in ("task", "driver") for word in ("--break", f"{program}:{line_of(program, name)}")]
-    run = Run(cluster, relay, *places, kinds=("task", "driver"), program=program, python=uv, cwd=tmp_path)
+    locations = [word for name in ("task", "driver") for word in ("--break", f"{program}:{line_of(program, name)}")]
+    run = Run(cluster, relay, *locations, kinds=("task", "driver"), program=program, python=uv, cwd=tmp_path)
     stops = []
     for pause in run.stops():
         stops.append((pause["task_name"], pause["location"]["file"], pause["location"]["line"]))

@@ -78,8 +78,8 @@ def check_every_kind(away):
 
 def test_listed_stepped_and_continued_and_no_port_is_open(away):
     run = away.run(kinds=("task", "task"))
-    place = f"{UNEDITED}:{line_of(UNEDITED, 'task')}"
-    said = away.cluster.raydbg("break", place, "--if", "n == 2", *away.options, env=run.env)
+    location = f"{UNEDITED}:{line_of(UNEDITED, 'task')}"
+    said = away.cluster.raydbg("break", location, "--if", "n == 2", *away.options, env=run.env)
     assert (said.returncode, "nothing stops on" in said.stderr) == (0, False), said.stderr
     pause = run.stop()
     assert (pause["task_name"], pause["node_ip"]) == ("task", FAR)

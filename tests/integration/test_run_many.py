@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from cluster import line_of, wait_for
 from test_run import NAMES, UNEDITED, Run, result
-from test_run_stops import STOPS, RunStops, place
+from test_run_stops import STOPS, RunStops, location
 
 RANKS, STEPS = 4, 3
 ADDS = line_of(STOPS, "step")
@@ -26,7 +26,7 @@ def names(client):
 def ranks(core_cluster, run_relay):
     """A client that is attached to all ranks, each stopped before its first step."""
     relay = run_relay(core_cluster)
-    run = RunStops(core_cluster, relay, "--break", place("step"), words=("ranks", str(RANKS), str(STEPS)))
+    run = RunStops(core_cluster, relay, "--break", location("step"), words=("ranks", str(RANKS), str(STEPS)))
     wait_for(lambda: len([p for p in relay.pauses() if p["location"]]) == RANKS,
              lambda: f"{RANKS} stops: {relay.pauses()} {run.driver.output()}", every=0.2)
     with relay.client("tcp") as client:
@@ -72,7 +72,7 @@ def test_until_a_line_and_the_list_of_what_runs(ranks):
 
 def test_the_size_of_a_reference(core_cluster, run_relay):
     relay = run_relay(core_cluster)
-    run = RunStops(core_cluster, relay, "--break", place("holds"), words=("fails", "holds"))
+    run = RunStops(core_cluster, relay, "--break", location("holds"), words=("fails", "holds"))
     pause = run.stop()
     with relay.client("tcp") as client:
         client.initialize(clientID="vscode", clientName="editor")
@@ -105,7 +105,7 @@ def test_an_observer_sees_the_same(ranks):
 def test_into_a_remote_task_and_back(core_cluster, run_relay):
     """The driver stops at a breakpoint of the run; its task has none, and stops all the same."""
     relay = run_relay(core_cluster)
-    run = RunStops(core_cluster, relay, "--break", place("call"), words=("fails", "calm"))
+    run = RunStops(core_cluster, relay, "--break", location("call"), words=("fails", "calm"))
     pause = run.stop()
     assert pause["task_name"] == "driver stops.py"
     with relay.client("tcp") as client:

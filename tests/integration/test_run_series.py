@@ -41,10 +41,10 @@ def test_every_kind_of_call_stops_each_time(core_cluster, run_relay, pytestconfi
 def test_every_call_hits(core_cluster, run_relay, pytestconfig, tmp_path):
     """None of them stops, so that all are there at once: the relay counts."""
     relay = run_relay(core_cluster)
-    place = f"{THOUSAND}:{line_of(THOUSAND, 'task')}"
+    location = f"{THOUSAND}:{line_of(THOUSAND, 'task')}"
     for number in range(pytestconfig.getoption("rounds")):
         done = tmp_path / f"done-{number}"
-        run = Run(core_cluster, relay, "--break", place, "--skip", str(100 * COUNT), kinds=(str(COUNT), done), program=THOUSAND)
+        run = Run(core_cluster, relay, "--break", location, "--skip", str(100 * COUNT), kinds=(str(COUNT), done), program=THOUSAND)
         assert run.driver.result("task") == f"{COUNT * (COUNT - 1)} own ran"
         wait_for(lambda: relay.http("GET", "/v1/breakpoints").json["breakpoints"], "the breakpoint is there")
         [breakpoint] = relay.http("GET", "/v1/breakpoints").json["breakpoints"]

@@ -23,7 +23,7 @@ class RunStops(Run):
         return self.raydbg("attach", "%d@%s" % (pause["pid"], pause["node_ip"]), input="\n".join(commands) + "\n")
 
 
-def place(name, program=STOPS):
+def location(name, program=STOPS):
     return f"{program}:{line_of(program, name)}"
 
 
@@ -103,7 +103,7 @@ RANKS, STEPS = 4, 50
 ])
 def test_hits_are_counted_over_all_workers(cluster, run_relay, which, stops):
     relay = run_relay(cluster)
-    run = RunStops(cluster, relay, "--break", place("step"), *which, words=("ranks", str(RANKS), str(STEPS)))
+    run = RunStops(cluster, relay, "--break", location("step"), *which, words=("ranks", str(RANKS), str(STEPS)))
     seen = []
     for pause in run.stops():
         seen.append(pause)
@@ -115,7 +115,7 @@ def test_hits_are_counted_over_all_workers(cluster, run_relay, which, stops):
 
 def test_one_node(cluster, run_relay):
     relay = run_relay(cluster)
-    run = RunStops(cluster, relay, "--break", place("step"), "--node", "127.0.0.2", "--hit", "1",
+    run = RunStops(cluster, relay, "--break", location("step"), "--node", "127.0.0.2", "--hit", "1",
                    words=("ranks", str(RANKS), "1"))
     pause = run.stop()
     assert pause["node_ip"] == "127.0.0.2"

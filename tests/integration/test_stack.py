@@ -200,11 +200,11 @@ def burning(live):
 
 
 def test_a_profile_of_two_workers_is_one(live, burning):
-    places = [f"stacks.py:{line('burns') - 1}", f"stacks.py:{line('burns')}"]
+    locations = [f"stacks.py:{line('burns') - 1}", f"stacks.py:{line('burns')}"]
     text = profile(live.cluster, "burns").stdout
     first, titles, hottest = (line.split() for line in text.splitlines()[:3])
     assert first[:3] == ["2", "processes", "on"] and titles == ["SELF", "TOTAL", "FUNCTION", "LOCATION", "PROCESSES"]
-    assert hottest[-3] == "burns_inside" and hottest[-2] in places and hottest[-1] == "2" and "ray/_private" not in text
+    assert hottest[-3] == "burns_inside" and hottest[-2] in locations and hottest[-1] == "2" and "ray/_private" not in text
     found, processes = functions(live.cluster, "burns")
     assert {p["pid"] for p in processes} == {p["pid"] for p in burning} and all(20 < p["samples"] <= 210 for p in processes)
     inside, whole = found["burns_inside"], found["burns"]

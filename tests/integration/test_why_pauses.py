@@ -57,12 +57,12 @@ def test_who_has_it(cluster_factory, run_relay):
     client = relay.join(name="alice", task="stopped_2")
     client.stopped()
     env = {"HOME": relay.env["HOME"], "XDG_STATE_HOME": relay.env["XDG_STATE_HOME"]}
-    place = f"behind_pause.py:{line_of(PROGRAMS / 'behind_pause.py', 'stopped')}"
-    check_chain(cluster, "_2", f"stopped at {place}: ", env)
+    location = f"behind_pause.py:{line_of(PROGRAMS / 'behind_pause.py', 'stopped')}"
+    check_chain(cluster, "_2", f"stopped at {location}: ", env)
     report = why(cluster, "stopped_2", env)
-    assert "through the relay" in report["cause"] and place in report["cause"], report
+    assert "through the relay" in report["cause"] and location in report["cause"], report
     answer = relay.http("GET", "/v1/why/takes_2")
-    assert answer.status == 200 and answer.json["code"] == "waits_for_paused" and place in answer.json["cause"], answer
+    assert answer.status == 200 and answer.json["code"] == "waits_for_paused" and location in answer.json["cause"], answer
     assert answer.json["chain"] == why(cluster, "takes_2", env)["chain"]
     assert "stopped_2" in {row["name"] for row in relay.http("GET", "/v1/why").json["rows"]}
     assert "Ray debugger is listening" in relay.http("GET", "/v1/logs/stopped_2").body.decode()
@@ -75,7 +75,7 @@ def test_who_has_it(cluster_factory, run_relay):
 
 
 def test_the_timeline_has_the_pause(cluster_factory, run_relay, tmp_path):
-    """The relay remembers it: a part of the task's span, with its place; and Ray's own state is told right while it is held."""
+    """The relay remembers it: a part of the task's span, with its location; and Ray's own state is told right while it is held."""
     cluster = cluster_factory(Spec())
     driver = cluster.driver("behind_pause.py", "_5")
     driver.wait_for("^READY", limit(300))
@@ -97,7 +97,7 @@ def test_the_timeline_has_the_pause(cluster_factory, run_relay, tmp_path):
 
     client = relay.join(name="alice", task="stopped_5")
     thread = client.stopped()["threadId"]
-    wait_for(lambda: history()[-1]["location"], "its place is known")
+    wait_for(lambda: history()[-1]["location"], "its location is known")
     run, [paused] = spans()
     line = line_of(PROGRAMS / "behind_pause.py", "stopped")
     assert (run["args"]["state"], paused["args"]["line"]) == ("paused", line), (run, paused)

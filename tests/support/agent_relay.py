@@ -33,7 +33,7 @@ class Relay(RelayProcess):
         wait_until(there, lambda: f"{expected}: {self.breakpoints()}")
 
     def stop(self, count=1):
-        """The pauses, once so many have stopped and their place is known."""
+        """The pauses, once so many have stopped and their location is known."""
         wait_until(lambda: sum(p["location"] is not None for p in self.pauses()) == count, lambda: str(self.pauses()))
         return self.pauses()
 

@@ -71,8 +71,8 @@ const stop = (): number => line('0.6931 - step / 10') + 1;
 const met = (): number => line('return step * self.rank');
 
 /** Where a rank is, by the view. */
-function rankAt(rank: number, place: string | number): Promise<void> {
-  const where = typeof place === 'number' ? `train\\.py:${place} \\w+ · Gang\\.run 127\\.0\\.0\\.${rank % 2 + 1} pid` : place;
+function rankAt(rank: number, location: string | number): Promise<void> {
+  const where = typeof location === 'number' ? `train\\.py:${location} \\w+ · Gang\\.run 127\\.0\\.0\\.${rank % 2 + 1} pid` : location;
   return window.row(groups, new RegExp(`^rank ${rank}\\s*${where}`)).waitFor();
 }
 

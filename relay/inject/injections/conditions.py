@@ -1,6 +1,6 @@
 # pydevd passes a breakpoint whose condition fails: in silence for a NameError, with a traceback at each hit for another
 # exception, and an exit would end the task. Here the first failure of a condition is reported with its exception, once for a
-# place; one that would end the task stops it. A KeyboardInterrupt passes, because ray.cancel() sends it.
+# location; one that would end the task stops it. A KeyboardInterrupt passes, because ray.cancel() sends it.
 import traceback
 import pydevd
 from _pydevd_bundle.pydevd_api import PyDevdAPI
@@ -8,11 +8,11 @@ told = set()
 def describe(error):
     return ''.join(traceback.format_exception_only(type(error), error)).strip()
 def tell(py_db, breakpoint, frame, error):
-    place = '%s:%s' % (getattr(getattr(frame, 'f_code', None), 'co_filename', '?'), getattr(breakpoint, 'line', '?'))
-    if (place, breakpoint.condition) in told:
+    location = '%s:%s' % (getattr(getattr(frame, 'f_code', None), 'co_filename', '?'), getattr(breakpoint, 'line', '?'))
+    if (location, breakpoint.condition) in told:
         return
-    told.add((place, breakpoint.condition))
-    text = 'raydbg: the condition of the breakpoint at %s failed (%s): %s\n' % (place, breakpoint.condition, describe(error))
+    told.add((location, breakpoint.condition))
+    text = 'raydbg: the condition of the breakpoint at %s failed (%s): %s\n' % (location, breakpoint.condition, describe(error))
     py_db.writer.add_command(py_db.cmd_factory.make_warning_message(text))
 def handle_breakpoint_condition(self, info, breakpoint, frame):
     try:

@@ -96,7 +96,7 @@ static void test_what_continues_a_name_is_python(void **state)
     expect_line("n /x.py:3", NULL, "n /x.py:3");
 }
 
-static void test_places_may_begin_with_a_slash(void **state)
+static void test_locations_may_begin_with_a_slash(void **state)
 {
     (void)state;
     expect_line("break /app/train.py:41", "break", "/app/train.py:41");
@@ -121,10 +121,10 @@ static void test_expressions_may_begin_with_an_operator(void **state)
     expect_line("until 12", "until", "12");
 }
 
-/* --- places --- */
+/* --- locations --- */
 
-static void expect_place(const char *text, const char *file, int64_t line, const char *function,
-                         const char *condition)
+static void expect_location(const char *text, const char *file, int64_t line, const char *function,
+                            const char *condition)
 {
     struct location location;
     struct err err;
@@ -136,7 +136,7 @@ static void expect_place(const char *text, const char *file, int64_t line, const
     location_clear(&location);
 }
 
-static void expect_no_place(const char *text)
+static void expect_no_location(const char *text)
 {
     struct location location;
     struct err err;
@@ -145,24 +145,24 @@ static void expect_no_place(const char *text)
     assert_null(location.file);
 }
 
-static void test_places(void **state)
+static void test_locations(void **state)
 {
     (void)state;
-    expect_place("12", NULL, 12, NULL, NULL);
-    expect_place(" 12 , i == 4", NULL, 12, NULL, "i == 4");
-    expect_place("12, if i == 4", NULL, 12, NULL, "i == 4");
-    expect_place("12,", NULL, 12, NULL, NULL);
-    expect_place("app.py:7", "app.py", 7, NULL, NULL);
-    expect_place("/a/b c.py : 7, f(x, y) > 1", "/a/b c.py", 7, NULL, "f(x, y) > 1");
-    expect_place("Trainer.step", NULL, 0, "Trainer.step", NULL);
-    expect_place("f, x in ('a', 'b')", NULL, 0, "f", "x in ('a', 'b')");
-    expect_place("table['a,b'].f, n", NULL, 0, "table['a,b'].f", "n");
-    expect_no_place("");
-    expect_no_place(", x");
-    expect_no_place("app.py:");
-    expect_no_place("app.py:x");
-    expect_no_place(":7");
-    expect_no_place("app.py:0");
+    expect_location("12", NULL, 12, NULL, NULL);
+    expect_location(" 12 , i == 4", NULL, 12, NULL, "i == 4");
+    expect_location("12, if i == 4", NULL, 12, NULL, "i == 4");
+    expect_location("12,", NULL, 12, NULL, NULL);
+    expect_location("app.py:7", "app.py", 7, NULL, NULL);
+    expect_location("/a/b c.py : 7, f(x, y) > 1", "/a/b c.py", 7, NULL, "f(x, y) > 1");
+    expect_location("Trainer.step", NULL, 0, "Trainer.step", NULL);
+    expect_location("f, x in ('a', 'b')", NULL, 0, "f", "x in ('a', 'b')");
+    expect_location("table['a,b'].f, n", NULL, 0, "table['a,b'].f", "n");
+    expect_no_location("");
+    expect_no_location(", x");
+    expect_no_location("app.py:");
+    expect_no_location("app.py:x");
+    expect_no_location(":7");
+    expect_no_location("app.py:0");
 }
 
 static void expect_range(const char *text, int64_t first, int64_t last)
@@ -275,7 +275,7 @@ static void test_prefix_and_counts(void **state)
     assert_int_equal(console_format_digits(99999), 5);
 }
 
-/* --- source lines and places --- */
+/* --- source lines and locations --- */
 
 static void expect_source(const struct style *style, const char *text, bool current,
                           const char *expected)
@@ -475,9 +475,9 @@ int main(void)
         cmocka_unit_test(test_verbs_aliases_and_prefixes),
         cmocka_unit_test(test_prefixes_that_are_short_or_ambiguous_are_python),
         cmocka_unit_test(test_what_continues_a_name_is_python),
-        cmocka_unit_test(test_places_may_begin_with_a_slash),
+        cmocka_unit_test(test_locations_may_begin_with_a_slash),
         cmocka_unit_test(test_expressions_may_begin_with_an_operator),
-        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_locations),
         cmocka_unit_test(test_ranges),
         cmocka_unit_test(test_words),
         cmocka_unit_test(test_one_line),

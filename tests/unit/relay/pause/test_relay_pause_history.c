@@ -45,7 +45,7 @@ static void a_pause_begins_and_ends(void **state)
     check_has(&history, "\"began\": 1700000000.007, \"ended\": null}]", true);
     pause_history_renew(&history, number, sample("step", "a.py"));
     pause_history_renew(&history, number, sample("pause", NULL));
-    check_has(&history, "{\"file\": \"a.py\", \"line\": 8}", true); /* the place is kept */
+    check_has(&history, "{\"file\": \"a.py\", \"line\": 8}", true); /* the location is kept */
     check_has(&history, "\"reason\": \"pause\"", true);
     pause_history_end(&history, number, 1700000001250);
     check_has(&history, "\"ended\": 1700000001.250}]", true);

@@ -61,7 +61,7 @@ static void odd_lines(void **state)
                                "Thread 0x7F3A (active+gil)\n"
                                "    operator() (char) (lib/x.so)\n"
                                "    <listcomp> (a (copy).py:4)\n"
-                               "    no place\n"
+                               "    no location\n"
                                "    f (C:\\x.py)\n"
                                "Thread 12 (active): \"a \"quoted\" name\"\n"
                                "    g (b.py:99999999999999)";

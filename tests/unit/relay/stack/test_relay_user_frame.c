@@ -17,7 +17,7 @@
 #define SUBTLE(path, line)                                                                         \
     "{\"presentationHint\":\"subtle\",\"source\":{\"path\":\"" path "\"},\"line\":" line "}"
 
-static bool read_place(const char *json, char **file, int64_t *line)
+static bool read_location(const char *json, char **file, int64_t *line)
 {
     struct envelope envelope;
     const char *problem = "none given";
@@ -30,8 +30,8 @@ static void check(const char *json, const char *file, int64_t line)
 {
     char *got = NULL;
     int64_t at = -7;
-    if (!read_place(json, &got, &at))
-        fail_msg("no place in %s", json);
+    if (!read_location(json, &got, &at))
+        fail_msg("no location in %s", json);
     assert_string_equal(got, file);
     assert_int_equal(at, line);
     free(got);
@@ -42,8 +42,8 @@ static void check_none(const char *json)
 {
     char untouched[] = "untouched", *got = untouched;
     int64_t at = -7;
-    if (read_place(json, &got, &at))
-        fail_msg("a place in %s", json);
+    if (read_location(json, &got, &at))
+        fail_msg("a location in %s", json);
     assert_ptr_equal(got, untouched);
     assert_int_equal(at, -7);
 }
@@ -166,5 +166,5 @@ int main(void)
         cmocka_unit_test(frames_without_a_file_are_passed_over),
         cmocka_unit_test(no_stack),
     };
-    return cmocka_run_group_tests_name("place", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("user_frame", tests, NULL, NULL);
 }

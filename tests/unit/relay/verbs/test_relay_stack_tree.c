@@ -77,7 +77,7 @@ static void test_forks_and_stacks_that_end_on_the_way(void **state)
     stack_tree_destroy(&tree);
 }
 
-static void test_two_lines_of_a_function_are_two_places(void **state)
+static void test_two_lines_of_a_function_are_two_locations(void **state)
 {
     (void)state;
     struct stack_tree *tree = stack_tree_create(false);
@@ -134,7 +134,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_equal_stacks_are_one),
         cmocka_unit_test(test_forks_and_stacks_that_end_on_the_way),
-        cmocka_unit_test(test_two_lines_of_a_function_are_two_places),
+        cmocka_unit_test(test_two_lines_of_a_function_are_two_locations),
         cmocka_unit_test(test_rays_frames),
         cmocka_unit_test(test_a_recursion_of_a_thousand_frames),
     };

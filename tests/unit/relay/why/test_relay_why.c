@@ -415,7 +415,7 @@ static void no_failure_is_named_wrongly(void **state)
 }
 
 /* A process that exits tells the line last, and that may be lost. */
-static void a_place_that_was_not_reported_is_unknown(void **state)
+static void a_location_that_was_not_reported_is_unknown(void **state)
 {
     static const char *const names[] = {"sigterm", "exit_1", "exit_0"};
     (void)state;
@@ -682,7 +682,7 @@ int main(void)
         cmocka_unit_test(the_chain_leads_to_the_node),
         cmocka_unit_test(missing_evidence_is_unknown),
         cmocka_unit_test(no_failure_is_named_wrongly),
-        cmocka_unit_test(a_place_that_was_not_reported_is_unknown),
+        cmocka_unit_test(a_location_that_was_not_reported_is_unknown),
         cmocka_unit_test(a_dead_node_takes_its_workers),
         cmocka_unit_test(a_dead_actor_runs_nothing),
         cmocka_unit_test(a_lost_argument_leads_to_its_object),

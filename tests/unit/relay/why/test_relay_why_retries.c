@@ -80,7 +80,7 @@ static void a_retry_tells_why_it_came(void **state)
     }
 }
 
-static void the_place_of_the_attempt_before(void **state)
+static void the_location_of_the_attempt_before(void **state)
 {
     struct why_world world;
     struct why_report report;
@@ -332,7 +332,7 @@ static void the_overview_has_what_was_restarted(void **state)
 
 /* --- logs --- */
 
-/* The moment and the place of the end before. */
+/* The moment and the location of the end before. */
 static void around_what_lives_again(void **state)
 {
     struct why_world world;
@@ -389,7 +389,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_retry_tells_why_it_came),
-        cmocka_unit_test(the_place_of_the_attempt_before),
+        cmocka_unit_test(the_location_of_the_attempt_before),
         cmocka_unit_test(a_last_failure_of_another_kind),
         cmocka_unit_test(kills_of_the_memory_monitor_are_counted),
         cmocka_unit_test(a_result_that_is_made_again),

@@ -1,4 +1,4 @@
-#include "relay/stack/stack_place.h"
+#include "relay/stack/frame_location.h"
 
 #include "base/mem.h"
 #include "base/text.h"
@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-void stack_place_read(const char *json, struct span frame, struct stack_place *out)
+void frame_location_read(const char *json, struct span frame, struct frame_location *out)
 {
-    *out = (struct stack_place){0};
+    *out = (struct frame_location){0};
     scan_integer_at(json, frame, "id", &out->frame);
     scan_integer_at(json, frame, "line", &out->line);
     out->name = scan_string_at(json, frame, "name");
@@ -21,44 +21,44 @@ void stack_place_read(const char *json, struct span frame, struct stack_place *o
     }
 }
 
-void stack_place_clear(struct stack_place *place)
+void frame_location_clear(struct frame_location *location)
 {
-    free(place->name);
-    free(place->file);
-    *place = (struct stack_place){0};
+    free(location->name);
+    free(location->file);
+    *location = (struct frame_location){0};
 }
 
-bool stack_place_is_subtle(const char *json, struct span frame)
+bool frame_location_is_subtle(const char *json, struct span frame)
 {
     struct span at;
     return scan_find(json, frame, "presentationHint", &at) &&
            (scan_string_is(json, at, "subtle") || scan_string_is(json, at, "label"));
 }
 
-bool stack_place_top(const char *json, struct span frames, struct stack_place *out)
+bool frame_location_top(const char *json, struct span frames, struct frame_location *out)
 {
     struct span frame, chosen = {0};
     size_t cursor = 0;
     bool found = false;
-    *out = (struct stack_place){0};
+    *out = (struct frame_location){0};
     if (!frames.len || json[frames.at] != '[')
         return false;
     while (!found && scan_element(json, frames, &cursor, &frame)) {
         if (json[frame.at] != '{')
             continue;
-        found = !stack_place_is_subtle(json, frame);
+        found = !frame_location_is_subtle(json, frame);
         if (found || !chosen.len)
             chosen = frame;
     }
     if (!chosen.len)
         return false;
-    stack_place_read(json, chosen, out);
+    frame_location_read(json, chosen, out);
     if (!out->frame)
-        stack_place_clear(out);
+        frame_location_clear(out);
     return out->frame != 0;
 }
 
-bool stack_place_is(const char *path, const char *file)
+bool frame_location_is(const char *path, const char *file)
 {
     if (!path || text_empty(file))
         return false;
