@@ -7,7 +7,7 @@
 
 enum { SIZE_MIN = 16 };
 
-static void place(struct hash_index *index, uint64_t hash, uintptr_t item)
+static void insert(struct hash_index *index, uint64_t hash, uintptr_t item)
 {
     size_t at = hash & (index->size - 1);
     while (index->slots[at].above)
@@ -26,7 +26,7 @@ static void grow(struct hash_index *index)
     larger.slots = mem_array(larger.size, sizeof *larger.slots);
     for (size_t i = 0; i < index->size; i++)
         if (index->slots[i].above)
-            place(&larger, index->slots[i].hash, index->slots[i].above - 1);
+            insert(&larger, index->slots[i].hash, index->slots[i].above - 1);
     free(index->slots);
     *index = larger;
 }
@@ -35,7 +35,7 @@ void hash_index_add(struct hash_index *index, uint64_t hash, uintptr_t item)
 {
     if (2 * (index->count + 1) > index->size)
         grow(index);
-    place(index, hash, item);
+    insert(index, hash, item);
 }
 
 /* Moves items into the hole: a search ends at a free slot and must not miss the items behind it. */

@@ -19,11 +19,11 @@ static void count_values(const struct radix_item *items, size_t count, size_t co
 static void pass(const struct radix_item *from, struct radix_item *to, size_t count, unsigned byte,
                  size_t counts[VALUES])
 {
-    size_t place = 0;
+    size_t position = 0;
     for (size_t value = 0; value < VALUES; value++) {
         size_t here = counts[value];
-        counts[value] = place;
-        place += here;
+        counts[value] = position;
+        position += here;
     }
     for (size_t i = 0; i < count; i++)
         to[counts[from[i].key >> (8 * byte) & 0xFF]++] = from[i];

@@ -17,7 +17,7 @@ enum {
 
 /* Rows are referred to by index; index 0 means no row. */
 struct row {
-    uint32_t place; /* slot << KIND_BITS | kind */
+    uint32_t slot_kind; /* slot << KIND_BITS | kind */
     uint32_t foreign;
     uint32_t thread; /* the thread whose stop the id lives in, or 0; of a stop: how many ids do */
     uint32_t id;     /* the session's id, 0 if free; of a stop: the first row that lives in it */
@@ -105,7 +105,7 @@ void idmap_destroy(struct idmap **map)
 
 static uint32_t kind_of(const struct row *row)
 {
-    return row->place & ((1U << KIND_BITS) - 1);
+    return row->slot_kind & ((1U << KIND_BITS) - 1);
 }
 
 /* --- rows --- */
@@ -292,7 +292,7 @@ static struct table *table_of(struct idmap *map, uint32_t slot)
     return &map->tables[slot];
 }
 
-static uint32_t place(uint32_t slot, uint32_t kind)
+static uint32_t slot_kind(uint32_t slot, uint32_t kind)
 {
     return slot << KIND_BITS | kind;
 }
@@ -301,11 +301,12 @@ static uint32_t stop_of(struct idmap *map, uint32_t slot, uint32_t thread)
 {
     uint32_t last = map->stop;
     if (last && map->rows[last].foreign == thread &&
-        map->rows[last].place == place(slot, KIND_STOP))
+        map->rows[last].slot_kind == slot_kind(slot, KIND_STOP))
         return last;
     map->stop = table_find(map, slot, KIND_STOP, thread);
     if (!map->stop) {
-        map->stop = row_add(map, &(struct row){.place = place(slot, KIND_STOP), .foreign = thread});
+        map->stop =
+            row_add(map, &(struct row){.slot_kind = slot_kind(slot, KIND_STOP), .foreign = thread});
         table_add(map, table_of(map, slot), map->stop);
     }
     return map->stop;
@@ -332,7 +333,7 @@ int64_t idmap_out(struct idmap *map, uint32_t slot, enum id_kind kind, int64_t f
     bool identity = slot == 0 && !table->renumbered && own < ID_FIRST_MAPPED;
     uint32_t id = identity ? own : space_next(&map->spaces[kind]);
     uint32_t stop = is_id(thread) && lives_in_stop[kind] ? (uint32_t)thread : 0;
-    index = row_add(map, &(struct row){place(slot, kind), own, stop, id, 0});
+    index = row_add(map, &(struct row){slot_kind(slot, kind), own, stop, id, 0});
     table_add(map, table, index);
     if (!identity)
         space_set(&map->spaces[kind], id, index);
@@ -358,7 +359,7 @@ bool idmap_in(const struct idmap *map, enum id_kind kind, int64_t id, struct idm
     if (row->id != id)
         return false;
     *out = (struct idmap_entry){
-        .slot = row->place >> KIND_BITS,
+        .slot = row->slot_kind >> KIND_BITS,
         .foreign = row->foreign,
         .thread = kind == ID_THREAD ? row->foreign : row->thread,
     };

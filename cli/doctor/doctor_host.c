@@ -94,7 +94,7 @@ bool doctor_extension_version(const char *directory, char version[32])
 }
 
 /* Directories below the home where editors keep extensions. */
-static const char *const extension_places[] = {
+static const char *const extension_directories[] = {
     ".vscode/extensions",
     ".vscode-server/extensions",
     ".vscode-insiders/extensions",
@@ -108,9 +108,9 @@ static const char *const extension_places[] = {
     ".openvscode-server/extensions",
 };
 
-static void look_at_place(struct doctor_here *here, const char *home, const char *place)
+static void look_at_directory(struct doctor_here *here, const char *home, const char *directory)
 {
-    char *path = mem_format("%s/%s", home, place);
+    char *path = mem_format("%s/%s", home, directory);
     DIR *files = opendir(path);
     const struct dirent *file;
     char version[32];
@@ -119,7 +119,7 @@ static void look_at_place(struct doctor_here *here, const char *home, const char
             continue;
         here->extensions =
             mem_resize(here->extensions, here->extension_count + 1, sizeof *here->extensions);
-        here->extensions[here->extension_count++] = mem_format("%s (~/%s)", version, place);
+        here->extensions[here->extension_count++] = mem_format("%s (~/%s)", version, directory);
         here->extension_differs = here->extension_differs || !text_equal(version, RAYDBG_VERSION);
     }
     if (files)
@@ -167,7 +167,7 @@ void doctor_host_look(struct doctor_here *here)
     doctor_debugpy_look(&here->debugpy, "/proc");
     look_at_command(here);
     look_at_state(here);
-    for (size_t i = 0; !text_empty(home) && i < sizeof extension_places / sizeof *extension_places;
-         i++)
-        look_at_place(here, home, extension_places[i]);
+    for (size_t i = 0;
+         !text_empty(home) && i < sizeof extension_directories / sizeof *extension_directories; i++)
+        look_at_directory(here, home, extension_directories[i]);
 }

@@ -49,20 +49,20 @@ static void add_kinds(const struct object_group *group, struct buf *out)
     buf_add_string(out, "}");
 }
 
-/* places[i] is the index in the JSON of row i of the sweep. */
+/* indices[i] is the index in the JSON of row i of the sweep. */
 static void add_order(const struct object_group *group, const struct object_sweep *sweep,
-                      const uint32_t *places, struct buf *out)
+                      const uint32_t *indices, struct buf *out)
 {
     buf_add_string(out, ", \"rows\": [");
     for (size_t i = 0; i < group->row_count; i++) {
         buf_add_string(out, i ? ", " : "");
-        add_digits(out, places[group->rows[i] - sweep->rows]);
+        add_digits(out, indices[group->rows[i] - sweep->rows]);
     }
     buf_add_string(out, "]}");
 }
 
 static void add_groups(const struct object_report *report, const struct object_sweep *sweep,
-                       const uint32_t *places, struct buf *out)
+                       const uint32_t *indices, struct buf *out)
 {
     buf_add_string(out, "\"groups\": [");
     for (size_t i = 0; i < report->group_count; i++) {
@@ -74,7 +74,7 @@ static void add_groups(const struct object_report *report, const struct object_s
                    "\"unknown_size\": %zu, \"kinds\": ",
                    group->bytes, group->objects, group->row_count, group->unknown);
         add_kinds(group, out);
-        add_order(group, sweep, places, out);
+        add_order(group, sweep, indices, out);
     }
     buf_add_string(out, "\n]");
 }
@@ -90,19 +90,19 @@ static void reopen_object(struct buf *out)
     buf_add_string(out, ",\n");
 }
 
-/* The report's rows in the sweep's order, which readers rely on. Sets `places` for them. */
+/* The report's rows in the sweep's order, which readers rely on. Sets `indices` for them. */
 static struct object_row *pick_rows(const struct object_report *report,
-                                    const struct object_sweep *sweep, uint32_t *places)
+                                    const struct object_sweep *sweep, uint32_t *indices)
 {
     struct object_row *rows = mem_array(report->rows + 1, sizeof *rows);
     uint32_t count = 0;
     for (size_t i = 0; i < report->rows; i++)
-        places[report->all[i] - sweep->rows] = 1;
+        indices[report->all[i] - sweep->rows] = 1;
     for (size_t i = 0; i < sweep->row_count; i++) {
-        if (!places[i])
+        if (!indices[i])
             continue;
         rows[count] = sweep->rows[i];
-        places[i] = count++;
+        indices[i] = count++;
     }
     return rows;
 }
@@ -110,18 +110,18 @@ static struct object_row *pick_rows(const struct object_report *report,
 void memory_json(const struct object_report *report, const struct object_sweep *sweep,
                  const struct sweep_query *query, struct buf *out)
 {
-    uint32_t *places = mem_array(sweep->row_count + 1, sizeof *places);
-    struct object_row *rows = pick_rows(report, sweep, places);
+    uint32_t *indices = mem_array(sweep->row_count + 1, sizeof *indices);
+    struct object_row *rows = pick_rows(report, sweep, indices);
     write_rows(sweep, rows, report->rows, out);
     if (query->group_by != OBJECT_BY_NOTHING || query->sort_by != OBJECT_SORT_SIZE) {
         reopen_object(out);
-        add_groups(report, sweep, places, out);
+        add_groups(report, sweep, indices, out);
         buf_add_string(out, "}");
     }
     if (out->len && out->data[out->len - 1] != '\n')
         buf_add_string(out, "\n");
     free(rows);
-    free(places);
+    free(indices);
 }
 
 void memory_stats_json(const struct object_sweep *sweep, struct buf *out)
@@ -219,8 +219,8 @@ static void add_origin(const struct object_sweep *sweep, const struct object_row
     add_text(out, task ? task->name : "");
 }
 
-static void add_place(const struct object_sweep *sweep, const struct object_row *row,
-                      struct buf *out)
+static void add_location(const struct object_sweep *sweep, const struct object_row *row,
+                         struct buf *out)
 {
     const struct ray_object_location *at = object_sweep_location(sweep, &row->ref->id);
     struct buf where = {0};
@@ -252,7 +252,7 @@ void memory_csv(const struct object_report *report, const struct object_sweep *s
             add_holder(sweep, row, out);
             add_reference(row, out);
             add_origin(sweep, row, out);
-            add_place(sweep, row, out);
+            add_location(sweep, row, out);
             add_text(out, memory_hold_note(hold_of(sweep, row)));
             buf_add_string(out, "\n");
         }

@@ -46,7 +46,7 @@ static int ask(struct loop *loop, struct memory_source *source, struct object_sw
 
 /* --- details --- */
 
-static int by_place(const void *a, const void *b)
+static int by_position(const void *a, const void *b)
 {
     const struct object_row *const *one = a, *const *two = b;
     return *one < *two ? -1 : *one > *two;
@@ -62,7 +62,7 @@ static const struct object_row **pick(const struct object_report *report, size_t
     for (size_t i = 0; i < some; i++)
         rows[i] = report->all[i];
     if (some)
-        qsort(rows, some, sizeof(void *), by_place);
+        qsort(rows, some, sizeof(void *), by_position);
     for (size_t i = 0; i < some; i++)
         if (!kept || memcmp(&rows[i]->ref->id, &rows[kept - 1]->ref->id, same) != 0)
             rows[kept++] = rows[i];

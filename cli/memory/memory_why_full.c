@@ -18,7 +18,7 @@ bool memory_is_full(const struct object_node *node)
              (double)store->used * 100 >= (double)store->available * (double)FULL_PERCENT));
 }
 
-/* --- places --- */
+/* --- locations --- */
 
 static size_t node_index(const struct object_sweep *sweep, const char *node_id)
 {
@@ -28,8 +28,8 @@ static size_t node_index(const struct object_sweep *sweep, const char *node_id)
     return i;
 }
 
-static void place_object(struct memory_places *places, const struct object_sweep *sweep,
-                         const struct object_row *row)
+static void locate_object(struct memory_locations *locations, const struct object_sweep *sweep,
+                          const struct object_row *row)
 {
     const struct ray_object_location *at = object_sweep_location(sweep, &row->ref->id);
     int64_t size = row->size > 0 ? row->size : 0;
@@ -38,24 +38,24 @@ static void place_object(struct memory_places *places, const struct object_sweep
     if ((!at || !at->known) && memory_may_be_inlined(row))
         return;
     if (!at || !at->known) {
-        places->unlocated += size;
-        places->stored += size;
+        locations->unlocated += size;
+        locations->stored += size;
         return;
     }
     for (size_t i = 0; i < at->node_count; i++) {
         size_t node = node_index(sweep, at->node_ids[i]);
         if (node == sweep->node_count)
             continue;
-        places->nodes[node] += size;
-        places->stored += size;
+        locations->nodes[node] += size;
+        locations->stored += size;
     }
     if (!text_empty(at->spilled_url))
-        places->spilled += size;
+        locations->spilled += size;
 }
 
 static int most_stored_first(const void *a, const void *b)
 {
-    const struct memory_places *one = a, *two = b;
+    const struct memory_locations *one = a, *two = b;
     if (one->stored != two->stored)
         return one->stored > two->stored ? -1 : 1;
     if (one->spilled != two->spilled)
@@ -63,19 +63,19 @@ static int most_stored_first(const void *a, const void *b)
     return one->line < two->line ? -1 : one->line > two->line;
 }
 
-static void place_lines(struct memory_why_full *full)
+static void locate_lines(struct memory_why_full *full)
 {
     const struct memory_sites *lines = &full->lines;
-    full->places = mem_array(lines->count + 1, sizeof *full->places);
+    full->locations = mem_array(lines->count + 1, sizeof *full->locations);
     for (size_t i = 0; i < lines->count; i++) {
-        struct memory_places *places = &full->places[i];
-        places->line = &lines->lines[i];
-        places->nodes = mem_array(full->sweep->node_count + 1, sizeof *places->nodes);
-        for (size_t row = places->line->first; row != SIZE_MAX; row = lines->next[row])
-            place_object(places, full->sweep, &full->sweep->rows[row]);
+        struct memory_locations *locations = &full->locations[i];
+        locations->line = &lines->lines[i];
+        locations->nodes = mem_array(full->sweep->node_count + 1, sizeof *locations->nodes);
+        for (size_t row = locations->line->first; row != SIZE_MAX; row = lines->next[row])
+            locate_object(locations, full->sweep, &full->sweep->rows[row]);
     }
     if (lines->count)
-        qsort(full->places, lines->count, sizeof *full->places, most_stored_first);
+        qsort(full->locations, lines->count, sizeof *full->locations, most_stored_first);
 }
 
 /* True if the process uses a copy that is not primary. A put object's primary copy is with its
@@ -150,7 +150,7 @@ void memory_why_full_make(struct memory_why_full *out, const struct object_sweep
 {
     *out = (struct memory_why_full){.sweep = sweep};
     memory_sites_make(&out->lines, sweep, report, OBJECT_SORT_SIZE);
-    place_lines(out);
+    locate_lines(out);
     sum_processes(out);
     sum_viewed(out);
     for (size_t i = 0; i < sweep->node_count; i++)
@@ -160,8 +160,8 @@ void memory_why_full_make(struct memory_why_full *out, const struct object_sweep
 void memory_why_full_clear(struct memory_why_full *full)
 {
     for (size_t i = 0; i < full->lines.count; i++)
-        free(full->places[i].nodes);
-    free(full->places);
+        free(full->locations[i].nodes);
+    free(full->locations);
     free(full->processes);
     free(full->viewed);
     memory_sites_clear(&full->lines);

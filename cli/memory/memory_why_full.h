@@ -4,9 +4,9 @@
 
 #include "cli/memory/memory_output.h"
 
-/* The places of a line's objects, according to their owners. Objects whose owner was not asked or
- * did not answer are `unlocated`. Small results in their owner's memory count nowhere. */
-struct memory_places {
+/* The locations of a line's objects, according to their owners. Objects whose owner was not asked
+ * or did not answer are `unlocated`. Small results in their owner's memory count nowhere. */
+struct memory_locations {
     int64_t *nodes; /* bytes in each node's store, copies counted */
     int64_t stored; /* their sum, with `unlocated` */
     int64_t spilled, unlocated;
@@ -23,7 +23,7 @@ struct memory_process {
 struct memory_why_full {
     const struct object_sweep *sweep;
     struct memory_sites lines;
-    struct memory_places *places; /* one for each line; most bytes in the stores first */
+    struct memory_locations *locations; /* one for each line; most bytes in the stores first */
     struct memory_process *processes;
     size_t process_count;
     int64_t *viewed; /* per node: bytes of non-primary copies that a value there is a view of */

@@ -65,27 +65,28 @@ static void print_node(const struct memory_why_full *full, size_t index,
 }
 
 /* "on node-1 2.0 GB, node-2 400 MB, spilled 100 MB" */
-static void add_places(const struct memory_places *places, const struct object_sweep *sweep,
-                       const struct memory_style *style, struct buf *out)
+static void add_locations(const struct memory_locations *locations,
+                          const struct object_sweep *sweep, const struct memory_style *style,
+                          struct buf *out)
 {
     char size[MEMORY_SIZE_TEXT];
     const char *between = " \u00b7 ";
     if (!style->utf8)
         between = " - ";
     for (size_t i = 0; i < sweep->node_count; i++) {
-        if (!places->nodes[i])
+        if (!locations->nodes[i])
             continue;
         const char *name = sweep->nodes[i].name ? sweep->nodes[i].name : sweep->nodes[i].ip;
         buf_printf(out, "%s%s on %s", between,
-                   byte_units_size(places->nodes[i], style->units, size), name ? name : "?");
+                   byte_units_size(locations->nodes[i], style->units, size), name ? name : "?");
         between = ", ";
     }
-    if (places->spilled)
+    if (locations->spilled)
         buf_printf(out, "%s%s spilled", between,
-                   byte_units_size(places->spilled, style->units, size));
-    else if (places->unlocated && places->unlocated < places->stored)
+                   byte_units_size(locations->spilled, style->units, size));
+    else if (locations->unlocated && locations->unlocated < locations->stored)
         buf_printf(out, "%s%s somewhere", between,
-                   byte_units_size(places->unlocated, style->units, size));
+                   byte_units_size(locations->unlocated, style->units, size));
 }
 
 static void print_holders(const struct memory_why_full *full, const struct memory_line *line,
@@ -104,10 +105,10 @@ static void print_holders(const struct memory_why_full *full, const struct memor
         buf_printf(out, "      and %zu more\n", line->holder_count - SHOWN);
 }
 
-static void print_line(const struct memory_why_full *full, const struct memory_places *places,
+static void print_line(const struct memory_why_full *full, const struct memory_locations *locations,
                        const struct memory_style *style, struct buf *out)
 {
-    const struct memory_line *line = places->line;
+    const struct memory_line *line = locations->line;
     struct buf text = {0};
     char size[MEMORY_SIZE_TEXT];
     buf_printf(&text, "%8s in %zu object%s  ", byte_units_size(line->bytes, style->units, size),
@@ -119,7 +120,7 @@ static void print_line(const struct memory_why_full *full, const struct memory_p
                    line->task_name);
     buf_add_string(&text, ", owner ");
     memory_process_name(full->sweep, line->owner, &text);
-    add_places(places, full->sweep, style, &text);
+    add_locations(locations, full->sweep, style, &text);
     buf_add_string(out, style->colour ? "\033[1m" : "");
     add_clean(out, &text);
     buf_add_string(out, style->colour ? "\033[0m\n" : "\n");
@@ -192,7 +193,7 @@ static size_t stored_lines(const struct memory_why_full *full)
 {
     size_t count = 0;
     for (size_t i = 0; i < full->lines.count; i++)
-        count += full->places[i].stored > 0 || full->places[i].spilled > 0;
+        count += full->locations[i].stored > 0 || full->locations[i].spilled > 0;
     return count;
 }
 
@@ -209,7 +210,7 @@ void memory_why_full_print(const struct memory_why_full *full, const struct memo
         buf_add_string(out, full->full ? "What fills them, and when it goes:\n"
                                        : "What is in them, and when it goes:\n");
     for (size_t i = 0; i < shown; i++)
-        print_line(full, &full->places[i], style, out);
+        print_line(full, &full->locations[i], style, out);
     if (shown < all)
         buf_printf(out, "  %zu more: --num-entries %zu shows all\n", all - shown, all);
     print_processes(full, style, out);
@@ -283,10 +284,10 @@ static void json_holders(const struct memory_why_full *full, const struct memory
     buf_add_string(out, "]");
 }
 
-static void json_line(const struct memory_why_full *full, const struct memory_places *places,
+static void json_line(const struct memory_why_full *full, const struct memory_locations *locations,
                       struct buf *out)
 {
-    const struct memory_line *line = places->line;
+    const struct memory_line *line = locations->line;
     const char *between = "";
     buf_add_string(out, "{");
     json_text("call_site", line->call_site, out);
@@ -295,14 +296,14 @@ static void json_line(const struct memory_why_full *full, const struct memory_pl
                "\"bytes\": %" PRId64 ", \"objects\": %zu, \"references\": %zu, "
                "\"unknown_size\": %zu, \"stored_bytes\": %" PRId64 ", \"spilled_bytes\": %" PRId64
                ", \"unlocated_bytes\": %" PRId64 ", \"no_variable\": %zu, \"nodes\": {",
-               line->bytes, line->objects, line->refs, line->unknown, places->stored,
-               places->spilled, places->unlocated,
+               line->bytes, line->objects, line->refs, line->unknown, locations->stored,
+               locations->spilled, locations->unlocated,
                line->holds[MEMORY_BY_OBJECT] + line->holds[MEMORY_BY_VALUE]);
     for (size_t i = 0; i < full->sweep->node_count; i++) {
-        if (!places->nodes[i])
+        if (!locations->nodes[i])
             continue;
         buf_printf(out, "%s\"%s\": %" PRId64, between, full->sweep->nodes[i].node_id,
-                   places->nodes[i]);
+                   locations->nodes[i]);
         between = ", ";
     }
     buf_add_string(out, "}, \"owner\": ");
@@ -324,7 +325,7 @@ void memory_why_full_json(const struct memory_why_full *full, struct buf *out)
     buf_add_string(out, "\n],\n\"lines\": [");
     for (size_t i = 0; i < full->lines.count; i++) {
         buf_add_string(out, i ? ",\n" : "\n");
-        json_line(full, &full->places[i], out);
+        json_line(full, &full->locations[i], out);
     }
     buf_add_string(out, "\n],\n\"processes\": [");
     for (size_t i = 0; i < full->process_count; i++) {
@@ -341,8 +342,8 @@ void memory_why_full_csv(const struct memory_why_full *full, struct buf *out)
     buf_add_string(out, "call_site,task_name,owner,stored_bytes,spilled_bytes,holder,"
                         "reference_type,references,bytes,released\n");
     for (size_t i = 0; i < full->lines.count; i++) {
-        const struct memory_places *places = &full->places[i];
-        const struct memory_line *line = places->line;
+        const struct memory_locations *locations = &full->locations[i];
+        const struct memory_line *line = locations->line;
         for (size_t k = 0; k < line->holder_count; k++) {
             const struct memory_holder *holder = &line->holders[k];
             struct buf owner = {0}, who = {0}, released = {0};
@@ -354,7 +355,7 @@ void memory_why_full_csv(const struct memory_why_full *full, struct buf *out)
             memory_csv_text(line->task_name, out);
             buf_add_string(out, ",");
             memory_csv_text(owner.data, out);
-            buf_printf(out, ",%" PRId64 ",%" PRId64 ",", places->stored, places->spilled);
+            buf_printf(out, ",%" PRId64 ",%" PRId64 ",", locations->stored, locations->spilled);
             memory_csv_text(who.data, out);
             buf_printf(out, ",%s,%zu,%" PRId64 ",", object_reference_name(holder->reference),
                        holder->refs, holder->bytes);

@@ -131,15 +131,15 @@ static void add_colour(struct buf *out, const char *file)
     buf_printf(out, "rgb(%u,%u,%u)", 215 + tone % 40, 110 + tone / 40 % 110, 50 + tone / 4400 % 40);
 }
 
-static void add_box(const struct cpu_profile *profile, size_t place, double x, struct buf *out)
+static void add_box(const struct cpu_profile *profile, size_t position, double x, struct buf *out)
 {
-    const struct cpu_node *node = &profile->nodes[place];
+    const struct cpu_node *node = &profile->nodes[position];
     const struct cpu_frame *frame = &profile->frames[node->frame];
     double unit = (double)(WIDTH - 2 * MARGIN) / (double)profile->samples;
     double width = unit * (double)node->total;
-    size_t y = HEAD + ROW * (place ? node->depth : 0);
+    size_t y = HEAD + ROW * (position ? node->depth : 0);
     struct buf text = {0};
-    if (place)
+    if (position)
         cpu_profile_frame(frame, &text);
     else
         buf_add_string(&text, "all");
@@ -152,7 +152,7 @@ static void add_box(const struct cpu_profile *profile, size_t place, double x, s
                "<rect x=\"%.2f\" y=\"%zu\" width=\"%.2f\" height=\"%d\" "
                "stroke=\"#fffdf5\" fill=\"",
                (double)MARGIN + unit * x, y, width, ROW - 1);
-    add_colour(out, place ? frame->file : "");
+    add_colour(out, position ? frame->file : "");
     buf_add_string(out, "\"/>");
     if (width > 3 * LETTER) {
         buf_printf(out, "<text x=\"%.2f\" y=\"%zu\">", (double)MARGIN + unit * x + 3, y + ROW - 5);
@@ -163,7 +163,7 @@ static void add_box(const struct cpu_profile *profile, size_t place, double x, s
     buf_free(&text);
 }
 
-static int compare_places(const void *a, const void *b, void *arg)
+static int compare_nodes(const void *a, const void *b, void *arg)
 {
     const struct cpu_node *nodes = arg;
     size_t one = *(const size_t *)a, two = *(const size_t *)b;
@@ -174,7 +174,7 @@ static int compare_places(const void *a, const void *b, void *arg)
     return one < two ? -1 : one > two;
 }
 
-/* Each branch is put at the right of its wider siblings: a parent has a lower place than its
+/* Each branch is put at the right of its wider siblings: a parent has a lower position than its
  * branches, and so has its own x by then. Returns the depth of what is wide enough. */
 static size_t add_boxes(const struct cpu_profile *profile, struct buf *out)
 {
@@ -183,7 +183,7 @@ static size_t add_boxes(const struct cpu_profile *profile, struct buf *out)
     uint64_t *next = mem_array(count, sizeof *next); /* where the next branch of a node begins */
     for (size_t i = 0; i < count; i++)
         order[i] = i;
-    qsort_r(order + 1, count - 1, sizeof *order, compare_places, profile->nodes);
+    qsort_r(order + 1, count - 1, sizeof *order, compare_nodes, profile->nodes);
     for (size_t i = 0; i < count; i++) {
         const struct cpu_node *node = &profile->nodes[order[i]];
         uint64_t x = order[i] ? next[node->parent] : 0;

@@ -26,7 +26,7 @@ bool top_wanted_equal(const struct top_wanted *a, const struct top_wanted *b)
            text_equal(a->worker_id, b->worker_id);
 }
 
-static int by_place(const void *a, const void *b)
+static int by_position(const void *a, const void *b)
 {
     const struct object_row *one = *(const struct object_row *const *)a;
     const struct object_row *two = *(const struct object_row *const *)b;
@@ -39,7 +39,7 @@ static void narrow(struct top_view *view, const struct object_group *group)
     size_t count = group ? group->row_count : 0;
     struct object_row *rows = mem_array(count + 1, sizeof *rows);
     if (count)
-        qsort(group->rows, count, sizeof(void *), by_place);
+        qsort(group->rows, count, sizeof(void *), by_position);
     for (size_t i = 0; i < count; i++)
         rows[i] = *group->rows[i];
     object_report_free(&view->report);

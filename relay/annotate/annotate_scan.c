@@ -17,7 +17,7 @@ enum {
     REFERENCE_R = sizeof "\"variables" - 1,
 };
 
-/* WAIT: only more bytes can decide, so the scan stops in front of the place until they come. */
+/* WAIT: only more bytes can decide, so the scan stops in front of them until they come. */
 enum verdict { GO_ON, WAIT };
 
 static bool type_applies(const char *name, size_t len)

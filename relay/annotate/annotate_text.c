@@ -159,7 +159,7 @@ void annotate_object(const struct object_id *id, const struct object_note *note,
 
 /* --- actors --- */
 
-static void add_place(const struct actor_note *note, struct buf *out)
+static void add_process(const struct actor_note *note, struct buf *out)
 {
     if (note->pid > 0) {
         buf_add_string(out, "pid ");
@@ -174,9 +174,9 @@ static void add_place(const struct actor_note *note, struct buf *out)
 void annotate_actor_prefix(const struct actor_note *note, const struct annotate_options *options,
                            struct buf *out)
 {
-    bool place = (note->pid > 0 || note->node[0]) && !options->no_owner;
+    bool process = (note->pid > 0 || note->node[0]) && !options->no_owner;
     bool state = note->state[0] && !options->no_state;
-    if (!place && !state && !note->name[0])
+    if (!process && !state && !note->name[0])
         return; /* the value shows its class */
     add_text(note->class_name, false, out);
     if (note->name[0]) {
@@ -186,8 +186,8 @@ void annotate_actor_prefix(const struct actor_note *note, const struct annotate_
     }
     if (note->class_name[0] || note->name[0])
         add_separator(out);
-    if (place)
-        add_place(note, out);
+    if (process)
+        add_process(note, out);
     if (state) {
         add_text(note->state, false, out);
         add_separator(out);

@@ -190,31 +190,31 @@ const struct file_breakpoint *breakpoint_store_find(const struct breakpoint_stor
 }
 
 bool breakpoint_store_reaches(const struct breakpoint_store *store,
-                              const struct breakpoint_place *place)
+                              const struct breakpoint_node *node)
 {
     for (size_t i = 0; i < store->count; i++)
-        if (file_breakpoint_reaches(&store->items[i], place))
+        if (file_breakpoint_reaches(&store->items[i], node))
             return true;
     return false;
 }
 
 bool breakpoint_store_has(const struct breakpoint_store *store, const char *file, int64_t line,
-                          const struct breakpoint_place *place)
+                          const struct breakpoint_node *node)
 {
     for (size_t i = 0; i < store->count; i++)
         if (store->items[i].line == line && text_equal(store->items[i].file, file) &&
-            file_breakpoint_reaches(&store->items[i], place))
+            file_breakpoint_reaches(&store->items[i], node))
             return true;
     return false;
 }
 
 void breakpoint_store_dap(const struct breakpoint_store *store, const char *file,
-                          const struct breakpoint_place *place, struct buf *out)
+                          const struct breakpoint_node *node, struct buf *out)
 {
     const char *between = "";
     for (size_t i = 0; i < store->count; i++) {
         if (!text_equal(store->items[i].file, file) ||
-            !file_breakpoint_reaches(&store->items[i], place))
+            !file_breakpoint_reaches(&store->items[i], node))
             continue;
         buf_add_string(out, between);
         file_breakpoint_dap(&store->items[i], out);

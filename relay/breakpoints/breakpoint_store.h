@@ -37,14 +37,14 @@ const struct file_breakpoint *breakpoint_store_find(const struct breakpoint_stor
 
 /* True if one reaches the processes there. */
 bool breakpoint_store_reaches(const struct breakpoint_store *store,
-                              const struct breakpoint_place *place);
+                              const struct breakpoint_node *node);
 /* True if one at this line reaches the processes there. */
 bool breakpoint_store_has(const struct breakpoint_store *store, const char *file, int64_t line,
-                          const struct breakpoint_place *place);
+                          const struct breakpoint_node *node);
 /* Appends the elements of the setBreakpoints that brings the file's breakpoints to a process
  * there, with commas between them; nothing if none reaches it. */
 void breakpoint_store_dap(const struct breakpoint_store *store, const char *file,
-                          const struct breakpoint_place *place, struct buf *out);
+                          const struct breakpoint_node *node, struct buf *out);
 /* Calls `fn` once for each file that has a breakpoint. */
 void breakpoint_store_each_file(const struct breakpoint_store *store,
                                 void (*fn)(void *arg, const char *file), void *arg);

@@ -139,16 +139,16 @@ void file_breakpoint_json(const struct file_breakpoint *breakpoint, struct buf *
 
 /* --- which processes, which hits --- */
 
-static bool is_node(const char *node, const struct breakpoint_place *place)
+static bool is_node(const struct breakpoint_node *node, const char *name)
 {
-    return !text_empty(place->node_id) &&
-           (text_starts(place->node_id, node) || text_equal(place->node_ip, node));
+    return !text_empty(node->node_id) &&
+           (text_starts(node->node_id, name) || text_equal(node->node_ip, name));
 }
 
 bool file_breakpoint_reaches(const struct file_breakpoint *breakpoint,
-                             const struct breakpoint_place *place)
+                             const struct breakpoint_node *node)
 {
-    return (!breakpoint->node || is_node(breakpoint->node, place)) &&
+    return (!breakpoint->node || is_node(node, breakpoint->node)) &&
            !file_breakpoint_is_spent(breakpoint);
 }
 

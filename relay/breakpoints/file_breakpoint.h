@@ -28,7 +28,7 @@ struct file_breakpoint {
 };
 
 /* The node of a process; both may be NULL or "", which no breakpoint with a `node` reaches. */
-struct breakpoint_place {
+struct breakpoint_node {
     const char *node_id, *node_ip;
 };
 
@@ -41,7 +41,7 @@ void file_breakpoint_clear(struct file_breakpoint *breakpoint);
 void file_breakpoint_json(const struct file_breakpoint *breakpoint, struct buf *out);
 /* True if it can stop processes there: its node is this one, and it has not had its last hit. */
 bool file_breakpoint_reaches(const struct file_breakpoint *breakpoint,
-                             const struct breakpoint_place *place);
+                             const struct breakpoint_node *node);
 /* True if the relay counts its hits: each process asks before it stops. */
 bool file_breakpoint_is_counted(const struct file_breakpoint *breakpoint);
 /* Counts a hit; true if this one is to stop. */

@@ -143,11 +143,11 @@ const char *session_breakpoints_set(struct session_breakpoints *sets, const void
         set_free(set);
         return NULL;
     }
-    struct set **place = find(sets, owner, file), *earlier = *place;
+    struct set **link = find(sets, owner, file), *earlier = *link;
     for (size_t i = 0; earlier && i < set->count; i++)
         copy_state(earlier, &set->items[i]);
     set->next = earlier ? earlier->next : NULL;
-    *place = set;
+    *link = set;
     if (earlier)
         set_free(earlier);
     return set->file;
@@ -155,11 +155,11 @@ const char *session_breakpoints_set(struct session_breakpoints *sets, const void
 
 char *session_breakpoints_drop(struct session_breakpoints *sets, const void *owner)
 {
-    struct set **place = find(sets, owner, NULL), *set = *place;
+    struct set **link = find(sets, owner, NULL), *set = *link;
     if (!set)
         return NULL;
     char *file = mem_string(set->file);
-    *place = set->next;
+    *link = set->next;
     set_free(set);
     return file;
 }

@@ -355,10 +355,10 @@ struct plan_step *plan_asked(struct plan *plan, const char *json, const struct e
                 mem_string_n(json + behind, all.at + all.len - behind));
 }
 
-static void read_item(struct plan_step *step, const char *json, struct span item, uint64_t place)
+static void read_item(struct plan_step *step, const char *json, struct span item, uint64_t index)
 {
     struct span at;
-    struct found found = {.key = place};
+    struct found found = {.key = index};
     if (!scan_integer_at(json, item, step->shape->id, &found.id) || found.id == 0)
         return;
     if (step->shape->name) {
@@ -373,14 +373,14 @@ static void read_item(struct plan_step *step, const char *json, struct span item
 void plan_answered(struct plan_step *step, const char *json, const struct envelope *response)
 {
     struct span list, item;
-    size_t cursor = 0, place = 0;
+    size_t cursor = 0, index = 0;
     if (!response->success || !response->body.len || !step->shape->list ||
         !scan_find(json, response->body, step->shape->list, &list) || json[list.at] != '[')
         return;
     free(step->found);
     step->found = mem_array(IDS, sizeof *step->found);
     step->found_count = 0;
-    while (step->found_count < IDS && place < LOOKED_AT && scan_element(json, list, &cursor, &item))
-        read_item(step, json, item, place++);
+    while (step->found_count < IDS && index < LOOKED_AT && scan_element(json, list, &cursor, &item))
+        read_item(step, json, item, index++);
     step->found = mem_resize(step->found, step->found_count + 1, sizeof *step->found);
 }

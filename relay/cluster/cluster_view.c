@@ -313,7 +313,7 @@ static void pause_of_pdb(const struct cluster_view *view, const struct ray_pdb *
     fill_actor(view, pause);
 }
 
-static int by_place(const void *a, const void *b)
+static int by_process(const void *a, const void *b)
 {
     const struct pause *one = a, *two = b;
     int order = strcmp(one->node_ip ? one->node_ip : "", two->node_ip ? two->node_ip : "");
@@ -334,7 +334,7 @@ void cluster_view_pauses(const struct cluster_view *view, struct pause_list *out
         if (!pdb_is_stale(view, &view->pdbs[i]))
             pause_of_pdb(view, &view->pdbs[i], &out->items[out->count++]);
     if (out->count)
-        qsort(out->items, out->count, sizeof *out->items, by_place);
+        qsort(out->items, out->count, sizeof *out->items, by_process);
 }
 
 /* "", or " at 12:00:03 UTC". */

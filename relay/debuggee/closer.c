@@ -10,19 +10,19 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { PLACES = CLOSER_PLACES };
+enum { SLOTS = CLOSER_SLOTS };
 
 static struct {
     int socket;
     volatile uint32_t *states; /* NULL: not started */
-    bool used[PLACES];
-    int next; /* no place below is free */
+    bool used[SLOTS];
+    int next; /* no slot below is free */
 } closer;
 
 void closer_start(void)
 {
     int pair[2];
-    size_t size = PLACES * sizeof *closer.states;
+    size_t size = SLOTS * sizeof *closer.states;
     if (closer.states)
         return;
     void *states = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -46,15 +46,15 @@ void closer_stop(void)
     if (!closer.states)
         return;
     close(closer.socket);
-    munmap((void *)(uintptr_t)closer.states, PLACES * sizeof *closer.states);
+    munmap((void *)(uintptr_t)closer.states, SLOTS * sizeof *closer.states);
     memset(&closer, 0, sizeof closer);
 }
 
 /* `fd` -1: sends no descriptor. */
-static bool tell(enum closer_kind kind, int place, int fd)
+static bool tell(enum closer_kind kind, int slot, int fd)
 {
     struct closer_message message = {
-        .kind = kind, .place = (uint32_t)place, .state = closer.states[place]};
+        .kind = kind, .slot = (uint32_t)slot, .state = closer.states[slot]};
     return fd_packet_send(closer.socket, &message, sizeof message, &fd, fd >= 0, true);
 }
 
@@ -62,31 +62,31 @@ int closer_guard(int fd, enum closer_peer peer)
 {
     if (!closer.states)
         return -1;
-    int place = closer.next;
-    while (place < PLACES && closer.used[place])
-        place++;
-    if (place == PLACES)
+    int slot = closer.next;
+    while (slot < SLOTS && closer.used[slot])
+        slot++;
+    if (slot == SLOTS)
         return -1;
-    closer.states[place] = peer == CLOSER_PDB ? CLOSER_IS_PDB : 0;
-    if (!tell(CLOSER_GUARD, place, fd)) {
+    closer.states[slot] = peer == CLOSER_PDB ? CLOSER_IS_PDB : 0;
+    if (!tell(CLOSER_GUARD, slot, fd)) {
         log_warn("a debugger cannot be guarded: %s", strerror(errno));
         return -1;
     }
-    closer.used[place] = true;
-    closer.next = place + 1;
-    return place;
+    closer.used[slot] = true;
+    closer.next = slot + 1;
+    return slot;
 }
 
-void closer_note(int place, size_t owed, bool torn)
+void closer_note(int slot, size_t owed, bool torn)
 {
-    if (place >= 0 && closer.states)
-        closer.states[place] = (uint32_t)owed | (torn ? CLOSER_TORN : 0U);
+    if (slot >= 0 && closer.states)
+        closer.states[slot] = (uint32_t)owed | (torn ? CLOSER_TORN : 0U);
 }
 
-static void leave(int *place, enum closer_kind kind)
+static void leave(int *slot, enum closer_kind kind)
 {
-    int it = *place;
-    *place = -1;
+    int it = *slot;
+    *slot = -1;
     if (it < 0 || !closer.states)
         return;
     if (!tell(kind, it, -1))
@@ -96,12 +96,12 @@ static void leave(int *place, enum closer_kind kind)
         closer.next = it;
 }
 
-void closer_close(int *place)
+void closer_close(int *slot)
 {
-    leave(place, CLOSER_CLOSE);
+    leave(slot, CLOSER_CLOSE);
 }
 
-void closer_forget(int *place)
+void closer_forget(int *slot)
 {
-    leave(place, CLOSER_FORGET);
+    leave(slot, CLOSER_FORGET);
 }

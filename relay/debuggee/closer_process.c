@@ -50,10 +50,10 @@ struct closing {
 
 static struct {
     const volatile uint32_t *states;
-    int *guarded; /* by place; 0: none */
+    int *guarded; /* by slot; 0: none */
     struct closing *closings;
     struct pollfd *polls;
-    uint32_t top; /* places from here on are unused */
+    uint32_t top; /* slots from here on are unused */
     uint32_t count;
     bool alone; /* the guarded process is done, or dead */
 } it;
@@ -72,14 +72,14 @@ static int64_t last_heard(int fd, int64_t now)
     return now - info.tcpi_last_data_recv;
 }
 
-static void take(uint32_t place, uint32_t state)
+static void take(uint32_t slot, uint32_t state)
 {
     int64_t now = daemon_now_ms();
-    int fd = it.guarded[place];
-    it.guarded[place] = 0;
+    int fd = it.guarded[slot];
+    it.guarded[slot] = 0;
     if (!fd)
         return;
-    if (it.count == CLOSER_PLACES) {
+    if (it.count == CLOSER_SLOTS) {
         close(fd);
         return;
     }
@@ -220,35 +220,35 @@ static void look_at_closings(void)
 
 /* --- guarded connections --- */
 
-static void guard(uint32_t place, int fd)
+static void guard(uint32_t slot, int fd)
 {
-    if (it.guarded[place])
-        close(it.guarded[place]);
-    it.guarded[place] = fd;
-    if (it.top <= place)
-        it.top = place + 1;
+    if (it.guarded[slot])
+        close(it.guarded[slot]);
+    it.guarded[slot] = fd;
+    if (it.top <= slot)
+        it.top = slot + 1;
 }
 
 static void obey(const struct closer_message *message, int fd)
 {
-    if (message->place >= CLOSER_PLACES || (message->kind == CLOSER_GUARD) != (fd >= 0)) {
+    if (message->slot >= CLOSER_SLOTS || (message->kind == CLOSER_GUARD) != (fd >= 0)) {
         if (fd >= 0)
             close(fd);
     } else if (message->kind == CLOSER_GUARD) {
-        guard(message->place, fd);
+        guard(message->slot, fd);
     } else if (message->kind == CLOSER_CLOSE) {
-        take(message->place, message->state);
-    } else if (it.guarded[message->place]) {
-        close(it.guarded[message->place]);
-        it.guarded[message->place] = 0;
+        take(message->slot, message->state);
+    } else if (it.guarded[message->slot]) {
+        close(it.guarded[message->slot]);
+        it.guarded[message->slot] = 0;
     }
 }
 
 static void be_alone(void)
 {
     it.alone = true;
-    for (uint32_t place = 0; place < it.top; place++)
-        take(place, it.states[place]);
+    for (uint32_t slot = 0; slot < it.top; slot++)
+        take(slot, it.states[slot]);
 }
 
 /* Handles one packet; false if there is none. */
@@ -275,9 +275,9 @@ static bool hear(void)
 static void run(const char *path)
 {
     (void)path;
-    it.guarded = daemon_zeroes(CLOSER_PLACES * sizeof *it.guarded);
-    it.closings = daemon_zeroes(CLOSER_PLACES * sizeof *it.closings);
-    it.polls = daemon_zeroes((CLOSER_PLACES + 1) * sizeof *it.polls);
+    it.guarded = daemon_zeroes(CLOSER_SLOTS * sizeof *it.guarded);
+    it.closings = daemon_zeroes(CLOSER_SLOTS * sizeof *it.closings);
+    it.polls = daemon_zeroes((CLOSER_SLOTS + 1) * sizeof *it.polls);
     while (!it.alone || it.count) {
         it.polls[0] = (struct pollfd){.fd = it.alone ? -1 : DAEMON_SOCKET_FD, .events = POLLIN};
         for (uint32_t i = 0; i < it.count; i++)

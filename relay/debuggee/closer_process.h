@@ -6,9 +6,9 @@
 
 #include <stdint.h>
 
-enum { CLOSER_PLACES = 16384 };
+enum { CLOSER_SLOTS = 16384 };
 
-/* The state of a place, in memory that both processes share: one store, never torn. */
+/* The state of a slot, in memory that both processes share: one store, never torn. */
 enum {
     CLOSER_TORN = 1U << 31,
     CLOSER_IS_PDB = 1 << 30, /* not an adapter yet */
@@ -24,12 +24,12 @@ enum closer_kind {
 /* One packet on a SOCK_SEQPACKET socket pair. */
 struct closer_message {
     uint32_t kind;
-    uint32_t place;
+    uint32_t slot;
     uint32_t state;
 };
 
 /* Forks the process. `socket` is its end of the pair, which the caller closes; `states` has
- * CLOSER_PLACES entries, in shared memory. Returns 0, or -1 with errno set. */
+ * CLOSER_SLOTS entries, in shared memory. Returns 0, or -1 with errno set. */
 int closer_process_start(int socket, const volatile uint32_t *states);
 
 #endif

@@ -15,7 +15,7 @@
 /* One owner's elements for one source. */
 struct set {
     struct set *next, *before; /* by age */
-    uint64_t place;            /* the hash of kind and key */
+    uint64_t hash;             /* of kind and key */
     uint64_t number;           /* by age */
     bool cleared;              /* breakpoint_union_clearing() has written how to clear its source */
     const void *owner;
@@ -28,8 +28,8 @@ struct set {
 };
 
 struct breakpoint_union {
-    struct set *first, *last; /* the oldest first */
-    struct hash_index places; /* of the sets */
+    struct set *first, *last;    /* the oldest first */
+    struct hash_index set_index; /* by hash */
     uint64_t number;
     bool no_filters; /* breakpoint_union_no_filters() */
 };
@@ -88,7 +88,7 @@ void breakpoint_union_destroy(struct breakpoint_union **sets)
         return;
     *sets = NULL;
     LIST_FREE(it->first, set_free);
-    hash_index_clear(&it->places);
+    hash_index_clear(&it->set_index);
     free(it);
 }
 
@@ -120,7 +120,7 @@ static void read_items(struct set *set, const char *json, struct span arguments)
     }
 }
 
-static uint64_t place_of(const struct set *set)
+static uint64_t hash_of(const struct set *set)
 {
     return hash_text(set->key, (uint64_t)(set->kind - kinds));
 }
@@ -132,18 +132,18 @@ static struct set *read_set(const char *json, const struct envelope *request)
     set->kind = find_kind(request->name);
     if (!request->arguments.len) {
         set->key = mem_string("");
-        set->place = place_of(set);
+        set->hash = hash_of(set);
         return set;
     }
     set->key = set->kind->by_source ? source_key(json, request->arguments) : mem_string("");
     if (set->kind->by_source && scan_find(json, request->arguments, "source", &source))
         set->source = mem_string_n(json + source.at, source.len);
-    set->place = place_of(set);
+    set->hash = hash_of(set);
     read_items(set, json, request->arguments);
     return set;
 }
 
-static bool same_place(const struct set *a, const struct set *b)
+static bool is_same_source(const struct set *a, const struct set *b)
 {
     return a->kind == b->kind && text_equal(a->key, b->key);
 }
@@ -155,9 +155,9 @@ static struct set *next_at(const struct breakpoint_union *sets, const struct set
     struct set *found = NULL;
     size_t cursor = 0;
     uintptr_t item;
-    while (hash_index_next(&sets->places, like->place, &cursor, &item)) {
+    while (hash_index_next(&sets->set_index, like->hash, &cursor, &item)) {
         struct set *set = (struct set *)item;
-        if (same_place(set, like) && (!after || set->number > after->number) &&
+        if (is_same_source(set, like) && (!after || set->number > after->number) &&
             (!found || set->number < found->number))
             found = set;
     }
@@ -168,7 +168,7 @@ static void set_remove(struct breakpoint_union *sets, struct set *set)
 {
     *(set->before ? &set->before->next : &sets->first) = set->next;
     *(set->next ? &set->next->before : &sets->last) = set->before;
-    hash_index_remove(&sets->places, set->place, (uintptr_t)set);
+    hash_index_remove(&sets->set_index, set->hash, (uintptr_t)set);
     set_free(set);
 }
 
@@ -178,7 +178,7 @@ static void set_add(struct breakpoint_union *sets, struct set *set)
     set->before = sets->last;
     *(sets->last ? &sets->last->next : &sets->first) = set;
     sets->last = set;
-    hash_index_add(&sets->places, set->place, (uintptr_t)set);
+    hash_index_add(&sets->set_index, set->hash, (uintptr_t)set);
 }
 
 /* Removes the owner's set for the same source. */
@@ -356,7 +356,7 @@ static void tell_items(const struct set *like, const char *items, breakpoint_uni
 static void tell(const struct breakpoint_union *sets, const struct set *like,
                  breakpoint_union_fn fn, void *arg)
 {
-    struct set nobody = {.kind = like->kind, .key = like->key, .place = like->place};
+    struct set nobody = {.kind = like->kind, .key = like->key, .hash = like->hash};
     struct buf items = {0};
     add_others(sets, &nobody, &items);
     tell_items(like, items.len ? items.data : none_of(sets, like->kind), fn, arg);
@@ -396,7 +396,7 @@ void breakpoint_union_drop(struct breakpoint_union *sets, const void *owner, bre
         if (set->owner != owner)
             continue;
         struct set like = {
-            .kind = set->kind, .key = set->key, .source = set->source, .place = set->place};
+            .kind = set->kind, .key = set->key, .source = set->source, .hash = set->hash};
         bool armed = set->armed;
         set->key = set->source = NULL;
         set_remove(sets, set);

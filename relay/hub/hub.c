@@ -44,7 +44,7 @@ void hub_over_if_empty(struct hub *hub)
         hub->ops->on_over(hub->arg, hub);
 }
 
-/* --- places --- */
+/* --- members --- */
 
 void hub_clear_member(struct member *member)
 {

@@ -132,7 +132,7 @@ struct hub *hub_open(const struct hub_options *options, const struct hub_ops *op
  * and tune. */
 struct hub *hub_adopt(const struct hub_options *options, struct kept *kept, int fd,
                       struct hub_log *log, const struct hub_ops *ops, void *arg);
-/* Empties the members' places, without callbacks. Closes the connection: debugpy resumes all
+/* Clears the members, without callbacks. Closes the connection: debugpy resumes all
  * threads, unless a keeper has a duplicate. */
 void hub_destroy(struct hub **hub);
 

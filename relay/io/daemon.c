@@ -31,19 +31,19 @@ static void set_title(const char *name, const char *path)
         close(fd);
     char *field = len > 0 ? strrchr(stat, ')') : NULL;
     /* Behind the ')' come the fields from the 3rd on; 48th to 51st: arg_start … env_end. */
-    uintptr_t place[4] = {0};
+    uintptr_t bounds[4] = {0};
     for (int n = 3; field && n <= 51; n++) {
         field = strchr(field + 1, ' ');
         if (field && n >= 48)
-            place[n - 48] = (uintptr_t)strtoull(field, NULL, 10);
+            bounds[n - 48] = (uintptr_t)strtoull(field, NULL, 10);
     }
-    if (!field || !place[0] || place[1] <= place[0])
+    if (!field || !bounds[0] || bounds[1] <= bounds[0])
         return;
-    uintptr_t end = place[2] == place[1] && place[3] > place[2] ? place[3] : place[1];
+    uintptr_t end = bounds[2] == bounds[1] && bounds[3] > bounds[2] ? bounds[3] : bounds[1];
     environ = NULL;
-    size_t room = (size_t)(end - place[0]);
-    memset((char *)place[0], 0, room);
-    snprintf((char *)place[0], room, "%s %s", name, path);
+    size_t room = (size_t)(end - bounds[0]);
+    memset((char *)bounds[0], 0, room);
+    snprintf((char *)bounds[0], room, "%s %s", name, path);
 }
 
 static void set_signals(void)
@@ -191,9 +191,9 @@ void daemon_resume(int argc, char **argv, const char *name, bool (*prepare)(void
 
 void *daemon_zeroes(size_t size)
 {
-    void *place = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (place == MAP_FAILED)
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
         _exit(1);
-    return place;
+    return memory;
 }

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-static struct past_pause *place_of(const struct pause_history *history, int64_t number)
+static struct past_pause *item_of(const struct pause_history *history, int64_t number)
 {
     return &history->items[(number - 1) % PAUSE_HISTORY_MOST];
 }
@@ -16,7 +16,7 @@ static struct past_pause *find(const struct pause_history *history, int64_t numb
 {
     bool is_there =
         number > 0 && number <= history->count && number > history->count - PAUSE_HISTORY_MOST;
-    return is_there ? place_of(history, number) : NULL;
+    return is_there ? item_of(history, number) : NULL;
 }
 
 int64_t pause_history_begin(struct pause_history *history, struct pause *pause, int64_t now_ms)
@@ -25,8 +25,8 @@ int64_t pause_history_begin(struct pause_history *history, struct pause *pause, 
         history->items = mem_grow(history->items, (size_t)history->count, &history->room,
                                   sizeof *history->items);
     else
-        pause_clear(&place_of(history, history->count + 1)->pause);
-    struct past_pause *past = place_of(history, ++history->count);
+        pause_clear(&item_of(history, history->count + 1)->pause);
+    struct past_pause *past = item_of(history, ++history->count);
     *past = (struct past_pause){.pause = *pause, .began_ms = now_ms};
     *pause = (struct pause){0};
     return history->count;
@@ -60,7 +60,7 @@ void pause_history_json(const struct pause_history *history, struct buf *out)
     int64_t first = history->count > PAUSE_HISTORY_MOST ? history->count - PAUSE_HISTORY_MOST : 0;
     buf_add_string(out, "[");
     for (int64_t i = first; i < history->count; i++) {
-        const struct past_pause *past = place_of(history, i + 1);
+        const struct past_pause *past = item_of(history, i + 1);
         buf_add_string(out, i == first ? "" : ",\n");
         pause_json(&past->pause, out);
         out->len--; /* the object goes on */

@@ -12,20 +12,20 @@ enum { VALUE_SIZE = 256 };
 static const struct {
     const char *path, *protocol;
     enum conn_kind kind;
-} places[] = {
+} upgrades[] = {
     {"/dap", "dap", CONN_DAP_WEBSOCKET},
     {"/events", "raydbg.events", CONN_EVENTS},
 };
 
-enum { PLACES = sizeof places / sizeof *places };
+enum { UPGRADES = sizeof upgrades / sizeof *upgrades };
 
-static int place_of(struct lws *wsi)
+static int upgrade_of(struct lws *wsi)
 {
     char path[VALUE_SIZE];
     if (lws_hdr_copy(wsi, path, sizeof path, WSI_TOKEN_GET_URI) <= 0)
         return -1;
-    for (int i = 0; i < PLACES; i++)
-        if (text_equal(path, places[i].path))
+    for (int i = 0; i < UPGRADES; i++)
+        if (text_equal(path, upgrades[i].path))
             return i;
     return -1;
 }
@@ -45,15 +45,15 @@ static bool offers(const char *list, const char *protocol)
 
 /* libwebsockets takes the first offered subprotocol that it knows, whatever the path. So the client
  * must offer the path's own without the other path's, or none at all. */
-static bool check_protocol(struct lws *wsi, int place)
+static bool check_protocol(struct lws *wsi, int upgrade)
 {
     char list[VALUE_SIZE];
     if (!lws_hdr_total_length(wsi, WSI_TOKEN_PROTOCOL))
         return true;
     if (lws_hdr_copy(wsi, list, sizeof list, WSI_TOKEN_PROTOCOL) <= 0)
         return false;
-    for (int i = 0; i < PLACES; i++)
-        if (offers(list, places[i].protocol) != (i == place))
+    for (int i = 0; i < UPGRADES; i++)
+        if (offers(list, upgrades[i].protocol) != (i == upgrade))
             return false;
     return true;
 }
@@ -73,17 +73,18 @@ static int on_upgrade(struct conn *conn, struct lws *wsi, const char *to)
     static const char room[LWS_PRE];
     enum auth_role role;
     struct buf json = {0}, text = {0};
-    int place = place_of(wsi);
-    const struct http_access_request request = {"GET", place < 0 ? "" : places[place].path, false};
+    int upgrade = upgrade_of(wsi);
+    const struct http_access_request request = {"GET", upgrade < 0 ? "" : upgrades[upgrade].path,
+                                                false};
     enum refusal refusal = http_access_check(conn, wsi, &request, &role);
-    if (!refusal && place < 0)
+    if (!refusal && upgrade < 0)
         refusal = REFUSAL_PATH;
     if (!refusal && (strcasecmp(to, "websocket") != 0 || !check_handshake(wsi)))
         refusal = REFUSAL_UPGRADE;
-    if (!refusal && !check_protocol(wsi, place))
+    if (!refusal && !check_protocol(wsi, upgrade))
         refusal = REFUSAL_PROTOCOL;
     if (!refusal) {
-        conn->kind = places[place].kind;
+        conn->kind = upgrades[upgrade].kind;
         conn->role = role;
         return 0;
     }

@@ -48,15 +48,15 @@ static bool is_same(const struct cpu_frame *frame, const char *function, const c
     return text_equal(frame->function, function) && text_equal(frame->file, file);
 }
 
-/* The place of the function of the frame at `frame`. */
+/* The position of the function of the frame at `frame`. */
 static size_t find_function(struct cpu_profile *profile, size_t frame, uint64_t hash)
 {
     const struct cpu_frame *it = &profile->frames[frame];
     size_t cursor = 0;
-    uintptr_t place;
-    while (hash_index_next(&profile->function_index, hash, &cursor, &place))
-        if (is_same(&profile->frames[profile->functions[place].frame], it->function, it->file))
-            return place;
+    uintptr_t position;
+    while (hash_index_next(&profile->function_index, hash, &cursor, &position))
+        if (is_same(&profile->frames[profile->functions[position].frame], it->function, it->file))
+            return position;
     profile->functions = mem_grow(profile->functions, profile->function_count,
                                   &profile->function_room, sizeof *profile->functions);
     profile->functions[profile->function_count] = (struct cpu_function){.frame = frame};
@@ -64,7 +64,7 @@ static size_t find_function(struct cpu_profile *profile, size_t frame, uint64_t 
     return profile->function_count++;
 }
 
-/* The place of the frame. `function` and `file` are the program's, and become printable. */
+/* The position of the frame. `function` and `file` are the program's, and become printable. */
 static size_t find_frame(struct cpu_profile *profile, const char *function, const char *file,
                          int64_t line)
 {
@@ -73,32 +73,32 @@ static size_t find_frame(struct cpu_profile *profile, const char *function, cons
     uint64_t function_hash = hash_text(path, hash_text(name, 1));
     uint64_t hash = function_hash ^ hash_number((uint64_t)line);
     size_t cursor = 0;
-    uintptr_t place;
-    while (hash_index_next(&profile->frame_index, hash, &cursor, &place)) {
-        const struct cpu_frame *frame = &profile->frames[place];
+    uintptr_t position;
+    while (hash_index_next(&profile->frame_index, hash, &cursor, &position)) {
+        const struct cpu_frame *frame = &profile->frames[position];
         if (frame->line != line || !is_same(frame, name, path))
             continue;
         free(name);
         free(path);
-        return place;
+        return position;
     }
     profile->frames = mem_grow(profile->frames, profile->frame_count, &profile->frame_room,
                                sizeof *profile->frames);
-    place = profile->frame_count++;
-    profile->frames[place] = (struct cpu_frame){.function = name, .file = path, .line = line};
-    hash_index_add(&profile->frame_index, hash, place);
-    profile->frames[place].place = find_function(profile, place, function_hash);
-    return place;
+    position = profile->frame_count++;
+    profile->frames[position] = (struct cpu_frame){.function = name, .file = path, .line = line};
+    hash_index_add(&profile->frame_index, hash, position);
+    profile->frames[position].function_position = find_function(profile, position, function_hash);
+    return position;
 }
 
 static size_t find_node(struct cpu_profile *profile, size_t parent, size_t frame)
 {
     uint64_t hash = hash_number(hash_number(parent) + frame);
     size_t cursor = 0;
-    uintptr_t place;
-    while (hash_index_next(&profile->node_index, hash, &cursor, &place))
-        if (profile->nodes[place].parent == parent && profile->nodes[place].frame == frame)
-            return place;
+    uintptr_t position;
+    while (hash_index_next(&profile->node_index, hash, &cursor, &position))
+        if (profile->nodes[position].parent == parent && profile->nodes[position].frame == frame)
+            return position;
     profile->nodes =
         mem_grow(profile->nodes, profile->node_count, &profile->node_room, sizeof *profile->nodes);
     profile->nodes[profile->node_count] = (struct cpu_node){
@@ -115,18 +115,18 @@ static uint64_t this_process(const struct cpu_profile *profile)
     return profile->processes.count;
 }
 
-static void count_node(struct cpu_profile *profile, size_t place, uint64_t count)
+static void count_node(struct cpu_profile *profile, size_t position, uint64_t count)
 {
-    struct cpu_node *node = &profile->nodes[place];
+    struct cpu_node *node = &profile->nodes[position];
     node->total += count;
     node->processes += node->last_process != this_process(profile);
     node->last_process = this_process(profile);
 }
 
-static void count_frame(struct cpu_profile *profile, size_t place, uint64_t count, bool is_leaf)
+static void count_frame(struct cpu_profile *profile, size_t position, uint64_t count, bool is_leaf)
 {
-    struct cpu_frame *frame = &profile->frames[place];
-    struct cpu_function *function = &profile->functions[frame->place];
+    struct cpu_frame *frame = &profile->frames[position];
+    struct cpu_function *function = &profile->functions[frame->function_position];
     frame->self += is_leaf ? count : 0;
     function->self += is_leaf ? count : 0;
     if (frame->last_stack != profile->stacks)
@@ -140,17 +140,17 @@ static void count_frame(struct cpu_profile *profile, size_t place, uint64_t coun
     const struct cpu_frame *hottest = &profile->frames[function->frame];
     if (frame->self > hottest->self ||
         (frame->self == hottest->self && frame->total > hottest->total))
-        function->frame = place;
+        function->frame = position;
 }
 
 /* A frame below the node at `at`; returns its own node. */
 static size_t add_frame(struct cpu_profile *profile, size_t at, const struct python_frame *frame,
                         uint64_t count, bool is_leaf)
 {
-    size_t place = find_frame(profile, frame->function, frame->file, frame->line);
-    at = find_node(profile, at, place);
+    size_t position = find_frame(profile, frame->function, frame->file, frame->line);
+    at = find_node(profile, at, position);
     count_node(profile, at, count);
-    count_frame(profile, place, count, is_leaf);
+    count_frame(profile, position, count, is_leaf);
     return at;
 }
 

@@ -10,10 +10,10 @@
 
 /* A line of a function. All counts are samples. */
 struct cpu_frame {
-    char *function; /* printable, as `file` */
-    char *file;     /* "": unknown */
-    int64_t line;   /* 0: unknown, as of a native frame */
-    size_t place;   /* of its function in cpu_profile.functions */
+    char *function;           /* printable, as `file` */
+    char *file;               /* "": unknown */
+    int64_t line;             /* 0: unknown, as of a native frame */
+    size_t function_position; /* in cpu_profile.functions */
     uint64_t self, total;
     uint64_t last_stack; /* the last one that it was counted in */
 };
@@ -26,9 +26,9 @@ struct cpu_function {
     uint64_t last_process, last_stack;
 };
 
-/* A branch of the tree of calls. Its parent has a lower place than itself. */
+/* A branch of the tree of calls. Its parent has a lower position than itself. */
 struct cpu_node {
-    size_t parent, frame; /* places; of the root, the first node, they mean nothing */
+    size_t parent, frame; /* positions; of the root, the first node, they mean nothing */
     size_t depth;         /* 0: the root */
     uint64_t self, total;
     size_t processes;
@@ -37,7 +37,7 @@ struct cpu_node {
 
 struct cpu_profile {
     struct process_list processes;
-    uint64_t *process_samples; /* of the process at the same place */
+    uint64_t *process_samples; /* of the process at the same position */
     bool full;
     struct cpu_frame *frames;
     size_t frame_count, frame_room;

@@ -19,7 +19,7 @@ struct live_dump {
 
 struct live_stacks {
     struct process_list processes;
-    struct live_dump *dumps; /* of the process at the same place */
+    struct live_dump *dumps; /* of the process at the same position */
     bool full;
     struct stack_tree *tree;
     size_t threads;

@@ -24,9 +24,9 @@ static struct agent *find_agent(const struct agents *agents, const struct hub *h
     return NULL;
 }
 
-static struct breakpoint_place place_of(const struct pause *pause)
+static struct breakpoint_node node_of(const struct pause *pause)
 {
-    return (struct breakpoint_place){pause->node_id, pause->node_ip};
+    return (struct breakpoint_node){pause->node_id, pause->node_ip};
 }
 
 /* The id of the run's key; "": it is not known. */
@@ -38,8 +38,8 @@ static const char *run_of(const struct agent *agent)
 /* True if there is a breakpoint for a process there, of this run. */
 static bool is_reached(const struct agents *agents, const struct pause *pause, const char *run)
 {
-    const struct breakpoint_place place = place_of(pause);
-    return breakpoint_store_reaches(agents->options.breakpoints, &place) ||
+    const struct breakpoint_node node = node_of(pause);
+    return breakpoint_store_reaches(agents->options.breakpoints, &node) ||
            session_breakpoints_concern(agents->options.session_breakpoints, run);
 }
 
@@ -68,12 +68,12 @@ static void set_file(void *arg, const char *file)
     const struct setting *setting = arg;
     const struct agents_options *options = &setting->agents->options;
     const struct agent *agent = setting->agent;
-    const struct breakpoint_place place = place_of(agent ? &agent->pause : hub_pause(setting->hub));
+    const struct breakpoint_node node = node_of(agent ? &agent->pause : hub_pause(setting->hub));
     struct buf arguments = {0};
     buf_add_string(&arguments, "{\"source\":{\"path\":");
     message_quote(&arguments, file);
     buf_add_string(&arguments, "},\"breakpoints\":[");
-    breakpoint_store_dap(options->breakpoints, file, &place, &arguments);
+    breakpoint_store_dap(options->breakpoints, file, &node, &arguments);
     session_breakpoints_dap(options->session_breakpoints, run_of(agent), file, &arguments);
     if (agent)
         agent_first_lines_dap(agent, file, &arguments);

@@ -9,7 +9,7 @@
 
 enum state { MISSING, ARRIVED, GONE };
 
-struct place {
+struct task_state {
     enum state state;
     char *what; /* missing: what the task does; gone: why; or NULL */
 };
@@ -17,7 +17,7 @@ struct place {
 struct barrier {
     char *name;
     struct task_list tasks;
-    struct place *places; /* one for each of `tasks` */
+    struct task_state *states; /* one for each of `tasks` */
 };
 
 struct barrier *barrier_create(const char *location)
@@ -33,8 +33,8 @@ void barrier_destroy(struct barrier **barrier)
     if (!it)
         return;
     for (size_t i = 0; i < it->tasks.count; i++)
-        free(it->places[i].what);
-    free(it->places);
+        free(it->states[i].what);
+    free(it->states);
     task_list_clear(&it->tasks);
     free(it->name);
     free(it);
@@ -44,54 +44,54 @@ void barrier_destroy(struct barrier **barrier)
 void barrier_expect(struct barrier *barrier, const struct task_list_item *who)
 {
     size_t at = task_list_add(&barrier->tasks, who->thread, who->rank, who->name);
-    barrier->places = mem_resize(barrier->places, at + 1, sizeof *barrier->places);
-    barrier->places[at] = (struct place){MISSING, NULL};
+    barrier->states = mem_resize(barrier->states, at + 1, sizeof *barrier->states);
+    barrier->states[at] = (struct task_state){MISSING, NULL};
 }
 
-static struct place *find(const struct barrier *barrier, int64_t thread)
+static struct task_state *find(const struct barrier *barrier, int64_t thread)
 {
     for (size_t i = 0; i < barrier->tasks.count; i++)
         if (barrier->tasks.items[i].thread == thread)
-            return &barrier->places[i];
+            return &barrier->states[i];
     return NULL;
 }
 
-static void set(struct place *place, enum state state, const char *what)
+static void set(struct task_state *task, enum state state, const char *what)
 {
     char *copy = mem_string(what);
-    free(place->what);
-    *place = (struct place){state, copy};
+    free(task->what);
+    *task = (struct task_state){state, copy};
 }
 
 bool barrier_arrive(struct barrier *barrier, int64_t thread)
 {
-    struct place *place = find(barrier, thread);
-    if (!place || place->state != MISSING)
+    struct task_state *task = find(barrier, thread);
+    if (!task || task->state != MISSING)
         return false;
-    set(place, ARRIVED, NULL);
+    set(task, ARRIVED, NULL);
     return true;
 }
 
 void barrier_note(struct barrier *barrier, int64_t thread, const char *what)
 {
-    struct place *place = find(barrier, thread);
-    if (place && place->state == MISSING)
-        set(place, MISSING, what);
+    struct task_state *task = find(barrier, thread);
+    if (task && task->state == MISSING)
+        set(task, MISSING, what);
 }
 
 bool barrier_leave(struct barrier *barrier, int64_t thread, const char *why)
 {
-    struct place *place = find(barrier, thread);
-    if (!place || place->state == GONE)
+    struct task_state *task = find(barrier, thread);
+    if (!task || task->state == GONE)
         return false;
-    set(place, GONE, why);
+    set(task, GONE, why);
     return true;
 }
 
 static bool is(const struct barrier *barrier, int64_t thread, enum state state)
 {
-    const struct place *place = find(barrier, thread);
-    return place && place->state == state;
+    const struct task_state *task = find(barrier, thread);
+    return task && task->state == state;
 }
 
 bool barrier_expects(const struct barrier *barrier, int64_t thread)
@@ -108,7 +108,7 @@ static size_t count(const struct barrier *barrier, enum state state)
 {
     size_t sum = 0;
     for (size_t i = 0; i < barrier->tasks.count; i++)
-        sum += barrier->places[i].state == state;
+        sum += barrier->states[i].state == state;
     return sum;
 }
 
@@ -126,7 +126,7 @@ static struct task_set members(const struct barrier *barrier, enum state state)
 {
     struct task_set set = {0};
     for (size_t i = 0; i < barrier->tasks.count; i++)
-        if (barrier->places[i].state == state)
+        if (barrier->states[i].state == state)
             task_set_add(&set, i);
     task_set_sort(&barrier->tasks, &set);
     return set;
@@ -143,7 +143,7 @@ static void add_named(const struct barrier *barrier, enum state state, const cha
     if (set.count > FEW)
         task_set_text(&barrier->tasks, &set, NAMES, out);
     for (size_t i = 0; i < set.count && set.count <= FEW; i++) {
-        const char *what = barrier->places[set.items[i]].what;
+        const char *what = barrier->states[set.items[i]].what;
         buf_add_string(out, i ? "; " : "");
         buf_add_string(out, barrier->tasks.items[set.items[i]].name);
         if (!text_empty(what))
@@ -168,7 +168,7 @@ static void add_list(const struct barrier *barrier, enum state state, const char
     buf_printf(out, ",\"%s\":[", key);
     for (size_t i = 0; i < set.count; i++) {
         const struct task_list_item *who = &barrier->tasks.items[set.items[i]];
-        const char *what = barrier->places[set.items[i]].what;
+        const char *what = barrier->states[set.items[i]].what;
         buf_printf(out, "%s{\"threadId\":%" PRId64 ",\"name\":", i ? "," : "", who->thread);
         message_quote(out, who->name);
         buf_add_string(out, ",\"what\":");

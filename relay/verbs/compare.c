@@ -190,9 +190,9 @@ static const char *spark(const struct compare *compare, const struct answer *ans
 static void add_sparkline(const struct compare *compare, struct buf *out)
 {
     enum { LINE = 72 };
-    size_t count = compare->order.count, places = count < LINE ? count : LINE;
-    for (size_t place = 0; place < places; place++) {
-        size_t from = place * count / places, to = (place + 1) * count / places;
+    size_t count = compare->order.count, columns = count < LINE ? count : LINE;
+    for (size_t column = 0; column < columns; column++) {
+        size_t from = column * count / columns, to = (column + 1) * count / columns;
         const struct answer *shown = &compare->answers[compare->order.items[from]];
         for (size_t i = from + 1; i < to && !shown->outlier; i++)
             if (compare->answers[compare->order.items[i]].outlier)

@@ -78,34 +78,40 @@ static void head_worker(const struct why_records *records, const struct ray_work
     report->summary = buf_take(&summary);
 }
 
-static void head_place(const struct why_records *records, const struct why_subject *subject,
-                       struct why_report *report)
+static void head_node(const struct why_records *records, const struct ray_node *node,
+                      struct why_report *report)
 {
     struct buf summary = {0};
-    if (subject->kind == WHY_NODE) {
-        report->id = mem_string(subject->node->node_id);
-        report->name = mem_string(subject->node->ip);
-        report->state = mem_string(subject->node->is_alive ? "alive" : "dead");
-        report->since_ms =
-            subject->node->is_alive ? subject->node->start_ms : subject->node->end_ms;
-        buf_printf(&summary, "node %.8s", subject->node->node_id);
-        add_when(records, report->state, subject->node->end_ms, &summary);
-    } else if (subject->kind == WHY_JOB) {
-        const struct ray_job *job = subject->job;
-        report->id = mem_string(job->job_id);
-        report->name = mem_string(job->submission_id ? job->submission_id : "");
-        report->state = mem_string(job->is_dead ? "ended" : "running");
-        report->since_ms = job->is_dead ? job->end_ms : job->start_ms;
-        buf_printf(&summary, "job %.2s", job->job_id);
-        add_when(records, report->state, job->end_ms, &summary);
-    } else {
-        const struct ray_group *group = subject->group;
-        report->id = mem_string(group->group_id);
-        report->name = mem_string(group->name);
-        report->state = mem_string(group->state);
-        buf_printf(&summary, "placement group %.8s · job %.2s · %s", group->group_id, group->job_id,
-                   group->state);
-    }
+    report->id = mem_string(node->node_id);
+    report->name = mem_string(node->ip);
+    report->state = mem_string(node->is_alive ? "alive" : "dead");
+    report->since_ms = node->is_alive ? node->start_ms : node->end_ms;
+    buf_printf(&summary, "node %.8s", node->node_id);
+    add_when(records, report->state, node->end_ms, &summary);
+    report->summary = buf_take(&summary);
+}
+
+static void head_job(const struct why_records *records, const struct ray_job *job,
+                     struct why_report *report)
+{
+    struct buf summary = {0};
+    report->id = mem_string(job->job_id);
+    report->name = mem_string(job->submission_id ? job->submission_id : "");
+    report->state = mem_string(job->is_dead ? "ended" : "running");
+    report->since_ms = job->is_dead ? job->end_ms : job->start_ms;
+    buf_printf(&summary, "job %.2s", job->job_id);
+    add_when(records, report->state, job->end_ms, &summary);
+    report->summary = buf_take(&summary);
+}
+
+static void head_group(const struct ray_group *group, struct why_report *report)
+{
+    struct buf summary = {0};
+    report->id = mem_string(group->group_id);
+    report->name = mem_string(group->name);
+    report->state = mem_string(group->state);
+    buf_printf(&summary, "placement group %.8s · job %.2s · %s", group->group_id, group->job_id,
+               group->state);
     report->summary = buf_take(&summary);
 }
 
@@ -148,15 +154,15 @@ void why_judge(const struct why_records *records, const struct why_subject *subj
         why_rules_worker(records, subject->worker, report);
         break;
     case WHY_NODE:
-        head_place(records, subject, report);
+        head_node(records, subject->node, report);
         why_rules_node(records, subject->node, report);
         break;
     case WHY_JOB:
-        head_place(records, subject, report);
+        head_job(records, subject->job, report);
         why_rules_job(records, subject->job, report);
         break;
     case WHY_GROUP:
-        head_place(records, subject, report);
+        head_group(subject->group, report);
         why_rules_group(records, subject->group, report);
         break;
     case WHY_OBJECT:

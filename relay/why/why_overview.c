@@ -202,7 +202,7 @@ static void add_actors(const struct why_records *records, struct why_overview *o
     }
 }
 
-static void add_places(const struct why_records *records, struct why_overview *out)
+static void add_nodes(const struct why_records *records, struct why_overview *out)
 {
     for (size_t i = 0; i < records->node_count; i++) {
         const struct ray_node *it = &records->nodes[i];
@@ -215,6 +215,10 @@ static void add_places(const struct why_records *records, struct why_overview *o
         why_rules_node(records, it, &report);
         take_cause(row, &report);
     }
+}
+
+static void add_jobs(const struct why_records *records, struct why_overview *out)
+{
     for (size_t i = 0; i < records->job_count; i++) {
         const struct ray_job *it = &records->jobs[i];
         struct why_report report = {0};
@@ -278,7 +282,8 @@ void why_overview_make(const struct why_records *records, struct why_overview *o
     add_tasks(records, out);
     add_actors(records, out);
     add_group_rows(records, out);
-    add_places(records, out);
+    add_nodes(records, out);
+    add_jobs(records, out);
     if (out->count)
         qsort(out->rows, out->count, sizeof *out->rows, compare_rows);
 }

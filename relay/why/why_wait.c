@@ -10,15 +10,16 @@
 static void add_attempt(const struct why_records *records, const char *before,
                         const struct ray_attempt *attempt, struct why_report *report)
 {
-    char name[WHY_NAME_TEXT], span[WHY_SPAN_TEXT], place[WHY_NAME_TEXT] = "";
+    char name[WHY_NAME_TEXT], span[WHY_SPAN_TEXT], process[WHY_NAME_TEXT] = "";
     const struct ray_worker *worker = why_records_worker(records, attempt->worker_id);
     int64_t since = attempt->state_ms[attempt->state];
     if (worker)
-        why_name_of_worker(records, worker, place);
+        why_name_of_worker(records, worker, process);
     why_list_add(&report->details, "%s%s, %s %s%s%s", before, why_name_of_task(attempt, name),
                  why_records_pause(records, attempt) ? "stopped at a breakpoint, running"
                                                      : why_state_name(attempt->state),
-                 why_span(since ? records->now_ms - since : -1, span), worker ? " on " : "", place);
+                 why_span(since ? records->now_ms - since : -1, span), worker ? " on " : "",
+                 process);
     why_link_task(attempt, report);
     if (!report->next.count)
         why_list_add(&report->next, "raydbg why %s",

@@ -321,8 +321,8 @@ def find_program():
 def find_copy():
     """Ray's copy of a working_dir, if this process runs in one. A worker without a task ends if it asks Ray for its
     runtime_env, so the path must tell."""
-    place = os.getcwd()
-    return place if "/runtime_resources/working_dir_files/" in place else None
+    directory = os.getcwd()
+    return directory if "/runtime_resources/working_dir_files/" in directory else None
 
 
 def after_fork():

@@ -131,10 +131,10 @@ def is_first_line():
 
 
 def is_rays(code):
-    """True for Ray's own code, here, or that came by value from a driver whose Ray is in another place. RAYS_PLACES is the
+    """True for Ray's own code, here, or that came by value from a driver whose Ray is in another place. RAY_PATHS is the
     list that the relay has, too: cmake/worker-agent.cmake appends it."""
     name = code.co_filename
-    return name.startswith(os.path.dirname(sys.modules["ray"].__file__) + "/") or any(place in "/" + name for place in RAYS_PLACES)
+    return name.startswith(os.path.dirname(sys.modules["ray"].__file__) + "/") or any(path in "/" + name for path in RAY_PATHS)
 
 
 def stopping(function):

@@ -47,14 +47,14 @@ bool hook_entry_is_ours(const char *name)
 static char *make_payload(const struct agent_files_config *config, const char *own)
 {
     cJSON *payload = cJSON_CreateObject();
-    cJSON *place = cJSON_AddObjectToObject(payload, "config");
-    cJSON_AddStringToObject(place, "host", config->host);
-    cJSON_AddNumberToObject(place, "port", config->port);
-    cJSON_AddStringToObject(place, "fingerprint", config->fingerprint);
-    cJSON_AddStringToObject(place, "key_id", config->key_id);
-    cJSON_AddStringToObject(place, "key", config->key);
+    cJSON *values = cJSON_AddObjectToObject(payload, "config");
+    cJSON_AddStringToObject(values, "host", config->host);
+    cJSON_AddNumberToObject(values, "port", config->port);
+    cJSON_AddStringToObject(values, "fingerprint", config->fingerprint);
+    cJSON_AddStringToObject(values, "key_id", config->key_id);
+    cJSON_AddStringToObject(values, "key", config->key);
     if (config->root)
-        cJSON_AddStringToObject(place, "root", config->root);
+        cJSON_AddStringToObject(values, "root", config->root);
     cJSON_AddStringToObject(payload, "hook", worker_agent_job_hook);
     cJSON_AddStringToObject(payload, "run_hook", worker_agent_run_hook);
     cJSON_AddStringToObject(payload, "site_hook", worker_agent_site_hook);

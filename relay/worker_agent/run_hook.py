@@ -160,8 +160,8 @@ def runtime_env(given):
     env, config = {} if given is None else given, json.loads(files["run.json"])
     packed = pack_agent(files["raydbg_agent.py"])
     start_agent(packed, dict(config, role="driver"))
-    place = str(env.get("working_dir") or "")
-    root = os.path.realpath(place) if place and "://" not in place else config.get("root")
+    directory = str(env.get("working_dir") or "")
+    root = os.path.realpath(directory) if directory and "://" not in directory else config.get("root")
     own = env.get("worker_process_setup_hook")
     if names_entry(env):
         if own is not None and config.get("own"):

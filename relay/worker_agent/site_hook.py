@@ -11,7 +11,7 @@ import os
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-RAYS_PLACES = ("/ray/_private/", "/ray/dashboard/", "/ray/autoscaler/", "/ray/core/", "/ray/util/client/")
+RAY_PATHS = ("/ray/_private/", "/ray/dashboard/", "/ray/autoscaler/", "/ray/core/", "/ray/util/client/")
 OTHERS_MODULES = ("ray", "pip", "venv", "virtualenv", "ensurepip")
 TRACKER, FORK_SERVER = "from multiprocessing.resource_tracker", "from multiprocessing.forkserver"  # with -c
 
@@ -33,7 +33,7 @@ def agents_role():
         operand = find_operand()
         return None if operand.startswith(TRACKER) else "fork server" if operand.startswith(FORK_SERVER) else "driver"
     path = os.path.realpath(program)
-    return None if os.path.basename(path) in ("ray", "pip") or any(place in path for place in RAYS_PLACES) else "driver"
+    return None if os.path.basename(path) in ("ray", "pip") or any(one in path for one in RAY_PATHS) else "driver"
 
 
 def start_agent():
@@ -126,8 +126,8 @@ def execute_next():
     import importlib.machinery
     import importlib.util
 
-    places = [place for place in sys.path if os.path.abspath(place) != HERE]
-    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", places)
+    directories = [directory for directory in sys.path if os.path.abspath(directory) != HERE]
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", directories)
     if spec is not None and spec.loader is not None:
         module = sys.modules["sitecustomize"] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)

@@ -85,9 +85,9 @@ def flood():
 
 def imported():
     """Runs modules of $IMPORT_FROM: those whose name ends in `_before` are imported before the first stop."""
-    places = os.environ["IMPORT_FROM"].split(":")
-    sys.path[:0] = places
-    names = sorted(name[:-3] for place in places for name in os.listdir(place) if name.endswith(".py"))
+    directories = os.environ["IMPORT_FROM"].split(":")
+    sys.path[:0] = directories
+    names = sorted(name[:-3] for directory in directories for name in os.listdir(directory) if name.endswith(".py"))
     before = {name: importlib.import_module(name) for name in names if name.endswith("_before")}
     breakpoint()
     return sum((before.get(name) or importlib.import_module(name)).run(1) for name in names)

@@ -53,12 +53,12 @@ def requests(thread, frame, scope, path):
     }
 
 
-def places(value, path=()):
+def paths(value, path=()):
     """The paths of all members, and of all elements, and () for the arguments as a whole."""
     yield path
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, one in inside:
-        yield from places(one, (*path, key))
+        yield from paths(one, (*path, key))
 
 
 def replaced(value, path, by):
@@ -80,7 +80,7 @@ def without(value, path):
 
 def variants(arguments):
     """(path, what, arguments): each member by each value, and left out."""
-    for path in places(arguments):
+    for path in paths(arguments):
         for what, value in VALUES.items():
             yield path, what, replaced(arguments, path, value)
         if path:

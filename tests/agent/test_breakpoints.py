@@ -10,8 +10,8 @@ MODULE = "def run(number):\n    number += 1; name = {name!r}\n    return number\
 class Names:
     """Modules that the worker has under one name and a client knows under another. `asked`: the client's, by module."""
 
-    def __init__(self, place):
-        self.place, self.asked, self.imported = place, {}, []
+    def __init__(self, directory):
+        self.directory, self.asked, self.imported = directory, {}, []
         for when in ("before", "after"):
             self.add_link(when)
             self.add_linked(when)
@@ -21,7 +21,7 @@ class Names:
                 self.add_copy(when, "py_modules", there)
 
     def write(self, *parts):
-        file = self.place.joinpath(*parts)
+        file = self.directory.joinpath(*parts)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(MODULE.format(name=file.stem))
         return file
@@ -35,7 +35,7 @@ class Names:
         """The client's path goes through a link to the directory."""
         name = f"link_{when}"
         file = self.write("real", f"{name}.py")
-        link = self.place / "link"
+        link = self.directory / "link"
         if not link.is_symlink():
             link.symlink_to(file.parent)
         self.take(name, link / file.name, file)
@@ -44,7 +44,7 @@ class Names:
         """The worker's path goes through one."""
         name = f"linked_{when}"
         file = self.write("home", f"{name}.py")
-        link = self.place / "alias"
+        link = self.directory / "alias"
         if not link.is_symlink():
             link.symlink_to(file.parent)
         self.take(name, file, link / file.name)
@@ -113,7 +113,7 @@ def test_a_condition_that_fails_is_said_once(debugpy_attach):
     session = debugpy_attach("walk")
     points = [{"line": task_line(marker), "condition": condition} for marker, (condition, _) in failing.items()]
     session.set_breakpoints(TASKS, points)
-    session.set_breakpoints(TASKS, points)  # the same places again: nothing new
+    session.set_breakpoints(TASKS, points)  # the same locations again: nothing new
     assert session.finish() == "RESULT 13"
     session.wait_event("output", lambda body: "(number >)" in body["output"])  # the last of them
     session.disconnect()

@@ -15,7 +15,7 @@ CONTEXTS = ("repl", "watch", "hover", "clipboard", "variables")
 
 
 def requests(session):
-    """(command, arguments): every place in which a client can have an expression evaluated."""
+    """(command, arguments): every request by which a client can have an expression evaluated."""
     frame = session.top()["id"]
     scope = session.ok("scopes", {"frameId": frame})["scopes"][0]["variablesReference"]
     for expression in EXPRESSIONS:

@@ -131,11 +131,11 @@ def unix(path, log):
 def play(how, version, function, breakpoints, filters, extra):
     """The stops with what the client sees at them, the answers to all that it asks, and the events by name."""
     with ExitStack() as stack:
-        place, _, function = function.rpartition("/")
-        copy = Path(stack.enter_context(tempfile.TemporaryDirectory())) / place / PROGRAMS.name
+        directory, _, function = function.rpartition("/")
+        copy = Path(stack.enter_context(tempfile.TemporaryDirectory())) / directory / PROGRAMS.name
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(PROGRAMS, copy)
-        port = start(stack, version, function, copy if place else PROGRAMS)
+        port = start(stack, version, function, copy if directory else PROGRAMS)
         client = connect(stack, how, port)
         if how == "relay":
             extra = {**extra, "connect": {"host": "127.0.0.1", "port": port}}
@@ -190,7 +190,7 @@ def plain(value, key=""):
 
 
 def differences(one, other, path=""):
-    """The places at which the two are not alike: path, value in the first, value in the second."""
+    """The members in which the two are not alike: path, value in the first, value in the second."""
     if isinstance(one, dict) and isinstance(other, dict):
         for name in sorted({*one, *other}):
             yield from differences(one.get(name), other.get(name), f"{path}/{name}")

@@ -25,7 +25,7 @@ for name in dir(PyDevJsonCommandProcessor):
 """
 
 
-class Place:
+class Stop:
     """Where the task is stopped; the ids are new after each step."""
 
     def __init__(self, session):
@@ -48,16 +48,16 @@ class Place:
 
 def ask_all(session, command):
     """All of them, one after the other; returns the path and value of those that were refused."""
-    place = Place(session)
+    stop = Stop(session)
     refused = []
-    for number in range(len(place.variants(command))):
-        path, what, arguments = place.variants(command)[number]
+    for number in range(len(stop.variants(command))):
+        path, what, arguments = stop.variants(command)[number]
         answer = session.request(command, arguments)
         if not answer["success"]:
             refused.append((path, what))
         elif command in MOVES:
             session.stopped()
-        place.assert_well()
+        stop.assert_well()
     return refused
 
 
@@ -69,7 +69,7 @@ def test_every_member_of_a_request_is_answered(debugpy_attach, command):
     session.set_breakpoints(TASKS, [])
     session.move("next", session.thread)  # a `pause` of a stopped thread may have told its stop once more
     session.stopped(threadId=session.thread)
-    Place(session).assert_well()
+    Stop(session).assert_well()
     paths = {path[0] for path, _ in refused if path}
     assert {member for name, member in guards() if name == command} <= paths
     session.worker.kill()

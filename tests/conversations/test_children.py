@@ -210,7 +210,7 @@ def test_a_client_that_refuses(relay, gang):
 
 
 def test_a_child_that_cannot_attach(relay, gang):
-    """Its parent does not try again, and others get its place."""
+    """Its parent does not try again, and others get its slot."""
     gang.workers[0].adapter.on["attach"] = lambda c, request: c.respond(request, success=False, message="no way")
     editor = Editor(relay).attach(maxSessions=1)
     wait_until(lambda: editor.failures, "the first has failed")

@@ -115,9 +115,9 @@ def test_an_unchanged_program_stops_at_the_editors_breakpoint(edit, relay, tmp_p
     assert breakpoints(relay)[0] == []  # they are not among the relay's own
     editor.resume(stop["threadId"])
     assert editor.exit_code() == 7
-    place = tmp_path.name
+    directory = tmp_path.name
     assert [line for line in editor.output().splitlines() if line.startswith("result")] == [
-        f"result two words {place} 7", f"result two words {place} 9"]
+        f"result two words {directory} 7", f"result two words {directory} 9"]
     given, _, process = editor.terminals[0]
     assert (given["kind"], given["title"]) == ("integrated", "train.py") and process.wait(limit()) == 7
     secret = [relay.token]

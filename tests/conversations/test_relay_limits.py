@@ -163,7 +163,7 @@ def test_sessions_over_the_limit(adapter, run_relay):
     clients[0].stopped()
     clients[0].disconnect()
     clients[0].close()
-    wait_until(lambda: hub.http("GET", "/v1/sessions").status == 200, "the first one's place is free")
+    wait_until(lambda: hub.http("GET", "/v1/sessions").status == 200, "the first one's slot is free")
     hub.join(name="another").stopped()
 
 
@@ -194,7 +194,7 @@ def test_strangers_of_one_address_over_the_limit(adapter, run_relay):
     assert hub.join(name="from another address").stopped()
     for sock in strangers:
         sock.close()
-    wait_until(lambda: is_served(hub, "127.0.0.7"), "their places are free again")
+    wait_until(lambda: is_served(hub, "127.0.0.7"), "their slots are free again")
 
 
 def test_a_stranger_that_comes_hundreds_of_times_at_once(run_relay):
@@ -207,7 +207,7 @@ def test_a_stranger_that_comes_hundreds_of_times_at_once(run_relay):
     wait_until(lambda: hub.http("GET", "/healthz", token="").status == 200, "the others are served")
     for sock in strangers:
         sock.close()
-    wait_until(lambda: is_served(hub, "127.0.0.7"), "their places are free again")
+    wait_until(lambda: is_served(hub, "127.0.0.7"), "their slots are free again")
 
 
 def test_thousands_of_hostile_connections(adapter, hub, soak):

@@ -105,7 +105,7 @@ def notice(options, fault, log):
     return None
 
 
-def place(fault, lines):
+def find_line(fault, lines):
     """Where the fault's line is now: others may have come before it since the faults were drawn. None: it is gone."""
     same = [number for number, line in enumerate(lines) if line == fault.before]
     same = [number for number in same if number and lines[number - 1] == fault.above] or (same if fault.before != "{" else [])
@@ -117,7 +117,7 @@ def plant(fault):
     path = TREE / fault.path
     text = path.read_text()
     lines = text.split("\n")
-    number = place(fault, lines)
+    number = find_line(fault, lines)
     if number is None:
         return None
     lines[number] = fault.after

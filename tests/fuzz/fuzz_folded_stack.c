@@ -32,7 +32,7 @@ static void check_tree(const struct cpu_profile *profile)
         const struct cpu_function *function = &profile->functions[i];
         functions += function->self;
         check(function->self <= function->total && function->total <= profile->samples);
-        check(profile->frames[function->frame].place == i);
+        check(profile->frames[function->frame].function_position == i);
     }
     check(self == profile->samples && functions == profile->samples);
 }

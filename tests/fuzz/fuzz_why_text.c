@@ -31,7 +31,7 @@ static void try_report(const char *text)
     check(end.exit_code >= -255 && end.exit_code <= 255);
 }
 
-/* The shown text, given in two parts at any place. */
+/* The shown text, given in two parts at any position. */
 static void try_lines(const char *text, size_t size, const struct log_lines_options *options)
 {
     size_t cut = size ? (size_t)(unsigned char)text[0] % size : 0;

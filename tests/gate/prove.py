@@ -166,16 +166,16 @@ def subjects(names, scratch, root):
         by_suite.setdefault(suite_of(name), []).append(name)
     made = []
     for suite, of_suite in by_suite.items():
-        def place(title):
+        def directory_for(title):
             directory = scratch / title
             directory.mkdir()
             return directory
         if suite == "unit":
-            made += [UnitSubject(build, of_suite, place(build), root) for build in UNIT_BUILDS]
+            made += [UnitSubject(build, of_suite, directory_for(build), root) for build in UNIT_BUILDS]
         elif suite == "vscode":
-            made.append(EditorSubject(of_suite, place(suite), root))
+            made.append(EditorSubject(of_suite, directory_for(suite), root))
         elif suite in PYTEST:
-            made.append(PytestSubject(suite, of_suite, place(suite), root))
+            made.append(PytestSubject(suite, of_suite, directory_for(suite), root))
         else:
             print(f"not run: {', '.join(of_suite)} (tools/test {suite})", flush=True)
     return made

@@ -21,8 +21,8 @@ EXEMPT = re.compile(r"^tests/(bench|fuzz|soak|unit/data|vscode/(workspace|node_m
 CLOCKS = {"monotonic", "perf_counter", "monotonic_ns", "perf_counter_ns"}
 WAITS = {"wait", "join", "settimeout", "result", "communicate", "create_connection", "wait_until", "wait_for", "wait_event"}
 # Methods that take their limit as this argument.
-PLACES = {"stopped": 0, "wait_end": 0, "error": 1, "expect": 1, "response": 1, "result": 1, "wait_first": 1, "wait_for": 1, "ok": 2,
-          "request": 2, "step": 2, "wait_event": 2}
+POSITIONS = {"stopped": 0, "wait_end": 0, "error": 1, "expect": 1, "response": 1, "result": 1, "wait_first": 1, "wait_for": 1,
+             "ok": 2, "request": 2, "step": 2, "wait_event": 2}
 TEXT = {".c": r"\b(usleep|nanosleep|uv_sleep|sleep_ms|sleep) *\(", ".h": r"\b(usleep|nanosleep|uv_sleep|sleep_ms|sleep) *\(",
         ".ts": r"\b(waitForTimeout|setTimeout)\(|\btimeout: *\d"}
 
@@ -54,10 +54,10 @@ def breaches(node):
     if name == "sleep" and getattr(getattr(node.func, "value", None), "id", "") == "time":
         yield "time.sleep"
     is_method = isinstance(node.func, ast.Attribute)
-    place = PLACES.get(name) if is_method else None
+    position = POSITIONS.get(name) if is_method else None
     if any(each.arg == "timeout" and is_number(each.value) for each in node.keywords):
         yield "a timeout with a number"
-    elif place is not None and place < len(node.args) and is_number(node.args[place]):
+    elif position is not None and position < len(node.args) and is_number(node.args[position]):
         yield f"{name}() with a number"
     elif name in WAITS and is_method and len(node.args) == 1 and is_number(node.args[0]) and node.args[0].value:
         yield f"{name}() with a number"

@@ -28,11 +28,11 @@ def test_a_session_for_each_task(cluster, run_relay):
     assert all(child.name.startswith("bob " if what(child) == "actor" else "pid ") for child in editor.asked)
     # Each is a session of its own: one steps, the other stays.
     threads = {name: child.client.ok("threads")["threads"][0]["id"] for name, child in children.items()}
-    places = {name: child.client.stack(threads[name])[0]["line"] for name, child in children.items()}
+    lines = {name: child.client.stack(threads[name])[0]["line"] for name, child in children.items()}
     mover, rest = children
     children[mover].client.step("next", threads[mover])
-    assert children[mover].client.stack(threads[mover])[0]["line"] != places[mover]
-    assert children[rest].client.stack(threads[rest])[0]["line"] == places[rest]
+    assert children[mover].client.stack(threads[mover])[0]["line"] != lines[mover]
+    assert children[rest].client.stack(threads[rest])[0]["line"] == lines[rest]
     # The parent's end is the children's end, and their tasks stay where they are.
     editor.client.disconnect()
     for child in children.values():

@@ -68,8 +68,8 @@ def check_actor(cluster):
     done = logs(cluster, "writer", text=True)
     assert done.stdout == "out  hello from the actor\nerr  hello from the actor err\n"
     assert re.search(r"^worker pid \d+@127\.0\.0\.", done.stderr)
-    place = re.search(r"\d+@[\d.]+", done.stderr).group()
-    assert logs(cluster, place, text=True).stdout == done.stdout
+    process = re.search(r"\d+@[\d.]+", done.stderr).group()
+    assert logs(cluster, process, text=True).stdout == done.stdout
     calls = logs(cluster, "Writer.say", "--out", text=True)
     assert calls.stdout == "hello from the actor\n" and "no offsets" in calls.stderr
 

@@ -225,8 +225,8 @@ def test_what_lives_again(failed):
     report = why(failed.cluster, "lives_again")
     ray = " ".join(report["ray"])
     assert report["state"] == "ALIVE" and "restarted it 1 time, and does so without limit" in ray, report
-    place = re.search(r"its earlier process, (\d+@[\d.]+), ended .* ago: .*SIGKILL", ray).group(1)
-    assert why(failed.cluster, place)["code"] == "killed_or_exited"
+    process = re.search(r"its earlier process, (\d+@[\d.]+), ended .* ago: .*SIGKILL", ray).group(1)
+    assert why(failed.cluster, process)["code"] == "killed_or_exited"
     for name in ("dies_once", "lives_again"):
         logs = failed.cluster.raydbg("logs", name, "--around")
         assert logs.returncode == 0 and "raylet" in logs.stdout, logs.stderr
@@ -262,13 +262,13 @@ def test_what_ray_does_next(failed):
     assert "restarted it 1 time (max_restarts=1)" in " ".join(why(failed.cluster, "restarted_actor")["ray"])
 
 
-def test_ids_and_places(failed):
+def test_ids_and_processes(failed):
     report = why(failed.cluster, "segv")
     assert why(failed.cluster, report["id"][:10])["cause"] == report["cause"]
     [worker] = [link for link in report["chain"] if link["kind"] == "worker"]
-    place = re.search(r"\d+@[\d.]+", worker["text"]).group()
-    assert why(failed.cluster, place)["code"] == "native_crash"
-    assert why(failed.cluster, worker["id"])["name"] == place
+    process = re.search(r"\d+@[\d.]+", worker["text"]).group()
+    assert why(failed.cluster, process)["code"] == "native_crash"
+    assert why(failed.cluster, worker["id"])["name"] == process
     assert why(failed.cluster, "127.0.0.1")["code"] == "alive"
     assert why(failed.cluster, "01")["kind"] == "job"
 

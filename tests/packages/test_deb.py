@@ -63,7 +63,7 @@ def test_the_unit_is_hardened(tree):
 
 
 def test_the_unit_is_understood(tree, tmp_path):
-    """systemd has nothing to say about it, but for the place of the program, which is this tree's."""
+    """systemd has nothing to say about it, but for the path of the program, which is this tree's."""
     unit = tmp_path / "raydbg-relay.service"
     text = (tree / "lib/systemd/system/raydbg-relay.service").read_text()
     unit.write_text(text.replace("/usr/bin/raydbg", str(tree / "usr/bin/raydbg")))

@@ -157,7 +157,7 @@ def test_orphans_are_reaped(start, root):
         client.close(check=False)
 
 
-def test_without_a_place_for_its_state(start, root):
+def test_without_a_directory_for_its_state(start, root):
     """With a state directory that is not the user's the relay says so, and ends."""
     os.chown(root / STATE, 0, 0)
     container = start()

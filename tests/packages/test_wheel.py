@@ -157,10 +157,10 @@ def test_another_raydbg_in_the_environment(wheel, namesake, tmp_path):
 @pytest.mark.parametrize("option", ["--target", "--prefix"])
 def test_pip_install_elsewhere(wheel, option, tmp_path, version):
     interpreter = python(PYTHONS[-1])
-    installed(wheel, interpreter, tmp_path, option, tmp_path / "place")
-    package, = (tmp_path / "place").rglob("raydbg_bridge/__main__.py")
+    installed(wheel, interpreter, tmp_path, option, tmp_path / "elsewhere")
+    package, = (tmp_path / "elsewhere").rglob("raydbg_bridge/__main__.py")
     env = clean_environment(PYTHONPATH=str(package.parents[1]))
     assert output(interpreter, "-m", "raydbg_bridge", "version", env=env) == f"raydbg {version}\n"
-    (tmp_path / "place/bin/raydbg").unlink()
+    (tmp_path / "elsewhere/bin/raydbg").unlink()
     gone = subprocess.run([interpreter, "-m", "raydbg_bridge", "version"], env=env, capture_output=True, text=True)
     assert gone.returncode != 0 and "there is no raydbg in" in gone.stderr and "install the package anew" in gone.stderr

@@ -121,7 +121,7 @@ def pack_agent():
     root, hook = Path(__file__).resolve().parents[2], types.ModuleType("raydbg_run")
     exec((root / "relay/worker_agent/run_hook.py").read_text(), hook.__dict__)
     source = "".join((root / f"relay/worker_agent/{name}.py").read_text() for name in PARTS)
-    return hook.pack_agent(source + f"\n\nRAYS_PLACES = (\n{(root / 'base/ray_path_list.h').read_text()})\n")
+    return hook.pack_agent(source + f"\n\nRAY_PATHS = (\n{(root / 'base/ray_path_list.h').read_text()})\n")
 
 
 def load_agent():

@@ -191,7 +191,7 @@ class Recorder:
         kinds = [type(source).__name__.lower().removesuffix("process") for source in found]
         return [(f"{kind}-{kinds[:n].count(kind) + 1}", source) for n, (kind, source) in enumerate(zip(kinds, found, strict=True))]
 
-    def place(self):
+    def make_directory(self):
         """This test's directory, made when it is first needed: a rerun has one of its own."""
         if self.directory is None:
             parent, name = top(), directory_name(self.test)
@@ -205,21 +205,21 @@ class Recorder:
 
     def copy(self, named, what):
         """Copies these sources and machine.txt; returns what there is to say of it, in lines."""
-        said, place = [], self.place()
-        room = min(MOST_OF_A_TEST - size_of(place), MOST - size_of(top()))
+        said, directory = [], self.make_directory()
+        room = min(MOST_OF_A_TEST - size_of(directory), MOST - size_of(top()))
         if room <= 0:
             said.append("no logs are copied: there are too many already (20 MB of a test, 200 MB in all)")
         for name, source in named if room > 0 else ():
             try:
-                room = self._copy_source(place / name, source, room, said)
+                room = self._copy_source(directory / name, source, room, said)
             except Exception as error:
                 said.append(f"{name}: {type(error).__name__}: {error}")
         text = "\n".join([f"{self.test}: {what}", machine(self.since, self.before), *said, ""])
-        with (place / "machine.txt").open("a") as file:
+        with (directory / "machine.txt").open("a") as file:
             file.write(text)
         return said
 
-    def _copy_source(self, place, source, room, said):
+    def _copy_source(self, directory, source, room, said):
         secrets, left_out = source.secrets(), 0
         for name, path in source.evidence_files(self.since):
             try:
@@ -229,15 +229,15 @@ class Recorder:
                 if len(data) > room:
                     left_out += 1
                     continue
-                place.mkdir(exist_ok=True)
-                (place / name.replace("/", "-")).write_bytes(data)
+                directory.mkdir(exist_ok=True)
+                (directory / name.replace("/", "-")).write_bytes(data)
                 room -= len(data)
             except FileNotFoundError:
                 pass  # of a process that just ended
             except OSError as error:
                 said.append(f"{path}: {error}")
         if left_out:
-            said.append(f"{place.name}: {left_out} files are left out, there is no more room")
+            said.append(f"{directory.name}: {left_out} files are left out, there is no more room")
         return room
 
 

@@ -91,7 +91,7 @@ def _tagged(number, data):
 
 class FakeCluster:
     """`pauses` workers wait in debugpy, evenly over the nodes; each `actors`-th of those (0: none) is an actor's.
-    `debugger_ports` gives where debugpy listens, by the worker's place on its node; without it nobody does. The last `away`
+    `debugger_ports` gives where debugpy listens, by the worker's index on its node; without it nobody does. The last `away`
     nodes say that they have addresses of other machines."""
 
     def __init__(self, nodes=200, workers=5_000, pauses=1_000, events=100_000, actors=4, debugger_ports=None,
@@ -139,12 +139,12 @@ class FakeCluster:
         return f"127.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
 
     def _worker(self, number, nodes, ports, debugger_ports):
-        node, place = number % nodes, number // nodes
-        return Worker(number, node, self.nodes[node], ports[1 + place])
+        node, index = number % nodes, number // nodes
+        return Worker(number, node, self.nodes[node], ports[1 + index])
 
     def _debugger_port(self, worker, debugger_ports):
-        place = worker.number // len(self.nodes)
-        return debugger_ports[place] if debugger_ports else 20_000 + place
+        index = worker.number // len(self.nodes)
+        return debugger_ports[index] if debugger_ports else 20_000 + index
 
     # --- what the processes say ---
 

@@ -237,13 +237,13 @@ class FakeRay:
         request = core_worker_pb2.GetObjectLocationsOwnerRequest.FromString(data)
         reply = core_worker_pb2.GetObjectLocationsOwnerReply()
         for which in request.object_ids:
-            place = self.locations.get(bytes(which))
+            location = self.locations.get(bytes(which))
             info = reply.object_location_infos.add()
-            if place is None:
+            if location is None:
                 info.ref_removed = True
             else:
-                info.object_size = place.size
-                info.node_ids.extend(place.nodes)
+                info.object_size = location.size
+                info.node_ids.extend(location.nodes)
         return reply
 
 

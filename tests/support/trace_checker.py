@@ -67,9 +67,9 @@ def name_faults(events):
     """Every process and every thread has one name, and a thread has one process."""
     named = Counter((e["name"], e["pid"], e["tid"] if e["name"] == "thread_name" else None)
                     for e in events if e["ph"] == "M" and e["name"].endswith("_name"))
-    for (_, *place), count in named.items():
+    for (_, *ids), count in named.items():
         if count > 1:
-            yield f"{place} is named {count} times"
+            yield f"{ids} is named {count} times"
     threads = defaultdict(set)
     for event in events:
         if event["ph"] == "M":

@@ -33,7 +33,7 @@ class Refused(Exception):
 
 
 class Stop:
-    """Where the thread stands. `frame` is where it goes on from; `places` what a client is shown; `returned` the value
+    """Where the thread stands. `frame` is where it goes on from; `stack` what a client is shown; `returned` the value
     that the task is about to return, in a tuple."""
 
     def __init__(self, frame, reason, error=None, trace=None, hit=None, returned=None, steps=True):
@@ -44,7 +44,7 @@ class Stop:
         self.returned = returned
         self.enters = False  # a function is called: its first line is to come
         self.steps = steps  # False: nothing is left to step in, and a step lets the task go on
-        self.places = places_of_frame(frame) if error is None else places_of_exception(error, trace)
+        self.stack = stack_of_frame(frame) if error is None else stack_of_exception(error, trace)
         self.frames = {}
 
 
@@ -234,7 +234,7 @@ class Adapter:
                 if message is not None:
                     self.answer(message)
             returned = stop.returned is not None  # nothing but Ray's own code is left of the task
-            stop.places = stop.frames = stop.error = stop.returned = None  # they keep what the task's locals hold
+            stop.stack = stop.frames = stop.error = stop.returned = None  # they keep what the task's locals hold
             if self.ended:
                 self.tracer.plan(stop.frame, None)
             elif returned:
@@ -376,21 +376,21 @@ class Adapter:
         stop = self.stopped()
         start, levels = arguments.get("startFrame") or 0, arguments.get("levels") or 0
         frames = []
-        for index, place in enumerate(stop.places):
+        for index, shown in enumerate(stop.stack):
             if index < start or (levels and index >= start + levels):
                 continue
-            frames.append(self.describe_frame(stop, place))
-        return {"stackFrames": frames, "totalFrames": len(stop.places)}
+            frames.append(self.describe_frame(stop, shown))
+        return {"stackFrames": frames, "totalFrames": len(stop.stack)}
 
-    def describe_frame(self, stop, place):
-        number = getattr(place, "number", None)
+    def describe_frame(self, stop, shown):
+        number = getattr(shown, "number", None)
         if number is None:
             self.next_frame += 1
-            number = place.number = self.next_frame
-            stop.frames[number] = place.frame
-        fields = {"id": number, "name": place.name, "line": place.line or 0, "column": 1,
-                  "source": self.sources.describe(place.frame.f_code.co_filename)}
-        if is_ray(place.frame):
+            number = shown.number = self.next_frame
+            stop.frames[number] = shown.frame
+        fields = {"id": number, "name": shown.name, "line": shown.line or 0, "column": 1,
+                  "source": self.sources.describe(shown.frame.f_code.co_filename)}
+        if is_ray(shown.frame):
             fields["presentationHint"] = "subtle"
         return fields
 
@@ -399,7 +399,7 @@ class Adapter:
         stop = self.stopped()
         number = arguments.get("frameId")
         if number is None:
-            return stop.places[0].frame
+            return stop.stack[0].frame
         if number not in stop.frames:
             raise Refused("there is no such frame, or not any more")
         return stop.frames[number]
@@ -454,7 +454,7 @@ class Adapter:
 
     def on_setVariable(self, arguments):
         children, name = self.opened(arguments), arguments.get("name")
-        frame = children.frame if isinstance(children, Space) else self.stopped().places[0].frame
+        frame = children.frame if isinstance(children, Space) else self.stopped().stack[0].frame
         value = run_code(compile(str(arguments.get("value")).strip(), SOURCE_NAME, "eval"), frame)
         children.assign(name, value)
         return self.references.describe(value)

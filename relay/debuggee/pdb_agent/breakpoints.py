@@ -129,7 +129,7 @@ class Breakpoints:
         for one in wanted:
             self.last += 1
             breakpoint_ = Breakpoint(self.last, one)
-            self.place(breakpoint_, lines)
+            self.adjust_line(breakpoint_, lines)
             if breakpoint_.line in before:
                 breakpoint_.inherit(before[breakpoint_.line])
             if breakpoint_.problem is None:
@@ -142,7 +142,7 @@ class Breakpoints:
         return answers
 
     @staticmethod
-    def place(breakpoint_, lines):
+    def adjust_line(breakpoint_, lines):
         """On a line with no code: on the next that has some."""
         if lines is None or breakpoint_.line in lines:
             return

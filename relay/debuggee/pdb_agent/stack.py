@@ -5,7 +5,7 @@ import os
 import traceback
 
 
-class Place:
+class StackFrame:
     """A frame and the line in it: for one of a traceback that is not where the frame stands."""
 
     def __init__(self, frame, line, name):
@@ -18,16 +18,16 @@ def function_name(code):
     return getattr(code, "co_qualname", code.co_name).rpartition("<locals>.")[2]
 
 
-def places_of_frame(frame):
-    return [Place(one, one.f_lineno, function_name(one.f_code)) for one in callers(frame) if not is_own(one)]
+def stack_of_frame(frame):
+    return [StackFrame(one, one.f_lineno, function_name(one.f_code)) for one in callers(frame) if not is_own(one)]
 
 
-def places_of_traceback(trace):
-    places = []
+def stack_of_traceback(trace):
+    stack = []
     while trace is not None:
-        places.append(Place(trace.tb_frame, trace.tb_lineno, function_name(trace.tb_frame.f_code)))
+        stack.append(StackFrame(trace.tb_frame, trace.tb_lineno, function_name(trace.tb_frame.f_code)))
         trace = trace.tb_next
-    return places[::-1]
+    return stack[::-1]
 
 
 def next_exception(error):
@@ -46,16 +46,16 @@ def chain_of(error):
     return chain
 
 
-def places_of_exception(error, trace):
+def stack_of_exception(error, trace):
     """The raising frame first, down to the worker's own; then those of the exceptions that led to it."""
-    places = places_of_traceback(trace)
-    if places:
-        places += places_of_frame(places[-1].frame)[1:]
+    stack = stack_of_traceback(trace)
+    if stack:
+        stack += stack_of_frame(stack[-1].frame)[1:]
     for earlier in chain_of(error)[1:]:
-        for place in places_of_traceback(earlier.__traceback__):
-            place.name = "[Chained Exc: %s] %s" % (value_text(str_of(earlier), 200).strip("'\""), place.name)
-            places.append(place)
-    return places
+        for one in stack_of_traceback(earlier.__traceback__):
+            one.name = "[Chained Exc: %s] %s" % (value_text(str_of(earlier), 200).strip("'\""), one.name)
+            stack.append(one)
+    return stack
 
 
 def str_of(error):

@@ -24,14 +24,14 @@ def as_loaded(path, files):
     return next((one for one in sorted(files) if os.path.basename(one) in names and is_same(one, path)), None)
 def as_imported(path):
     """The name that an import would give the file: a directory of sys.path, and the rest."""
-    places = [os.path.abspath(one) for one in sys.path if isinstance(one, str)]
+    directories = [os.path.abspath(one) for one in sys.path if isinstance(one, str)]
     parent, rest = os.path.split(path)
     while len(parent) > 1:
-        if parent in places:
+        if parent in directories:
             return path
-        for place in places:
-            if is_same(place, parent):
-                return os.path.join(place, rest)
+        for directory in directories:
+            if is_same(directory, parent):
+                return os.path.join(directory, rest)
         parent, name = os.path.split(parent)
         rest = os.path.join(name, rest)
     return None

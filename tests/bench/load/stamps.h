@@ -1,6 +1,6 @@
-/* The places in a body that are new each time: "0x" and the last digits of the request's tag. What
- * the one side writes there the other expects, so that no two answers have the same rows, and each
- * is still known byte by byte. */
+/* The positions in a body that are new each time: "0x" and the last digits of the request's tag.
+ * What the one side writes there the other expects, so that no two answers have the same rows, and
+ * each is still known byte by byte. */
 #ifndef RAYDBG_LOAD_STAMPS_H
 #define RAYDBG_LOAD_STAMPS_H
 
@@ -20,7 +20,7 @@ struct stamps {
 
 /* Those of a tag. */
 const char *stamps_digits(const char *tag);
-/* All places that have these digits, instead of what was found before. */
+/* All positions that have these digits, instead of what was found before. */
 void stamps_find(struct stamps *stamps, const char *text, size_t len, const char *digits);
 void stamps_write(const struct stamps *stamps, char *text, const char *digits);
 void stamps_free(struct stamps *stamps);

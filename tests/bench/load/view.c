@@ -98,12 +98,12 @@ static bool has_all(struct canned_text original, const char *at, const char *end
 static struct buf original_of(struct canned_text original, const char *tag, size_t *stamps)
 {
     struct buf out = {0};
-    struct stamps places = {0};
+    struct stamps found = {0};
     buf_add(&out, original.data, original.len);
-    stamps_find(&places, original.data, original.len, STAMP_NONE);
-    stamps_write(&places, out.data, stamps_digits(tag));
-    *stamps = places.count;
-    stamps_free(&places);
+    stamps_find(&found, original.data, original.len, STAMP_NONE);
+    stamps_write(&found, out.data, stamps_digits(tag));
+    *stamps = found.count;
+    stamps_free(&found);
     return out;
 }
 

@@ -14,25 +14,25 @@ import ray
 
 
 class Rank:
-    def count(self, rank, most, place):
-        (place / str(rank)).touch()
-        while len(list(place.iterdir())) < 4:
+    def count(self, rank, most, directory):
+        (directory / str(rank)).touch()
+        while len(list(directory.iterdir())) < 4:
             time.sleep(0.01)
         reached = 0
-        while reached < most and not (place / "end").exists():
+        while reached < most and not (directory / "end").exists():
             reached += 1  # line: count
             time.sleep(0.01)
         return "counted"
 
 
 @ray.remote(num_cpus=0)
-def count(rank, most, place):
-    return Rank().count(rank, most, place)
+def count(rank, most, directory):
+    return Rank().count(rank, most, directory)
 
 
 @ray.remote(num_cpus=0)
-def wait(refs, place):
-    (place / "waits").touch()
+def wait(refs, directory):
+    (directory / "waits").touch()
     value = ray.get(refs[0])
     return value + " and got"
 
@@ -45,16 +45,16 @@ class Idle:
 
 def main():
     ray.init()
-    place = pathlib.Path(sys.argv[1])
+    directory = pathlib.Path(sys.argv[1])
     idle = Idle.remote()
     ray.get(idle.work.remote(1))
     actor = ray.remote(num_cpus=0)(Rank)
     ranks = actor.remote(), actor.options(max_concurrency=2).remote()  # Ray ends an actor whose handle is gone
-    first = ranks[0].count.remote(0, 100, place)
-    calls = {"first": first, "waiting": wait.remote([first], place), "task": count.remote(1, 10**6, place),
-             "threaded": ranks[1].count.remote(2, 10**6, place)}
+    first = ranks[0].count.remote(0, 100, directory)
+    calls = {"first": first, "waiting": wait.remote([first], directory), "task": count.remote(1, 10**6, directory),
+             "threaded": ranks[1].count.remote(2, 10**6, directory)}
     ray.get(first)
-    (place / "end").touch()
+    (directory / "end").touch()
     for name, ref in calls.items():
         print("RESULT", name, ray.get(ref), flush=True)
     print("RESULT idle", ray.get(idle.work.remote(3)), flush=True)

@@ -12,7 +12,7 @@ import sys
 
 import ray
 
-PLACE = os.path.abspath(__file__)
+FILE = os.path.abspath(__file__)
 
 
 def own_hook():
@@ -59,7 +59,7 @@ def in_process(n):
 @ray.remote
 def process(n):
     """In a Python process of its own, which knows nothing of Ray."""
-    said = subprocess.run([sys.executable, PLACE, "--process", str(n)], check=True, stdout=subprocess.PIPE).stdout
+    said = subprocess.run([sys.executable, FILE, "--process", str(n)], check=True, stdout=subprocess.PIPE).stdout
     return int(said), os.environ["OWN_VARIABLE"], os.environ["OWN_HOOK"]
 
 

@@ -87,7 +87,7 @@ static void test_random_texts(void **unused)
     compare_random(500, 97);
 }
 
-/* Each byte alone, at each place: in front of, at and behind where 8 and 16 end. */
+/* Each byte alone, at each position: in front of, at and behind where 8 and 16 end. */
 static void test_each_byte(void **unused)
 {
     (void)unused;
@@ -108,7 +108,7 @@ static void test_each_byte(void **unused)
     }
 }
 
-static void test_needles_at_each_place(void **unused)
+static void test_needles_at_each_position(void **unused)
 {
     (void)unused;
     static const char needle[] = "\"type\"";
@@ -129,7 +129,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_texts),
         cmocka_unit_test(test_each_byte),
-        cmocka_unit_test(test_needles_at_each_place),
+        cmocka_unit_test(test_needles_at_each_position),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -156,7 +156,7 @@ static void test_every_prefix_is_refused(void **state)
             fail_msg("accepted: %.*s", (int)len, text);
 }
 
-static void test_problem_and_place(void **state)
+static void test_problem_and_position(void **state)
 {
     (void)state;
     struct scan scan;
@@ -375,7 +375,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_accepted),
         cmocka_unit_test(test_every_prefix_is_refused),
-        cmocka_unit_test(test_problem_and_place),
+        cmocka_unit_test(test_problem_and_position),
         cmocka_unit_test(test_depth_is_limited),
         cmocka_unit_test(test_step_reports_what_is_malformed),
         cmocka_unit_test(test_what_python_reads),

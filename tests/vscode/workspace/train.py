@@ -88,8 +88,8 @@ class Gang:
 
 
 def gang():
-    ranks = [Gang.options(resources={place: 0.001}).remote(rank)
-             for rank, place in enumerate(["node:127.0.0.1", "b", "node:127.0.0.1", "b"])]
+    ranks = [Gang.options(resources={resource: 0.001}).remote(rank)
+             for rank, resource in enumerate(["node:127.0.0.1", "b", "node:127.0.0.1", "b"])]
     return [actor.run.remote() for actor in ranks], ranks
 
 

@@ -102,7 +102,7 @@ static void note_file(void *arg, const char *file)
 static void each_file_is_set_once(void **state)
 {
     (void)state;
-    const struct breakpoint_place anywhere = {0};
+    const struct breakpoint_node anywhere = {0};
     struct buf files = {0}, dap = {0};
     struct breakpoint_store *store = breakpoint_store_create(NULL);
     add(store, "/a.py", 1, NULL);
@@ -128,7 +128,7 @@ static void the_last_hit_is_remembered(void **state)
     (void)state;
     struct err err;
     bool spent;
-    const struct breakpoint_place anywhere = {0};
+    const struct breakpoint_node anywhere = {0};
     struct buf dap = {0};
     unlink(path);
     struct breakpoint_store *store = breakpoint_store_create(path);

@@ -102,7 +102,7 @@ static void expect_stops(const char *json, const char *stops)
     struct file_breakpoint one;
     struct err err;
     const char *last = strrchr(stops, 'x');
-    const struct breakpoint_place anywhere = {0};
+    const struct breakpoint_node anywhere = {0};
     assert_int_equal(read(&one, json, &err), 0);
     bool ends = one.hit || one.first;
     for (const char *at = stops; *at; at++) {
@@ -130,10 +130,10 @@ static void expect_reach(const char *node, const char *node_id, const char *node
     struct file_breakpoint one;
     struct err err;
     struct buf json = {0};
-    const struct breakpoint_place place = {node_id, node_ip};
+    const struct breakpoint_node here = {node_id, node_ip};
     buf_printf(&json, "{\"file\":\"/t.py\",\"line\":5,\"node\":\"%s\"}", node);
     assert_int_equal(read(&one, json.data, &err), 0);
-    assert_int_equal(file_breakpoint_reaches(&one, &place), expected);
+    assert_int_equal(file_breakpoint_reaches(&one, &here), expected);
     file_breakpoint_clear(&one);
     buf_free(&json);
 }

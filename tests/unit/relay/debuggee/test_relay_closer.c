@@ -1,7 +1,7 @@
 /* The closer says goodbye to an adapter that has nothing more to say, not before. */
 #include "cmocka_prelude.h"
 
-#include "keeper_place.h"
+#include "keeper_fixture.h"
 #include "relay/debuggee/closer.h"
 #include "relay/io/loop.h"
 
@@ -42,11 +42,11 @@ static void test_it_waits_for_silence(void **state)
     int pair[2];
     tcp_pair(pair);
     closer_start();
-    int place = closer_guard(pair[0], CLOSER_DEBUGPY);
-    assert_true(place >= 0);
+    int slot = closer_guard(pair[0], CLOSER_DEBUGPY);
+    assert_true(slot >= 0);
     int64_t began = loop_now_us(), spoke = began;
     assert_int_equal(send(pair[1], "hello", 5, 0), 5);
-    closer_close(&place);
+    closer_close(&slot);
     close(pair[0]);
     while (ms_since(began) < TALK_MS && !is_readable(pair[1], EACH_MS)) {
         assert_int_equal(send(pair[1], "hello", 5, 0), 5);
@@ -66,9 +66,9 @@ static void test_it_waits_for_answers(void **state)
     static const char answer[] = "{\"type\": \"response\"}";
     tcp_pair(pair);
     closer_start();
-    int place = closer_guard(pair[0], CLOSER_DEBUGPY);
-    closer_note(place, 2, false);
-    closer_close(&place);
+    int slot = closer_guard(pair[0], CLOSER_DEBUGPY);
+    closer_note(slot, 2, false);
+    closer_close(&slot);
     close(pair[0]);
     assert_int_equal(send(pair[1], answer, sizeof answer - 1, 0), sizeof answer - 1);
     assert_false(is_readable(pair[1], 2 * SETTLE_MS));

@@ -2,12 +2,12 @@
 #include "cmocka_prelude.h"
 
 #include "relay/debuggee/link.h"
-#include "tcp_place.h"
+#include "tcp_fixture.h"
 
 enum { WAIT_MS = 60000, CONNECT_MS = 5000, TOKEN = 32 };
 
 struct fixture {
-    struct tcp_place at;
+    struct tcp_fixture at;
     struct link *link;
     char token[TOKEN + 1];
 };
@@ -41,13 +41,13 @@ static void open_link(struct fixture *it)
 static void set_up(struct fixture *it)
 {
     *it = (struct fixture){0};
-    tcp_place_set_up(&it->at);
+    tcp_fixture_set_up(&it->at);
 }
 
 static void tear_down(struct fixture *it)
 {
     link_destroy(&it->link);
-    tcp_place_tear_down(&it->at);
+    tcp_fixture_tear_down(&it->at);
 }
 
 /* Runs the loop until the peer has read something that ends so; the caller clears `out`. */

@@ -42,7 +42,7 @@ static void tokens_differ(void **state)
     pdb_install_clear(&b);
 }
 
-/* Everything that a program may print in front of it, one cut at each place. */
+/* Everything that a program may print in front of it, one cut at each position. */
 static void a_marker_is_found_at_any_cut(void **state)
 {
     struct pdb_install install;

@@ -405,7 +405,7 @@ static void check_newly(struct breakpoint_union *sets, const char *expected)
 #define CLEAR(source)                                                                              \
     "{\"command\":\"setBreakpoints\",\"arguments\":{\"source\":" source ",\"breakpoints\":[]}}"
 
-/* Each place once, when something is first armed there. */
+/* Each source once, when something is first armed there. */
 static void what_is_new_is_told_once(void **state)
 {
     check_newly(*state, "");

@@ -1,6 +1,6 @@
 /* What a relay takes over from the one before, and what it cannot. */
 #include "cmocka_prelude.h"
-#include "keeper_place.h"
+#include "keeper_fixture.h"
 
 #include "relay/hub/hub_table.h"
 #include "relay/keeper/keeper_process.h"

@@ -2,12 +2,12 @@
 #include "cmocka_prelude.h"
 
 #include "relay/io/dial.h"
-#include "tcp_place.h"
+#include "tcp_fixture.h"
 
 enum { WAIT_MS = 60000, DIAL_MS = 5000, SHORT_MS = 100 };
 
 struct fixture {
-    struct tcp_place at;
+    struct tcp_fixture at;
     struct dial *dial;
 };
 
@@ -33,13 +33,13 @@ static const struct dial_ops ops = {on_socket, on_done};
 static void set_up(struct fixture *it)
 {
     *it = (struct fixture){0};
-    tcp_place_set_up(&it->at);
+    tcp_fixture_set_up(&it->at);
 }
 
 static void tear_down(struct fixture *it)
 {
     dial_cancel(&it->dial);
-    tcp_place_tear_down(&it->at);
+    tcp_fixture_tear_down(&it->at);
 }
 
 static void run(struct fixture *it, int64_t ms)

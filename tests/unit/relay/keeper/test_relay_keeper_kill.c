@@ -2,7 +2,7 @@
  * notices, and each snapshot is whole and the last or the one that was being written. */
 #include "cmocka_prelude.h"
 
-#include "keeper_place.h"
+#include "keeper_fixture.h"
 #include "relay/keeper/keeper.h"
 #include "relay/keeper/keeper_process.h"
 

@@ -1,7 +1,7 @@
 /* The keeper's slots: what is in one is that connection's and no other's. */
 #include "cmocka_prelude.h"
 
-#include "keeper_place.h"
+#include "keeper_fixture.h"
 #include "relay/keeper/keeper_find.h"
 #include "relay/keeper/keeper_process.h"
 #include "relay/keeper/keeper_wire.h"

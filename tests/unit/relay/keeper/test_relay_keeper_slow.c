@@ -2,7 +2,7 @@
 #include "cmocka_prelude.h"
 
 #include "base/log.h"
-#include "keeper_place.h"
+#include "keeper_fixture.h"
 #include "relay/io/loop.h"
 #include "relay/keeper/keeper_process.h"
 

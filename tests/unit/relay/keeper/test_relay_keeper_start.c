@@ -1,7 +1,7 @@
 /* Which relay a keeper serves, and which keeper a relay finds. */
 #include "cmocka_prelude.h"
 
-#include "keeper_place.h"
+#include "keeper_fixture.h"
 #include "relay/io/loop.h"
 #include "relay/keeper/keeper.h"
 #include "relay/keeper/keeper_process.h"

@@ -363,8 +363,8 @@ static void strangers_are_few(void **state)
     server_stop(server);
 }
 
-/* Its client has not closed yet: it takes no other's place. */
-static void who_was_refused_takes_no_place(void **state)
+/* Its client has not closed yet: it takes no other's slot. */
+static void who_was_refused_takes_no_slot(void **state)
 {
     (void)state;
     struct server *server =
@@ -605,7 +605,7 @@ int main(void)
         cmocka_unit_test(waiting_costs_nothing),
         cmocka_unit_test(limits_are_told),
         cmocka_unit_test(strangers_are_few),
-        cmocka_unit_test(who_was_refused_takes_no_place),
+        cmocka_unit_test(who_was_refused_takes_no_slot),
         cmocka_unit_test(strangers_have_little_time),
         cmocka_unit_test(the_owner_refuses),
         cmocka_unit_test(many_at_once),

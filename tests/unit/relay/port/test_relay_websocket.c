@@ -33,7 +33,7 @@ static void messages_come_back(void **state)
     server_stop(server);
 }
 
-/* One that has closed takes no place of a limit. */
+/* One that has closed takes no slot of a limit. */
 static void those_that_have_closed_are_not_counted(void **state)
 {
     (void)state;

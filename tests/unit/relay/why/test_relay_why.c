@@ -562,7 +562,7 @@ static void printed_names_lead_to_subjects(void **state)
     struct why_world world;
     struct why_subject subject;
     struct err err;
-    char name[200], place[WHY_NAME_TEXT];
+    char name[200], process[WHY_NAME_TEXT];
     why_world_open(&world, "2.60.0");
     const struct why_records *records = &world.records;
     const struct ray_attempt *first = &records->attempts[0];
@@ -577,7 +577,8 @@ static void printed_names_lead_to_subjects(void **state)
     assert_int_equal(subject.kind, WHY_OBJECT);
 
     const struct ray_worker *worker = &records->workers[0];
-    snprintf(name, sizeof name, "worker pid %s, dead", why_name_of_worker(records, worker, place));
+    snprintf(name, sizeof name, "worker pid %s, dead",
+             why_name_of_worker(records, worker, process));
     assert_int_equal(why_subject_find(records, name, &subject, &err), 0);
     assert_ptr_equal(subject.worker, worker);
     snprintf(name, sizeof name, "(segv pid=%lld, ip=%s)", (long long)worker->pid, worker->ip);

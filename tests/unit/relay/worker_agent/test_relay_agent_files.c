@@ -70,16 +70,16 @@ static void the_files_are_the_users_only(void **state)
     free(cache);
 }
 
-static void the_agent_has_the_list_of_rays_places(void **state)
+static void the_agent_has_the_list_of_rays_paths(void **state)
 {
     (void)state;
-    static const char *const places[] = {
+    static const char *const paths[] = {
 #include "base/ray_path_list.h"
     };
-    const char *list = strstr(worker_agent_agent, "\n\nRAYS_PLACES = (\n");
+    const char *list = strstr(worker_agent_agent, "\n\nRAY_PATHS = (\n");
     assert_non_null(list);
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        assert_non_null(strstr(list, places[i]));
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        assert_non_null(strstr(list, paths[i]));
     assert_non_null(strstr(list, ",\n)\n"));
 }
 
@@ -96,7 +96,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_files_are_the_users_only),
-        cmocka_unit_test(the_agent_has_the_list_of_rays_places),
+        cmocka_unit_test(the_agent_has_the_list_of_rays_paths),
         cmocka_unit_test(a_directory_that_cannot_be_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /* What the tests of the keeper share: a directory for its socket, relays in processes of their own,
  * and the certainty that no keeper is left over (keepers become children of the test:
  * PR_SET_CHILD_SUBREAPER in main). */
-#ifndef RAYDBG_TESTS_KEEPER_PLACE_H
-#define RAYDBG_TESTS_KEEPER_PLACE_H
+#ifndef RAYDBG_TESTS_KEEPER_FIXTURE_H
+#define RAYDBG_TESTS_KEEPER_FIXTURE_H
 
 #include "relay/keeper/keeper.h"
 #include "waits.h"
