@@ -1,5 +1,6 @@
 #include "relay/pause/pause_reach.h"
 
+#include "base/wall_clock.h"
 #include "proto/proxy.h"
 
 #include <arpa/inet.h>
@@ -49,6 +50,8 @@ static bool is_listened_to(uint16_t port)
            listens_in("/proc/net/tcp6", port);
 }
 
+enum { LISTENS_MS = 10000 };
+
 int pause_reach_check(const struct pause *pause, struct err *err)
 {
     char title[256];
@@ -65,4 +68,11 @@ int pause_reach_check(const struct pause *pause, struct err *err)
     return err_hint(err,
                     "run raydbg, or a raydbg relay, on that node; --ray-debugger-external would "
                     "open such ports to the network, with no password");
+}
+
+bool pause_reach_may_come(const struct pause *pause)
+{
+    int64_t age = wall_clock_ms() - pause->since_ms;
+    return pause->debugger == PAUSE_PDB && !pause->node_ip && pause->since_ms && age < LISTENS_MS &&
+           age > -LISTENS_MS;
 }

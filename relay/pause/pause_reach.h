@@ -5,8 +5,14 @@
 
 #include "relay/pause/pause.h"
 
+#include <stdbool.h>
+
 /* -1 with `err` for Ray's pdb on another node's localhost: a connection could reach another process
  * here, and Ray's pdb accepts only one. 0 otherwise. */
 int pause_reach_check(const struct pause *pause, struct err *err);
+
+/* After a check that failed: true if another may not, because the pause is new, and Ray <= 2.34
+ * registers a pdb before it listens. False at the latest 10 s after the registration. */
+bool pause_reach_may_come(const struct pause *pause);
 
 #endif

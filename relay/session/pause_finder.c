@@ -168,6 +168,15 @@ static void choose_held(struct pause_finder *finder, const struct err *problem)
     pause_list_clear(&held);
 }
 
+/* True if the one that was chosen may yet come to listen. */
+static bool is_early(const struct pause_list *list, const struct err *err)
+{
+    for (size_t i = 0; err->code == ERR_UNREACHABLE && i < list->count; i++)
+        if (pause_reach_may_come(&list->items[i]))
+            return true;
+    return false;
+}
+
 static void ask(void *arg);
 
 static void on_refreshed(void *arg, const struct err *err)
@@ -191,7 +200,8 @@ static void on_refreshed(void *arg, const struct err *err)
     int rc = pause_finder_choose(list, task, cluster_address(finder->cluster), &pause, &own);
     if (rc == 0)
         answer(finder, NULL, pause);
-    else if (cluster_names_pending(finder->cluster) && loop_now_us() < finder->until_us)
+    else if (is_early(list, &own) ||
+             (cluster_names_pending(finder->cluster) && loop_now_us() < finder->until_us))
         finder->again = timer_start(finder->options->loop, AGAIN_MS, ask, finder);
     else
         answer(finder, &own, NULL);

@@ -47,7 +47,7 @@ def connect_to(host, port):
 
 def endpoint_of(host, port):
     """The relay proves that it listens here, at this address: see proof_endpoint() there."""
-    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+    with open("/proc/sys/kernel/random/boot_id", encoding="utf-8") as file:
         boot = file.readline().strip()
     return "here %s %s %s" % (boot, os.readlink("/proc/self/ns/net"), "%s:%d" % (host, port))
 
