@@ -70,9 +70,10 @@ int pause_reach_check(const struct pause *pause, struct err *err)
                     "open such ports to the network, with no password");
 }
 
-bool pause_reach_may_come(const struct pause *pause)
+bool pause_reach_is_early(const struct pause *pause)
 {
+    struct err err;
     int64_t age = wall_clock_ms() - pause->since_ms;
-    return pause->debugger == PAUSE_PDB && !pause->node_ip && pause->since_ms && age < LISTENS_MS &&
-           age > -LISTENS_MS;
+    return pause_reach_check(pause, &err) != 0 && !pause->node_ip && pause->since_ms &&
+           age < LISTENS_MS && age > -LISTENS_MS;
 }

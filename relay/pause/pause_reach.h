@@ -11,8 +11,8 @@
  * here, and Ray's pdb accepts only one. 0 otherwise. */
 int pause_reach_check(const struct pause *pause, struct err *err);
 
-/* After a check that failed: true if another may not, because the pause is new, and Ray <= 2.34
- * registers a pdb before it listens. False at the latest 10 s after the registration. */
-bool pause_reach_may_come(const struct pause *pause);
+/* True if the check fails now and may soon not: the pause is new, and Ray <= 2.34 registers a pdb
+ * before it listens. False at the latest 10 s after the registration. */
+bool pause_reach_is_early(const struct pause *pause);
 
 #endif

@@ -172,7 +172,7 @@ static void choose_held(struct pause_finder *finder, const struct err *problem)
 static bool is_early(const struct pause_list *list, const struct err *err)
 {
     for (size_t i = 0; err->code == ERR_UNREACHABLE && i < list->count; i++)
-        if (pause_reach_may_come(&list->items[i]))
+        if (pause_reach_is_early(&list->items[i]))
             return true;
     return false;
 }

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "relay/pause/pause_reach.h"
 #include "relay/session/remote_step_state.h"
 
 #include <stdint.h>
@@ -224,7 +225,7 @@ static void on_refreshed(void *arg, const struct err *err)
     if (step->state != REMOTE_STEP_SEARCHING)
         return;
     if (!err && find_pause(step, &pause)) {
-        if (awaits_name(step, &pause, now))
+        if (awaits_name(step, &pause, now) || pause_reach_is_early(&pause))
             remote_step_search(step, AGAIN_MS);
         else
             remote_step_enter(step, &pause);

@@ -23,9 +23,6 @@ enum {
 /* At most so many steps from Ray's own code to the program's. */
 enum { STEPS = 12 };
 
-/* Between two looks whether Ray's pdb listens. */
-enum { LOOK_MS = 50 };
-
 /* The distance between the thread ids of two callees. */
 enum { BASE = 1000 };
 
@@ -401,10 +398,20 @@ static void attach(void *arg)
     ask(step, SEQ_ATTACH, "attach", session->attach_words);
 }
 
-static void begin(struct remote_step *step)
+void remote_step_enter(struct remote_step *step, const struct pause *pause)
 {
     struct session *session = step->session;
     struct session_options options = session->options;
+    struct err err;
+    pause_clear(&step->callee);
+    pause_copy(&step->callee, pause);
+    step->state = REMOTE_STEP_ENTERING;
+    step->steps = 0;
+    step->configured = false;
+    if (pause_reach_check(pause, &err) != 0) {
+        fail(step, err.why);
+        return;
+    }
     int64_t *bases = session->bases ? session->bases : &session->own_bases;
     *bases += BASE;
     step->base = *bases - session->base;
@@ -418,30 +425,6 @@ static void begin(struct remote_step *step)
     step->inner->bases = bases;
     step->inner->base = *bases;
     soon(step, attach);
-}
-
-static void reach(void *arg)
-{
-    struct remote_step *step = remote_step_checked(arg);
-    struct err err;
-    step->timer = NULL;
-    if (pause_reach_check(&step->callee, &err) == 0)
-        begin(step);
-    else if (pause_reach_may_come(&step->callee))
-        step->timer = timer_start(step->session->options.loop, LOOK_MS, reach, step);
-    else
-        fail(step, err.why);
-}
-
-void remote_step_enter(struct remote_step *step, const struct pause *pause)
-{
-    pause_clear(&step->callee);
-    pause_copy(&step->callee, pause);
-    step->state = REMOTE_STEP_ENTERING;
-    step->steps = 0;
-    step->configured = false;
-    timer_cancel(&step->timer);
-    reach(step);
 }
 
 /* Answers the requests that the callee, and a callee of its own, will not answer any more. */

@@ -5,20 +5,18 @@
 #include "relay/pause/pause_reach.h"
 
 #include <arpa/inet.h>
-#include <string.h>
 #include <unistd.h>
 
-/* A port of this machine's: bound, and listened to if `listens`. The caller closes *fd. */
-static uint16_t port_of(bool listens, int *fd)
+/* Nobody listens there, and nobody else gets it before the test has closed *fd. */
+static uint16_t port_bound(int *fd)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof address;
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof at;
     *fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(*fd >= 0);
-    assert_int_equal(bind(*fd, (struct sockaddr *)&address, size), 0);
-    assert_int_equal(getsockname(*fd, (struct sockaddr *)&address, &size), 0);
-    assert_true(!listens || listen(*fd, 1) == 0);
-    return ntohs(address.sin_port);
+    assert_int_equal(bind(*fd, (struct sockaddr *)&at, size), 0);
+    assert_int_equal(getsockname(*fd, (struct sockaddr *)&at, &size), 0);
+    return ntohs(at.sin_port);
 }
 
 static struct pause pause_at(uint16_t port)
@@ -30,53 +28,43 @@ static struct pause pause_at(uint16_t port)
                           .since_ms = wall_clock_ms()};
 }
 
-static void a_pdb_that_listens_is_reached(void **state)
+static void a_pdb_is_early_until_it_listens(void **state)
 {
     struct err err;
     int fd;
     (void)state;
-    struct pause pause = pause_at(port_of(true, &fd));
-    assert_int_equal(pause_reach_check(&pause, &err), 0);
-    close(fd);
-}
-
-static void a_pdb_that_does_not_listen_yet_may_come(void **state)
-{
-    struct err err;
-    int fd;
-    (void)state;
-    struct pause pause = pause_at(port_of(false, &fd));
+    struct pause pause = pause_at(port_bound(&fd));
     assert_int_equal(pause_reach_check(&pause, &err), -1);
     assert_int_equal(err.code, ERR_UNREACHABLE);
-    assert_true(pause_reach_may_come(&pause));
+    assert_true(pause_reach_is_early(&pause));
     assert_int_equal(listen(fd, 1), 0);
     assert_int_equal(pause_reach_check(&pause, &err), 0);
+    assert_false(pause_reach_is_early(&pause));
     close(fd);
 }
 
-static void an_old_one_and_one_of_another_node_do_not_come(void **state)
+static void an_old_one_and_one_of_another_node_are_not_early(void **state)
 {
     struct err err;
     int fd;
     (void)state;
-    struct pause pause = pause_at(port_of(false, &fd));
+    struct pause pause = pause_at(port_bound(&fd));
     pause.since_ms -= 11000;
-    assert_false(pause_reach_may_come(&pause));
+    assert_false(pause_reach_is_early(&pause));
     pause.since_ms = 0;
-    assert_false(pause_reach_may_come(&pause));
+    assert_false(pause_reach_is_early(&pause));
     pause = pause_at(pause.port);
     pause.node_ip = "192.0.2.1";
     assert_int_equal(pause_reach_check(&pause, &err), -1);
-    assert_false(pause_reach_may_come(&pause));
+    assert_false(pause_reach_is_early(&pause));
     close(fd);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pdb_that_listens_is_reached),
-        cmocka_unit_test(a_pdb_that_does_not_listen_yet_may_come),
-        cmocka_unit_test(an_old_one_and_one_of_another_node_do_not_come),
+        cmocka_unit_test(a_pdb_is_early_until_it_listens),
+        cmocka_unit_test(an_old_one_and_one_of_another_node_are_not_early),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
