@@ -215,6 +215,10 @@ def unwant_debugger():
         agent.tell(event="wanted", wanted=False)
 
 
+def say_no_post_mortem(why):
+    print("raydbg: no post mortem of this failure: %s" % why, file=sys.stderr, flush=True)
+
+
 def stop_at_failure(error):
     """Stops this thread where the exception was raised, if its task is meant; the frames are still there."""
     try:
@@ -226,13 +230,12 @@ def stop_at_failure(error):
             if why_not is None:
                 debugger.stop_at(error)
             else:
-                print("raydbg: no post mortem of this failure: %s" % why_not, file=sys.stderr, flush=True)
+                say_no_post_mortem(why_not)
         finally:
             unwant_debugger()
     except Exception as problem:
         agent.problem = problem
-        print("raydbg: no post mortem of this failure: %s: %s" % (type(problem).__name__, problem),
-              file=sys.stderr, flush=True)
+        say_no_post_mortem("%s: %s" % (type(problem).__name__, problem))
 
 
 watched = []  # True: failures are
@@ -271,8 +274,7 @@ def watch_failures_of_tasks(of_ray):
         if not are_failures_stopped():
             post_mortem()
         elif error[0] is None:  # Ray 2.9.3, of a generator that streams
-            print("raydbg: no post mortem of this failure: this version of Ray does not tell what was raised",
-                  file=sys.stderr, flush=True)
+            say_no_post_mortem("this version of Ray does not tell what was raised")
         else:
             stop_at_failure(error)
 

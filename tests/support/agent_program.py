@@ -141,9 +141,9 @@ def start_agent():
     agent = load_agent()
     agent.WORD_S = float(os.environ.get("WORD_S", agent.WORD_S))
     agent.HOLD_MOST_S = float(os.environ.get("HOLD_S") or os.environ.get("WORD_S", agent.HOLD_MOST_S))
-    agent.known = set(sys.modules)
     agent.AGAIN_S = tuple(map(float, os.environ["AGAIN_S"].split())) if "AGAIN_S" in os.environ else agent.AGAIN_S
     agent.ANSWER_S = float(os.environ.get("ANSWER_S", agent.ANSWER_S))
+    agent.known = set(sys.modules)
     begun = time.monotonic()
     agent.start(json.loads(Path(sys.argv[1]).read_text()))
     tell("STARTED", round(agent.loading + time.monotonic() - begun, 4))
