@@ -8,12 +8,11 @@ import time
 import pytest
 import yaml
 from cluster import PROGRAMS, Driver, line_of, wait_for
+from test_run import NAMES, UNEDITED, breaks, next_stop, stops_of
 from waits import limit
 
-UNEDITED = PROGRAMS / "unedited.py"
 SUBMITTED = PROGRAMS / "submitted.py"
 KINDS = ("task", "own_env", "actor", "process", "driver")
-NAMES = {"task": "task", "own_env": "own_env", "actor": "Work.step", "process": "driver unedited.py", "driver": "driver unedited.py"}
 DASHBOARD = "http://127.0.0.1:8265"
 
 
@@ -43,22 +42,10 @@ class Jobs:
         return driver
 
     def stop(self, driver):
-        """The next pause that has stopped at a line, its task known; None once the job has ended."""
-        def find():
-            if driver.process.poll() is not None:
-                return "ended"
-            return next((p for p in self.relay.pauses() if p["location"] and p["task_name"]), None)
-        found = wait_for(find, lambda: f"a stop: {self.relay.pauses()} {driver.output()}", every=0.2, most=limit(240))
-        return None if found == "ended" else found
+        return next_stop(self.relay, driver, limit(240))
 
-    def stops(self, driver):
-        while pause := self.stop(driver):
-            yield pause["task_name"], pause["location"]["line"]
-            self.relay.go_on(pause)
-
-
-def breaks(*names, program=UNEDITED):
-    return [word for name in names for word in ("--break", f"{program}:{line_of(program, name)}")]
+    def stops(self, driver, of=lambda pause: (pause["task_name"], pause["location"]["line"])):
+        return map(of, stops_of(self.relay, driver, limit(240)))
 
 
 def results(driver):
@@ -90,11 +77,8 @@ def test_a_copied_working_dir_is_named_as_the_original(cluster, run_relay, tmp_p
     assert yaml.safe_load(printed) == runtime_env  # KubeRay's runtimeEnvYAML
     assert list(runtime_env) == ["working_dir", "env_vars"]
     driver = jobs.submit(json.dumps(runtime_env), "copied.py", "task", "driver")
-    stops = []
-    while pause := jobs.stop(driver):
-        stops.append((pause["location"]["file"], pause["location"]["line"]))
-        jobs.relay.go_on(pause)
-    assert stops == [(str(program), line_of(program, name)) for name in ("task", "task", "driver", "driver")]
+    stops = jobs.stops(driver, lambda pause: (pause["location"]["file"], pause["location"]["line"]))
+    assert list(stops) == [(str(program), line_of(program, name)) for name in ("task", "task", "driver", "driver")]
     assert results(driver) == [("task", "2 own ran"), ("task", "4 own ran"), ("driver", "2 - -"), ("driver", "4 - -")]
 
 

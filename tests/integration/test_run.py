@@ -20,6 +20,23 @@ def result(name, n):
     return f"{2 * n} {variable} {'-' if name == 'driver' else 'ran'}"
 
 
+def next_stop(relay, driver, most):
+    """The next pause that has stopped at a line, its task known; None once the driver has ended."""
+    def find():
+        if driver.process.poll() is not None:
+            return "ended"
+        return next((p for p in relay.pauses() if p["location"] and p["task_name"]), None)
+    found = wait_for(find, lambda: f"a stop: {relay.pauses()} {driver.output()}", every=0.2, most=most)
+    return None if found == "ended" else found
+
+
+def stops_of(relay, driver, most):
+    """All of them; each goes on when the next is asked for."""
+    while pause := next_stop(relay, driver, most):
+        yield pause
+        relay.go_on(pause)
+
+
 class Run:
     """`raydbg run` in the cluster, with a relay of its own home."""
 
@@ -40,27 +57,18 @@ class Run:
         return done.stdout
 
     def stop(self):
-        """The next pause that has stopped at a line, its task known; None once the program has ended."""
-        def find():
-            if self.driver.process.poll() is not None:
-                return "ended"
-            return next((p for p in self.relay.pauses() if p["location"] and p["task_name"]), None)
-        found = wait_for(find, lambda: f"a stop: {self.relay.pauses()} {self.driver.output()}", every=0.2, most=limit(120))
-        return None if found == "ended" else found
+        return next_stop(self.relay, self.driver, limit(120))
 
     def stops(self):
-        """All of them; each goes on when the next is asked for."""
-        while pause := self.stop():
-            yield pause
-            self.relay.go_on(pause)
+        return stops_of(self.relay, self.driver, limit(120))
 
     def end(self):
         assert self.driver.wait(limit(120)) == 7, self.driver.output()
         return [(name, value.strip()) for name, value in self.driver.results()]
 
 
-def breaks(*names):
-    return [word for name in names for word in ("--break", f"{UNEDITED}:{line_of(UNEDITED, name)}")]
+def breaks(*names, program=UNEDITED):
+    return [word for name in names for word in ("--break", f"{program}:{line_of(program, name)}")]
 
 
 def all_results(kinds=KINDS):
