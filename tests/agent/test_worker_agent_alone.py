@@ -1,0 +1,148 @@
+"""The agent that a worker runs under `raydbg run`, and a relay that is absent, silent, false or gone: the program goes on."""
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+from agent_process import KEY_ID, PROGRAM, agent_key, line_of
+from debugpy_session import debugpy_directory
+from waits import limit
+from worker_agent import LONG, relay, start  # noqa: F401
+
+WITHOUT = "raydbg: this process begins without its breakpoints"
+
+
+def test_nothing_listens(start, relay):
+    relay.listening.close()
+    program = start(word=LONG).result(limit())
+    assert len(program.lines) == 1, program.lines
+    program.work(3)
+
+
+def test_the_relay_says_nothing(start, relay):
+    program = start().result(limit())  # its connection is in the backlog
+    assert program.started >= 0.9 and WITHOUT in program.lines[0], program.lines
+    program.work(3)
+
+
+@pytest.mark.parametrize("words", [b"", b"{}\n", b"[1]\n", b"nonsense\n", b'{"relay":1,"nonce":2,"proof":3}\n', b"x" * 100000])
+def test_a_relay_that_talks_nonsense_is_left(start, relay, words):
+    future = start(word=LONG)
+    agent = relay.accept()
+    agent.sock.sendall(words)
+    agent.sock.shutdown(socket.SHUT_WR)
+    program = future.result(limit())
+    program.work(3)
+    with pytest.raises(EOFError) as left:
+        agent.hear()
+    assert left.value.args[0] == b""
+
+
+def test_a_relay_without_the_key_gets_nothing(start, relay):
+    future = start(word=LONG)
+    agent = relay.accept()
+    assert agent.line[:4] == ["raydbg", "agent", "1", KEY_ID] and re.fullmatch("[0-9a-f]{64}", agent.line[4])
+    agent.prove(key=agent_key("another token"))
+    agent.say(verb="debug", token="ef" * 32, hold=10)
+    future.result(limit())
+    with pytest.raises(EOFError) as left:
+        agent.hear()
+    assert left.value.args[0] == b""
+    assert future.result().ask("active", "ACTIVE") == "False None"
+
+
+def test_a_proof_for_another_address_is_no_proof(start, relay):
+    """A forwarder passes on what the relay has proven, for the relay's own address."""
+    future = start(word=LONG)
+    agent = relay.accept()
+    other = socket.create_server(("127.0.0.1", 0))
+    near, real = agent.sock, socket.create_connection(other.getsockname())
+    agent.sock = other.accept()[0]  # whose getsockname() the proof is made for
+    try:
+        def forward(**message):
+            near.sendall(json.dumps(message).encode() + b"\n")
+        agent.say = forward
+        agent.prove()
+        with pytest.raises(EOFError):
+            agent.sock.close()
+            agent.sock = near
+            agent.hear()
+    finally:
+        real.close()
+        other.close()
+    future.result(limit())
+
+
+def test_a_silent_hold_ends(start, relay):
+    future = start(path=debugpy_directory("3.11", "1.8.22"))
+    agent = relay.accept()
+    agent.hello()
+    agent.say(verb="debug", token="ef" * 32, hold=2)
+    relay.accept()  # pydevd, which nobody configures
+    program = future.result(limit())
+    assert program.started >= 1.9 and WITHOUT in program.lines[0], program.lines
+    program.work(3)
+
+
+@pytest.fixture
+def starve():
+    """starve(pid): leaves that process some percent of one CPU."""
+    burners = []
+
+    def run(pid):
+        burners.extend(subprocess.Popen([sys.executable, "-c", "while True: pass"],
+                                        preexec_fn=lambda: os.sched_setaffinity(0, {0})) for _ in range(2))
+        for thread in map(int, os.listdir(f"/proc/{pid}/task")):
+            os.sched_setaffinity(thread, {0})
+            os.setpriority(os.PRIO_PROCESS, thread, 5)
+
+    yield run
+    for burner in burners:
+        burner.kill()
+        burner.wait()
+
+
+def test_time_without_a_cpu_is_not_counted(start, relay, starve):
+    """Ray's workers are nice: what is to be hit is set before the first task also where others use the machine."""
+    future = start(path=debugpy_directory("3.11", "1.8.22"))
+    agent = relay.accept()
+    starve(agent.hello()["pid"])
+    agent.say(verb="debug", token="ef" * 32, hold=0.5)
+    said = time.monotonic()
+    client = relay.accept().dap()
+    assert time.monotonic() - said > 0.7, "the fixture does not starve it"
+    assert not future.done()
+    client.attach({"justMyCode": False}, {str(PROGRAM): [line_of("work")]}, filters=())
+    program = future.result(limit())
+    program.send("work 4")
+    client.resume(client.stopped()["threadId"])
+    assert program.wait_for("RESULT") == "9"
+
+
+def test_without_debugpy_it_says_so(start, relay):
+    future = start(path="/nowhere", word=LONG)
+    agent = relay.accept()
+    agent.hello()
+    agent.say(verb="debug", token="ef" * 32, hold=LONG)
+    failed = agent.hear()
+    assert failed["event"] == "failed" and "debugpy" in failed["why"], failed
+    program = future.result(limit())
+    program.work(3)
+
+
+def test_it_dials_again_but_not_at_once(start, relay):
+    future = start()
+    first = relay.accept()
+    left = time.monotonic()
+    first.close()
+    agent = relay.accept()
+    assert time.monotonic() - left > 4.5
+    agent.hello()
+    agent.say(verb="sleep")
+    assert agent.hear() == {"event": "asleep"}
+    future.result(limit()).work(3)
