@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {Barrier, DapMessage, StackRun, ThreadStates, barrierText, endingHere, groupText, innermost, parsePlace, placeText, shortName, splitName} from '../src/many/many';
+import {Barrier, DapMessage, StackRun, ThreadStates, barrierText, endingHere, groupText, innermost, locationText, parseLocation, shortName, splitName} from '../src/many/many';
 
 function states(...messages: DapMessage[]): ThreadStates {
   const made = new ThreadStates();
@@ -62,8 +62,8 @@ test('what rows say', () => {
   assert.deepEqual(splitName(''), ['', '']);
   assert.equal(shortName('rank 12 Trainer.step'), 'rank 12');
   assert.equal(shortName('load 10.0.0.7 pid 811'), 'load 10.0.0.7 pid 811');
-  assert.equal(placeText({name: 'f', path: '/a/b/train.py', line: 41}), 'train.py:41');
-  assert.equal(placeText({name: 'f', path: null, line: 41}), '');
+  assert.equal(locationText({name: 'f', path: '/a/b/train.py', line: 41}), 'train.py:41');
+  assert.equal(locationText({name: 'f', path: null, line: 41}), '');
 });
 
 test('a barrier', () => {
@@ -74,11 +74,11 @@ test('a barrier', () => {
   assert.equal(barrierText({...barrier, missing: [7, 8, 9, 10, 11].map(absent)}), '2 of 7 · missing: rank 7, rank 8, rank 9 and 2 more');
 });
 
-test('places', () => {
-  assert.deepEqual(parsePlace('train.py:57'), {place: 'train.py:57'});
-  assert.deepEqual(parsePlace(' /a b/train.py:57 --timeout 1.5 '), {place: '/a b/train.py:57', timeout: 1.5});
+test('locations', () => {
+  assert.deepEqual(parseLocation('train.py:57'), {location: 'train.py:57'});
+  assert.deepEqual(parseLocation(' /a b/train.py:57 --timeout 1.5 '), {location: '/a b/train.py:57', timeout: 1.5});
   for (const none of ['', '57', 'train.py', 'train.py:', 'train.py:0', 'train.py:57x', 'train.py:57 --timeout', 'train.py:57 --timeout 0'])
-    assert.equal(parsePlace(none), undefined, none);
+    assert.equal(parseLocation(none), undefined, none);
 });
 
 test('merged stacks', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {PauseSet, age, groupPauses, isAttached, isNear, jobsOf, matches, parseLine, pauseDescription, pauseTask, pauseTitle, place, sessionName, twinTitles} from '../src/pauses/pause';
+import {PauseSet, age, groupPauses, isAttached, isNear, jobsOf, locationText, matches, parseLine, pauseDescription, pauseTask, pauseTitle, sessionName, twinTitles} from '../src/pauses/pause';
 import {pause} from './sample';
 
 const since = 1767225600.25;
@@ -22,7 +22,7 @@ test('a pause nears its limit at four fifths of it', () => {
 test('what a row says', () => {
   const held = pause({state: 'held', location: {file: '/a/b/train.py', line: 41}, actor_name: 'bob', task_name: 'Trainer.step'});
   assert.equal(pauseTitle(held), 'Trainer.step (bob)');
-  assert.equal(place(held), 'train.py:41');
+  assert.equal(locationText(held), 'train.py:41');
   assert.equal(pauseDescription(held, start + 240_000), 'held · 4m · train.py:41 · 10.0.0.7');
   assert.match(pauseDescription({...held, clients: 1}, start), /^attached · /);
   assert.match(pauseDescription({...held, clients: 0}, start), /^held · /);

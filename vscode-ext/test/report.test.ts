@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {Frame, Report, failureText, hasFailed, placeLinks} from '../src/why/report';
+import {Frame, Report, failureText, hasFailed, locationLinks} from '../src/why/report';
 
 const ray: Frame = {file: 'python/ray/_raylet.pyx', line: 2306, function: 'ray._raylet.execute_task', in_program: false};
 const mine: Frame = {file: '/home/me/proj/train.py', line: 6, function: 'load', in_program: true};
@@ -23,10 +23,10 @@ test('only what failed meanwhile is a failure', () => {
   assert.ok(hasFailed({...report, state: 'dead', code: 'native_crash'}, 0));
 });
 
-test('shortened places of the text lead to whole paths', () => {
+test('shortened locations of the text lead to whole paths', () => {
   const text = 'load · failed\n    ray/_raylet.pyx:2306 in ray._raylet.execute_task\n  → proj/train.py:6 in load\nat 10.0.0.7:6379\n';
-  const links = placeLinks(text, report.frames);
+  const links = locationLinks(text, report.frames);
   assert.deepEqual(links.map(({start, end, file, line}) => [text.slice(start, end), file, line]), [['proj/train.py:6', '/home/me/proj/train.py', 6]]);
-  assert.deepEqual(placeLinks('  → train.py:7 in load', report.frames), []);
-  assert.deepEqual(placeLinks('  → rain.py:6 in load', report.frames), []);
+  assert.deepEqual(locationLinks('  → train.py:7 in load', report.frames), []);
+  assert.deepEqual(locationLinks('  → rain.py:6 in load', report.frames), []);
 });

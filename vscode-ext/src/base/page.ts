@@ -4,9 +4,9 @@ import * as vscode from 'vscode';
 
 /** `name`: of dist/NAME-page.js and media/NAME.css. `body` is HTML, and holds nothing of the user's. */
 export function openPage(context: vscode.ExtensionContext, name: string, title: string, body: string,
-                         place: {viewColumn: vscode.ViewColumn; preserveFocus?: boolean} = {viewColumn: vscode.ViewColumn.Active}): vscode.WebviewPanel {
+                         column: {viewColumn: vscode.ViewColumn; preserveFocus?: boolean} = {viewColumn: vscode.ViewColumn.Active}): vscode.WebviewPanel {
   const [scripts, styles] = ['dist', 'media'].map((directory) => vscode.Uri.joinPath(context.extensionUri, directory)) as [vscode.Uri, vscode.Uri];
-  const panel = vscode.window.createWebviewPanel(`raydbg.${name}`, title, place, {enableScripts: true, localResourceRoots: [scripts, styles]});
+  const panel = vscode.window.createWebviewPanel(`raydbg.${name}`, title, column, {enableScripts: true, localResourceRoots: [scripts, styles]});
   const {webview} = panel;
   const nonce = randomBytes(16).toString('hex');
   const address = (directory: vscode.Uri, file: string): string => webview.asWebviewUri(vscode.Uri.joinPath(directory, file)).toString();

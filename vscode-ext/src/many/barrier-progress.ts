@@ -25,7 +25,7 @@ export class BarrierProgress implements vscode.Disposable {
     const barrier = many.isKnown ? many.barrier : undefined;
     const shown = this.shown.get(many);
     if (barrier?.state === 'waiting') {
-      if (shown?.place !== barrier.place) {
+      if (shown?.location !== barrier.place) {
         shown?.end();
         this.shown.set(many, new Shown(many, barrier.place));
       }
@@ -51,7 +51,7 @@ class Shown {
   private close: () => void = () => undefined;
   private readonly timer: NodeJS.Timeout;
 
-  constructor(private readonly many: ManySession, readonly place: string) {
+  constructor(private readonly many: ManySession, readonly location: string) {
     this.timer = setTimeout(() => this.open(), patience);
   }
 
@@ -69,7 +69,7 @@ class Shown {
   }
 
   private open(): void {
-    const options = {location: vscode.ProgressLocation.Notification, title: `Barrier ${this.place}`, cancellable: true};
+    const options = {location: vscode.ProgressLocation.Notification, title: `Barrier ${this.location}`, cancellable: true};
     void vscode.window.withProgress(options, (progress, cancelled) => new Promise<void>((resolve) => {
       this.progress = progress;
       this.close = resolve;

@@ -1,6 +1,6 @@
 /** The view "Groups": the groups of a session over many tasks, who is in them and where, and the barrier that is under way. */
 import * as vscode from 'vscode';
-import {Barrier, Group, barrierText, groupText, placeText, splitName} from './many';
+import {Barrier, Group, barrierText, groupText, locationText, splitName} from './many';
 import {ManySession, ManySessions} from './many-sessions';
 import {Row, row} from '../base/rows';
 import {RowsView} from '../base/rows-view';
@@ -85,8 +85,8 @@ function isHeld({barrier}: ManySession, id: number): boolean {
 function stateText(many: ManySession, id: number): string {
   if (isHeld(many, id)) return `at the barrier ${many.barrier?.place ?? ''}`;
   if (!many.states.isStopped(id)) return 'running';
-  const frame = many.placeOf(id);
-  return frame ? `${placeText(frame)} ${frame.name}` : 'stopped';
+  const frame = many.frameOf(id);
+  return frame ? `${locationText(frame)} ${frame.name}` : 'stopped';
 }
 
 // --- rows ---

@@ -5,8 +5,8 @@ import type {Parts} from '../commands';
 import {ComparePanel} from './compare-panel';
 import {startMany} from '../session/configuration';
 import {GroupNode} from './groups-view';
-import {parsePlace, shortName} from './many';
-import {How, ManySession, Place, Subject} from './many-sessions';
+import {parseLocation, shortName} from './many';
+import {How, Location, ManySession, Subject} from './many-sessions';
 import {matches} from '../pauses/pause';
 import {exactly, filterText} from '../pauses/pause-filter';
 import {PauseNode} from '../pauses/pauses-view';
@@ -80,42 +80,42 @@ function step(how: How): Handler {
   };
 }
 
-async function move({many, subject, name}: Chosen, how: How, until?: Place): Promise<void> {
+async function move({many, subject, name}: Chosen, how: How, until?: Location): Promise<void> {
   const {threadIds, running} = await many.step(subject, how, until);
   if (!threadIds.length) vscode.window.setStatusBarMessage(running ? `${name}: all are running` : `${name}: nobody is there`, 4000);
 }
 
-/** A place is shown short, and meant as the editor's whole path as long as the user leaves it so. */
-function cursorPlace(): {text: string; place: Place} | undefined {
+/** A location is shown short, and meant as the editor's whole path as long as the user leaves it so. */
+function cursorLocation(): {text: string; location: Location} | undefined {
   const editor = vscode.window.activeTextEditor;
   if (editor?.document.languageId !== 'python') return undefined;
   const {uri} = editor.document;
   const line = editor.selection.active.line + 1;
   const text = `${uri.path.replace(/^.*\//, '')}:${line}`;
-  return {text, place: uri.scheme === 'file' ? {path: uri.fsPath, line} : text};
+  return {text, location: uri.scheme === 'file' ? {path: uri.fsPath, line} : text};
 }
 
-async function askPlace(title: string, prompt: string): Promise<{place: Place; timeout?: number} | undefined> {
-  const cursor = cursorPlace();
+async function askLocation(title: string, prompt: string): Promise<{location: Location; timeout?: number} | undefined> {
+  const cursor = cursorLocation();
   const text = await vscode.window.showInputBox({
     title, prompt, value: cursor?.text ?? '', placeHolder: 'train.py:57', ignoreFocusOut: true,
     valueSelection: [0, cursor?.text.length ?? 0],
-    validateInput: (typed) => (parsePlace(typed) ? undefined : 'FILE:LINE, and --timeout SECONDS if it is to be given up'),
+    validateInput: (typed) => (parseLocation(typed) ? undefined : 'FILE:LINE, and --timeout SECONDS if it is to be given up'),
   });
-  const parsed = text === undefined ? undefined : parsePlace(text);
-  return parsed && cursor && parsed.place === cursor.text ? {...parsed, place: cursor.place} : parsed;
+  const parsed = text === undefined ? undefined : parseLocation(text);
+  return parsed && cursor && parsed.location === cursor.text ? {...parsed, location: cursor.location} : parsed;
 }
 
 async function barrier(parts: Parts, target: Target): Promise<void> {
   const chosen = await subjectOf(parts, target);
-  const asked = chosen && await askPlace(`Barrier for ${chosen.name}`, 'All run to this line, and are held there until the last has come. --timeout SECONDS gives it up.');
-  if (asked) await chosen.many.startBarrier(chosen.subject, asked.place, asked.timeout);
+  const asked = chosen && await askLocation(`Barrier for ${chosen.name}`, 'All run to this line, and are held there until the last has come. --timeout SECONDS gives it up.');
+  if (asked) await chosen.many.startBarrier(chosen.subject, asked.location, asked.timeout);
 }
 
 async function until(parts: Parts, target: Target): Promise<void> {
   const chosen = await subjectOf(parts, target);
-  const asked = chosen && await askPlace(`Run ${chosen.name} to`, 'Each stops at this line, or at any stop before it.');
-  if (asked) await move(chosen, 'continue', asked.place);
+  const asked = chosen && await askLocation(`Run ${chosen.name} to`, 'Each stops at this line, or at any stop before it.');
+  if (asked) await move(chosen, 'continue', asked.location);
 }
 
 // --- groups ---

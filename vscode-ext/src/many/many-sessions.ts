@@ -19,14 +19,14 @@ export interface Subject {
 export type How = 'continue' | 'next' | 'stepIn' | 'stepOut';
 
 /** A file and a line, as they are typed or as an editor shows them. */
-export type Place = string | {path: string; line: number};
+export type Location = string | {path: string; line: number};
 
 export class ManySession implements vscode.DebugAdapterTracker {
   readonly states = new ThreadStates();
   groups: readonly Group[] = [];
   /** The latest one, until its tasks go on. */
   barrier: Barrier | undefined;
-  private readonly places = new Map<number, Frame>();
+  private readonly frames = new Map<number, Frame>();
   /** How often all have stopped together, and each by itself. */
   private allStops = 0;
   private readonly ownStops = new Map<number, number>();
@@ -62,8 +62,8 @@ export class ManySession implements vscode.DebugAdapterTracker {
     return this.states.names.get(id) ?? `thread ${id}`;
   }
 
-  placeOf(id: number): Frame | undefined {
-    return this.states.isStopped(id) ? this.places.get(id) : undefined;
+  frameOf(id: number): Frame | undefined {
+    return this.states.isStopped(id) ? this.frames.get(id) : undefined;
   }
 
   /** Another number is another stop. */
@@ -112,16 +112,16 @@ export class ManySession implements vscode.DebugAdapterTracker {
     const moved = this.states.apply(message);
     if (message.type === 'request' && (moved || message.command === 'raydbg/step') && this.barrier?.state !== 'waiting') this.barrier = undefined;
     if (!moved) return;
-    if (message.event === 'stopped') this.forgetPlace(message.body?.allThreadsStopped ? undefined : message.body?.threadId);
+    if (message.event === 'stopped') this.forgetFrame(message.body?.allThreadsStopped ? undefined : message.body?.threadId);
     if (this.known) this.changed(this);
   }
 
-  private forgetPlace(id: number | undefined): void {
+  private forgetFrame(id: number | undefined): void {
     if (id === undefined) {
-      this.places.clear();
+      this.frames.clear();
       this.allStops++;
     } else {
-      this.places.delete(id);
+      this.frames.delete(id);
       this.ownStops.set(id, (this.ownStops.get(id) ?? 0) + 1);
     }
   }
@@ -169,13 +169,13 @@ export class ManySession implements vscode.DebugAdapterTracker {
     return await this.session.customRequest(`raydbg/${name}`, args) as T;
   }
 
-  async step(subject: Subject, how: How, until?: Place): Promise<Stepped> {
+  async step(subject: Subject, how: How, until?: Location): Promise<Stepped> {
     return await this.request<Stepped>('step', {...subject, how, ...(until ? {until} : {})});
   }
 
-  async startBarrier(subject: Subject, place: Place, timeout?: number): Promise<void> {
+  async startBarrier(subject: Subject, location: Location, timeout?: number): Promise<void> {
     this.awaitsBarrier = true;
-    await this.request('barrier', {...subject, place, ...(timeout ? {timeout} : {})});
+    await this.request('barrier', {...subject, place: location, ...(timeout ? {timeout} : {})});
   }
 
   async endBarrier(): Promise<void> {
@@ -205,10 +205,10 @@ export class ManySession implements vscode.DebugAdapterTracker {
 
   /** Learns where those stand of whom it is not known. */
   async locate(): Promise<void> {
-    const threadIds = this.members.filter((id) => this.states.isStopped(id) && !this.places.has(id));
+    const threadIds = this.members.filter((id) => this.states.isStopped(id) && !this.frames.has(id));
     if (!threadIds.length) return;
     const {tree} = await this.stacks({threadIds});
-    for (const [id, frame] of innermost(tree)) this.places.set(id, frame);
+    for (const [id, frame] of innermost(tree)) this.frames.set(id, frame);
     this.changed(this);
   }
 }

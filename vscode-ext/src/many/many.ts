@@ -80,7 +80,7 @@ export function splitName(name: string): [string, string] {
   return [first, name.slice(first.length).trim()];
 }
 
-export function placeText({path, line}: Frame): string {
+export function locationText({path, line}: Frame): string {
   return path === null ? '' : `${path.replace(/^.*[\\/]/, '')}:${line}`;
 }
 
@@ -100,13 +100,13 @@ export function endingHere({threadIds, children}: StackRun): number[] {
   return threadIds.filter((id) => !further.has(id));
 }
 
-/** "train.py:57", with "--timeout 60" if one is to be given up; undefined: it is no place. */
-export function parsePlace(text: string): {place: string; timeout?: number} | undefined {
+/** "train.py:57", with "--timeout 60" if one is to be given up; undefined: it is no location. */
+export function parseLocation(text: string): {location: string; timeout?: number} | undefined {
   const found = /^\s*(\S.*?:[1-9]\d*)(?:\s+--timeout\s+(\d+(?:\.\d+)?))?\s*$/.exec(text);
   if (!found?.[1]) return undefined;
   const timeout = Number(found[2] ?? 0);
   if (found[2] !== undefined && !(timeout > 0)) return undefined;
-  return timeout ? {place: found[1], timeout} : {place: found[1]};
+  return timeout ? {location: found[1], timeout} : {location: found[1]};
 }
 
 /** What passes between an editor and the adapter, as far as it matters here. */

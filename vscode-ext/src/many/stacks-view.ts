@@ -1,7 +1,7 @@
 /** The view "Merged Stacks": the stacks of many tasks as one tree, equal frames merged. */
 import * as vscode from 'vscode';
 import {textOf} from '../base/errors';
-import {Frame, StackRun, Stacks, endingHere, placeText, shortName} from './many';
+import {Frame, StackRun, Stacks, endingHere, locationText, shortName} from './many';
 import {ManySession, ManySessions, Subject} from './many-sessions';
 import {plural} from '../objects/objects';
 import {Row, row} from '../base/rows';
@@ -122,7 +122,7 @@ function runRow(many: ManySession, above: string, run: StackRun): StackRow {
     const children: StackRow[] = made ? [made] : run.children.map((child) => runRow(many, id, child));
     // A row that gets its first child would stay closed if it were the same one.
     made = row<StackNode>(children.length ? id : `${id}!`, {kind: 'frame', many, frame, threadIds, text, ends: last && run.ending > 0},
-      `${frame.name} ${placeText(frame)} ${threadIds.length} ${text}`, children);
+      `${frame.name} ${locationText(frame)} ${threadIds.length} ${text}`, children);
   }
   return made ?? note(`${above}/?`, run.tasks, 'question');
 }
@@ -143,11 +143,11 @@ function draw(item: StackRow): vscode.TreeItem {
   }
   const {frame, threadIds, text, ends} = data;
   const made = new vscode.TreeItem(frame.name, children.length ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.None);
-  made.description = [placeText(frame), `× ${threadIds.length}`, text].filter(Boolean).join(' · ');
+  made.description = [locationText(frame), `× ${threadIds.length}`, text].filter(Boolean).join(' · ');
   made.tooltip = `${frame.name}\n${frame.path ?? ''}:${frame.line}\n${plural(threadIds.length, 'task')} ${text}`;
   made.iconPath = new vscode.ThemeIcon(ends ? 'debug-stackframe' : 'symbol-function');
   made.contextValue = ends ? 'stack end' : 'stack';
-  made.accessibilityInformation = {label: `${frame.name} at ${placeText(frame)}, ${plural(threadIds.length, 'task')} ${text}`};
+  made.accessibilityInformation = {label: `${frame.name} at ${locationText(frame)}, ${plural(threadIds.length, 'task')} ${text}`};
   if (frame.path !== null) made.command = {command: 'raydbg.openFrame', title: 'Open Source Line', arguments: [item]};
   return made;
 }

@@ -114,9 +114,9 @@ function groupsRow(id: string, memory: Memory, by: ObjectGroupBy): ObjectRow {
 }
 
 function groupRow(id: string, memory: Memory, group: ReferenceGroup, by: ObjectGroupBy): ObjectRow {
-  const shown = group.rows.slice(0, most).flatMap((index, place) => {
+  const shown = group.rows.slice(0, most).flatMap((index, position) => {
     const reference = memory.rows[index];
-    return reference ? [referenceRow(`${id}/${place}/${reference.object_ref}`, memory, reference)] : [];
+    return reference ? [referenceRow(`${id}/${position}/${reference.object_ref}`, memory, reference)] : [];
   });
   const more = group.rows.length - shown.length;
   const rest = more > 0 ? [make(`${id}/more`, {label: `${more} more`, description: '', tooltip: '', icon: 'ellipsis', open: undefined})] : [];

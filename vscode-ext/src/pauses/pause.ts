@@ -82,7 +82,7 @@ export function isNear(since: number | undefined, limit: number, now: number): b
 }
 
 /** "train.py:41", or "". */
-export function place(pause: Pause): string {
+export function locationText(pause: Pause): string {
   if (!pause.location) return '';
   return `${pause.location.file.replace(/^.*[\\/]/, '')}:${pause.location.line}`;
 }
@@ -104,7 +104,7 @@ export function shortJob(id: string): string {
 
 /** The telling part first: a row has some 30 characters. `twin`: another pause is shown under the same title. */
 export function pauseDescription(pause: Pause, now: number, twin = false): string {
-  const where = place(pause) || (pause.reason ?? '');
+  const where = locationText(pause) || (pause.reason ?? '');
   return [twin ? shortId(pause) : '', stateText(pause), age(pause.since, now), where, pause.node_ip].filter(Boolean).join(' · ');
 }
 

@@ -1,6 +1,6 @@
 /** The status bar's count, and one notification when the first task pauses. */
 import * as vscode from 'vscode';
-import {pauseTitle, place} from './pause';
+import {locationText, pauseTitle} from './pause';
 import {Choice} from './pick';
 
 export class Status implements vscode.Disposable {
@@ -14,7 +14,7 @@ export class Status implements vscode.Disposable {
 
   update(pauses: readonly Choice[]): void {
     this.item.text = `$(debug-pause) ${pauses.length} paused`;
-    this.item.tooltip = pauses.slice(0, 20).map(({pause}) => `${pauseTitle(pause)} ${place(pause)}`).join('\n');
+    this.item.tooltip = pauses.slice(0, 20).map(({pause}) => `${pauseTitle(pause)} ${locationText(pause)}`).join('\n');
     if (pauses.length) this.item.show();
     else this.item.hide();
     // A pause shows before its name does; it is told with its name.
@@ -33,7 +33,7 @@ export class Status implements vscode.Disposable {
 
 async function notify(choice: Choice): Promise<void> {
   const {pause} = choice;
-  const where = place(pause);
+  const where = locationText(pause);
   const answer = await vscode.window.showInformationMessage(
     `Ray task ${pauseTitle(pause)} is paused${where ? ` at ${where}` : ''} on ${pause.node_ip ?? 'a node'}.`,
     'Attach', 'Show All', "Don't Show Again");

@@ -17,13 +17,13 @@ function verdictText(verdict: Verdict, wanted: string): string {
   }
 }
 
-/** A line for each place that was tried; one for the directories of PATH that have none. */
+/** A line for each candidate that was tried; one for the directories of PATH that have none. */
 export function searchLines({wanted, tried, environments, program}: Search): string[] {
-  const isNone = ({place, verdict}: Search['tried'][number]): boolean => place.origin === 'on PATH' && verdict.kind === 'absent';
-  const none = tried.filter(isNone).map(({place}) => path.dirname(place.file));
+  const isNone = ({candidate, verdict}: Search['tried'][number]): boolean => candidate.origin === 'on PATH' && verdict.kind === 'absent';
+  const none = tried.filter(isNone).map(({candidate}) => path.dirname(candidate.file));
   return [
     `looking for raydbg ${minor(wanted)}`,
-    ...tried.filter((one) => !isNone(one)).map(({place, verdict}) => `  ${place.origin}: ${place.file}: ${verdictText(verdict, wanted)}`),
+    ...tried.filter((one) => !isNone(one)).map(({candidate, verdict}) => `  ${candidate.origin}: ${candidate.file}: ${verdictText(verdict, wanted)}`),
     ...(none.length ? [`  on PATH: not in ${none.join(', ')}`] : []),
     ...(environments?.length === 0 ? ['  no Python environment is selected, in the workspace or in $VIRTUAL_ENV'] : []),
     ...(program ? [] : ['  none fits']),
@@ -47,15 +47,15 @@ export function installCommand({bin, python}: Environment, wanted: string): stri
 export function searchProblem(search: Search, platform: string): string | undefined {
   const {program, tried, environments = [], wanted} = search;
   if (program) return undefined;
-  const chosen = tried.find(({place}) => place.origin === 'setting raydbg.path');
-  if (chosen?.verdict.kind === 'absent') return `the setting raydbg.path names no program: ${chosen.place.file}`;
+  const chosen = tried.find(({candidate}) => candidate.origin === 'setting raydbg.path');
+  if (chosen?.verdict.kind === 'absent') return `the setting raydbg.path names no program: ${chosen.candidate.file}`;
   const unfit = tried.find(({verdict}) => verdict.kind !== 'absent');
   if (unfit) {
     const whose = chosen ? ' (setting raydbg.path)' : '';
     const {kind} = unfit.verdict;
     const said = `${kind === 'older' || kind === 'newer' ? ':' : ''} ${verdictText(unfit.verdict, wanted)}`;
     const advice = kind === 'newer' ? 'update the extension, or ' : kind === 'namesake' ? 'pip uninstall raydbg, and ' : '';
-    return `${unfit.place.file}${whose}${said}. To get the right one: ${advice}pip install 'raydbg-bridge==${minor(wanted)}.*'`;
+    return `${unfit.candidate.file}${whose}${said}. To get the right one: ${advice}pip install 'raydbg-bridge==${minor(wanted)}.*'`;
   }
   if (platform !== 'linux')
     return 'raydbg runs on Linux: open the folder on a Linux machine (Remote - SSH, WSL, Dev Containers)';

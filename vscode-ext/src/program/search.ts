@@ -1,4 +1,4 @@
-/** Finds the raydbg program: where it is looked for, in which order, and why a place is taken or not. */
+/** Finds the raydbg program: where it is looked for, in which order, and why a candidate is taken or not. */
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import {Program, ProgramError, run} from '../base/program';
@@ -26,7 +26,7 @@ export interface Surroundings {
   variables: Readonly<Record<string, string | undefined>>;
 }
 
-export interface Place {
+export interface Candidate {
   origin: string;
   file: string;
   environment?: Environment;
@@ -43,7 +43,7 @@ export interface Search {
   /** The extension's own version: a program fits if it has the same major and minor version. */
   wanted: string;
   program?: Program;
-  tried: {place: Place; verdict: Verdict}[];
+  tried: {candidate: Candidate; verdict: Verdict}[];
   /** The setting or the extension had one if it is undefined: no environment was looked for. */
   environments?: Environment[];
 }
@@ -93,7 +93,7 @@ export async function findPython(surroundings: Pick<Surroundings, 'selected' | '
 }
 
 /** pip's --user, pipx and uv put programs into ~/.local/bin, which is not on the PATH of each VS Code server. */
-function pathPlaces(variables: Surroundings['variables']): Place[] {
+function pathCandidates(variables: Surroundings['variables']): Candidate[] {
   const directories = (variables['PATH'] ?? '').split(path.delimiter).filter(Boolean);
   const home = variables['HOME'];
   return [
@@ -102,7 +102,7 @@ function pathPlaces(variables: Surroundings['variables']): Place[] {
   ];
 }
 
-function environmentPlaces(environments: readonly Environment[]): Place[] {
+function environmentCandidates(environments: readonly Environment[]): Candidate[] {
   return environments.map((environment) => (
     {origin: `Python environment ${environment.name} (${environment.origin})`, file: path.join(environment.bin, program), environment}));
 }
@@ -145,13 +145,13 @@ async function examine(file: string, wanted: string): Promise<Verdict> {
   }
 }
 
-/** Tries the places in their order until one fits. */
-async function tryPlaces(search: Search, places: readonly Place[]): Promise<void> {
-  for (const place of places) {
+/** Tries the candidates in their order until one fits. */
+async function tryCandidates(search: Search, candidates: readonly Candidate[]): Promise<void> {
+  for (const candidate of candidates) {
     if (search.program) return;
-    const verdict = await examine(place.file, search.wanted);
-    search.tried.push({place, verdict});
-    if (verdict.kind === 'fits') search.program = {path: place.file, version: verdict.version};
+    const verdict = await examine(candidate.file, search.wanted);
+    search.tried.push({candidate, verdict});
+    if (verdict.kind === 'fits') search.program = {path: candidate.file, version: verdict.version};
   }
 }
 
@@ -163,12 +163,12 @@ export async function searchProgram(surroundings: Surroundings, wanted: string):
   const {setting, extensionPath, variables} = surroundings;
   const search: Search = {wanted, tried: []};
   if (setting) {
-    await tryPlaces(search, [{origin: 'setting raydbg.path', file: setting}]);
+    await tryCandidates(search, [{origin: 'setting raydbg.path', file: setting}]);
     return search;
   }
-  await tryPlaces(search, [{origin: 'in the extension', file: path.join(extensionPath, 'bin', program)}]);
+  await tryCandidates(search, [{origin: 'in the extension', file: path.join(extensionPath, 'bin', program)}]);
   if (search.program) return search;
   search.environments = await findEnvironments(surroundings);
-  await tryPlaces(search, [...environmentPlaces(search.environments), ...pathPlaces(variables)]);
+  await tryCandidates(search, [...environmentCandidates(search.environments), ...pathCandidates(variables)]);
   return search;
 }

@@ -4,7 +4,7 @@ import {textOf} from '../base/errors';
 import {Cluster, Clusters} from '../cluster/clusters';
 import {Feeds} from '../cluster/feeds';
 import {Verb, answerText, whyReport} from './ask';
-import {Frame, placeLinks} from './report';
+import {Frame, locationLinks} from './report';
 
 const scheme = 'raydbg-why';
 
@@ -62,7 +62,7 @@ export class WhyDocuments implements vscode.TextDocumentContentProvider, vscode.
   }
 
   provideDocumentLinks(document: vscode.TextDocument): vscode.DocumentLink[] {
-    const links = placeLinks(document.getText(), this.frames.get(document.uri.toString()) ?? []);
+    const links = locationLinks(document.getText(), this.frames.get(document.uri.toString()) ?? []);
     return links.map(({start, end, file, line}) => {
       const command = `command:raydbg.openFrame?${encodeURIComponent(JSON.stringify([{data: {kind: 'frame', frame: {path: file, line}}}]))}`;
       return new vscode.DocumentLink(new vscode.Range(document.positionAt(start), document.positionAt(end)), vscode.Uri.parse(command));

@@ -41,11 +41,11 @@ export function hasFailed(report: Report, since: number): boolean {
 /** "load failed: it raised ZeroDivisionError: division by zero (train.py:6)" */
 export function failureText(report: Report): string {
   const last = report.frames.filter((frame) => frame.in_program).at(-1);
-  const place = last ? ` (${last.file.replace(/^.*\//, '')}:${last.line})` : '';
-  return `${report.name ?? report.kind} ${report.state ?? ''}: ${report.cause ?? 'the cause is unknown'}${place}`;
+  const location = last ? ` (${last.file.replace(/^.*\//, '')}:${last.line})` : '';
+  return `${report.name ?? report.kind} ${report.state ?? ''}: ${report.cause ?? 'the cause is unknown'}${location}`;
 }
 
-export interface PlaceLink {
+export interface LocationLink {
   /** Where the text has it. */
   start: number;
   end: number;
@@ -53,8 +53,8 @@ export interface PlaceLink {
   line: number;
 }
 
-/** The places of a report's text, which shortens paths: `frames` have the whole ones. */
-export function placeLinks(text: string, frames: readonly Frame[]): PlaceLink[] {
+/** The locations of a report's text, which shortens paths: `frames` have the whole ones. */
+export function locationLinks(text: string, frames: readonly Frame[]): LocationLink[] {
   return [...text.matchAll(/([^\s:]+):(\d+)(?= in )/g)].flatMap((match) => {
     const [whole, file = '', line] = match;
     const frame = frames.find((one) => one.line === Number(line) && (one.file === file || one.file.endsWith(`/${file}`)));
