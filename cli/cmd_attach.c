@@ -10,6 +10,7 @@
 #include "dap/message.h"
 #include "relay/cluster/cluster_address.h"
 #include "relay/debuggee/closer.h"
+#include "relay/pause/pause_reach.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -205,6 +206,18 @@ static int pick(struct request *request, struct loop *loop, struct pause_source 
     return attach_pick(loop, origin, &pick, pause);
 }
 
+/* As pick(), for what connects from this machine; a relay elsewhere judges its own reach. */
+static int pick_reachable(struct request *request, struct loop *loop, struct pause_source *origin,
+                          struct pause *pause)
+{
+    struct err err;
+    int code = pick(request, loop, origin, pause);
+    if (code != ERR_NONE || request->is_many || pause_reach_check(pause, &err) == 0 ||
+        pause_reach_is_early(pause))
+        return code;
+    return command_fail(&err);
+}
+
 /* The task for the relay to attach to: the user's words if they name exactly one pause, else the id
  * or PID@NODE of the chosen one. The caller frees. */
 static char *task_of(const struct request *request, const struct pause_source *origin,
@@ -259,7 +272,7 @@ static int run_on_cluster(struct console_options *options, struct request *reque
     if (!cluster)
         return command_fail(&err);
     struct pause_source *origin = pause_source_of_cluster(cluster);
-    int code = pick(request, choice->loop, origin, &pause);
+    int code = pick_reachable(request, choice->loop, origin, &pause);
     if (code == ERR_NONE &&
         relay_own_use(&own, choice->loop, &request->wish, &choice->cluster,
                       &(struct relay_own_options){.left = "the console is left"}))

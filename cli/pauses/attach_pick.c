@@ -6,7 +6,6 @@
 #include "cli/common/terminal.h"
 #include "cli/pauses/pause_source_wait.h"
 #include "relay/pause/pause_nearest.h"
-#include "relay/pause/pause_reach.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,7 +181,6 @@ static int await(struct loop *loop, struct pause_source *origin, const struct at
 static int choose(const struct attach_pick *pick, const struct pause_list *list,
                   const size_t *matches, size_t count, struct pause *pause)
 {
-    struct err err;
     int64_t index = 0;
     if (count == 0)
         return none_found(pick, list);
@@ -193,7 +191,7 @@ static int choose(const struct attach_pick *pick, const struct pause_list *list,
     if (index < 0)
         return ERR_NOT_FOUND;
     pause_copy(pause, &list->items[matches[index]]);
-    return pause_reach_check(pause, &err) == 0 ? ERR_NONE : command_fail(&err);
+    return ERR_NONE;
 }
 
 int attach_pick(struct loop *loop, struct pause_source *origin, const struct attach_pick *pick,

@@ -2,6 +2,7 @@
 
 import json
 import re
+import tempfile
 
 import pytest
 from cluster import Spec, wait_for
@@ -24,9 +25,9 @@ EXTERNAL = pytest.mark.parametrize("routed", [("--ray-debugger-external",)], ind
 INTERNAL = pytest.mark.parametrize("routed", [()], indirect=True, ids=["internal"])
 
 
-def outside(cluster, *arguments, **options):
+def outside(cluster, *arguments, env=None, **options):
     argv = cluster.outside([cluster.raydbg_path, *arguments])
-    return cluster.run(argv, env={"RAY_ADDRESS": HEAD}, **options)
+    return cluster.run(argv, env={"RAY_ADDRESS": HEAD, **(env or {})}, **options)
 
 
 def wait_endpoint(cluster):
@@ -54,3 +55,16 @@ def test_one_on_another_nodes_localhost_is_refused_and_left_alone(routed):
         done = outside(routed, "attach", "on_b", input="c\n")
         assert done.returncode == UNREACHABLE and "--ray-debugger-external" in done.stderr, done.stdout + done.stderr
     assert wait_endpoint(routed) and not re.search("RESULT|ERROR", driver.output())
+
+
+@INTERNAL
+def test_a_relay_on_its_node_reaches_it(routed, run_relay):
+    driver = routed.driver("pauses.py", "on_b")
+    assert wait_endpoint(routed).startswith("localhost:")
+    with tempfile.TemporaryDirectory(dir="/tmp") as directory:
+        relay = run_relay(routed, listen=(f"unix:{directory}/s",))
+        done = outside(routed, "attach", "on_b", "--relay", f"unix:{directory}/s", env={"RAYDBG_TOKEN": relay.token},
+                       input="p x\nc\n")
+        assert done.returncode == 0 and "\n5\n" in done.stdout, done.stdout + done.stderr
+        assert driver.result("on_b").startswith("5@")
+        relay.close()
