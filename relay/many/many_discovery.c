@@ -128,7 +128,7 @@ static void take(struct many_discovery *find, const struct pause *pause)
     struct err err;
     if (task) {
         update(task, pause);
-    } else if (!is_wanted(many, pause) || is_shunned(find, pause)) {
+    } else if (!is_wanted(many, pause) || is_shunned(find, pause) || pause_reach_is_early(pause)) {
         return;
     } else if (pause_reach_check(pause, &err) != 0) {
         pause_title(pause, title, sizeof title);

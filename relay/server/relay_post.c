@@ -91,17 +91,27 @@ static void ask_held(void *arg)
     wait_end(wait);
 }
 
+static void hold(void *arg)
+{
+    struct http_wait *wait = arg;
+    struct err err;
+    wait->timer = NULL;
+    if (hub_table_find(wait->relay->hubs, &wait->pause) ||
+        pause_reach_check(&wait->pause, &err) == 0) {
+        hub_table_hold_pause(wait->relay->hubs, &wait->pause);
+        wait->until_us = loop_now_us() + (int64_t)ATTACH_MS * 1000;
+        ask_held(wait);
+    } else if (pause_reach_is_early(&wait->pause)) {
+        wait->timer = timer_start(wait->relay->loop, ASK_AGAIN_MS, hold, wait);
+    } else {
+        relay_answer_error(wait->call, 409, &err);
+        wait_end(wait);
+    }
+}
+
 static void do_hold(struct relay *relay, struct http_call *call, const struct pause *pause)
 {
-    struct err err;
-    if (!hub_table_find(relay->hubs, pause) && pause_reach_check(pause, &err) != 0) {
-        relay_answer_error(call, 409, &err);
-        return;
-    }
-    hub_table_hold_pause(relay->hubs, pause);
-    struct http_wait *wait = wait_begin(relay, call, pause);
-    wait->until_us = loop_now_us() + (int64_t)ATTACH_MS * 1000;
-    ask_held(wait);
+    hold(wait_begin(relay, call, pause));
 }
 
 /* The task runs, with its debugger open. If the relay does not hold it any more, nothing else is

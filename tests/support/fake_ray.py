@@ -27,6 +27,7 @@ from waits import limit, settle  # noqa: E402
 TASK = bytes.fromhex("c8ef45ccd0112571ffffffffffffffffffffffff01000000")
 ACTOR = bytes.fromhex("0123456789abcdef0123456701000000")
 JOB = bytes.fromhex("01000000")
+PDB_KEY = b"RAY_PDB_" + b"0f" * 16
 NODE = bytes.fromhex("aa" * 28)
 WORKER = bytes.fromhex("bb" * 28)
 PID = 5842
@@ -80,8 +81,8 @@ class FakeRay:
     that there are events of), `delay` (seconds, by method), `silent` (methods that do not answer until `speak`),
     `old_numbers`, `version`, `running` (whether the worker runs its task, which is paused), `node` (fields of
     GcsNodeInfo), `entrypoint` (makes the worker a driver, which runs no task, with this command line), `paused` (whether a
-    thread waits, if that is not the same). GetCoreWorkerStats is the question
-    for references; that for running tasks is apart."""
+    thread waits, if that is not the same), `pdb` (the port of Ray's pdb, which the worker has registered as Ray <= 2.34
+    does). GetCoreWorkerStats is the question for references; that for running tasks is apart."""
 
     def __init__(self, debugger_port, version="2.60.0"):
         self.debugger_port = debugger_port
@@ -89,6 +90,8 @@ class FakeRay:
         self.old_numbers = False
         self.running = True
         self.paused = None
+        self.pdb = None
+        self.pdb_since = time.time()
         self.entrypoint = None
         self.refs = []
         self.locations = {}
@@ -167,12 +170,17 @@ class FakeRay:
         reply = gcs_service_pb2.InternalKVGetReply()
         if request.key == b"CLUSTER_METADATA":
             reply.value = json.dumps({"ray_version": self.version, "python_version": "3.11.2"}).encode()
+        elif request.key == PDB_KEY and self.pdb:
+            reply.value = json.dumps({
+                "proctitle": "ray::work", "pdb_address": f"localhost:{self.pdb}", "filename": "work.py", "lineno": 1,
+                "traceback": "NoneType: None\n", "timestamp": self.pdb_since, "job_id": JOB.hex()}).encode()
         else:
             reply.status.code = 21  # not found
         return reply
 
-    def InternalKVKeys(self, _):
-        return gcs_service_pb2.InternalKVKeysReply()
+    def InternalKVKeys(self, data):
+        pdb = self.pdb and gcs_service_pb2.InternalKVKeysRequest.FromString(data).prefix == b"RAY_PDB_"
+        return gcs_service_pb2.InternalKVKeysReply(results=[PDB_KEY] if pdb else [])
 
     def GetAllWorkerInfo(self, _):
         return gcs_service_pb2.GetAllWorkerInfoReply(worker_table_data=[gcs_pb2.WorkerTableData(
