@@ -1,5 +1,6 @@
 """agent_program.py as a subprocess, and agent keys as the relay derives them."""
 
+import contextlib
 import hashlib
 import hmac
 import json
@@ -12,8 +13,6 @@ import threading
 from pathlib import Path
 
 from waits import limit
-
-
 
 PROGRAM = Path(__file__).resolve().parent / "agent_program.py"
 KEY_ID = "0123456789abcdef" * 2
@@ -69,10 +68,11 @@ class AgentProcess:
 
     def wait_for(self, word):
         """The rest of the next line that begins with `word`."""
-        while (line := self._coming.get(timeout=limit())) is not None:
-            self.lines.append(line)
-            if line.startswith(word + " "):
-                return line[len(word):].strip()
+        with contextlib.suppress(queue.Empty):
+            while (line := self._coming.get(timeout=limit())) is not None:
+                self.lines.append(line)
+                if line.startswith(word + " "):
+                    return line[len(word):].strip()
         raise AssertionError(f"no {word}:\n" + "".join(self.lines[-40:]))
 
     def has(self, word):

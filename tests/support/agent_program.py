@@ -102,7 +102,9 @@ def breakpoints():
 
 
 def tell(*words):
-    print(*words, flush=True)
+    """In one write, as print()'s several would mix with what another thread says on stderr."""
+    sys.stdout.write(" ".join(map(str, words)) + "\n")
+    sys.stdout.flush()
 
 
 PARTS = ("agent", "agent_debugger", "agent_tls", "agent_stops")  # as cmake/worker-agent.cmake
