@@ -171,6 +171,9 @@ static int run_command(struct console *console, const struct command_line *line)
                    ? console_error(console, "no task is stopped: threads lists them")
                    : console_error(console, "%s runs: continue waits for it to stop",
                                    console->title);
+    bool looks = !verb || (verb->flags & VERB_STOPPED && !(verb->flags & VERB_RESUMES));
+    if (looks && stack_need(console) != 0)
+        return -1;
     if (!verb)
         return console_verb_python(console, line->argument);
     if (*line->argument && !(verb->flags & VERB_ARGUMENT))

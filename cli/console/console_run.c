@@ -373,6 +373,8 @@ static bool until_arrived(struct console *console, const char *function, int64_t
 
 int console_verb_until(struct console *console, char *argument)
 {
+    if (stack_need(console) != 0)
+        return -1;
     if (*argument)
         return until_line(console, argument);
     const struct stack_frame *frame = stack_selected(console);

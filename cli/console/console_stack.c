@@ -90,6 +90,14 @@ const struct stack_frame *stack_selected(const struct console *console)
     return console->frame < console->frame_count ? &console->frames[console->frame] : NULL;
 }
 
+int stack_need(struct console *console)
+{
+    struct err err;
+    if (stack_selected(console) || stack_load(console, &err) == 0)
+        return 0;
+    return console_fail(console, &err);
+}
+
 /* --- sources --- */
 
 void stack_clear_sources(struct console *console)

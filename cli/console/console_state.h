@@ -191,6 +191,9 @@ int stop_show(struct console *console, int64_t id);
 /* Reads the frames of console->thread and selects the top one. */
 int stack_load(struct console *console, struct err *err);
 void stack_clear(struct console *console);
+/* 0 if a frame is selected, after another attempt to load the stack if the stop's own has failed;
+ * else prints why there is none. */
+int stack_need(struct console *console);
 const struct stack_frame *stack_selected(const struct console *console);
 /* The text of a frame's file, or NULL. */
 const struct source *stack_source(struct console *console, const struct stack_frame *frame);

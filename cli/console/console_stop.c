@@ -143,6 +143,7 @@ int stop_show(struct console *console, int64_t id)
     console_format_strip_note(text);
     console_flush_output(console);
     if (stack_load(console, &err) != 0) {
+        stack_clear(console);
         free(text);
         return console_fail(console, &err);
     }
