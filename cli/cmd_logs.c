@@ -201,11 +201,12 @@ static void show_headings(const struct query *query)
     }
 }
 
+/* Ends when nobody reads on: `| head`. */
 static void on_text(void *arg, const char *bytes, size_t len)
 {
-    (void)arg;
-    fwrite(bytes, 1, len, stdout);
-    fflush(stdout);
+    struct query *query = arg;
+    if (fwrite(bytes, 1, len, stdout) != len || fflush(stdout) != 0)
+        query->done = true;
 }
 
 static void on_end(void *arg, const struct err *err)
