@@ -10,6 +10,7 @@
 #include "cli/why/why_ask.h"
 
 #include "base/text.h"
+#include "proto/job_id.h"
 
 #include <inttypes.h>
 #include <stddef.h>
@@ -89,9 +90,9 @@ static int check_job(const struct timeline_words *words, const struct timeline *
     if (!words->job || timeline->count)
         return ERR_NONE;
     for (size_t i = 0; i < records->job_count; i++)
-        if (text_starts(records->jobs[i].job_id, words->job))
+        if (job_id_is(records->jobs[i].job_id, words->job))
             return ERR_NONE;
-    err_set(&err, ERR_NOT_FOUND, "no job's id begins with '%s'", words->job);
+    err_set(&err, ERR_NOT_FOUND, "there is no job '%s'", words->job);
     err_hint(&err, "raydbg why shows the jobs of what fails and waits");
     return command_fail(&err);
 }

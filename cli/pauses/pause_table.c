@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "cli/common/table.h"
+#include "proto/job_id.h"
 #include "relay/pause/pause_index.h"
 
 #include <inttypes.h>
@@ -78,7 +79,7 @@ static void add_cells(struct table *table, const struct pause *pause, size_t dig
     struct buf name = {0}, location = {0}, state = {0};
     snprintf(id, sizeof id, "%.*s", (int)digits,
              *pause->task_id ? pause->task_id : pause->worker_id);
-    pause_short_job(pause->job_id, job);
+    job_id_brief(pause->job_id, job);
     pause_age(pause->since_ms, style->now_ms, age);
     snprintf(pid, sizeof pid, "%" PRId64, pause->pid);
     add_name(pause, &name);

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "cli/common/terminal.h"
+#include "proto/job_id.h"
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>
@@ -38,7 +39,7 @@ static void add_header(const struct slow_report *report, const struct slow_style
 {
     char job[ID_TEXT(ID_JOB_BYTES)], span[WHY_SPAN_TEXT];
     buf_printf(out, "%sjob %s%s%s%zu task%s in %s on %zu node%s%s", style->colour ? "\033[1m" : "",
-               slow_job_text(report->job_id, job), style->colour ? "\033[0m" : "", dot(style),
+               job_id_brief(report->job_id, job), style->colour ? "\033[0m" : "", dot(style),
                report->tasks, report->tasks == 1 ? "" : "s", slow_span(report->busy_us, span),
                report->nodes, report->nodes == 1 ? "" : "s", dot(style));
     add_cpus(report, out);
@@ -71,7 +72,7 @@ static void add_nothing(const struct slow_report *report, struct buf *out)
         buf_add_string(out, "no task to look at: no job has submitted one\n");
     else if (!report->tasks)
         buf_printf(out, "no task to look at: Ray has none of job %s in this time\n",
-                   slow_job_text(report->job_id, job));
+                   job_id_brief(report->job_id, job));
     else
         buf_printf(out, "  nothing stands out among %zu name%s of tasks; looked for", report->names,
                    report->names == 1 ? "" : "s");

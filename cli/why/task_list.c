@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/common/table.h"
+#include "proto/job_id.h"
 #include "relay/why_records/why_names.h"
 
 #include <cjson/cJSON.h>
@@ -39,7 +40,7 @@ static bool is_selected(const struct why_records *records, const struct task_lis
 {
     if (select->failed ? !has_failed(records, it) : !why_records_stands_for_task(records, it))
         return false;
-    if (select->job && !text_starts(it->job_id, select->job))
+    if (select->job && !job_id_is(it->job_id, select->job))
         return false;
     if (select->node && !is_on(records, it, select->node))
         return false;
@@ -95,8 +96,7 @@ static void add_row(struct table *table, const struct why_records *records,
     judge(records, attempt, &report);
     table_cell(table, why_short_id(attempt->task_id, id));
     table_cell(table, attempt->name);
-    snprintf(cell, sizeof cell, "%.2s", attempt->job_id);
-    table_cell(table, cell);
+    table_cell(table, job_id_brief(attempt->job_id, cell));
     table_cell(table, *ip ? ip : "-");
     snprintf(cell, sizeof cell, "%lld", (long long)pid);
     table_cell(table, pid ? cell : "-");

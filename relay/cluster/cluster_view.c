@@ -262,7 +262,8 @@ static bool pdb_is_stale(const struct cluster_view *view, const struct ray_pdb *
         return true;
     const struct ray_worker *worker = cluster_view_worker(view, pdb->worker_id);
     const struct ray_job *job = cluster_view_job(view, pdb->job_id);
-    return (job && job->is_dead) || dead_node(view, pdb->node_id) ||
+    bool outlives_job = worker && !worker->is_driver; /* a detached actor's process does */
+    return (job && job->is_dead && !outlives_job) || dead_node(view, pdb->node_id) ||
            (pdb->worker_id[0] && (!worker || !worker->is_alive));
 }
 

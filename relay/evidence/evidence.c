@@ -326,6 +326,7 @@ static bool take_second_look(struct evidence *evidence, struct ray_attempt *atte
     records->attempts = attempts;
     records->attempt_count = count;
     records->now_ms = wall_clock_ms();
+    why_records_index(records);
     evidence->subject.attempt = again;
     return true;
 }

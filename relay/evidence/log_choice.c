@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "proto/job_id.h"
 #include "relay/evidence/log_time.h"
 #include "relay/evidence/node_log.h"
 #include "relay/why_records/why_names.h"
@@ -166,16 +167,18 @@ static int choose_task(const struct why_records *records, const struct ray_attem
 static int choose_job(const struct why_records *records, const struct ray_job *job,
                       struct log_choice *out, struct err *err)
 {
+    char brief[ID_TEXT(ID_JOB_BYTES)];
     const struct ray_node *node = why_subject_node(records, job->driver_ip ? job->driver_ip : "");
+    job_id_brief(job->job_id, brief);
     if (!job->submission_id || !node) {
-        err_set(err, ERR_NOT_FOUND, "job %.2s has no log: Ray keeps that of submitted jobs only",
-                job->job_id);
+        err_set(err, ERR_NOT_FOUND, "job %s has no log: Ray keeps that of submitted jobs only",
+                brief);
         return err_hint(err, "the driver's output is where it was started");
     }
     struct log_source *source = add_source(out, node, job->submission_id);
     source->file = mem_format("job-driver-%s.log", job->submission_id);
     source->stream = "log";
-    out->heading = mem_format("driver of job %.2s on node %s", job->job_id, node->ip);
+    out->heading = mem_format("driver of job %s on node %s", brief, node->ip);
     return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "proto/job_id.h"
 
 #include <stdlib.h>
 
@@ -30,7 +31,7 @@ static bool is_in(const struct many_verbs *verbs, const char *subject, bool rank
 {
     const struct pause *pause = &task->pause;
     char job[ID_TEXT(ID_JOB_BYTES)];
-    pause_short_job(pause->job_id, job);
+    job_id_brief(pause->job_id, job);
     const struct task_group_subject who = {
         .thread = thread->id,
         .rank = rank_of(task),

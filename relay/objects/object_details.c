@@ -4,6 +4,7 @@
 #include "base/ray_path.h"
 #include "base/text.h"
 #include "dap/json_record.h"
+#include "proto/job_id.h"
 #include "relay/objects/object_origin.h"
 #include "relay/pause/pause.h"
 
@@ -321,7 +322,7 @@ static char *describe_creator(const struct object_facts *facts)
     object_origin_read(&facts->id, &origin);
     const char *put = origin.put ? ", by ray.put" : "";
     if (origin.kind == ORIGIN_DRIVER) {
-        pause_short_job(origin.job_id, job);
+        job_id_brief(origin.job_id, job);
         return mem_format("the driver of job %s%s", job, put);
     }
     if (facts->task || facts->actor) {

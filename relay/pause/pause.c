@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "proto/job_id.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -152,18 +153,9 @@ bool pause_equal(const struct pause *a, const struct pause *b)
             memcmp(a->candidates, b->candidates, a->candidate_count * sizeof *a->candidates) == 0);
 }
 
-void pause_short_job(const char *job_id, char out[ID_TEXT(ID_JOB_BYTES)])
-{
-    text_copy(out, ID_TEXT(ID_JOB_BYTES), job_id);
-    for (size_t len = strlen(out); len > 2 && text_ends(out, "00"); len -= 2)
-        out[len - 2] = '\0';
-}
-
 bool pause_of_job(const struct pause *pause, const char *job)
 {
-    char brief[ID_TEXT(ID_JOB_BYTES)];
-    pause_short_job(pause->job_id, brief);
-    return *job && (strcasecmp(pause->job_id, job) == 0 || strcasecmp(brief, job) == 0);
+    return job_id_is(pause->job_id, job);
 }
 
 static bool id_equal(const char *id, const char *text)

@@ -90,8 +90,6 @@ uint64_t pause_endpoint_hash(const char *host, uint16_t port);
 /* True if two rows are equal in every field. */
 bool pause_equal(const struct pause *a, const struct pause *b);
 
-/* The job id in short, as Ray's own tools count jobs: "01000000" is "01", "0a010000" is "0a01". */
-void pause_short_job(const char *job_id, char out[ID_TEXT(ID_JOB_BYTES)]);
 /* True if `list` shows that the worker of `pause` has stopped running its task. False for a pause
  * without a task: a driver's, or that of a thread that outlives the call which started it. */
 bool pause_is_over(const struct pause *pause, const struct pause_list *list);
@@ -99,7 +97,7 @@ bool pause_is_over(const struct pause *pause, const struct pause_list *list);
 bool pause_on_node(const struct pause *pause, const char *node);
 /* True if `actor` is the pause's actor: an id prefix of at least 4 digits, a class or a name. */
 bool pause_of_actor(const struct pause *pause, const char *actor);
-/* True if `job` is the pause's job, in full or as pause_short_job() gives it. */
+/* True if `job` is the pause's job, in full or in short. */
 bool pause_of_job(const struct pause *pause, const char *job);
 
 /* The pause's name in a message: "Trainer.step (c2668a) on 10.0.0.7 pid 5935". */

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "proto/job_id.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +60,7 @@ char *task_label(const char *format, const struct pause *pause, const char *rank
     struct words words = {.pause = pause, .rank = rank, .thread = thread};
     struct buf out = {0};
     snprintf(words.pid, sizeof words.pid, "%lld", (long long)pause->pid);
-    pause_short_job(pause->job_id, words.job);
+    job_id_brief(pause->job_id, words.job);
     if (!format)
         format = rank                             ? "rank {rank} {thread} {task} {node} pid {pid}"
                  : !text_empty(pause->actor_name) ? "{actor} {thread} {task} {node} pid {pid}"

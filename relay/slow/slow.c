@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "proto/job_id.h"
 #include "relay/slow/slow_rules.h"
 
 #include <fnmatch.h>
@@ -54,15 +55,6 @@ static void add_job(struct job_list *jobs, const struct ray_attempt *attempt)
         jobs->rows[i].last_ns = attempt->timing->state_ns[RAY_ATTEMPT_PENDING_ARGS];
 }
 
-char *slow_job_text(const char *job_id, char out[ID_TEXT(ID_JOB_BYTES)])
-{
-    size_t len = strlen(job_id);
-    while (len > 2 && job_id[len - 1] == '0' && job_id[len - 2] == '0')
-        len -= 2;
-    snprintf(out, ID_TEXT(ID_JOB_BYTES), "%.*s", (int)len, job_id);
-    return out;
-}
-
 static int fail_job(const struct job_list *jobs, const char *text, bool is_ambiguous,
                     struct err *err)
 {
@@ -70,7 +62,7 @@ static int fail_job(const struct job_list *jobs, const char *text, bool is_ambig
     char ids[SHOWN * (ID_TEXT(ID_JOB_BYTES) + 2)] = "", id[ID_TEXT(ID_JOB_BYTES)];
     for (size_t i = 0; i < jobs->count && i < SHOWN; i++)
         snprintf(ids + strlen(ids), sizeof ids - strlen(ids), "%s%s", i ? ", " : "",
-                 slow_job_text(jobs->rows[i].job_id, id));
+                 job_id_brief(jobs->rows[i].job_id, id));
     err_set(err, ERR_NOT_FOUND, "%s with '%s'",
             is_ambiguous ? "the ids of several jobs begin" : "no job's id begins", text);
     return jobs->count
@@ -83,13 +75,12 @@ static int fail_job(const struct job_list *jobs, const char *text, bool is_ambig
 static const char *find_job(const struct why_records *records, const struct job_list *jobs,
                             const char *text, struct err *err)
 {
-    char id[ID_TEXT(ID_JOB_BYTES)];
     const char *found = NULL;
     bool is_ambiguous = false;
     for (size_t i = 0; i < records->job_count + jobs->count; i++) {
         const char *job_id = i < records->job_count ? records->jobs[i].job_id
                                                     : jobs->rows[i - records->job_count].job_id;
-        if (strcmp(slow_job_text(job_id, id), text) == 0)
+        if (job_id_is(job_id, text))
             return job_id;
         if (!text_starts(job_id, text))
             continue;
@@ -283,7 +274,7 @@ int slow_make(const struct why_records *records, const struct slow_query *query,
     slow_cpus_make(records, job.runs.since_us, &job.cpus);
     if (job.runs.count && !count_names(&job.runs, query)) {
         failed = err_set(err, ERR_NOT_FOUND, "no task of job %s has a name like '%s'",
-                         slow_job_text(job_id, id), query->name);
+                         job_id_brief(job_id, id), query->name);
         err_hint(err, "raydbg slow without a name looks at all of them");
     } else {
         fill(&job, query, out);

@@ -51,8 +51,6 @@ int slow_make(const struct why_records *records, const struct slow_query *query,
               struct slow_report *out, struct err *err);
 void slow_clear(struct slow_report *report);
 
-/* "03": without its trailing zero bytes. Returns `out`. */
-char *slow_job_text(const char *job_id, char out[ID_TEXT(ID_JOB_BYTES)]);
 /* "0.02 ms", "50 ms", "3.0 s", "2 m"; "?" for less than 0. Returns `out`. */
 char *slow_span(int64_t us, char out[WHY_SPAN_TEXT]);
 

@@ -4,6 +4,7 @@
 #include "base/hash_index.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "proto/job_id.h"
 #include "relay/timeline/timeline_spans.h"
 
 #include <stdlib.h>
@@ -22,7 +23,7 @@ struct draft {
 
 static bool is_selected(const struct ray_attempt *attempt, const char *job)
 {
-    return attempt->timing && (!job || text_starts(attempt->job_id, job));
+    return attempt->timing && (!job || job_id_is(attempt->job_id, job));
 }
 
 static void count_run(struct timeline *out, const struct timeline_span *run)

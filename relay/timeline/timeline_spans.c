@@ -160,7 +160,7 @@ bool timeline_wait_of(const struct why_records *records, const struct ray_attemp
     if (timeline_run_of(records, attempt, &run))
         out->end_us = run.start_us;
     else
-        set_end(records, attempt, !job_is_over(records, attempt), out);
+        set_end(records, attempt, !why_records_job_is_over(records, attempt), out);
     return out->end_us > out->start_us; /* the clocks of two nodes may differ by more */
 }
 

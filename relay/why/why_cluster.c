@@ -1,5 +1,6 @@
 /* The rules for processes, nodes and jobs. */
 #include "base/text.h"
+#include "proto/job_id.h"
 #include "relay/why/why_rules.h"
 #include "relay/why_records/process_end.h"
 
@@ -168,14 +169,17 @@ static void tell_counts(const struct why_records *records, const struct ray_job 
 void why_rules_job(const struct why_records *records, const struct ray_job *job,
                    struct why_report *report)
 {
+    char brief[ID_TEXT(ID_JOB_BYTES)];
     const struct ray_worker *driver = why_driver_of_job(records, job->job_id);
-    why_report_link(report, "job", job->job_id, "job %.2s, %s: %s", job->job_id,
+    why_report_link(report, "job", job->job_id, "job %s, %s: %s", job_id_brief(job->job_id, brief),
                     job->is_dead ? "ended" : "running",
                     text_empty(job->entrypoint) ? "?" : job->entrypoint);
     if (driver)
         why_link_worker(records, driver->worker_id, report);
-    if (job->has_exit_code ||
-        (job->submission_status && text_equal(job->submission_status, "FAILED")))
+    if (job->submission_status && text_equal(job->submission_status, "SUCCEEDED"))
+        why_report_cause(report, "finished", "it finished: its driver exited with code 0");
+    else if (job->has_exit_code ||
+             (job->submission_status && text_equal(job->submission_status, "FAILED")))
         judge_submission(job, report);
     else if (!job->is_dead)
         why_report_cause(report, "running", "its driver runs");

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "proto/job_id.h"
 #include "relay/why/why_graph.h"
 #include "relay/why/why_rules.h"
 #include "relay/why_records/process_end.h"
@@ -26,14 +27,14 @@ static void head_task(const struct why_records *records, const struct why_subjec
 {
     const struct ray_attempt *it = subject->attempt;
     struct buf summary = {0};
-    char span[WHY_SPAN_TEXT];
+    char span[WHY_SPAN_TEXT], job[ID_TEXT(ID_JOB_BYTES)];
     int64_t at = it->state_ms[it->state], began = it->state_ms[RAY_ATTEMPT_RUNNING];
     bool over = ray_attempt_is_over(it);
     report->id = mem_string(it->task_id);
     report->name = mem_string(it->name);
     report->state = mem_string(why_state_name(it->state));
     report->since_ms = at;
-    buf_printf(&summary, "job %.2s", it->job_id);
+    buf_printf(&summary, "job %s", job_id_brief(it->job_id, job));
     if (it->attempt)
         buf_printf(&summary, " · attempt %d", it->attempt + 1);
     if (over)
@@ -53,11 +54,12 @@ static void head_actor(const struct why_records *records, const struct ray_actor
                        struct why_report *report)
 {
     struct buf summary = {0};
+    char job[ID_TEXT(ID_JOB_BYTES)];
     report->id = mem_string(it->actor_id);
     report->name = mem_string(text_empty(it->name) ? it->class_name : it->name);
     report->state = mem_string(it->state);
     report->since_ms = it->end_ms ? it->end_ms : it->start_ms;
-    buf_printf(&summary, "%s · job %.2s", it->class_name, it->job_id);
+    buf_printf(&summary, "%s · job %s", it->class_name, job_id_brief(it->job_id, job));
     add_when(records, it->state, it->end_ms, &summary);
     report->summary = buf_take(&summary);
 }
@@ -95,11 +97,12 @@ static void head_job(const struct why_records *records, const struct ray_job *jo
                      struct why_report *report)
 {
     struct buf summary = {0};
+    char brief[ID_TEXT(ID_JOB_BYTES)];
     report->id = mem_string(job->job_id);
     report->name = mem_string(job->submission_id ? job->submission_id : "");
     report->state = mem_string(job->is_dead ? "ended" : "running");
     report->since_ms = job->is_dead ? job->end_ms : job->start_ms;
-    buf_printf(&summary, "job %.2s", job->job_id);
+    buf_printf(&summary, "job %s", job_id_brief(job->job_id, brief));
     add_when(records, report->state, job->end_ms, &summary);
     report->summary = buf_take(&summary);
 }
@@ -107,11 +110,12 @@ static void head_job(const struct why_records *records, const struct ray_job *jo
 static void head_group(const struct ray_group *group, struct why_report *report)
 {
     struct buf summary = {0};
+    char job[ID_TEXT(ID_JOB_BYTES)];
     report->id = mem_string(group->group_id);
     report->name = mem_string(group->name);
     report->state = mem_string(group->state);
-    buf_printf(&summary, "placement group %.8s · job %.2s · %s", group->group_id, group->job_id,
-               group->state);
+    buf_printf(&summary, "placement group %.8s · job %s · %s", group->group_id,
+               job_id_brief(group->job_id, job), group->state);
     report->summary = buf_take(&summary);
 }
 

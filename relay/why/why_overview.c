@@ -46,15 +46,13 @@ static const struct ray_attempt *failed_before(const struct why_records *records
 
 static bool belongs(const struct why_records *records, const struct ray_attempt *it)
 {
-    const struct ray_job *job;
     if (it->type == RAY_ACTOR_CREATION_TASK || !why_records_stands_for_task(records, it))
         return false;
     if (has_failed(records, it))
         return it->state_ms[it->state] >= records->since_ms;
     if (!is_waiting(it))
         return why_records_pause(records, it) != NULL || failed_before(records, it) != NULL;
-    job = why_records_job(records, it->job_id);
-    return !job || !job->is_dead;
+    return !why_records_job_is_over(records, it);
 }
 
 static void add_attempt(struct groups *groups, const struct ray_attempt *it)

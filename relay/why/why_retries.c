@@ -63,10 +63,18 @@ static void tell_previous(const struct why_records *records, const struct ray_at
 
 static void tell_end(const struct ray_attempt *attempt, struct why_report *report)
 {
-    if (attempt->attempt > 0)
+    int error = attempt->has_error ? attempt->error_type : -1;
+    bool never_retried =
+        error == RAY_ERROR_TASK_CANCELLED || error == RAY_ERROR_RUNTIME_ENV_SETUP_FAILED;
+    if (attempt->attempt > 0 && error == RAY_ERROR_TASK_EXECUTION_EXCEPTION)
+        why_list_add(&report->ray,
+                     "it was tried %d times: Ray retries an exception only with "
+                     "retry_exceptions, and while retries are left",
+                     attempt->attempt + 1);
+    else if (attempt->attempt > 0 && !never_retried)
         why_list_add(&report->ray, "it was tried %d times: no retries are left",
                      attempt->attempt + 1);
-    else if (attempt->has_error && attempt->error_type == RAY_ERROR_TASK_EXECUTION_EXCEPTION)
+    else if (error == RAY_ERROR_TASK_EXECUTION_EXCEPTION)
         why_list_add(&report->ray,
                      "Ray did not retry it: it retries an exception only with retry_exceptions");
     else

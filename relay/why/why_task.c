@@ -196,8 +196,9 @@ static void judge_worker(const struct why_records *records, const struct ray_att
     if (worker && process_end_explain(records, worker, report))
         return;
     if (judge_words(attempt, report)) {
-        why_list_add(&report->unknown,
-                     "more about the process: the cluster has no record of its end");
+        if (*attempt->worker_id)
+            why_list_add(&report->unknown,
+                         "more about the process: the cluster has no record of its end");
         return;
     }
     if (node && !node->is_alive) {

@@ -117,8 +117,7 @@ static bool judge_actor_first(const struct why_records *records, const struct ra
 void why_rules_waiting_task(const struct why_records *records, const struct ray_attempt *attempt,
                             struct why_report *report)
 {
-    const struct ray_job *job = why_records_job(records, attempt->job_id);
-    if (job && job->is_dead) {
+    if (why_records_job_is_over(records, attempt)) {
         why_report_cause(report, "job_over", "its job has ended, and it never ran");
         return;
     }

@@ -31,6 +31,7 @@ static const struct {
     {NULL, "exception in the initialization", 0, "init_raised", "its __init__ raised an exception"},
     {NULL, "job has finished", ORDINARY, "job_over", "its job had ended"},
     {NULL, "owned by a dead job", ORDINARY, "job_over", "its job had ended"},
+    {NULL, "as driver exits", ORDINARY, "job_over", "its job had ended"},
     {NULL, "idle", ORDINARY, "idle", "it had been idle, and Ray ended it"},
     {NULL, "placement group was removed", BY_INTENT, "group_removed",
      "its placement group was removed"},

@@ -186,9 +186,21 @@ bool why_records_is_running(const struct why_records *records, const struct ray_
     const struct ray_worker *worker = why_records_worker(records, attempt->worker_id);
     const struct ray_actor *actor = why_records_actor(records, attempt->actor_id);
     const struct ray_job *job = why_records_job(records, attempt->job_id);
-    return attempt->state == RAY_ATTEMPT_RUNNING &&
-           !(worker && !why_records_is_alive(records, worker)) &&
-           !(actor && text_equal(actor->state, "DEAD")) && !(job && job->is_dead);
+    bool is_lost = worker ? !why_records_is_alive(records, worker) : job && job->is_dead;
+    return attempt->state == RAY_ATTEMPT_RUNNING && !is_lost &&
+           !(actor && text_equal(actor->state, "DEAD"));
+}
+
+bool why_records_job_is_over(const struct why_records *records, const struct ray_attempt *attempt)
+{
+    const struct ray_job *job = why_records_job(records, attempt->job_id);
+    const struct ray_actor *actor = why_records_actor(records, attempt->actor_id);
+    const struct ray_attempt *parent = why_records_attempt(records, attempt->parent_task_id);
+    if (!job || !job->is_dead)
+        return false;
+    if (actor)
+        return text_equal(actor->state, "DEAD");
+    return !parent || !why_records_is_running(records, parent);
 }
 
 const struct ray_attempt *why_records_creation(const struct why_records *records,

@@ -135,9 +135,14 @@ bool why_records_stands_for_task(const struct why_records *records,
 /* True for a process whose row says that it lives and whose node lives: Ray leaves the rows of a
  * dead node's workers unchanged. */
 bool why_records_is_alive(const struct why_records *records, const struct ray_worker *worker);
-/* True for an attempt that Ray lists as RUNNING, unless its process, its actor or its job is known
- * to be gone: if its owner dies, Ray is told nothing more of it. */
+/* True for an attempt that Ray lists as RUNNING, unless its process or its actor is known to be
+ * gone or, where nothing is known of the process, its job: if its owner dies, Ray is told nothing
+ * more of it. */
 bool why_records_is_running(const struct why_records *records, const struct ray_attempt *attempt);
+/* True if the attempt's job has ended and nothing that lives can still start the attempt. Ray gives
+ * a detached actor's calls, and the tasks that these start, the job that has made the actor (core
+ * worker, `ActorHandle::CreationJobID`): they go on after that job's end. */
+bool why_records_job_is_over(const struct why_records *records, const struct ray_attempt *attempt);
 /* The process that an actor had before the one that it has, or had last: the last that ended of
  * those in which its calls were. NULL if Ray has no record of any. */
 const struct ray_worker *why_records_previous_process(const struct why_records *records,

@@ -1,6 +1,7 @@
 #include "relay/why_records/why_subject.h"
 
 #include "base/text.h"
+#include "proto/job_id.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -211,12 +212,9 @@ static bool find_process(const struct why_records *records, const char *name,
     return found != NULL;
 }
 
-/* "01" and "01000000" are the same job, and "1" is. */
 static bool is_job(const struct ray_job *job, const char *name)
 {
-    size_t len = strlen(name);
-    return (len >= 2 && len <= 8 && text_starts(job->job_id, name) &&
-            strspn(job->job_id + len, "0") == strlen(job->job_id + len)) ||
+    return job_id_is(job->job_id, name) ||
            (!text_empty(job->submission_id) && text_equal(job->submission_id, name));
 }
 

@@ -413,6 +413,11 @@ static void stale_pdb_entries_are_not_listed(void **state)
     assert_int_equal(count_pauses(&view), 0);
     add_worker(&view, WORKER, "10.0.0.7", 1)->debugger_port = 0;
     assert_int_equal(count_pauses(&view), 1);
+    view.jobs->is_dead = true; /* as a detached actor's may be */
+    assert_int_equal(count_pauses(&view), 1);
+    view.workers->is_driver = true;
+    assert_int_equal(count_pauses(&view), 0);
+    view.workers->is_driver = view.jobs->is_dead = false;
     view.workers->is_alive = false;
     assert_int_equal(count_pauses(&view), 0);
     view.workers->is_alive = true;

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "proto/job_id.h"
 #include "relay/slow/slow.h"
 
 #include <stdio.h>
@@ -397,7 +398,7 @@ static void the_figures_of_the_job(void **state)
     struct world *world = loop(505 * MS);
     struct slow_report report = look(world);
     char id[ID_TEXT(ID_JOB_BYTES)];
-    assert_string_equal(slow_job_text(report.job_id, id), "03");
+    assert_string_equal(job_id_brief(report.job_id, id), "03");
     assert_int_equal(report.tasks, 9);
     assert_int_equal(report.names, 2);
     assert_int_equal(report.nodes, 1);
