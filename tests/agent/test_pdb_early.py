@@ -34,8 +34,8 @@ def hold(relay, pause):
     return answer.status == 200 and answer.json["state"] == "held", answer
 
 
-def attach(relay, pause):
-    with relay.join(task=pause) as client:
+def attach(relay, _):
+    with relay.join(task="work") as client:
         return client.stopped(), client.text()
 
 

@@ -14,7 +14,7 @@ from certificates import Authority
 from conftest import find_python
 from debugpy_session import debugpy_directory
 from scripted_relay import Relay
-from waits import limit, settle
+from waits import limit, wait_until
 
 PAIRS = [("3.9", "1.8.0"), ("3.10", "1.8.22"), ("3.11", "1.8.22"), ("3.12", "1.8.22"), ("3.13", "1.8.22")]
 LONG = 1000  # seconds: what waits for so long fails
@@ -226,11 +226,12 @@ def test_a_relay_that_does_not_read_holds_only_what_speaks_to_it(debugged, relay
     reading = threading.Event()
     read = client.transport.read
     client.transport.read = lambda size: reading.wait() and read(size)  # after the read that is under way
-    client.send("evaluate", {"expression": "'x' * 50_000_000", "context": "clipboard"})
+    # Not a value: debugpy 1.8.0 prints that of an evaluation without a frame.
+    large = "(lambda it: it.writer.add_command(it.cmd_factory.make_io_message('x' * 50_000_000, 1)))"
+    client.send("evaluate", {"expression": f"{large}(__import__('pydevd').get_global_debugger())", "context": "repl"})
     client.send("evaluate", {"expression": "__import__('sys').modules['__main__'].__dict__.update(heard=1)", "context": "repl"})
-    settle()
-    program.send("spin 10")
-    program.wait_for("SPUN")
+    wait_until(lambda: program.ask("heard", "HEARD") == "1", "pydevd evaluates what comes")
+    program.ask("spin 10", "SPUN")
     reading.set()
     program.send("work 4")
     client.resume(client.stopped()["threadId"])

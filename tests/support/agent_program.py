@@ -10,6 +10,7 @@ With $NO_AGENT it has none, for a comparison; then `work`, `spin` and `exit` are
     fail N          raises in the frame of lose(N), as a task that fails
     doze            sleeps, and prints that; what ends it is ^C, and it prints that it has come
     spin N          prints the seconds of N calls, on this thread
+    heard           prints the variable of that name, which an evaluation sets
     fork N          runs work(N) in a forked child, which ends when its agent has heard of the relay; prints its result
     threads         prints the names of the threads
     active          prints whether pydevd is there, and the trace function
@@ -180,6 +181,8 @@ def main():
             tell("FORKED", fork(agent, int(rest)))
         elif command == "spin":
             tell("SPUN", spin(int(rest)))
+        elif command == "heard":
+            tell("HEARD", globals().get("heard"))
         elif command == "threads":
             tell("THREADS", *sorted(thread.name.replace(" ", "-") for thread in threading.enumerate()))
         elif command == "imported":
