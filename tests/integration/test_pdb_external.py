@@ -67,4 +67,4 @@ def test_a_relay_on_its_node_reaches_it(routed, run_relay):
                        input="p x\nc\n")
         assert done.returncode == 0 and "\n5\n" in done.stdout, done.stdout + done.stderr
         assert driver.result("on_b").startswith("5@")
-        relay.close()
+        relay.terminate()
