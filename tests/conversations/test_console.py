@@ -342,6 +342,36 @@ def test_an_interrupt_ends_what_is_evaluated(body):
     endless.close()
 
 
+LOOKS = ("where", "up", "down", "list", "list 1,3", "list f", "longlist", "args", "locals", "globals", "p x", "pp x", "whatis x", "x + 1",
+         "source f", "until", "until 99", "jump 9")
+
+
+def test_a_stack_that_cannot_be_loaded(adapter):
+    """The thread stands, and what looks at its frames says why it cannot; once they come, it can."""
+    fails = []
+
+    def on_next(connection, request):
+        fails.append(1)
+        adapter.on_next(connection, request)
+
+    def on_stack(connection, request):
+        if fails:
+            connection.respond(request, success=False, message="the worker is busy")
+        else:
+            adapter.on_stackTrace(connection, request)
+
+    adapter.on.update(next=on_next, stackTrace=on_stack)
+    with on_a_terminal(adapter) as (process, master, read_until):
+        for verb in ("next", *LOOKS):
+            os.write(master, verb.encode() + b"\r")
+            assert b"the worker is busy" in read_until(b"(raydbg) "), verb
+        fails.clear()
+        os.write(master, b"where\r")
+        assert b"the worker is busy" not in read_until(b"(raydbg) ")
+        os.write(master, b"detach\r")
+        assert process.wait(limit()) == 0
+
+
 def test_the_goodbye_after_a_signal_may_take_a_while(adapter, gate):
     """On a busy machine it does, and the user is told what becomes of the task."""
     adapter.on["disconnect"] = held = gate(adapter.on["disconnect"])
