@@ -105,9 +105,13 @@ def check_refusals(cluster):
 
 
 def check_following(cluster):
-    """It goes on as the file grows, and ^C ends it."""
+    """It goes on as the file grows, and ^C ends it, or that nobody reads on."""
     process = cluster.raydbg_popen("logs", "ticks", "--out", "--follow", stdin=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL)
+    unread = cluster.raydbg_popen("logs", "ticks", "--out", "--follow", stdin=subprocess.DEVNULL)
+    unread.stdout.readline()
+    unread.stdout.close()
+    assert unread.wait(limit()) == 0
     numbers = [int(process.stdout.readline().split()[1]) for _ in range(30)]
     assert numbers == list(range(30))
     process.send_signal(signal.SIGINT)
