@@ -93,6 +93,7 @@ void hub_set_driver(struct hub *hub, struct member *member)
     invariant(!member || member->hub == hub);
     hub->driver = member;
     hub->driver_count++;
+    hub_choose_reading(hub);
     if (member) {
         breakpoint_union_arm(hub->sets, member, hub_send_set, hub);
         hub->rewrite = true;
@@ -224,6 +225,7 @@ void hub_join(struct hub *hub, struct member *member, const struct member_ops *o
     if (member->wants_to_drive && (!hub->driver || wish->take_over)) {
         hub->driver = member;
         hub->driver_count++;
+        hub_choose_reading(hub);
     }
     if (hub->state != HUB_OPENING)
         hub_welcome(member, hub);
@@ -236,6 +238,7 @@ static void leave_for_good(struct hub *hub, struct member *member, bool kill)
     member->leaving = true;
     hub->kills = kill;
     hub_move(hub, HUB_RELEASING);
+    hub_choose_reading(hub);
     hub_stop_saving(hub);
     target_leave(hub->target, kill);
 }
@@ -490,10 +493,4 @@ const char *hub_take_over(struct member *member)
     if (member->hub->driver != member)
         hub_set_driver(member->hub, member);
     return NULL;
-}
-
-void hub_read_enable(struct hub *hub, bool enable)
-{
-    if (!hub_has_ended(hub))
-        target_read_enable(hub->target, enable);
 }

@@ -102,6 +102,7 @@ struct member {
     bool configured; /* configurationDone was answered: the member gets the stops */
     bool filters_set;
     bool leaving;
+    bool halted;          /* hub_read_enable(…, false) */
     bool sparing, looked; /* see member_wish and hub_look(); since the last stop */
     int64_t told_role;    /* hub.driver_count at the last on_role */
     struct trim *trims;   /* set requests that are not answered */
@@ -195,8 +196,9 @@ struct worker_objects *hub_objects(struct hub *hub);
 /* The member's client looks at the stopped worker: its objects are asked for now, unless they were
  * at this stop, and right away at the next stop, which may end a step of this client. */
 void hub_look(struct member *member);
-/* Stops or resumes reading from the debuggee: for a client that reads too slowly. */
-void hub_read_enable(struct hub *hub, bool enable);
+/* False: the member's client reads too slowly. While such a member drives, the debuggee is not
+ * read, unless the task is being let go. To be called again after hub_join(). */
+void hub_read_enable(struct member *member, bool enable);
 
 /* --- for the owner --- */
 

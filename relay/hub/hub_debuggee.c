@@ -38,6 +38,25 @@ static void on_drain(void *arg)
     hub_each_member(hub, tell_flow, hub);
 }
 
+/* --- a driver that does not read --- */
+
+void hub_choose_reading(struct hub *hub)
+{
+    bool halted = false;
+    for (const struct member *at = hub->members; at; at = at->next)
+        halted |= at->halted && hub_drives(at);
+    if (hub->state == HUB_RELEASING) /* the debugger's answer to `disconnect` must be read */
+        halted = false;
+    if (!hub_has_ended(hub))
+        target_read_enable(hub->target, !halted);
+}
+
+void hub_read_enable(struct member *member, bool enable)
+{
+    member->halted = !enable;
+    hub_choose_reading(member->hub);
+}
+
 /* --- the debuggee's end --- */
 
 static const char hung_up[] = "the connection to the debugger ended before it had let the task go: "

@@ -127,6 +127,8 @@ void hub_welcome(struct member *member, const void *with); /* the hub */
 void hub_tell_event(struct member *member, const char *json, size_t len,
                     const struct envelope *event);
 void hub_pass_event(struct member *member, const void *with); /* a hub_event */
+/* Reads the debuggee, or does not: to be called when the driver or the state has changed. */
+void hub_choose_reading(struct hub *hub);
 /* To be called after a message to the debuggee: stops the members if too much waits for it. */
 void hub_watch_flow(struct hub *hub);
 bool hub_is_replayed(const char *event); /* a late client gets these from hub_replay() */

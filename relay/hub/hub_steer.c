@@ -226,6 +226,7 @@ const char *hub_release(struct hub *hub, const char *who)
     tell_who(hub, "raydbg: %s is released by %s\n", who);
     bool attached = hub->state == HUB_READY;
     hub_move(hub, HUB_RELEASING);
+    hub_choose_reading(hub);
     hub_stop_saving(hub);
     if (attached) {
         target_leave(hub->target, false);

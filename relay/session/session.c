@@ -422,12 +422,12 @@ bool session_is_broken(const struct session *session)
 void session_flow(struct session *session, bool enable)
 {
     if (session->halted == !enable)
-        return; /* another session may have stopped the debuggee: only that one starts it again */
+        return;
     session->halted = !enable;
     if (session->mode)
         session->mode_ops->flow(session->mode, enable);
-    if (session->member.hub && hub_drives(&session->member))
-        hub_read_enable(session->member.hub, enable);
+    if (session->member.hub)
+        hub_read_enable(&session->member, enable);
 }
 
 const struct pause *session_pause(const struct session *session)

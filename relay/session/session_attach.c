@@ -158,8 +158,8 @@ static void join(struct session *session)
     };
     session_act(session, wish.take_over ? "take-over" : "attach", "");
     hub_join(hub, &session->member, &session_member_ops, session, &wish);
-    if (session->halted && hub_drives(&session->member))
-        hub_read_enable(hub, false);
+    if (session->halted && session->member.hub)
+        hub_read_enable(&session->member, false);
     free(name);
     free(initialize);
 }

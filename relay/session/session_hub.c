@@ -202,8 +202,6 @@ static void on_role(void *arg, bool drives, const char *driver)
     struct session *session = session_checked(arg);
     struct buf body = {0};
     invariant(session->member.hub);
-    if (session->halted) /* only a driver that does not read stops the debuggee */
-        hub_read_enable(session->member.hub, !drives);
     buf_printf(&body, "{\"role\":\"%s\",\"driver\":", drives ? "driver" : "observer");
     if (*driver)
         message_quote(&body, driver);

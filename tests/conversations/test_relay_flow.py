@@ -66,13 +66,15 @@ class Flood:
     """Numbered `output` events of PIECE bytes each, from the adapter, in the background; `sent` is the number so far."""
 
     def __init__(self, connection, count=COUNT):
-        self.connection, self.count, self.sent = connection, count, 0
+        self.connection, self.count, self.sent, self.over = connection, count, 0, False
         self.thread = threading.Thread(target=self._send, daemon=True)
         self.thread.start()
 
     def _send(self):
         with suppress(OSError):
             for number in range(self.count):
+                if self.over:
+                    return
                 self._send_one(number)
                 self.sent = number + 1
 
@@ -166,6 +168,60 @@ def test_a_driver_that_is_stopped_and_killed(adapter, hub, other):
     with hard():
         assert hub.pause()["held"] and not adapter.connection().ended.is_set()
     assert SlowClient(hub).request("threads")
+
+
+def say_goodbye(driver):
+    driver.send("disconnect")
+
+
+def say_nonsense(driver):
+    driver.sock.sendall(b"nonsense\r\n\r\n")
+
+
+@pytest.mark.parametrize("leave", [say_goodbye, say_nonsense])
+def test_a_driver_that_does_not_read_and_leaves(adapter, hub, leave):
+    """Its connection stays, with all that it has not read; the task's events flow again, and the next client is answered."""
+    driver = SlowClient(hub)
+    with Peak(hub) as peak:
+        flood = Flood(adapter.connection())
+        flood.wait_stuck(hub)
+        leave(driver)
+        flood.thread.join(limit())
+        assert flood.sent == COUNT, "nothing is read from the task any more"
+        peak.check("the driver has left")
+    with hard():
+        assert hub.pause()["held"] and not adapter.connection().ended.is_set()
+    assert SlowClient(hub).request("threads")
+    driver.close()
+
+
+def test_the_heir_of_a_driver_that_does_not_read(adapter, hub):
+    """A client that was there before and drives now gets the events that are still to come."""
+    driver = SlowClient(hub)
+    flood = Flood(adapter.connection())
+    flood.wait_stuck(hub)
+    heir = SlowClient(hub)
+    driver.send("disconnect")
+    while numbers(heir, 1) != [COUNT - 1]:
+        pass
+    assert heir.request("threads")
+    driver.close()
+
+
+def test_a_release_while_the_driver_does_not_read(adapter, hub):
+    """The debugger's answer is behind what the driver has not read."""
+    driver = SlowClient(hub)
+    flood = Flood(adapter.connection())
+
+    def disconnect(connection, request):
+        flood.over = True
+        adapter.on_disconnect(connection, request)
+
+    adapter.on["disconnect"] = disconnect
+    flood.wait_stuck(hub)
+    answer = hub.post("release")
+    assert answer.status == 200, answer
+    driver.close()
 
 
 @pytest.mark.parametrize("kind", KINDS)
