@@ -290,6 +290,10 @@ static void tell_left_out(struct session *session)
 void session_on_attach(struct session *session, const char *json, const struct envelope *envelope)
 {
     struct err err;
+    if (session->state > SESSION_READY) { /* its client has yet to disconnect */
+        client_refuse(&session->client, envelope->seq, "attach", "the session has ended", false);
+        return;
+    }
     if (session->mode && session->mode_ops->is_over(session->mode))
         session_close_mode(session);
     if (session->member.hub || session->attach_request.open || session->mode) {

@@ -165,6 +165,16 @@ def test_terminate_is_a_plain_disconnect(adapter, relay):
     relay.disconnect(terminateDebuggee=True)
 
 
+def test_an_attach_after_terminate_is_refused(relay):
+    relay.start()
+    relay.ok("terminate")
+    relay.wait_event("terminated")
+    answer = relay.request("attach", {})
+    assert not answer["success"] and "the session has ended" in answer["message"], answer
+    relay.disconnect()
+    relay.wait_end()
+
+
 def test_kill_must_be_said(adapter, start_relay):
     relay = start_relay(adapter, "--kill")
     relay.start()

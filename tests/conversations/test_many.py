@@ -250,6 +250,17 @@ def test_leaving_leaves_all(attach, gang):
     assert len(said) == 1
 
 
+def test_an_attach_to_one_task_after_terminate_is_refused(attach, gang):
+    client = attach()
+    shown(client)
+    client.ok("terminate")
+    client.wait_event("terminated")
+    answer = client.request("attach", {"task": "load"})
+    assert not answer["success"] and "the session has ended" in answer["message"], answer
+    client.disconnect()
+    client.wait_end()
+
+
 def test_many_new_stops_are_one_event(attach, gang):
     for number in range(30):
         gang.add("burst", adapter=ManyAdapter())
