@@ -21,7 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void end_admission(struct session *session)
+void session_end_admission(struct session *session)
 {
     void *bearer = session->bearer;
     session_forget_bearer(session);
@@ -51,7 +51,7 @@ void session_end(struct session *session)
         return;
     session_move(session, SESSION_ENDED);
     death_cause_cancel(&session->death_cause);
-    end_admission(session);
+    session_end_admission(session);
     session->ops->on_end(session->arg);
 }
 
@@ -463,7 +463,7 @@ void session_destroy(struct session **session)
     death_cause_cancel(&it->death_cause);
     session_watch_destroy(it);
     session_close_mode(it);
-    end_admission(it);
+    session_end_admission(it);
     reverse_requests_drop(&it->asks, NULL);
     session_flow(it, true);
     remote_step_destroy(it);

@@ -301,6 +301,7 @@ void session_on_attach(struct session *session, const char *json, const struct e
                       false);
         return;
     }
+    session_end_admission(session); /* of an attach that has failed */
     open_request_begin(&session->attach_request, envelope->seq);
     session->initialized = false;
     session->attach_us = loop_now_us();

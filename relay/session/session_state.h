@@ -100,6 +100,8 @@ void session_move_at(struct invariant_location location, struct session *session
                      enum session_state next);
 #define session_move(session, next) session_move_at(INVARIANT_HERE, session, next)
 void session_end(struct session *session);
+/* Tells the bearer of the session's ticket, if it has one, that this session is over for it. */
+void session_end_admission(struct session *session);
 bool session_attached(const struct session *session);
 /* The context for variables.h and cluster_objects.h, made from the session's present state. */
 struct variables_context *session_variables(struct session *session);

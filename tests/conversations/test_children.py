@@ -223,6 +223,51 @@ def test_a_child_that_cannot_attach(relay, gang):
     assert [of(gang, child).pid for child in editor.asked] == [5001, 5002]
 
 
+def fail_with_ticket(relay, child):
+    """A client whose ticket was good, and whose attach was refused nevertheless."""
+    client = relay.dap_tcp("in vain")
+    client.initialize()
+    assert "takeOver" in refusal(client, **child.configuration, role="observer", takeOver=True)
+    return client
+
+
+def test_a_second_attach_on_a_childs_connection(relay, gang):
+    """The ticket of the first one is over: its slot is another's, and the parent knows nothing of the session that is gone."""
+    editor = Editor(relay, lazy=True).attach(maxSessions=1)
+    client = fail_with_ticket(relay, editor.wait_asked(1)[0])
+    assert "used" in refusal(client, **editor.asked[0].configuration)
+    second = editor.wait_asked(2)[1]
+    client.attach(dict(second.configuration))
+    client.stopped()
+    client.disconnect()
+    client.wait_end()
+    editor.client.disconnect()
+    assert not gang.workers[0].adapter.connections and of(gang, second).pid == 5002
+
+
+def test_a_child_that_failed_twice_and_its_parent_leave(relay):
+    editor = Editor(relay, lazy=True).attach()
+    first, second, _ = editor.wait_asked(3)
+    for child in first, second:
+        client = fail_with_ticket(relay, child)
+        assert "used" in refusal(client, **child.configuration)
+        client.disconnect()
+        client.wait_end()
+    wait_until(lambda: len(relay.sessions()) == 1, lambda: relay.sessions())
+    editor.client.disconnect()
+    wait_until(lambda: not relay.sessions(), lambda: relay.sessions())
+
+
+def test_an_attach_without_the_ticket_that_has_failed(relay, gang):
+    """It is to the task that it names."""
+    editor = Editor(relay, lazy=True).attach()
+    first, second, _ = editor.wait_asked(3)
+    client = fail_with_ticket(relay, first)
+    client.attach({"task": second.configuration["task"]})
+    client.stopped()
+    assert not of(gang, first).adapter.connections and len(of(gang, second).adapter.connections) == 1
+
+
 @pytest.mark.parametrize("how", ["disconnect", "terminate", "kill", "close"])
 def test_the_parents_end(relay, gang, how):
     """Each child gets `terminated`, its task stays held, and a ticket that is out is worth nothing."""
