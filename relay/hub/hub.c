@@ -48,8 +48,10 @@ void hub_over_if_empty(struct hub *hub)
 
 void hub_clear_member(struct member *member)
 {
-    if (member->hub)
+    if (member->hub) {
         hub_drop_requests(member);
+        hub_forget_resumes(member);
+    }
     while (member->trims) {
         struct trim *next = member->trims->next;
         hit_set_free(&member->trims->hits);
@@ -384,24 +386,18 @@ static void forward_set(struct member *member, struct client_seq client, const c
     buf_free(&merged);
 }
 
-/* Notes the threads that are about to run, and sends `continued` to the other members. False if
- * none are. */
-static bool note_resume(struct hub *hub, const struct member *member, const char *json,
+/* Notes the threads that are about to run. False if none are. */
+static bool note_resume(struct member *member, struct client_seq client, const char *json,
                         const struct envelope *envelope)
 {
     struct span at;
     int64_t thread = 0;
-    bool all = text_equal(envelope->name, "continue");
-    if (!all && !dap_command_is(envelope->name, DAP_COMMAND_STEPS))
+    if (!dap_command_is(envelope->name, DAP_COMMAND_RESUMES))
         return false;
+    bool all = !dap_command_is(envelope->name, DAP_COMMAND_STEPS);
     if (envelope->arguments.len && scan_find(json, envelope->arguments, "threadId", &at))
         scan_integer(json, at, &thread);
-    stop_events_resume(&hub->stops, thread, all);
-    hub_renew_objects(hub);
-    if (hub->shared) {
-        hub_tell_continued(hub, member, thread, all);
-        hub_note_location(hub);
-    }
+    hub_resume(member->hub, member, client.value, thread, all);
     return true;
 }
 
@@ -416,7 +412,7 @@ void hub_forward(struct member *member, struct client_seq client, const char *js
                  const struct envelope *envelope)
 {
     struct hub *hub = hub_checked(member->hub);
-    bool resumes = note_resume(hub, member, json, envelope);
+    bool resumes = note_resume(member, client, json, envelope);
     bool is_set = breakpoint_union_is_set(envelope->name);
     hub->touched_us = loop_now_us();
     if (!dap_command_is(envelope->name, DAP_COMMAND_READS))

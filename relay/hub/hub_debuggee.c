@@ -290,6 +290,7 @@ static void note_stops(struct hub *hub, const char *json, size_t len,
 {
     size_t before = hub_stopped_threads(hub);
     stop_events_event(&hub->stops, json, len, envelope);
+    hub_resume_event(hub, json, len, envelope);
     if (text_equal(envelope->name, "stopped") || hub_stopped_threads(hub) < before)
         hub_renew_objects(hub);
 }
@@ -331,25 +332,6 @@ static bool take_trim(struct member *member, int64_t client_seq, const char *jso
     return false;
 }
 
-void hub_tell_continued(struct hub *hub, const struct member *but, int64_t thread, bool all)
-{
-    char json[160];
-    struct envelope envelope;
-    const char *problem;
-    int len = snprintf(json, sizeof json,
-                       "{\"seq\":0,\"type\":\"event\",\"event\":\"continued\",\"body\":{"
-                       "\"threadId\":%lld,\"allThreadsContinued\":%s}}",
-                       (long long)thread, all ? "true" : "false");
-    if (envelope_read(&envelope, json, (size_t)len, &problem) != 0)
-        return;
-    struct hub_event event = {json, (size_t)len, &envelope};
-    for (struct member *at = hub->members, *next; at; at = next) {
-        next = at->next;
-        if (at != but)
-            hub_pass_event(at, &event);
-    }
-}
-
 static void on_target_response(void *arg, const struct pending *pending, const char *json,
                                size_t len, const struct envelope *envelope)
 {
@@ -359,6 +341,7 @@ static void on_target_response(void *arg, const struct pending *pending, const c
     struct envelope again;
     const char *problem;
     size_t own;
+    hub_resume_answered(member->hub, member, pending->client.value, envelope->success);
     if (take_trim(member, pending->client.value, json, envelope, &own) && envelope->success &&
         breakpoint_union_trim(json, len, envelope, own, &trimmed) &&
         envelope_read(&again, trimmed.data, trimmed.len, &problem) == 0)

@@ -1,5 +1,5 @@
 /* A hub's internals, shared by hub.c (life and members), hub_debuggee.c (messages from the target),
- * hub_request.c (requests of the sessions themselves), hub_save.c (the keeper's snapshot),
+ * hub_request.c (requests that are not answered), hub_save.c (the keeper's snapshot),
  * hub_steer.c (actions of the relay), hub_objects.c (Ray's objects), hub_task.c (what a
  * process runs). */
 #ifndef RAYDBG_RELAY_HUB_HUB_STATE_H
@@ -58,7 +58,8 @@ struct hub {
     struct member *members; /* in the order they came */
     struct member *driver;
     int64_t driver_count;             /* how often the driver has changed */
-    struct hub_request *own_requests; /* of members' owners, unanswered */
+    struct hub_request *own_requests; /* of members' owners and the relay, unanswered */
+    struct hub_resume *resumes;       /* requests that resume threads, unanswered */
     struct stop_events stops;
     struct breakpoint_union *sets;
     struct hit_ids hits;
@@ -113,6 +114,19 @@ void hub_run_alone(struct hub *hub);
 
 /* hub_request.c */
 void hub_free_requests(struct hub *hub);
+/* Sends a `continue` of the relay's own; see link_ask(). */
+void hub_ask_continue(struct hub *hub, int64_t timeout_ms, link_answer_fn fn, void *arg);
+/* A request is about to be sent that resumes this thread, or all: their stops are over, and all
+ * members except the sender are sent `continued`. The sender (NULL: the relay) and its seq name the
+ * request. */
+void hub_resume(struct hub *hub, const struct member *sender, int64_t seq, int64_t thread,
+                bool all);
+/* A request was answered. If it was to resume threads and the debuggee has refused that, they are
+ * stopped as before, and the members that were sent `continued` are sent their stops again. */
+void hub_resume_answered(struct hub *hub, const struct member *sender, int64_t seq, bool success);
+/* An event of the debuggee's: what it says of threads is newer than such a refusal. */
+void hub_resume_event(struct hub *hub, const char *json, size_t len, const struct envelope *event);
+void hub_forget_resumes(const struct member *sender);
 /* To be called when a member has left: its unanswered requests are given up after a second, but not
  * while the debuggee works for another member. */
 void hub_note_orphans(struct hub *hub);
@@ -132,8 +146,6 @@ void hub_choose_reading(struct hub *hub);
 /* To be called after a message to the debuggee: stops the members if too much waits for it. */
 void hub_watch_flow(struct hub *hub);
 bool hub_is_replayed(const char *event); /* a late client gets these from hub_replay() */
-/* Sends `continued` to all members except `but`, which learns the same from its response. */
-void hub_tell_continued(struct hub *hub, const struct member *but, int64_t thread, bool all);
 /* Renews the location and reason that lists show, after threads stopped or went on. */
 void hub_note_location(struct hub *hub);
 

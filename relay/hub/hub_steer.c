@@ -209,12 +209,8 @@ const char *hub_continue_then(struct hub *hub, const char *who, int64_t timeout_
     if (!target_has_stopped(hub->target))
         return "it runs already";
     hub->touched_us = loop_now_us();
-    stop_events_resume(&hub->stops, 0, true);
-    hub_renew_objects(hub);
-    hub_tell_continued(hub, NULL, 0, true);
+    hub_ask_continue(hub, timeout_ms, fn, arg);
     tell_who(hub, "raydbg: %s was continued by %s\n", who);
-    hub_note_location(hub);
-    target_ask(hub->target, "continue", "{\"threadId\":0}", timeout_ms, fn, arg);
     hub_save(hub);
     return NULL;
 }

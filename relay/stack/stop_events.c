@@ -56,6 +56,17 @@ void stop_events_resume(struct stop_events *stops, int64_t thread, bool all)
             run(&stops->items[i]);
 }
 
+void stop_events_take(struct stop_events *stops, int64_t thread, bool all,
+                      struct stop_events *taken)
+{
+    for (size_t i = 0; i < stops->count; i++) {
+        const struct stop *stop = &stops->items[i];
+        if (stop->json && (all || stop->thread == thread))
+            add(taken, stop->thread, stop->json, stop->len);
+    }
+    stop_events_resume(stops, thread, all);
+}
+
 static void on_continued(struct stop_events *stops, const char *json, const struct envelope *event,
                          int64_t thread)
 {
@@ -92,6 +103,14 @@ void stop_events_event(struct stop_events *stops, const char *json, size_t len,
     } else if (text_equal(event->name, "thread")) {
         on_thread(stops, json, event, thread);
     }
+}
+
+bool stop_events_runs(const struct stop_events *stops, int64_t thread)
+{
+    for (size_t i = 0; i < stops->count; i++)
+        if (stops->items[i].thread == thread)
+            return !stops->items[i].json;
+    return false;
 }
 
 bool stop_events_any(const struct stop_events *stops)

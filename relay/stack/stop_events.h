@@ -27,8 +27,13 @@ void stop_events_clear(struct stop_events *stops);
 /* Applies `stopped`, `continued`, `thread` and `terminated`; other events change nothing. */
 void stop_events_event(struct stop_events *stops, const char *json, size_t len,
                        const struct envelope *event);
-/* Marks a thread (all threads if `all`) as running, after the response to a request. */
+/* Marks a thread (all threads if `all`) as running. */
 void stop_events_resume(struct stop_events *stops, int64_t thread, bool all);
+/* The same; the stops that this ends are added to `taken`. */
+void stop_events_take(struct stop_events *stops, int64_t thread, bool all,
+                      struct stop_events *taken);
+/* True for a thread that is known, and not stopped. */
+bool stop_events_runs(const struct stop_events *stops, int64_t thread);
 bool stop_events_any(const struct stop_events *stops);
 /* The latest stop, or NULL. */
 const struct stop *stop_events_last(const struct stop_events *stops);

@@ -275,6 +275,77 @@ def test_everybody_sees_a_step(hub):
     assert second.stopped(reason="step")["threadId"] == 1
 
 
+def refuse(connection, request):
+    connection.respond(request, success=False, message="Unable to find thread for evaluation.")
+
+
+def assert_stop_is_known(hub, adapter, **expected):
+    """To who comes late, to lists, and to a relay that comes after this one was killed."""
+    late = hub.join(name="late")
+    late.stopped(**expected)
+    late.ok("threads")
+    assert len(late.events("stopped")) == 1
+    wait_until(lambda: hub.pause()["location"], lambda: f"a location in {hub.pause()}")
+    assert hub.pause()["reason"] == "breakpoint"
+    hub.kill9()
+    hub.restart()
+    hub.join(name="later").stopped(**expected)
+    assert len(adapter.connections) == 1
+
+
+@pytest.mark.parametrize("command, arguments", [("next", {}), ("stepIn", {"targetId": 7}), ("continue", {})])
+def test_a_step_that_is_refused_leaves_the_stop(adapter, hub, command, arguments):
+    adapter.on[command] = refuse
+    driver, other = hub.join(name="driver"), hub.join("websocket", name="other")
+    driver.stopped(), other.stopped()
+    wait_until(lambda: hub.pause()["location"], "the location of the stop")
+    assert not driver.request(command, {"threadId": 1, **arguments})["success"]
+    other.wait_event("continued")
+    assert other.stopped()["reason"] == "breakpoint"
+    assert driver.stack(1) and len(driver.events("stopped")) == 1
+    assert_stop_is_known(hub, adapter, reason="breakpoint", threadId=1)
+
+
+def test_a_refusal_behind_what_is_newer(adapter, hub):
+    """A thread that has stopped anew meanwhile has its new stop; one that has exited has none."""
+    two_stops(adapter)
+
+    def late_refusal(connection, request):
+        with connection.together:
+            if request["arguments"]["threadId"] == 1:
+                connection.stop("exception", allThreadsStopped=False)
+            else:
+                connection.event("thread", {"reason": "exited", "threadId": 2})
+            refuse(connection, request)
+
+    adapter.on["next"] = late_refusal
+    driver, other = hub.join(name="driver"), hub.join(name="other")
+    for client in driver, other:
+        assert {client.stopped()["threadId"] for _ in range(2)} == {1, 2}
+    for thread in 1, 2:
+        assert not driver.request("next", {"threadId": thread})["success"]
+    other.stopped(reason="exception", threadId=1)
+    other.ok("threads")
+    assert len(other.events("stopped")) == 3
+    late = hub.join(name="late")
+    late.stopped(reason="exception", threadId=1)
+    late.ok("threads")
+    assert len(late.events("stopped")) == 1
+
+
+def test_a_continue_of_the_relay_that_is_refused_leaves_the_stops(adapter, hub):
+    two_stops(adapter)
+    adapter.on["continue"] = refuse
+    client = hub.join()
+    assert {client.stopped()["threadId"] for _ in range(2)} == {1, 2}
+    assert hub.post("continue").status == 504
+    client.wait_event("continued")
+    assert {client.stopped()["threadId"] for _ in range(2)} == {1, 2}
+    assert client.stack(2)
+    late = hub.join(name="late")
+    assert {late.stopped()["threadId"] for _ in range(2)} == {1, 2}
+
+
 def test_references_are_valid_for_each_client(hub):
     clients = [hub.join(name="first"), hub.join("websocket", name="second"), hub.join(name="third")]
     for client in clients:

@@ -104,6 +104,36 @@ static void answers_resume(void **state)
     stop_events_clear(&stops);
 }
 
+/* What a request is about to resume is kept for the case that the debuggee refuses. */
+static void stops_are_taken(void **state)
+{
+    (void)state;
+    struct stop_events stops = {0}, taken = {0};
+    feed(&stops, EVENT("thread", "{\"threadId\":4,\"reason\":\"started\"}"));
+    feed(&stops, STOPPED("1"));
+    feed(&stops, STOPPED("2"));
+    feed(&stops, STOPPED("3"));
+    assert_true(stop_events_runs(&stops, 4));
+    assert_false(stop_events_runs(&stops, 2));
+    assert_false(stop_events_runs(&stops, 9));
+    stop_events_take(&stops, 9, false, &taken);
+    stop_events_take(&stops, 4, false, &taken);
+    assert_int_equal(taken.count, 0);
+    stop_events_take(&stops, 2, false, &taken);
+    assert_true(stop_events_runs(&stops, 2));
+    check(&taken, "[" STARTED("2") "," STOPPED("2") "]");
+    assert_int_equal(stop_events_last(&stops)->thread, 3);
+    stop_events_take(&stops, 0, true, &taken);
+    assert_false(stop_events_any(&stops));
+    assert_int_equal(stops.count, 4);
+    check(&taken, "[" STARTED("2") "," STARTED("1") "," STARTED("3") "," STOPPED("2") "," STOPPED(
+                      "1") "," STOPPED("3") "]");
+    feed(&stops, EXITED("1"));
+    assert_false(stop_events_runs(&stops, 1));
+    stop_events_clear(&stops);
+    stop_events_clear(&taken);
+}
+
 static void continued_events(void **state)
 {
     (void)state;
@@ -210,7 +240,7 @@ int main(void)
         cmocka_unit_test(the_latest_stop_is_last), cmocka_unit_test(answers_resume),
         cmocka_unit_test(continued_events),        cmocka_unit_test(threads_start_and_exit),
         cmocka_unit_test(terminated_forgets_all),  cmocka_unit_test(other_events_change_nothing),
-        cmocka_unit_test(ids_of_64_bits),
+        cmocka_unit_test(ids_of_64_bits),          cmocka_unit_test(stops_are_taken),
     };
     return cmocka_run_group_tests_name("stops", tests, NULL, NULL);
 }
