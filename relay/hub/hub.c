@@ -229,6 +229,8 @@ void hub_join(struct hub *hub, struct member *member, const struct member_ops *o
         hub->driver_count++;
         hub_choose_reading(hub);
     }
+    if (hub->stalled)
+        ops->on_flow(arg, false);
     if (hub->state != HUB_OPENING)
         hub_welcome(member, hub);
     tell_roles(hub);
@@ -247,6 +249,8 @@ static void leave_for_good(struct hub *hub, struct member *member, bool kill)
 
 static void left(struct member *member)
 {
+    if (member->hub->stalled) /* its client may have more to say, if not to this debuggee */
+        member->ops->on_flow(member->arg, true);
     member->ops->on_left(member->arg);
     if (member->hub) /* the owner has not abandoned it itself */
         hub_abandon(member);

@@ -6,6 +6,7 @@ import threading
 import pytest
 from dap_client import DapError
 from fake_gang import FakeGang
+from kernel_queues import wait_stuck
 from parent_editor import MANY, Editor
 from relay_under_test import RelayUnderTest
 from waits import limit, wait_until
@@ -311,6 +312,30 @@ def test_the_parent_ends_while_a_child_attaches(relay, gang):
     client.wait_event("terminated")
     client.wait_end()
     hold.set()
+
+
+def test_the_parent_ends_while_a_childs_task_reads_nothing(relay, gang, gate):
+    """The child's client is read again: all that it has asked for is answered, and so is its goodbye."""
+    editor = Editor(relay, lazy=True).attach(tasks=["load"])
+    client = editor.wait_asked(1)[0].start().client
+    adapter = gang.workers[2].adapter
+    adapter.on["evaluate"] = shut = gate(adapter.on["evaluate"])
+    full = threading.Event()
+
+    def flood():
+        while not full.is_set():
+            client.send("evaluate", {"expression": "x" * 30_000, "frameId": 3})
+
+    sender = threading.Thread(target=flood, daemon=True)
+    sender.start()
+    shut.wait_reached()
+    wait_stuck(relay, client.transport.sock)
+    full.set()
+    editor.client.disconnect()
+    client.wait_event("terminated")
+    sender.join(limit())
+    client.disconnect()
+    client.wait_end()
 
 
 def test_names_are_not_for_an_editor_to_act_on(relay, gang):

@@ -324,6 +324,33 @@ def test_an_adapter_that_does_not_read(adapter, hub, other):
     release.set()
 
 
+class Newcomer(SlowClient):
+    """Drives, and has not sent configurationDone yet."""
+
+    def attach(self, arguments):
+        self.request("initialize", {"adapterID": "raydbg", "clientID": "newcomer"})
+        self.send("attach", {**arguments, "takeOver": True})
+        self.event("initialized")
+
+
+def test_a_client_that_comes_while_the_adapter_does_not_read(adapter, hub):
+    """It is not read, either, until the adapter reads again."""
+    client = SlowClient(hub)
+    release = threading.Event()
+    adapter.on["evaluate"] = lambda connection, request: release.wait()
+    flood = Evaluations(client, TOTAL // 30_000)
+    flood.wait_stuck(hub)
+    newcomer = Newcomer(hub)
+    with Peak(hub) as peak:
+        second = Evaluations(newcomer, TOTAL // 30_000)
+        second.wait_stuck(hub)
+        peak.check(f"the adapter does not read, {second.sent * 30_000 / MIB:.1f} MiB of a newcomer's taken")
+    flood.over = second.over = True
+    release.set()
+    flood.thread.join(limit()), second.thread.join(limit())
+    assert newcomer.request("threads")
+
+
 def test_a_follower_of_events_that_does_not_read(adapter, hub):
     driver = hub.join()
     driver.stopped()
