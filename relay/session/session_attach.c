@@ -222,7 +222,8 @@ static bool admit(struct session *session)
 static bool authenticate(struct session *session)
 {
     struct err err;
-    if (session->attach.ticket)
+    /* A remote task is entered with the words of its caller's session, whose role it has. */
+    if (session->attach.ticket && !session->caller)
         return admit(session);
     if (!session->options.hubs || session->role != AUTH_NONE)
         return true;

@@ -5,6 +5,7 @@ import threading
 import pytest
 from fake_adapter import PROGRAM, FakeAdapter
 from fake_gang import FakeGang
+from parent_editor import Editor
 from waits import limit
 
 
@@ -14,23 +15,34 @@ def gang():
         yield fake
 
 
+def take_notes(worker):
+    worker.adapter.on["evaluate"] = lambda c, request: c.respond(
+        request, {"result": f"'{worker.task_id}'", "variablesReference": 0, "type": "str"})
+
+
 @pytest.fixture
 def caller(gang):
     """The worker that is attached to; it takes Ray's notes."""
-    worker = gang.workers[0]
-    worker.adapter.on["evaluate"] = lambda c, request: c.respond(
-        request, {"result": f"'{worker.task_id}'", "variablesReference": 0, "type": "str"})
-    return worker
+    take_notes(gang.workers[0])
+    return gang.workers[0]
 
 
 @pytest.fixture
-def step_into(gang, caller, start_relay, clock):
-    """step_into(…): a client that has stepped from the caller into a remote task, and the thread it is in."""
-    def start(prepare=lambda callee: None, meanwhile=lambda client: None):
+def attached(gang, caller, start_relay, clock):
+    """attached(): a client that has seen the caller's stop, and its thread."""
+    def start():
         client = start_relay(None, "--address", gang.address, "--no-relay", env=clock.env)
         client.initialize()
         client.attach({"task": "outer"})
-        thread = client.stopped()["threadId"]
+        return client, client.stopped()["threadId"]
+    return start
+
+
+@pytest.fixture
+def step_into(gang, caller, attached):
+    """step_into(…): a client that has stepped from the caller into a remote task, and the thread it is in."""
+    def start(prepare=lambda callee: None, meanwhile=lambda client: None):
+        client, thread = attached()
         client.ok("raydbg/stepIntoRemote", {"threadId": thread})
         caller.adapter.wait_request("continue")
         callee = FakeAdapter()
@@ -197,4 +209,23 @@ def test_what_is_set_while_the_remote_task_is_entered_holds_in_it(step_into, cal
     client, callee, _ = step_into(prepare, set_meanwhile)
     assert client.check(client.response(seqs[0]))["breakpoints"]
     assert callee.adapter.wait_request("setBreakpoints")["arguments"]["breakpoints"] == [{"line": 33}]
+    client.disconnect()
+
+
+# --- a session that was attached to by a ticket ---
+
+@pytest.mark.parametrize("command", ["raydbg/stepIntoRemote", "stepIn"])
+def test_a_child_session_steps_into_a_remote_task(gang, caller, run_relay, command):
+    """Its ticket was good once, and the remote task is entered with the same arguments."""
+    editor = Editor(run_relay(adapter=None, address=gang.address)).attach(tasks="outer")
+    client = editor.wait_children(1)[0].client
+    arguments = {"threadId": 1}
+    if command == "stepIn":
+        targets = client.ok("stepInTargets", {"frameId": 3})["targets"]
+        arguments["targetId"] = next(target["id"] for target in targets if "into remote task" in target["label"])
+    client.ok(command, arguments)
+    caller.adapter.wait_request("continue")
+    callee = gang.add("leaf", adapter=FakeAdapter(), parent=caller.task)
+    assert client.stopped()["threadId"] != 1
+    assert len(callee.adapter.connections) == 1
     client.disconnect()
