@@ -46,7 +46,7 @@ static void on_again(void *arg)
 {
     struct target *target = target_checked(arg);
     target->again = NULL;
-    if (!target->begun) {
+    if (!target->begun && link_is_open(target->link)) {
         target->timer = timer_start(target->loop, HANDSHAKE_MS, on_handshake_timeout, target);
         ask_attach(target);
         return;
@@ -63,10 +63,11 @@ static void on_again(void *arg)
  * killed process, whose connection the closer ends. debugpy's adapter takes another `attach` on a
  * connection whose first one was refused, and a new connection would do harm: the adapter reports
  * each to the client that is leaving, and where that is gone already, it accepts none after it. A
- * session that has begun (`initialized`) takes no other `attach`. */
+ * session that has begun (`initialized`) takes no other `attach`, nor does a connection that the
+ * adapter has closed. The relay cannot dial a pydevd. */
 static bool try_again(struct target *target)
 {
-    if (target->again || target->tries == AGAIN_MAX)
+    if (target->again || target->reverse || target->tries == AGAIN_MAX)
         return false;
     target->tries++;
     timer_cancel(&target->timer);

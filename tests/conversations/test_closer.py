@@ -282,6 +282,40 @@ def test_a_client_that_is_leaving_is_waited_for(adapter, relay):
     relay.disconnect()
 
 
+@pytest.fixture
+def refused_and_closed(adapter):
+    """Runs a function when the adapter has refused the first attach, and then closes that connection."""
+    attach = adapter.on["attach"]
+
+    def prepare(then=lambda: None):
+        def refuse_once(connection, request):
+            if connection is not adapter.connections[0]:
+                attach(connection, request)
+                return
+            connection.respond(request, success=False, message="'Server[pid=258] is already being debugged.'")
+            then()
+            connection.die()
+
+        adapter.on["attach"] = refuse_once
+
+    return prepare
+
+
+def test_an_adapter_that_refuses_and_closes_is_connected_to_again(adapter, relay, refused_and_closed):
+    refused_and_closed()
+    assert relay.start()["reason"] == "breakpoint"
+    assert len(adapter.connections) == 2
+    relay.disconnect()
+
+
+def test_an_adapter_that_refuses_and_ends_is_no_silent_one(adapter, relay, refused_and_closed):
+    refused_and_closed(adapter.refuse_connections)
+    relay.initialize()
+    with pytest.raises(DapError, match="connection to the debugger at .* failed"):
+        relay.attach({})
+    relay.disconnect()
+
+
 def test_another_client_that_stays_is_named(adapter, relay):
     def busy(connection, request):
         connection.respond(request, success=False, message="'Server[pid=258] is already being debugged.'")
