@@ -49,7 +49,7 @@ void hub_over_if_empty(struct hub *hub)
 void hub_clear_member(struct member *member)
 {
     if (member->hub) {
-        hub_drop_requests(member);
+        hub_drop_requests(member, NULL);
         hub_forget_resumes(member);
     }
     while (member->trims) {

@@ -170,7 +170,8 @@ bool hub_keeps_set(struct member *member, const char *json, const struct envelop
  * does not run after hub_drop_requests(), or once the member has left. */
 void hub_ask(struct member *member, const char *command, const char *arguments, int64_t timeout_ms,
              link_answer_fn fn, void *arg);
-void hub_drop_requests(const struct member *member);
+/* Drops those with this `arg`; NULL: all of the member's. */
+void hub_drop_requests(const struct member *member, const void *arg);
 bool hub_has_stopped(const struct member *member);
 /* See target_waiting(). */
 int hub_waiting(const struct member *member);

@@ -58,10 +58,10 @@ void hub_ask_continue(struct hub *hub, int64_t timeout_ms, link_answer_fn fn, vo
     target_ask(hub->target, "continue", "{\"threadId\":0}", timeout_ms, on_continued, request);
 }
 
-void hub_drop_requests(const struct member *member)
+void hub_drop_requests(const struct member *member, const void *arg)
 {
     for (struct hub_request *at = member->hub->own_requests; at; at = at->next)
-        if (at->member == member)
+        if (at->member == member && (!arg || at->arg == arg))
             *at = (struct hub_request){.next = at->next, .hub = at->hub};
 }
 

@@ -59,14 +59,19 @@ static void forward_targets(struct remote_step *step)
 {
     struct session *session = step->session;
     struct envelope envelope;
-    const char *problem;
-    size_t len = strlen(step->targets_request);
+    const char *problem, *json = step->targets_request;
+    size_t len = strlen(json);
     if (session->pause.debugger == PAUSE_PDB ||
-        envelope_read(&envelope, step->targets_request, len, &problem) != 0)
+        envelope_read(&envelope, json, len, &problem) != 0) {
         answer_targets(step, NULL, 0, NULL);
+        return;
+    }
+    /* It was not refused when it came, but the thread may run since, or the network be cut. */
+    const char *why = hub_refusal(&session->member, json, &envelope);
+    if (why)
+        remote_step_targets_lost(step, why);
     else
-        hub_forward(&session->member, (struct client_seq){step->targets.seq}, step->targets_request,
-                    len, &envelope);
+        hub_forward(&session->member, (struct client_seq){step->targets.seq}, json, len, &envelope);
 }
 
 static void on_functions(void *arg, const char *json, size_t len, const struct envelope *envelope)

@@ -51,8 +51,12 @@ static void request_free(struct view_request *request)
 
 void variables_drop_views(struct variables *it)
 {
-    while (it->view_requests)
+    const struct member *member = it->context->member;
+    while (it->view_requests) {
+        if (member->hub)
+            hub_drop_requests(member, it->view_requests);
         request_free(it->view_requests);
+    }
 }
 
 bool array_views_pending(const struct variables *it, int64_t reference)

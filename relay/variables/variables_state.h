@@ -139,7 +139,7 @@ void variables_answer(struct variables *it, const struct held *held);
 /* array_views.c */
 /* Asks which object's memory an array shows: to be called when a client asks for its children. */
 void variables_ask_view(struct variables *it, struct worker_objects *objects, int64_t reference);
-/* Drops the requests of variables_ask_view(): after hub_drop_requests(), no answer comes. */
+/* Drops the requests of variables_ask_view(): their answers do not count any more. */
 void variables_drop_views(struct variables *it);
 bool array_views_pending(const struct variables *it, int64_t reference);
 

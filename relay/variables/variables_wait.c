@@ -298,8 +298,6 @@ void variables_leave(struct variables_context *context)
     if (objects)
         worker_objects_unlisten(objects, it);
     it->listening = false;
-    if (context->member->hub)
-        hub_drop_requests(context->member);
     variables_drop_views(it);
     variables_drop_spares(it);
     LIST_FREE(it->awaited, free);

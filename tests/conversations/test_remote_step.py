@@ -1,12 +1,16 @@
 """Stepping into a remote task: one session over two workers, whose connections know no common order."""
 
+import json
+import socket
+import struct
 import threading
 
 import pytest
+from agent_by_hand import ByHand
 from fake_adapter import PROGRAM, FakeAdapter
 from fake_gang import FakeGang
 from parent_editor import Editor
-from waits import limit
+from waits import limit, wait_until
 
 
 @pytest.fixture
@@ -15,8 +19,8 @@ def gang():
         yield fake
 
 
-def take_notes(worker):
-    worker.adapter.on["evaluate"] = lambda c, request: c.respond(
+def take_notes(worker, adapter=None):
+    (adapter or worker.adapter).on["evaluate"] = lambda c, request: c.respond(
         request, {"result": f"'{worker.task_id}'", "variablesReference": 0, "type": "str"})
 
 
@@ -229,3 +233,74 @@ def test_a_child_session_steps_into_a_remote_task(gang, caller, run_relay, comma
     assert client.stopped()["threadId"] != 1
     assert len(callee.adapter.connections) == 1
     client.disconnect()
+
+
+# --- requests that wait for an answer to one of the session's own ---
+
+WORDS = {("stepInTargets", "stackTrace"): '"levels": 1}', ("stepInTargets", "evaluate"): "RemoteFunction",
+         ("raydbg/stepIntoRemote", "stackTrace"): '"levels": 1}', ("raydbg/stepIntoRemote", "evaluate"): "debugger_breakpoint"}
+
+
+def hold(adapter, command):
+    """The caller's requests of this command from here on, which are not answered."""
+    held = []
+    adapter.on[command] = lambda connection, request: held.append((connection, request))
+    return held
+
+
+def send_held(client, adapter, command, on_the_way, thread=1):
+    """Sends a request for which the session then asks the worker, in vain; its seq, and what the worker is asked."""
+    held = hold(adapter, on_the_way)
+    seq = client.send(command, {"threadId": thread, "frameId": 3})
+    words = WORDS.get((command, on_the_way), "")
+    wait_until(lambda: any(words in json.dumps(request["arguments"]) for _, request in held), f"{on_the_way} is asked")
+    return seq, held
+
+
+@pytest.fixture
+def cut_off(run_relay, gang, adapter, clock):
+    """A client of a process that has dialled the relay, and cut(): nothing comes back from the process's machine then."""
+    adapter.greet = lambda connection: None
+    relay = run_relay(adapter=None, address=gang.address, env=clock.env)
+    assert relay.http("POST", "/v1/breakpoints", body=json.dumps({"file": PROGRAM, "line": 8})).status == 200
+    agent = ByHand(relay)
+    agent.prove(pid=77, role="worker", worker_id="cc" * 28)
+    adapter.serve(ByHand(relay, f"raydbg pydevd 1 {agent.hear()['token']}").sock)
+    adapter.wait_request("setBreakpoints")
+    agent.write(b'{"event":"debugging"}')
+    wait_until(lambda: any(p["pid"] == 77 and p["location"] for p in relay.pauses()), lambda: str(relay.pauses()))
+    client = relay.join("tcp", filters=(), task="77@127.0.0.1")
+    client.locals(client.stack(client.stopped()["threadId"])[0]["id"])
+
+    def cut():
+        agent.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        agent.file.close(), agent.sock.close()
+        wait_until(lambda: relay.http("GET", "/v1/breakpoints").json["processes"]["connected"] == 0, "the agent is missed")
+        clock.pass_time(2)
+        client.wait_event("output", lambda body: "nothing comes back" in body["output"])
+
+    return client, cut
+
+
+@pytest.mark.parametrize("command, on_the_way", [("stepInTargets", "stackTrace"), ("raydbg/stepIntoRemote", "evaluate")])
+def test_a_request_of_a_session_that_is_cut_off_is_refused(cut_off, adapter, clock, command, on_the_way):
+    client, cut = cut_off
+    seq, _ = send_held(client, adapter, command, on_the_way)
+    cut()
+    clock.pass_time(3)
+    assert not client.response(seq)["success"]
+
+
+def test_a_breakpoint_does_not_wait_for_a_caller_that_is_cut_off(cut_off, gang, adapter, clock):
+    client, cut = cut_off
+    take_notes(gang.workers[0], adapter)
+    client.ok("raydbg/stepIntoRemote", {"threadId": 1})
+    adapter.wait_request("continue")
+    gang.add("leaf", adapter=FakeAdapter(), parent=gang.workers[0].task)
+    client.stopped()
+    held = hold(adapter, "setBreakpoints")
+    seq = set_line(client, 33)
+    wait_until(lambda: held, "the caller is asked")
+    cut()
+    clock.pass_time(3)
+    assert client.check(client.response(seq))["breakpoints"]
