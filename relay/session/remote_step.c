@@ -382,6 +382,12 @@ bool remote_step_forgets(const struct pending *pending)
     return pending->client.value == silent_seq;
 }
 
+void remote_step_note_ended(struct session *session, const struct pending *pending)
+{
+    if (session->remote_step)
+        remote_step_targets_note_ended(session->remote_step, pending);
+}
+
 /* --- requests --- */
 
 static bool is_callers(const char *command)
@@ -435,12 +441,23 @@ bool remote_step_lost(struct session *session, const char *why)
     return true;
 }
 
+void remote_step_give_up(struct session *session, const char *why)
+{
+    struct remote_step *step = session->remote_step;
+    if (!step)
+        return;
+    remote_step_targets_give_up(step, why);
+    remote_step_sets_give_up(step);
+    if (step->state == REMOTE_STEP_NOTING)
+        refuse(step, why);
+}
+
 void remote_step_leave(struct session *session, enum hub_leave how)
 {
     struct remote_step *step = session->remote_step;
     if (!step)
         return;
-    remote_step_sets_give_up(step);
+    remote_step_give_up(session, "the session has ended");
     if (step->state == REMOTE_STEP_SEARCHING && session_attached(session))
         forget_note(step, ignore);
     if (step->inner && how != HUB_LEAVE && hub_is_attached(&step->inner->member) &&

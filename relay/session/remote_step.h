@@ -45,12 +45,17 @@ bool remote_step_response(struct session *session, const struct pending *pending
                           size_t len, const struct envelope *envelope);
 /* True if a request without an answer is this file's own, and no client waits for it. */
 bool remote_step_forgets(const struct pending *pending);
+/* The session has answered a request of its client in place of the debuggee. */
+void remote_step_note_ended(struct session *session, const struct pending *pending);
 
 /* --- the end --- */
 
 /* The caller is gone: refuses the requests that wait for it. True: the session lives on, because
  * the callee does, or may still appear. */
 bool remote_step_lost(struct session *session, const char *why);
+/* The session's client leaves, or goes back to the caller of the session's task: refuses the
+ * requests that wait for an answer to a request of the session's own. */
+void remote_step_give_up(struct session *session, const char *why);
 /* The client leaves. */
 void remote_step_leave(struct session *session, enum hub_leave how);
 void remote_step_destroy(struct session *session);

@@ -24,7 +24,7 @@ struct remote_step {
 
     /* a `stepInTargets` under way: the client's request, and what is added to its answer */
     struct open_request targets;
-    char *targets_request;
+    char *targets_request; /* NULL: it was passed on */
     char *targets_label;
     int64_t targets_frame;
 
@@ -86,6 +86,10 @@ bool remote_step_targets_response(struct session *session, const struct pending 
                                   const char *json, size_t len, const struct envelope *envelope);
 /* The caller is gone: refuses a `stepInTargets` under way. */
 void remote_step_targets_lost(struct remote_step *step, const char *why);
+/* Refuses it unless the caller has it already. */
+void remote_step_targets_give_up(struct remote_step *step, const char *why);
+/* The session has answered this request. */
+void remote_step_targets_note_ended(struct remote_step *step, const struct pending *pending);
 void remote_step_targets_clear(struct remote_step *step);
 
 /* remote_step_callee.c */

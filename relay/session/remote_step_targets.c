@@ -68,10 +68,13 @@ static void forward_targets(struct remote_step *step)
     }
     /* It was not refused when it came, but the thread may run since, or the network be cut. */
     const char *why = hub_refusal(&session->member, json, &envelope);
-    if (why)
+    if (why) {
         remote_step_targets_lost(step, why);
-    else
-        hub_forward(&session->member, (struct client_seq){step->targets.seq}, json, len, &envelope);
+        return;
+    }
+    hub_forward(&session->member, (struct client_seq){step->targets.seq}, json, len, &envelope);
+    free(step->targets_request);
+    step->targets_request = NULL;
 }
 
 static void on_functions(void *arg, const char *json, size_t len, const struct envelope *envelope)
@@ -127,11 +130,16 @@ void remote_step_on_targets(struct session *session, const char *json,
     remote_step_ask_top_frame(step, stop->thread, on_targets_frame);
 }
 
+static bool is_targets(const struct remote_step *step, const struct pending *pending)
+{
+    return step->targets.open && pending->client.value == step->targets.seq;
+}
+
 bool remote_step_targets_response(struct session *session, const struct pending *pending,
                                   const char *json, size_t len, const struct envelope *envelope)
 {
     struct remote_step *step = session->remote_step;
-    if (!step || !step->targets.open || pending->client.value != step->targets.seq)
+    if (!step || !is_targets(step, pending))
         return false;
     answer_targets(step, json, len, envelope);
     return true;
@@ -142,6 +150,18 @@ void remote_step_targets_lost(struct remote_step *step, const char *why)
     if (step->targets.open)
         client_refuse(&step->session->client, step->targets.seq, "stepInTargets", why, false);
     remote_step_targets_clear(step);
+}
+
+void remote_step_targets_give_up(struct remote_step *step, const char *why)
+{
+    if (step->targets_request)
+        remote_step_targets_lost(step, why);
+}
+
+void remote_step_targets_note_ended(struct remote_step *step, const struct pending *pending)
+{
+    if (is_targets(step, pending))
+        remote_step_targets_clear(step);
 }
 
 void remote_step_on_step_in(struct session *session, const char *json,

@@ -34,6 +34,7 @@ static void end_pending(struct session *session, const char *why, bool ran)
     while (hub_take_pending(&session->member, &pending)) {
         if (remote_step_forgets(&pending) || session_verbs_forgets(&pending))
             continue;
+        remote_step_note_ended(session, &pending);
         if (ran && dap_command_is(pending.command, DAP_COMMAND_RESUMES))
             client_respond(&session->client, pending.client.value, pending.command, NULL);
         else
@@ -49,7 +50,9 @@ void session_refuse_pending(struct session *session, const char *why)
 
 void session_end_callee(struct session *session)
 {
-    end_pending(session, "the session is with the task's caller again", true);
+    static const char why[] = "the session is with the task's caller again";
+    remote_step_give_up(session, why);
+    end_pending(session, why, true);
 }
 
 void session_finish_leaving(struct session *session)

@@ -257,6 +257,38 @@ def send_held(client, adapter, command, on_the_way, thread=1):
     return seq, held
 
 
+@pytest.mark.parametrize("on_the_way", ["stackTrace", "evaluate", "stepInTargets"])
+def test_targets_are_refused_once_when_the_worker_dies(attached, caller, on_the_way):
+    client, _ = attached()
+    seq, _ = send_held(client, caller.adapter, "stepInTargets", on_the_way)
+    caller.adapter.connection().die()
+    client.wait_event("terminated")
+    assert not client.response(seq)["success"]
+    client.disconnect()  # and its answer is the only one: the client checks that
+
+
+@pytest.mark.parametrize("on_the_way", ["stackTrace", "evaluate"])
+@pytest.mark.parametrize("command", ["stepInTargets", "raydbg/stepIntoRemote"])
+def test_a_client_that_leaves_gets_an_answer(gang, caller, run_relay, command, on_the_way):
+    """The task stays held, and what the session has asked is not waited for."""
+    client = run_relay(adapter=None, address=gang.address).join("tcp", task="outer")
+    client.stopped()
+    seq, _ = send_held(client, caller.adapter, command, on_the_way)
+    client.disconnect()
+    assert not client.response(seq)["success"]
+
+
+def test_a_client_that_goes_back_to_the_caller_gets_an_answer(step_into, caller):
+    client, callee, thread = step_into()
+    seq, _ = send_held(client, callee.adapter, "stepInTargets", "stackTrace", thread)
+    callee.adapter.connection().event("continued", {"threadId": 1, "allThreadsContinued": True})
+    client.wait_event("continued", lambda body: body["threadId"] == thread)
+    caller.adapter.connection().stop("breakpoint")
+    assert client.stopped()["threadId"] == 1
+    assert not client.response(seq)["success"]
+    client.disconnect()
+
+
 @pytest.fixture
 def cut_off(run_relay, gang, adapter, clock):
     """A client of a process that has dialled the relay, and cut(): nothing comes back from the process's machine then."""
