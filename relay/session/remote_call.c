@@ -51,12 +51,12 @@ char *remote_call_note(enum remote_call_way way, const char *uuid, int64_t frame
     return arguments;
 }
 
-char *remote_call_forget(enum remote_call_way way, const char *uuid)
+char *remote_call_forget(enum remote_call_way way, const char *uuid, int64_t frame)
 {
     char *expression = mem_format("(lambda worker:(worker.%s=='%s',setattr(worker,'%s',b''))[0])"
                                   "(" WORKER ")",
                                   notes[way], uuid, notes[way]);
-    char *arguments = evaluate(expression, 0);
+    char *arguments = evaluate(expression, frame);
     free(expression);
     return arguments;
 }

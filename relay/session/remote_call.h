@@ -25,8 +25,10 @@ void remote_call_uuid(char uuid[REMOTE_CALL_UUID]);
  * remote_call_task() reads its result. */
 char *remote_call_note(enum remote_call_way way, const char *uuid, int64_t frame);
 /* The arguments of an `evaluate` that takes the note back; the caller frees.
- * remote_call_was_unused() reads from its result whether the note was still there. */
-char *remote_call_forget(enum remote_call_way way, const char *uuid);
+ * remote_call_was_unused() reads from its result whether the note was still there. `frame`: the one
+ * in which the note is being made, as pydevd evaluates without a frame at once, ahead of what a
+ * thread has to do; or 0. */
+char *remote_call_forget(enum remote_call_way way, const char *uuid, int64_t frame);
 bool remote_call_was_unused(const char *result);
 /* Reads the id of the task that made the note from the result of remote_call_note()'s `evaluate`;
  * false if there is none. */

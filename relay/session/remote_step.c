@@ -69,6 +69,22 @@ static void refuse(struct remote_step *step, const char *why)
     step->state = REMOTE_STEP_NONE;
 }
 
+/* `frame`: as of remote_call_forget(). */
+static void forget_note(struct remote_step *step, int64_t frame, link_answer_fn fn)
+{
+    char *arguments = remote_call_forget(step->way, step->uuid, frame);
+    hub_ask(&step->session->member, "evaluate", arguments, REMOTE_STEP_ASK_MS, fn, step);
+    free(arguments);
+}
+
+static void ignore(void *arg, const char *json, size_t len, const struct envelope *envelope)
+{
+    (void)arg;
+    (void)json;
+    (void)len;
+    (void)envelope;
+}
+
 static void let_caller_run(struct remote_step *step)
 {
     struct envelope envelope;
@@ -89,6 +105,11 @@ static void on_noted(void *arg, const char *json, size_t len, const struct envel
     (void)len;
     if (step->state != REMOTE_STEP_NOTING)
         return;
+    if (!json) { /* the note may be made yet: the next task would stop, without a client */
+        forget_note(step, step->frame, ignore);
+        refuse(step, "the worker has not answered");
+        return;
+    }
     char *result = remote_step_result(json, envelope);
     bool noted = remote_call_task(result, step->task_id);
     free(result);
@@ -110,16 +131,15 @@ static void on_frame(void *arg, const char *json, size_t len, const struct envel
 {
     struct remote_step *step = remote_step_checked(arg);
     struct span frame;
-    int64_t id;
     (void)len;
     if (step->state != REMOTE_STEP_NOTING)
         return;
     if (!remote_step_top_frame(json, envelope, &frame) ||
-        !scan_integer_at(json, frame, "id", &id)) {
+        !scan_integer_at(json, frame, "id", &step->frame)) {
         refuse(step, "the worker does not say where this thread stands");
         return;
     }
-    char *arguments = remote_call_note(step->way, step->uuid, id);
+    char *arguments = remote_call_note(step->way, step->uuid, step->frame);
     hub_ask(&step->session->member, "evaluate", arguments, REMOTE_STEP_ASK_MS, on_noted, step);
     free(arguments);
 }
@@ -153,6 +173,7 @@ void remote_step_begin(struct session *session, const char *json, const struct e
     step->way = way;
     open_request_begin(&step->request, envelope->seq);
     step->thread = thread;
+    step->frame = 0;
     text_copy(step->command, sizeof step->command, envelope->name);
     remote_call_uuid(step->uuid);
     remote_step_ask_top_frame(step, thread, on_frame);
@@ -324,21 +345,6 @@ static void on_forgotten(void *arg, const char *json, size_t len, const struct e
     free(result);
 }
 
-static void forget_note(struct remote_step *step, link_answer_fn fn)
-{
-    char *arguments = remote_call_forget(step->way, step->uuid);
-    hub_ask(&step->session->member, "evaluate", arguments, REMOTE_STEP_ASK_MS, fn, step);
-    free(arguments);
-}
-
-static void ignore(void *arg, const char *json, size_t len, const struct envelope *envelope)
-{
-    (void)arg;
-    (void)json;
-    (void)len;
-    (void)envelope;
-}
-
 bool remote_step_event(struct session *session, const char *json, size_t len,
                        const struct envelope *envelope)
 {
@@ -348,7 +354,7 @@ bool remote_step_event(struct session *session, const char *json, size_t len,
     switch (step->state) {
     case REMOTE_STEP_SEARCHING:
         defer(step, json, len);
-        forget_note(step, on_forgotten);
+        forget_note(step, 0, on_forgotten);
         return true;
     case REMOTE_STEP_ENTERING:
         defer(step, json, len);
@@ -448,8 +454,13 @@ void remote_step_give_up(struct session *session, const char *why)
         return;
     remote_step_targets_give_up(step, why);
     remote_step_sets_give_up(step);
-    if (step->state == REMOTE_STEP_NOTING)
-        refuse(step, why);
+    if (step->state == REMOTE_STEP_SEARCHING && session_attached(session))
+        forget_note(step, 0, ignore);
+    if (step->state != REMOTE_STEP_NOTING)
+        return;
+    if (step->frame && session_attached(session))
+        forget_note(step, step->frame, ignore);
+    refuse(step, why);
 }
 
 void remote_step_leave(struct session *session, enum hub_leave how)
@@ -458,8 +469,6 @@ void remote_step_leave(struct session *session, enum hub_leave how)
     if (!step)
         return;
     remote_step_give_up(session, "the session has ended");
-    if (step->state == REMOTE_STEP_SEARCHING && session_attached(session))
-        forget_note(step, ignore);
     if (step->inner && how != HUB_LEAVE && hub_is_attached(&step->inner->member) &&
         hub_drives(&step->inner->member))
         hub_continue(step->inner->member.hub, step->inner->member.name);

@@ -54,7 +54,7 @@ void remote_step_note_ended(struct session *session, const struct pending *pendi
  * the callee does, or may still appear. */
 bool remote_step_lost(struct session *session, const char *why);
 /* The session's client leaves, or goes back to the caller of the session's task: refuses the
- * requests that wait for an answer to a request of the session's own. */
+ * requests that wait for an answer to a request of the session's own, and takes the note back. */
 void remote_step_give_up(struct session *session, const char *why);
 /* The client leaves. */
 void remote_step_leave(struct session *session, enum hub_leave how);

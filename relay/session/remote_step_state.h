@@ -35,6 +35,7 @@ struct remote_step {
     struct open_request request;          /* the client's, until it is answered */
     char command[DAP_NAME_MAX];
     int64_t thread;      /* the caller's */
+    int64_t frame;       /* of the thread's, in which the note is made; 0: it is not known yet */
     struct timer *timer; /* of the search, or of work deferred out of a callback */
     int64_t since_us;    /* when the search began */
     int64_t found_us;    /* when the callee was found without its name; or 0 */

@@ -1,6 +1,7 @@
 """Stepping into a remote task: one session over two workers, whose connections know no common order."""
 
 import json
+import re
 import socket
 import struct
 import threading
@@ -336,3 +337,56 @@ def test_a_breakpoint_does_not_wait_for_a_caller_that_is_cut_off(cut_off, gang, 
     cut()
     clock.pass_time(3)
     assert client.check(client.response(seq))["breakpoints"]
+
+
+# --- the note in the worker ---
+
+def uuid_of(request):
+    return re.search("'([0-9a-f]{32})'", request["arguments"]["expression"])[1]
+
+
+def takes_back(request, note):
+    """Whether this takes the note back. Without a frame pydevd would do so at once, and then make the note."""
+    return (uuid_of(request) == uuid_of(note) and "b''" in request["arguments"]["expression"]
+            and request["arguments"]["frameId"] == note["arguments"]["frameId"])
+
+
+def test_a_note_that_may_be_made_late_is_taken_back(attached, caller, clock):
+    client, thread = attached()
+    seq, held = send_held(client, caller.adapter, "raydbg/stepIntoRemote", "evaluate")
+    clock.pass_time(3)
+    refused = client.response(seq)
+    assert not refused["success"] and "the worker has not answered" in refused["message"]
+    wait_until(lambda: len(held) == 2, lambda: f"the note is taken back: {held}")
+    assert takes_back(held[1][1], held[0][1])
+    take_notes(caller)
+    for connection, request in held:
+        caller.adapter.on["evaluate"](connection, request)
+    client.ok("raydbg/stepIntoRemote", {"threadId": thread})
+    client.disconnect()
+
+
+def test_a_client_that_leaves_takes_its_note_back(attached, caller):
+    client, _ = attached()
+    seq, held = send_held(client, caller.adapter, "raydbg/stepIntoRemote", "evaluate")
+    leaving = client.send("disconnect")
+    wait_until(lambda: len(held) > 1, lambda: f"the note is taken back: {held}")
+    assert takes_back(held[1][1], held[0][1])
+    take_notes(caller)
+    for connection, request in held:
+        caller.adapter.on["evaluate"](connection, request)
+    client.check(client.response(leaving))
+    assert not client.response(seq)["success"]
+
+
+def test_the_note_of_a_remote_task_is_taken_back_when_its_caller_stops_first(step_into, caller):
+    client, callee, inside = step_into()
+    take_notes(callee)
+    client.ok("raydbg/stepIntoRemote", {"threadId": inside})
+    callee.adapter.wait_request("continue")
+    caller.adapter.connection().stop("breakpoint")
+    assert client.stopped()["threadId"] == 1
+    notes = wait_until(lambda: [request for request in callee.adapter.requests("evaluate") if "debugger_breakpoint" in str(request)][1:],
+                       "it is taken back")
+    assert "b''" in notes[0]["arguments"]["expression"]
+    client.disconnect()

@@ -33,9 +33,12 @@ static void a_note_goes_to_rays_worker(void **state)
     assert_true(text_ends(into, ",\"frameId\":7}"));
     free(into);
     free(back);
-    char *forget = remote_call_forget(REMOTE_CALL_INTO, UUID);
+    char *forget = remote_call_forget(REMOTE_CALL_INTO, UUID, 0);
+    char *behind = remote_call_forget(REMOTE_CALL_INTO, UUID, 7);
     assert_null(strstr(forget, "frameId"));
+    assert_true(text_ends(behind, ",\"frameId\":7}"));
     free(forget);
+    free(behind);
     assert_true(remote_call_was_unused("True"));
     assert_false(remote_call_was_unused("False"));
     assert_false(remote_call_was_unused(NULL));
