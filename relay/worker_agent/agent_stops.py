@@ -65,12 +65,24 @@ def check(number, glob, rank, condition, log, counted, space, names):
         if counted and not agent.ask(event="hit", breakpoint=number, logs=bool(log)):
             return False
         if log:
-            print(eval("f" + repr(log), space, names), flush=True)
+            print(eval(compile_log(log), space, names), flush=True)
             return False
     except Exception as error:
         tell_once(number, "%s: %s" % (type(error).__name__, error))
         return False
     return True
+
+
+def compile_log(log):
+    """The text of a log point, with its {expressions}. The literal is a raw one: a backslash in the text is printed, and repr() would
+    escape quotes in the expressions, too. The quotes and backslashes that the text ends in would not let the literal end: they
+    are in one of their own. repr() is for a text that has no raw literal, such as one with \\r, which no source has."""
+    begin = log.rstrip("'\"\\")
+    quotes = [quote for quote in ('"""', "'''") if quote not in begin and "\r" not in begin]
+    for literal in ["rf" + quote + begin + quote + repr(log[len(begin):]) for quote in quotes]:
+        with contextlib.suppress(SyntaxError, ValueError):
+            return compile(literal, "<string>", "eval")
+    return compile("f" + repr(log), "<string>", "eval")
 
 
 def renew_lock():

@@ -191,6 +191,40 @@ def test_check(start, relay, arguments, expected):
         assert any("x is 3" in line for line in program.lines)
 
 
+LOGS = [
+    ("plain {x}", "plain 3"),
+    ("{d['k']} said \"hi\"", 'v said "hi"'),
+    ('{d["k"]} said \'hi\'', "v said 'hi'"),
+    ("\"{d['k']}\" or '{d[\"k\"]}'", "\"v\" or 'v'"),
+    ("{d['k']} \"\"\" '", "v \"\"\" '"),
+    ("'''{x}\"\"\"", "'''3\"\"\""),
+    ("'''\"\"\"{x}", "'''\"\"\"3"),
+    ("{d['k']}\n\"{x!r:>3}\"", 'v\n"  3"'),
+    ("{{{d['k']}}} \"\"", '{v} ""'),
+    ("C:\\new\\{d['k']} \"\\N\"\\", 'C:\\new\\v "\\N"\\'),
+    ("\\", "\\"),
+    ("a\0{x}", "a\0003"),
+    ("a\r{x}", "a\n3"),  # as Popen reads it
+]
+
+
+@pytest.mark.parametrize("version", [python for python, _ in PAIRS])
+def test_a_log_text_may_have_any_quotes_and_backslashes(start, relay, version):
+    future = start(find_python(version))
+    agent = relay.accept()
+    agent.hello()
+    agent.say(verb="sleep")
+    agent.hear()
+    program = future.result(limit())
+    for log, expected in LOGS:
+        before = len(program.lines)
+        assert program.ask("check " + json.dumps([1, "", -1, "", log, False]), "CHECKED") == "False"
+        assert "".join(program.lines[before:-1]) == expected + "\n"
+    program.ask("check " + json.dumps([1, "", -1, "", "{d['} \"", False]), "CHECKED")
+    told = agent.hear()
+    assert told["event"] == "problem" and told["error"].startswith("SyntaxError"), told
+
+
 @pytest.fixture
 def asleep(request, start, relay):
     """A program whose agent sleeps, and the agent; the parameter: variables of its environment."""

@@ -16,7 +16,7 @@ With $NO_AGENT it has none, for a comparison; then `work`, `spin` and `exit` are
     active          prints whether pydevd is there, and the trace function
     imported        prints the modules that the agent's start has imported
     set             prints the breakpoints that pydevd has: line, condition and expression to log
-    check ARGUMENTS prints check(*ARGUMENTS), with x = 3 in the frame
+    check ARGUMENTS prints check(*ARGUMENTS), with x = 3 and d = {"k": "v"} in the frame
     exit N
 """
 
@@ -192,7 +192,7 @@ def main():
         elif command == "set":
             tell("SET", breakpoints())
         elif command == "check":
-            x = 3  # noqa: F841, for the conditions
+            x, d = 3, {"k": "v"}  # noqa: F841, for the conditions
             tell("CHECKED", agent.check(*json.loads(rest), globals(), locals()))
         elif command == "exit":
             sys.exit(int(rest))
