@@ -135,7 +135,9 @@ class Debugger:
         left, GlobalDebuggerHolder.global_dbg = GlobalDebuggerHolder.global_dbg, None
         if left is not None:
             left.pydb_disposed = True
-        pydevd.stoptrace()  # of this thread; without a global debugger it ends none
+        # It would flush the streams, and the parent writes what they hold, too. This thread is the only one here.
+        with contextlib.redirect_stdout(None), contextlib.redirect_stderr(None):
+            pydevd.stoptrace()  # of this thread; without a global debugger it ends none
         pydevd.SetupHolder.setup = None
         renew_state(threading.current_thread())
         for thread in (left.reader, left.writer) if left is not None else ():

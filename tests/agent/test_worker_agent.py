@@ -23,11 +23,17 @@ from worker_agent import LONG, relay, start  # noqa: F401
 PAIRS = [("3.9", "1.8.0"), ("3.10", "1.8.22"), ("3.11", "1.8.22"), ("3.12", "1.8.22"), ("3.13", "1.8.22")]
 
 
+@pytest.fixture
+def unbuffered():
+    """$PYTHONUNBUFFERED of the process that is debugged."""
+    return "1"
+
+
 @pytest.fixture(params=PAIRS, ids=lambda pair: f"py{pair[0]}-debugpy{pair[1]}")
-def debugged(request, start, relay):
+def debugged(request, start, relay, unbuffered):
     """An agent on each Python, with its debugpy, that has said hello."""
     python, version = request.param
-    future = start(find_python(python), debugpy_directory(python, version), word=60)
+    future = start(find_python(python), debugpy_directory(python, version), word=60, env={"PYTHONUNBUFFERED": unbuffered})
     agent = relay.accept()
     agent.facts = agent.hello()
     agent.python = tuple(map(int, python.split(".")))
@@ -400,6 +406,22 @@ def test_a_forked_child_dials_the_relay_itself_and_is_not_stopped_by_its_parents
     thread = client.stopped(reason="breakpoint")["threadId"]
     client.resume(thread)
     assert program.wait_for("RESULT") == "11"
+
+
+@pytest.mark.parametrize("unbuffered", [""])
+def test_what_the_parent_has_not_written_yet_is_the_parents(debugged, relay):
+    """A child that writes its copy of the buffer writes it once more."""
+    agent, future = debugged
+    wake(relay, agent, {PROGRAM: [line_of("work")]})
+    assert agent.hear() == {"event": "debugging"}
+    program = future.result(limit())
+    program.send("buffer once")
+    program.send("fork 4")
+    child = relay.accept()
+    child.hello()
+    child.close()
+    assert program.wait_for("FORKED") == "9"
+    assert program.lines.count("once\n") == 1, program.lines
 
 
 # --- ^C ---

@@ -12,6 +12,7 @@ With $NO_AGENT it has none, for a comparison; then `work`, `spin` and `exit` are
     spin N          prints the seconds of N calls, on this thread
     heard           prints the variable of that name, which an evaluation sets
     fork N          runs work(N) in a forked child, which ends when its agent has heard of the relay; prints its result
+    buffer WORDS    prints the words, but leaves them in the buffer of a stdout that has one
     threads         prints the names of the threads
     active          prints whether pydevd is there, and the trace function
     imported        prints the modules that the agent's start has imported
@@ -179,6 +180,8 @@ def main():
             tell("WOKEN", doze("a while"))
         elif command == "fork":
             tell("FORKED", fork(agent, int(rest)))
+        elif command == "buffer":
+            print(rest)
         elif command == "spin":
             tell("SPUN", spin(int(rest)))
         elif command == "heard":
