@@ -41,6 +41,7 @@ struct many_breakpoints {
     struct set *first;
     struct extra *extras;
     int64_t handles;
+    bool withheld; /* the processes of the run lack a set: the session observes them */
 };
 
 struct many_breakpoints *many_breakpoints_create(struct many *many)
@@ -194,19 +195,62 @@ static bool stops_failures(const char *json, struct span arguments)
     return false;
 }
 
+/* A breakpoint runs code in every process of the run. An observer's waits until it drives, which
+ * with an observer's token it never does. */
+static bool drives_run(const struct many *many)
+{
+    return session_role(many->session) == AUTH_DRIVER &&
+           (!many->attach->observe || session_drives(many->session));
+}
+
+/* Answers in place of the processes as an observer of one task is answered. */
+static void withhold(struct set *set, const struct envelope *request)
+{
+    struct buf body = {0}, message = {0};
+    struct envelope response;
+    const char *problem;
+    set->sets->withheld = true;
+    breakpoint_union_unarmed_body(breakpoint_merge_arguments(set->merge), request,
+                                  "this session observes: this takes effect when it drives", &body);
+    message_response(&message, 0, 0, request->name, body.data);
+    if (envelope_read(&response, message.data, message.len, &problem) == 0)
+        breakpoint_merge_answer(set->merge, set->sets->many->ids, RUN_SLOT, message.data,
+                                &response);
+    buf_free(&message);
+    buf_free(&body);
+}
+
 static void send_to_run(struct set *set)
 {
     const struct many *many = set->sets->many;
     const struct session_runs *runs = runs_of(many);
     const char *json = breakpoint_merge_arguments(set->merge);
-    const char *command = breakpoint_merge_command(set->merge);
-    const struct span whole = {0, strlen(json)};
-    if (runs && text_equal(command, "setExceptionBreakpoints"))
-        runs->stop_failures(runs->arg, many, many->attach->run, stops_failures(json, whole));
-    if (!runs || !text_equal(command, "setBreakpoints"))
+    struct envelope request = {.arguments = {0, strlen(json)}};
+    text_copy(request.name, sizeof request.name, breakpoint_merge_command(set->merge));
+    bool failures = text_equal(request.name, "setExceptionBreakpoints");
+    if (!runs || (!failures && !text_equal(request.name, "setBreakpoints")))
         return;
-    runs->set(runs->arg, many, many->attach->run, json, whole);
-    look_at_run(set);
+    if (!drives_run(many)) {
+        withhold(set, &request);
+    } else if (failures) {
+        runs->stop_failures(runs->arg, many, many->attach->run,
+                            stops_failures(json, request.arguments));
+    } else {
+        runs->set(runs->arg, many, many->attach->run, json, request.arguments);
+        look_at_run(set);
+    }
+}
+
+void many_breakpoints_drive(struct many_breakpoints *sets)
+{
+    if (!sets->withheld || !drives_run(sets->many))
+        return;
+    sets->withheld = false;
+    for (struct set *set = sets->first; set; set = set->next) {
+        breakpoint_merge_gone(set->merge, RUN_SLOT);
+        send_to_run(set);
+        tell_changes(set);
+    }
 }
 
 void many_breakpoints_withdraw(struct many_breakpoints *sets)

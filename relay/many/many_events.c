@@ -84,6 +84,8 @@ static void on_role(struct many_task *task, const char *json, size_t len,
     many_tell_role(task->many);
     if (task->drives && !drove && task->state == MANY_RUNNING)
         many_breakpoints_arm(task->many->sets, task); /* sets made as an observer count now */
+    if (task->drives && !drove)
+        many_breakpoints_drive(task->many->sets);
 }
 
 static void on_output(struct many_task *task, const char *json, size_t len,

@@ -266,6 +266,9 @@ bool many_breakpoints_has(const struct many_breakpoints *sets, const char *path,
 void many_breakpoints_event(struct many_breakpoints *sets, struct many_task *task, const char *json,
                             const struct envelope *event);
 void many_breakpoints_gone(struct many_breakpoints *sets, struct many_task *task);
+/* The session drives a task that it did not drive: an observer's sets now reach all processes of
+ * its run, too. */
+void many_breakpoints_drive(struct many_breakpoints *sets);
 /* Of a session about a run, whose breakpoints are in all of its processes: takes in what these have
  * answered since, and takes the breakpoints out again. */
 void many_breakpoints_look(struct many_breakpoints *sets);

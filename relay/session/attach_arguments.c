@@ -204,7 +204,10 @@ static int read_ticket(struct attach_arguments *out, const char *json, struct sp
 static int read_run(struct attach_arguments *out, const char *json, struct span value,
                     struct err *err)
 {
-    return read_text(&out->run, json, value, "run", err);
+    if (read_text(&out->run, json, value, "run", err) != 0)
+        return -1;
+    /* The relay has "" for processes whose run it does not know. */
+    return *out->run ? 0 : wrong_type(err, "run", "the id of a run");
 }
 
 static int read_thread_name(struct attach_arguments *out, const char *json, struct span value,

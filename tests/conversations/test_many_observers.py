@@ -1,11 +1,19 @@
 """One session over many tasks, of which others drive all or some."""
 
+import re
+
 import pytest
 from many_gang import drive, gang, join, thread_of  # noqa: F401
-from many_session import port_of, shown
+from many_session import ALL, port_of, shown
+from relay_under_test import ROOT
 from waits import wait_until
 
 PATH = "/app/app.py"
+TOKEN = "an-observers-token-0123456789"
+# The requests that change something: those of the table that neither only read nor are an observer's; and more.
+TABLE = re.findall(r'^    \{"([^"]+)", ([A-Z| _]+)\},$', (ROOT / "dap/dap_command.c").read_text(), re.MULTILINE)
+CHANGES = [name for name, kinds in TABLE if not {"READS", "OBSERVES", "LOOKS"} & set(kinds.split(" | "))]
+CHANGES += ["setDebuggerProperty", "setPydevdSourceMap", "raydbg/takeOver", "raydbg/step"]
 
 
 def test_an_observer_of_many(join, gang):
@@ -38,6 +46,45 @@ def test_an_observer_of_many(join, gang):
     assert "observes" in driver.request("next", {"threadId": thread_of(driver, gang.workers[0])})["message"]
     roles = [event["body"]["role"] for event in observer.events("raydbg/role")]
     assert roles == ["observer", "driver"]
+
+
+@pytest.mark.parametrize("command", CHANGES)
+def test_an_observers_token_changes_nothing(gang, run_relay, command):
+    relay = run_relay(adapter=None, address=gang.address, env={"RAYDBG_OBSERVER_TOKEN": TOKEN})
+
+    def attach(**more):
+        client = relay.client("tcp")
+        client.initialize()
+        client.attach(relay.attach_arguments("tcp", **ALL, **more))
+        shown(client)
+        return client
+
+    observer = attach(token=TOKEN)
+    thread = thread_of(observer, gang.workers[1])
+    frame = observer.stack(thread)[0]["id"]
+    scope = observer.ok("scopes", {"frameId": frame})["scopes"][0]["variablesReference"]
+    before = [len(worker.adapter.requests()) for worker in gang.workers]
+    own = {"raydbg/step": {"how": "next"}, "goto": {"threadId": thread, "targetId": 1}}
+    answer = observer.request(command, own.get(command, {
+        "threadId": thread, "frameId": frame, "variablesReference": scope, "name": "port", "value": "1",
+        "expression": "port.pop()"}))
+    if command == "terminate":
+        observer.wait_event("terminated")
+    elif command == "goto":  # no target of it is known
+        assert not answer["success"], answer
+    else:
+        assert not answer["success"] and "observe" in answer["message"], answer
+    changing = {*CHANGES, "disconnect"} - {"evaluate"}
+    driver = attach()
+    for worker, count in zip(gang.workers, before):
+        port_of(driver, thread_of(driver, worker))  # what was sent before is there
+        sent = worker.adapter.requests()[count:]
+        assert not [r for r in sent if r["command"] in changing or "port.pop()" in str(r)], sent
+
+
+def test_the_table_of_changes_was_read():
+    assert {"evaluate", "setVariable", "next", "goto", "terminate", "raydbg/release"} <= set(CHANGES)
+    assert not {"variables", "threads", "disconnect", "readMemory"} & set(CHANGES)
 
 
 VERBS = ["/next", "/all next", "/step", "/out", "/continue", "/continue --skip 2", "/until app.py:8", "/barrier app.py:8",

@@ -5,6 +5,7 @@ import re
 
 import pytest
 from agent_by_hand import ByHand
+from agent_process import KEY_ID
 from agent_relay import WORK, relay, start  # noqa: F401
 from waits import Gate, wait_until
 
@@ -110,6 +111,76 @@ def test_an_observer_looks_only(start):
     assert relay.http("POST", "/v1/breakpoints", body=json.dumps(WORK), **observer).status == 403
     assert relay.http("POST", "/v1/breakpoints/clear", **observer).status == 403
     assert relay.http("GET", "/v1/breakpoints", token="").status == 401
+
+
+OBSERVERS = "an-observers-own-token"
+FAILURES = ["uncaughtInTasks"]
+RUNS_CODE = [{"line": 3, "condition": "harm()"}, {"line": 5, "logMessage": "{harm()}"}]
+
+
+def asleep(relay, **hello):
+    """An agent whose process has no pydevd."""
+    agent = ByHand(relay)
+    agent.prove(**hello)
+    assert agent.hear() == {"verb": "sleep"}
+    agent.write(b'{"event":"asleep"}')
+    return agent
+
+
+def hears_nothing(agent):
+    """Whether the relay has said nothing to it. What is due is said before the second answer at the latest."""
+    for question in 1, 2:
+        agent.write(b'{"event":"wanted","wanted":false,"question":%d}' % question)
+        assert agent.hear() == {"verb": "answer", "question": question, "yes": False}
+
+
+def watch_run(relay, **arguments):
+    """A client of the whole run."""
+    return relay.join(filters=(), tasks="*", run=KEY_ID, **arguments)
+
+
+def set_in_run(client, breakpoints=RUNS_CODE):
+    """The answers to setBreakpoints and setExceptionBreakpoints, and the text of their entries."""
+    lines = client.set_breakpoints("/app/train.py", breakpoints)["breakpoints"]
+    failures = client.ok("setExceptionBreakpoints", {"filters": FAILURES}) or {}
+    return [(b["verified"], b.get("message")) for b in (*lines, *failures.get("breakpoints", ()))]
+
+
+@pytest.mark.parametrize("who", [{"token": OBSERVERS}, {"role": "observer"}], ids=["token", "role"])
+def test_an_observer_of_a_run_sets_nothing_in_it(start, who):
+    """A breakpoint's condition and a log point's text are code that the processes run."""
+    relay = start(env={"RAYDBG_OBSERVER_TOKEN": OBSERVERS})
+    agent = asleep(relay)
+    observer = watch_run(relay, **who)
+    assert set_in_run(observer) == 3 * [(False, "this session observes: this takes effect when it drives")]
+    hears_nothing(agent)
+    observer.disconnect()
+    hears_nothing(agent)
+    driver = watch_run(relay)
+    assert set_in_run(driver) == 2 * [(False, "in no process yet")]
+    assert sorted(agent.hear()["verb"] for _ in (1, 2)) == ["debug", "failures"]
+    driver.disconnect()
+    assert agent.hear() == {"verb": "failures", "stop": False}
+
+
+def test_what_an_observer_of_a_run_has_set_takes_effect_when_it_drives(start, adapter):
+    adapter.greet = lambda connection: None
+    relay = start()
+    number = relay.set()["id"]
+    stopped = ByHand(relay)
+    stopped.prove()
+    adapter.serve(ByHand(relay, f"raydbg pydevd 1 {stopped.hear()['token']}").sock)
+    relay.stop()
+    assert relay.http("POST", f"/v1/breakpoints/{number}/clear").status == 200
+    agent = asleep(relay, pid=2)
+    observer = watch_run(relay, role="observer")
+    observer.stopped()
+    set_in_run(observer)
+    hears_nothing(agent)
+    observer.ok("raydbg/takeOver")
+    assert sorted(agent.hear()["verb"] for _ in (1, 2)) == ["debug", "failures"]
+    wait_until(lambda: [b["line"] for b in adapter.requests("setBreakpoints")[-1]["arguments"]["breakpoints"]] == [3, 5],
+               "the stopped process has them, too")
 
 
 @pytest.mark.parametrize("body, status", [

@@ -178,6 +178,8 @@ static void test_wrong_types_are_named(void **state)
         {"{\"connect\":{\"port\":null}}", "connect"},
         {"{\"maxSessions\":0}", "maxSessions"},
         {"{\"maxSessions\":\"many\"}", "maxSessions"},
+        {"{\"run\":1}", "run"},
+        {"{\"run\":\"\"}", "run"},
         {"[]", "arguments"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
