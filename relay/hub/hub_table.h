@@ -62,9 +62,6 @@ struct hub *hub_table_hold_pause(struct hub_table *hubs, const struct pause *pau
 /* Opens a hub for a pydevd that has dialled the relay on `fd`, which the hub owns from here on. The
  * process runs on when the relay has configured it. `pause` has PAUSE_PYDEVD. */
 struct hub *hub_table_accept(struct hub_table *hubs, const struct pause *pause, int fd);
-/* The live hub of that process's pydevd, by its pid and worker id ("": a driver's); NULL: none. */
-struct hub *hub_table_find_accepted(const struct hub_table *hubs, int64_t pid,
-                                    const char *worker_id);
 /* hub_note_cut() for one of them. A process that has ended loses both its connections: the clients
  * are told of a cut only if the hub is still there after a moment. */
 void hub_table_note_cut(struct hub_table *hubs, struct hub *hub, bool cut);

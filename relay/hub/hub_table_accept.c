@@ -1,5 +1,4 @@
 /* The hubs of processes that have dialled the relay. */
-#include "base/text.h"
 #include "relay/hub/hub_table_state.h"
 
 /* A process that has ended closes its other connection within this time. */
@@ -24,16 +23,6 @@ struct hub *hub_table_accept(struct hub_table *hubs, const struct pause *pause, 
         .fd = fd,
     };
     return hub_table_open_hub(hubs, pause, &target, NULL)->hub;
-}
-
-struct hub *hub_table_find_accepted(const struct hub_table *hubs, int64_t pid,
-                                    const char *worker_id)
-{
-    for (struct hub *hub = hub_table_next(hubs, NULL); hub; hub = hub_table_next(hubs, hub))
-        if (hub_table_is_accepted(hub) && hub_pause(hub)->pid == pid &&
-            (!*worker_id || text_equal(hub_pause(hub)->worker_id, worker_id)))
-            return hub;
-    return NULL;
 }
 
 void hub_table_note_cut(struct hub_table *hubs, struct hub *hub, bool cut)

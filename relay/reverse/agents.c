@@ -251,10 +251,18 @@ static struct agent *find_token(struct agents *agents, const char *token)
     return found;
 }
 
+uint16_t agent_endpoint(const char *peer, char host[AGENT_PEER_ROOM])
+{
+    uint16_t port;
+    if (text_split_host_port(peer, host, AGENT_PEER_ROOM, &port))
+        return port;
+    text_copy(host, AGENT_PEER_ROOM, "localhost");
+    return 0;
+}
+
 static void accept_pydevd(struct agents *agents, const struct agents_call *call, const char *token)
 {
-    char host[AGENT_PEER_ROOM] = "";
-    uint16_t port = 0;
+    char host[AGENT_PEER_ROOM];
     struct agent *agent = find_token(agents, token);
     if (!agent) {
         refuse(agents, call->peer, "a pydevd whose token is none, or was used");
@@ -264,18 +272,17 @@ static void accept_pydevd(struct agents *agents, const struct agents_call *call,
     explicit_bzero(agent->token, sizeof agent->token);
     timer_cancel(&agent->timer);
     agent_move(agent, AGENT_DEBUGGED);
-    text_split_host_port(call->peer, host, sizeof host, &port);
     struct pause pause;
     pause_copy(&pause, &agent->pause);
     pause.debugger = PAUSE_PYDEVD;
     pause.state = PAUSE_HELD;
     pause.paused_threads = -1;
-    pause.host = mem_string(*host ? host : "localhost");
-    pause.port = port;
+    pause.port = agent_endpoint(call->peer, host);
+    pause.host = mem_string(host);
     if (!pause.node_ip)
         pause.node_ip = mem_string(pause.host);
     agents->ops->on_act(agents->arg, "debug", call->peer, "pydevd");
-    hub_table_accept(agents->options.hubs, &pause, call->fd);
+    agent->hub = hub_table_accept(agents->options.hubs, &pause, call->fd);
     pause_clear(&pause);
 }
 
@@ -309,8 +316,8 @@ bool agents_run_has(const struct agents *agents, const char *run, const struct p
         const struct pause *own = &at->pause;
         if (at->state == AGENT_NEW || !text_equal(at->run, run))
             continue;
-        bool same_worker = !*own->worker_id || text_equal(own->worker_id, pause->worker_id);
-        if (own->pid == pause->pid && pause->debugger == PAUSE_PYDEVD && same_worker)
+        const struct hub *hub = agent_hub(at);
+        if (hub && pause_same(hub_pause(hub), pause))
             return true;
         if (*own->job_id && text_equal(own->job_id, pause->job_id))
             return true;

@@ -8,21 +8,61 @@ enum { GRANTED_AGAIN_MS = 500 };
 
 struct hub *agent_hub(const struct agent *agent)
 {
-    return hub_table_find_accepted(agent->agents->options.hubs, agent->pause.pid,
-                                   agent->pause.worker_id);
+    return agent->hub && !hub_is_over(agent->hub) ? agent->hub : NULL;
 }
 
-/* NULL: it has not dialled again since the relay was restarted. Only the hub knows a driver's
- * worker id. */
+/* NULL: it has not dialled again since the relay was restarted. */
 static struct agent *find_agent(const struct agents *agents, const struct hub *hub)
 {
-    const struct pause *pause = hub_pause(hub);
-    for (struct agent *at = agents->first; at; at = at->next)
-        if (at->state != AGENT_NEW && at->pause.pid == pause->pid &&
-            (!*at->pause.worker_id || text_equal(at->pause.worker_id, pause->worker_id)))
-            return at;
-    return NULL;
+    struct agent *at = agents->first;
+    while (at && at->hub != hub)
+        at = at->next;
+    return at;
 }
+
+/* --- an agent that dials again --- */
+
+/* True if the hub may be of the agent's process. Only the hub knows a driver's worker id; pids are
+ * those of a node. */
+static bool is_of(const struct pause *pause, const struct agent *agent)
+{
+    char host[AGENT_PEER_ROOM];
+    if (pause->pid != agent->pause.pid)
+        return false;
+    if (*agent->pause.worker_id)
+        return text_equal(pause->worker_id, agent->pause.worker_id);
+    agent_endpoint(agent->peer, host);
+    return text_equal(pause->host, host);
+}
+
+struct search {
+    const struct agent *agent;
+    struct hub *found;
+    struct agent *owner; /* of `found`, or NULL */
+};
+
+/* A hub without an agent is more likely. */
+static void consider(void *arg, struct hub *hub)
+{
+    struct search *search = arg;
+    struct agent *owner = find_agent(search->agent->agents, hub);
+    if (!is_of(hub_pause(hub), search->agent) || (search->found && (owner || !search->owner)))
+        return;
+    search->found = hub;
+    search->owner = owner;
+}
+
+bool agent_take_hub(struct agent *agent)
+{
+    struct search search = {.agent = agent};
+    hub_table_each_accepted(agent->agents->options.hubs, consider, &search);
+    if (search.owner) /* its earlier connection, whose end is not known yet */
+        search.owner->hub = NULL;
+    agent->hub = search.found;
+    return agent->hub != NULL;
+}
+
+/* --- which need pydevd --- */
 
 static struct breakpoint_node node_of(const struct pause *pause)
 {
@@ -159,7 +199,10 @@ void agents_hub_changed(struct agents *agents, const struct hub *hub)
 void agents_hub_end(struct agents *agents, const struct hub *hub)
 {
     struct agent *agent = find_agent(agents, hub);
-    if (agent && agent->state == AGENT_DEBUGGED)
+    if (!agent)
+        return;
+    agent->hub = NULL;
+    if (agent->state == AGENT_DEBUGGED)
         agent_retire(agent);
 }
 

@@ -12,12 +12,12 @@
 
 enum { LINE_MOST = 64 * 1024 };
 
-/* True if an earlier relay's hub of this process, with its pydevd, was taken over. */
-static bool is_debugged_already(const struct agent *agent, const char *json, struct span hello)
+/* True if its process has pydevd from before, and its hub is here. */
+static bool is_debugged_already(struct agent *agent, const char *json, struct span hello)
 {
     bool debugging = false;
     scan_boolean_at(json, hello, "debugging", &debugging);
-    return debugging && agent_hub(agent);
+    return debugging && agent_take_hub(agent);
 }
 
 /* From 3.12 on pydevd uses sys.monitoring; before, a trace function that Python calls at each call.

@@ -51,6 +51,7 @@ struct agent {
     struct first_line *first_lines;
     size_t first_line_count;
     struct pause pause;
+    struct hub *hub; /* of its pydevd, until that hub is destroyed; or NULL */
 };
 INVARIANT_MAGIC(agent, 0x6f1c2ad7)
 #define agent_checked(object) agent_checked_at(INVARIANT_HERE, object)
@@ -97,10 +98,15 @@ void agents_decide_in(struct agents *agents, int64_t ms);
 void agent_wake(struct agent *agent);
 /* Takes pydevd out of its process. */
 void agent_retire(struct agent *agent);
+/* The host and the port of a peer, as the pause of a pydevd has them. */
+uint16_t agent_endpoint(const char *peer, char host[AGENT_PEER_ROOM]);
 
 /* agents_hubs.c */
-/* The hub of its process, or NULL. */
+/* The live hub of its process, or NULL. */
 struct hub *agent_hub(const struct agent *agent);
+/* Finds that hub for an agent that dials again: its own earlier connection, or an earlier relay,
+ * had it. False if there is none. */
+bool agent_take_hub(struct agent *agent);
 /* True if its process is to have pydevd. */
 bool agent_needs_debugger(const struct agent *agent);
 /* Sets the breakpoints and first lines of one file, or of all (NULL), in its process. */

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from agent_by_hand import ByHand
+from agent_by_hand import ByHand, asleep, debugged, hears_nothing
 from agent_process import KEY_ID
 from agent_relay import WORK, relay, start  # noqa: F401
 from waits import Gate, wait_until
@@ -118,22 +118,6 @@ FAILURES = ["uncaughtInTasks"]
 RUNS_CODE = [{"line": 3, "condition": "harm()"}, {"line": 5, "logMessage": "{harm()}"}]
 
 
-def asleep(relay, **hello):
-    """An agent whose process has no pydevd."""
-    agent = ByHand(relay)
-    agent.prove(**hello)
-    assert agent.hear() == {"verb": "sleep"}
-    agent.write(b'{"event":"asleep"}')
-    return agent
-
-
-def hears_nothing(agent):
-    """Whether the relay has said nothing to it. What is due is said before the second answer at the latest."""
-    for question in 1, 2:
-        agent.write(b'{"event":"wanted","wanted":false,"question":%d}' % question)
-        assert agent.hear() == {"verb": "answer", "question": question, "yes": False}
-
-
 def watch_run(relay, **arguments):
     """A client of the whole run."""
     return relay.join(filters=(), tasks="*", run=KEY_ID, **arguments)
@@ -153,9 +137,9 @@ def test_an_observer_of_a_run_sets_nothing_in_it(start, who):
     agent = asleep(relay)
     observer = watch_run(relay, **who)
     assert set_in_run(observer) == 3 * [(False, "this session observes: this takes effect when it drives")]
-    hears_nothing(agent)
+    assert hears_nothing(agent)
     observer.disconnect()
-    hears_nothing(agent)
+    assert hears_nothing(agent)
     driver = watch_run(relay)
     assert set_in_run(driver) == 2 * [(False, "in no process yet")]
     assert sorted(agent.hear()["verb"] for _ in (1, 2)) == ["debug", "failures"]
@@ -164,23 +148,21 @@ def test_an_observer_of_a_run_sets_nothing_in_it(start, who):
 
 
 def test_what_an_observer_of_a_run_has_set_takes_effect_when_it_drives(start, adapter):
-    adapter.greet = lambda connection: None
     relay = start()
     number = relay.set()["id"]
-    stopped = ByHand(relay)
-    stopped.prove()
-    adapter.serve(ByHand(relay, f"raydbg pydevd 1 {stopped.hear()['token']}").sock)
+    stopped = debugged(relay, adapter)
     relay.stop()
     assert relay.http("POST", f"/v1/breakpoints/{number}/clear").status == 200
     agent = asleep(relay, pid=2)
     observer = watch_run(relay, role="observer")
     observer.stopped()
     set_in_run(observer)
-    hears_nothing(agent)
+    assert hears_nothing(agent)
     observer.ok("raydbg/takeOver")
     assert sorted(agent.hear()["verb"] for _ in (1, 2)) == ["debug", "failures"]
     wait_until(lambda: [b["line"] for b in adapter.requests("setBreakpoints")[-1]["arguments"]["breakpoints"]] == [3, 5],
                "the stopped process has them, too")
+    assert stopped.hear() == {"verb": "failures", "stop": True}
 
 
 @pytest.mark.parametrize("body, status", [

@@ -23,17 +23,18 @@ def secure_context(protocols=("raydbg",)):
 
 
 class ByHand:
-    """A connection to the relay's port that speaks the agent's lines; `tls`: with TLS, as agents of other nodes do."""
+    """A connection to the relay's port that speaks the agent's lines; `tls`: with TLS, as agents of other nodes do;
+    `source`: the address to come from; `run`: the id of its key."""
 
-    def __init__(self, relay, line=None, nonce="ab" * 32, tls=False):
-        self.relay, self.nonce = relay, nonce
-        self.sock = socket.create_connection(relay.address, timeout=limit())
+    def __init__(self, relay, line=None, nonce="ab" * 32, tls=False, source="", run=KEY_ID):
+        self.relay, self.nonce, self.run = relay, nonce, run
+        self.sock = socket.create_connection(relay.address, timeout=limit(), source_address=(source, 0) if source else None)
         self.fingerprint = None
         if tls:
             self.sock = secure_context().wrap_socket(self.sock)
             self.fingerprint = "SHA256:" + hashlib.sha256(self.sock.getpeercert(True)).hexdigest()
         self.file = self.sock.makefile("rwb")
-        self.write((line or f"raydbg agent 1 {KEY_ID} {nonce}").encode())
+        self.write((line or f"raydbg agent 1 {run} {nonce}").encode())
 
     def write(self, line):
         self.file.write(line + b"\n")
@@ -50,10 +51,10 @@ class ByHand:
         if self.fingerprint:
             endpoint = "tls %s:%d %s" % (*self.relay.address, self.fingerprint)
         exchange = f"{challenge['relay']}\n{endpoint}\n{self.nonce}\n{challenge['nonce']}\n"
-        key = agent_key(token or self.relay.token)
-        own = hmac.new(agent_key(self.relay.token).encode(), f"raydbg relay\n{exchange} \n".encode(), hashlib.sha256)
+        key = agent_key(token or self.relay.token, self.run)
+        own = hmac.new(agent_key(self.relay.token, self.run).encode(), f"raydbg relay\n{exchange} \n".encode(), hashlib.sha256)
         assert challenge["proof"] == own.hexdigest()
-        return hmac.new(key.encode(), f"raydbg client\n{exchange}AGENT {KEY_ID}\n".encode(), hashlib.sha256).hexdigest()
+        return hmac.new(key.encode(), f"raydbg client\n{exchange}AGENT {self.run}\n".encode(), hashlib.sha256).hexdigest()
 
     def prove(self, token=None, pid=1, proof=None, **hello):
         self.write(json.dumps({"proof": proof or self.proof(token), "hello": {"role": "driver", "pid": pid, **hello}}).encode())
@@ -67,3 +68,33 @@ class ByHand:
             return self.file.readline() == b""
         except ConnectionResetError:
             return True
+
+
+def asleep(relay, **hello):
+    """An agent whose process has no pydevd, and which the relay has told to sleep."""
+    agent = ByHand(relay)
+    agent.prove(**hello)
+    assert agent.hear() == {"verb": "sleep"}
+    agent.write(b'{"event":"asleep"}')
+    return agent
+
+
+def debugged(relay, adapter, source="", run=KEY_ID, **hello):
+    """An agent that the relay wakes, and whose pydevd is the FakeAdapter."""
+    adapter.greet = lambda connection: None
+    agent = ByHand(relay, source=source, run=run)
+    agent.prove(**hello)
+    adapter.serve(ByHand(relay, f"raydbg pydevd 1 {agent.hear()['token']}", source=source).sock)
+    adapter.wait_request("configurationDone")
+    agent.write(b'{"event":"debugging"}')  # said when the relay has greeted pydevd
+    return agent
+
+
+def hears_nothing(agent, debugged=False):
+    """Whether the relay has said nothing to it. What is due is said before the second answer at the latest; `debugged`:
+    the answer is that pydevd is there."""
+    heard = []
+    for question in 1, 2:
+        agent.write(json.dumps({"event": "wanted", "wanted": debugged, "question": question}).encode())
+        heard.append(agent.hear())
+    return heard == [{"verb": "answer", "question": question, "yes": debugged} for question in (1, 2)]
