@@ -48,7 +48,7 @@ struct http_get {
     int status;
     char type[64];
     char location[512];
-    char why[256 + TRUST_WAY_ROOM];
+    char why[TRUST_PROBLEM_ROOM + TRUST_WAY_ROOM];
 };
 
 static void get_free(struct http_get *get)
@@ -220,8 +220,9 @@ static void add_way(const struct http_get *get, char *why, size_t size)
 
 static void on_error(struct http_get *get, const char *text, size_t len)
 {
-    char why[256 + TRUST_WAY_ROOM] = "";
-    const char *problem = get->vhost ? trust_problem(get->vhost) : "";
+    char why[TRUST_PROBLEM_ROOM + TRUST_WAY_ROOM] = "", problem[TRUST_PROBLEM_ROOM] = "";
+    if (get->vhost)
+        trust_take_problem(get->vhost, problem, sizeof problem);
     if (*problem)
         text_copy(why, sizeof why, problem);
     else if (get->connected && len == strlen(read_failed) && !memcmp(text, read_failed, len))

@@ -24,8 +24,8 @@ struct kept {
     char *name; /* libwebsockets keeps the pointer */
     SSL_CTX *ssl;
     uint8_t pin[DIGEST_BYTES];
-    char problem[256];
-    char *proxy; /* HOST:PORT, or NULL */
+    char problem[TRUST_PROBLEM_ROOM]; /* of the certificate rejected last, until it is taken */
+    char *proxy;                      /* HOST:PORT, or NULL */
     const char *proxy_variable;
 };
 
@@ -152,6 +152,11 @@ static void kept_free(struct kept *kept)
     free(kept);
 }
 
+static struct kept *kept_of(const struct lws_vhost *vhost)
+{
+    return lws_vhost_user((struct lws_vhost *)(uintptr_t)vhost);
+}
+
 static void on_vhost_gone(struct lws_vhost *vhost, void *arg)
 {
     (void)vhost;
@@ -221,6 +226,8 @@ struct lws_vhost *trust_vhost(struct lws_context *context, const struct lws_prot
     kept->proxy = mem_string(proxy.address);
     kept->proxy_variable = proxy.variable;
     struct lws_vhost *vhost = lws_get_vhost_by_name(context, kept->name);
+    if (vhost) /* a connection that was given up has not taken it */
+        kept_of(vhost)->problem[0] = '\0';
     if (vhost || (tls && load(kept, host, trust, err) != 0))
         kept_free(kept);
     else
@@ -236,15 +243,16 @@ int trust_flags(const char *host, bool tls)
     return tls ? LCCSCF_USE_SSL | v6 : 0;
 }
 
-const char *trust_problem(const struct lws_vhost *vhost)
+void trust_take_problem(const struct lws_vhost *vhost, char *out, size_t size)
 {
-    const struct kept *kept = lws_vhost_user((struct lws_vhost *)(uintptr_t)vhost);
-    return kept->problem;
+    struct kept *kept = kept_of(vhost);
+    text_copy(out, size, kept->problem);
+    kept->problem[0] = '\0';
 }
 
 void trust_way(const struct lws_vhost *vhost, char *out, size_t size)
 {
-    const struct kept *kept = lws_vhost_user((struct lws_vhost *)(uintptr_t)vhost);
+    const struct kept *kept = kept_of(vhost);
     *out = '\0';
     if (kept->proxy)
         snprintf(out, size, "through the proxy %s, which %s names", kept->proxy,

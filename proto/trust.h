@@ -38,8 +38,11 @@ struct lws_vhost *trust_vhost(struct lws_context *context, const struct lws_prot
 /* The ssl_connection flags for a connection to `host` on such a vhost. */
 int trust_flags(const char *host, bool tls);
 
-/* After a connection has failed: one clause about the rejected certificate, or "". */
-const char *trust_problem(const struct lws_vhost *vhost);
+#define TRUST_PROBLEM_ROOM 256
+/* Called when a connection fails, from its LWS_CALLBACK_CLIENT_CONNECTION_ERROR: one clause about
+ * the certificate that was rejected, or "". Given once, because other connections have the vhost,
+ * too: libwebsockets calls that back in the turn in which the handshake fails. */
+void trust_take_problem(const struct lws_vhost *vhost, char *out, size_t size);
 
 #define TRUST_WAY_ROOM 224
 /* For a message: "through the proxy HOST:PORT, which https_proxy names", or "". */

@@ -161,8 +161,8 @@ static void ask_words(struct relay_websocket *bridge, int status)
 
 static void on_error(struct relay_websocket *bridge, struct lws *wsi, const char *text, size_t len)
 {
-    const char *problem = trust_problem(bridge->vhost);
-    char line[128];
+    char line[128], problem[TRUST_PROBLEM_ROOM];
+    trust_take_problem(bridge->vhost, problem, sizeof problem);
     snprintf(line, sizeof line, "%.*s", (int)(len < sizeof line ? len : sizeof line - 1),
              text ? text : "");
     lws_set_opaque_user_data(wsi, NULL);
