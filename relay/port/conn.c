@@ -113,7 +113,7 @@ void conn_break(struct conn *conn, const char *problem)
     conn->told = false;
     if (conn->user)
         conn->listener->ops->on_broken(conn->user, problem);
-    if (!conn->told)
+    if (!conn->told && !conn->part_left) /* a message in parts cannot be finished */
         tell_problem(conn, problem);
     conn_finish(conn);
 }

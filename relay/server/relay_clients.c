@@ -10,8 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A driver that has so many bytes to read stops its debuggee; an observer is dropped. */
-enum { DRIVER_HIGH = 1024 * 1024, OBSERVER_HIGH = 2 * 1024 * 1024 };
+/* A driver that has so many bytes to read stops its debuggee; an observer is dropped. Behind a
+ * message in parts an observer may have LARGE more, the most that debugpy's adapter takes from a
+ * worker: in the middle of a message the client cannot be told why it ends. */
+enum { DRIVER_HIGH = 1 << 20, OBSERVER_HIGH = 2 << 20, LARGE = 16 << 20 };
 enum { PATIENCE_MS = 30000, NETWORK_MS = 4000 };
 
 static void act(struct relay_client *client, const char *action, const char *detail)
@@ -80,19 +82,32 @@ static void drop(struct relay_client *client)
     act(client, "dropped", "it lags behind");
     message_output(&text, 0, "important",
                    "raydbg: this observer lags behind and was dropped: attach again\n");
-    conn_send(client->conn, text.data, text.len);
+    if (client->part_left)
+        conn_close(client->conn);
+    else
+        conn_send(client->conn, text.data, text.len);
     buf_free(&text);
     client->patience = timer_start(client->relay->loop, 0, leave_dropped, client);
 }
 
 /* --- sending --- */
 
+/* True if the debuggee stops for a client that does not read. */
+static bool may_stop(const struct relay_client *client)
+{
+    return session_drives(client->session) || !session_pause(client->session);
+}
+
 /* Called after sending: a slow reader that drives stops its debuggee, any other is dropped. */
 static void watch_flow(struct relay_client *client)
 {
     size_t queued = conn_queued(client->conn);
-    bool drives = session_drives(client->session) || !session_pause(client->session);
-    if (!drives && queued > OBSERVER_HIGH) {
+    if (client->dropped)
+        return;
+    if (!queued && !client->part_left)
+        client->large = false;
+    bool drives = may_stop(client);
+    if (!drives && queued > OBSERVER_HIGH + (client->large ? LARGE : 0)) {
         drop(client);
     } else if (queued > DRIVER_HIGH && !client->halted && drives) {
         client->halted = true;
@@ -139,7 +154,12 @@ static void on_session_halves(void *arg, const char *head, size_t head_len, cons
 static void on_session_large(void *arg, size_t total)
 {
     struct relay_client *client = relay_client_checked(arg);
+    size_t queued = client->conn ? conn_queued(client->conn) : 0;
+    if (client->conn && !client->dropped && !may_stop(client) && queued > OBSERVER_HIGH &&
+        queued + total > OBSERVER_HIGH + LARGE)
+        drop(client);
     client->part_left = total;
+    client->large = true;
     if (client->conn && !client->dropped)
         conn_send_begin(client->conn, total);
     metrics_add(METRIC_MESSAGES_TO_CLIENT_TOTAL, 1);
@@ -152,8 +172,8 @@ static void on_session_part(void *arg, const char *bytes, size_t len)
     if (!client->conn || client->dropped)
         return;
     conn_send_part(client->conn, bytes, len);
-    watch_flow(client);
     relay_client_part(client, len);
+    watch_flow(client);
 }
 
 static void on_session_end(void *arg)
@@ -294,7 +314,7 @@ static void say_farewell(struct relay *relay)
         const struct pause *pause = session_pause(at->session);
         bool held = pause && relay->options.keeper && relay->options.hold != HUB_NEVER;
         struct buf text = {0};
-        if (!at->conn || at->dropped)
+        if (!at->conn || at->dropped || at->part_left)
             continue;
         char title[256] = "";
         if (session_count(at->session) > 1)
