@@ -50,6 +50,8 @@ struct signals *signals_start(struct loop *loop, loop_fn fn, void *arg)
         .arg = arg,
     };
     signals->watch = watch_start(loop, signals->fd, on_readable, signals);
+    if (!signals->watch) /* they end the process by themselves */
+        sigprocmask(SIG_UNBLOCK, &set, NULL);
     return signals;
 }
 

@@ -23,12 +23,23 @@ INVARIANT_MAGIC(acceptor, 0x98f52844)
 #define acceptor_checked(object) acceptor_checked_at(INVARIANT_HERE, object)
 
 static void on_ready(void *arg);
+static void on_pause_over(void *arg);
 
+static void pause_accepting(struct acceptor *acceptor)
+{
+    if (!acceptor->pause)
+        acceptor->pause = timer_start(acceptor->loop, PAUSE_MS, on_pause_over, acceptor);
+}
+
+/* A watch takes a descriptor, too: those that get none are started after another pause. */
 static void watch_all(struct acceptor *acceptor)
 {
     for (size_t i = 0; i < acceptor->sockets.count; i++) {
         struct listen_socket *at = &acceptor->sockets.items[i];
-        at->watch = watch_start(acceptor->loop, at->fd, on_ready, acceptor);
+        if (!at->watch)
+            at->watch = watch_start(acceptor->loop, at->fd, on_ready, acceptor);
+        if (!at->watch)
+            pause_accepting(acceptor);
     }
 }
 
@@ -72,7 +83,7 @@ static void on_ready(void *arg)
         if (accept_some(acceptor, &acceptor->sockets.items[i]))
             continue;
         watch_none(acceptor);
-        acceptor->pause = timer_start(acceptor->loop, PAUSE_MS, on_pause_over, acceptor);
+        pause_accepting(acceptor);
         return;
     }
 }

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 struct post {
@@ -131,6 +132,15 @@ struct loop *loop_create_many(bool tls, struct err *err)
         return loop;
     log_info("%s: thousands of connections cost more CPU", why.what);
     return create(tls, NULL, err);
+}
+
+void loop_raise_fd_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
 }
 
 static struct post *take_posts(struct loop *loop)
@@ -348,6 +358,8 @@ struct watch *watch_start(struct loop *loop, int fd, loop_fn fn, void *arg)
     struct watch *watch = mem_alloc(sizeof *watch);
     *watch = (struct watch){.wire.handle = on_watch, .fn = fn, .arg = arg};
     watch->wsi = loop_wsi_adopt_file(loop, fd, &watch->wire);
+    if (!watch->wsi)
+        watch_stop(&watch);
     return watch;
 }
 

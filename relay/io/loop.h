@@ -22,6 +22,9 @@ struct loop *loop_create(bool tls, struct err *err);
  * installed. Creating it takes some ms more. */
 struct loop *loop_create_many(bool tls, struct err *err);
 void loop_destroy(struct loop **loop);
+/* Raises the soft limit on open files to the hard one, for this process and those that it starts.
+ * Call it before a loop is created, which counts on the limit that it finds. */
+void loop_raise_fd_limit(void);
 struct lws_context *loop_context(struct loop *loop);
 
 /* Runs until loop_stop(). */
@@ -43,7 +46,8 @@ struct timer *timer_start(struct loop *loop, int64_t ms, loop_fn fn, void *arg);
 void timer_cancel(struct timer **timer);
 
 /* Calls fn(arg) whenever `fd` is readable, and a last time when its other end has hung up, so fn
- * must read to the end. The fd stays the caller's; fn may stop the watch. */
+ * must read to the end. The fd stays the caller's; fn may stop the watch. NULL: no descriptor is
+ * free for it, or `fd` is of a kind that cannot be waited for. */
 struct watch *watch_start(struct loop *loop, int fd, loop_fn fn, void *arg);
 void watch_stop(struct watch **watch);
 

@@ -79,6 +79,8 @@ void loop_clock_open(struct loop_clock *clock, struct loop *loop)
         return;
     *clock = (struct loop_clock){.loop = loop, .fd = fd};
     clock->watch = watch_start(loop, fd, on_readable, clock);
+    if (!clock->watch)
+        close(fd);
 }
 
 void loop_clock_close(struct loop_clock *clock)

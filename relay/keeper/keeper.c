@@ -4,6 +4,7 @@
 #include "base/invariant.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "relay/io/loop.h"
 #include "relay/keeper/keeper_snapshots.h"
 #include "relay/keeper/keeper_state.h"
 
@@ -178,7 +179,7 @@ struct keeper *keeper_start(const char *path, int64_t orphan_ms, bool upgrade, s
     *keeper = (struct keeper){
         .path = mem_string(path), .orphan_ms = orphan_ms, .socket = -1, .memory = -1};
     keeper_set_magic(keeper);
-    keeper_raise_fd_limit();
+    loop_raise_fd_limit();
     if (find_process(keeper, upgrade, err) != 0)
         keeper_free(&keeper);
     return keeper;

@@ -73,6 +73,8 @@ static void look(void *arg)
     }
     if (watch->lost && loop_now_us() >= watch->not_before_us)
         renew(watch);
+    if (!watch->lost && !watch->socket)
+        watch_socket(watch);
     if (!watch->lost && keeper_take_missed(watch->keeper))
         watch->ops->on_missed(watch->arg);
     int64_t wait_ms = watch->lost ? (watch->not_before_us - loop_now_us() + 999) / 1000 : LOOK_MS;

@@ -3,7 +3,6 @@
 #include "relay/io/fd_packet.h"
 
 #include <errno.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #define HEAD_BYTES offsetof(struct keeper_message, slots)
@@ -41,13 +40,4 @@ enum keeper_got keeper_receive(int socket, struct keeper_message *message, int *
     while (*fd_count)
         close(fds[--*fd_count]);
     return KEEPER_GONE;
-}
-
-void keeper_raise_fd_limit(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
 }

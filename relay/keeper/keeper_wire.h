@@ -66,7 +66,4 @@ bool keeper_send(int socket, struct keeper_message *message, const int *fds, siz
 enum keeper_got keeper_receive(int socket, struct keeper_message *message, int *fds,
                                size_t *fd_count, bool block);
 
-/* Raises the soft limit of open files to the hard one, for this process and those it forks. */
-void keeper_raise_fd_limit(void);
-
 #endif

@@ -264,11 +264,10 @@ static bool is_over(const struct conn *conn)
 static void look_later(struct conn *conn, enum verdict verdict)
 {
     struct loop *loop = conn->listener->options.loop;
-    if (verdict == NOTHING_YET) {
-        if (!conn->watch)
-            conn->watch = watch_start(loop, conn->fd, on_readable, conn);
+    if (verdict == NOTHING_YET && !conn->watch)
+        conn->watch = watch_start(loop, conn->fd, on_readable, conn);
+    if (verdict == NOTHING_YET && conn->watch)
         return;
-    }
     watch_stop(&conn->watch);
     conn->patience_ms = conn->patience_ms ? 2 * conn->patience_ms : PATIENCE_LEAST_MS;
     if (conn->patience_ms > PATIENCE_MOST_MS)

@@ -186,6 +186,13 @@ static void welcome(struct conn *conn)
 
 static void resume_accepting(void *arg);
 
+static void pause_accepting(struct listener *listener)
+{
+    if (!listener->pause)
+        listener->pause =
+            timer_start(listener->options.loop, WITHOUT_FDS_MS, resume_accepting, listener);
+}
+
 /* Suspends accepting: without a free fd a connection can't even be accepted to be closed, and the
  * kernel goes on to report it. */
 static void rest(struct listener *listener, int problem)
@@ -193,9 +200,7 @@ static void rest(struct listener *listener, int problem)
     log_warn("no more connections can be accepted: %s", strerror(problem));
     for (size_t i = 0; i < listener->ports.count; i++)
         watch_stop(&listener->ports.items[i].watch);
-    if (!listener->pause)
-        listener->pause =
-            timer_start(listener->options.loop, WITHOUT_FDS_MS, resume_accepting, listener);
+    pause_accepting(listener);
 }
 
 /* False if there is no more to accept now. */
@@ -244,11 +249,15 @@ static void on_acceptable(void *arg)
             continue;
 }
 
+/* A watch takes a descriptor, too: those that get none are started after another pause. */
 static void start_accepting(struct listener *listener)
 {
     for (size_t i = 0; i < listener->ports.count; i++) {
         struct listen_socket *port = &listener->ports.items[i];
-        port->watch = watch_start(listener->options.loop, port->fd, on_acceptable, listener);
+        if (!port->watch)
+            port->watch = watch_start(listener->options.loop, port->fd, on_acceptable, listener);
+        if (!port->watch)
+            pause_accepting(listener);
     }
 }
 

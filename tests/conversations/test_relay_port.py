@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import socket
 import subprocess
 import time
@@ -311,6 +312,23 @@ def test_metrics(adapter, hub):
     assert before["process_start_time_seconds"] == after["process_start_time_seconds"] <= time.time() + 1
     assert any("session" in name and after[name] == before[name] + 1 for name in before), after
     assert any("refused" in name and after[name] > before.get(name, 0) for name in after), after
+
+
+def few_files(argv, env, stderr):
+    """Starts a relay as a login shell would: the soft limit on open files is low."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("RAY_", "RAYDBG_"))}
+    return subprocess.Popen(argv, env={**clean, **env}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr,
+                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, most)))
+
+
+@pytest.mark.parametrize("what", ["--hold", "--target"])
+def test_the_soft_limit_on_open_files_is_raised(adapter, what):
+    arguments = {"--hold": ("--allow-connect", "--hold", "never"),
+                 "--target": ("--token", "none", "--target", f"debugpy://{adapter.address}")}
+    with RelayProcess(*arguments[what], popen=few_files) as relay:
+        soft, hard = resource.prlimit(relay.pid, resource.RLIMIT_NOFILE)
+        assert soft == hard > 256
 
 
 def test_a_target_without_ray(adapter):

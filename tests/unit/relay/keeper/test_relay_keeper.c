@@ -511,7 +511,7 @@ static void test_five_thousand(void **state)
 {
     (void)state;
     struct rlimit limit;
-    keeper_raise_fd_limit();
+    loop_raise_fd_limit();
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
     int count = limit.rlim_cur < 16000 ? (int)(limit.rlim_cur - 500) / 3 : 5000;
     int *peers = calloc((size_t)count, sizeof *peers);
