@@ -128,9 +128,11 @@ static void take(struct many_discovery *find, const struct pause *pause)
     struct err err;
     if (task) {
         update(task, pause);
-    } else if (!is_wanted(many, pause) || is_shunned(find, pause) || pause_reach_is_early(pause)) {
+    } else if (!is_wanted(many, pause) || is_shunned(find, pause)) {
         return;
     } else if (pause_reach_check(pause, &err) != 0) {
+        if (pause_reach_is_early(pause))
+            return;
         pause_title(pause, title, sizeof title);
         err_line(&err, line, sizeof line);
         many_say(many, "console", "raydbg: %s: %s\n", title, line);

@@ -72,8 +72,7 @@ int pause_reach_check(const struct pause *pause, struct err *err)
 
 bool pause_reach_is_early(const struct pause *pause)
 {
-    struct err err;
     int64_t age = wall_clock_ms() - pause->since_ms;
-    return pause_reach_check(pause, &err) != 0 && !pause->node_ip && pause->since_ms &&
-           age < LISTENS_MS && age > -LISTENS_MS;
+    return pause->debugger == PAUSE_PDB && pause->state != PAUSE_HELD && !pause->node_ip &&
+           pause->since_ms && age < LISTENS_MS && age > -LISTENS_MS;
 }

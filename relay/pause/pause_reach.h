@@ -11,8 +11,9 @@
  * here, and Ray's pdb accepts only one. 0 otherwise. */
 int pause_reach_check(const struct pause *pause, struct err *err);
 
-/* True if the check fails now and may soon not: the pause is new, and Ray <= 2.34 registers a pdb
- * before it listens. False at the latest 10 s after the registration. */
+/* True if a check that has failed may soon not fail: the pause is new, and Ray <= 2.34 registers a
+ * pdb before it listens. False at the latest 10 s after the registration. Does not check again: the
+ * pdb may listen by now. */
 bool pause_reach_is_early(const struct pause *pause);
 
 #endif

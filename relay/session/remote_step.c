@@ -242,11 +242,13 @@ static void on_refreshed(void *arg, const struct err *err)
 {
     struct remote_step *step = remote_step_checked(arg);
     struct pause pause;
+    struct err own;
     int64_t now = loop_now_us();
     if (step->state != REMOTE_STEP_SEARCHING)
         return;
     if (!err && find_pause(step, &pause)) {
-        if (awaits_name(step, &pause, now) || pause_reach_is_early(&pause))
+        bool unreachable = pause_reach_check(&pause, &own) != 0;
+        if (awaits_name(step, &pause, now) || (unreachable && pause_reach_is_early(&pause)))
             remote_step_search(step, AGAIN_MS);
         else
             remote_step_enter(step, &pause);
