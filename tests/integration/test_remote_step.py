@@ -250,3 +250,22 @@ def test_a_result_that_the_driver_takes(calling):
         client.resume(inside)
         assert driver.result("lonely") == "4"
         client.disconnect()
+
+
+def test_a_note_that_is_made_late_is_taken_back(cluster_factory, tmp_path):
+    """Its thread evaluates something else: what pydevd evaluates without a frame does not wait for that."""
+    calling, gate = cluster_factory(DEBUGGERS["debugpy"]), tmp_path / "open"
+    start(calling, "outer")
+    with calling.raydbg_dap() as client:
+        caller = attach(client, "outer")
+        frame = client.stack(caller)[0]["id"]
+        wait = f"any(iter(lambda: __import__('os').path.exists({str(gate)!r}) or __import__('threading').Event().wait(0.05), True))"
+        busy = client.send("evaluate", {"expression": wait, "frameId": frame, "context": "watch"})
+        refused = client.request("raydbg/stepIntoRemote", {"threadId": caller})
+        assert not refused["success"] and "the worker has not answered" in refused["message"]
+        gate.touch()
+        client.response(busy)
+        assert client.evaluate("__import__('ray')._private.worker.global_worker.debugger_breakpoint", frame) == "b''"
+        inside = step_into(client, caller)
+        assert_at(client, inside, "leaf", "leaf-first")
+        client.disconnect()
