@@ -154,22 +154,30 @@ static const struct session_runs *runs_of(const struct many *many)
     return many->attach->run ? many->options->runs : NULL;
 }
 
+/* Takes in what the processes answer to the set, as the body of a response. */
+static void answer_for_run(struct set *set, const char *body)
+{
+    struct buf message = {0};
+    struct envelope response;
+    const char *problem;
+    message_response(&message, 0, 0, breakpoint_merge_command(set->merge), body);
+    if (envelope_read(&response, message.data, message.len, &problem) == 0)
+        breakpoint_merge_answer(set->merge, set->sets->many->ids, RUN_SLOT, message.data,
+                                &response);
+    buf_free(&message);
+}
+
 static void look_at_run(struct set *set)
 {
     const struct many *many = set->sets->many;
     const struct session_runs *runs = runs_of(many);
-    struct buf body = {0}, message = {0};
-    struct envelope response;
-    const char *problem;
+    struct buf body = {0};
     char *path = runs ? path_of(set) : NULL;
     if (path && runs->body(runs->arg, many, path, &body) && !text_equal(body.data, set->run_body)) {
-        message_response(&message, 0, 0, "setBreakpoints", body.data);
-        if (envelope_read(&response, message.data, message.len, &problem) == 0)
-            breakpoint_merge_answer(set->merge, many->ids, RUN_SLOT, message.data, &response);
+        answer_for_run(set, body.data);
         free(set->run_body);
         set->run_body = buf_take(&body);
     }
-    buf_free(&message);
     buf_free(&body);
     free(path);
 }
@@ -206,17 +214,11 @@ static bool drives_run(const struct many *many)
 /* Answers in place of the processes as an observer of one task is answered. */
 static void withhold(struct set *set, const struct envelope *request)
 {
-    struct buf body = {0}, message = {0};
-    struct envelope response;
-    const char *problem;
+    struct buf body = {0};
     set->sets->withheld = true;
     breakpoint_union_unarmed_body(breakpoint_merge_arguments(set->merge), request,
                                   "this session observes: this takes effect when it drives", &body);
-    message_response(&message, 0, 0, request->name, body.data);
-    if (envelope_read(&response, message.data, message.len, &problem) == 0)
-        breakpoint_merge_answer(set->merge, set->sets->many->ids, RUN_SLOT, message.data,
-                                &response);
-    buf_free(&message);
+    answer_for_run(set, body.data);
     buf_free(&body);
 }
 
