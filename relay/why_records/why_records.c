@@ -194,12 +194,12 @@ bool why_records_is_running(const struct why_records *records, const struct ray_
 bool why_records_job_is_over(const struct why_records *records, const struct ray_attempt *attempt)
 {
     const struct ray_job *job = why_records_job(records, attempt->job_id);
-    const struct ray_actor *actor = why_records_actor(records, attempt->actor_id);
-    const struct ray_attempt *parent = why_records_attempt(records, attempt->parent_task_id);
     if (!job || !job->is_dead)
         return false;
+    const struct ray_actor *actor = why_records_actor(records, attempt->actor_id);
     if (actor)
         return text_equal(actor->state, "DEAD");
+    const struct ray_attempt *parent = why_records_attempt(records, attempt->parent_task_id);
     return !parent || !why_records_is_running(records, parent);
 }
 
