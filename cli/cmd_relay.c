@@ -4,6 +4,7 @@
 #include "cli/relay/relay_request.h"
 
 #include "base/text.h"
+#include "relay/io/loop.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -160,6 +161,7 @@ static int run(struct relay_request *request, int operands, char **argv)
     if (code != ERR_NONE)
         return code;
     request->hold_when = hold_of(request->hold);
+    loop_raise_fd_limit();
     return request->target ? relay_target_serve(request) : relay_serve(request);
 }
 

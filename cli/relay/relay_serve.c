@@ -296,7 +296,6 @@ static void return_memory(void)
 int relay_serve(const struct relay_request *request)
 {
     return_memory();
-    loop_raise_fd_limit();
     struct err err;
     struct auth_options options = {request->token_file, request->observer_token_file};
     struct auth *auth = request->token ? auth_create_open() : auth_create(&options, &err);

@@ -48,7 +48,6 @@ int relay_target_serve(const struct relay_request *request)
         !text_split_host_port(request->target + strlen(scheme), host, sizeof host, &port))
         return command_usage(request->text, "--target is debugpy://HOST:PORT, not '%s'",
                              request->target);
-    loop_raise_fd_limit();
     struct serving serving = {.loop = loop_create_many(false, &err)};
     if (!serving.loop)
         return command_fail(&err);
