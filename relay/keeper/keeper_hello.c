@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { AGAIN_MS = 500 }; /* for a keeper that is just ending to have ended */
+enum { AGAIN_MS = 500 }; /* for a relay that may be ending, though it does not look like it */
 
 /* --- talking --- */
 
@@ -224,8 +224,9 @@ int keeper_get_in(struct keeper *keeper, bool upgrade, struct err *err)
         }
         close(keeper->socket);
         keeper->socket = -1;
-        bool dying = welcome.kind == KEEPER_REFUSED && is_dying(welcome.pid);
-        int64_t limit_ms = dying ? KEEPER_HELLO_MS : AGAIN_MS;
+        /* A keeper that has closed the connection is just ending; its successor is another. */
+        bool in_use = welcome.kind == KEEPER_REFUSED && !is_dying(welcome.pid);
+        int64_t limit_ms = in_use ? AGAIN_MS : KEEPER_HELLO_MS;
         if (hello == HELLO_REFUSED || loop_now_us() - start_us > limit_ms * 1000)
             return -1;
         nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);

@@ -188,10 +188,54 @@ static void test_a_dead_relays_connection_closes_late(void **state)
     (void)state;
     pid_t process;
     pid_t relay = fork_relay(leave_a_child, &process);
-    kill_relay(relay);
     int64_t before = loop_now_us();
+    kill_relay(relay);
     struct keeper *keeper = start();
-    assert_true(loop_now_us() - before > LATE_MS * 500);
+    assert_true(loop_now_us() - before >= LATE_MS * 1000);
+    assert_int_equal(keeper_leave(&keeper), 0);
+}
+
+static int door[2]; /* the child below ends when the test closes its end */
+
+static void leave_a_child_at_the_door(struct keeper *keeper)
+{
+    char byte;
+    (void)keeper;
+    if (fork() != 0)
+        return;
+    close(door[1]);
+    (void)!read(door[0], &byte, 1);
+    _exit(0);
+}
+
+/* Stops the keeper when the relay has asked it for LATE_MS, ends the child, and lets the keeper
+ * run, which then sees at once that its relay has gone and that another one asks. */
+static void end_the_keeper_while_it_is_asked(pid_t process)
+{
+    close(door[0]);
+    settle_us(LATE_MS * 1000);
+    kill(process, SIGSTOP);
+    settle_us(100000); /* the relay asks again */
+    close(door[1]);
+    settle_us(100000); /* the child ends */
+    kill(process, SIGCONT);
+    _exit(0);
+}
+
+/* A keeper that ends without an answer is followed by another, however long the relay has asked. */
+static void test_a_keeper_ends_while_it_is_asked(void **state)
+{
+    (void)state;
+    pid_t process;
+    assert_int_equal(pipe2(door, O_CLOEXEC), 0);
+    pid_t relay = fork_relay(leave_a_child_at_the_door, &process);
+    kill_relay(relay);
+    if (fork_helper() == 0)
+        end_the_keeper_while_it_is_asked(process);
+    close(door[0]);
+    close(door[1]);
+    struct keeper *keeper = start();
+    assert_int_not_equal(keeper_pid(keeper), process);
     assert_int_equal(keeper_leave(&keeper), 0);
 }
 
@@ -206,6 +250,7 @@ int main(int argc, char **argv)
         TEST(test_a_slow_keeper_refuses),
         TEST(test_a_stopped_keepers_socket_is_full),
         TEST(test_a_dead_relays_connection_closes_late),
+        TEST(test_a_keeper_ends_while_it_is_asked),
     };
     return cmocka_run_group_tests_name("slow keeper", tests, NULL, NULL);
 }
