@@ -14,8 +14,8 @@ enum {
     AGAIN_MS = 150,
     SILENCE_MS = 2000, /* a longer wait is announced to the user */
     /* How long a stop of the caller waits for the callee, which has been submitted: on a busy node,
-     * Ray takes several seconds to start a worker. */
-    DEFER_MS = 15000,
+     * Ray takes many seconds to start a worker. The client's `pause` ends the wait. */
+    DEFER_MS = 60000,
     RETRY_MS = 30000,  /* how long Ray may take to run a task again */
     NAME_MS = 1500,    /* a worker reports the name of its task once a second */
     LINGER_MS = 10000, /* how long the search goes on when the caller is gone */
@@ -40,23 +40,6 @@ char *remote_step_result(const char *json, const struct envelope *envelope)
     bool found = json && envelope->success && envelope->body.len &&
                  scan_find(json, envelope->body, "result", &at);
     return found ? scan_string(json, at) : NULL;
-}
-
-bool remote_step_top_frame(const char *json, const struct envelope *envelope, struct span *frame)
-{
-    struct span frames;
-    size_t cursor = 0;
-    return json && envelope->success && envelope->body.len &&
-           scan_find(json, envelope->body, "stackFrames", &frames) && json[frames.at] == '[' &&
-           scan_element(json, frames, &cursor, frame);
-}
-
-void remote_step_ask_top_frame(struct remote_step *step, int64_t thread, link_answer_fn fn)
-{
-    char *arguments =
-        mem_format("{\"threadId\":%lld,\"startFrame\":0,\"levels\":1}", (long long)thread);
-    hub_ask(&step->session->member, "stackTrace", arguments, REMOTE_STEP_ASK_MS, fn, step);
-    free(arguments);
 }
 
 /* --- the step --- */
@@ -198,6 +181,11 @@ static void say(struct session *session, const char *format, const char *what)
     free(text);
 }
 
+static const char *caller_name(const struct session *session)
+{
+    return session->pause.task_name ? session->pause.task_name : "the caller";
+}
+
 /* True if the session or one of its callers debugs it: a stop there is told to that session. */
 static bool is_debugged(const struct session *session, const struct pause *pause)
 {
@@ -266,6 +254,9 @@ static void on_refreshed(void *arg, const struct err *err)
         say(step->session, "raydbg: waiting %s\n",
             step->way == REMOTE_CALL_INTO ? "for the next remote task to start"
                                           : "for the result to be taken");
+        if (step->deferred)
+            say(step->session, "raydbg: %s has stopped meanwhile: 'pause' shows that stop\n",
+                caller_name(step->session));
     }
     remote_step_search(step, AGAIN_MS);
 }
@@ -342,7 +333,9 @@ static void on_forgotten(void *arg, const char *json, size_t len, const struct e
                                           : "the task did not return");
         remote_step_end(step);
     } else {
-        step->until_us = loop_now_us() + (int64_t)DEFER_MS * 1000;
+        step->since_us = loop_now_us();
+        step->until_us = step->since_us + (int64_t)DEFER_MS * 1000;
+        step->said = false;
     }
     free(result);
 }
@@ -364,7 +357,7 @@ bool remote_step_event(struct session *session, const char *json, size_t len,
     case REMOTE_STEP_INSIDE:
         if (hub_has_stopped(&step->inner->member)) {
             say(session, "raydbg: %s has stopped, too: it is shown when this task goes on\n",
-                session->pause.task_name ? session->pause.task_name : "the caller");
+                caller_name(session));
             defer(step, json, len);
             return true;
         }
@@ -416,6 +409,12 @@ bool remote_step_request(struct session *session, const char *json, size_t len,
     int64_t thread;
     if (!step)
         return false;
+    if (step->state == REMOTE_STEP_SEARCHING && step->deferred &&
+        text_equal(envelope->name, "pause")) {
+        client_respond(&session->client, envelope->seq, envelope->name, NULL);
+        remote_step_end(step);
+        return true;
+    }
     if (step->state == REMOTE_STEP_ENTERING && breakpoint_union_is_set(envelope->name))
         remote_step_pass_set(step, json, envelope);
     if (step->state != REMOTE_STEP_INSIDE || is_callers(envelope->name))

@@ -70,10 +70,6 @@ void remote_step_begin(struct session *session, const char *json, const struct e
                        enum remote_call_way way);
 /* The answer's `result`, or NULL; the caller frees. */
 char *remote_step_result(const char *json, const struct envelope *envelope);
-/* Asks for the newest frame of one of the caller's threads; remote_step_top_frame() reads the
- * answer. */
-void remote_step_ask_top_frame(struct remote_step *step, int64_t thread, link_answer_fn fn);
-bool remote_step_top_frame(const char *json, const struct envelope *envelope, struct span *frame);
 void remote_step_search(struct remote_step *step, int64_t in_ms);
 /* The callee's worker has died: searches again, because Ray reruns the task with the same note. */
 void remote_step_retry(struct remote_step *step);
@@ -82,6 +78,10 @@ void remote_step_retry(struct remote_step *step);
 void remote_step_end(struct remote_step *step);
 
 /* remote_step_targets.c */
+/* Asks for the newest frame of one of the caller's threads; remote_step_top_frame() reads the
+ * answer. */
+void remote_step_ask_top_frame(struct remote_step *step, int64_t thread, link_answer_fn fn);
+bool remote_step_top_frame(const char *json, const struct envelope *envelope, struct span *frame);
 /* True: it was the answer to a `stepInTargets`, and has been passed on with our targets added. */
 bool remote_step_targets_response(struct session *session, const struct pending *pending,
                                   const char *json, size_t len, const struct envelope *envelope);

@@ -10,6 +10,23 @@
 /* Ids of our own `stepIn` targets; debugpy counts from 0. */
 enum { TARGET_INTO = 0x40000000, TARGET_BACK };
 
+bool remote_step_top_frame(const char *json, const struct envelope *envelope, struct span *frame)
+{
+    struct span frames;
+    size_t cursor = 0;
+    return json && envelope->success && envelope->body.len &&
+           scan_find(json, envelope->body, "stackFrames", &frames) && json[frames.at] == '[' &&
+           scan_element(json, frames, &cursor, frame);
+}
+
+void remote_step_ask_top_frame(struct remote_step *step, int64_t thread, link_answer_fn fn)
+{
+    char *arguments =
+        mem_format("{\"threadId\":%lld,\"startFrame\":0,\"levels\":1}", (long long)thread);
+    hub_ask(&step->session->member, "stackTrace", arguments, REMOTE_STEP_ASK_MS, fn, step);
+    free(arguments);
+}
+
 void remote_step_targets_clear(struct remote_step *step)
 {
     free(step->targets_request);

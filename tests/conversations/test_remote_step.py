@@ -390,3 +390,41 @@ def test_the_note_of_a_remote_task_is_taken_back_when_its_caller_stops_first(ste
                        "it is taken back")
     assert "b''" in notes[0]["arguments"]["expression"]
     client.disconnect()
+
+
+# --- a caller that stops while the remote task has not started ---
+
+def wait_output(client, text):
+    client.wait_event("output", lambda body: text in body["output"])
+
+
+@pytest.fixture
+def caller_stopped(attached, caller):
+    """The client's step into a remote task that does not start, and whose caller has stopped."""
+    client, thread = attached()
+    client.ok("raydbg/stepIntoRemote", {"threadId": thread})
+    caller.adapter.wait_request("continue")
+    caller.adapter.connection().stop("breakpoint")
+    wait_until(lambda: len(caller.adapter.requests("evaluate")) == 2, "the relay asks whether the note was used")
+    client.ok("threads")  # the answer to that has been read
+    return client, thread
+
+
+def test_the_stop_is_shown_when_the_remote_task_has_not_started_for_long(caller_stopped, clock):
+    client, thread = caller_stopped
+    clock.pass_time(3)
+    wait_output(client, "outer has stopped meanwhile: 'pause' shows that stop")
+    assert len(client.events("stopped")) == 1
+    clock.pass_time(61)
+    wait_output(client, "the other task does not stop: it has not started")
+    assert client.stopped()["threadId"] == thread
+    client.disconnect()
+
+
+def test_pause_shows_the_stop_at_once(caller_stopped, caller):
+    client, thread = caller_stopped
+    client.ok("pause", {"threadId": thread})
+    stop = client.stopped()
+    assert (stop["threadId"], stop["reason"]) == (thread, "breakpoint")
+    assert not caller.adapter.requests("pause")
+    client.disconnect()
