@@ -117,19 +117,22 @@ def test_killed_in_the_middle_of_a_message(adapter, hub):
     first = hub.join()
     first.stopped()
     first.strict = False
-    sent = []
+    sent, relay_dead = [], threading.Event()
 
     def half(connection, request):
+        """Holds the adapter's only writer: another answer in the middle of this one would be no adapter's."""
         body = (b'{"seq":900,"type":"response","request_seq":%d,"success":true,"command":"scopes","body":{"scopes":[]}}'
                 % request["seq"])
         data = b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
         connection.send_raw(data[:60])
-        sent.append((connection, data[60:]))
+        sent.append(connection)
+        relay_dead.wait(limit())
+        connection.send_raw(data[60:])
     adapter.on["scopes"] = half
     first.send("scopes", {"frameId": 3})
-    wait_until(lambda: sent and unread_by_peer(sent[0][0].sock) == 0, "half an answer is read")
+    wait_until(lambda: sent and unread_by_peer(sent[0].sock) == 0, "half an answer is read")
     hub.kill9()
-    sent[0][0].send_raw(sent[0][1])  # before the next relay asks anything: an adapter has one writer
+    relay_dead.set()
     hub.restart()
     adapter.on["scopes"] = adapter.on_scopes
     second = hub.join()
