@@ -48,6 +48,11 @@ bool remote_step_forgets(const struct pending *pending);
 /* The session has answered a request of its client in place of the debuggee. */
 void remote_step_note_ended(struct session *session, const struct pending *pending);
 
+/* session_flow() of the callee's session, too. */
+void remote_step_flow(const struct session *session, bool enable);
+/* True if the callee does not read what the client sends. */
+bool remote_step_stalls(const struct session *session);
+
 /* --- the end --- */
 
 /* The caller is gone: refuses the requests that wait for it. True: the session lives on, because

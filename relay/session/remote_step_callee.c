@@ -361,10 +361,20 @@ static void on_end(void *arg)
 
 static void on_flow(void *arg, bool flows)
 {
-    const struct remote_step *step = remote_step_checked(arg);
-    const struct session *session = step->session;
-    if (session->ops->on_flow)
-        session->ops->on_flow(session->arg, flows);
+    struct remote_step *step = remote_step_checked(arg);
+    step->stalled = !flows;
+    session_tell_flow(step->session);
+}
+
+bool remote_step_stalls(const struct session *session)
+{
+    return session->remote_step && session->remote_step->stalled;
+}
+
+void remote_step_flow(const struct session *session, bool enable)
+{
+    if (session->remote_step && session->remote_step->inner)
+        session_flow(session->remote_step->inner, enable);
 }
 
 static void on_act(void *arg, const char *action, const char *detail)
@@ -424,6 +434,7 @@ void remote_step_enter(struct remote_step *step, const struct pause *pause)
     step->inner->caller = session;
     step->inner->bases = bases;
     step->inner->base = *bases;
+    session_flow(step->inner, !session->halted);
     soon(step, attach);
 }
 
@@ -447,4 +458,8 @@ void remote_step_drop_callee(struct remote_step *step)
     free(step->arrival);
     step->arrival = NULL;
     session_destroy(&step->inner);
+    if (step->stalled) {
+        step->stalled = false;
+        session_tell_flow(step->session);
+    }
 }

@@ -47,6 +47,7 @@ struct remote_step {
     /* the callee */
     struct pause callee;
     struct session *inner;
+    bool stalled;    /* it does not read */
     int64_t base;    /* the offset of the callee's thread ids */
     int64_t steps;   /* steps made to leave Ray's own frames */
     bool configured; /* the callee has the breakpoints that were set before */

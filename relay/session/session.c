@@ -428,6 +428,7 @@ void session_flow(struct session *session, bool enable)
         session->mode_ops->flow(session->mode, enable);
     if (session->member.hub)
         hub_read_enable(&session->member, enable);
+    remote_step_flow(session, enable);
 }
 
 const struct pause *session_pause(const struct session *session)

@@ -97,6 +97,8 @@ static void on_lost(void *arg, const char *why)
         return;
     session_move(session, SESSION_LOST);
     session->died = why == NULL;
+    if (session->stalled)
+        on_flow(session, true);
     variables_flush(session_variables(session));
     if (session->attach_request.open) {
         struct err err;
@@ -187,11 +189,17 @@ static void on_failed(void *arg, const struct err *err)
     }
 }
 
+void session_tell_flow(const struct session *session)
+{
+    if (session->ops->on_flow)
+        session->ops->on_flow(session->arg, !session->stalled && !remote_step_stalls(session));
+}
+
 static void on_flow(void *arg, bool flows)
 {
     struct session *session = session_checked(arg);
-    if (session->ops->on_flow)
-        session->ops->on_flow(session->arg, flows);
+    session->stalled = !flows;
+    session_tell_flow(session);
 }
 
 static void on_note(void *arg, const char *category, const char *text)

@@ -72,6 +72,7 @@ struct session {
     bool broken;     /* the client's stream was not DAP */
     bool died;       /* the debuggee is gone without a reason: its worker has died */
     bool halted;     /* session_flow(false) */
+    bool stalled;    /* its debuggee does not read */
     struct death_cause *death_cause;
     int64_t verb_thread;      /* of the last step by a verb (relay/session/session_verbs.h) */
     struct task_watch *watch; /* NULL until the task runs (relay/session/session_watch.h) */
@@ -136,6 +137,9 @@ void session_release(struct session *session, const struct envelope *request);
 void session_answer_release(struct session *session, const char *why_not);
 
 /* session_hub.c */
+/* Tells the owner whether to read the client: not while its debuggee, or one that it has stepped
+ * into, does not read. */
+void session_tell_flow(const struct session *session);
 /* Translates a request's paths into the debugger's, those of a response or an event into the
  * client's; false if nothing changes. */
 bool session_map_paths(const struct session *session, const char *json, size_t len,

@@ -1,0 +1,54 @@
+"""Floods in a remote task that was stepped into: what holds for the task that was attached to holds for this one, too."""
+
+import threading
+
+import pytest
+from fake_adapter import FakeAdapter
+from fake_gang import FakeGang
+from flood import COUNT, TOTAL, Evaluations, Flood, numbers
+from relay_process import release_path
+from slow_client import SlowClient
+from waits import limit
+
+
+@pytest.fixture
+def gang():
+    with FakeGang(names=["outer"]) as fake:
+        yield fake
+
+
+@pytest.fixture
+def inside(gang, run_relay):
+    """A client in a remote task, and that task's worker; neither has much room in its kernel's queues."""
+    caller = gang.workers[0]
+    caller.adapter.on["evaluate"] = lambda c, request: c.respond(
+        request, {"result": f"'{caller.task_id}'", "variablesReference": 0, "type": "str"})
+    relay = run_relay(adapter=None, address=gang.address, binary=release_path())
+    client = SlowClient(relay, task="outer")
+    client.request("raydbg/stepIntoRemote", {"threadId": 1})
+    caller.adapter.wait_request("continue")
+    callee = gang.add("leaf", adapter=FakeAdapter(), parent=caller.task)
+    client.event("stopped")
+    return relay, client, callee
+
+
+def test_a_client_that_does_not_read_stalls_the_remote_task(inside):
+    relay, client, callee = inside
+    flood = Flood(callee.adapter.connection())
+    flood.wait_stuck(relay)
+    assert numbers(client, COUNT) == list(range(COUNT))
+    flood.thread.join(limit())
+    assert client.request("threads")
+
+
+def test_a_client_is_read_again_when_a_remote_task_that_does_not_read_has_died(inside):
+    relay, client, callee = inside
+    release = threading.Event()
+    callee.adapter.on["evaluate"] = lambda connection, request: release.wait(limit())
+    flood = Evaluations(client, TOTAL // 30_000)
+    flood.wait_stuck(relay)
+    callee.adapter.close()
+    flood.over = True
+    release.set()
+    flood.thread.join(limit())
+    assert client.request("threads")
