@@ -15,12 +15,14 @@ With $NO_AGENT it has none, for a comparison; then `work`, `spin` and `exit` are
     buffer WORDS    prints the words, but leaves them in the buffer of a stdout that has one
     threads         prints the names of the threads
     active          prints whether pydevd is there, and the trace function
+    traced          prints what makes this thread's calls slow
     imported        prints the modules that the agent's start has imported
     set             prints the breakpoints that pydevd has: line, condition and expression to log
     check ARGUMENTS prints check(*ARGUMENTS), with x = 3 and d = {"k": "v"} in the frame
     exit N
 """
 
+import ctypes
 import json
 import marshal
 import os
@@ -95,6 +97,24 @@ def spin(count):
     for n in range(count):
         small(n)
     return time.thread_time() - begun
+
+
+def evaluates_frames():
+    """Whether another function than Python's own evaluates frames."""
+    api = ctypes.pythonapi
+    api.PyInterpreterState_Get.restype = api._PyInterpreterState_GetEvalFrameFunc.restype = ctypes.c_void_p
+    api._PyInterpreterState_GetEvalFrameFunc.argtypes = [ctypes.c_void_p]
+    own = ctypes.cast(api._PyEval_EvalFrameDefault, ctypes.c_void_p).value
+    return api._PyInterpreterState_GetEvalFrameFunc(api.PyInterpreterState_Get()) != own
+
+
+def tracing():
+    """What debuggers have a thread run at each call or line: a trace function, a frame evaluator, or events."""
+    monitoring = getattr(sys, "monitoring", None)
+    tools = [tool for tool in range(6) if monitoring and monitoring.get_tool(tool)]
+    return [*(["a trace function"] if sys.gettrace() else []), *(["a frame evaluator"] if evaluates_frames() else []),
+            *(f"events of {monitoring.get_tool(tool)}" for tool in tools
+              if monitoring.get_events(tool) or monitoring.get_local_events(tool, small.__code__))]
 
 
 def breakpoints():
@@ -192,6 +212,8 @@ def main():
             tell("IMPORTED", sorted(set(sys.modules) - agent.known))
         elif command == "active":
             tell("ACTIVE", agent.debugger.active, sys.gettrace())
+        elif command == "traced":
+            tell("TRACED", tracing())
         elif command == "set":
             tell("SET", breakpoints())
         elif command == "check":
