@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {PauseSet, age, groupPauses, isAttached, isNear, jobsOf, locationText, matches, parseLine, pauseDescription, pauseTask, pauseTitle, sessionName, twinTitles} from '../src/pauses/pause';
+import {Pause, PauseSet, age, groupPauses, isAttached, isNear, jobsOf, locationText, matches, parseLine, pauseDescription, pauseTask, pauseTitle, sessionName, twinTitles} from '../src/pauses/pause';
 import {pause} from './sample';
 
 const since = 1767225600.25;
@@ -93,6 +93,20 @@ test('the feed', () => {
     assert.equal(parseLine(line), undefined, line);
   assert.equal(parseLine('{"event":"live","cluster":"h:1","relay":null}')?.event, 'live');
   assert.equal(parseLine('{"event":"away","error":{"what":"no answer","why":null,"hint":null}}')?.event, 'away');
+});
+
+test('one pause for each that the relay tells apart', () => {
+  const rows = (...all: [event: 'added' | 'changed' | 'removed', facts: Partial<Pause>][]): string[] => {
+    const set = new PauseSet();
+    for (const [event, facts] of all) set.apply({event, pause: pause(facts)}, start);
+    return [...set.pauses.values()].map((one) => `${one.worker_id ?? '?'} ${one.endpoint}`);
+  };
+  const endpoint = '10.0.0.7:2';
+  assert.deepEqual(rows(['added', {debugger: 'pydevd', worker_id: null, endpoint}], ['changed', {debugger: 'pydevd', endpoint}]), [`w1 ${endpoint}`]);
+  assert.deepEqual(rows(['added', {debugger: 'pdb'}], ['added', {debugger: 'pdb', endpoint}]), ['w1 10.0.0.7:35589', `w1 ${endpoint}`]);
+  assert.deepEqual(rows(['added', {debugger: 'pydevd'}], ['added', {debugger: 'pydevd', endpoint}]), ['w1 10.0.0.7:35589', `w1 ${endpoint}`], 'a forked child');
+  assert.deepEqual(rows(['added', {}], ['changed', {endpoint}]), [`w1 ${endpoint}`]);
+  assert.deepEqual(rows(['added', {worker_id: null}], ['removed', {worker_id: null}]), []);
 });
 
 test('since when a pause stands', () => {

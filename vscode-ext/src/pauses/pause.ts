@@ -35,9 +35,12 @@ export interface Change {
 /** One line of the feed: what became of a pause, or of the cluster itself. */
 export type FeedLine = Change | {event: 'live'} | {event: 'away'; error: {what: string; why: string | null; hint: string | null}};
 
-/** One pause among those of its cluster: a process has one debugger. */
-export function pauseKey(pause: Pause): string {
-  return pause.worker_id ?? pause.endpoint;
+/**
+ * One pause among those of its cluster. A debugpy that is attached to again may listen at another port, so its worker
+ * identifies it. Of pdb several threads of one worker may be paused, and of pydevd the worker may be known only later.
+ */
+export function pauseKey({debugger: kind, worker_id, endpoint}: Pause): string {
+  return kind === 'debugpy' && worker_id !== null ? worker_id : endpoint;
 }
 
 /** What `raydbg attach` takes for this pause, and no other. */
