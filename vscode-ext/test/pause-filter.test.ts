@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import {GroupBy, Pause, groupPauses} from '../src/pauses/pause';
-import {filterMatches, filterOf, filterText, groupFilter, isMany, parseFilter, widen} from '../src/pauses/pause-filter';
+import {filterMatches, filterOf, filterText, groupFilter, isAbout, isMany, parseFilter, widen} from '../src/pauses/pause-filter';
 import {pause} from './sample';
 
 const actor = pause({task_id: 'd0', task_name: 'Trainer.step', actor_class: 'Trainer', actor_name: 'bob', actor_id: '0123456789abcdef', worker_id: 'w2',
@@ -50,4 +50,16 @@ test('which configurations are for many', () => {
     assert.equal(isMany(configuration), many, JSON.stringify(configuration));
   assert.deepEqual(filterOf({tasks: '*', node: 'n'}), {tasks: ['*'], node: 'n'});
   assert.deepEqual(filterOf({task: 'T*'}), {tasks: ['T*']});
+});
+
+test('which session of a window is about a pause', () => {
+  const free = pause();
+  const taken = pause({state: 'held', clients: 1});
+  const about = (configuration: Record<string, unknown>, cluster?: string): boolean[] => [free, taken].map((one) => isAbout(configuration, cluster, one));
+  assert.deepEqual(about({task: free.task_id}), [true, true], 'before the list says that it is attached');
+  for (const task of ['square', 'c2668a', '5935', '5935@10.0.0.7', 's*']) assert.deepEqual(about({task}), [false, true], task);
+  assert.deepEqual(about({tasks: '*'}), [false, true]);
+  for (const none of [{task: 'cube'}, {}, {connect: 'h:1'}, {task: 'square', cluster: 'lab'}, {task: 'square', request: 'launch'}])
+    assert.deepEqual(about(none), [false, false], JSON.stringify(none));
+  assert.deepEqual(about({task: 'square', cluster: 'lab'}, 'lab'), [false, true]);
 });

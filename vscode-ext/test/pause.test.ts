@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {Pause, PauseSet, age, groupPauses, isAttached, isNear, jobsOf, locationText, matches, parseLine, pauseDescription, pauseTask, pauseTitle, sessionName, twinTitles} from '../src/pauses/pause';
+import {Pause, PauseSet, age, groupPauses, hasRelayId, isAttached, isNear, jobsOf, locationText, matches, parseLine, pauseDescription, pauseTask, pauseTitle, sessionName, twinTitles} from '../src/pauses/pause';
 import {pause} from './sample';
 
 const since = 1767225600.25;
@@ -107,6 +107,15 @@ test('one pause for each that the relay tells apart', () => {
   assert.deepEqual(rows(['added', {debugger: 'pydevd'}], ['added', {debugger: 'pydevd', endpoint}]), ['w1 10.0.0.7:35589', `w1 ${endpoint}`], 'a forked child');
   assert.deepEqual(rows(['added', {}], ['changed', {endpoint}]), [`w1 ${endpoint}`]);
   assert.deepEqual(rows(['added', {worker_id: null}], ['removed', {worker_id: null}]), []);
+});
+
+test('a pause by the id that its relay gives it', () => {
+  for (const [facts, id] of [[{}, 'w1'], [{worker_id: null}, '10.0.0.7:35589'], [{debugger: 'pydevd'}, '10.0.0.7:35589'], [{debugger: 'pdb'}, '10.0.0.7:35589'],
+    [{debugger: 'pdb', endpoint: '[fd00::7]:99'}, 'fd00::7:99']] as [Partial<Pause>, string][]) {
+    assert.ok(hasRelayId(pause(facts), id), id);
+    assert.ok(!hasRelayId(pause(facts), `${id}0`));
+    assert.ok(!hasRelayId(pause(facts), null));
+  }
 });
 
 test('since when a pause stands', () => {

@@ -1,5 +1,5 @@
 /** Which paused tasks a session over many is about: what `attach` takes as `tasks`, `job`, `actor` and `node`. Pure. */
-import {GroupBy, Pause, PauseGroup, pauseTask, shortJob} from './pause';
+import {GroupBy, Pause, PauseGroup, isAttached, pauseTask, shortJob} from './pause';
 
 /** A task has to be any of `tasks`, and of all the others; nothing said: any task. */
 export interface PauseFilter {
@@ -126,4 +126,16 @@ export function filterOf(configuration: Record<string, unknown>): PauseFilter {
     if (typeof value === 'string') filter[key] = value;
   }
   return filter;
+}
+
+/**
+ * Whether the session of a debug configuration is about this pause. `cluster`: one of raydbg.clusters; undefined: the one on
+ * this machine. A name, a pattern or the beginning of an id may fit other pauses, too: it counts once a debugger is attached.
+ * The tasks of a program that a configuration launches are not known here.
+ */
+export function isAbout(configuration: Record<string, unknown>, cluster: string | undefined, pause: Pause): boolean {
+  const {task, request} = configuration;
+  if (request === 'launch' || configuration['cluster'] !== cluster) return false;
+  if (isMany(configuration)) return isAttached(pause) && filterMatches(filterOf(configuration), pause);
+  return typeof task === 'string' && (task === pauseTask(pause) || (isAttached(pause) && filterMatches({tasks: [task]}, pause)));
 }

@@ -43,6 +43,12 @@ export function pauseKey({debugger: kind, worker_id, endpoint}: Pause): string {
   return kind === 'debugpy' && worker_id !== null ? worker_id : endpoint;
 }
 
+/** Whether a relay means this pause by the id: in a relay's ids an IPv6 address has no brackets. */
+export function hasRelayId(pause: Pause, id: string | null): boolean {
+  const key = pauseKey(pause);
+  return id === key || id === key.replace(/^\[(.*)\](?=:\d+$)/, '$1');
+}
+
 /** What `raydbg attach` takes for this pause, and no other. */
 export function pauseTask(pause: Pause): string {
   if (pause.task_id && !pause.ambiguous) return pause.task_id;

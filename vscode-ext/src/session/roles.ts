@@ -2,16 +2,14 @@
 import * as vscode from 'vscode';
 import {startAttach} from './configuration';
 import {showError, textOf} from '../base/errors';
-import {isAttached, pauseKey, pauseTask, pauseTitle} from '../pauses/pause';
-import {filterMatches, filterOf, isMany} from '../pauses/pause-filter';
+import {hasRelayId, pauseTitle} from '../pauses/pause';
+import {isAbout, isMany} from '../pauses/pause-filter';
 import {Choice, Pauses} from '../pauses/pick';
 import {SessionNode} from './sessions-view';
 import {Role} from './sessions';
 
-/** Of many, those that somebody is attached to; of what a launched program runs, nothing is known here. */
-function isAbout(configuration: vscode.DebugConfiguration, {feed: {cluster}, pause}: Choice): boolean {
-  if (configuration.request === 'launch' || configuration['cluster'] !== (cluster.added ? cluster.name : undefined)) return false;
-  return isMany(configuration) ? isAttached(pause) && filterMatches(filterOf(configuration), pause) : configuration['task'] === pauseTask(pause);
+function isOf({configuration}: vscode.DebugSession, {feed: {cluster}, pause}: Choice): boolean {
+  return isAbout(configuration, cluster.added ? cluster.name : undefined, pause);
 }
 
 export class Roles implements vscode.Disposable {
@@ -39,13 +37,11 @@ export class Roles implements vscode.Disposable {
 
   /** The session of that row's task if this window has one that observes; else a new one. Without a row: the active one. */
   async takeOver(node?: {data: SessionNode}): Promise<void> {
-    const choice = node?.data.kind === 'session' ? this.choice(node.data) : undefined;
+    const choice = node && this.choice(node.data);
+    if (node && !choice) return;
     const own = choice ? this.own(choice) : vscode.debug.activeDebugSession;
-    if (!own && choice) {
-      await startAttach(choice, {takeOver: true});
-      return;
-    }
-    if (own?.type === 'raydbg') await this.drive(own);
+    if (!own && choice) await startAttach(choice, {takeOver: true});
+    else if (own?.type === 'raydbg') await this.drive(own);
   }
 
   private async drive(session: vscode.DebugSession): Promise<void> {
@@ -57,13 +53,13 @@ export class Roles implements vscode.Disposable {
   }
 
   async observe(node?: {data: SessionNode}): Promise<void> {
-    const choice = node?.data.kind === 'session' ? this.choice(node.data) : undefined;
+    const choice = node && this.choice(node.data);
     if (choice && !this.saysOwn(choice)) await startAttach(choice, {role: 'observer'});
   }
 
   /** Whether a session of this window is attached to it. */
   debugs(choice: Choice): boolean {
-    return [...this.sessions.values()].some(({configuration}) => isAbout(configuration, choice));
+    return [...this.sessions.values()].some((session) => isOf(session, choice));
   }
 
   /** True if so: it was said, as a second session would only be in the way of the first. */
@@ -79,12 +75,18 @@ export class Roles implements vscode.Disposable {
     for (const listener of this.listeners) listener.dispose();
   }
 
-  private choice(node: Extract<SessionNode, {kind: 'session'}>): Choice | undefined {
-    return this.pauses.pauses.find(({feed, pause}) => feed === node.feed && pauseKey(pause) === node.session.pause);
+  /** The pause of the row; that there is none is said. */
+  private choice(node: SessionNode): Choice | undefined {
+    if (node.kind !== 'session') return undefined;
+    const {feed, session} = node;
+    const found = this.pauses.pauses.find((one) => one.feed.cluster.name === feed.cluster.name && hasRelayId(one.pause, session.pause));
+    if (!found) void vscode.window.showInformationMessage(`${session.task_name ?? 'The task'} is not among the paused tasks of ${feed.cluster.name}.`);
+    return found;
   }
 
+  /** A session over many tasks would take over all of them. */
   private own(choice: Choice): vscode.DebugSession | undefined {
-    return [...this.sessions.values()].find((session) => session.configuration['task'] === pauseTask(choice.pause));
+    return [...this.sessions.values()].find((session) => !isMany(session.configuration) && isOf(session, choice));
   }
 
   private learn(session: vscode.DebugSession, role: Role): void {
