@@ -1,9 +1,8 @@
 /** The clusters of the views: the local one, and those of the setting `raydbg.clusters`. */
 import * as vscode from 'vscode';
 import {ClusterSetting} from './addresses';
-
-/** The one that is found on this machine has no address of its own. */
-const LOCAL = 'this machine';
+import {Change, LOCAL, Levels, isTokenUsed, readClusters, tokenName, withCluster, withoutCluster} from './cluster-list';
+import {settingsFix, showError} from '../base/errors';
 
 export class Cluster {
   constructor(readonly setting: ClusterSetting, readonly added: boolean, private readonly secrets: vscode.SecretStorage) {}
@@ -35,7 +34,7 @@ export class Cluster {
   }
 
   private get secretKey(): string {
-    return `raydbg.token.${this.setting.relay ?? this.setting.address ?? LOCAL}`;
+    return `raydbg.token.${tokenName(this.setting)}`;
   }
 }
 
@@ -65,14 +64,16 @@ export class Clusters implements vscode.Disposable {
 
   /** One of the same name is replaced. */
   async add(setting: ClusterSetting): Promise<void> {
-    const all = this.settings();
-    const known = all.some((one) => one.name === setting.name);
-    await this.write(known ? all.map((one) => (one.name === setting.name ? setting : one)) : [...all, setting]);
+    await this.write(withCluster(this.levels, setting));
   }
 
+  /** The token goes with the last cluster that has it. */
   async remove(name: string): Promise<void> {
-    await this.find(name)?.setToken(undefined);
-    await this.write(this.settings().filter((other) => other.name !== name));
+    const cluster = this.find(name);
+    const change = withoutCluster(this.levels, name);
+    if (!cluster || !change) return;
+    await this.write(change);
+    if (!isTokenUsed(this.levels, tokenName(cluster.setting))) await cluster.setToken(undefined);
   }
 
   dispose(): void {
@@ -80,19 +81,23 @@ export class Clusters implements vscode.Disposable {
     this.changed.dispose();
   }
 
-  private settings(): ClusterSetting[] {
-    return vscode.workspace.getConfiguration('raydbg').get<ClusterSetting[]>('clusters', []);
+  private get levels(): Levels {
+    return vscode.workspace.getConfiguration('raydbg').inspect('clusters') ?? {};
   }
 
-  private async write(settings: ClusterSetting[]): Promise<void> {
-    await vscode.workspace.getConfiguration('raydbg').update('clusters', settings, vscode.ConfigurationTarget.Global);
+  private async write({list, workspace}: Change): Promise<void> {
+    await vscode.workspace.getConfiguration('raydbg')
+      .update('clusters', list, workspace ? vscode.ConfigurationTarget.Workspace : vscode.ConfigurationTarget.Global);
   }
 
   private read(): void {
-    const local = vscode.workspace.getConfiguration('raydbg').get<boolean>('local', true);
+    const configuration = vscode.workspace.getConfiguration('raydbg');
+    const local = configuration.get<boolean>('local', true);
+    const {clusters, problems} = readClusters(configuration.get<unknown>('clusters'), local ? [LOCAL] : []);
+    if (problems.length) void showError(`raydbg.clusters: ${problems.join('; ')}`, settingsFix('Edit Clusters', 'raydbg.clusters'));
     this.list = [
       ...(local ? [new Cluster({name: LOCAL}, false, this.secrets)] : []),
-      ...this.settings().map((setting) => new Cluster(setting, true, this.secrets)),
+      ...clusters.map((setting) => new Cluster(setting, true, this.secrets)),
     ];
   }
 }
