@@ -15,6 +15,7 @@ import {ObjectNode, ObjectsView} from './objects/objects-view';
 import {PauseNode, PausesView} from './pauses/pauses-view';
 import {Choice, pickTasks} from './pauses/pick';
 import {Exit, errorText, run} from './base/program';
+import {updateSetting} from './base/settings';
 import {Roles} from './session/roles';
 import {SessionNode, SessionsView} from './session/sessions-view';
 import {StacksView} from './many/stacks-view';
@@ -83,11 +84,10 @@ async function filter(parts: Parts): Promise<void> {
 
 /** Lets the user choose a setting's value. */
 async function choose(setting: string, values: Record<string, string>, title: string): Promise<void> {
-  const configuration = vscode.workspace.getConfiguration('raydbg');
-  const now = configuration.get<string>(setting);
+  const now = vscode.workspace.getConfiguration('raydbg').get<string>(setting);
   const items = Object.entries(values).map(([value, label]) => ({label, value, ...(value === now ? {description: 'now'} : {})}));
   const picked = await vscode.window.showQuickPick(items, {title});
-  if (picked) await configuration.update(setting, picked.value, vscode.ConfigurationTarget.Global);
+  if (picked) await updateSetting(setting, picked.value);
 }
 
 async function treemap(parts: Parts): Promise<void> {

@@ -2,6 +2,7 @@
 import * as vscode from 'vscode';
 import {locationText, pauseTitle} from './pause';
 import {Choice} from './pick';
+import {updateSetting} from '../base/settings';
 
 export class Status implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem('raydbg.pauses', vscode.StatusBarAlignment.Left, 10);
@@ -39,6 +40,5 @@ async function notify(choice: Choice): Promise<void> {
     'Attach', 'Show All', "Don't Show Again");
   if (answer === 'Attach') await vscode.commands.executeCommand('raydbg.attach', {data: {kind: 'pause', ...choice}});
   if (answer === 'Show All') await vscode.commands.executeCommand('raydbg.pauses.focus');
-  if (answer === "Don't Show Again")
-    await vscode.workspace.getConfiguration('raydbg').update('notifyOnFirstPause', false, vscode.ConfigurationTarget.Global);
+  if (answer === "Don't Show Again") await updateSetting('notifyOnFirstPause', false);
 }

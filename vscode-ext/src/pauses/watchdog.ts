@@ -2,6 +2,7 @@
 import * as vscode from 'vscode';
 import {age, isNear, pauseKey, pauseTitle} from './pause';
 import {Choice, Pauses} from './pick';
+import {updateSetting} from '../base/settings';
 
 /** How often the ages are looked at. */
 const tick = 5000;
@@ -42,6 +43,5 @@ async function warn({feed, pause}: Choice, others: number, now: number): Promise
     `have time-outs (raydbg.pauseLimit: ${age(0, pauseLimit() * 1000)}).`, 'Attach', 'Show All', "Don't Warn Again");
   if (answer === 'Attach') await vscode.commands.executeCommand('raydbg.attach', {data: {kind: 'pause', feed, pause}});
   if (answer === 'Show All') await vscode.commands.executeCommand('raydbg.pauses.focus');
-  if (answer === "Don't Warn Again")
-    await vscode.workspace.getConfiguration('raydbg').update('pauseLimit', 0, vscode.ConfigurationTarget.Global);
+  if (answer === "Don't Warn Again") await updateSetting('pauseLimit', 0);
 }
