@@ -9,7 +9,7 @@ const lab: Told = {name: 'lab', added: true, state: 'unreachable', problem: 'it 
 test('what the view says where there is no row', () => {
   for (const [clusters, state] of [
     [[], 'none'], [[here], 'none'], [[{...here, state: 'starting'}], 'starting'], [[{...here, state: 'live'}], 'empty'],
-    [[{...here, state: 'away'}], 'problem'], [[{...here, state: 'denied', problem: 'a token is needed'}], 'denied'],
+    [[{...here, state: 'away'}], 'problem'], [[{...here, state: 'failed', problem: 'it does not start'}], 'problem'], [[{...here, state: 'denied', problem: 'a token is needed'}], 'denied'],
     [[lab], 'problem'], [[{...lab, problem: 'its certificate is not trusted'}], 'certificate'],
     [[{...lab, state: 'failed', problem: 'its fingerprint is another'}], 'certificate'], [[{...lab, state: 'denied'}], 'denied'],
     [[{...lab, state: 'away', count: 1}], 'some'], [[here, lab], 'some'],
@@ -29,5 +29,6 @@ test('why no pause can be known', () => {
   assert.equal(troubleText([here]), 'No Ray cluster was found on this machine');
   assert.equal(troubleText([here, lab]), 'lab: it does not answer');
   for (const state of ['live', 'starting'] as const) assert.equal(troubleText([lab, {...here, state}]), '');
+  assert.equal(troubleText([{...here, state: 'failed', problem: 'it does not start'}]), 'this machine: it does not start');
   assert.equal(troubleText([{...here, state: 'denied', problem: 'a token is needed'}]), 'this machine: a token is needed');
 });

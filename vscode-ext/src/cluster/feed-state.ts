@@ -32,13 +32,18 @@ export function viewState(clusters: readonly Told[], broken: boolean): ViewState
   if (only.state === 'starting') return 'starting';
   if (isAboutCertificate(only.problem)) return 'certificate';
   if (only.state === 'denied') return 'denied';
-  return only.added || only.state === 'away' ? 'problem' : 'none';
+  return isTrouble(only) ? 'problem' : 'none';
+}
+
+/** Something is there and does not answer, or raydbg failed: not just that no cluster runs on this machine. */
+export function isTrouble({added, state}: Pick<Told, 'added' | 'state'>): boolean {
+  return state !== 'live' && state !== 'starting' && (added || state !== 'unreachable');
 }
 
 /** Why no pause can be known; "" if one can, or may soon. */
 export function troubleText(clusters: readonly Told[]): string {
   if (!clusters.length) return 'No Ray cluster is known';
   if (clusters.some(({state}) => state === 'live' || state === 'starting')) return '';
-  const told = clusters.find(({added, state}) => added || state === 'denied' || state === 'away');
+  const told = clusters.find(isTrouble);
   return told ? `${told.name}: ${told.problem}` : 'No Ray cluster was found on this machine';
 }

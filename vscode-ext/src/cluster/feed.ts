@@ -84,7 +84,7 @@ export class Feed implements vscode.Disposable {
     this.child = undefined;
     this.set.clear();
     if (this.disposed) return;
-    if (this.delay) this.tell((code !== null && ends[code]) || 'failed', errorText(stderr));
+    if (this.delay) this.tell((code !== null && ends[code]) || 'failed', errorText(stderr) || `raydbg ended with ${code ?? 'a signal'}`);
     this.timer = setTimeout(() => void this.run(), this.delay);
     this.delay = Math.min(Math.max(this.delay * 2, soonest), slowest);
   }

@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import {Clusters} from './clusters';
 import {Fix, commandFix, settingsFix, showError, textOf} from '../base/errors';
 import {Feed} from './feed';
-import {isAboutCertificate, troubleText} from './feed-state';
+import {isAboutCertificate, isTrouble, troubleText} from './feed-state';
 import {pauseKey} from '../pauses/pause';
 import {Choice, Pauses} from '../pauses/pick';
 import {Program} from '../base/program';
@@ -113,9 +113,7 @@ export class Feeds implements Pauses, vscode.Disposable {
     const said = state === 'denied' ? `${state} ${feed.problem}` : state; // first the certificate, then the token
     if (said === this.told.get(cluster.name)) return;
     this.told.set(cluster.name, said); // the user's own retry is told of again
-    const silent = state === 'live' || state === 'starting' || (!cluster.added && state !== 'denied' && state !== 'away');
-    if (silent) return;
-    void showError(`${cluster.name}: ${feed.problem}`, ...this.fixes(feed));
+    if (isTrouble(feed.told)) void showError(`${cluster.name}: ${feed.problem}`, ...this.fixes(feed));
   }
 
   private fixes(feed: Feed): Fix[] {
