@@ -97,6 +97,7 @@ async function treemap(parts: Parts): Promise<void> {
 
 function refresh(parts: Parts): void {
   if (parts.feeds.broken) void parts.feeds.retry();
+  parts.finder.lost();
   for (const feed of parts.feeds.all) feed.restart();
   parts.objects.refresh();
   parts.sessions.refresh();

@@ -77,6 +77,7 @@ export class Feeds implements Pauses, vscode.Disposable {
       this.all = this.clusters.all.map((cluster) => new Feed(cluster, program, this.log));
       for (const feed of this.all) {
         feed.onDidChange(() => {
+          if (feed.state === 'failed' && this.finder.lost()) return;
           this.tell(feed);
           this.changed.fire();
         });

@@ -1,7 +1,9 @@
 /** The program of this window: found once, looked for again when something has changed. */
+import * as fs from 'node:fs';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import {Fix, commandFix, settingsFix, showError} from '../base/errors';
+import {Kept} from '../base/kept';
 import {Program, ProgramError} from '../base/program';
 import {runTask} from '../base/task';
 import {installCommand, installTarget, searchLines, searchProblem} from './report';
@@ -13,7 +15,7 @@ export class Finder implements vscode.Disposable {
   /** The next search may find another program. */
   readonly onDidChange = this.changed.event;
   private readonly selected: SelectedEnvironment;
-  private search: Promise<Search> | undefined;
+  private readonly kept = new Kept(() => this.find(), ({program}) => program !== undefined && fs.existsSync(program.path));
   /** The newest search that has ended. */
   private last: Search | undefined;
   private readonly listeners: {dispose(): unknown}[];
@@ -34,13 +36,18 @@ export class Finder implements vscode.Disposable {
     ];
   }
 
-  /** Searches again if the last search found none. */
+  /** Searches again if the last search found none, or its program is gone. */
   async program(): Promise<Program> {
-    this.search ??= this.find();
-    const search = (this.last = await this.search);
+    const search = (this.last = await this.kept.get());
     if (search.program) return search.program;
-    this.search = undefined;
     throw new ProgramError(searchProblem(search, process.platform) ?? '');
+  }
+
+  /** A program that was found may have been removed since, as with its Python environment. True if so: another is looked for. */
+  lost(): boolean {
+    if (!this.last?.program || fs.existsSync(this.last.program.path)) return false;
+    this.again();
+    return true;
   }
 
   /** The interpreter that the workspace's programs run with; undefined if it has none. */
@@ -91,7 +98,7 @@ export class Finder implements vscode.Disposable {
   }
 
   private again(): void {
-    this.search = undefined;
+    this.kept.forget();
     this.changed.fire();
   }
 
