@@ -16,6 +16,11 @@ export function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** For the log only. */
+export function logError(error: unknown): void {
+  log?.error(textOf(error));
+}
+
 /** "Show Log" is always the last button. Resolves when the message is gone. */
 export async function showError(text: string, ...fixes: Fix[]): Promise<void> {
   log?.error(text);

@@ -6,8 +6,9 @@ export class Poller {
   private again = false;
   private active = false;
 
-  /** `interval` gives milliseconds. What takes long is asked less often. */
-  constructor(private readonly ask: () => Promise<void>, private readonly interval: () => number) {}
+  /** `interval` gives milliseconds. What takes long is asked less often. `failed` gets what `ask` rejects with: it is asked again. */
+  constructor(private readonly ask: () => Promise<void>, private readonly interval: () => number,
+              private readonly failed: (error: unknown) => void) {}
 
   /** Asks now when it becomes active. */
   set looking(looking: boolean) {
@@ -27,7 +28,7 @@ export class Poller {
     const start = Date.now();
     this.running = true;
     this.again = false;
-    await this.ask().finally(() => (this.running = false));
+    await this.ask().catch(this.failed).finally(() => (this.running = false));
     this.next(Date.now() - start);
   }
 

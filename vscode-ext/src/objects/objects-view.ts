@@ -1,6 +1,6 @@
 /** The view "Object Store": each node's store, and the references by what they have in common. */
 import * as vscode from 'vscode';
-import {textOf} from '../base/errors';
+import {logError, textOf} from '../base/errors';
 import {Feed} from '../cluster/feed';
 import {Feeds} from '../cluster/feeds';
 import {CallSite, Memory, ObjectGroupBy, Reference, ReferenceGroup, StoreNode, bar, bytesText, callSite, groupLabel,
@@ -45,7 +45,7 @@ export class ObjectsView implements vscode.Disposable {
 
   constructor(private readonly feeds: Feeds) {
     const {view} = this.rows;
-    this.poller = new Poller(() => this.ask(), objectsInterval);
+    this.poller = new Poller(() => this.ask(), objectsInterval, logError);
     this.listeners = [
       view.onDidChangeVisibility(() => (this.poller.looking = view.visible)),
       vscode.workspace.onDidChangeConfiguration((event) => event.affectsConfiguration('raydbg.objects') && this.poller.now()),

@@ -1,6 +1,6 @@
 /** The treemap of the object store: a webview that draws what this side reads. */
 import * as vscode from 'vscode';
-import {textOf} from '../base/errors';
+import {logError, textOf} from '../base/errors';
 import {Feed} from '../cluster/feed';
 import {Feeds} from '../cluster/feeds';
 import {bytesText, callSite, groupLabel, plural} from './objects';
@@ -19,7 +19,7 @@ export class TreemapPanel {
 
   constructor(private readonly panel: vscode.WebviewPanel, private readonly feeds: Feeds, private readonly feed: Feed,
               private readonly openSite: (file: string, line: number) => Promise<void>) {
-    this.poller = new Poller(() => this.ask(), objectsInterval);
+    this.poller = new Poller(() => this.ask(), objectsInterval, logError);
     panel.webview.onDidReceiveMessage((message: FromPage) => void this.hear(message));
     panel.onDidChangeViewState(() => (this.poller.looking = panel.visible));
     panel.onDidDispose(() => (this.poller.looking = false));

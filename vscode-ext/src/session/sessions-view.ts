@@ -2,6 +2,7 @@
 import * as vscode from 'vscode';
 import {Feed} from '../cluster/feed';
 import {Feeds} from '../cluster/feeds';
+import {logError, textOf} from '../base/errors';
 import {Poller} from '../base/poller';
 import {Exit, errorText, run} from '../base/program';
 import {Row, row} from '../base/rows';
@@ -21,7 +22,7 @@ export class SessionsView implements vscode.Disposable {
 
   constructor(private readonly feeds: Feeds) {
     const {view} = this.rows;
-    this.poller = new Poller(() => this.ask(), () => interval);
+    this.poller = new Poller(() => this.ask(), () => interval, logError);
     this.listener = view.onDidChangeVisibility(() => (this.poller.looking = view.visible));
     this.poller.looking = view.visible;
   }
@@ -46,18 +47,27 @@ export class SessionsView implements vscode.Disposable {
 
   /** Undefined: it has no relay. */
   private async part(feed: Feed): Promise<Row<SessionNode>[] | undefined> {
+    try {
+      return await this.sessionsOf(feed);
+    } catch (error) {
+      return [problemRow(feed.cluster.name, textOf(error))];
+    }
+  }
+
+  private async sessionsOf(feed: Feed): Promise<Row<SessionNode>[] | undefined> {
     const {name, args} = feed.cluster;
     const program = await this.feeds.program();
     const result = await run(program.path, ['sessions', '--format', 'json', ...args], await feed.cluster.environment());
     if (result.code === Exit.unreachable) return undefined;
-    if (result.code !== Exit.ok) {
-      const text = errorText(result.stderr);
-      return [row<SessionNode>(`${name}/!`, {kind: 'problem', text}, text)];
-    }
+    if (result.code !== Exit.ok) return [problemRow(name, errorText(result.stderr))];
     const now = Date.now();
     return parseSessions(result.stdout).map((session) =>
       row<SessionNode>(`${name}/${session.id}`, {kind: 'session', feed, session}, `${session.task_name ?? ''} ${sessionDescription(session, now)}`));
   }
+}
+
+function problemRow(name: string, text: string): Row<SessionNode> {
+  return row<SessionNode>(`${name}/!`, {kind: 'problem', text}, text);
 }
 
 function draw({data}: Row<SessionNode>): vscode.TreeItem {
