@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {Barrier, DapMessage, StackRun, ThreadStates, barrierText, endingHere, groupText, innermost, locationText, parseLocation, shortName, splitName} from '../src/many/many';
+import {Barrier, DapMessage, StackRun, ThreadStates, barrierText, endingHere, groupText, innermost, locationText, parseLocation, shortName, splitName, subjectIn} from '../src/many/many';
 
 function states(...messages: DapMessage[]): ThreadStates {
   const made = new ThreadStates();
@@ -87,4 +87,14 @@ test('merged stacks', () => {
   const tree = [run('main', [1, 2, 3], [run('wait', [1]), run('send', [3])])];
   assert.deepEqual([...innermost(tree)].map(([id, frame]) => [id, frame.name]), [[1, 'wait'], [2, 'main'], [3, 'send']]);
   assert.deepEqual(endingHere(tree[0] as StackRun), [2]);
+});
+
+test('a chosen group is one of its session', () => {
+  const groups = ['all', 'late'].map((name) => ({name, filters: '', threadIds: [1]}));
+  const [one, other] = [{groups}, {groups}];
+  assert.deepEqual(subjectIn(one, {many: one, subject: {group: 'late'}}), {group: 'late'});
+  assert.deepEqual(subjectIn(one, {many: one, subject: {threadIds: [1]}}), {threadIds: [1]});
+  assert.deepEqual(subjectIn(one, {many: one, subject: {group: 'gone'}}), {}, 'it was deleted');
+  assert.deepEqual(subjectIn(other, {many: one, subject: {group: 'late'}}), {}, 'of an earlier session');
+  assert.deepEqual(subjectIn(one, undefined), {});
 });

@@ -3,7 +3,8 @@ import * as vscode from 'vscode';
 import {FromPage, Question, ToPage} from './compare-messages';
 import {Comparison, csvOf} from './comparison';
 import {showError, textOf} from '../base/errors';
-import {ManySession, ManySessions, Subject} from './many-sessions';
+import type {Subject} from './many';
+import {ManySession, ManySessions} from './many-sessions';
 import {openPage} from '../base/page';
 
 /** After a stop this long passes before the tasks are asked again: steps come in bunches. */

@@ -5,8 +5,8 @@ import type {Parts} from '../commands';
 import {ComparePanel} from './compare-panel';
 import {startMany} from '../session/configuration';
 import {GroupNode} from './groups-view';
-import {parseLocation, shortName} from './many';
-import {How, Location, ManySession, Subject} from './many-sessions';
+import {Subject, parseLocation, shortName} from './many';
+import {How, Location, ManySession} from './many-sessions';
 import {matches} from '../pauses/pause';
 import {exactly, filterText} from '../pauses/pause-filter';
 import {PauseNode} from '../pauses/pauses-view';
@@ -165,7 +165,7 @@ async function openFrame({mappings}: Parts, target: Target): Promise<void> {
 
 async function stacks(parts: Parts, target: Target): Promise<void> {
   const chosen = await subjectOf(parts, target);
-  if (chosen) await parts.stacks.show(chosen.subject);
+  if (chosen) await parts.stacks.show(chosen.many, chosen.subject);
 }
 
 /** What is selected in the editor, or the word at the cursor. */

@@ -2,19 +2,13 @@
 import * as vscode from 'vscode';
 import {Comparison} from './comparison';
 import {focusNow} from '../session/focus';
-import {Barrier, DapMessage, Frame, Group, Stacks, Stepped, ThreadStates, innermost} from './many';
+import {Barrier, DapMessage, Frame, Group, Stacks, Stepped, Subject, ThreadStates, innermost} from './many';
 import {isMany} from '../pauses/pause-filter';
 
 /** Changes within this time are one. */
 const coalesce = 150;
 /** VS Code's own first questions come first: so long is waited for its variables, which a closed pane never asks for. */
 const patience = 1000;
-
-/** A group, a filter, or some tasks; neither: all. */
-export interface Subject {
-  group?: string;
-  threadIds?: number[];
-}
 
 export type How = 'continue' | 'next' | 'stepIn' | 'stepOut';
 

@@ -8,6 +8,19 @@ export interface Group {
   threadIds: number[];
 }
 
+/** A group, a filter, or some tasks; neither: all. */
+export interface Subject {
+  group?: string;
+  threadIds?: number[];
+}
+
+/** A subject that was chosen, as long as its session is the current one and has the group; else all of the current one's. */
+export function subjectIn<S extends {groups: readonly Group[]}>(current: S, chosen: {many: S; subject: Subject} | undefined): Subject {
+  if (chosen?.many !== current) return {};
+  const {group} = chosen.subject;
+  return group === undefined || current.groups.some(({name}) => name === group) ? chosen.subject : {};
+}
+
 export interface Absent {
   threadId: number;
   name: string;

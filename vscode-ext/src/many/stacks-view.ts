@@ -1,8 +1,8 @@
 /** The view "Merged Stacks": the stacks of many tasks as one tree, equal frames merged. */
 import * as vscode from 'vscode';
 import {textOf} from '../base/errors';
-import {Frame, StackRun, Stacks, endingHere, locationText, shortName} from './many';
-import {ManySession, ManySessions, Subject} from './many-sessions';
+import {Frame, StackRun, Stacks, Subject, endingHere, locationText, shortName, subjectIn} from './many';
+import {ManySession, ManySessions} from './many-sessions';
 import {plural} from '../objects/objects';
 import {Row, row} from '../base/rows';
 import {RowsView} from '../base/rows-view';
@@ -21,7 +21,7 @@ export class StacksView implements vscode.Disposable {
   private timer: NodeJS.Timeout | undefined;
   /** What was shown last, and whose stops it is of. */
   private shown = '';
-  private subject: Subject = {};
+  private chosen: {many: ManySession; subject: Subject} | undefined;
   private asking = false;
 
   constructor(private readonly sessions: ManySessions) {
@@ -29,8 +29,8 @@ export class StacksView implements vscode.Disposable {
   }
 
   /** Of these tasks from now on. */
-  async show(subject: Subject): Promise<void> {
-    this.subject = subject;
+  async show(many: ManySession, subject: Subject): Promise<void> {
+    this.chosen = {many, subject};
     this.shown = '';
     await vscode.commands.executeCommand('raydbg.stacks.focus');
     this.refresh();
@@ -39,7 +39,7 @@ export class StacksView implements vscode.Disposable {
   /** Also those that run are asked where they are. */
   refresh(): void {
     const many = this.sessions.current;
-    if (many) void this.ask(many, this.subject);
+    if (many) void this.ask(many, subjectIn(many, this.chosen));
   }
 
   dispose(): void {
@@ -63,7 +63,7 @@ export class StacksView implements vscode.Disposable {
       this.fill([], '');
       return;
     }
-    const members = many.membersOf(this.subject);
+    const members = many.membersOf(subjectIn(many, this.chosen));
     const threadIds = members.filter((id) => many.states.isStopped(id));
     const now = `${many.session.id} ${threadIds.map((id) => `${id}:${many.stops(id)}`).join(' ')}`;
     if (now === this.shown || this.asking) return;
@@ -87,7 +87,9 @@ export class StacksView implements vscode.Disposable {
 
   private fill(rows: StackRow[], text: string): void {
     this.rows.show(rows);
-    (this.rows.view as {description: string | undefined}).description = [this.subject.group, text].filter(Boolean).join(' · ');
+    const many = this.sessions.current;
+    const group = many && subjectIn(many, this.chosen).group;
+    (this.rows.view as {description: string | undefined}).description = [group, text].filter(Boolean).join(' · ');
   }
 }
 
