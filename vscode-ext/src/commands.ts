@@ -4,6 +4,7 @@ import {addCluster, doctor, feedOf, forward, removeCluster, setToken, startRelay
 import {Clusters} from './cluster/clusters';
 import {startAttach} from './session/configuration';
 import {commandFix, showError, textOf} from './base/errors';
+import {showInformation} from './base/messages';
 import {Feeds} from './cluster/feeds';
 import {Finder} from './program/finder';
 import {attachAll, attachMatching, deleteGroup, groupFrame, manyHandlers} from './many/many-commands';
@@ -54,7 +55,7 @@ async function attach(parts: Parts, target: Target, extra: object): Promise<void
   const choice = await chosen(parts, target, 'Attach to');
   const now = choice && parts.feeds.current(choice);
   if (now && !parts.roles.saysOwn(now)) await startAttach(now, extra);
-  if (choice && !now) void vscode.window.showInformationMessage(`${pauseTitle(choice.pause)} is not paused any more.`);
+  if (choice && !now) void showInformation(`${pauseTitle(choice.pause)} is not paused any more.`);
 }
 
 const verbs = {release: 'Release', hold: 'Hold', continue: 'Continue'};
@@ -162,7 +163,7 @@ function registerRow(parts: Parts, id: string): vscode.Disposable {
   const handler: AnyHandler | undefined = rowHandlers[name] ?? Object.fromEntries(anywhere)[name];
   if (!handler) throw new Error(`${id} is in package.json only`);
   return register(id, (target) => (target ? handler(parts, target as never)
-    : vscode.window.showInformationMessage('The rows changed at the moment of the click: nothing was done. Click again.')));
+    : showInformation('The rows changed at the moment of the click: nothing was done. Click again.')));
 }
 
 export function registerCommands(parts: Parts): vscode.Disposable[] {

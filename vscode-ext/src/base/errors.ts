@@ -1,5 +1,6 @@
 /** Errors that the user sees: what happened, and the button that fixes it. */
 import * as vscode from 'vscode';
+import {plain} from './plain';
 
 export interface Fix {
   label: string;
@@ -25,7 +26,7 @@ export function logError(error: unknown): void {
 export async function showError(text: string, ...fixes: Fix[]): Promise<void> {
   log?.error(text);
   const all = [...fixes, {label: 'Show Log', run: () => log?.show()}];
-  const answer = await vscode.window.showErrorMessage(text, ...all.map((fix) => fix.label));
+  const answer = await vscode.window.showErrorMessage(plain(text), ...all.map((fix) => fix.label));
   await all.find((fix) => fix.label === answer)?.run();
 }
 

@@ -5,6 +5,7 @@ import {clusterSetting, relayEndpoint} from './addresses';
 import type {Parts, Target} from '../commands';
 import {Feed} from './feed';
 import {commandFix, showError, textOf} from '../base/errors';
+import {confirm} from '../base/messages';
 import {runTask} from '../base/task';
 import {forwardPort} from './tasks';
 
@@ -89,9 +90,9 @@ export async function trustCertificate(parts: Parts, target: Target): Promise<vo
   }
   try {
     const fingerprint = await fingerprintOf(endpoint.host, endpoint.port);
-    const answer = await vscode.window.showWarningMessage(`Trust the relay ${setting.relay ?? ''} by this certificate?`, {modal: true,
-      detail: `${fingerprint}\n\nCompare it with what \`raydbg relay --make-cert\` has printed on its machine.`}, 'Trust');
-    if (answer) await parts.clusters.add({...setting, fingerprint});
+    const trusted = await confirm(`Trust the relay ${setting.relay ?? ''} by this certificate?`,
+      `${fingerprint}\n\nCompare it with what \`raydbg relay --make-cert\` has printed on its machine.`, 'Trust');
+    if (trusted) await parts.clusters.add({...setting, fingerprint});
   } catch (error) {
     void showError(`${setting.relay ?? ''}: ${textOf(error)}`);
   }

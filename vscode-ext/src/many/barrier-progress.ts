@@ -1,6 +1,7 @@
 /** A barrier that takes long is a notification, with those who are missing and a button that gives it up. */
 import * as vscode from 'vscode';
 import {showError, textOf} from '../base/errors';
+import {plain} from '../base/plain';
 import {Barrier, barrierText} from './many';
 import {ManySession, ManySessions} from './many-sessions';
 
@@ -56,7 +57,7 @@ class Shown {
   }
 
   tell(barrier: Barrier): void {
-    this.text = barrierText(barrier);
+    this.text = plain(barrierText(barrier));
     if (this.text === this.said) return;
     this.said = this.text;
     this.progress?.report({message: this.text});
@@ -69,7 +70,7 @@ class Shown {
   }
 
   private open(): void {
-    const options = {location: vscode.ProgressLocation.Notification, title: `Barrier ${this.location}`, cancellable: true};
+    const options = {location: vscode.ProgressLocation.Notification, title: plain(`Barrier ${this.location}`), cancellable: true};
     void vscode.window.withProgress(options, (progress, cancelled) => new Promise<void>((resolve) => {
       this.progress = progress;
       this.close = resolve;

@@ -2,6 +2,7 @@
 import * as vscode from 'vscode';
 import {feedOf} from '../cluster/cluster-commands';
 import type {Parts} from '../commands';
+import {showInformation} from '../base/messages';
 import {ComparePanel} from './compare-panel';
 import {startMany} from '../session/configuration';
 import {GroupNode} from './groups-view';
@@ -28,7 +29,7 @@ export async function attachAll(parts: Parts, target: PauseTarget): Promise<void
   const words = parts.view.filter;
   const pauses = [...feed.set.pauses.values()].filter((pause) => !words || matches(pause, words));
   if (words && !pauses.length) {
-    void vscode.window.showInformationMessage(`No paused task has ${words}.`);
+    void showInformation(`No paused task has ${words}.`);
     return;
   }
   const filter = words ? exactly(pauses) : await pickJob(pauses);

@@ -2,6 +2,7 @@
 import * as vscode from 'vscode';
 import {locationText, pauseTitle} from './pause';
 import {Choice} from './pick';
+import {showInformation} from '../base/messages';
 import {updateSetting} from '../base/settings';
 
 export class Status implements vscode.Disposable {
@@ -35,7 +36,7 @@ export class Status implements vscode.Disposable {
 async function notify(choice: Choice): Promise<void> {
   const {pause} = choice;
   const where = locationText(pause);
-  const answer = await vscode.window.showInformationMessage(
+  const answer = await showInformation(
     `Ray task ${pauseTitle(pause)} is paused${where ? ` at ${where}` : ''} on ${pause.node_ip ?? 'a node'}.`,
     'Attach', 'Show All', "Don't Show Again");
   if (answer === 'Attach') await vscode.commands.executeCommand('raydbg.attach', {data: {kind: 'pause', ...choice}});

@@ -2,6 +2,7 @@
 import * as vscode from 'vscode';
 import {age, isNear, pauseKey, pauseTitle} from './pause';
 import {Choice, Pauses} from './pick';
+import {showWarning} from '../base/messages';
 import {updateSetting} from '../base/settings';
 
 /** How often the ages are looked at. */
@@ -38,7 +39,7 @@ export class Watchdog implements vscode.Disposable {
 
 async function warn({feed, pause}: Choice, others: number, now: number): Promise<void> {
   const more = others ? ` and ${others} more` : '';
-  const answer = await vscode.window.showWarningMessage(
+  const answer = await showWarning(
     `${pauseTitle(pause)}${more}: paused for ${age(feed.set.standsSince(pause) ?? null, now)}. What waits for it may soon give up: collectives and health checks ` +
     `have time-outs (raydbg.pauseLimit: ${age(0, pauseLimit() * 1000)}).`, 'Attach', 'Show All', "Don't Warn Again");
   if (answer === 'Attach') await vscode.commands.executeCommand('raydbg.attach', {data: {kind: 'pause', feed, pause}});

@@ -2,6 +2,7 @@
 import * as fs from 'node:fs';
 import * as vscode from 'vscode';
 import {settingsFix, showError} from '../base/errors';
+import {showInformation} from '../base/messages';
 import {PathMapping, areMappings, guessMapping, packageRoot, toLocal} from './path-mapping';
 import {Pause} from '../pauses/pause';
 
@@ -38,7 +39,7 @@ export class Mappings {
     const mapping = settingOf().find((one) => file.startsWith(one.remoteRoot)) ?? await this.guess(file);
     const local = mapping ? toLocal(file, mapping) : file;
     if (!fs.existsSync(local)) {
-      void vscode.window.showInformationMessage(`${file} is not on this machine: attach to see it as the worker has it.`);
+      void showInformation(`${file} is not on this machine: attach to see it as the worker has it.`);
       return;
     }
     const position = new vscode.Position(Math.max(line - 1, 0), 0);

@@ -2,6 +2,7 @@
 import * as vscode from 'vscode';
 import {startAttach} from './configuration';
 import {showError, textOf} from '../base/errors';
+import {showInformation} from '../base/messages';
 import {hasRelayId, pauseTitle} from '../pauses/pause';
 import {isAbout, isMany} from '../pauses/pause-filter';
 import {Choice, Pauses} from '../pauses/pick';
@@ -65,7 +66,7 @@ export class Roles implements vscode.Disposable {
   /** True if so: it was said, as a second session would only be in the way of the first. */
   saysOwn(choice: Choice): boolean {
     if (!this.debugs(choice)) return false;
-    void vscode.window.showInformationMessage(`${pauseTitle(choice.pause)} is being debugged in this window.`);
+    void showInformation(`${pauseTitle(choice.pause)} is being debugged in this window.`);
     void vscode.commands.executeCommand('workbench.view.debug');
     return true;
   }
@@ -80,7 +81,7 @@ export class Roles implements vscode.Disposable {
     if (node.kind !== 'session') return undefined;
     const {feed, session} = node;
     const found = this.pauses.pauses.find((one) => one.feed.cluster.name === feed.cluster.name && hasRelayId(one.pause, session.pause));
-    if (!found) void vscode.window.showInformationMessage(`${session.task_name ?? 'The task'} is not among the paused tasks of ${feed.cluster.name}.`);
+    if (!found) void showInformation(`${session.task_name ?? 'The task'} is not among the paused tasks of ${feed.cluster.name}.`);
     return found;
   }
 
@@ -96,12 +97,12 @@ export class Roles implements vscode.Disposable {
     this.show();
     this.changed();
     if (role.role === before || (!before && role.role === 'driver')) return;
-    if (role.role === 'driver') void vscode.window.showInformationMessage(`${session.name}: this session drives now.`);
+    if (role.role === 'driver') void showInformation(`${session.name}: this session drives now.`);
     else void this.offer(session, role);
   }
 
   private async offer(session: vscode.DebugSession, role: Role): Promise<void> {
-    const answer = await vscode.window.showInformationMessage(
+    const answer = await showInformation(
       `${session.name}: ${role.driver ?? 'nobody'} drives; this session observes.`, 'Take Over');
     if (answer) await this.drive(session);
   }

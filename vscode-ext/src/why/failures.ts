@@ -1,6 +1,7 @@
 /** Says why a task failed whose debug session has ended with it. */
 import * as vscode from 'vscode';
 import {textOf} from '../base/errors';
+import {showWarning} from '../base/messages';
 import {Cluster} from '../cluster/clusters';
 import {Feeds} from '../cluster/feeds';
 import {whyReport} from './ask';
@@ -56,7 +57,7 @@ export class Failures implements vscode.Disposable {
 }
 
 async function tell(cluster: Cluster, task: string, report: Report): Promise<void> {
-  const answer = await vscode.window.showWarningMessage(failureText(report), 'Why...', 'Logs...');
+  const answer = await showWarning(failureText(report), 'Why...', 'Logs...');
   const subject = {cluster, name: report.id ?? task, label: report.name ?? task};
   if (answer === 'Why...') await vscode.commands.executeCommand('raydbg.why', {data: {kind: 'subject', ...subject}});
   if (answer === 'Logs...') await vscode.commands.executeCommand('raydbg.logs', {data: {kind: 'subject', ...subject}});
