@@ -7,6 +7,8 @@ import {Feed} from '../cluster/feed';
 import {pauseTask, pauseTitle, sessionName, twinTitles} from '../pauses/pause';
 import {PauseFilter, filterMatches, filterOf, isMany} from '../pauses/pause-filter';
 import {mayFocus} from './focus';
+import {plainRun} from './plain-run';
+import {runTask} from '../base/task';
 import {Choice, OtherItem, Pauses, pickTasks} from '../pauses/pick';
 
 export function attachConfiguration(choice: Choice, prefix = ''): vscode.DebugConfiguration {
@@ -64,7 +66,7 @@ export class ConfigurationProvider implements vscode.DebugConfigurationProvider 
     if (configuration.type || configuration.request) return configuration;
     const chosen = {run: false};
     const choices = await pickTasks(this.pauses, true, 'Attach to', runItems(() => (chosen.run = true)));
-    if (chosen.run) return runThisFile;
+    if (chosen.run) return {...runThisFile, ...(configuration['noDebug'] ? {noDebug: true} : {})};
     return startAll(folder, (choices ?? []).filter((choice) => !this.roles.saysOwn(choice)).map((choice) => attachConfiguration(choice)));
   }
 
@@ -86,10 +88,16 @@ export class ConfigurationProvider implements vscode.DebugConfigurationProvider 
     };
   }
 
-  /** What the program prints is in its terminal, its tasks' output with it. */
-  private async completeLaunch(folder: vscode.WorkspaceFolder | undefined, configuration: vscode.DebugConfiguration): Promise<vscode.DebugConfiguration> {
+  /** What the program prints is in its terminal, its tasks' output with it. Undefined: it runs without debugging. */
+  private async completeLaunch(folder: vscode.WorkspaceFolder | undefined, configuration: vscode.DebugConfiguration): Promise<vscode.DebugConfiguration | undefined> {
     const python = (configuration['python'] as unknown) ?? await this.python();
     const cwd = folder?.uri.fsPath;
+    const plain = configuration['noDebug'] ? plainRun(configuration, await this.python()) : undefined;
+    if (plain) { // raydbg refuses a configuration that names no program
+      const name = plain.argv.join(' ');
+      await runTask(name, {type: 'raydbg', command: 'plain', target: name}, plain.argv, plain.env, false, plain.cwd ?? cwd);
+      return undefined;
+    }
     return {showReturnValue: true, eager: true, preserveFocus: mayFocus(), ...(cwd ? {cwd} : {}), ...configuration, ...(python ? {python} : {})};
   }
 
