@@ -117,6 +117,18 @@ static int read_flag(bool *out, const char *json, struct span arguments, const c
     return wrong(err, name, "true or false");
 }
 
+/* Without a debugger the program needs no raydbg. */
+static int read_no_debug(const char *json, struct span arguments, struct err *err)
+{
+    bool no_debug = false;
+    if (read_flag(&no_debug, json, arguments, "noDebug", err) != 0)
+        return -1;
+    if (!no_debug)
+        return 0;
+    err_set(err, ERR_USAGE, "launch: \"noDebug\" is true, and raydbg launches for debugging only");
+    return err_hint(err, "start the session with debugging, or run the program in a terminal");
+}
+
 static int read_all(struct launch_arguments *out, const char *json, struct span arguments,
                     struct err *err)
 {
@@ -131,7 +143,7 @@ static int read_all(struct launch_arguments *out, const char *json, struct span 
         add_word(out, mem_string("python3"));
     if (add_program(out, json, arguments, err) != 0 ||
         add_named(out, json, arguments, "args", err) != 0 ||
-        read_env(out, json, arguments, err) != 0 ||
+        read_env(out, json, arguments, err) != 0 || read_no_debug(json, arguments, err) != 0 ||
         read_flag(&out->post_mortem, json, arguments, "postMortem", err) != 0)
         return -1;
     return read_console(out, json, arguments, err);

@@ -371,7 +371,7 @@ def test_a_relay_is_started_for_raydbg_run(home, relay):
 @pytest.mark.parametrize("given, words", [
     ({"program": ""}, "either \"program\" or \"module\""), ({"args": 3}, "\"args\" must be"), ({"env": {"a": 1}}, "\"env\""),
     ({"console": "x"}, "\"console\""), ({"cwd": 7}, "\"cwd\""), ({"python": [None]}, "\"python\""),
-    ({"module": "train"}, "either"), ({"postMortem": 1}, "\"postMortem\""),
+    ({"module": "train"}, "either"), ({"postMortem": 1}, "\"postMortem\""), ({"noDebug": True}, "launch: \"noDebug\" is true"),
 ])
 def test_what_is_wrong_with_a_launch_is_said(edit, given, words):
     editor = edit()

@@ -60,6 +60,8 @@ static void nonsense_is_named(void **state)
         {"{\"program\":\"t\",\"env\":[]}", "env"},
         {"{\"program\":\"t\",\"cwd\":1}", "cwd"},
         {"{\"program\":\"t\",\"console\":\"none\"}", "console"},
+        {"{\"program\":\"t\",\"noDebug\":1}", "noDebug"},
+        {"{\"program\":\"t\",\"noDebug\":true}", "launch: \"noDebug\" is true"},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct launch_arguments arguments;
