@@ -6,6 +6,7 @@ import {showError, textOf} from '../base/errors';
 import type {Subject} from './many';
 import {ManySession, ManySessions} from './many-sessions';
 import {openPage} from '../base/page';
+import {Turns} from '../base/turns';
 
 /** After a stop this long passes before the tasks are asked again: steps come in bunches. */
 const settle = 300;
@@ -19,6 +20,7 @@ export class ComparePanel {
   private follow = false;
   private timer: NodeJS.Timeout | undefined;
   private ready = false;
+  private readonly turns = new Turns();
   private readonly listener: vscode.Disposable;
 
   private constructor(private readonly panel: vscode.WebviewPanel, private readonly sessions: ManySessions, private readonly many: ManySession,
@@ -44,6 +46,7 @@ export class ComparePanel {
 
   private end(): void {
     clearTimeout(this.timer);
+    this.turns.end();
     this.listener.dispose();
     ComparePanel.open.delete(this.many.session.id);
   }
@@ -115,10 +118,14 @@ export class ComparePanel {
     this.asking = true;
     this.asked = this.stops();
     this.tell();
+    const isLatest = this.turns.take();
     try {
-      this.comparison = await this.many.compare(this.subject, question.expression);
-      this.say({kind: 'comparison', comparison: this.comparison});
+      const comparison = await this.many.compare(this.subject, question.expression);
+      if (!isLatest()) return;
+      this.comparison = comparison;
+      this.say({kind: 'comparison', comparison});
     } catch (error) {
+      if (!isLatest()) return;
       this.say({kind: 'problem', text: textOf(error)});
     }
     this.asking = false;
@@ -132,7 +139,7 @@ export class ComparePanel {
   }
 
   private say(message: ToPage): void {
-    void this.panel.webview.postMessage(message);
+    if (!this.turns.ended) void this.panel.webview.postMessage(message);
   }
 }
 

@@ -8,6 +8,7 @@ import {objectsInterval, readMemory} from './objects-view';
 import {Poller} from '../base/poller';
 import {FromPage, TreemapBy, TreemapItem, ToPage} from './treemap-messages';
 import {openPage} from '../base/page';
+import {Turns} from '../base/turns';
 
 /** Smaller ones are one box together. */
 const most = 60;
@@ -15,6 +16,7 @@ const most = 60;
 export class TreemapPanel {
   private by: TreemapBy = 'call-site';
   private readonly poller: Poller;
+  private readonly turns = new Turns();
   private items: (TreemapItem & {key: string})[] = [];
 
   constructor(private readonly panel: vscode.WebviewPanel, private readonly feeds: Feeds, private readonly feed: Feed,
@@ -22,7 +24,10 @@ export class TreemapPanel {
     this.poller = new Poller(() => this.ask(), objectsInterval, logError);
     panel.webview.onDidReceiveMessage((message: FromPage) => void this.hear(message));
     panel.onDidChangeViewState(() => (this.poller.looking = panel.visible));
-    panel.onDidDispose(() => (this.poller.looking = false));
+    panel.onDidDispose(() => {
+      this.poller.looking = false;
+      this.turns.end();
+    });
   }
 
   static open(context: vscode.ExtensionContext, feeds: Feeds, feed: Feed, openSite: (file: string, line: number) => Promise<void>): void {
@@ -43,8 +48,10 @@ export class TreemapPanel {
 
   private async ask(): Promise<void> {
     const {by} = this;
+    const isLatest = this.turns.take();
     try {
       const {groups} = await readMemory(this.feeds, this.feed, by);
+      if (!isLatest()) return;
       const filled = groups.filter((group) => group.bytes > 0).sort((a, b) => b.bytes - a.bytes);
       const rest = filled.slice(most).reduce((sum, group) => sum + group.bytes, 0);
       this.items = filled.slice(0, most).map((group) => ({
@@ -60,7 +67,7 @@ export class TreemapPanel {
   }
 
   private say(message: ToPage): void {
-    void this.panel.webview.postMessage(message);
+    if (!this.turns.ended) void this.panel.webview.postMessage(message);
   }
 }
 
