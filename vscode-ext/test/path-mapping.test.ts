@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {areMappings, guessMapping, packageRoot, toLocal} from '../src/session/path-mapping';
+import {PathMapping, areMappings, guessMapping, isBelow, mappingFor, packageRoot, toLocal} from '../src/session/path-mapping';
 
 const root = '/tmp/ray/session_x/runtime_resources/working_dir_files/_ray_pkg_0123abcd';
 
@@ -45,4 +45,14 @@ test('what is set may be of any type', () => {
   for (const wrong of [undefined, null, 7, 'x', {}, {'/app': '/home/me'}, [null], ['/app'], [[]], [{}], [{localRoot: '/a'}],
     [{localRoot: '/a', remoteRoot: null}], [{localRoot: 7, remoteRoot: '/b'}]])
     assert.ok(!areMappings(wrong), JSON.stringify(wrong));
+});
+
+test('a root is above whole names, and the longest counts', () => {
+  for (const [file, root] of [['/app/a.py', '/app'], ['/app/a.py', '/app/'], ['/app/a.py', '/'], ['/app', '/app'], ['C:\\x\\a.py', 'C:\\x']] as const)
+    assert.ok(isBelow(file, root), root);
+  for (const [file, root] of [['/app2/a.py', '/app'], ['/app2/a.py', '/app/'], ['/a', '/app']] as const) assert.ok(!isBelow(file, root), file);
+  const [wide, narrow] = ['/app', '/app/lib'].map((remoteRoot) => ({localRoot: '/w', remoteRoot})) as [PathMapping, PathMapping];
+  assert.equal(mappingFor('/app/lib/a.py', [wide, narrow]), narrow);
+  assert.equal(mappingFor('/app/library/a.py', [narrow, wide]), wide);
+  assert.equal(mappingFor('/app2/a.py', [wide, narrow]), undefined);
 });

@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import * as vscode from 'vscode';
 import {settingsFix, showError} from '../base/errors';
 import {showInformation} from '../base/messages';
-import {PathMapping, areMappings, guessMapping, packageRoot, toLocal} from './path-mapping';
+import {PathMapping, areMappings, guessMapping, mappingFor, packageRoot, toLocal} from './path-mapping';
 import {Pause} from '../pauses/pause';
 
 function folders(): string[] {
@@ -28,7 +28,7 @@ export class Mappings {
     if (configuration['pathMappings'] !== undefined) return [];
     const all = [...settingOf(folder)];
     for (const file of new Set(pauses.flatMap(({location}) => (location ? [location.file] : [])))) {
-      const worked = all.some((mapping) => file.startsWith(mapping.remoteRoot)) ? undefined : await this.guess(file);
+      const worked = mappingFor(file, all) ? undefined : await this.guess(file);
       if (worked) all.push(worked);
     }
     return all;
@@ -36,8 +36,7 @@ export class Mappings {
 
   /** Shows a line of a worker's file; says so if it is not here. */
   async open(file: string, line: number): Promise<void> {
-    const mapping = settingOf().find((one) => file.startsWith(one.remoteRoot)) ?? await this.guess(file);
-    const local = mapping ? toLocal(file, mapping) : file;
+    const local = await this.localOf(file);
     if (!fs.existsSync(local)) {
       void showInformation(`${file} is not on this machine: attach to see it as the worker has it.`);
       return;
@@ -46,6 +45,14 @@ export class Mappings {
     const shown = vscode.window.visibleTextEditors.find(({document}) => document.uri.fsPath === local)?.viewColumn;
     await vscode.window.showTextDocument(vscode.Uri.file(local),
       {selection: new vscode.Range(position, position), preview: true, viewColumn: shown ?? vscode.ViewColumn.Active});
+  }
+
+  /** By the setting if the file is there, else worked out. */
+  private async localOf(file: string): Promise<string> {
+    const given = mappingFor(file, settingOf());
+    if (given && fs.existsSync(toLocal(file, given))) return toLocal(file, given);
+    const mapping = await this.guess(file);
+    return mapping ? toLocal(file, mapping) : file;
   }
 
   private async guess(file: string): Promise<PathMapping | undefined> {

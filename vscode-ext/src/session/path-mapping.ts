@@ -25,6 +25,17 @@ export interface Guess {
   needed: boolean;
 }
 
+/** By whole names: "/app" is not above "/app2/train.py". */
+export function isBelow(file: string, root: string): boolean {
+  const whole = root.replace(/[\\/]+$/, '');
+  return file === whole || (file.startsWith(whole) && /^[\\/]/.test(file.slice(whole.length)));
+}
+
+/** The mapping with the longest root that the worker's file is below. */
+export function mappingFor(file: string, mappings: readonly PathMapping[]): PathMapping | undefined {
+  return mappings.filter(({remoteRoot}) => isBelow(file, remoteRoot)).sort((a, b) => b.remoteRoot.length - a.remoteRoot.length)[0];
+}
+
 /** The file's name here; `file` begins with the mapping's remoteRoot. */
 export function toLocal(file: string, mapping: PathMapping): string {
   return `${mapping.localRoot}/${file.slice(mapping.remoteRoot.length).replace(/^\//, '')}`;
