@@ -10,7 +10,7 @@ export interface Question {
 
 export type ToPage =
   /** `groups`: the names that may be asked; `stale`: tasks have moved since. */
-  | {kind: 'state'; question: Question; groups: string[]; asking: boolean; stale: boolean; over: boolean}
+  | {kind: 'state'; question: Question; groups: string[]; follow: boolean; asking: boolean; stale: boolean; over: boolean}
   | {kind: 'comparison'; comparison: Comparison}
   | {kind: 'problem'; text: string};
 

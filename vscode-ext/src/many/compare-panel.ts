@@ -133,8 +133,8 @@ export class ComparePanel {
   }
 
   private tell(): void {
-    const {question, asking, over} = this;
-    this.say({kind: 'state', question, groups: this.many.groups.map(({name}) => name), asking, over,
+    const {question, follow, asking, over} = this;
+    this.say({kind: 'state', question, groups: this.many.groups.map(({name}) => name), follow, asking, over,
       stale: !asking && this.comparison !== undefined && this.stops() !== this.asked});
   }
 

@@ -51,7 +51,7 @@ export class TreemapPanel {
     const isLatest = this.turns.take();
     try {
       const {groups} = await readMemory(this.feeds, this.feed, by);
-      if (!isLatest()) return;
+      if (!isLatest() || by !== this.by) return;
       const filled = groups.filter((group) => group.bytes > 0).sort((a, b) => b.bytes - a.bytes);
       const rest = filled.slice(most).reduce((sum, group) => sum + group.bytes, 0);
       this.items = filled.slice(0, most).map((group) => ({

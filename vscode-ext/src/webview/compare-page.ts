@@ -207,6 +207,7 @@ function fillGroups(names: readonly string[], now: string): void {
 function onState(message: Extract<ToPage, {kind: 'state'}>): void {
   if (document.activeElement !== expression) expression.value = message.question.expression;
   if (document.activeElement !== group) fillGroups(message.groups, message.question.group);
+  follow.checked = message.follow; // a page that was hidden begins anew
   state.textContent = message.over ? 'The session has ended.' : message.asking ? 'Asking…' : message.stale ? 'Tasks have moved since: Compare asks again.' : '';
   for (const control of form.querySelectorAll<HTMLInputElement>('button, input, select')) control.disabled = message.over;
   document.body.classList.toggle('stale', message.stale || message.over);

@@ -118,7 +118,8 @@ map.addEventListener('keydown', (event) => {
   event.preventDefault();
 });
 
-for (const input of document.querySelectorAll<HTMLInputElement>('input[name=by]'))
+const choices = document.querySelectorAll<HTMLInputElement>('input[name=by]');
+for (const input of choices)
   input.addEventListener('change', () => api.postMessage({kind: 'by', by: input.value as TreemapBy}));
 
 window.addEventListener('message', (event: MessageEvent<ToPage>) => {
@@ -129,6 +130,7 @@ window.addEventListener('message', (event: MessageEvent<ToPage>) => {
   empty.textContent = nothing;
   document.body.classList.toggle('filled', message.items.length > 0);
   ({items} = message);
+  for (const input of choices) input.checked = input.value === message.by; // a page that was hidden begins anew
   total.textContent = items.length ? `Object Store · ${message.total}` : 'Object Store · nothing is in it';
   draw();
 });
