@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import {GroupBy, Pause, groupPauses} from '../src/pauses/pause';
-import {filterMatches, filterOf, filterText, groupFilter, isAbout, isMany, parseFilter, widen} from '../src/pauses/pause-filter';
+import {exactly, filterOf, filterTest, filterText, groupFilter, isMany, parseFilter, sessionTest, widen} from '../src/pauses/pause-filter';
 import {pause} from './sample';
 
 const actor = pause({task_id: 'd0', task_name: 'Trainer.step', actor_class: 'Trainer', actor_name: 'bob', actor_id: '0123456789abcdef', worker_id: 'w2',
   node_ip: '10.0.0.9', node_id: 'bbcc', job_id: '02000000', pid: 7});
 
 function found(text: string, pauses: Pause[] = [pause(), actor]): number[] {
-  return pauses.flatMap((one, index) => (filterMatches(parseFilter(text), one) ? [index] : []));
+  return pauses.flatMap((one, index) => (filterTest(parseFilter(text))(one) ? [index] : []));
 }
 
 test('names, patterns and ids, as raydbg takes them', () => {
@@ -55,11 +55,24 @@ test('which configurations are for many', () => {
 test('which session of a window is about a pause', () => {
   const free = pause();
   const taken = pause({state: 'held', clients: 1});
-  const about = (configuration: Record<string, unknown>, cluster?: string): boolean[] => [free, taken].map((one) => isAbout(configuration, cluster, one));
+  const about = (configuration: Record<string, unknown>, cluster?: string): boolean[] => [free, taken].map((one) => sessionTest(configuration)(cluster, one));
   assert.deepEqual(about({task: free.task_id}), [true, true], 'before the list says that it is attached');
   for (const task of ['square', 'c2668a', '5935', '5935@10.0.0.7', 's*']) assert.deepEqual(about({task}), [false, true], task);
   assert.deepEqual(about({tasks: '*'}), [false, true]);
   for (const none of [{task: 'cube'}, {}, {connect: 'h:1'}, {task: 'square', cluster: 'lab'}, {task: 'square', request: 'launch'}])
     assert.deepEqual(about(none), [false, false], JSON.stringify(none));
   assert.deepEqual(about({task: 'square', cluster: 'lab'}, 'lab'), [false, true]);
+});
+
+test('a list of many tasks is not read again for each', () => {
+  const id = (number: number): string => number.toString(16).padStart(48, '0');
+  const all = Array.from({length: 3000}, (_, number) => pause(number % 2 ? {task_id: id(number)} : {task_id: null, pid: number, worker_id: id(number).slice(0, 20)}));
+  let reads = 0;
+  const counted = all.map((one) => new Proxy(one, {get: (target, key, receiver): unknown => {
+    reads++;
+    return Reflect.get(target, key, receiver);
+  }}));
+  const fits = filterTest(exactly(all.slice(0, 2000)));
+  assert.equal(counted.filter(fits).length, 2000);
+  assert.ok(reads < 20 * all.length, `${reads} reads of ${all.length} pauses`);
 });

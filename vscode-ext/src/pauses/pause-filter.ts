@@ -12,6 +12,8 @@ export interface PauseFilter {
 const keys = ['job', 'actor', 'node'] as const;
 const shortest = 4;
 
+type Test = (pause: Pause) => boolean;
+
 function isGlob(text: string): boolean {
   return /[*?[]/.test(text);
 }
@@ -27,9 +29,12 @@ function globPattern(glob: string): RegExp {
   return new RegExp(`^${source}$`);
 }
 
-function globMatches(glob: string, texts: readonly (string | null)[]): boolean {
-  const pattern = globPattern(glob);
-  return texts.some((text) => text !== null && pattern.test(text));
+type Names = (pause: Pause) => readonly (string | null)[];
+
+/** Whether one of the names is the text, or fits it if it is a pattern. */
+function nameTest(text: string, names: Names): Test {
+  const pattern = isGlob(text) ? globPattern(text) : undefined;
+  return (pause) => names(pause).some((name) => name !== null && (name === text || pattern?.test(name)));
 }
 
 function isId(id: string | null, text: string): boolean {
@@ -41,31 +46,50 @@ function isProcess({pid, node_ip, node_id}: Pause, text: string): boolean {
   return pid !== null && process === String(pid) && (node === undefined || node === node_ip || isId(node_id, node));
 }
 
-function taskMatches(pause: Pause, entry: string): boolean {
-  const names = [pause.task_name, pause.actor_name, pause.actor_class];
-  if (entry === '*' || names.includes(entry) || isProcess(pause, entry)) return true;
-  if ([pause.task_id, pause.actor_id, pause.worker_id, ...pause.candidates].some((id) => isId(id, entry))) return true;
-  return isGlob(entry) && globMatches(entry, names);
+function taskNames({task_name, actor_name, actor_class}: Pause): (string | null)[] {
+  return [task_name, actor_name, actor_class];
 }
 
-function jobMatches({job_id}: Pause, job: string): boolean {
-  return job_id !== null && [job_id, shortJob(job_id)].some((id) => id.toLowerCase() === job.toLowerCase());
+function taskIds({task_id, actor_id, worker_id, candidates}: Pause): (string | null)[] {
+  return [task_id, actor_id, worker_id, ...candidates];
 }
 
-function actorMatches(pause: Pause, actor: string): boolean {
-  const names = [pause.actor_class, pause.actor_name];
-  return names.includes(actor) || isId(pause.actor_id, actor) || (isGlob(actor) && globMatches(actor, names));
+function taskTest(entry: string): Test {
+  if (entry === '*') return () => true;
+  const named = nameTest(entry, taskNames);
+  return (pause) => named(pause) || isProcess(pause, entry) || taskIds(pause).some((id) => isId(id, entry));
 }
 
-function nodeMatches(pause: Pause, node: string): boolean {
-  return pause.node_ip === node || isId(pause.node_id, node) || (isGlob(node) && globMatches(node, [pause.node_ip]));
+/** A whole id of a task, or a process at an address: no beginning of another id, and no pattern. */
+const whole = /^(?:[0-9a-f]{48}|\d+@[\w.:]*[.:][\w.:]*)$/i;
+
+/** A list of many tasks is one that names each, which are found at once. */
+function tasksTest(tasks: readonly string[]): Test {
+  const exact = new Set(tasks.filter((entry) => whole.test(entry)).map((entry) => entry.toLowerCase()));
+  const others = tasks.filter((entry) => !whole.test(entry)).map(taskTest);
+  const named = (text: string | null): boolean => text !== null && exact.has(text.toLowerCase());
+  return (pause) => (exact.size > 0 && (named(`${pause.pid ?? ''}@${pause.node_ip ?? ''}`) || taskIds(pause).some(named))) || others.some((test) => test(pause));
 }
 
-/** As raydbg decides it. */
-export function filterMatches(filter: PauseFilter, pause: Pause): boolean {
-  const {tasks, job, actor, node} = filter;
-  return (!tasks?.length || tasks.some((entry) => taskMatches(pause, entry))) && (!job || jobMatches(pause, job)) &&
-    (!actor || actorMatches(pause, actor)) && (!node || nodeMatches(pause, node));
+function jobTest(job: string): Test {
+  return ({job_id}) => job_id !== null && [job_id, shortJob(job_id)].some((id) => id.toLowerCase() === job.toLowerCase());
+}
+
+function actorTest(actor: string): Test {
+  const named = nameTest(actor, ({actor_class, actor_name}) => [actor_class, actor_name]);
+  return (pause) => named(pause) || isId(pause.actor_id, actor);
+}
+
+function nodeTest(node: string): Test {
+  const named = nameTest(node, ({node_ip}) => [node_ip]);
+  return (pause) => named(pause) || isId(pause.node_id, node);
+}
+
+/** Decides as raydbg does. What many pauses are tested with is made once. */
+export function filterTest({tasks, job, actor, node}: PauseFilter): Test {
+  const tests = [tasks?.length ? tasksTest(tasks) : undefined, job ? jobTest(job) : undefined, actor ? actorTest(actor) : undefined, node ? nodeTest(node) : undefined]
+    .filter((test) => test !== undefined);
+  return (pause) => tests.every((test) => test(pause));
 }
 
 /** "Trainer.* 'my task' node=10.0.0.7": any of the names, and of all of job, actor and node. */
@@ -83,8 +107,7 @@ export function parseFilter(text: string): PauseFilter {
 /** Names that no paused task has are looked for in names: "train" becomes "*train*". */
 export function widen(filter: PauseFilter, pauses: readonly Pause[]): PauseFilter {
   if (!filter.tasks) return filter;
-  return {...filter, tasks: filter.tasks.map((entry) =>
-    (isGlob(entry) || pauses.some((pause) => taskMatches(pause, entry)) ? entry : `*${entry}*`))};
+  return {...filter, tasks: filter.tasks.map((entry) => (isGlob(entry) || pauses.some(tasksTest([entry])) ? entry : `*${entry}*`))};
 }
 
 export function filterText({tasks, job, actor, node}: PauseFilter): string {
@@ -129,13 +152,14 @@ export function filterOf(configuration: Record<string, unknown>): PauseFilter {
 }
 
 /**
- * Whether the session of a debug configuration is about this pause. `cluster`: one of raydbg.clusters; undefined: the one on
- * this machine. A name, a pattern or the beginning of an id may fit other pauses, too: it counts once a debugger is attached.
+ * Says of a pause whether the session of a debug configuration is about it. `cluster`: one of raydbg.clusters; undefined: the one
+ * on this machine. A name, a pattern or the beginning of an id may fit other pauses, too: it counts once a debugger is attached.
  * The tasks of a program that a configuration launches are not known here.
  */
-export function isAbout(configuration: Record<string, unknown>, cluster: string | undefined, pause: Pause): boolean {
+export function sessionTest(configuration: Record<string, unknown>): (cluster: string | undefined, pause: Pause) => boolean {
   const {task, request} = configuration;
-  if (request === 'launch' || configuration['cluster'] !== cluster) return false;
-  if (isMany(configuration)) return isAttached(pause) && filterMatches(filterOf(configuration), pause);
-  return typeof task === 'string' && (task === pauseTask(pause) || (isAttached(pause) && filterMatches({tasks: [task]}, pause)));
+  const many = isMany(configuration);
+  if (request === 'launch' || (!many && typeof task !== 'string')) return () => false;
+  const fits = filterTest(many ? filterOf(configuration) : {tasks: [String(task)]});
+  return (cluster, pause) => configuration['cluster'] === cluster && ((!many && task === pauseTask(pause)) || (isAttached(pause) && fits(pause)));
 }

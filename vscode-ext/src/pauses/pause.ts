@@ -140,7 +140,9 @@ export function jobsOf(pauses: Iterable<Pause>): {job: string; pauses: Pause[]}[
   const jobs = new Map<string, Pause[]>();
   for (const pause of [...pauses].sort(newestFirst)) {
     const job = pause.job_id ?? '';
-    jobs.set(job, [...(jobs.get(job) ?? []), pause]);
+    const own = jobs.get(job);
+    if (own) own.push(pause);
+    else jobs.set(job, [pause]);
   }
   return [...jobs].map(([job, own]) => ({job, pauses: own}));
 }

@@ -2,8 +2,12 @@
 import * as vscode from 'vscode';
 import {Feed} from '../cluster/feed';
 import {Pause, isAttached, jobsOf, newestFirst, pauseDescription, pauseKey, pauseTitle, shortJob, twinTitles} from './pause';
-import {PauseFilter, exactly, filterMatches, filterText, parseFilter, widen} from './pause-filter';
+import {PauseFilter, exactly, filterTest, filterText, parseFilter, widen} from './pause-filter';
+import {Coalesced} from '../base/coalesced';
 import {plural} from '../objects/objects';
+
+/** Changes within this time, in milliseconds, fill a list once. */
+const coalesce = 100;
 
 export interface Choice {
   feed: Feed;
@@ -103,7 +107,8 @@ export function pickTasks(pauses: Pauses, many: boolean, what = 'Attach to', oth
   };
   fill();
   return new Promise((resolve) => {
-    const listener = pauses.onDidChange(fill);
+    const filling = new Coalesced(fill, coalesce);
+    const listener = pauses.onDidChange(() => filling.call());
     pick.onDidChangeSelection((items) => {
       ticked = pick.canSelectMany && items.some(({choice}) => choice);
     });
@@ -122,6 +127,7 @@ export function pickTasks(pauses: Pauses, many: boolean, what = 'Attach to', oth
     });
     pick.onDidHide(() => {
       listener.dispose();
+      filling.end();
       pick.dispose();
       resolve(undefined);
     });
@@ -149,7 +155,7 @@ export async function pickJob(pauses: readonly Pause[]): Promise<PauseFilter | u
 function filterItems(feed: Feed, typed: string): vscode.QuickPickItem[] {
   const pauses = [...feed.set.pauses.values()];
   const filter = widen(parseFilter(typed), pauses);
-  const found = pauses.filter((pause) => filterMatches(filter, pause));
+  const found = pauses.filter(filterTest(filter));
   const label = found.length ? `$(debug-alt) Attach to ${plural(found.length, 'task')} of ${pauses.length}` : `$(debug-alt) Attach to none of ${plural(pauses.length, 'task')} yet`;
   // Their names are no labels: items whose label has what is typed would go in front of the first.
   const shown = found.map((pause): vscode.QuickPickItem =>
@@ -172,7 +178,8 @@ export function pickFilter(feed: Feed, changed: vscode.Event<void>): Promise<Pau
   };
   fill();
   return new Promise((resolve) => {
-    const listener = changed(fill);
+    const filling = new Coalesced(fill, coalesce);
+    const listener = changed(() => filling.call());
     pick.onDidChangeValue(fill);
     pick.onDidAccept(() => {
       resolve(widen(parseFilter(pick.value), [...feed.set.pauses.values()]));
@@ -180,6 +187,7 @@ export function pickFilter(feed: Feed, changed: vscode.Event<void>): Promise<Pau
     });
     pick.onDidHide(() => {
       listener.dispose();
+      filling.end();
       pick.dispose();
       resolve(undefined);
     });

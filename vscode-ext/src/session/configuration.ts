@@ -5,7 +5,7 @@ import {commandFix, showError} from '../base/errors';
 import {Mappings} from './mappings';
 import {Feed} from '../cluster/feed';
 import {pauseTask, pauseTitle, sessionName, twinTitles} from '../pauses/pause';
-import {PauseFilter, filterMatches, filterOf, isMany} from '../pauses/pause-filter';
+import {PauseFilter, filterOf, filterTest, isMany} from '../pauses/pause-filter';
 import {mayFocus} from './focus';
 import {plainRun} from './plain-run';
 import {runTask} from '../base/task';
@@ -115,8 +115,8 @@ export class ConfigurationProvider implements vscode.DebugConfigurationProvider 
     const {pauses} = this.pauses;
     if (!isMany(configuration)) return pauses.filter((choice) => pauseTask(choice.pause) === configuration['task']).slice(0, 1);
     const cluster = this.cluster(configuration);
-    const filter = filterOf(configuration);
-    return pauses.filter(({feed, pause}) => feed.cluster === cluster && filterMatches(filter, pause));
+    const fits = filterTest(filterOf(configuration));
+    return pauses.filter(({feed, pause}) => feed.cluster === cluster && fits(pause));
   }
 }
 

@@ -4,19 +4,25 @@ import {startAttach} from './configuration';
 import {showError, textOf} from '../base/errors';
 import {showInformation} from '../base/messages';
 import {hasRelayId, pauseTitle} from '../pauses/pause';
-import {isAbout, isMany} from '../pauses/pause-filter';
+import {isMany, sessionTest} from '../pauses/pause-filter';
 import {Choice, Pauses} from '../pauses/pick';
 import {SessionNode} from './sessions-view';
 import {Role} from './sessions';
 
-function isOf({configuration}: vscode.DebugSession, {feed: {cluster}, pause}: Choice): boolean {
-  return isAbout(configuration, cluster.added ? cluster.name : undefined, pause);
+/** A session of this window. */
+interface Own {
+  session: vscode.DebugSession;
+  isAbout: ReturnType<typeof sessionTest>;
+}
+
+function isOf({isAbout}: Own, {feed: {cluster}, pause}: Choice): boolean {
+  return isAbout(cluster.added ? cluster.name : undefined, pause);
 }
 
 export class Roles implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem('raydbg.role', vscode.StatusBarAlignment.Left, 9);
   private readonly roles = new Map<string, Role>();
-  private readonly sessions = new Map<string, vscode.DebugSession>();
+  private readonly sessions = new Map<string, Own>();
   private readonly listeners: vscode.Disposable[];
 
   constructor(private readonly pauses: Pauses, private readonly changed: () => void) {
@@ -25,7 +31,7 @@ export class Roles implements vscode.Disposable {
     this.listeners = [
       vscode.debug.onDidStartDebugSession((session) => {
         if (session.type !== 'raydbg') return;
-        this.sessions.set(session.id, session);
+        this.remember(session);
         this.changed();
       }),
       vscode.debug.onDidTerminateDebugSession((session) => this.forget(session)),
@@ -60,7 +66,7 @@ export class Roles implements vscode.Disposable {
 
   /** Whether a session of this window is attached to it. */
   debugs(choice: Choice): boolean {
-    return [...this.sessions.values()].some((session) => isOf(session, choice));
+    return [...this.sessions.values()].some((own) => isOf(own, choice));
   }
 
   /** True if so: it was said, as a second session would only be in the way of the first. */
@@ -87,12 +93,16 @@ export class Roles implements vscode.Disposable {
 
   /** A session over many tasks would take over all of them. */
   private own(choice: Choice): vscode.DebugSession | undefined {
-    return [...this.sessions.values()].find((session) => !isMany(session.configuration) && isOf(session, choice));
+    return [...this.sessions.values()].find((own) => !isMany(own.session.configuration) && isOf(own, choice))?.session;
+  }
+
+  private remember(session: vscode.DebugSession): void {
+    if (!this.sessions.has(session.id)) this.sessions.set(session.id, {session, isAbout: sessionTest(session.configuration)});
   }
 
   private learn(session: vscode.DebugSession, role: Role): void {
     const before = this.roles.get(session.id)?.role;
-    this.sessions.set(session.id, session);
+    this.remember(session);
     this.roles.set(session.id, role);
     this.show();
     this.changed();
