@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {Barrier, DapMessage, StackRun, ThreadStates, barrierText, endingHere, groupText, innermost, locationText, parseLocation, shortName, splitName, subjectIn} from '../src/many/many';
+import {Barrier, DapMessage, Frame, StackRun, StoppedFrames, ThreadStates, barrierText, endingHere, groupText, innermost, locationText, parseLocation, shortName, splitName, subjectIn} from '../src/many/many';
 
 function states(...messages: DapMessage[]): ThreadStates {
   const made = new ThreadStates();
@@ -97,4 +97,21 @@ test('a chosen group is one of its session', () => {
   assert.deepEqual(subjectIn(one, {many: one, subject: {group: 'gone'}}), {}, 'it was deleted');
   assert.deepEqual(subjectIn(other, {many: one, subject: {group: 'late'}}), {}, 'of an earlier session');
   assert.deepEqual(subjectIn(one, undefined), {});
+});
+
+test('a stopped thread without a stack is asked for once a stop', () => {
+  const at = (line: number): Frame => ({name: 'f', path: null, line});
+  const frames = new StoppedFrames();
+  assert.deepEqual(frames.ask([1, 2]), [1, 2]);
+  assert.ok(frames.learn(new Map([[1, at(1)]])));
+  assert.deepEqual(frames.ask([1, 2]), [], '2 has none');
+  assert.ok(!frames.learn(new Map([[1, at(1)]])), 'nothing new');
+  frames.stopped(2);
+  assert.deepEqual([frames.stops(1), frames.stops(2), frames.ask([1, 2])], [0, 1, [2]]);
+  frames.askAgain([2]);
+  assert.deepEqual(frames.ask([1, 2]), [2]);
+  frames.stopped(undefined);
+  assert.equal(frames.of(1), undefined);
+  assert.ok(!frames.learn(new Map([[2, at(2)]])), 'of the stop before');
+  assert.deepEqual(frames.ask([1, 2]), [1, 2]);
 });

@@ -2,7 +2,7 @@
 import * as vscode from 'vscode';
 import {Comparison} from './comparison';
 import {focusNow} from '../session/focus';
-import {Barrier, DapMessage, Frame, Group, Stacks, Stepped, Subject, ThreadStates, innermost} from './many';
+import {Barrier, DapMessage, Frame, Group, Stacks, Stepped, StoppedFrames, Subject, ThreadStates, innermost} from './many';
 import {isMany} from '../pauses/pause-filter';
 
 /** Changes within this time are one. */
@@ -20,10 +20,7 @@ export class ManySession implements vscode.DebugAdapterTracker {
   groups: readonly Group[] = [];
   /** The latest one, until its tasks go on. */
   barrier: Barrier | undefined;
-  private readonly frames = new Map<number, Frame>();
-  /** How often all have stopped together, and each by itself. */
-  private allStops = 0;
-  private readonly ownStops = new Map<number, number>();
+  private readonly frames = new StoppedFrames();
   private timer: NodeJS.Timeout | undefined;
   /** VS Code has the first variables. */
   private shown = false;
@@ -57,12 +54,12 @@ export class ManySession implements vscode.DebugAdapterTracker {
   }
 
   frameOf(id: number): Frame | undefined {
-    return this.states.isStopped(id) ? this.frames.get(id) : undefined;
+    return this.states.isStopped(id) ? this.frames.of(id) : undefined;
   }
 
   /** Another number is another stop. */
   stops(id: number): number {
-    return this.allStops + (this.ownStops.get(id) ?? 0);
+    return this.frames.stops(id);
   }
 
   // --- what passes ---
@@ -106,18 +103,8 @@ export class ManySession implements vscode.DebugAdapterTracker {
     const moved = this.states.apply(message);
     if (message.type === 'request' && (moved || message.command === 'raydbg/step') && this.barrier?.state !== 'waiting') this.barrier = undefined;
     if (!moved) return;
-    if (message.event === 'stopped') this.forgetFrame(message.body?.allThreadsStopped ? undefined : message.body?.threadId);
+    if (message.event === 'stopped') this.frames.stopped(message.body?.allThreadsStopped ? undefined : message.body?.threadId);
     if (this.known) this.changed(this);
-  }
-
-  private forgetFrame(id: number | undefined): void {
-    if (id === undefined) {
-      this.frames.clear();
-      this.allStops++;
-    } else {
-      this.frames.delete(id);
-      this.ownStops.set(id, (this.ownStops.get(id) ?? 0) + 1);
-    }
   }
 
   private end(): void {
@@ -199,11 +186,15 @@ export class ManySession implements vscode.DebugAdapterTracker {
 
   /** Learns where those stand of whom it is not known. */
   async locate(): Promise<void> {
-    const threadIds = this.members.filter((id) => this.states.isStopped(id) && !this.frames.has(id));
+    const threadIds = this.frames.ask(this.members.filter((id) => this.states.isStopped(id)));
     if (!threadIds.length) return;
-    const {tree} = await this.stacks({threadIds});
-    for (const [id, frame] of innermost(tree)) this.frames.set(id, frame);
-    this.changed(this);
+    try {
+      const {tree} = await this.stacks({threadIds});
+      if (this.frames.learn(innermost(tree))) this.changed(this);
+    } catch (error) {
+      this.frames.askAgain(threadIds);
+      throw error;
+    }
   }
 }
 

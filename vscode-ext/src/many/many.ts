@@ -215,3 +215,56 @@ export class ThreadStates {
     this.names.delete(id);
   }
 }
+
+/** Where threads are stopped, as far as it is known. */
+export class StoppedFrames {
+  private readonly frames = new Map<number, Frame>();
+  /** How often all have stopped together, and each by itself. */
+  private allStops = 0;
+  private readonly ownStops = new Map<number, number>();
+  /** The stop at which a thread was asked for: one that has no stack is not asked for again. */
+  private readonly asked = new Map<number, number>();
+
+  /** Another number is another stop. */
+  stops(id: number): number {
+    return this.allStops + (this.ownStops.get(id) ?? 0);
+  }
+
+  of(id: number): Frame | undefined {
+    return this.frames.get(id);
+  }
+
+  /** The thread has stopped; undefined: all have. */
+  stopped(id: number | undefined): void {
+    if (id === undefined) {
+      this.frames.clear();
+      this.allStops++;
+    } else {
+      this.frames.delete(id);
+      this.ownStops.set(id, (this.ownStops.get(id) ?? 0) + 1);
+    }
+  }
+
+  /** Those of the threads that are to be asked for now. */
+  ask(ids: readonly number[]): number[] {
+    const found = ids.filter((id) => !this.frames.has(id) && this.asked.get(id) !== this.stops(id));
+    for (const id of found) this.asked.set(id, this.stops(id));
+    return found;
+  }
+
+  /** There was no answer. */
+  askAgain(ids: readonly number[]): void {
+    for (const id of ids) this.asked.delete(id);
+  }
+
+  /** An answer; one for an earlier stop of a thread is not used. Whether anything is known now that was not. */
+  learn(frames: ReadonlyMap<number, Frame>): boolean {
+    let more = false;
+    for (const [id, frame] of frames) {
+      if (this.asked.get(id) !== this.stops(id)) continue;
+      more ||= !this.frames.has(id);
+      this.frames.set(id, frame);
+    }
+    return more;
+  }
+}
