@@ -7,8 +7,12 @@ interface Entry {
   when?: string;
 }
 
+interface Definition {
+  properties: Record<string, {enum?: string[]}>;
+}
+
 const {contributes} = JSON.parse(fs.readFileSync('package.json', 'utf8')) as {contributes: {
-  commands: Entry[]; menus: Record<string, Entry[]>; viewsWelcome: {contents: string}[];
+  commands: Entry[]; menus: Record<string, Entry[]>; viewsWelcome: {contents: string}[]; taskDefinitions: Definition[];
   walkthroughs: {title: string; description: string; steps: {title: string; description: string}[]}[];
 }};
 
@@ -46,4 +50,9 @@ test('a row that is attached to does not offer to attach again', () => {
   for (const command of ['raydbg.row.attach', 'raydbg.row.observe'])
     for (const item of ['pause own attached', 'pause own held', 'pause own held located']) assert.ok(!offered(item).includes(command), `${item}: ${command}`);
   assert.ok(offered('pause own held').includes('raydbg.row.release'));
+});
+
+test('tasks.json offers only what the extension resolves', () => {
+  const offered = contributes.taskDefinitions.flatMap(({properties}) => Object.entries(properties).flatMap(([name, {enum: values}]) => (values ? [[name, ...values]] : [])));
+  assert.deepEqual(offered, [['forward', 'ssh', 'kubectl']]);
 });
