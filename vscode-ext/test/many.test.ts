@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {Barrier, DapMessage, Frame, StackRun, StoppedFrames, ThreadStates, barrierText, endingHere, groupText, innermost, locationText, parseLocation, shortName, splitName, subjectIn} from '../src/many/many';
+import {Barrier, DapMessage, Frame, StackRun, StoppedFrames, ThreadStates, barrierText, endingHere, groupRowIds, groupText, innermost, locationText, parseLocation, shortName, splitName, subjectIn} from '../src/many/many';
 
 function states(...messages: DapMessage[]): ThreadStates {
   const made = new ThreadStates();
@@ -114,4 +114,11 @@ test('a stopped thread without a stack is asked for once a stop', () => {
   assert.equal(frames.of(1), undefined);
   assert.ok(!frames.learn(new Map([[2, at(2)]])), 'of the stop before');
   assert.deepEqual(frames.ask([1, 2]), [1, 2]);
+});
+
+test('rows of any group have ids of their own', () => {
+  const names = ['all', 'barrier', 'barrier!', 'a', 'a/1', 'group/a', 'task/1/a'];
+  const ids = [groupRowIds.barrier('s'), `${groupRowIds.barrier('s')}!`, `${groupRowIds.barrier('s')}/1`,
+    ...names.flatMap((name) => [groupRowIds.group('s', name), groupRowIds.task('s', name, 1), groupRowIds.task('s', name, 11)])];
+  assert.equal(new Set(ids).size, ids.length, ids.join('\n'));
 });

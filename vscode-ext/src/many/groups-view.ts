@@ -1,6 +1,6 @@
 /** The view "Groups": the groups of a session over many tasks, who is in them and where, and the barrier that is under way. */
 import * as vscode from 'vscode';
-import {Barrier, Group, barrierText, groupText, locationText, splitName} from './many';
+import {Barrier, Group, barrierText, groupRowIds, groupText, locationText, splitName} from './many';
 import {ManySession, ManySessions} from './many-sessions';
 import {Row, row} from '../base/rows';
 import {RowsView} from '../base/rows-view';
@@ -54,7 +54,7 @@ function rowsOf(many: ManySession): GroupRow[] {
 }
 
 function barrierRow(many: ManySession, barrier: Barrier): GroupRow {
-  const id = `${many.session.id}/barrier`;
+  const id = groupRowIds.barrier(many.session.id);
   const absent = (gone: boolean, all: Barrier['missing']): GroupRow[] => all.map(({threadId, name, what}) =>
     row<GroupNode>(`${id}/${threadId}`, {kind: 'absent', name, what, gone}, `${name} ${what} ${gone}`));
   // A row that gets its first child would stay closed if it were the same one.
@@ -64,9 +64,9 @@ function barrierRow(many: ManySession, barrier: Barrier): GroupRow {
 }
 
 function groupRow(many: ManySession, group: Group): GroupRow {
-  const id = `${many.session.id}/${group.name}`;
-  return row<GroupNode>(id, {kind: 'group', many, group}, `${group.filters} ${groupText(group.threadIds.length, stoppedOf(many, group))}`,
-    group.threadIds.map((thread) => taskRow(many, `${id}/${thread}`, thread)));
+  const {session} = many;
+  return row<GroupNode>(groupRowIds.group(session.id, group.name), {kind: 'group', many, group}, `${group.filters} ${groupText(group.threadIds.length, stoppedOf(many, group))}`,
+    group.threadIds.map((thread) => taskRow(many, groupRowIds.task(session.id, group.name, thread), thread)));
 }
 
 function taskRow(many: ManySession, rowId: string, id: number): GroupRow {

@@ -14,6 +14,13 @@ export interface Subject {
   threadIds?: number[];
 }
 
+/** Ids of the rows of Groups: a group's name may be any word. */
+export const groupRowIds = {
+  barrier: (session: string): string => `${session}/barrier`,
+  group: (session: string, name: string): string => `${session}/group/${name}`,
+  task: (session: string, name: string, thread: number): string => `${session}/task/${thread}/${name}`,
+};
+
 /** A subject that was chosen, as long as its session is the current one and has the group; else all of the current one's. */
 export function subjectIn<S extends {groups: readonly Group[]}>(current: S, chosen: {many: S; subject: Subject} | undefined): Subject {
   if (chosen?.many !== current) return {};
