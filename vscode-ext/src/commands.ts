@@ -124,7 +124,7 @@ const handlers: Record<string, Handler> = {
   groupBy: () => choose('groupBy', groupings, 'Group paused tasks by'),
   groupObjectsBy: () => choose('objects.groupBy', objectGroupings, 'Group references by'),
   attachAll: (parts, target) => attachAll(parts, target && {data: {kind: 'cluster', feed: target.data.feed}}),
-  attachMatching, filter, pickTask, treemap, refresh, addCluster, forward, setToken, startRelay, trustCertificate, doctor,
+  attachMatching, filter, pickTask, treemap, refresh, addCluster, removeCluster, forward, setToken, startRelay, trustCertificate, doctor,
   install: (parts) => parts.finder.install(),
   showLog: (parts) => parts.log.show(),
   walkthrough: () => vscode.commands.executeCommand('workbench.action.openWalkthrough', 'raydbg.raydbg#start'),
@@ -135,7 +135,7 @@ type AnyHandler = (parts: Parts, target: never) => unknown;
 
 /** Of rows, where they are others than those of the palette. */
 const rowHandlers: Record<string, AnyHandler> = {
-  attachAll, removeCluster, deleteGroup, groupFrame,
+  attachAll, deleteGroup, groupFrame,
   copyId: (_, {data}: {data: PauseNode}) => data.kind === 'pause' && vscode.env.clipboard.writeText(pauseTask(data.pause)),
   revealCallSite: ({mappings}, {data: {site}}: {data: ObjectNode}) => site && mappings.open(site.file, site.line),
   takeOver: ({roles}, target: {data: SessionNode}) => roles.takeOver(target),

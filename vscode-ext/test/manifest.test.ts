@@ -56,3 +56,8 @@ test('tasks.json offers only what the extension resolves', () => {
   const offered = contributes.taskDefinitions.flatMap(({properties}) => Object.entries(properties).flatMap(([name, {enum: values}]) => (values ? [[name, ...values]] : [])));
   assert.deepEqual(offered, [['forward', 'ssh', 'kubectl']]);
 });
+
+test('what the row of a cluster offers is in the palette: a single cluster has no row', () => {
+  for (const {command, when} of contributes.menus['view/item/context'] ?? [])
+    if (when?.includes('^cluster\\b')) assert.ok(contributes.commands.some((one) => one.command === command.replace('.row.', '.')), command);
+});

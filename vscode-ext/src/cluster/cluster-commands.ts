@@ -5,7 +5,7 @@ import {clusterSetting, relayEndpoint} from './addresses';
 import type {Parts, Target} from '../commands';
 import {Feed} from './feed';
 import {commandFix, showError, textOf} from '../base/errors';
-import {confirm} from '../base/messages';
+import {confirm, showInformation} from '../base/messages';
 import {runTask} from '../base/task';
 import {forwardPort} from './tasks';
 
@@ -29,8 +29,14 @@ export async function addCluster(parts: Parts): Promise<void> {
   if (name) await parts.clusters.add(clusterSetting(name.trim(), where.trim()));
 }
 
+/** The row's, or the one that the user picks: a single cluster has no row. */
 export async function removeCluster(parts: Parts, target: Target): Promise<void> {
-  if (target) await parts.clusters.remove(target.data.feed.cluster.name);
+  if (target) return parts.clusters.remove(target.data.feed.cluster.name);
+  const added = parts.clusters.all.filter((cluster) => cluster.added);
+  if (!added.length) void showInformation('No cluster was added.');
+  const items = added.map(({name, setting}) => ({label: name, description: setting.relay ?? setting.address ?? ''}));
+  const picked = items.length ? await vscode.window.showQuickPick(items, {title: 'Remove which cluster?'}) : undefined;
+  if (picked) await parts.clusters.remove(picked.label);
 }
 
 export async function setToken(parts: Parts, target: Target): Promise<void> {
