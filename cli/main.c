@@ -22,6 +22,7 @@ int main(int argc, char **argv)
     keeper_process_resume(argc, argv);
     tls_terminator_process_resume(argc, argv);
     setlocale(LC_ALL, "");
+    setlocale(LC_NUMERIC, "C"); /* in JSON, DAP, CSV and verbs a decimal point is a point */
     set_log_level();
     mem_tune();
     if (argc < 2) {

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from comma_locale import make_comma_locale
 from fake_failures import FakeFailures
 from test_why import run
 
@@ -72,6 +73,15 @@ def test_json(cluster):
     assert len(report.pop("looked_for")) == 7 and 2 < report.pop("running") < 2.2 and report.pop("busy_ms") == 7991
     assert report == {"job_id": "03000000", "tasks": 22, "names": 3, "nodes": 1, "cpus": 4, "attempts_kept": 23,
                       "changes_dropped": 0, "unknown": []}
+
+
+def test_a_locale_with_decimal_commas(cluster, tmp_path, monkeypatch):
+    """JSON has points, and so has all else that a program or a verb reads."""
+    before = run(cluster, "slow")
+    for name, value in make_comma_locale(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    assert json.loads(run(cluster, "slow", "--format", "json"))["findings"][0]["figures"]["calls"] == 10
+    assert run(cluster, "slow").partition(" · 4 CPUs")[0] == before.partition(" · 4 CPUs")[0]
 
 
 def test_nothing_stands_out(cluster):

@@ -102,6 +102,29 @@ static void test_the_process(void **state)
     buf_free(&out);
 }
 
+/* A locale in which a decimal point is a comma. The machine may have none: localedef makes it. */
+static void set_comma_locale(char *directory)
+{
+    char command[256], number[16];
+    assert_non_null(mkdtemp(directory));
+    snprintf(command, sizeof command, "localedef -i de_DE -f UTF-8 '%s/de_DE.UTF-8'", directory);
+    if (system(command) != 0)
+        fail_msg("%s: tools/setup installs the sources of locales", command);
+    setenv("LOCPATH", directory, 1);
+    assert_non_null(setlocale(LC_ALL, "de_DE.UTF-8"));
+    snprintf(number, sizeof number, "%.1f", 1.5);
+    assert_string_equal(number, "1,5");
+}
+
+static void end_comma_locale(const char *directory)
+{
+    char command[256];
+    setlocale(LC_ALL, "C");
+    unsetenv("LOCPATH");
+    snprintf(command, sizeof command, "rm -rf '%s'", directory);
+    assert_int_equal(system(command), 0);
+}
+
 /* Each line is a comment or a sample, each sample's family has HELP and TYPE before it, once, and
  * no sample comes twice. */
 static void test_the_format(void **state)
@@ -118,9 +141,10 @@ static void test_the_format(void **state)
                              REG_EXTENDED),
                      0);
     metrics_attach_seconds(1.5);
-    setlocale(LC_ALL, "de_DE.UTF-8");
+    char directory[] = "/tmp/raydbg-locale-XXXXXX";
+    set_comma_locale(directory);
     metrics_render(&out);
-    setlocale(LC_ALL, "C");
+    end_comma_locale(directory);
     assert_int_equal(out.data[out.len - 1], '\n');
     char *seen[200], family[64] = "";
     size_t count = 0, families = 0;
