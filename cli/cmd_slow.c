@@ -59,6 +59,10 @@ static void show(void *arg, const char *cluster, const struct why_records *recor
     struct slow_report report;
     struct err err;
     (void)cluster, (void)subject;
+    if (records->problems[WHY_ATTEMPTS].code) {
+        words->code = command_fail(&records->problems[WHY_ATTEMPTS]);
+        return;
+    }
     if (slow_make(records, &query, &report, &err) != 0) {
         words->code = command_fail(&err);
         return;

@@ -101,12 +101,16 @@ static void show(void *arg, const char *cluster, const struct why_records *recor
                  const struct why_subject *subject, struct buf *out)
 {
     struct timeline_words *words = arg;
+    (void)subject;
+    if (records->problems[WHY_ATTEMPTS].code) { /* the file of before is kept */
+        words->code = command_fail(&records->problems[WHY_ATTEMPTS]);
+        return;
+    }
     const struct timeline_style style = {terminal_colour(stdout), terminal_utf8(),
                                          terminal_columns(stdout), terminal_rows(stdout)};
     struct timeline_history *history =
         timeline_history_read(words->history.body.data, words->history.body.len);
     struct timeline timeline;
-    (void)subject;
     timeline_make(records, words->job, timeline_history_pauses(history), &timeline);
     words->code = check_job(words, &timeline, records);
     if (words->code == ERR_NONE && words->output) {

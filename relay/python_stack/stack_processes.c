@@ -121,11 +121,29 @@ static int fail_not_running(const struct stack_select *select, const struct why_
     return err_hint(err, "raydbg why %s says what became of it", select->name);
 }
 
+/* -1 if the table could not be asked: without it nothing is known of the processes. */
+static int check_part(const struct why_records *records, enum why_part part, struct err *err)
+{
+    if (!records->problems[part].code)
+        return 0;
+    *err = records->problems[part];
+    return -1;
+}
+
+/* Of a worker or an actor it does not matter what it runs. */
+static bool needs_attempts(enum why_kind kind, bool idle)
+{
+    return kind == WHY_TASK || kind == WHY_JOB || (kind == WHY_NODE && !idle);
+}
+
 static int find_named(const struct why_records *records, const struct stack_select *select,
                       struct stack_processes *out, struct err *err)
 {
     struct why_subject subject = {0};
     if (why_subject_find(records, select->name, &subject, err) != 0)
+        return -1;
+    if (needs_attempts(subject.kind, select->idle) &&
+        check_part(records, WHY_ATTEMPTS, err) != 0)
         return -1;
     switch (subject.kind) {
     case WHY_TASK:
@@ -154,10 +172,14 @@ int stack_processes_find(const struct why_records *records, const struct stack_s
                          struct stack_processes *out, struct err *err)
 {
     *out = (struct stack_processes){0};
+    if (check_part(records, WHY_WORKERS, err) != 0 || check_part(records, WHY_NODES, err) != 0)
+        return -1;
     if (select->node && !why_subject_node(records, select->node))
         return err_set(err, ERR_NOT_FOUND, "the cluster knows no node '%s'", select->node);
     if (select->name)
         return find_named(records, select, out, err);
+    if (!select->idle && check_part(records, WHY_ATTEMPTS, err) != 0)
+        return -1;
     add_all(records, select, NULL, select->idle, out);
     return 0;
 }

@@ -17,8 +17,8 @@ struct stack_processes {
     size_t idle; /* processes that run nothing, and were left out */
 };
 
-/* -1 with `err` set if nothing has the name, or what has it has no live process. Several tasks of
- * one name: all that run. */
+/* -1 with `err` set if nothing has the name, if what has it has no live process, or if a table that
+ * is needed could not be asked. Several tasks of one name: all that run. */
 int stack_processes_find(const struct why_records *records, const struct stack_select *select,
                          struct stack_processes *out, struct err *err);
 

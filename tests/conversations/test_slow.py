@@ -120,6 +120,12 @@ def test_a_table_that_is_missing(cluster):
     run(cluster, "slow", code=FAILED)
 
 
+def test_the_tasks_are_missing(cluster):
+    """A cluster whose tasks could not be asked for is not one without tasks."""
+    cluster.fail["GetTaskEvents"] = "broken today"
+    assert "broken today" in run(cluster, "slow", code=FAILED)
+
+
 def test_usage(cluster):
     for arguments in (["a", "b"], ["--since", "soon"], ["--format", "csv"]):
         run(cluster, "slow", *arguments, code=USAGE)

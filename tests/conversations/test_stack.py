@@ -135,3 +135,31 @@ def test_a_timeline_is_seven_tables(cluster):
     assert set(cluster.calls) == {"InternalKVGet", "GetTaskEvents", "GetAllWorkerInfo", "GetAllActorInfo", "GetAllNodeInfo",
                                   "GetAllJobInfo", "GetAllPlacementGroup", "GetClusterResourceState"}
     assert set(cluster.calls.values()) == {1}
+
+
+def test_a_timeline_without_the_tasks(cluster, tmp_path):
+    """It does not replace the file that is there."""
+    cluster.fail["GetTaskEvents"] = "broken today"
+    (tmp_path / "trace.json").write_text("of before")
+    assert "broken today" in run(cluster, "timeline", code=FAILED)
+    assert "broken today" in run(cluster, "timeline", "-o", str(tmp_path / "trace.json"), code=FAILED)
+    assert (tmp_path / "trace.json").read_text() == "of before"
+
+
+@pytest.mark.parametrize("arguments", [(), ("--all",), ("sleeps",), ("127.0.0.1",), ("--node", "127.0.0.1")])
+@pytest.mark.parametrize("table", ["GetAllWorkerInfo", "GetAllNodeInfo"])
+def test_a_table_that_is_missing(refused, table, arguments):
+    """Processes that are not known are not said to be none."""
+    refused.fail[table] = "broken today"
+    assert "broken today" in run(refused, "stack", *arguments, code=FAILED)
+
+
+def test_stacks_without_the_tasks(allowed):
+    """All processes, or a process, can be shown without them; those that run something cannot."""
+    allowed.fail["GetTaskEvents"] = "broken today"
+    processes = json.loads(run(allowed, "stack", "--all", "--format", "json"))["processes"]
+    assert len(processes) > 8
+    process = f"{processes[0]['pid']}@{processes[0]['node_id']}"
+    assert len(json.loads(run(allowed, "stack", process, "--format", "json"))["processes"]) == 1
+    assert "broken today" in run(allowed, "stack", code=FAILED)
+    assert "broken today" in run(allowed, "stack", "127.0.0.1", code=FAILED)
