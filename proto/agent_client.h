@@ -47,7 +47,8 @@ struct agent_log_calls {
     void (*end)(void *arg, const struct err *err); /* once, last; not after agent_log_cancel() */
 };
 
-/* StreamLog. `calls` must live as long as the log. The log is freed after `end`. */
+/* StreamLog; without a deadline, since `bytes` may take its time: the caller cancels it. `calls`
+ * must live as long as the log. The log is freed after `end`. */
 struct agent_log *agent_client_read(struct agent_client *client, const char *address,
                                     const struct agent_log_part *part,
                                     const struct agent_log_calls *calls, void *arg);

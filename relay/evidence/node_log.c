@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEADLINE_MS = 10000 };
+/* SILENCE_MS ends a reading of which no bytes have come in this time, or in twice this time where
+ * bytes came before. A reading as a whole has no limit: its callee may be a pager that waits for
+ * its user. */
+enum { DEADLINE_MS = 10000, SILENCE_MS = 10000 };
 
 /* A request that waits for the address of its node's agent, or for the agent. */
 struct node_log {
@@ -23,9 +26,11 @@ struct node_log {
     const struct agent_log_calls *calls;
     void *arg;
     struct agent_log *reading;
-    bool begun;           /* bytes have come */
-    bool in_moved;        /* it looks in NODE_LOG_MOVED */
-    struct err not_found; /* of a reading there: why the file was not found before */
+    struct timer *silence; /* unless it follows */
+    bool heard;            /* bytes have come since the timer's start */
+    bool begun;            /* bytes have come */
+    bool in_moved;         /* it looks in NODE_LOG_MOVED */
+    struct err not_found;  /* of a reading there: why the file was not found before */
 };
 
 struct node_logs {
@@ -44,6 +49,7 @@ struct node_logs *node_logs_create(struct cluster *cluster)
 
 static void request_free(struct node_log *request)
 {
+    timer_cancel(&request->silence);
     *request->link = request->next;
     if (request->next)
         request->next->link = request->link;
@@ -94,6 +100,7 @@ static void fail(struct node_log *request, const struct err *err)
 }
 
 static void ask_agent(struct node_log *request);
+static void listen_on(struct node_log *request);
 
 static void on_list(void *arg, const struct err *err, char *const *names, size_t count)
 {
@@ -107,7 +114,7 @@ static void on_list(void *arg, const struct err *err, char *const *names, size_t
 static void on_bytes(void *arg, const char *bytes, size_t len)
 {
     struct node_log *request = arg;
-    request->begun = true;
+    request->begun = request->heard = true;
     request->calls->bytes(request->arg, bytes, len);
 }
 
@@ -142,15 +149,42 @@ static void on_end(void *arg, const struct err *err)
 
 /* --- asking --- */
 
+/* Bytes that wait behind a callee that took long are seen in the next turn. */
+static void on_silence(void *arg)
+{
+    struct node_log *request = arg;
+    request->silence = NULL;
+    if (request->heard) {
+        listen_on(request);
+        return;
+    }
+    struct err err;
+    err_set(&err, ERR_UNREACHABLE, "no answer from %s within %d s", request->address,
+            SILENCE_MS / 1000);
+    err_why(&err, "it is busy, or the way to it is cut");
+    agent_log_cancel(&request->reading);
+    fail(request, &err);
+}
+
+static void listen_on(struct node_log *request)
+{
+    request->heard = false;
+    timer_cancel(&request->silence);
+    if (!request->part.follow)
+        request->silence =
+            timer_start(cluster_loop(request->logs->cluster), SILENCE_MS, on_silence, request);
+}
+
 static void ask_agent(struct node_log *request)
 {
     static const struct agent_log_calls calls = {on_bytes, on_end};
     struct agent_client *agents = request->logs->agents;
-    if (request->glob)
+    if (request->glob) {
         agent_client_list(agents, request->address, request->glob, on_list, request);
-    else
-        request->reading =
-            agent_client_read(agents, request->address, &request->part, &calls, request);
+        return;
+    }
+    request->reading = agent_client_read(agents, request->address, &request->part, &calls, request);
+    listen_on(request);
 }
 
 static void on_agent(void *arg, const struct err *err, const char *address)

@@ -142,8 +142,7 @@ static int find_named(const struct why_records *records, const struct stack_sele
     struct why_subject subject = {0};
     if (why_subject_find(records, select->name, &subject, err) != 0)
         return -1;
-    if (needs_attempts(subject.kind, select->idle) &&
-        check_part(records, WHY_ATTEMPTS, err) != 0)
+    if (needs_attempts(subject.kind, select->idle) && check_part(records, WHY_ATTEMPTS, err) != 0)
         return -1;
     switch (subject.kind) {
     case WHY_TASK:

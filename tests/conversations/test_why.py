@@ -10,7 +10,7 @@ import sanitizers
 from fake_failures import FakeFailures
 from ray.core.generated.gcs_service_pb2 import GetTaskEventsReply
 from relay_under_test import raydbg_path
-from waits import limit
+from waits import limit, settle
 
 NOT_FOUND, UNREACHABLE, FAILED = 3, 5, 1
 
@@ -147,6 +147,34 @@ def test_logs_have_the_bytes(cluster):
     sanitizers.check(process.returncode, talk.decode(errors="replace"))
     lines = [line for line in data.split(b"\n") if not line.startswith((b":job_id:", b":task_name:", b":actor_name:"))]
     assert process.returncode == 0 and shown == b"\n".join(lines)
+
+
+def test_a_pager_may_take_its_time(cluster):
+    """A reader that does not read for longer than an agent may be silent gets all the same the whole log."""
+    event = cluster.attempt_of("kill9_later")
+    out = event.state_updates.task_log_info.stdout_file.rpartition("/")[2]
+    data = b"a line of the program\n" * 400_000
+    cluster.logs = {out: b"?" * event.state_updates.task_log_info.stdout_start + data}
+    process = popen(cluster, "logs", "kill9_later", "--out")
+    shown = os.read(process.stdout.fileno(), 22)
+    settle(11)  # timed: more than SILENCE_MS of node_log.c
+    rest, talk = process.communicate(timeout=limit())
+    sanitizers.check(process.returncode, talk.decode(errors="replace"))
+    assert process.returncode == 0, talk
+    assert shown + rest == data
+
+
+def test_an_agent_that_goes_silent(cluster, clock, monkeypatch):
+    for name, value in clock.env.items():
+        monkeypatch.setenv(name, value)
+    [name] = cluster.logs
+    cluster.stalled = True
+    process = popen(cluster, "logs", cluster.worker_of("segv"))
+    assert process.stdout.readline()
+    clock.pass_time(21)
+    _, talk = process.communicate(timeout=limit())
+    sanitizers.check(process.returncode, talk.decode(errors="replace"))
+    assert process.returncode == UNREACHABLE and b"no answer from 127.0.0.1" in talk, talk
 
 
 def test_a_log_that_cannot_be_read(cluster):

@@ -45,6 +45,7 @@ class FakeFailures:
     def __init__(self, ray="2.60.0"):
         self.ray = ray
         self.fail, self.silent, self.calls = {}, set(), Counter()
+        self.stalled = False  # the agent sends a log's first bytes, and no more
         self.agent_in_store = None  # the key under which the store has the agent's address, instead of the node's row
         self.store = {}  # further entries of the key-value store, as bytes
         self.stacks = {}  # py-spy's text, or its error as a ValueError, by pid; another process is asleep
@@ -164,6 +165,8 @@ class FakeFailures:
             log = b"".join(log.splitlines(keepends=True)[-request.lines:])
         for at in range(0, len(log), CHUNK):
             yield reporter_pb2.StreamLogReply(data=log[at:at + CHUNK]).SerializeToString()
+            if self.stalled:
+                self.freed.wait()
         if request.keep_alive:
             context.add_callback(self.freed.set)
             self.freed.wait()
