@@ -82,6 +82,8 @@ static void on_role(struct many_task *task, const char *json, size_t len,
     bool drove = task->drives;
     task->drives = session_drives(task->inner);
     many_tell_role(task->many);
+    if (drove && !task->drives)
+        task->many->hooks->yielded(task->many->verbs, task);
     if (task->drives && !drove && task->state == MANY_RUNNING)
         many_breakpoints_arm(task->many->sets, task); /* sets made as an observer count now */
     if (task->drives && !drove)

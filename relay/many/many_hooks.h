@@ -26,6 +26,8 @@ struct many_hooks {
     /* The client has asked that this thread go on (continue, a step); called before it does. The
      * verbs' plans for the thread are over. */
     void (*resumed)(struct many_verbs *verbs, int64_t thread);
+    /* Another client drives the debuggee from now on: the verbs' plans for its threads are over. */
+    void (*yielded)(struct many_verbs *verbs, struct many_task *task);
     /* A debuggee is gone. */
     void (*gone)(struct many_verbs *verbs, struct many_task *task);
 };

@@ -241,6 +241,14 @@ static void note_continue(struct many_task *task, bool refused)
     many->acting = before;
 }
 
+/* The worker has not let the thread go, for which a verb had kept the stop from the client. */
+static void show_kept_stop(struct many_task *task, int64_t own, int64_t before)
+{
+    struct many_thread *thread = many_thread_find(task, own);
+    if (thread && thread->stopped && thread->stopped_at <= before && !thread->told)
+        many_stop_note(task, thread);
+}
+
 static void on_resumed(void *arg, struct many_task *task, const char *json, size_t len,
                        const struct envelope *response)
 {
@@ -261,6 +269,8 @@ static void on_resumed(void *arg, struct many_task *task, const char *json, size
     } else if (resume.request.open) {
         client_refuse(client, resume.request.seq, "continue",
                       why ? why : "the worker does not answer", false);
+    } else if (response) {
+        show_kept_stop(task, resume.own, resume.before);
     }
     free(why);
 }

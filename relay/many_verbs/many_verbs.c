@@ -351,6 +351,12 @@ void many_verbs_resumed(struct many_verbs *verbs, int64_t thread)
     barrier_run_resumed(verbs, thread);
 }
 
+void many_verbs_yielded(struct many_verbs *verbs, struct many_task *task)
+{
+    for (size_t i = 0; i < task->thread_count; i++)
+        run_forget(verbs, task->threads[i].id);
+}
+
 void many_verbs_gone(struct many_verbs *verbs, struct many_task *task)
 {
     for (size_t i = 0; i < task->thread_count; i++) {
@@ -366,5 +372,6 @@ const struct many_hooks many_verbs_hooks = {
     .request = many_verbs_request,
     .stopped = many_verbs_stopped,
     .resumed = many_verbs_resumed,
+    .yielded = many_verbs_yielded,
     .gone = many_verbs_gone,
 };

@@ -52,6 +52,7 @@ bool many_verbs_request(struct many_verbs *verbs, const char *json, size_t len,
 bool many_verbs_stopped(struct many_verbs *verbs, struct many_task *task,
                         struct many_thread *thread);
 void many_verbs_resumed(struct many_verbs *verbs, int64_t thread);
+void many_verbs_yielded(struct many_verbs *verbs, struct many_task *task);
 void many_verbs_gone(struct many_verbs *verbs, struct many_task *task);
 
 /* The request to answer. A line is answered with text, a custom request with a body. */

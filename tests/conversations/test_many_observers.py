@@ -124,3 +124,37 @@ def test_who_drives_any_is_a_driver(join, gang):
     client.ok("next", {"threadId": thread_of(client, gang.workers[0])})
     assert client.events("raydbg/role")[-1]["body"]["role"] == "driver"
     assert [row["role"] for row in join.relay.sessions() if row.get("tasks") == 3] == ["driver"]
+
+
+def continue_past_stops(join, gang):
+    """A client of all tasks that has let them go past five stops, with another that observes the last: both, and its thread."""
+    client = join()
+    shown(client)
+    thread = thread_of(client, gang.workers[2])
+    other = join.relay.client("tcp")
+    other.initialize(clientName="other")
+    other.attach(join.relay.attach_arguments("tcp", task="load"))
+    other.stopped()
+    client.ok("evaluate", {"expression": "/continue --skip 5", "context": "repl"})
+    client.wait_event("continued", lambda body: body["threadId"] == thread)
+    return client, other, thread
+
+
+def test_a_stop_of_a_task_that_was_taken_over_is_shown(join, gang):
+    """It is no stop of the verb's any more, which may not let the task go on."""
+    client, other, thread = continue_past_stops(join, gang)
+    other.ok("raydbg/takeOver")
+    before = gang.workers[2].adapter.commands().count("continue")
+    gang.workers[2].adapter.stop()
+    client.wait_event("stopped", lambda body: body["threadId"] == thread and not body.get("allThreadsStopped"))
+    other.stopped()
+    assert gang.workers[2].adapter.commands().count("continue") == before
+
+
+def test_a_stop_that_cannot_pass_is_shown(join, gang):
+    """The worker refuses to go on from a stop of which the client has not been told, because a verb lets it pass."""
+    client, _, thread = continue_past_stops(join, gang)
+    adapter = gang.workers[2].adapter
+    adapter.on["continue"] = lambda connection, request: connection.respond(request, success=False, message="not now")
+    adapter.stop()
+    client.wait_event("stopped", lambda body: body["threadId"] == thread and not body.get("allThreadsStopped"))
