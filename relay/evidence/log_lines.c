@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A longer line is handled in parts of LINE_BYTES: a program may write without line breaks. Of the
+ * last lines KEPT_BYTES are kept. */
+enum { LINE_BYTES = 1 << 20, KEPT_BYTES = 64 << 20, KEPT_MORE = 64 };
+
 static bool starts(const struct buf *line, const char *prefix)
 {
     return line->len >= strlen(prefix) && memcmp(line->data, prefix, strlen(prefix)) == 0;
@@ -70,31 +74,114 @@ static bool is_before(struct log_lines *lines)
     return lines->before;
 }
 
-/* Shows the line that is complete, and begins the next. */
-static void flush(struct log_lines *lines, bool breaks, struct buf *out)
+/* Shows the line, or its next part; the line is shown from the first part on that matches. */
+static void show(struct log_lines *lines, bool ends, bool breaks, struct buf *out)
+{
+    const struct log_lines_options *options = &lines->options;
+    if (!lines->inside) {
+        lines->shown = false;
+        is_before(lines);
+    }
+    if (!lines->shown && !lines->before && (!lines->inside || lines->line.len) && matches(lines)) {
+        lines->shown = true;
+        if (options->prefix)
+            buf_add_string(out, options->prefix);
+    }
+    if (!lines->shown)
+        return;
+    if (options->terminal)
+        add_for_terminal(out, lines->line.data, lines->line.len);
+    else
+        buf_add(out, lines->line.data, lines->line.len);
+    if (ends && (breaks || options->prefix))
+        buf_add_string(out, "\n");
+}
+
+/* --- the last lines --- */
+
+static size_t count_breaks(const char *at, size_t len)
+{
+    size_t count = 0;
+    const char *end = at + len;
+    while (at < end && (at = memchr(at, '\n', (size_t)(end - at)))) {
+        count++;
+        at++;
+    }
+    return count;
+}
+
+/* Drops what is before the last lines, and what is more than can be kept. */
+static void trim(struct log_lines *lines)
+{
+    struct buf *kept = &lines->kept;
+    int32_t left = lines->options.tail;
+    size_t at = kept->len;
+    if (at && kept->data[at - 1] == '\n')
+        at--;
+    while (at && (kept->data[at - 1] != '\n' || --left > 0))
+        at--;
+    if (kept->len - at > KEPT_BYTES) {
+        at = kept->len - KEPT_BYTES;
+        lines->lost = true;
+    }
+    buf_consume(kept, at);
+    lines->kept_lines = kept->len ? count_breaks(kept->data, kept->len) : 0;
+}
+
+static void keep(struct log_lines *lines, bool breaks)
+{
+    struct buf *kept = &lines->kept;
+    buf_add(kept, lines->line.data, lines->line.len);
+    if (breaks)
+        buf_add_string(kept, "\n");
+    lines->kept_lines += breaks;
+    if (lines->kept_lines > 2 * (size_t)lines->options.tail + KEPT_MORE ||
+        kept->len > 2 * (size_t)KEPT_BYTES)
+        trim(lines);
+}
+
+/* The log has ended: now it is known which lines are the last. */
+static void show_kept(struct log_lines *lines, struct buf *out)
+{
+    struct buf kept;
+    trim(lines);
+    if (lines->lost && lines->kept_lines < (size_t)lines->options.tail)
+        buf_printf(out, "[the last %d lines are too long: these are their last %d MiB]\n",
+                   (int)lines->options.tail, KEPT_BYTES >> 20);
+    kept = lines->kept;
+    lines->kept = (struct buf){0};
+    lines->options.tail = 0;
+    lines->options.has_markers = false;
+    lines->options.only_behind = NULL;
+    lines->inside = lines->hidden = false;
+    log_lines_add(lines, kept.data, kept.len, out);
+    buf_free(&kept);
+}
+
+/* --- lines --- */
+
+/* Handles the line, or its next part: it `ends`, with a line break or at the end of the log. */
+static void flush(struct log_lines *lines, bool ends, bool breaks, struct buf *out)
 {
     const struct log_lines_options *options = &lines->options;
     buf_add(&lines->line, "", 0);
-    bool hidden = (options->has_markers || options->only_behind) && is_marker(lines);
-    if (options->only_behind && !lines->behind)
-        hidden = true;
-    if (!hidden && !is_before(lines) && matches(lines)) {
-        if (options->prefix)
-            buf_add_string(out, options->prefix);
-        if (options->terminal)
-            add_for_terminal(out, lines->line.data ? lines->line.data : "", lines->line.len);
-        else
-            buf_add(out, lines->line.data, lines->line.len);
-        if (breaks || options->prefix)
-            buf_add_string(out, "\n");
+    if (!lines->inside) {
+        lines->hidden = (options->has_markers || options->only_behind) && is_marker(lines);
+        if (options->only_behind && !lines->behind)
+            lines->hidden = true;
     }
+    if (!lines->hidden && options->tail)
+        keep(lines, breaks);
+    else if (!lines->hidden)
+        show(lines, ends, breaks, out);
+    lines->inside = !ends;
     buf_clear(&lines->line, 1 << 16);
 }
 
 static bool passes_through(const struct log_lines_options *options)
 {
     return !options->terminal && !options->prefix && !options->grep && !options->has_markers &&
-           !options->only_behind && !options->since_ms;
+           !options->only_behind && !options->since_ms && !options->tail;
 }
 
 void log_lines_add(struct log_lines *lines, const char *bytes, size_t len, struct buf *out)
@@ -105,18 +192,33 @@ void log_lines_add(struct log_lines *lines, const char *bytes, size_t len, struc
     }
     while (len) {
         const char *end = memchr(bytes, '\n', len);
-        size_t part = end ? (size_t)(end - bytes) : len;
+        size_t part = end ? (size_t)(end - bytes) : len, room = LINE_BYTES - lines->line.len;
+        if (part > room) {
+            part = room;
+            end = NULL;
+        }
         buf_add(&lines->line, bytes, part);
         if (end)
-            flush(lines, true, out);
+            flush(lines, true, true, out);
+        else if (lines->line.len == LINE_BYTES)
+            flush(lines, false, false, out);
         bytes += part + (end != NULL);
         len -= part + (end != NULL);
     }
 }
 
+static void end_line(struct log_lines *lines, struct buf *out)
+{
+    if (lines->line.len || lines->inside)
+        flush(lines, true, false, out);
+}
+
 void log_lines_end(struct log_lines *lines, struct buf *out)
 {
-    if (lines->line.len)
-        flush(lines, false, out);
+    end_line(lines, out);
+    if (lines->options.tail) {
+        show_kept(lines, out);
+        end_line(lines, out);
+    }
     buf_free(&lines->line);
 }

@@ -15,18 +15,25 @@ struct log_lines_options {
     const regex_t *grep;     /* only lines that match, or NULL */
     bool has_markers;        /* leave out Ray's marker lines, ":task_name:…" */
     const char *only_behind; /* only the text behind the marker of a task of this name, or NULL */
+    int32_t tail; /* only the last so many lines, without those that the markers rule out; 0: all */
 };
 
 /* The state of one log; all zero at first, except `options`. */
 struct log_lines {
     struct log_lines_options options;
-    struct buf line; /* that is not at its end yet */
+    struct buf line; /* that is not at its end yet; of a very long one, the next part of it */
+    bool inside;     /* `line` goes on with a line whose beginning has been handled */
+    bool hidden;     /* that line is not the program's, or not the wanted task's */
+    bool shown;      /* that line's beginning is shown */
     bool before;     /* `since_ms`: the last time seen was before */
     bool behind;     /* the wanted task's marker was the last one */
+    struct buf kept; /* `tail`: the last lines so far, and some before them */
+    size_t kept_lines;
+    bool lost; /* lines were too long to keep all of the last ones */
 };
 
 /* Appends to `out` what these bytes complete. Without any option set the bytes go through as they
- * are. */
+ * are; with `tail` they come at the end. */
 void log_lines_add(struct log_lines *lines, const char *bytes, size_t len, struct buf *out);
 /* The log has ended: appends a last line without a line break, with one if it has a prefix. Frees
  * the state. */

@@ -156,6 +156,26 @@ static char *prefix_of(const struct log_reader *reader, const struct reading *re
     return prefix;
 }
 
+/* The agent counts Ray's markers as lines, and has no marker of what begins before its last lines.
+ * A file that is followed has no last lines. */
+static bool keeps_tail(const struct reading *reading, const struct log_reader_options *options)
+{
+    return options->tail >= 0 && !options->to_ms && !options->follow &&
+           (reading->only_behind || reading->has_markers);
+}
+
+/* The lines that the agent is asked for; -1: all. A part that has offsets has few markers among its
+ * own lines. */
+static int32_t lines_of(const struct reading *reading, const struct log_reader_options *options)
+{
+    enum { MARKERS = 64 };
+    if (options->to_ms)
+        return MOMENT_LINES;
+    if (!keeps_tail(reading, options))
+        return options->tail;
+    return reading->only_behind ? -1 : 2 * options->tail + MARKERS;
+}
+
 static void start(struct log_reader *reader, size_t index)
 {
     static const struct agent_log_calls calls = {on_bytes, on_end};
@@ -170,10 +190,11 @@ static void start(struct log_reader *reader, size_t index)
         .has_markers = reading->has_markers,
         .only_behind = reading->only_behind,
         .since_ms = options->since_ms,
+        .tail = keeps_tail(reading, options) ? options->tail : 0,
     };
     const struct agent_log_part part = {
         .file = reading->file,
-        .lines = options->to_ms ? MOMENT_LINES : options->tail,
+        .lines = lines_of(reading, options),
         .start = reading->start,
         .end = reading->end,
         .follow = options->follow,

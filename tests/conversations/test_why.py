@@ -149,6 +149,18 @@ def test_logs_have_the_bytes(cluster):
     assert process.returncode == 0 and shown == b"\n".join(lines)
 
 
+def test_the_last_lines_of_a_task_without_offsets(cluster):
+    """Its marker is before them, and other tasks' lines are behind them."""
+    reply = GetTaskEventsReply.FromString(cluster.tables["GetTaskEvents"])
+    [event] = [event for event in reply.events_by_task if event.task_info.name == "segv"]
+    event.state_updates.ClearField("task_log_info")
+    cluster.tables["GetTaskEvents"] = reply.SerializeToString()
+    [name] = cluster.logs
+    lines = b"".join(b"line %d\n" % number for number in range(100))
+    cluster.logs = {name: b":task_name:segv\n" + lines + b":task_name:other\n" + b"of another\n" * 30}
+    assert run(cluster, "logs", "segv", "--tail", "2") == "line 98\nline 99\n"
+
+
 def test_a_pager_may_take_its_time(cluster):
     """A reader that does not read for longer than an agent may be silent gets all the same the whole log."""
     event = cluster.attempt_of("kill9_later")

@@ -54,8 +54,12 @@ static void try_lines(const char *text, size_t size, const struct log_lines_opti
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct log_lines_options options[] = {
-        {0}, {.terminal = true}, {.prefix = "out  "}, {.has_markers = true}, {.only_behind = "f"}};
+    static const struct log_lines_options options[] = {{0},
+                                                       {.terminal = true},
+                                                       {.prefix = "out  "},
+                                                       {.has_markers = true},
+                                                       {.only_behind = "f"},
+                                                       {.only_behind = "f", .tail = 2}};
     char *text = malloc(size + 1);
     check(text);
     memcpy(text, data, size);

@@ -70,6 +70,78 @@ static void lines_of_one_task(void **state)
         "of f\nagain");
 }
 
+static void the_last_lines(void **state)
+{
+    (void)state;
+    static const char text[] =
+        ":task_name:f\none\ntwo\n:task_name:g\nof g\n:task_name:f\nthree\n:job_id:01\n";
+    struct log_lines_options options = {.only_behind = "f", .tail = 2};
+    expect(&options, text, "two\nthree\n");
+    options.tail = 9;
+    expect(&options, text, "one\ntwo\nthree\n");
+    options = (struct log_lines_options){.has_markers = true, .prefix = "out  ", .tail = 2};
+    expect(&options, text, "out  of g\nout  three\n");
+    options.tail = 1;
+    expect(&options, "one\n:task_name:f\nno end", "out  no end\n");
+    expect(&options, ":task_name:f\n", "");
+}
+
+static void the_last_of_very_many_lines(void **state)
+{
+    (void)state;
+    enum { LINES = 10000, TAIL = 20 };
+    const struct log_lines_options options = {.only_behind = "f", .tail = TAIL};
+    struct buf text = {0}, want = {0};
+    buf_add_string(&text, ":task_name:f\n");
+    for (int i = 0; i < LINES; i++)
+        buf_printf(i < LINES - TAIL ? &text : &want, "line %d\n", i);
+    buf_add(&text, want.data, want.len);
+    char *got = shown(&options, text.data, text.len, 777);
+    assert_string_equal(got, want.data);
+    free(got);
+    buf_free(&text);
+    buf_free(&want);
+}
+
+static void a_line_without_an_end_is_shown_in_parts(void **state)
+{
+    (void)state;
+    enum { PART = 1000, PARTS = 5000 };
+    const struct log_lines_options options = {.prefix = "out  ", .has_markers = true};
+    struct log_lines lines = {.options = options};
+    struct buf out = {0};
+    char part[PART];
+    memset(part, 'x', sizeof part);
+    for (int i = 0; i < PARTS; i++) {
+        log_lines_add(&lines, part, sizeof part, &out);
+        assert_true(lines.line.cap < (size_t)4 << 20); /* it is not kept whole */
+    }
+    log_lines_add(&lines, "\nnext", 5, &out);
+    log_lines_end(&lines, &out);
+    assert_int_equal(out.len, strlen("out  \nout  next\n") + (size_t)PART * PARTS);
+    assert_memory_equal(out.data, "out  xxx", 8);
+    assert_string_equal(out.data + out.len - strlen("x\nout  next\n"), "x\nout  next\n");
+    buf_free(&out);
+}
+
+static void a_long_line_matches_anywhere(void **state)
+{
+    (void)state;
+    enum { BEFORE = 3 << 20 };
+    regex_t grep;
+    assert_int_equal(regcomp(&grep, "fault", REG_EXTENDED | REG_NOSUB), 0);
+    const struct log_lines_options options = {.grep = &grep};
+    char *text = malloc(BEFORE + 16);
+    memset(text, 'x', BEFORE);
+    strcpy(text + BEFORE, "y fault z\nnext\n");
+    char *got = shown(&options, text, strlen(text), 100000);
+    assert_non_null(strstr(got, "y fault z\n"));
+    assert_null(strstr(got, "next"));
+    free(got);
+    free(text);
+    regfree(&grep);
+}
+
 static void a_terminal_gets_no_control_characters(void **state)
 {
     (void)state;
@@ -95,6 +167,10 @@ int main(void)
         cmocka_unit_test(lines_have_prefixes),
         cmocka_unit_test(markers_are_hidden),
         cmocka_unit_test(lines_of_one_task),
+        cmocka_unit_test(the_last_lines),
+        cmocka_unit_test(the_last_of_very_many_lines),
+        cmocka_unit_test(a_line_without_an_end_is_shown_in_parts),
+        cmocka_unit_test(a_long_line_matches_anywhere),
         cmocka_unit_test(a_terminal_gets_no_control_characters),
         cmocka_unit_test(lines_are_selected),
     };
