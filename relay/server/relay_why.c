@@ -102,13 +102,6 @@ static void answer_why(struct relay_query *query, const struct why_records *reco
 
 /* --- logs --- */
 
-static void on_log_text(void *arg, const char *bytes, size_t len)
-{
-    struct relay_query *query = relay_query_checked(arg);
-    size_t room = LOG_BYTES - query->text.len;
-    buf_add(&query->text, bytes, len < room ? len : room);
-}
-
 static void on_log_end(void *arg, const struct err *err)
 {
     struct relay_query *query = relay_query_checked(arg);
@@ -121,6 +114,16 @@ static void on_log_end(void *arg, const struct err *err)
     http_call_answer(query->call, 200, "text/plain; charset=utf-8",
                      query->text.data ? query->text.data : "", query->text.len);
     answered(query);
+}
+
+/* The reader, which is in a callback, is freed from the loop. */
+static void on_log_text(void *arg, const char *bytes, size_t len)
+{
+    struct relay_query *query = relay_query_checked(arg);
+    size_t room = LOG_BYTES - query->text.len;
+    buf_add(&query->text, bytes, len < room ? len : room);
+    if (query->text.len == LOG_BYTES)
+        on_log_end(query, NULL);
 }
 
 static void read_logs(struct relay_query *query, const struct why_records *records,

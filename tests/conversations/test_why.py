@@ -161,6 +161,16 @@ def test_the_last_lines_of_a_task_without_offsets(cluster):
     assert run(cluster, "logs", "segv", "--tail", "2") == "line 98\nline 99\n"
 
 
+def test_a_relay_reads_no_more_than_it_answers(cluster, run_relay):
+    """An agent that goes on for ever costs a relay 8 MiB."""
+    relay = run_relay(adapter=None, address=cluster.address)
+    [name] = cluster.logs
+    cluster.logs = {name: b"a line of the program that is somewhat long\n" * 1000}
+    cluster.endless = True
+    answer = relay.http("GET", f"/v1/logs/{cluster.worker_of('segv')}")
+    assert answer.status == 200 and len(answer.body) == 8 << 20
+
+
 def test_a_pager_may_take_its_time(cluster):
     """A reader that does not read for longer than an agent may be silent gets all the same the whole log."""
     event = cluster.attempt_of("kill9_later")

@@ -46,6 +46,7 @@ class FakeFailures:
         self.ray = ray
         self.fail, self.silent, self.calls = {}, set(), Counter()
         self.stalled = False  # the agent sends a log's first bytes, and no more
+        self.endless = False  # a log has no end: its last bytes come again and again
         self.agent_in_store = None  # the key under which the store has the agent's address, instead of the node's row
         self.store = {}  # further entries of the key-value store, as bytes
         self.stacks = {}  # py-spy's text, or its error as a ValueError, by pid; another process is asleep
@@ -167,6 +168,8 @@ class FakeFailures:
             yield reporter_pb2.StreamLogReply(data=log[at:at + CHUNK]).SerializeToString()
             if self.stalled:
                 self.freed.wait()
+        while self.endless and context.is_active():
+            yield reporter_pb2.StreamLogReply(data=log[-CHUNK:]).SerializeToString()
         if request.keep_alive:
             context.add_callback(self.freed.set)
             self.freed.wait()
