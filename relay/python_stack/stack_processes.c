@@ -100,9 +100,10 @@ static void add_job(const struct why_records *records, const struct stack_select
 }
 
 static void add_tasks(const struct why_records *records, const struct stack_select *select,
-                      const struct ray_attempt *attempt, struct stack_processes *out)
+                      const struct why_subject *subject, struct stack_processes *out)
 {
-    bool one = text_starts(attempt->task_id, select->name);
+    const struct ray_attempt *attempt = subject->attempt;
+    bool one = !subject->namesakes; /* it was found by its id */
     for (size_t i = 0; i < records->attempt_count; i++) {
         const struct ray_attempt *it = &records->attempts[i];
         if ((one ? text_equal(it->task_id, attempt->task_id)
@@ -146,7 +147,7 @@ static int find_named(const struct why_records *records, const struct stack_sele
         return -1;
     switch (subject.kind) {
     case WHY_TASK:
-        add_tasks(records, select, subject.attempt, out);
+        add_tasks(records, select, &subject, out);
         break;
     case WHY_ACTOR:
         add(records, select, why_records_worker(records, subject.actor->worker_id), out);

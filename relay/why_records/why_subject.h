@@ -26,7 +26,7 @@ struct why_subject {
     const struct ray_group *group;
     struct object_id object;
     size_t namesakes; /* of a task: how many tasks have the name, and how many of them failed, or
-                         wait */
+                         wait; 0 if it was found by its id */
     size_t namesakes_failed, namesakes_waiting;
 };
 

@@ -99,6 +99,9 @@ static void names_mean_processes(void **state)
     assert_string_equal(pids(&world, (struct stack_select){.name = "burn"}), "100 101");
     assert_string_equal(pids(&world, (struct stack_select){.name = world.attempts[1].task_id}),
                         "101");
+    char upper[64] = "A"; /* ids are found in either case, and as raydbg prints them */
+    strcpy(upper + 1, world.attempts[1].task_id + 1);
+    assert_string_equal(pids(&world, (struct stack_select){.name = upper}), "101");
     assert_string_equal(pids(&world, (struct stack_select){.name = "burn", .node = "10.0.0.9"}),
                         "101");
     assert_string_equal(pids(&world, (struct stack_select){.name = "102@10.0.0.7"}), "102");
