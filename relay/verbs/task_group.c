@@ -10,11 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Whether the subject of a query is in a group. A group is looked through once in a query, however
+ * often others name it. */
+enum verdict { UNKNOWN, UNDER_WAY, OUT, IN };
+
 struct group {
     char *name;
     char **filters;
     size_t filter_count;
     char *text; /* the filters in one line */
+    enum verdict verdict;
 };
 
 struct groups {
@@ -23,8 +28,8 @@ struct groups {
     size_t count;
 };
 
-/* A group may name groups: this depth ends the recursion of one that names itself. */
-enum { DEPTH = 8 };
+/* A group may name groups: this depth bounds the recursion. */
+enum { DEPTH = 64 };
 
 struct groups *groups_create(void)
 {
@@ -185,31 +190,44 @@ static bool filter_fits(const struct groups *groups, const char *filter,
     return is_name(filter, subject);
 }
 
-/* The last filter that matches decides: "* !readers" leaves readers out, "!readers *" does not. */
-static bool have(const struct groups *groups, const char *text,
-                 const struct task_group_subject *subject, int depth)
+/* The last filter that matches decides: "* !readers" leaves readers out, "!readers *" does not. A
+ * group that names itself adds nothing there. */
+static bool group_has(const struct groups *groups, struct group *group,
+                      const struct task_group_subject *subject, int depth)
 {
-    const struct group *group = find(groups, text);
+    if (group->verdict != UNKNOWN)
+        return group->verdict == IN;
     bool in = false;
-    if (!text || text_equal(text, "all"))
-        return true;
-    if (depth > DEPTH)
-        return false;
-    if (!group)
-        return *text == '!' ? !filter_fits(groups, text + 1, subject, depth)
-                            : filter_fits(groups, text, subject, depth);
+    group->verdict = UNDER_WAY;
     for (size_t i = 0; i < group->filter_count; i++) {
         const char *filter = group->filters[i];
         bool negated = *filter == '!';
         if (filter_fits(groups, filter + negated, subject, depth))
             in = !negated;
     }
+    group->verdict = in ? IN : OUT;
     return in;
+}
+
+static bool have(const struct groups *groups, const char *text,
+                 const struct task_group_subject *subject, int depth)
+{
+    struct group *group = find(groups, text);
+    if (!text || text_equal(text, "all"))
+        return true;
+    if (depth > DEPTH)
+        return false;
+    if (group)
+        return group_has(groups, group, subject, depth);
+    return *text == '!' ? !filter_fits(groups, text + 1, subject, depth)
+                        : filter_fits(groups, text, subject, depth);
 }
 
 bool groups_have(const struct groups *groups, const char *text,
                  const struct task_group_subject *subject)
 {
+    for (size_t i = 0; i < groups->count; i++)
+        groups->items[i].verdict = UNKNOWN;
     return have(groups, text, subject, 0);
 }
 

@@ -3,6 +3,7 @@
 
 #include "relay/verbs/task_group.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const struct task_group_subject rank_3 = {
@@ -84,6 +85,33 @@ static void test_groups(void **state)
     groups_destroy(&groups);
 }
 
+/* Each group is looked through once: 13 names of 13 names would otherwise take billions of steps.
+ */
+static void test_groups_that_name_groups_many_times(void **state)
+{
+    (void)state;
+    enum { NAMES = 13, NESTED = 12 };
+    struct groups *groups = groups_create();
+    struct err err;
+    char names[NESTED][8];
+    const char *filters[NAMES + 1];
+    for (int i = 0; i < NAMES; i++)
+        filters[i] = "self";
+    filters[NAMES] = "0-7";
+    assert_int_equal(groups_set(groups, "self", filters, NAMES, &err), 0);
+    assert_false(groups_have(groups, "self", &rank_3));
+    assert_int_equal(groups_set(groups, "self", filters, NAMES + 1, &err), 0);
+    assert_true(groups_have(groups, "self", &rank_3));
+    for (int k = 0; k < NESTED; k++) {
+        snprintf(names[k], sizeof names[k], "nest%d", k);
+        assert_int_equal(groups_set(groups, names[k], filters, NAMES, &err), 0);
+        for (int i = 0; i < NAMES; i++)
+            filters[i] = names[k];
+    }
+    assert_true(groups_have(groups, names[NESTED - 1], &rank_3));
+    groups_destroy(&groups);
+}
+
 static void test_what_is_no_filter(void **state)
 {
     (void)state;
@@ -106,6 +134,7 @@ int main(void)
         cmocka_unit_test(test_filters),
         cmocka_unit_test(test_numbers_are_threads_where_nobody_has_a_rank),
         cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_groups_that_name_groups_many_times),
         cmocka_unit_test(test_what_is_no_filter),
     };
     return cmocka_run_group_tests_name("group", tests, NULL, NULL);
