@@ -4,19 +4,69 @@
 #include "base/text.h"
 #include "dap/json_record.h"
 #include "relay/python_stack/python_dump.h"
-#include "relay/python_stack/stack_processes.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* By worker, then in the order of the records. */
+static int compare_running(const void *left, const void *right)
+{
+    const struct ray_attempt *a = *(const struct ray_attempt *const *)left;
+    const struct ray_attempt *b = *(const struct ray_attempt *const *)right;
+    int order = strcmp(a->worker_id, b->worker_id);
+    return order ? order : (a > b) - (a < b);
+}
+
+/* Once for all processes: 10,000 of them must not be compared with 100,000 attempts each. */
+static void index_running(struct process_list *list)
+{
+    const struct why_records *records = list->records;
+    if (list->indexed)
+        return;
+    list->indexed = true;
+    list->running = mem_array(records->attempt_count, sizeof *list->running);
+    for (size_t i = 0; i < records->attempt_count; i++) {
+        const struct ray_attempt *it = &records->attempts[i];
+        if (it->type != RAY_DRIVER_TASK && why_records_is_running(records, it))
+            list->running[list->running_count++] = it;
+    }
+    if (list->running_count)
+        qsort(list->running, list->running_count, sizeof *list->running, compare_running);
+}
+
+/* The position of the first attempt that runs in this worker or in a later one. */
+static size_t first_of(const struct process_list *list, const char *worker_id)
+{
+    size_t from = 0, to = list->running_count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (strcmp(list->running[middle]->worker_id, worker_id) < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+static void set_attempts(struct process_list *list, struct process_item *item)
+{
+    const char *worker_id = item->worker->worker_id;
+    for (size_t i = first_of(list, worker_id);
+         i < list->running_count && text_equal(list->running[i]->worker_id, worker_id); i++) {
+        if (item->attempt_count < PROCESS_ATTEMPTS)
+            item->attempts[item->attempt_count] = list->running[i];
+        item->attempt_count++;
+    }
+}
 
 struct process_item *process_list_add(struct process_list *list, const struct ray_worker *worker)
 {
     list->items = mem_resize(list->items, list->count + 1, sizeof *list->items);
     struct process_item *item = &list->items[list->count++];
     *item = (struct process_item){.worker = worker};
-    item->attempt_count =
-        stack_processes_attempts(list->records, worker, item->attempts, PROCESS_ATTEMPTS);
+    index_running(list);
+    set_attempts(list, item);
     return item;
 }
 
@@ -25,6 +75,7 @@ void process_list_clear(struct process_list *list)
     for (size_t i = 0; i < list->count; i++)
         free(list->items[i].words);
     free(list->items);
+    free((void *)list->running);
     *list = (struct process_list){0};
 }
 

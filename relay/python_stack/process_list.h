@@ -22,9 +22,12 @@ struct process_list {
     const struct why_records *records; /* borrowed */
     struct process_item *items;
     size_t count;
+    const struct ray_attempt **running; /* by worker; from the first process_list_add() on */
+    size_t running_count;
+    bool indexed;
 };
 
-/* Valid until the next one is added. */
+/* Valid until the next one is added. The records must not change from the first one on. */
 struct process_item *process_list_add(struct process_list *list, const struct ray_worker *worker);
 void process_list_clear(struct process_list *list);
 /* There is no text of it: for this problem, in py-spy's words or the agent's. */

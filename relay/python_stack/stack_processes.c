@@ -8,22 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-size_t stack_processes_attempts(const struct why_records *records, const struct ray_worker *worker,
-                                const struct ray_attempt **out, size_t room)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < records->attempt_count; i++) {
-        const struct ray_attempt *it = &records->attempts[i];
-        if (it->type == RAY_DRIVER_TASK || strcmp(it->worker_id, worker->worker_id) != 0 ||
-            !why_records_is_running(records, it))
-            continue;
-        if (count < room)
-            out[count] = it;
-        count++;
-    }
-    return count;
-}
-
 /* --- adding --- */
 
 static bool is_there(const struct stack_processes *out, const struct ray_worker *worker)

@@ -22,8 +22,4 @@ struct stack_processes {
 int stack_processes_find(const struct why_records *records, const struct stack_select *select,
                          struct stack_processes *out, struct err *err);
 
-/* The attempts that run in a process, at most `room`; returns how many there are. */
-size_t stack_processes_attempts(const struct why_records *records, const struct ray_worker *worker,
-                                const struct ray_attempt **out, size_t room);
-
 #endif

@@ -162,6 +162,20 @@ static void stacks_become_one_tree(void **state)
     assert_int_equal(cJSON_GetArraySize(processes), 5);
     assert_int_equal(
         cJSON_GetArraySize(cJSON_GetObjectItem(cJSON_GetArrayItem(processes, 2), "threads")), 3);
+    static const struct {
+        int process, task;
+        const char *name;
+    } tasks[] = {{1, 0, "burn"},    {1, 1, NULL}, {2, 0, "T.nap"},
+                 {2, 1, "T.block"}, {2, 2, NULL}, {3, 0, NULL}};
+    for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++) {
+        const cJSON *list =
+            cJSON_GetObjectItem(cJSON_GetArrayItem(processes, tasks[i].process), "tasks");
+        const cJSON *name =
+            cJSON_GetObjectItem(cJSON_GetArrayItem(list, tasks[i].task), "task_name");
+        assert_true(!name == !tasks[i].name);
+        if (name)
+            assert_string_equal(name->valuestring, tasks[i].name);
+    }
     assert_int_equal(cJSON_GetObjectItem(cJSON_GetObjectItem(json, "tree"), "stacks")->valueint, 3);
     cJSON_Delete(json);
     buf_free(&out);
