@@ -216,8 +216,8 @@ static void on_tick(void *arg)
         free_barrier_run(barrier_run);
         return;
     }
+    note_missing(barrier_run); /* who is gone, has not gone on by hand */
     int64_t strayed = gone_by_hand(barrier_run);
-    note_missing(barrier_run);
     if (strayed) {
         barrier_run_resumed(barrier_run->verbs, strayed);
     } else if (barrier_complete(barrier_run->barrier)) {

@@ -81,6 +81,22 @@ static void test_a_barrier_that_nobody_is_left_for(void **state)
     check_log("unset;");
 }
 
+/* It is noticed with the next tick; the ticks go on. */
+static void test_a_held_task_that_ends(void **state)
+{
+    (void)state;
+    line("/barrier train.py:41 0-2");
+    stop(0, "breakpoint", 41);
+    world.threads[0].stopped = world.threads[0].shown = false;
+    wait_ms(600);
+    check_out("rank 0 T.step pid 800 (its task has ended)");
+    check_not_out("by hand");
+    world.threads[1].shown = world.threads[2].shown = false;
+    wait_ms(600);
+    wait_ms(20);
+    check_out("; nobody is left to wait for\\n");
+}
+
 static void test_a_barrier_is_given_up_by_hand(void **state)
 {
     (void)state;
@@ -151,6 +167,7 @@ int main(void)
         TEST(test_a_barrier_that_times_out),
         TEST(test_a_barrier_names_who_never_comes),
         TEST(test_a_barrier_that_nobody_is_left_for),
+        TEST(test_a_held_task_that_ends),
         TEST(test_a_barrier_is_given_up_by_hand),
         TEST(test_a_breakpoint_of_the_users_stops_on_the_way),
         TEST(test_others_pass_a_barriers_line),
