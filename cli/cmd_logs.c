@@ -182,8 +182,11 @@ static void on_evidence(void *arg, const struct err *err, const struct why_recor
         query->err = *err;
     else
         choose(query, records);
-    if (query->reader && !query->err.code) /* an error of a later look is not worth to end for */
+    if (!query->reader)
+        return;
+    if (!query->err.code)
         log_reader_add(query->reader, query->choices, query->count);
+    query->err = (struct err){0}; /* of a later look: the next one may do better */
 }
 
 /* The headings are for the reader, not for a program that reads stdout. */

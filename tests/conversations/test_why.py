@@ -205,6 +205,22 @@ def test_a_log_that_cannot_be_read(cluster):
     assert "raydbg: " in run(cluster, "logs", "kill9_later", code=FAILED)
 
 
+def test_an_error_of_a_later_look_is_none_of_the_end(cluster):
+    """Who follows a log through `head` gets no error of a cluster that did not answer meanwhile."""
+    [name] = cluster.logs
+    cluster.endless = True
+    process = popen(cluster, "logs", cluster.worker_of("segv"), "--follow")
+    assert process.stdout.read(1000)
+    cluster.fail = dict.fromkeys(cluster.tables, "broken today")
+    looks = cluster.calls["GetTaskEvents"]
+    while cluster.calls["GetTaskEvents"] < looks + 2:
+        assert process.stdout.read(1000)
+    process.stdout.close()
+    talk = process.stderr.read().decode()
+    sanitizers.check(process.wait(limit()), talk)
+    assert process.returncode == 0 and "broken today" not in talk, talk
+
+
 def test_following_ends_with_the_signal(cluster):
     [name] = cluster.logs
     process = popen(cluster, "logs", cluster.worker_of("segv"), "--follow")
