@@ -16,19 +16,9 @@ struct profiling_switch {
     char *session; /* of the cluster, as its GCS names it */
     profiling_switch_fn fn;
     void *arg;
-    bool dropped; /* freed before the version was there: then the callback frees it */
-    bool waits_for_version;
 };
 INVARIANT_MAGIC(profiling_switch, 0xc1410414)
 #define profiling_switch_checked(object) profiling_switch_checked_at(INVARIANT_HERE, object)
-
-static void destroy(struct profiling_switch *it)
-{
-    dashboard_destroy(&it->dashboard);
-    free(it->session);
-    profiling_switch_clear_magic(it);
-    free(it);
-}
 
 void profiling_switch_free(struct profiling_switch **profiling)
 {
@@ -36,11 +26,11 @@ void profiling_switch_free(struct profiling_switch **profiling)
     if (!it)
         return;
     *profiling = NULL;
-    ray_source_kv_forget(it->source, it);
-    if (it->waits_for_version)
-        it->dropped = true;
-    else
-        destroy(it);
+    ray_source_kv_forget(it->source, it); /* also of the version */
+    dashboard_destroy(&it->dashboard);
+    free(it->session);
+    profiling_switch_clear_magic(it);
+    free(it);
 }
 
 static void answer(struct profiling_switch *it, const struct err *err)
@@ -132,10 +122,7 @@ static void on_version(void *arg, const struct err *err, struct ray_version vers
 {
     struct profiling_switch *it = profiling_switch_checked(arg);
     (void)ray_version, (void)python_version;
-    it->waits_for_version = false;
-    if (it->dropped)
-        destroy(it);
-    else if (err)
+    if (err)
         answer(it, err);
     else if (ray_version_compare(version, 2, 56, 0) < 0) /* 2.55.1 has no switch, 2.60 has */
         answer(it, NULL);
@@ -147,8 +134,7 @@ struct profiling_switch *profiling_switch_ask(struct cluster *cluster, profiling
                                               void *arg)
 {
     struct profiling_switch *it = mem_alloc(sizeof *it);
-    *it = (struct profiling_switch){
-        .source = cluster_source(cluster), .fn = fn, .arg = arg, .waits_for_version = true};
+    *it = (struct profiling_switch){.source = cluster_source(cluster), .fn = fn, .arg = arg};
     profiling_switch_set_magic(it);
     ray_source_version(it->source, on_version, it);
     return it;
