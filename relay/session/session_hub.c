@@ -97,8 +97,10 @@ static void on_lost(void *arg, const char *why)
         return;
     session_move(session, SESSION_LOST);
     session->died = why == NULL;
-    if (session->stalled)
-        on_flow(session, true);
+    if (session->stalled) {
+        session->stalled = false;
+        session_tell_flow(session);
+    }
     variables_flush(session_variables(session));
     if (session->attach_request.open) {
         struct err err;
