@@ -210,6 +210,7 @@ struct hub *hub_adopt(const struct hub_options *options, struct kept *kept, int 
         hub->hold = HUB_ON_PAUSE;
     target.host = hub->pause.host;
     target.port = hub->pause.port;
+    target.pdb = hub->pause.debugger == PAUSE_PDB;
     target.reverse = hub->pause.debugger == PAUSE_PYDEVD;
     hub->stays = target.reverse;
     if (hub->stays)
@@ -223,6 +224,10 @@ struct hub *hub_adopt(const struct hub_options *options, struct kept *kept, int 
                                requests + log->rest.at, log->rest.len, &hub_target_ops, hub);
     socket_patience(fd);
     recall(hub, snapshot->events);
+    /* The debugger may still evaluate an expression for a client of the earlier relay, which is
+     * gone. The answer to this request comes after that expression's, and target_leave() waits for
+     * it: a `disconnect` before would end debugpy's adapter. */
+    target_give_up(hub->target);
     clear_sets(hub, snapshot->clearing);
     hub_note_location(hub);
     if (hub->ops->on_ready)

@@ -112,6 +112,37 @@ def test_killed_with_a_request_pending(adapter, hub):
     assert_unharmed(adapter)
 
 
+GIVE_UP = "None and 'raydbg: give up'"  # relay/inject/inject.h
+
+
+def test_a_goodbye_waits_for_what_a_dead_relay_has_asked(adapter, hub):
+    """An evaluate that is answered after the goodbye ends the real adapter, and nobody can attach to that worker again."""
+    asked = []
+    first = hub.join()
+    first.stopped()
+    adapter.on["evaluate"] = lambda c, request: asked.append((c, request))
+    first.strict = False
+    first.send("evaluate", {"expression": "slow()", "frameId": 3})
+    wait_until(lambda: asked, "the adapter is asked")
+    hub.kill9()
+    hub.restart()
+    second = hub.join()
+    assert_stopped_at(second, 8)
+    assert [request["arguments"]["expression"] for _, request in asked] == ["slow()", GIVE_UP]
+    assert_unharmed(adapter)
+    released = second.send("raydbg/release")
+    wait_until(lambda: "release" in [line["action"] for line in hub.audit()], "the relay releases it")
+    settle()
+    assert "disconnect" not in adapter.commands()
+
+    def is_left():
+        while asked:
+            adapter.on_evaluate(*asked.pop(0))
+        return "disconnect" in adapter.commands()
+    wait_until(is_left, "it is left once everything is answered")
+    assert second.response(released)["success"]
+
+
 def test_killed_in_the_middle_of_a_message(adapter, hub):
     """Half of an answer was read by the relay that died: what follows is still understood, or the loss is said."""
     first = hub.join()
