@@ -214,7 +214,7 @@ struct target *target_open(const struct target_options *options, const struct ta
     if (!target->reverse) {
         target_open_link(target);
     } else if (options->fd >= 0) {
-        target->cut_s = REVERSE_CUT_S;
+        target->facts.cut_s = REVERSE_CUT_S;
         target->link = link_accept(target->loop, options->fd, target->tune, &link_ops, target);
     } else {
         target->timer = timer_start(target->loop, 0, on_missing, target);
@@ -228,6 +228,7 @@ struct target *target_adopt(const struct target_options *options, int fd, int64_
 {
     struct target *target = create(options, ops, arg);
     target->state = TARGET_RUNNING;
+    target->facts.cut_s = target->reverse ? REVERSE_CUT_S : 0;
     target->link =
         link_adopt(options->loop, fd, options->tune, first_seq, rest, rest_len, &link_ops, target);
     return target;
@@ -267,9 +268,17 @@ bool target_let_go(const struct target *target)
     return target->let_go;
 }
 
-int target_cut_s(const struct target *target)
+struct target_facts target_facts(const struct target *target)
 {
-    return target->cut_s;
+    return target->facts;
+}
+
+void target_recall_facts(struct target *target, struct target_facts facts)
+{
+    if (facts.cut_s > 0)
+        target->facts.cut_s = facts.cut_s;
+    if (facts.adapter > 0)
+        target->facts.adapter = facts.adapter;
 }
 
 int target_waiting(const struct target *target)

@@ -89,14 +89,20 @@ int target_fd(const struct target *target); /* the connected socket, or -1 */
 bool target_deaf(const struct target *target);
 /* True if the debugger has answered target_leave(): the task goes on. */
 bool target_let_go(const struct target *target);
-/* How long debugpy holds the task while the network is cut, in seconds; 0 if not known. */
-int target_cut_s(const struct target *target);
+/* What the worker has said of itself; 0: not known. */
+struct target_facts {
+    int cut_s;   /* how long debugpy holds the task while the network is cut, in seconds */
+    int adapter; /* the pid of debugpy's adapter on the worker's machine */
+};
+struct target_facts target_facts(const struct target *target);
 /* How many threads of a ready target stop when target_run() lets them: those that waited for a
  * client when it attached, as the worker itself has counted them. -1 if not known. */
 int target_waiting(const struct target *target);
 size_t target_queued(const struct target *target); /* bytes that the socket has not taken */
 /* Stops or resumes reading from the debuggee. */
 void target_read_enable(struct target *target, bool enable);
+/* Takes what another relay knew of the worker. */
+void target_recall_facts(struct target *target, struct target_facts facts);
 /* Applies an event that another relay has seen, to know which threads are stopped. */
 void target_recall(struct target *target, const char *json, const struct envelope *event);
 

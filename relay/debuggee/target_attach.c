@@ -149,8 +149,8 @@ static void on_injected(void *arg, const char *json, size_t len, const struct en
                  target->port);
     log_info("%s:%d: injected: %s", target->host, target->port, applied ? applied : "-");
     if (!target->reverse)
-        target->cut_s = inject_cut_s(applied);
-    target->adapter = inject_adapter(applied);
+        target->facts.cut_s = inject_cut_s(applied);
+    target->facts.adapter = inject_adapter(applied);
     target->waiting = inject_waiting(applied);
     free(applied);
     become_ready(target);

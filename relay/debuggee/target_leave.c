@@ -24,8 +24,8 @@ static char *deaf_text(const struct target *target)
     if (target->pdb)
         return mem_string("the debugger does not answer: the task goes on when what it evaluates "
                           "has ended; to end that, cancel the task");
-    char *kill = target->adapter ? mem_format("kill %d", target->adapter)
-                                 : mem_string("python .../debugpy/adapter --for-server ...");
+    char *kill = target->facts.adapter ? mem_format("kill %d", target->facts.adapter)
+                                       : mem_string("python .../debugpy/adapter --for-server ...");
     char *text = mem_format("the debugger does not answer. If it runs code for a request, that is "
                             "interrupted after 30 s, and the task goes on; otherwise the task may "
                             "stay stopped: to let it go, end debugpy's adapter on the worker's "

@@ -23,9 +23,8 @@ struct target {
     struct timer *timer;             /* the time limit of the handshake, or of leaving */
     struct timer *again;             /* the next attempt to attach, or to leave */
     int tries;
-    int waits;   /* for answers, before leaving */
-    int cut_s;   /* see target_cut_s() */
-    int adapter; /* the pid of debugpy's adapter on the worker's machine; 0: not known */
+    int waits; /* for answers, before leaving */
+    struct target_facts facts;
     int waiting; /* see target_waiting() */
     bool deaf;   /* it did not answer target_leave() */
     bool let_go; /* it has answered that: the task goes on */

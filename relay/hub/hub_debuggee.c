@@ -146,7 +146,7 @@ static void on_target_failed(void *arg, const struct err *err)
 void hub_welcome(struct member *member, const void *with)
 {
     const struct hub *hub = with;
-    if (hub->shared && target_cut_s(hub->target) == INJECT_CUT_DEBUGPY_S)
+    if (hub->shared && target_facts(hub->target).cut_s == INJECT_CUT_DEBUGPY_S)
         member->ops->on_note(member->arg, "console",
                              "raydbg: a network that is cut for more than 16 s lets this task go: "
                              "its worker may not change debugpy's limit\n");

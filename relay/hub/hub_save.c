@@ -24,6 +24,7 @@ static void look_unsent(void *arg)
 /* The snapshot without `clearing`. It borrows from the hub and from `events`. */
 static struct hub_snapshot describe(struct hub *hub, struct buf *events)
 {
+    struct target_facts facts = target_facts(hub->target);
     stop_events_save(&hub->stops, events);
     return (struct hub_snapshot){
         .pause = hub->pause,
@@ -35,6 +36,8 @@ static struct hub_snapshot describe(struct hub *hub, struct buf *events)
         .generation = hub->generation,
         .held_since_ms = hub->held_since_ms,
         .torn = target_queued(hub->target) > 0 && !hub->requests.len,
+        .cut_s = facts.cut_s,
+        .adapter_pid = facts.adapter,
     };
 }
 
@@ -223,6 +226,8 @@ struct hub *hub_adopt(const struct hub_options *options, struct kept *kept, int 
     hub->target = target_adopt(&target, fd, (hub->generation << GENERATION_BITS) + 1,
                                requests + log->rest.at, log->rest.len, &hub_target_ops, hub);
     socket_patience(fd);
+    target_recall_facts(hub->target,
+                        (struct target_facts){(int)snapshot->cut_s, (int)snapshot->adapter_pid});
     recall(hub, snapshot->events);
     /* The debugger may still evaluate an expression for a client of the earlier relay, which is
      * gone. The answer to this request comes after that expression's, and target_leave() waits for

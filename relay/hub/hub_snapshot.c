@@ -71,7 +71,19 @@ void hub_snapshot_write(const struct hub_snapshot *snapshot, struct buf *out)
         put_json(out, "attach", snapshot->attach);
     if (!text_empty(snapshot->attached_by))
         json_member_text(out, "attached_by", snapshot->attached_by);
+    if (snapshot->cut_s)
+        buf_printf(out, ",\"cut_s\":%" PRId64, snapshot->cut_s);
+    if (snapshot->adapter_pid)
+        buf_printf(out, ",\"adapter_pid\":%" PRId64, snapshot->adapter_pid);
     buf_add_string(out, "}");
+}
+
+/* Gives 0 if there is none, or it is no such number. */
+static int64_t get_count(const char *text, struct span all, const char *name)
+{
+    int64_t value;
+    bool good = scan_integer_at(text, all, name, &value) && value > 0 && value <= INT32_MAX;
+    return good ? value : 0;
 }
 
 /* Gives NULL for null. False if there is a NUL byte: hub_snapshot_write() writes none. */
@@ -113,8 +125,11 @@ bool hub_snapshot_read(struct hub_snapshot *out, const char *text, size_t len)
         hub_snapshot_clear(out);
         return false;
     }
-    get_json(text, all, "attach", &out->attach); /* an earlier relay has not written it */
+    /* An earlier version of the relay has not written these. */
+    get_json(text, all, "attach", &out->attach);
     out->attached_by = scan_string_at(text, all, "attached_by");
+    out->cut_s = get_count(text, all, "cut_s");
+    out->adapter_pid = get_count(text, all, "adapter_pid");
     return true;
 }
 

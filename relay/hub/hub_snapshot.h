@@ -21,7 +21,9 @@ struct hub_snapshot {
     char *clearing;     /* a JSON array: see breakpoint_union_clearing() */
     int64_t generation; /* the number of relays that had it before */
     int64_t held_since_ms;
-    bool torn; /* a message to the debuggee was sent in part only */
+    bool torn;           /* a message to the debuggee was sent in part only */
+    int64_t cut_s;       /* see struct target_facts; 0: not known, which is not written */
+    int64_t adapter_pid; /* the same */
 };
 
 void hub_snapshot_write(const struct hub_snapshot *snapshot, struct buf *out);

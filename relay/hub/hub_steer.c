@@ -271,7 +271,7 @@ void hub_describe(const struct hub *hub, struct pause *pause)
 
 static char *silence(const struct hub *hub)
 {
-    int cut_s = target_cut_s(hub->target);
+    int cut_s = target_facts(hub->target).cut_s;
     if (cut_s > INJECT_CUT_DEBUGPY_S)
         return mem_format("nothing comes back from the worker's machine: the network between is "
                           "cut, or it is down. The task is held through a cut of up to %d minutes",

@@ -353,6 +353,26 @@ def test_what_the_adapter_said_before_is_known_after(adapter, hub):
     assert [b["line"] for b in last["breakpoints"]] == [12]
 
 
+def test_what_the_worker_said_of_itself_is_known_after(adapter, run_relay, clock):
+    """How long it holds the task while the network is cut, and which process is its adapter."""
+    said = "3.12.1/1.8.22 nodelay,keepalive!PermissionError(1) adapter=4711"
+    adapter.on["evaluate"] = lambda c, request: c.respond(request, {"result": said, "variablesReference": 0})
+    adapter.on["disconnect"] = lambda connection, request: None
+    hub = run_relay(env=clock.env)
+    hub.join().stopped()
+    hub.kill9()
+    hub.restart()
+    client = hub.join()
+    client.stopped()
+    client.strict = False
+    client.send("raydbg/release")
+    adapter.wait_request("disconnect")
+    clock.pass_time(8)
+    client.wait_event("terminated")
+    outputs = "\n".join(event["body"]["output"] for event in client.events("output"))
+    assert "cut for more than 16 s" in outputs and "kill 4711" in outputs, outputs
+
+
 def test_the_adapter_ends_while_no_relay_runs(adapter, hub):
     hub.join().stopped()
     hub.kill9()
