@@ -103,6 +103,35 @@ void session_disturbed(const struct session *session)
 
 /* --- requests that the session handles --- */
 
+/* An observer's breakpoints are remembered until it drives. */
+static bool keeps_set(struct session *session, const char *json, const struct envelope *envelope)
+{
+    return breakpoint_union_is_set(envelope->name) &&
+           hub_keeps_set(&session->member, json, envelope);
+}
+
+static void refuse_set(struct session *session, const char *json, const struct envelope *envelope)
+{
+    struct buf body = {0};
+    breakpoint_union_unarmed_body(
+        json, envelope, "another client drives: this takes effect when this one does", &body);
+    client_respond(&session->client, envelope->seq, envelope->name, body.data);
+    buf_free(&body);
+}
+
+/* `edited` is the client's request as the debugger gets it. */
+static void set_filters(struct session *session, const char *json, const struct envelope *envelope,
+                        const char *edited, const struct envelope *again)
+{
+    if (keeps_set(session, edited, again)) {
+        refuse_set(session, json, envelope);
+        return;
+    }
+    session->member.filters_set = true;
+    hub_forward(&session->member, (struct client_seq){envelope->seq}, edited,
+                again->whole.at + again->whole.len, again);
+}
+
 static void on_exception_filters(struct session *session, const char *json,
                                  const struct envelope *envelope)
 {
@@ -110,19 +139,15 @@ static void on_exception_filters(struct session *session, const char *json,
     struct envelope again;
     /* pdb's post mortem needs no filters; a process that has dialled the relay is not in one. */
     if (session->pause.debugger == PAUSE_PDB || session->pause.debugger == PAUSE_PYDEVD) {
-        hub_forward(&session->member, (struct client_seq){envelope->seq}, json,
-                    envelope->whole.at + envelope->whole.len, envelope);
+        set_filters(session, json, envelope, json, envelope);
         return;
     }
     const char *problem = exception_filters_add_uncaught(
         json, envelope->whole.at + envelope->whole.len, envelope, &edited);
-    if (problem || envelope_read(&again, edited.data, edited.len, &problem) != 0) {
+    if (problem || envelope_read(&again, edited.data, edited.len, &problem) != 0)
         client_refuse(&session->client, envelope->seq, envelope->name, problem, false);
-    } else {
-        session->member.filters_set = true;
-        hub_forward(&session->member, (struct client_seq){envelope->seq}, edited.data, edited.len,
-                    &again);
-    }
+    else
+        set_filters(session, json, envelope, edited.data, &again);
     buf_free(&edited);
 }
 
@@ -264,22 +289,6 @@ static void refuse_unknown(struct session *session, const struct envelope *envel
     client_refuse(&session->client, envelope->seq, envelope->name, text, false);
 }
 
-/* An observer's breakpoints are remembered until it drives. */
-static bool keeps_set(struct session *session, const char *json, const struct envelope *envelope)
-{
-    return breakpoint_union_is_set(envelope->name) &&
-           hub_keeps_set(&session->member, json, envelope);
-}
-
-static void refuse_set(struct session *session, const char *json, const struct envelope *envelope)
-{
-    struct buf body = {0};
-    breakpoint_union_unarmed_body(
-        json, envelope, "another client drives: this takes effect when this one does", &body);
-    client_respond(&session->client, envelope->seq, envelope->name, body.data);
-    buf_free(&body);
-}
-
 /* Notes a request for the audit log, without what was evaluated or set. */
 static void note_act(struct session *session, const char *command, const char *refusal)
 {
@@ -304,10 +313,10 @@ static void handle_request(struct session *session, const char *json, size_t len
         client_refuse(&session->client, envelope->seq, envelope->name, why, false);
     else if (is_for_mode(session, handler))
         session->mode_ops->request(session->mode, json, len, envelope);
-    else if (keeps_set(session, json, envelope))
-        refuse_set(session, json, envelope);
     else if (handler)
         handler->handle(session, json, envelope);
+    else if (keeps_set(session, json, envelope))
+        refuse_set(session, json, envelope);
     else if (!variables_request(session_variables(session), json, len, envelope))
         hub_forward(&session->member, (struct client_seq){envelope->seq}, json, len, envelope);
 }

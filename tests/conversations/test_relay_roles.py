@@ -226,6 +226,20 @@ def test_exception_filters_are_united_with_uncaught(adapter, hub):
     wait_until(lambda: filters(adapter) == {"uncaught"}, lambda: str(filters(adapter)))
 
 
+def test_an_observers_exception_filters_have_uncaught_when_it_drives(adapter, hub):
+    """Without it a post-mortem pause does not stop at all."""
+    first = hub.join(name="first")
+    first.stopped()
+    second = hub.join(name="second", filters=["userUnhandled"])
+    wait_role(second, "observer")
+    assert len(second.ok("setExceptionBreakpoints", {"filters": ["raised"]})["breakpoints"]) == 1
+    assert filters(adapter) == {"uncaught"}
+    first.disconnect()
+    wait_role(second, "driver")
+    second.ok("threads")
+    assert filters(adapter) == {"raised", "uncaught"}
+
+
 # --- who is told by an event ---
 
 WISHES = [({}, False), ({"supportsRaydbgRole": True}, True), ({"clientID": "vscode"}, True),
