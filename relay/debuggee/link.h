@@ -25,6 +25,9 @@ struct link_ops {
      * at byte `at` of the bytes sent on the socket (socket_written()). May be NULL. */
     void (*on_write)(void *arg, int64_t at, const char *head, size_t head_len, const char *json,
                      size_t len);
+    /* link_unread() is not empty any more; or it is, and its bytes are about to be delivered. May
+     * be NULL. */
+    void (*on_unread)(void *arg);
     /* link_queued() is 0 again. */
     void (*on_drain)(void *arg);
     /* An event (`pending` NULL), or the answer to a link_forward(), of `total` > LINK_LARGE bytes.
@@ -62,6 +65,9 @@ struct link *link_accept(struct loop *loop, int fd, bool quickack, const struct 
  * called. */
 struct link *link_adopt(struct loop *loop, int fd, bool quickack, int64_t first_seq,
                         const char *rest, size_t rest_len, const struct link_ops *ops, void *arg);
+/* For a link that was adopted just now: delivers the link_unread() of the earlier relay, before all
+ * that comes; not from within this call. */
+void link_put_back(struct link *link, const char *bytes, size_t len);
 /* Ends the connection, as if the peer had: on_close follows from within. For a pydevd, which does
  * not close after `disconnect`. */
 void link_end(struct link *link, const char *why);
@@ -78,6 +84,10 @@ size_t link_queued(const struct link *link);
  * connection breaks meanwhile; on_close comes after them. Enabling delivers nothing from within the
  * call. */
 void link_read_enable(struct link *link, bool enable);
+
+/* The bytes that have been read and wait until reading is enabled. The kernel keeps those behind
+ * them. */
+const char *link_unread(const struct link *link, size_t *len);
 
 /* Sends a client's request under a seq of the link's own; every other byte is unchanged. `owner`
  * (not NULL) comes back in `pending`. */

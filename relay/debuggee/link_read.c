@@ -214,6 +214,14 @@ static void on_frame(struct link *link, enum frame_status status, const char *by
     }
 }
 
+static void keep_unread(struct link *link, const char *bytes, size_t len)
+{
+    bool first = !link->rest.len;
+    buf_add(&link->rest, bytes, len);
+    if (first && link->ops->on_unread)
+        link->ops->on_unread(link->arg);
+}
+
 static void read_bytes(struct link *link, const char *bytes, size_t len)
 {
     link->busy++;
@@ -225,7 +233,7 @@ static void read_bytes(struct link *link, const char *bytes, size_t len)
         len -= used;
     }
     if (len && !link->doomed && !link->closed)
-        buf_add(&link->rest, bytes, len);
+        keep_unread(link, bytes, len);
     frame_trim(&link->frame);
     link_leave(link);
 }
@@ -241,7 +249,7 @@ void link_on_stream_bytes(void *arg, const char *bytes, size_t len)
     if (len == 0 || link->closed || link->doomed)
         ;
     else if (link->stopped || link->rest.len)
-        buf_add(&link->rest, bytes, len);
+        keep_unread(link, bytes, len);
     else
         read_bytes(link, bytes, len);
     /* With Nagle's algorithm, the adapter holds its next message until all before it is
@@ -272,6 +280,8 @@ static void on_resume(void *arg)
     link->resume = NULL;
     link->rest = (struct buf){0};
     link->busy++;
+    if (link->ops->on_unread)
+        link->ops->on_unread(link->arg);
     read_bytes(link, rest.data, rest.len);
     buf_free(&rest);
     if (!link->doomed && !link->rest.len && link->ended)
@@ -291,4 +301,19 @@ void link_read_enable(struct link *link, bool enable)
         link->resume = timer_start(link->loop, 0, on_resume, link);
     else if (!link->handshake) /* during the handshake with pdb reading goes on */
         stream_read_enable(link->stream, enable);
+}
+
+void link_put_back(struct link *link, const char *bytes, size_t len)
+{
+    invariant(!link->rest.len && !link->stopped);
+    if (!len)
+        return;
+    buf_add(&link->rest, bytes, len);
+    link->resume = timer_start(link->loop, 0, on_resume, link);
+}
+
+const char *link_unread(const struct link *link, size_t *len)
+{
+    *len = link->rest.len;
+    return link->rest.data ? link->rest.data : "";
 }

@@ -152,7 +152,14 @@ static void on_link_write(void *arg, int64_t at, const char *head, size_t head_l
     target->ops->on_write(target->arg, at, head, head_len, json, len);
 }
 
+static void on_link_unread(void *arg)
+{
+    struct target *target = target_checked(arg);
+    target->ops->on_unread(target->arg);
+}
+
 static const struct link_ops link_ops = {
+    .on_unread = on_link_unread,
     .on_write = on_link_write,
     .on_drain = on_link_drain,
     .on_open = target_on_link_open,
@@ -301,6 +308,17 @@ void target_read_enable(struct target *target, bool enable)
     target->halted = !enable;
     if (target->link)
         link_read_enable(target->link, enable);
+}
+
+const char *target_unread(const struct target *target, size_t *len)
+{
+    *len = 0;
+    return target->link ? link_unread(target->link, len) : "";
+}
+
+void target_put_back(struct target *target, const char *bytes, size_t len)
+{
+    link_put_back(target->link, bytes, len);
 }
 
 void target_recall(struct target *target, const char *json, const struct envelope *event)

@@ -58,6 +58,8 @@ struct target_ops {
     /* A request that may leave only in part; see link.h. */
     void (*on_write)(void *arg, int64_t at, const char *head, size_t head_len, const char *json,
                      size_t len);
+    /* target_unread() has changed; see link.h. */
+    void (*on_unread)(void *arg);
     /* A message in parts; see link.h. */
     bool (*large_begin)(void *arg, const struct pending *pending, const char *head, size_t head_len,
                         size_t total, const struct envelope *envelope);
@@ -101,6 +103,10 @@ int target_waiting(const struct target *target);
 size_t target_queued(const struct target *target); /* bytes that the socket has not taken */
 /* Stops or resumes reading from the debuggee. */
 void target_read_enable(struct target *target, bool enable);
+/* What was read and waits until reading is enabled; see link.h. */
+const char *target_unread(const struct target *target, size_t *len);
+/* For a target that was adopted just now: see link_put_back(). */
+void target_put_back(struct target *target, const char *bytes, size_t len);
 /* Takes what another relay knew of the worker. */
 void target_recall_facts(struct target *target, struct target_facts facts);
 /* Applies an event that another relay has seen, to know which threads are stopped. */

@@ -408,6 +408,7 @@ void hub_watch_flow(struct hub *hub)
 const struct target_ops hub_target_ops = {
     .on_drain = on_drain,
     .on_write = hub_save_request,
+    .on_unread = hub_save_unread,
     .on_ready = on_target_ready,
     .on_failed = on_target_failed,
     .on_event = on_target_event,

@@ -12,6 +12,7 @@ enum kind {
     NEWS,
     SETS,
     REQUEST,
+    UNREAD, /* an earlier version of the relay, which does not know it, skips it */
 };
 
 struct head {
@@ -64,6 +65,12 @@ void hub_log_request(int64_t at, const char *head, size_t head_len, const char *
     buf_add(out, &at, sizeof at);
     buf_add(out, head, head_len);
     buf_add(out, body, body_len);
+}
+
+void hub_log_unread(const char *bytes, size_t len, struct buf *out)
+{
+    add_head(UNREAD, len, out);
+    buf_add(out, bytes, len);
 }
 
 /* False after the last. */
@@ -150,6 +157,9 @@ bool hub_log_read(struct hub_log *out, const char *bytes, size_t len)
             buf_add(&it.sets, bytes + record.body.at, record.body.len);
         } else if (record.kind == REQUEST && record.body.len > sizeof(int64_t)) {
             buf_add(&out->requests, bytes + record.all.at, record.all.len);
+        } else if (record.kind == UNREAD) {
+            buf_clear(&out->unread, SIZE_MAX);
+            buf_add(&out->unread, bytes + record.body.at, record.body.len);
         }
     }
     bool good = read_snapshot(&out->snapshot, bytes, &it);
@@ -162,6 +172,7 @@ bool hub_log_read(struct hub_log *out, const char *bytes, size_t len)
 void hub_log_clear(struct hub_log *log)
 {
     hub_snapshot_clear(&log->snapshot);
+    buf_free(&log->unread);
     buf_free(&log->requests);
 }
 

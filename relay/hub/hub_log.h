@@ -19,8 +19,12 @@ void hub_log_sets(const char *json, size_t len, struct buf *out);
 void hub_log_request(int64_t at, const char *head, size_t head_len, const char *body,
                      size_t body_len, struct buf *out);
 
+/* Appends the bytes of target_unread(), in place of those that were appended before. */
+void hub_log_unread(const char *bytes, size_t len, struct buf *out);
+
 struct hub_log {
     struct hub_snapshot snapshot;
+    struct buf unread;   /* the latest of hub_log_unread() */
     struct buf requests; /* the records of hub_log_request(), one after the other */
     /* Spans of `requests`, set by hub_log_rest(): the unsent rest of a request, and its record. */
     struct span rest, record;

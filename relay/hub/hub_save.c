@@ -45,14 +45,18 @@ static void write_whole(struct hub *hub)
 {
     struct buf events = {0}, clearing = {0}, text = {0};
     struct hub_snapshot snapshot = describe(hub, &events);
+    size_t unread_len;
+    const char *unread = target_unread(hub->target, &unread_len);
     breakpoint_union_clearing(hub->sets, &clearing);
     snapshot.clearing = clearing.data;
     hub_log_whole(&snapshot, &text);
     /* Room in proportion: each byte is rewritten only a few times, however many are added. */
-    size_t changing = clearing.len + hub->requests.len;
+    size_t changing = clearing.len + hub->requests.len + unread_len;
     hub->roomy = changing > SMALL;
     hub->rewrite = false;
     buf_add(&text, hub->requests.data, hub->requests.len);
+    if (unread_len)
+        hub_log_unread(unread, unread_len, &text);
     kept_snapshot(hub->kept, text.data, text.len, hub->roomy ? 2 * changing : 0);
     buf_free(&events);
     buf_free(&clearing);
@@ -139,6 +143,22 @@ void hub_save_request(void *arg, int64_t at, const char *head, size_t head_len, 
     buf_free(&record);
 }
 
+void hub_save_unread(void *arg)
+{
+    struct hub *hub = hub_checked(arg);
+    struct buf record = {0};
+    size_t len;
+    const char *bytes = target_unread(hub->target, &len);
+    if (!hub->kept)
+        return;
+    hub_log_unread(bytes, len, &record);
+    if (kept_add(hub->kept, record.data, record.len))
+        hub->rewrite |= !len;
+    else
+        write_whole(hub);
+    buf_free(&record);
+}
+
 void hub_stop_saving(struct hub *hub)
 {
     timer_cancel(&hub->unsent);
@@ -191,14 +211,9 @@ static void clear_sets(struct hub *hub, const char *clearing)
     }
 }
 
-struct hub *hub_adopt(const struct hub_options *options, struct kept *kept, int fd,
-                      struct hub_log *log, const struct hub_ops *ops, void *arg)
+/* Takes what the hub itself keeps of the snapshot. */
+static void restore(struct hub *hub, struct hub_snapshot *snapshot)
 {
-    struct hub_snapshot *snapshot = &log->snapshot;
-    struct hub *hub = hub_create(options, ops, arg);
-    struct target_options target = options->target;
-    hub->kept = kept;
-    metrics_add(METRIC_KEEPER_HELD, 1);
     hub->pause = snapshot->pause;
     snapshot->pause = (struct pause){0};
     const char *capabilities = snapshot->capabilities ? snapshot->capabilities : "";
@@ -211,13 +226,24 @@ struct hub *hub_adopt(const struct hub_options *options, struct kept *kept, int 
     hub->held_since_ms = snapshot->held_since_ms;
     if (snapshot->kept)
         hub->hold = HUB_ON_PAUSE;
+    hub->stays = hub->pause.debugger == PAUSE_PYDEVD;
+    if (hub->stays)
+        breakpoint_union_no_filters(hub->sets);
+}
+
+struct hub *hub_adopt(const struct hub_options *options, struct kept *kept, int fd,
+                      struct hub_log *log, const struct hub_ops *ops, void *arg)
+{
+    struct hub_snapshot *snapshot = &log->snapshot;
+    struct hub *hub = hub_create(options, ops, arg);
+    struct target_options target = options->target;
+    hub->kept = kept;
+    metrics_add(METRIC_KEEPER_HELD, 1);
+    restore(hub, snapshot);
     target.host = hub->pause.host;
     target.port = hub->pause.port;
     target.pdb = hub->pause.debugger == PAUSE_PDB;
-    target.reverse = hub->pause.debugger == PAUSE_PYDEVD;
-    hub->stays = target.reverse;
-    if (hub->stays)
-        breakpoint_union_no_filters(hub->sets);
+    target.reverse = hub->stays;
     hub_move(hub, HUB_READY);
     /* Each relay has its own range of seqs: an answer to an earlier relay's request matches no
      * request of this one. */
@@ -229,6 +255,7 @@ struct hub *hub_adopt(const struct hub_options *options, struct kept *kept, int 
     target_recall_facts(hub->target,
                         (struct target_facts){(int)snapshot->cut_s, (int)snapshot->adapter_pid});
     recall(hub, snapshot->events);
+    target_put_back(hub->target, log->unread.data, log->unread.len);
     /* The debugger may still evaluate an expression for a client of the earlier relay, which is
      * gone. The answer to this request comes after that expression's, and target_leave() waits for
      * it: a `disconnect` before would end debugpy's adapter. */

@@ -172,6 +172,8 @@ void hub_save_sets(struct hub *hub);
 /* A target's on_write. */
 void hub_save_request(void *arg, int64_t at, const char *head, size_t head_len, const char *json,
                       size_t len);
+/* A target's on_unread. */
+void hub_save_unread(void *arg);
 void hub_stop_saving(struct hub *hub);
 
 #endif

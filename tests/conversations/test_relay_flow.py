@@ -80,6 +80,31 @@ def test_a_driver_that_does_not_read(adapter, hub, other, kind):
     assert driver.request("threads")
 
 
+class Stops(Flood):
+    """A stop of another thread behind each event."""
+
+    def _send_one(self, number):
+        super()._send_one(number)
+        self.connection.stop(thread=10 + number)
+
+
+def test_no_stop_is_lost_with_the_relay_of_a_driver_that_does_not_read(adapter, hub):
+    """What the relay had read, and not handled yet, is the next one's."""
+    SlowClient(hub)
+    flood = Stops(adapter.connection())
+    flood.wait_stuck(hub)
+    flood.over = True
+    hub.kill9()
+    hub.restart()
+    flood.thread.join(limit())
+    client = hub.join()
+    adapter.connection().stop(thread=3)
+    client.wait_event("stopped", lambda body: body["threadId"] == 3)
+    stopped = {event["body"]["threadId"] for event in client.events("stopped")}
+    with hard():
+        assert stopped == {1, 3, *range(10, 10 + flood.sent)}
+
+
 def test_only_who_drives_stalls_a_task_or_starts_it_again(adapter, hub):
     """An observer that comes and goes changes nothing; whoever takes over is not kept waiting by the one before."""
     driver = SlowClient(hub)

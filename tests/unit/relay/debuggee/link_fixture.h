@@ -28,6 +28,7 @@ struct fixture {
     bool stop_at_each; /* stops reading at each event */
     bool destroy_at_part;
     bool closed;
+    size_t unread; /* bytes, as on_unread has found them */
 };
 
 static inline void on_open(void *arg)
@@ -54,6 +55,12 @@ static inline void on_response(void *arg, const struct pending *pending, const c
     if (text_equal(envelope->name, pending->command))
         buf_printf(&it->log, "%s=", envelope->name);
     buf_printf(&it->log, "%s@%d:%zu ", pending->command, (int)pending->client.value, len);
+}
+
+static inline void on_unread(void *arg)
+{
+    struct fixture *it = arg;
+    link_unread(it->link, &it->unread);
 }
 
 static inline void on_close(void *arg, const char *why)
@@ -99,6 +106,7 @@ static const struct link_ops ops = {
     .on_event = on_event,
     .on_response = on_response,
     .on_close = on_close,
+    .on_unread = on_unread,
     .large_begin = large_begin,
     .large_part = large_part,
     .large_end = large_end,

@@ -64,10 +64,13 @@ static void test_what_was_read_waits_in_order(void **state)
     struct buf out = {0};
     set_up(&it);
     it.stop_at_each = true;
-    for (size_t len = 100; len < 105; len++)
+    add_message(&out, event_start, 100);
+    size_t first = out.len;
+    for (size_t len = 101; len < 105; len++)
         add_message(&out, event_start, len);
     assert_true(tcp_peer_write(it.peer, out.data, out.len));
     assert_log(&it, "output:100 ");
+    assert_int_equal(it.unread, out.len - first);
     close(it.peer); /* its end comes last */
     it.peer = -1;
     run(&it, 50);
@@ -84,6 +87,31 @@ static void test_what_was_read_waits_in_order(void **state)
     link_read_enable(it.link, true);
     assert_log(&it, "output:100 output:101 output:102 output:103 output:104 "
                     "close(the debugger closed the connection) ");
+    assert_int_equal(it.unread, 0);
+    buf_free(&out);
+    tear_down(&it);
+}
+
+/* It may begin and end within a message: the rest is in the socket. */
+static void test_what_an_earlier_relay_had_read_comes_first(void **state)
+{
+    (void)state;
+    struct fixture it;
+    struct buf out = {0};
+    set_up(&it);
+    buf_add_string(&out, "half of one\"}}");
+    for (size_t len = 101; len < 104; len++)
+        add_message(&out, event_start, len);
+    size_t read = out.len - 60;
+    assert_true(tcp_peer_write(it.peer, out.data + read, out.len - read));
+    link_put_back(it.link, out.data, read);
+    assert_log(&it, ""); /* not from within */
+    link_read_enable(it.link, false);
+    run(&it, 30);
+    assert_string_equal(it.log.data, "");
+    link_read_enable(it.link, true);
+    assert_log(&it, "output:101 output:102 output:103 ");
+    assert_int_equal(it.unread, 0);
     buf_free(&out);
     tear_down(&it);
 }
@@ -246,6 +274,7 @@ int main(void)
         cmocka_unit_test(test_an_adopted_socket_that_is_at_its_end),
         cmocka_unit_test(test_a_reset_is_told_from_an_end),
         cmocka_unit_test(test_what_was_read_waits_in_order),
+        cmocka_unit_test(test_what_an_earlier_relay_had_read_comes_first),
         cmocka_unit_test(test_a_reset_takes_nothing_that_had_come),
         cmocka_unit_test(test_an_answer_that_names_no_command),
         cmocka_unit_test(test_a_stopped_link_stops_the_adapter),

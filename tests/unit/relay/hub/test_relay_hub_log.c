@@ -51,6 +51,32 @@ static void what_is_added_counts(void **state)
     buf_free(&text);
 }
 
+static void check_unread(const struct buf *text, const char *expected)
+{
+    struct hub_log log;
+    assert_true(hub_log_read(&log, text->data, text->len));
+    assert_int_equal(log.unread.len, strlen(expected));
+    assert_memory_equal(log.unread.data ? log.unread.data : "", expected, strlen(expected));
+    hub_log_clear(&log);
+}
+
+static void the_latest_unread_bytes_count(void **state)
+{
+    (void)state;
+    struct buf text = {0};
+    hub_log_whole(&little, &text);
+    check_unread(&text, "");
+    hub_log_unread("abc", 3, &text);
+    check_unread(&text, "abc");
+    hub_log_news(&little, &text);
+    check_unread(&text, "abc");
+    hub_log_unread("", 0, &text);
+    check_unread(&text, "");
+    hub_log_unread("de", 2, &text);
+    check_unread(&text, "de");
+    buf_free(&text);
+}
+
 /* Relays before this one left a packed snapshot and nothing else. */
 static void a_snapshot_alone_is_read(void **state)
 {
@@ -71,6 +97,7 @@ static void cut_anywhere(void **state)
     size_t whole = text.len;
     hub_log_sets(CLEAR(1), strlen(CLEAR(1)), &text);
     hub_log_request(7, "head", 4, "body", 4, &text);
+    hub_log_unread("unread", 6, &text);
     hub_log_news(&little, &text);
     for (size_t len = 0; len <= text.len; len++) {
         struct hub_log log;
@@ -137,9 +164,8 @@ static void the_rest_of_a_request(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_added_counts),
-        cmocka_unit_test(a_snapshot_alone_is_read),
-        cmocka_unit_test(cut_anywhere),
+        cmocka_unit_test(what_is_added_counts),     cmocka_unit_test(the_latest_unread_bytes_count),
+        cmocka_unit_test(a_snapshot_alone_is_read), cmocka_unit_test(cut_anywhere),
         cmocka_unit_test(the_rest_of_a_request),
     };
     return cmocka_run_group_tests_name("hub_log", tests, NULL, NULL);
