@@ -41,25 +41,33 @@ static struct hub_snapshot describe(struct hub *hub, struct buf *events)
     };
 }
 
-static void write_whole(struct hub *hub)
+/* Appends the whole log. Returns how many bytes of room it needs for additions. */
+static size_t compose(struct hub *hub, struct buf *out)
 {
-    struct buf events = {0}, clearing = {0}, text = {0};
+    struct buf events = {0}, clearing = {0};
     struct hub_snapshot snapshot = describe(hub, &events);
     size_t unread_len;
     const char *unread = target_unread(hub->target, &unread_len);
     breakpoint_union_clearing(hub->sets, &clearing);
     snapshot.clearing = clearing.data;
-    hub_log_whole(&snapshot, &text);
+    hub_log_whole(&snapshot, out);
     /* Room in proportion: each byte is rewritten only a few times, however many are added. */
     size_t changing = clearing.len + hub->requests.len + unread_len;
     hub->roomy = changing > SMALL;
     hub->rewrite = false;
-    buf_add(&text, hub->requests.data, hub->requests.len);
+    buf_add(out, hub->requests.data, hub->requests.len);
     if (unread_len)
-        hub_log_unread(unread, unread_len, &text);
-    kept_snapshot(hub->kept, text.data, text.len, hub->roomy ? 2 * changing : 0);
+        hub_log_unread(unread, unread_len, out);
     buf_free(&events);
     buf_free(&clearing);
+    return hub->roomy ? 2 * changing : 0;
+}
+
+static void write_whole(struct hub *hub)
+{
+    struct buf text = {0};
+    size_t spare = compose(hub, &text);
+    kept_snapshot(hub->kept, text.data, text.len, spare);
     buf_free(&text);
 }
 
@@ -74,18 +82,33 @@ static void write_news(struct hub *hub)
     buf_free(&text);
 }
 
+/* Forgets the requests that were sent. */
+static void forget_requests(struct hub *hub)
+{
+    if (!hub->requests.len || target_queued(hub->target))
+        return;
+    hub->rewrite |= hub->requests.len > LARGE;
+    buf_free(&hub->requests);
+}
+
 static void write_snapshot(struct hub *hub)
 {
-    if (hub->requests.len && !target_queued(hub->target)) {
-        hub->rewrite |= hub->requests.len > LARGE;
-        buf_free(&hub->requests);
-    }
     if (hub->rewrite || !hub->roomy)
         write_whole(hub);
     else
         write_news(hub);
-    if (target_queued(hub->target) && !hub->requests.len && !hub->unsent)
-        hub->unsent = timer_start(hub->loop, UNSENT_MS, look_unsent, hub);
+}
+
+static void put(struct hub *hub)
+{
+    struct buf text = {0};
+    size_t spare = compose(hub, &text);
+    hub->kept = keeper_put(hub->keeper, target_fd(hub->target), text.data, text.len, spare);
+    buf_free(&text);
+    if (!hub->kept)
+        return;
+    metrics_add(METRIC_KEEPER_HELD, 1);
+    target_guard(hub->target, false);
 }
 
 void hub_save(struct hub *hub)
@@ -101,13 +124,13 @@ void hub_save(struct hub *hub)
         return;
     if (hub->kept && kept_is_refused(hub->kept))
         hub_stop_saving(hub);
-    if (!hub->kept && (hub->kept = keeper_put(hub->keeper, target_fd(hub->target)))) {
-        metrics_add(METRIC_KEEPER_HELD, 1);
-        target_guard(hub->target, false);
-        hub->rewrite = true;
-    }
+    forget_requests(hub);
     if (hub->kept)
         write_snapshot(hub);
+    else
+        put(hub);
+    if (hub->kept && target_queued(hub->target) && !hub->requests.len && !hub->unsent)
+        hub->unsent = timer_start(hub->loop, UNSENT_MS, look_unsent, hub);
 }
 
 void hub_save_sets(struct hub *hub)

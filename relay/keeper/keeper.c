@@ -270,7 +270,14 @@ static struct kept *put(struct keeper *keeper, uint32_t n, int fd)
     return kept;
 }
 
-struct kept *keeper_put(struct keeper *keeper, int fd)
+static void write_snapshot(struct keeper *keeper, uint32_t n, const char *bytes, size_t len,
+                           size_t spare)
+{
+    if (!keeper_snapshots_write(keeper->snapshots, n, bytes, len, spare))
+        log_warn("no memory for a snapshot of %zu bytes: an older one stays", len);
+}
+
+struct kept *keeper_put(struct keeper *keeper, int fd, const char *bytes, size_t len, size_t spare)
 {
     if (!keeper || !keeper_hear(keeper_checked(keeper)))
         return NULL;
@@ -280,7 +287,12 @@ struct kept *keeper_put(struct keeper *keeper, int fd)
         return NULL;
     }
     keeper_snapshots_clear(keeper->snapshots, n);
-    return put(keeper, n, fd);
+    if (bytes)
+        write_snapshot(keeper, n, bytes, len, spare);
+    struct kept *kept = put(keeper, n, fd);
+    if (!kept)
+        keeper_snapshots_clear(keeper->snapshots, n);
+    return kept;
 }
 
 bool kept_is_refused(const struct kept *kept)
@@ -290,9 +302,8 @@ bool kept_is_refused(const struct kept *kept)
 
 void kept_snapshot(struct kept *kept, const char *bytes, size_t len, size_t spare)
 {
-    if (kept && !keeper_snapshots_write(kept_checked(kept)->keeper->snapshots, kept->slot, bytes,
-                                        len, spare))
-        log_warn("no memory for a snapshot of %zu bytes: an older one stays", len);
+    if (kept)
+        write_snapshot(kept_checked(kept)->keeper, kept->slot, bytes, len, spare);
 }
 
 bool kept_add(struct kept *kept, const char *bytes, size_t len)

@@ -32,16 +32,18 @@ size_t keeper_leave(struct keeper **keeper);
 /* keeper_take_over() calls this within the call, once for each connection that an earlier relay has
  * left. `fd` is a duplicate of what keeper_put() got; the callee owns it and goes on with `kept`.
  * `snapshot` (borrowed) is the latest one. `fd` is at its end or broken if the peer has gone
- * meanwhile; `len` is 0 if the relay was killed before its first kept_snapshot(). */
+ * meanwhile; `len` is 0 if that relay had written none. */
 typedef void (*keeper_found_fn)(void *arg, struct kept *kept, int fd, const char *snapshot,
                                 size_t len);
 void keeper_take_over(struct keeper *keeper, keeper_found_fn fn, void *arg);
 
-/* Gives the keeper a duplicate of `fd`. NULL (and a log line) if the keeper cannot hold it, is
- * dead, or reads nothing although its socket is full: the relay goes on without. A keeper that is
- * only slow gets it when it runs again, even if this process is dead by then. Waits for it a second
- * at most, and not at all as long as an answer is outstanding. */
-struct kept *keeper_put(struct keeper *keeper, int fd);
+/* Gives the keeper a duplicate of `fd`. `bytes`, `len` and `spare` are its first snapshot, as for
+ * kept_snapshot(); `bytes` NULL: none. It is written before the keeper has the connection: a relay
+ * that is killed in between leaves no connection without its snapshot. NULL (and a log line) if the
+ * keeper cannot hold it, is dead, or reads nothing although its socket is full: the relay goes on
+ * without. A keeper that is only slow gets it when it runs again, even if this process is dead by
+ * then. Waits for it a second at most, and not at all as long as an answer is outstanding. */
+struct kept *keeper_put(struct keeper *keeper, int fd, const char *bytes, size_t len, size_t spare);
 /* True if a slow keeper has answered that it cannot hold the connection: drop it. */
 bool kept_is_refused(const struct kept *kept);
 /* Replaces the snapshot. Takes some µs: a copy into shared memory, with a system call only when the

@@ -47,8 +47,8 @@ static void test_a_relay_that_leaves_is_followed_by_another(void **state)
     tcp_pair(b);
     struct keeper *keeper = start();
     int process = keeper_pid(keeper);
-    struct kept *first = keeper_put(keeper, a[0]);
-    struct kept *second = keeper_put(keeper, b[0]);
+    struct kept *first = keeper_put(keeper, a[0], NULL, 0, 0);
+    struct kept *second = keeper_put(keeper, b[0], NULL, 0, 0);
     assert_non_null(first);
     assert_non_null(second);
     kept_snapshot(first, "old", 3, 0);
@@ -107,10 +107,10 @@ static void test_what_it_does_not_hand_out_stays(void **state)
     int pair[2];
     tcp_pair(pair);
     struct keeper *keeper = start();
-    kept_snapshot(keeper_put(keeper, pair[0]), "one", 3, 0);
+    kept_snapshot(keeper_put(keeper, pair[0], NULL, 0, 0), "one", 3, 0);
     keeper_leave(&keeper);
     keeper = start(); /* takes nothing over, puts another */
-    kept_snapshot(keeper_put(keeper, pair[0]), "two", 3, 0);
+    kept_snapshot(keeper_put(keeper, pair[0], NULL, 0, 0), "two", 3, 0);
     assert_int_equal(keeper_leave(&keeper), 2);
     keeper = start();
     struct found found = {0};
@@ -135,8 +135,8 @@ static void test_a_peer_that_has_closed(void **state)
     tcp_pair(stays);
     struct keeper *keeper = start();
     int process = keeper_pid(keeper);
-    keeper_put(keeper, gone[0]);
-    keeper_put(keeper, stays[0]);
+    keeper_put(keeper, gone[0], NULL, 0, 0);
+    keeper_put(keeper, stays[0], NULL, 0, 0);
     keeper_leave(&keeper);
     close(gone[0]);
     close(stays[0]);
@@ -170,7 +170,7 @@ static void test_it_lets_go_when_no_relay_comes(void **state)
     struct keeper *keeper = keeper_start(path, ORPHAN_MS, false, NULL);
     assert_non_null(keeper);
     int process = keeper_pid(keeper);
-    assert_non_null(keeper_put(keeper, pair[0]));
+    assert_non_null(keeper_put(keeper, pair[0], NULL, 0, 0));
     settle_us(2 * ORPHAN_MS * 1000);
     keeper_fence();
     assert_true(is_open(pair[1])); /* the time runs only without a relay */
@@ -198,7 +198,7 @@ static void test_the_log_cannot_be_written(void **state)
     int pair[2];
     tcp_pair(pair);
     struct keeper *keeper = start();
-    keeper_put(keeper, pair[0]);
+    keeper_put(keeper, pair[0], NULL, 0, 0);
     keeper_leave(&keeper);
     keeper = start();
     struct found found = {0};
@@ -226,7 +226,7 @@ static void test_the_log_follows_no_link(void **state)
     int pair[2];
     tcp_pair(pair);
     struct keeper *keeper = start();
-    keeper_put(keeper, pair[0]);
+    keeper_put(keeper, pair[0], NULL, 0, 0);
     keeper_leave(&keeper); /* the keeper notes who waits then */
     keeper = start();
     struct found found = {0};
@@ -259,7 +259,7 @@ static void test_a_slots_old_snapshot_is_nobodys(void **state)
     assert_true(keeper_snapshots_write(other, slot, "stale", 5, 0));
     keeper_snapshots_close(&other);
     close(fd);
-    assert_non_null(keeper_put(keeper, pair[0]));
+    assert_non_null(keeper_put(keeper, pair[0], NULL, 0, 0));
     assert_int_equal(keeper_leave(&keeper), 1);
     keeper = start();
     keeper_take_over(keeper, on_found, &found);
@@ -281,13 +281,13 @@ static void test_a_dead_keeper_is_replaced(void **state)
     tcp_pair(pair);
     struct keeper *keeper = start();
     int process = keeper_pid(keeper);
-    struct kept *kept = keeper_put(keeper, pair[0]);
+    struct kept *kept = keeper_put(keeper, pair[0], NULL, 0, 0);
     assert_non_null(kept);
     assert_int_equal(kill(process, SIGKILL), 0);
     assert_int_equal(waitpid(process, NULL, 0), process);
     log_set_level("error");
-    assert_null(keeper_put(keeper, pair[0]));
-    assert_null(keeper_put(keeper, pair[0]));
+    assert_null(keeper_put(keeper, pair[0], NULL, 0, 0));
+    assert_null(keeper_put(keeper, pair[0], NULL, 0, 0));
     kept_snapshot(kept, "still fine", 10, 0);
     kept_drop(&kept);
     assert_int_equal(keeper_leave(&keeper), 0);
@@ -295,7 +295,7 @@ static void test_a_dead_keeper_is_replaced(void **state)
     assert_int_equal(access(path, F_OK), 0); /* stale */
     keeper = start();
     assert_int_not_equal(keeper_pid(keeper), process);
-    assert_non_null(keeper_put(keeper, pair[0]));
+    assert_non_null(keeper_put(keeper, pair[0], NULL, 0, 0));
     drop_all(keeper);
     process = keeper_pid(keeper);
     keeper_leave(&keeper);
@@ -454,9 +454,9 @@ static void put_until_full(struct keeper *keeper)
 {
     size_t count = 0;
     log_set_level("error");
-    while (keeper_put(keeper, body_fd))
+    while (keeper_put(keeper, body_fd, NULL, 0, 0))
         count++;
-    if (count < 8 || count > 100 || keeper_put(keeper, body_fd))
+    if (count < 8 || count > 100 || keeper_put(keeper, body_fd, NULL, 0, 0))
         _exit(2);
 }
 
@@ -483,7 +483,7 @@ static void test_a_keeper_that_is_full(void **state)
     assert_int_equal(status, 0);
     struct keeper *keeper = start();
     drop_all(keeper);
-    struct kept *kept = keeper_put(keeper, pair[0]);
+    struct kept *kept = keeper_put(keeper, pair[0], NULL, 0, 0);
     assert_non_null(kept);
     kept_drop(&kept);
     assert_int_equal(keeper_leave(&keeper), 0);
@@ -522,7 +522,7 @@ static void test_five_thousand(void **state)
     for (int i = 0; i < count; i++) {
         int pair[2];
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-        struct kept *kept = keeper_put(keeper, pair[0]);
+        struct kept *kept = keeper_put(keeper, pair[0], NULL, 0, 0);
         assert_non_null(kept);
         snprintf(text, 32, "number %d ", i);
         kept_snapshot(kept, text, sizeof text, 0);
@@ -557,7 +557,7 @@ static int be_a_relay(char **argv)
 {
     snprintf(path, sizeof path, "%s", argv[1]);
     struct keeper *keeper = keeper_start(path, MINUTE, false, NULL);
-    if (!keeper || !keeper_put(keeper, atoi(argv[2])))
+    if (!keeper || !keeper_put(keeper, atoi(argv[2]), NULL, 0, 0))
         return 1;
     printf("%d\n", keeper_pid(keeper));
     fflush(stdout);

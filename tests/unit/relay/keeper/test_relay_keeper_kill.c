@@ -67,17 +67,26 @@ struct snapshot_text {
     unsigned char pattern;
 };
 
-static void write_snapshot(const struct own *own)
+/* The next snapshot of a connection. */
+static const char *next_snapshot(int id, size_t *len)
 {
     static char bytes[300000];
-    struct entry *entry = &ledger->entries[own->id];
-    struct snapshot_text head = {entry->finished + 1, own->id, (unsigned char)(random() & 0xFF)};
-    size_t len = sizeof head + (size_t)random() % (random() % 20 == 0 ? 250000 : 5000);
-    memset(bytes, head.pattern, len);
+    struct entry *entry = &ledger->entries[id];
+    struct snapshot_text head = {entry->finished + 1, id, (unsigned char)(random() & 0xFF)};
+    *len = sizeof head + (size_t)random() % (random() % 20 == 0 ? 250000 : 5000);
+    memset(bytes, head.pattern, *len);
     memcpy(bytes, &head, sizeof head);
     entry->started = head.number;
+    return bytes;
+}
+
+static void write_snapshot(const struct own *own)
+{
+    struct entry *entry = &ledger->entries[own->id];
+    size_t len;
+    const char *bytes = next_snapshot(own->id, &len);
     kept_snapshot(own->kept, bytes, len, 0);
-    entry->finished = head.number;
+    entry->finished = entry->started;
 }
 
 static void drop_own(struct chaos *chaos, size_t n)
@@ -102,14 +111,10 @@ static int id_of(int fd)
     _exit(9);
 }
 
-/* Whole, and no older than what the dead relay had finished. */
+/* There, whole, and no older than what the dead relay had finished. */
 static void check_snapshot(int id, const char *bytes, size_t len)
 {
     const struct entry *entry = &ledger->entries[id];
-    if (len == 0) {
-        CHECK(entry->finished == 0);
-        return;
-    }
     struct snapshot_text head;
     CHECK(len >= sizeof head);
     memcpy(&head, bytes, sizeof head);
@@ -132,7 +137,7 @@ static void on_chaos_found(void *arg, struct kept *kept, int fd, const char *sna
         return;
     }
     chaos->count++;
-    entry->finished = len ? ((const struct snapshot_text *)(const void *)snapshot)->number : 0;
+    entry->finished = ((const struct snapshot_text *)(const void *)snapshot)->number;
     entry->progress = KEPT;
     char byte = '?';
     CHECK(recv(fd, &byte, 1, MSG_DONTWAIT) != 0);
@@ -151,8 +156,11 @@ static void connect_and_put(struct chaos *chaos)
     ledger->entries[id].port = address.sin_port;
     ledger->entries[id].progress = PUTTING;
     ledger->count = id + 1;
-    struct kept *kept = keeper_put(chaos->keeper, fd);
+    size_t snapshot_len;
+    const char *snapshot = next_snapshot(id, &snapshot_len);
+    struct kept *kept = keeper_put(chaos->keeper, fd, snapshot, snapshot_len, 0);
     CHECK(kept);
+    ledger->entries[id].finished = ledger->entries[id].started;
     ledger->entries[id].progress = KEPT;
     chaos->own[chaos->count++] = (struct own){kept, fd, id};
 }

@@ -14,10 +14,10 @@ static void test_a_slot_that_is_used_again_has_no_old_snapshot(void **state)
     tcp_pair(gone);
     tcp_pair(stays);
     struct keeper *keeper = start();
-    struct kept *kept = keeper_put(keeper, gone[0]);
+    struct kept *kept = keeper_put(keeper, gone[0], NULL, 0, 0);
     kept_snapshot(kept, "old", 3, 0);
     kept_drop(&kept);
-    assert_non_null(keeper_put(keeper, stays[0]));
+    assert_non_null(keeper_put(keeper, stays[0], NULL, 0, 0));
     assert_int_equal(keeper_leave(&keeper), 1);
     keeper = start();
     struct found found = {0};

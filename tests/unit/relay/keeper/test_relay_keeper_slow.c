@@ -7,6 +7,7 @@
 #include "relay/keeper/keeper_process.h"
 
 #include <sys/resource.h>
+#include <sys/time.h>
 
 enum { LATE_MS = 1500 }; /* more than a keeper that is just ending gets */
 
@@ -45,6 +46,61 @@ static void test_a_relay_dies_before_its_keeper_has_answered(void **state)
     close(pair[1]);
 }
 
+/* A relay that dies `ms` after it began to put a connection into a keeper that is stopped. Returns
+ * the keeper's pid. */
+static pid_t die_while_putting(int ms)
+{
+    int ready[2], process = 0;
+    assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+    pid_t relay = fork_helper();
+    if (relay == 0) {
+        struct itimerval timer = {.it_value.tv_usec = ms * 1000};
+        struct keeper *keeper = keeper_start(path, MINUTE, false, NULL);
+        log_set_level("error");
+        process = keeper ? keeper_pid(keeper) : 0;
+        if (!process || write(ready[1], &process, sizeof process) != sizeof process ||
+            kill(process, SIGSTOP) != 0)
+            _exit(1);
+        setitimer(ITIMER_REAL, &timer, NULL); /* SIGALRM ends the process, wherever it is */
+        keeper_put(keeper, body_fd, "first", 5, 0);
+        for (;;)
+            pause();
+    }
+    close(ready[1]);
+    assert_int_equal(read(ready[0], &process, sizeof process), sizeof process);
+    close(ready[0]);
+    int status;
+    assert_int_equal(waitpid(relay, &status, 0), relay);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM);
+    return process;
+}
+
+/* No keeper holds a connection without its snapshot: the next relay would let its task go. */
+static void test_a_relay_dies_while_its_keeper_is_asked(void **state)
+{
+    (void)state;
+    int pair[2];
+    struct found found = {0};
+    tcp_pair(pair);
+    body_fd = pair[0];
+    /* A relay on a busy machine may die before it has sent anything. */
+    for (int ms = 100; !found.count; ms += ms < 900 ? 100 : 0) {
+        pid_t process = die_while_putting(ms);
+        assert_int_equal(kill(process, SIGCONT), 0);
+        struct keeper *keeper = start();
+        keeper_take_over(keeper, on_found, &found);
+        if (found.count) {
+            assert_int_equal(found.count, 1);
+            assert_string_equal(found.snapshot[0], "first");
+            kept_drop(&found.kept[0]);
+            close(found.fd[0]);
+        }
+        assert_int_equal(keeper_leave(&keeper), 0);
+    }
+    close(pair[0]);
+    close(pair[1]);
+}
+
 /* The keeper's answers come when it runs again; hears them all. */
 static void hear_again(struct keeper *keeper, int process)
 {
@@ -68,7 +124,7 @@ static void test_a_stopped_keeper_does_not_stop_the_relay(void **state)
     log_set_level("error");
     int64_t before = loop_now_us();
     for (size_t i = 0; i < 10; i++)
-        assert_non_null(kept[i] = keeper_put(keeper, pair[0]));
+        assert_non_null(kept[i] = keeper_put(keeper, pair[0], NULL, 0, 0));
     assert_in_range((loop_now_us() - before) / 1000, 900, 9 * 900);
     log_set_level("warn");
     for (size_t i = 0; i < 9; i++)
@@ -111,10 +167,10 @@ static void test_a_slow_keeper_refuses(void **state)
     struct keeper *keeper = start();
     int process = keeper_pid(keeper);
     for (size_t i = 0; i < last; i++)
-        assert_non_null(kept[i] = keeper_put(keeper, pair[0]));
+        assert_non_null(kept[i] = keeper_put(keeper, pair[0], NULL, 0, 0));
     assert_int_equal(kill(process, SIGSTOP), 0);
     log_set_level("error");
-    assert_non_null(kept[last] = keeper_put(keeper, pair[0]));
+    assert_non_null(kept[last] = keeper_put(keeper, pair[0], NULL, 0, 0));
     struct rlimit limit = lower_fd_limit(process);
     hear_again(keeper, process);
     log_set_level("warn");
@@ -123,7 +179,7 @@ static void test_a_slow_keeper_refuses(void **state)
     assert_false(keeper_take_missed(keeper));
     kept_drop(&kept[last]);
     assert_int_equal(prlimit(process, RLIMIT_NOFILE, &limit, NULL), 0);
-    assert_non_null(kept[last] = keeper_put(keeper, pair[0]));
+    assert_non_null(kept[last] = keeper_put(keeper, pair[0], NULL, 0, 0));
     assert_false(kept_is_refused(kept[last]));
     for (size_t i = 0; i <= last; i++)
         kept_drop(&kept[i]);
@@ -145,13 +201,13 @@ static void test_a_stopped_keepers_socket_is_full(void **state)
     size_t count = 0;
     assert_int_equal(kill(process, SIGSTOP), 0);
     log_set_level("error");
-    while (count < MOST && (kept[count] = keeper_put(keeper, pair[0])))
+    while (count < MOST && (kept[count] = keeper_put(keeper, pair[0], NULL, 0, 0)))
         count++;
     log_set_level("warn");
     assert_in_range(count, 1, MOST - 1);
     assert_true(keeper_take_missed(keeper));
     hear_again(keeper, process);
-    while (!(kept[count] = keeper_put(keeper, pair[0])))
+    while (!(kept[count] = keeper_put(keeper, pair[0], NULL, 0, 0)))
         assert_true(keeper_take_missed(keeper));
     for (size_t i = 0; i <= count; i++)
         kept_drop(&kept[i]);
@@ -246,6 +302,7 @@ int main(int argc, char **argv)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_a_relay_dies_before_its_keeper_has_answered),
+        TEST(test_a_relay_dies_while_its_keeper_is_asked),
         TEST(test_a_stopped_keeper_does_not_stop_the_relay),
         TEST(test_a_slow_keeper_refuses),
         TEST(test_a_stopped_keepers_socket_is_full),

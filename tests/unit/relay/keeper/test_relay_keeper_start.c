@@ -184,7 +184,7 @@ static void test_a_relay_of_another_version_is_refused(void **state)
     tcp_pair(pair);
     struct keeper *keeper = start();
     int process = keeper_pid(keeper);
-    keeper_put(keeper, pair[0]);
+    keeper_put(keeper, pair[0], NULL, 0, 0);
     keeper_leave(&keeper);
     close(pair[0]);
     /* A longer message, as another version's may be, and no more than the fixed fields. */
