@@ -61,7 +61,7 @@ struct link *link_accept(struct loop *loop, int fd, bool quickack, const struct 
 /* Takes over an earlier relay's connection: the link owns the connected socket `fd` from here on.
  * Requests get seqs from `first_seq` on, which must be above all that the earlier relay used:
  * answers to its requests are dropped, and so is the rest of a message that it had read in part.
- * `rest`, the unwritten part of a request that had left in part, is sent first. on_open is not
+ * `rest`, what the earlier relay had not written of its requests, is sent first. on_open is not
  * called. */
 struct link *link_adopt(struct loop *loop, int fd, bool quickack, int64_t first_seq,
                         const char *rest, size_t rest_len, const struct link_ops *ops, void *arg);

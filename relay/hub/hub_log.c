@@ -174,29 +174,50 @@ void hub_log_clear(struct hub_log *log)
     hub_snapshot_clear(&log->snapshot);
     buf_free(&log->unread);
     buf_free(&log->requests);
+    buf_free(&log->rest);
+}
+
+/* Reads where the request begins and ends on its connection. False if no connection carries so many
+ * bytes. */
+static bool read_place(const struct hub_log *log, const struct record *it, int64_t *at,
+                       int64_t *end)
+{
+    memcpy(at, log->requests.data + it->body.at, sizeof *at);
+    *end = *at + (int64_t)(it->body.len - sizeof *at);
+    return *at >= 0 && *at <= INT64_MAX / 2;
+}
+
+static void add_rest(struct hub_log *log, const struct record *it, size_t gone)
+{
+    size_t before = sizeof(int64_t) + gone;
+    buf_add(&log->rest, log->requests.data + it->body.at + before, it->body.len - before);
+    if (!log->records.len)
+        log->records.at = it->all.at;
+    log->records.len = it->all.at + it->all.len - log->records.at;
 }
 
 bool hub_log_rest(struct hub_log *log, int64_t written)
 {
     struct record it;
     size_t cursor = 0;
-    int64_t last = INT64_MIN;
+    int64_t at, end, last = INT64_MIN;
     bool between = log->requests.len == 0;
-    log->rest = log->record = (struct span){0, 0};
+    buf_clear(&log->rest, SIZE_MAX);
+    log->records = (struct span){0, 0};
     while (next_record(log->requests.data, log->requests.len, &cursor, &it)) {
-        int64_t at;
-        memcpy(&at, log->requests.data + it.body.at, sizeof at);
-        if (at < 0 || at > INT64_MAX / 2)
-            continue; /* no connection carries so many bytes */
-        last = at + (int64_t)(it.body.len - sizeof at);
-        between |= written == at || written == last;
-        if (written <= at || written >= last)
+        bool known = read_place(log, &it, &at, &end);
+        /* Everything behind an unsent byte was queued, and has a record. */
+        if (log->rest.len && (!known || at != last))
+            break;
+        if (!known)
             continue;
-        size_t gone = sizeof at + (size_t)(written - at);
-        log->rest = (struct span){it.body.at + gone, it.body.len - gone};
-        log->record = it.all;
-        return true;
+        last = end;
+        between |= written == at || written == end;
+        if (log->rest.len)
+            add_rest(log, &it, 0);
+        else if (written >= at && written < end)
+            add_rest(log, &it, (size_t)(written - at));
     }
     /* Requests after the last one were too short to be sent in part. */
-    return between || written > last;
+    return log->rest.len || between || written > last;
 }

@@ -26,16 +26,20 @@ struct hub_log {
     struct hub_snapshot snapshot;
     struct buf unread;   /* the latest of hub_log_unread() */
     struct buf requests; /* the records of hub_log_request(), one after the other */
-    /* Spans of `requests`, set by hub_log_rest(): the unsent rest of a request, and its record. */
-    struct span rest, record;
+    /* Set by hub_log_rest(): what is unsent of a request and of those behind it, and the span of
+     * their records in `requests`. */
+    struct buf rest;
+    struct span records;
 };
 
 /* False (and nothing to clear) if the bytes are no log, or one of an unknown version. */
 bool hub_log_read(struct hub_log *out, const char *bytes, size_t len);
 void hub_log_clear(struct hub_log *log);
 
-/* Finds `rest` and `record` on a connection that has sent `written` bytes; both are empty between
- * two requests. False if the bytes end in a request that is not among `requests`. */
+/* Finds `rest` and `records` on a connection that has sent `written` bytes; both are empty if
+ * everything was sent. The earlier relay's snapshot has the effects of all requests, also of those
+ * that had not begun to leave: a thread that one of them resumes is running there. False if the
+ * bytes end in a request that is not among `requests`. */
 bool hub_log_rest(struct hub_log *log, int64_t written);
 
 #endif

@@ -271,9 +271,9 @@ struct hub *hub_adopt(const struct hub_options *options, struct kept *kept, int 
     /* Each relay has its own range of seqs: an answer to an earlier relay's request matches no
      * request of this one. */
     const char *requests = log->requests.data ? log->requests.data : "";
-    buf_add(&hub->requests, requests + log->record.at, log->record.len);
+    buf_add(&hub->requests, requests + log->records.at, log->records.len);
     hub->target = target_adopt(&target, fd, (hub->generation << GENERATION_BITS) + 1,
-                               requests + log->rest.at, log->rest.len, &hub_target_ops, hub);
+                               log->rest.data, log->rest.len, &hub_target_ops, hub);
     socket_patience(fd);
     target_recall_facts(hub->target,
                         (struct target_facts){(int)snapshot->cut_s, (int)snapshot->adapter_pid});

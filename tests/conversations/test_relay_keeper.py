@@ -233,6 +233,36 @@ def test_killed_with_a_request_half_written(adapter, hub, kills):
     assert_unharmed(adapter)
 
 
+@pytest.mark.parametrize("kills", [1, 2])
+def test_killed_with_a_continue_behind_a_request_half_written(adapter, hub, kills):
+    """To the relay that died the thread runs; the next one sends what has not begun to leave, too."""
+    def go_on():
+        with contextlib.suppress(OSError):
+            hub.post("continue")
+    first = hub.join()
+    first.stopped()
+    expression = "'" + "0123456789" * (LARGE // 10) + "'"
+    scopes = stuck(adapter, hub, first, expression)
+    going_on = threading.Thread(target=go_on)
+    going_on.start()
+    wait_until(lambda: hub.pause()["reason"] is None, "the relay sends `continue`")
+    for _ in range(kills):
+        hub.kill9()
+        going_on.join(limit())
+        hub.restart()
+        with hard():
+            assert hub.pause()["held"] is True, hub.stderr()
+    scopes.open()
+    second = hub.join()
+    second.ok("threads")
+    assert adapter.commands().count("continue") == 1
+    assert [r["arguments"]["expression"] for r in adapter.requests("evaluate")].count(expression) == 1
+    assert not second.events("stopped")
+    adapter.connection().stop(thread=1)
+    assert_stopped_at(second, 8)
+    assert len(adapter.connections) == 1
+
+
 def test_killed_at_any_moment_of_large_requests(adapter, hub):
     """Requests of all sizes, without a stop: wherever the relay is killed, the bytes that the adapter gets are whole."""
     seed = random.Random(7)

@@ -13,12 +13,13 @@ static const char stop[] =
 
 enum { RECORDS_MAX = 64 };
 
+/* `end` is where a request ends that others follow. */
 static void add_record(struct buf *log, const struct hub_snapshot *snapshot, uint8_t operation,
-                       const char *bytes, size_t len)
+                       const char *bytes, size_t len, int64_t *end)
 {
     int64_t at = 0;
     memcpy(&at, bytes, len < sizeof at ? len : sizeof at);
-    switch (operation % 6) {
+    switch (operation % 7) {
     case 0:
         hub_log_whole(snapshot, log);
         break;
@@ -31,8 +32,12 @@ static void add_record(struct buf *log, const struct hub_snapshot *snapshot, uin
     case 3:
         hub_log_request(at, bytes, len / 2, bytes + len / 2, len - len / 2, log);
         break;
-    case 4: /* nearby, so that requests follow one another */
-        hub_log_request((int64_t)log->len, bytes, len, "", 0, log);
+    case 4:
+        hub_log_request(*end, bytes, len, "", 0, log);
+        *end += (int64_t)len;
+        break;
+    case 5:
+        hub_log_unread(bytes, len, log);
         break;
     default:
         buf_add(log, bytes, len);
@@ -42,12 +47,13 @@ static void add_record(struct buf *log, const struct hub_snapshot *snapshot, uin
 static void check_rest(struct hub_log *log, int64_t written)
 {
     bool found = hub_log_rest(log, written);
-    check(log->rest.at + log->rest.len <= log->requests.len);
-    check(log->record.at + log->record.len <= log->requests.len);
+    size_t end = log->records.at + log->records.len;
+    check(end <= log->requests.len);
     check(!log->rest.len || found);
+    check(!log->rest.len == !log->records.len);
     if (log->rest.len) {
-        check(log->rest.at > log->record.at);
-        check(log->rest.at + log->rest.len == log->record.at + log->record.len);
+        check(log->rest.len < log->records.len);
+        check(log->rest.data[log->rest.len - 1] == log->requests.data[end - 1]);
     }
 }
 
@@ -71,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct hub_snapshot snapshot;
     struct buf log = {0};
-    int64_t written = 0;
+    int64_t written = 0, end = 0;
     char *bytes = copy_exact(data, size);
     size_t at = 0;
     check(hub_snapshot_read(&snapshot, stop, sizeof stop - 1));
@@ -81,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         at += 2;
         if (len > size - at)
             len = size - at;
-        add_record(&log, &snapshot, operation, bytes + at, len);
+        add_record(&log, &snapshot, operation, bytes + at, len, &end);
         at += len;
     }
     memcpy(&written, bytes + at, size - at < sizeof written ? size - at : sizeof written);

@@ -124,8 +124,8 @@ static void check_rest(struct hub_log *log, int64_t written, const char *rest)
     if (!rest)
         return;
     assert_int_equal(log->rest.len, strlen(rest));
-    assert_memory_equal(log->requests.data + log->rest.at, rest, strlen(rest));
-    assert_int_equal(log->record.len > 0, *rest != '\0');
+    assert_memory_equal(log->rest.data ? log->rest.data : "", rest, strlen(rest));
+    assert_int_equal(log->records.len > 0, *rest != '\0');
 }
 
 static void the_rest_of_a_request(void **state)
@@ -137,24 +137,28 @@ static void the_rest_of_a_request(void **state)
     hub_log_request(100, "he", 2, "llo", 3, &text);    /* 100 to 105 */
     hub_log_request(105, "wo", 2, "rld!!!", 6, &text); /* 105 to 113 */
     hub_log_request(120, "a", 1, "gain", 4, &text);    /* 120 to 125; what came between was short */
+    hub_log_request(-1, "no", 2, "place", 5, &text);
+    hub_log_request(125, "not sent", 8, "", 0, &text);
     assert_true(hub_log_read(&log, text.data, text.len));
     check_rest(&log, 99, NULL); /* in the middle of what nobody knows */
-    check_rest(&log, 100, "");
-    check_rest(&log, 101, "ello");
-    check_rest(&log, 104, "o");
-    check_rest(&log, 105, "");
+    check_rest(&log, 100, "helloworld!!!");
+    check_rest(&log, 101, "elloworld!!!");
+    check_rest(&log, 104, "oworld!!!");
+    check_rest(&log, 105, "world!!!");
     check_rest(&log, 106, "orld!!!");
     check_rest(&log, 112, "!");
     check_rest(&log, 113, "");
     check_rest(&log, 115, NULL);
-    check_rest(&log, 120, "");
+    check_rest(&log, 120, "again");
     check_rest(&log, 121, "gain");
-    check_rest(&log, 125, "");
+    check_rest(&log, 125, "not sent");
+    check_rest(&log, 133, "");
     check_rest(&log, 1000, "");
-    /* Who takes over has the record, and leaves it to the next one. */
-    assert_true(hub_log_rest(&log, 107));
+    /* A relay that takes over keeps the records, and leaves them to the next one. */
+    assert_true(hub_log_rest(&log, 102));
     struct hub_log next = {0};
-    buf_add(&next.requests, log.requests.data + log.record.at, log.record.len);
+    buf_add(&next.requests, log.requests.data + log.records.at, log.records.len);
+    check_rest(&next, 104, "oworld!!!");
     check_rest(&next, 110, "!!!");
     hub_log_clear(&next);
     hub_log_clear(&log);
