@@ -149,6 +149,9 @@ void session_on_disconnect(struct session *session, const char *json,
         how = scan_string_is(json, at, "continue") ? HUB_LEAVE_CONTINUE : HUB_LEAVE;
     if (how == HUB_LEAVE && has_nothing_to_hold(session))
         how = HUB_LEAVE_CONTINUE;
+    if (session->disconnect_request.open) /* the client asks again while the goodbye is under way */
+        client_respond(&session->client, open_request_close(&session->disconnect_request),
+                       "disconnect", NULL);
     open_request_begin(&session->disconnect_request, envelope->seq);
     leave(session, terminate ? forced_leave(session) : how);
 }

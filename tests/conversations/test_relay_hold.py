@@ -129,6 +129,21 @@ def test_a_debugger_that_is_slow_to_let_go_is_not_called_deaf(adapter, run_relay
     assert "was released and goes on" in outputs(client) and "does not answer" not in outputs(client), outputs(client)
 
 
+def test_each_of_two_disconnects_is_answered(adapter, hub):
+    adapter.on["disconnect"] = goodbye = Gate(adapter.on_disconnect)
+    client = hub.join()
+    client.stopped()
+    seqs = [client.send("disconnect", {"onDisconnect": "continue"})]
+    goodbye.wait_reached()
+    seqs.append(client.send("disconnect", {"onDisconnect": "continue"}))
+    assert not client.request("threads")["success"]  # the relay has read both
+    goodbye.open()
+    client.wait_end()
+    answered = [e.message["request_seq"] for e in client.transcript
+                if e.way == "<" and e.message.get("command") == "disconnect"]
+    assert answered == seqs, client.text()
+
+
 @pytest.mark.parametrize("where", ["attach", "disconnect"])
 def test_on_disconnect_continue(adapter, hub, where):
     first = hub.join(**({"onDisconnect": "continue"} if where == "attach" else {}))
