@@ -150,7 +150,7 @@ static const struct injection table[] = {
      {3, 12},
      {4, 0},
      INJECT_ALWAYS,
-     true},
+     false},
     {"keepalive",
      "the task is held while the network to the client is cut",
      "debugpy/common/sockets.py: _new_sock",
@@ -178,8 +178,9 @@ static const struct injection table[] = {
 };
 
 /* run([(name, low, high, once, source), ...]) returns the answer. `pydevd._raydbg` is the set of
- * injections that were done. The answer is None where evaluate_expression() itself prints a value
- * (<= 1.8.6). */
+ * injections that were done. In a process of `raydbg run` one PyDB ends and another begins: what is
+ * done once must be done to the class or the module, not to a PyDB. The answer is None where
+ * evaluate_expression() itself prints a value (<= 1.8.6). */
 static const char runner[] =
     "import sys\n"
     "def is_printed():\n"

@@ -18,10 +18,12 @@
  *
  * An interrupt never outlives its expression: one that has not come by then is raised and caught.
  * To withdraw it instead would leave CPython 3.11's eval breaker set, which then skips trace
- * events: a later stop would be lost. */
+ * events: a later stop would be lost.
+ *
+ * The watch ends with its PyDB. The next PyDB in the process gets a new one with its first request,
+ * and its requests have the numbers of the former's: what is noted of those is dropped. */
 const char inject_interrupt[] =
     "import ctypes, signal\n"
-    "import pydevd\n"
     "from _pydev_bundle._pydev_saved_modules import threading, time\n"
     "from _pydevd_bundle import pydevd_io\n"
     "from _pydevd_bundle.pydevd_comm import InternalThreadCommand\n"
@@ -40,7 +42,7 @@ const char inject_interrupt[] =
     "BUSY = 'raydbg: the thread still evaluates an expression: ask again when that has ended'\n"
     "lock = threading.Lock()\n"
     "work = threading.Event()\n"
-    "asked, given_up, running = {}, {}, {}\n"
+    "asked, given_up, running, watches = {}, {}, {}, []\n"
     "raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc\n"
     "main = threading.main_thread().ident\n"
     "class Interrupted(KeyboardInterrupt):\n"
@@ -126,10 +128,12 @@ const char inject_interrupt[] =
     "    refuse(py_db, [run.request for run in long], LONG)\n"
     "    refuse(py_db, queued, BUSY)\n"
     "class Watch(PyDBDaemonThread):\n"
-    "    ended = threading.Event()\n"
+    "    def __init__(self, py_db):\n"
+    "        PyDBDaemonThread.__init__(self, py_db)\n"
+    "        self.ended = threading.Event()\n"
     "    def _on_run(self):\n"
     "        while work.wait() and not self.ended.wait(PRESS_S):\n"
-    "            refuse_late(pydevd.get_global_debugger())\n"
+    "            refuse_late(self.py_db)\n"
     "            left = press()\n"
     "            with lock:\n"
     "                if not left and not asked:\n"
@@ -138,6 +142,13 @@ const char inject_interrupt[] =
     "        PyDBDaemonThread.do_kill_pydev_thread(self)\n"
     "        self.ended.set()\n"
     "        work.set()\n"
+    "def watch(py_db):\n"
+    "    if not watches or watches[0].py_db is not py_db:\n"
+    "        with lock:\n"
+    "            asked.clear()\n"
+    "            given_up.clear()\n"
+    "        watches[:] = [Watch(py_db)]\n"
+    "        watches[0].start()\n"
     "def give_up(py_db):\n"
     "    with lock:\n"
     "        requests = [one for one, since in asked.values()]\n"
@@ -161,6 +172,7 @@ const char inject_interrupt[] =
     "    return 'busy ' + ', '.join(sorted(one.name for one in threads))\n"
     "def noting(handler):\n"
     "    def handle(self, py_db, request):\n"
+    "        watch(py_db)\n"
     "        if request.command == 'evaluate' and request.arguments.expression == GIVE_UP:\n"
     "            return answer(request, True, give_up(py_db))\n"
     "        with lock:\n"
@@ -200,5 +212,4 @@ const char inject_interrupt[] =
     "        if late:\n"
     "            return\n"
     "    send(self, sock)\n"
-    "NetCommand.send = send_once\n"
-    "Watch(pydevd.get_global_debugger()).start()\n";
+    "NetCommand.send = send_once\n";

@@ -302,15 +302,14 @@ const char inject_breakpoint_hook[] =
     "    return (info is not None and info.pydev_step_stop is frame\n"
     "            and info.pydev_step_cmd in (CMD_STEP_OVER, CMD_STEP_OVER_MY_CODE))\n"
     "local = threading.local()\n"
-    "debugger = pydevd.get_global_debugger()\n"
-    "wait_suspend = debugger.do_wait_suspend\n"
-    "def do_wait_suspend(thread, frame, *args, **named):\n"
+    "wait_suspend = pydevd.PyDB.do_wait_suspend\n"
+    "def do_wait_suspend(self, thread, frame, *args, **named):\n"
     "    if frame is getattr(local, 'frame', None):\n"
     "        frame.f_locals.get('__pydevd_ret_val_dict', {}).pop('set_trace', None)\n"
     "    local.frame = None\n"
     "    thread._raydbg_stops = False\n"
-    "    return wait_suspend(thread, frame, *args, **named)\n"
-    "debugger.do_wait_suspend = do_wait_suspend\n"
+    "    return wait_suspend(self, thread, frame, *args, **named)\n"
+    "pydevd.PyDB.do_wait_suspend = do_wait_suspend\n"
     "ray_debugpy.log.addFilter(lambda record: record.msg != 'Debugger client is connected')\n"
     "def stop():\n"
     "    frame = caller = sys._getframe(1)\n"
@@ -360,7 +359,8 @@ const char inject_get_hook[] =
  * (1.8.22) does. A thread that had no event yet has no record either: stop_monitoring() then does
  * nothing, and the first event makes a record that is traced. So start_monitoring() makes one
  * before. debugpy before 1.8.6 uses sys.settrace, which has no such problem; but on Python 3.13 it
- * ends the stop with an exception of its own, which would fail the task. */
+ * ends the stop with an exception of its own, which would fail the task. This runs each time,
+ * because each PyDB has the function as an attribute of its own, which hides one of the class. */
 const char inject_postmortem[] =
     "import pydevd\n"
     "from _pydevd_bundle import pydevd_constants\n"
@@ -369,7 +369,8 @@ const char inject_postmortem[] =
     "    from _pydevd_sys_monitoring import pydevd_sys_monitoring as monitoring\n"
     "debugger = pydevd.get_global_debugger()\n"
     "original = debugger.stop_on_unhandled_exception\n"
-    "remove = getattr(pydevd, 'remove_exception_from_frame', None)\n"
+    "removing = getattr(pydevd, 'remove_exception_from_frame', None)\n"
+    "remove = getattr(removing, 'raydbg', removing)\n"
     "def stop(*args):\n"
     "    monitoring.start_monitoring()\n"
     "    monitoring.stop_monitoring()\n"
@@ -382,8 +383,9 @@ const char inject_postmortem[] =
     "        remove(frame)\n"
     "    except AttributeError:\n"
     "        frame.f_locals['__exception__'] = None\n"
+    "remove_exception_from_frame.raydbg, stop.raydbg = remove, original\n"
     "pydevd.remove_exception_from_frame = remove_exception_from_frame\n"
-    "if monitored:\n"
+    "if monitored and not hasattr(original, 'raydbg'):\n"
     "    debugger.stop_on_unhandled_exception = stop\n";
 
 /* debugpy's adapter probes its client's machine after 1 s of silence, 5 times in 15 s, and lets the

@@ -140,3 +140,46 @@ def test_a_breakpoint_of_its_own(core_cluster, run_relay, tmp_path):
     assert run.end() == [("task", result("task", n)) for n in (1, 2)]
     assert [name for name, _ in stops] == [NAMES["task"]] * 4, stops
     assert [number for _, number in stops] in ([at, at + 1] * 2, [at, at + 2] * 2), stops
+
+
+def edited_actor(directory):
+    """UNEDITED with a breakpoint() behind the actor's line: the file, that line, and the one at which the driver prints."""
+    edited, at = directory / "edited.py", line_of(UNEDITED, "actor")
+    lines = UNEDITED.read_text().splitlines(keepends=True)
+    lines.insert(at, "        breakpoint()\n")
+    edited.write_text("".join(lines))
+    return edited, at, next(number for number, text in enumerate(lines, 1) if 'print("RESULT", name' in text)
+
+
+def test_a_breakpoint_of_its_own_in_a_second_debugger(core_cluster, run_relay, tmp_path):
+    """The actor's process has had a pydevd for the first call, and none between the two."""
+    edited, at, prints = edited_actor(tmp_path)
+    relay = run_relay(core_cluster)
+    run = Run(core_cluster, relay, "--break", f"{edited}:{at}", "--break", f"{edited}:{prints}", kinds=("actor",), program=edited)
+
+    def stops():
+        """The actor's, at the run's breakpoint and at its own, and what comes then; the pid of the process."""
+        pauses = []
+        for _ in (1, 2):
+            pauses.append(run.stop())
+            assert pauses[-1]["task_name"] == NAMES["actor"], pauses
+            relay.go_on(pauses[-1])
+        assert pauses[0]["location"]["line"] == at < pauses[1]["location"]["line"], pauses
+        return pauses[0]["pid"]
+
+    def processes(found, what):
+        wait_for(lambda: found(relay.http("GET", "/v1/breakpoints").json["processes"]), what, every=0.2)
+
+    driver = run.stop()
+    assert driver["location"]["line"] == prints
+    relay.go_on(driver)
+    actor = stops()
+    driver = run.stop()
+    assert driver["location"]["line"] == prints
+    run.raydbg("break", "--clear", "--all")
+    processes(lambda now: now["debugged"] == 1, "only the driver, which is stopped, has a debugger")
+    run.raydbg("break", f"{edited}:{at}")
+    processes(lambda now: now["debugged"] == now["connected"], "all have one")
+    relay.go_on(driver)
+    assert stops() == actor
+    assert run.end() == [("actor", result("actor", n)) for n in (1, 2)]

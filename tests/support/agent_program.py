@@ -19,6 +19,7 @@ With $NO_AGENT it has none, for a comparison; then `work`, `spin` and `exit` are
     imported        prints the modules that the agent's start has imported
     set             prints the breakpoints that pydevd has: line, condition and expression to log
     check ARGUMENTS prints check(*ARGUMENTS), with x = 3 and d = {"k": "v"} in the frame
+    do CODE         executes the JSON string CODE, in which `agent` is the agent's module, and prints its `answer`, or what it raised
     exit N
 """
 
@@ -115,6 +116,15 @@ def tracing():
     return [*(["a trace function"] if sys.gettrace() else []), *(["a frame evaluator"] if evaluates_frames() else []),
             *(f"events of {monitoring.get_tool(tool)}" for tool in tools
               if monitoring.get_events(tool) or monitoring.get_local_events(tool, small.__code__))]
+
+
+def do(agent, code):
+    names = {"agent": agent, "answer": None}
+    try:
+        exec(code, names)
+    except Exception as error:
+        return "%s: %s" % (type(error).__name__, error)
+    return names["answer"]
 
 
 def breakpoints():
@@ -219,6 +229,8 @@ def main():
         elif command == "check":
             x, d = 3, {"k": "v"}  # noqa: F841, for the conditions
             tell("CHECKED", agent.check(*json.loads(rest), globals(), locals()))
+        elif command == "do":
+            tell("DONE", do(agent, json.loads(rest)))
         elif command == "exit":
             sys.exit(int(rest))
 
