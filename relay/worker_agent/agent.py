@@ -213,7 +213,7 @@ class Agent:
             self.tell(event="debugging")
             self.connected += 1
         except Exception as error:
-            debugger.active = False
+            debugger.own = None
             self.failed += 1
             self.tell(event="failed", why="%s: %s" % (type(error).__name__, error))
         finally:

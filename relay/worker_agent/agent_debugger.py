@@ -10,21 +10,27 @@ import traceback
 
 
 class Debugger:
-    """pydevd in this process: connected to the relay, or not there at all."""
+    """pydevd in this process: connected to the relay, or not there at all. Another's, such as Ray's, is left alone."""
 
     def __init__(self):
-        self.active = False
+        self.own = None  # the PyDB that connect() has made
         self.original = self.copy = None  # a directory that clients name, and its copy in which this process runs
 
+    @property
+    def active(self):
+        return self.own is not None
+
     def connect(self, config, token):
-        """Returns when the relay has configured pydevd, and raises if there is no debugpy. Waits for ever for a silent
-        relay: call it on a thread of its own."""
+        """Returns when the relay has configured pydevd, and raises if there is no debugpy, or another debugger. Waits for ever
+        for a silent relay: call it on a thread of its own."""
         import_debugger()
         debugpy, pydevd = sys.modules["debugpy"], sys.modules["pydevd"]
-        dial = pydevd.start_client
+        dial, made = pydevd.start_client, []
 
         def start_client(host, port):
             pydevd.start_client = dial
+            self.own = pydevd.get_global_debugger()  # PyDB() is that before it dials
+            made.append(self.own)
             if config.get("fingerprint"):
                 sock = secure(connect_to(host, port), config["fingerprint"], CUT_S)
             else:
@@ -33,16 +39,18 @@ class Debugger:
             sock.sendall(b"raydbg pydevd 1 %s\n" % token.encode())
             return sock
 
-        self.active = True
         share_with_ray()
         stop_late_tracing()
-        self.map_paths()
-        debugpy.configure(subProcess=False)
-        pydevd.start_client = start_client
         try:
-            debugpy.connect((config["host"], config["port"]))
+            if pydevd.get_global_debugger() is None:  # else debugpy would use that one, and not dial
+                self.map_paths()
+                debugpy.configure(subProcess=False)
+                pydevd.start_client = start_client
+                debugpy.connect((config["host"], config["port"]))
         finally:
             pydevd.start_client = dial
+        if not made:
+            raise RuntimeError("another debugger is open in this process, such as Ray's own at a breakpoint()")
 
     def map_paths(self):
         """Breakpoints and stacks have the paths of the original, and those of all other files as they are. pydevd has all
@@ -66,17 +74,17 @@ class Debugger:
 
     def tidy(self):
         """Takes out what is left of a pydevd whose connection has ended. One that a relay's keeper holds stays."""
-        if self.active and sys.modules["pydevd"].get_global_debugger() is None:
+        if self.active and sys.modules["pydevd"].get_global_debugger() is not self.own:
             self.disconnect()
 
     def trace_this_thread(self):
-        found = sys.modules["pydevd"].get_global_debugger()
-        if found is not None and found.ready_to_run:
-            found.enable_tracing()
+        own = self.own
+        if own is not None and own.ready_to_run:
+            own.enable_tracing()
 
     def stop_at(self, error):
         """Stops this thread, with the frames in which the exception was raised."""
-        found, thread = sys.modules["pydevd"].get_global_debugger(), threading.current_thread()
+        found, thread = self.own, threading.current_thread()
         frames = [frame for frame, _ in traceback.walk_tb(error[2])]
         info = found.set_additional_thread_info(thread)
         info.is_tracing += 1
@@ -90,7 +98,7 @@ class Debugger:
     def stop_here(self, frame, then):
         """Stops this thread, which is in this frame, or in one that the frame has called. Calls then() when it goes on, and
         before a step of the client's can see it."""
-        found, thread = sys.modules["pydevd"].get_global_debugger(), threading.current_thread()
+        found, thread = self.own, threading.current_thread()
         info = found.set_additional_thread_info(thread)
         info.is_tracing += 1
         try:
@@ -104,19 +112,19 @@ class Debugger:
     def suspend(self, thread):
         """Has the thread stop at its next line, as `pause` does."""
         constants = importlib.import_module("_pydevd_bundle.pydevd_comm_constants")
-        sys.modules["pydevd"].get_global_debugger().set_suspend(thread, constants.CMD_THREAD_SUSPEND, is_pause=True)
+        self.own.set_suspend(thread, constants.CMD_THREAD_SUSPEND, is_pause=True)
 
     def disconnect(self):
         """Takes pydevd out of all threads, so that they have their full speed again and connect() works again."""
-        pydevd = sys.modules.get("pydevd")
-        if not self.active or pydevd is None:
+        own, self.own = self.own, None
+        if own is None:
             return
-        self.active = False
         from _pydevd_bundle.pydevd_constants import GlobalDebuggerHolder
 
-        left = GlobalDebuggerHolder.global_dbg
-        if left is not None:
-            left.ready_to_run = True  # lets a connect() go that the relay never configured
+        own.ready_to_run = True  # lets a connect() go that the relay never configured
+        if GlobalDebuggerHolder.global_dbg not in (None, own):
+            return  # it has ended, and what traces the threads now is another's
+        pydevd = sys.modules["pydevd"]
         pydevd.stoptrace()
         untrace_threads()
         GlobalDebuggerHolder.global_dbg = None
@@ -126,21 +134,21 @@ class Debugger:
 
     def forget(self):
         """In a forked child: takes out its parent's pydevd, which has no thread here. The connection stays the parent's."""
-        pydevd = sys.modules.get("pydevd")
-        if not self.active or pydevd is None:
+        own, self.own = self.own, None
+        if own is None:
             return
-        self.active = False
         from _pydevd_bundle.pydevd_constants import GlobalDebuggerHolder
 
-        left, GlobalDebuggerHolder.global_dbg = GlobalDebuggerHolder.global_dbg, None
-        if left is not None:
-            left.pydb_disposed = True
+        if GlobalDebuggerHolder.global_dbg not in (None, own):
+            return
+        pydevd, GlobalDebuggerHolder.global_dbg = sys.modules["pydevd"], None
+        own.pydb_disposed = True
         # It would flush the streams, and the parent writes what they hold, too. This thread is the only one here.
         with contextlib.redirect_stdout(None), contextlib.redirect_stderr(None):
             pydevd.stoptrace()  # of this thread; without a global debugger it ends none
         pydevd.SetupHolder.setup = None
         renew_state(threading.current_thread())
-        for thread in (left.reader, left.writer) if left is not None else ():
+        for thread in own.reader, own.writer:
             if getattr(thread, "sock", None) is not None:
                 thread.sock.close()
 

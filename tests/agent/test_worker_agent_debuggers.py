@@ -1,0 +1,62 @@
+"""The agent's pydevd where another debugger is in the process, and where it ends before it has begun: a scripted relay."""
+
+import pytest
+from test_worker_agent import debugged, unbuffered, wake  # noqa: F401
+from waits import limit, wait_until
+from worker_agent import relay, start  # noqa: F401
+
+WORD = "ef" * 32
+LISTENS = "import debugpy\nanswer = debugpy.listen(('127.0.0.1', 0))[1] > 0"
+IS_THERE = """
+import sys
+found = sys.modules["pydevd"].get_global_debugger()
+answer = found is not None and not found.pydb_disposed
+"""
+
+
+def is_there(program):
+    return program.do(IS_THERE) == "True"
+
+
+def ends(program):
+    wait_until(lambda: not is_there(program), "pydevd ends")
+
+
+@pytest.fixture
+def asleep(debugged):
+    """The agent, and its program, which runs without pydevd."""
+    agent, future = debugged
+    fall_asleep(agent)
+    return agent, future.result(limit())
+
+
+def fall_asleep(agent):
+    agent.say(verb="sleep")
+    assert agent.hear() == {"event": "asleep"}
+
+
+# --- another debugger ---
+
+def test_another_debugger_is_left_alone(asleep):
+    """As Ray's own is open where a task waits at its breakpoint()."""
+    agent, program = asleep
+    assert program.do(LISTENS) == "True"
+    agent.say(verb="debug", token=WORD, hold=0)
+    told = agent.hear()
+    assert told["event"] == "failed" and "another debugger" in told["why"], told
+    assert is_there(program) and program.do("answer = agent.debugger.active") == "False"
+    fall_asleep(agent)
+    assert is_there(program)
+    program.work(3)
+
+
+def test_a_debugger_that_comes_when_pydevd_has_ended_is_left_alone(asleep, relay):
+    agent, program = asleep
+    client = wake(relay, agent, hold=0)
+    assert agent.hear() == {"event": "debugging"}
+    client.transport.close()
+    ends(program)
+    assert program.do(LISTENS) == "True"
+    fall_asleep(agent)
+    assert is_there(program) and program.do("answer = agent.debugger.active") == "False"
+    program.work(3)
