@@ -209,9 +209,9 @@ class Agent:
         silence_tracing()
         try:
             debugger.disconnect()  # what a relay that died has left
-            debugger.connect(self.config, token)
-            self.tell(event="debugging")
-            self.connected += 1
+            if debugger.connect(self.config, token):
+                self.tell(event="debugging")
+                self.connected += 1
         except Exception as error:
             debugger.own = None
             self.failed += 1

@@ -8,12 +8,19 @@ import functools
 import inspect
 import traceback
 
+CONFIGURED_LOOKS_S = 0.02  # between two looks whether pydevd is configured, or has ended
+
+
+class Ended(Exception):
+    """pydevd has ended before it was configured."""
+
 
 class Debugger:
     """pydevd in this process: connected to the relay, or not there at all. Another's, such as Ray's, is left alone."""
 
     def __init__(self):
         self.own = None  # the PyDB that connect() has made
+        self.connecting = threading.Lock()
         self.original = self.copy = None  # a directory that clients name, and its copy in which this process runs
 
     @property
@@ -21,16 +28,30 @@ class Debugger:
         return self.own is not None
 
     def connect(self, config, token):
-        """Returns when the relay has configured pydevd, and raises if there is no debugpy, or another debugger. Waits for ever
-        for a silent relay: call it on a thread of its own."""
+        """True when the relay has configured pydevd; False if its connection has ended before that, or disconnect() was called
+        meanwhile. Raises if there is no debugpy, or another debugger. Waits for ever for a silent relay: call it on a thread of
+        its own."""
         import_debugger()
+        share_with_ray()
+        stop_late_tracing()
+        with self.connecting:  # a former call that disconnect() lets go has cleaned up then
+            own = self.start(config, token)
+            if self.own is own and not own.pydb_disposed:
+                return True
+            self.own = None
+            self.take_out(own)  # again, if it has begun to trace the threads since disconnect()
+            return False
+
+    def start(self, config, token):
+        """The PyDB, which is configured, or has ended."""
         debugpy, pydevd = sys.modules["debugpy"], sys.modules["pydevd"]
         dial, made = pydevd.start_client, []
 
         def start_client(host, port):
             pydevd.start_client = dial
-            self.own = pydevd.get_global_debugger()  # PyDB() is that before it dials
-            made.append(self.own)
+            own = self.own = pydevd.get_global_debugger()  # PyDB() is that before it dials
+            own.wait_for_ready_to_run = lambda: self.wait_until_configured(own)
+            made.append(own)
             if config.get("fingerprint"):
                 sock = secure(connect_to(host, port), config["fingerprint"], CUT_S)
             else:
@@ -39,18 +60,29 @@ class Debugger:
             sock.sendall(b"raydbg pydevd 1 %s\n" % token.encode())
             return sock
 
-        share_with_ray()
-        stop_late_tracing()
         try:
             if pydevd.get_global_debugger() is None:  # else debugpy would use that one, and not dial
                 self.map_paths()
                 debugpy.configure(subProcess=False)
                 pydevd.start_client = start_client
                 debugpy.connect((config["host"], config["port"]))
+        except Ended:
+            pass
         finally:
             pydevd.start_client = dial
         if not made:
             raise RuntimeError("another debugger is open in this process, such as Ray's own at a breakpoint()")
+        return made[0]
+
+    def wait_until_configured(self, own):
+        """In place of PyDB.wait_for_ready_to_run(), whose caller has a lock that each settrace() needs, and then traces the
+        threads: raises Ended where that would wait for ever."""
+        while not own.ready_to_run:
+            if self.own is not own or own.pydb_disposed:
+                raise Ended
+            own.process_internal_commands()
+            own._py_db_command_thread_event.clear()
+            own._py_db_command_thread_event.wait(CONFIGURED_LOOKS_S)
 
     def map_paths(self):
         """Breakpoints and stacks have the paths of the original, and those of all other files as they are. pydevd has all
@@ -117,11 +149,12 @@ class Debugger:
     def disconnect(self):
         """Takes pydevd out of all threads, so that they have their full speed again and connect() works again."""
         own, self.own = self.own, None
-        if own is None:
-            return
+        if own is not None:
+            self.take_out(own)
+
+    def take_out(self, own):
         from _pydevd_bundle.pydevd_constants import GlobalDebuggerHolder
 
-        own.ready_to_run = True  # lets a connect() go that the relay never configured
         if GlobalDebuggerHolder.global_dbg not in (None, own):
             return  # it has ended, and what traces the threads now is another's
         pydevd = sys.modules["pydevd"]
@@ -133,7 +166,12 @@ class Debugger:
             renew_state(thread)
 
     def forget(self):
-        """In a forked child: takes out its parent's pydevd, which has no thread here. The connection stays the parent's."""
+        """In a forked child: takes out its parent's pydevd, which has no thread here. The connection stays the parent's. A thread
+        that is in connect() there holds locks."""
+        self.connecting = threading.Lock()
+        constants = sys.modules.get("_pydevd_bundle.pydevd_constants")
+        if constants is not None:
+            constants.after_fork()
         own, self.own = self.own, None
         if own is None:
             return

@@ -1,6 +1,7 @@
 """The agent's pydevd where another debugger is in the process, and where it ends before it has begun: a scripted relay."""
 
 import pytest
+from agent_process import PROGRAM, line_of
 from test_worker_agent import debugged, unbuffered, wake  # noqa: F401
 from waits import limit, wait_until
 from worker_agent import relay, start  # noqa: F401
@@ -60,3 +61,39 @@ def test_a_debugger_that_comes_when_pydevd_has_ended_is_left_alone(asleep, relay
     fall_asleep(agent)
     assert is_there(program) and program.do("answer = agent.debugger.active") == "False"
     program.work(3)
+
+
+# --- an end before it has begun ---
+
+@pytest.mark.parametrize("end", ["closed", "silent"])
+def test_a_pydevd_that_nobody_configures_is_in_no_later_ones_way(asleep, relay, end):
+    agent, program = asleep
+    for _ in (1, 2):
+        agent.say(verb="debug", token=WORD, hold=0)
+        pydevd = relay.accept()
+        assert pydevd.line[1] == "pydevd"
+        if end == "closed":
+            pydevd.close()
+            ends(program)
+        fall_asleep(agent)
+        assert not is_there(program)
+    assert program.ask("active", "ACTIVE") == "False None"
+    client = wake(relay, agent, {str(PROGRAM): [line_of("work")]}, hold=0)
+    assert agent.hear() == {"event": "debugging"}  # of this one only
+    program.send("work 4")
+    client.resume(client.stopped()["threadId"])
+    assert program.wait_for("RESULT") == "9"
+
+
+def test_a_child_that_is_forked_while_pydevd_starts_can_be_debugged(asleep, relay):
+    agent, program = asleep
+    agent.say(verb="debug", token=WORD, hold=0)
+    relay.accept()
+    program.send("fork 4")
+    child = relay.accept()
+    child.hello()
+    child.say(verb="debug", token="cd" * 32, hold=0)
+    pydevd = relay.accept()
+    assert pydevd.line == ["raydbg", "pydevd", "1", "cd" * 32]
+    pydevd.close()
+    assert program.wait_for("FORKED") == "9"  # its agent is settled
