@@ -40,9 +40,10 @@ def prove(key, who, exchange, *request):
     return hmac.new(key.encode(), text.encode(), hashlib.sha256).hexdigest()
 
 
-def connect_to(host, port):
-    """For a str getaddrinfo() imports encodings.idna, 0.4 MiB in each process: it gets the bytes, where that is the same."""
-    return socket.create_connection((host.encode() if host.isascii() else host, port), timeout=WORD_S)
+def connect_to(host, port, most_s=None):
+    """The socket, whose calls take most_s, else WORD_S, at most. For a str getaddrinfo() imports encodings.idna, 0.4 MiB in
+    each process: it gets the bytes, where that is the same."""
+    return socket.create_connection((host.encode() if host.isascii() else host, port), timeout=most_s or WORD_S)
 
 
 def endpoint_of(host, port):
@@ -213,7 +214,6 @@ class Agent:
                 self.tell(event="debugging")
                 self.connected += 1
         except Exception as error:
-            debugger.own = None
             self.failed += 1
             self.tell(event="failed", why="%s: %s" % (type(error).__name__, error))
         finally:

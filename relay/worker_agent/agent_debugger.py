@@ -8,6 +8,7 @@ import functools
 import inspect
 import traceback
 
+DIAL_S = 10.0  # for pydevd's connection with TLS, as pydevd itself has for one without; only the agent's own threads wait
 CONFIGURED_LOOKS_S = 0.02  # between two looks whether pydevd is configured, or has ended
 
 
@@ -35,7 +36,11 @@ class Debugger:
         share_with_ray()
         stop_late_tracing()
         with self.connecting:  # a former call that disconnect() lets go has cleaned up then
-            own = self.start(config, token)
+            try:
+                own = self.start(config, token)
+            except Exception:
+                self.disconnect()  # a PyDB that could not dial, in which Ray's breakpoint() would wait for ever
+                raise
             if self.own is own and not own.pydb_disposed:
                 return True
             self.own = None
@@ -53,7 +58,7 @@ class Debugger:
             own.wait_for_ready_to_run = lambda: self.wait_until_configured(own)
             made.append(own)
             if config.get("fingerprint"):
-                sock = secure(connect_to(host, port), config["fingerprint"], CUT_S)
+                sock = secure(connect_to(host, port, DIAL_S), config["fingerprint"], CUT_S)
             else:
                 sock = dial(host, port)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -1,5 +1,7 @@
 """The agent's pydevd where another debugger is in the process, and where it ends before it has begun: a scripted relay."""
 
+import socket
+
 import pytest
 from agent_process import PROGRAM, line_of
 from test_worker_agent import debugged, unbuffered, wake  # noqa: F401
@@ -97,3 +99,18 @@ def test_a_child_that_is_forked_while_pydevd_starts_can_be_debugged(asleep, rela
     assert pydevd.line == ["raydbg", "pydevd", "1", "cd" * 32]
     pydevd.close()
     assert program.wait_for("FORKED") == "9"  # its agent is settled
+
+
+def test_a_dial_that_fails_leaves_no_debugger_behind(asleep, relay):
+    agent, program = asleep
+    relay.listening.close()
+    agent.say(verb="debug", token=WORD, hold=0)
+    assert agent.hear()["event"] == "failed"
+    assert not is_there(program) and program.ask("active", "ACTIVE") == "False None"
+    relay.listening = socket.create_server(relay.address)
+    relay.listening.settimeout(limit())
+    client = wake(relay, agent, {str(PROGRAM): [line_of("work")]}, hold=0)
+    assert agent.hear() == {"event": "debugging"}
+    program.send("work 4")
+    client.resume(client.stopped()["threadId"])
+    assert program.wait_for("RESULT") == "9"

@@ -14,7 +14,7 @@ from certificates import Authority
 from conftest import find_python
 from debugpy_session import debugpy_directory
 from scripted_relay import Relay
-from waits import limit, wait_until
+from waits import limit, settle, wait_until
 
 PAIRS = [("3.9", "1.8.0"), ("3.10", "1.8.22"), ("3.11", "1.8.22"), ("3.12", "1.8.22"), ("3.13", "1.8.22")]
 LONG = 1000  # seconds: what waits for so long fails
@@ -67,6 +67,19 @@ def wake(relay, agent, breakpoints=None):
     client.attach({"justMyCode": False, "stopAllThreadsOnSuspend": False}, breakpoints, filters=())
     assert agent.hear() == {"event": "debugging"}
     return client
+
+
+def test_pydevds_connection_may_take_longer_than_a_word(debugged, relay):
+    """Of the relay of a busy machine, or a distant one. Nothing of the user's waits for it."""
+    agent, future = debugged
+    agent.say(verb="sleep")
+    assert agent.hear() == {"event": "asleep"}
+    program = future.result(limit())
+    program.do("agent.WORD_S = 0.1")
+    agent.say(verb="debug", token=WORD, hold=0)
+    plain = relay.accept_plain()
+    settle(0.5)
+    assert relay.tls.wrap_socket(plain, server_side=True).recv(100) == f"raydbg pydevd 1 {WORD}\n".encode()
 
 
 # --- to whom it speaks ---
