@@ -319,10 +319,23 @@ def share_with_ray():
             setattr(of_ray, name, shared)
 
 
+def wait_for_debugger():
+    """True once pydevd is configured; False if there is none. One whose connection has ended, or which the relay has left, is
+    none: what waits in it waits for ever, and what stops in it raises."""
+    while debugger.active:
+        own = debugger.own
+        if own is not None and own.is_attached() and not own.pydb_disposed:
+            return True
+        with contextlib.suppress(Exception):
+            debugger.tidy()
+        time.sleep(CONFIGURED_LOOKS_S)
+    return False
+
+
 def share_breakpoint(opened):
     def ensure_debugger():
         called.by = sys._getframe(1).f_locals.get("breakpoint_uuid")
-        if not debugger.active:
+        if not wait_for_debugger():
             opened()
 
     return ensure_debugger
@@ -330,7 +343,7 @@ def share_breakpoint(opened):
 
 def share_get(opened):
     def connect_pdb(*arguments, **named):
-        if not debugger.active:
+        if not wait_for_debugger():
             return opened(*arguments, **named)
         called.by = (named.get("breakpoint_uuid") or "").encode()
         return StopInCaller()

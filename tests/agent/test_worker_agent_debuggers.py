@@ -1,11 +1,12 @@
 """The agent's pydevd where another debugger is in the process, and where it ends before it has begun: a scripted relay."""
 
+import json
 import socket
 
 import pytest
 from agent_process import PROGRAM, line_of
 from test_worker_agent import debugged, unbuffered, wake  # noqa: F401
-from waits import limit, wait_until
+from waits import limit, settle, wait_until
 from worker_agent import relay, start  # noqa: F401
 
 WORD = "ef" * 32
@@ -114,3 +115,71 @@ def test_a_dial_that_fails_leaves_no_debugger_behind(asleep, relay):
     program.send("work 4")
     client.resume(client.stopped()["threadId"])
     assert program.wait_for("RESULT") == "9"
+
+
+# --- a breakpoint() of the program's own ---
+
+RAYS = """
+import sys, types
+rays = sys.modules["ray.util.debugpy"] = types.ModuleType("ray.util.debugpy")
+rays.opened = 0
+def open_port():
+    rays.opened += 1
+rays._ensure_debugger_port_open_thread_safe = open_port
+"""
+BREAKPOINT = """
+import sys
+rays = sys.modules["ray.util.debugpy"]
+rays._ensure_debugger_port_open_thread_safe()
+answer = rays.opened
+"""
+
+
+@pytest.fixture
+def beside_rays(asleep):
+    """The same with a stand-in of Ray's debugger, which counts how often it is opened."""
+    agent, program = asleep
+    program.do(RAYS)
+    return agent, program
+
+
+def begin_breakpoint(program):
+    """It waits; its DONE is still to come."""
+    before = len(program.lines)
+    program.send("do " + json.dumps(BREAKPOINT))
+    settle()
+    program.has("DONE")
+    assert not [line for line in program.lines[before:] if line.startswith("DONE ")], program.lines
+
+
+def test_a_breakpoint_waits_for_the_pydevd_that_starts(beside_rays, relay):
+    agent, program = beside_rays
+    agent.say(verb="debug", token=WORD, hold=0)
+    pydevd = relay.accept()
+    begin_breakpoint(program)
+    pydevd.dap().attach({"justMyCode": False}, None, filters=())
+    assert program.wait_for("DONE") == "0"
+    assert agent.hear() == {"event": "debugging"}
+    assert program.do(BREAKPOINT) == "0"
+
+
+def test_a_breakpoint_opens_rays_debugger_when_the_relay_has_gone(beside_rays, relay):
+    """At once: the agent takes out what its pydevd has left when it dials again, seconds later."""
+    agent, program = beside_rays
+    client = wake(relay, agent, hold=0)
+    assert agent.hear() == {"event": "debugging"}
+    client.transport.close()
+    agent.close()
+    ends(program)
+    assert program.do(BREAKPOINT) == "1"
+    assert not is_there(program) and program.do("answer = agent.debugger.active") == "False"
+
+
+def test_a_breakpoint_does_not_wait_in_a_pydevd_that_the_relay_leaves(beside_rays, relay):
+    agent, program = beside_rays
+    client = wake(relay, agent, hold=0)
+    assert agent.hear() == {"event": "debugging"}
+    client.ok("disconnect", {"terminateDebuggee": False})
+    begin_breakpoint(program)
+    fall_asleep(agent)
+    assert program.wait_for("DONE") == "1"
