@@ -217,10 +217,11 @@ bool hub_was_cut(const struct hub *hub);
 void hub_keep(struct hub *hub);
 bool hub_is_kept(const struct hub *hub);
 /* Sets the relay's own breakpoints in one source, in place of earlier ones; they are merged with
- * the clients'. `arguments` is the JSON of setBreakpoints' arguments. */
+ * the clients'. `arguments` is the JSON of setBreakpoints' arguments. Without effect before
+ * on_ready, where the owner sets all of them. */
 void hub_set_own(struct hub *hub, const char *arguments);
 /* Runs `fn` when the debuggee has handled what it was sent so far, or after `timeout_ms`; without
- * JSON if it has not. */
+ * JSON if it has not. Before on_ready, that is without any breakpoint. */
 void hub_sync(struct hub *hub, int64_t timeout_ms, link_answer_fn fn, void *arg);
 /* Attaches without a client, and holds the task as the policy says. */
 void hub_attach_alone(struct hub *hub);

@@ -145,6 +145,7 @@ void agents_hub_ready(struct agents *agents, struct hub *hub)
 {
     struct setting setting = {agents, find_agent(agents, hub), hub};
     set_all(&setting);
+    agents_waits_ready(agents, hub);
 }
 
 void agents_hub_set(struct agents *agents, const struct hub *hub, const char *json,
@@ -199,6 +200,7 @@ void agents_hub_changed(struct agents *agents, const struct hub *hub)
 void agents_hub_end(struct agents *agents, const struct hub *hub)
 {
     struct agent *agent = find_agent(agents, hub);
+    agents_waits_end(agents, hub);
     if (!agent)
         return;
     agent->hub = NULL;

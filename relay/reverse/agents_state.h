@@ -124,6 +124,10 @@ void agent_on_wanted(struct agent *agent, const char *json, struct span line);
 void agent_first_lines_dap(const struct agent *agent, const char *file, struct buf *out);
 void agent_forget_first_lines(struct agent *agent);
 void agents_forget_waits(struct agents *agents);
+/* The hub was not attached yet when tasks began to wait for their first lines; it has their
+ * breakpoints now, or it has ended. */
+void agents_waits_ready(struct agents *agents, struct hub *hub);
+void agents_waits_end(struct agents *agents, const struct hub *hub);
 
 /* agents_read.c */
 extern const struct stream_ops agent_stream_ops;

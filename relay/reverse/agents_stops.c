@@ -99,6 +99,7 @@ struct first_line_wait {
     struct first_line_wait *next;
     struct agents *agents;
     int64_t agent, question;
+    const struct hub *opening; /* sets the breakpoint when it is ready; NULL: has set it */
 };
 
 static void end_wait(struct first_line_wait *wait)
@@ -116,21 +117,44 @@ void agents_forget_waits(struct agents *agents)
         end_wait(agents->waits);
 }
 
-static void on_set(void *arg, const char *json, size_t len, const struct envelope *envelope)
+static void answer_wait(struct first_line_wait *wait, bool is_set)
 {
-    struct first_line_wait *wait = arg;
-    (void)len;
-    bool is_set = json && envelope->success;
     for (struct agent *at = wait->agents->first; at; at = at->next) {
         if (at->number != wait->agent)
             continue;
         if (!is_set)
             log_warn("%s: a task does not stop at its first line: its pydevd has not set the "
-                     "breakpoint within %d s",
+                     "breakpoint within %d s, or has ended",
                      at->peer, SET_MS / 1000);
         answer(at, wait->question, is_set);
     }
     end_wait(wait);
+}
+
+static void on_set(void *arg, const char *json, size_t len, const struct envelope *envelope)
+{
+    (void)len;
+    answer_wait(arg, json && envelope->success);
+}
+
+void agents_waits_ready(struct agents *agents, struct hub *hub)
+{
+    for (struct first_line_wait *at = agents->waits, *next; at; at = next) {
+        next = at->next;
+        if (at->opening != hub)
+            continue;
+        at->opening = NULL;
+        hub_sync(hub, SET_MS, on_set, at);
+    }
+}
+
+void agents_waits_end(struct agents *agents, const struct hub *hub)
+{
+    for (struct first_line_wait *at = agents->waits, *next; at; at = next) {
+        next = at->next;
+        if (at->opening == hub)
+            answer_wait(at, false);
+    }
 }
 
 void agent_on_first_line(struct agent *agent, const char *json, struct span line)
@@ -152,10 +176,12 @@ void agent_on_first_line(struct agent *agent, const char *json, struct span line
         agent->first_lines[agent->first_line_count++] = (struct first_line){mem_string(file), at};
     }
     struct first_line_wait *wait = mem_alloc(sizeof *wait);
-    *wait = (struct first_line_wait){agent->agents->waits, agent->agents, agent->number, question};
+    *wait = (struct first_line_wait){agent->agents->waits, agent->agents, agent->number, question,
+                                     hub_is_held(hub) ? NULL : hub};
     agent->agents->waits = wait;
     agent_set_breakpoints(agent, file);
-    hub_sync(hub, SET_MS, on_set, wait);
+    if (!wait->opening)
+        hub_sync(hub, SET_MS, on_set, wait);
     free(file);
 }
 

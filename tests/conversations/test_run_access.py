@@ -98,6 +98,40 @@ def test_a_breakpoint_for_which_a_task_waits_may_take_a_while(start, clock, adap
     assert agent.hear() == {"verb": "answer", "question": 1, "yes": True}
 
 
+@pytest.fixture
+def attaching(start, adapter):
+    """An agent whose pydevd has been asked to attach, while a task waits for its first line, and what attaches it."""
+    asked, attach = [], adapter.on["attach"]
+    adapter.greet = lambda connection: None
+    adapter.on["attach"] = lambda *request: asked.append(request)
+    relay = start()
+    relay.set()
+    agent = ByHand(relay)
+    agent.prove()
+    adapter.serve(ByHand(relay, f"raydbg pydevd 1 {agent.hear()['token']}").sock)
+    wait_until(lambda: asked, "the relay attaches")
+    agent.write(b'{"event":"first_line","question":1,"file":"/app/first.py","line":3}')
+    for question in 2, 3:  # whatever pydevd is sent for the first
+        agent.write(json.dumps({"event": "wanted", "wanted": True, "question": question}).encode())
+        assert agent.hear() == {"verb": "answer", "question": question, "yes": False}
+    return agent, lambda: attach(*asked[0])
+
+
+def test_a_first_line_waits_for_a_pydevd_that_attaches(attaching, adapter):
+    agent, attach = attaching
+    attach()
+    assert agent.hear() == {"verb": "answer", "question": 1, "yes": True}
+    sent = [(one["command"], (one.get("arguments") or {}).get("source", {}).get("path")) for one in adapter.requests()]
+    assert sent.index(("setBreakpoints", "/app/first.py")) < sent.index(("threads", None)), sent
+
+
+def test_a_first_line_does_not_wait_for_a_pydevd_that_has_ended(attaching, adapter):
+    agent, _ = attaching
+    adapter.connection().die()
+    heard = [agent.hear(), agent.hear()]
+    assert {"verb": "answer", "question": 1, "yes": False} in heard and {"verb": "sleep"} in heard, heard
+
+
 def test_a_relay_without_a_token_takes_no_agents(start):
     relay = start("--token", "none")
     assert ByHand(relay).is_closed()
