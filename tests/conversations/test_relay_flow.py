@@ -12,6 +12,7 @@ from contextlib import suppress
 import pytest
 from fake_adapter import FakeAdapter
 from flood import COUNT, MIB, PIECE, TOTAL, Evaluations, Flood, numbers
+from kernel_queues import wait_stuck
 from relay_process import ClientProcess, release_path
 from slow_client import SlowClient
 from waits import hard, limit, wait_until
