@@ -170,7 +170,7 @@ void stream_write(struct stream *stream, const void *head, size_t head_len, cons
     if (sent == head_len + body_len)
         return;
     buf_add_rest(&stream->queue, head, head_len, body, body_len, sent);
-    if (stream->open)
+    if (stream->out_wsi) /* NULL while on_tcp_close() delivers the last bytes: no more is sent */
         lws_callback_on_writable(stream->out_wsi);
 }
 

@@ -37,3 +37,15 @@ def test_what_a_debuggee_said_last_is_told(adapter, hub):
         adapter.connection().event("output", {"category": "stdout", "output": "the last words\n"})
         adapter.connection().die("rst")
     client.wait_event("output", lambda body: body["output"] == "the last words\n")
+
+
+def test_a_debuggee_that_asks_something_last_harms_nobody(adapter, hub):
+    """The refusal of a reverse request cannot be sent any more."""
+    client = hub.join()
+    client.stopped()
+    with Asleep(hub):
+        adapter.connection().request("runInTerminal", {})
+        adapter.connection().event("output", {"category": "stdout", "output": "the last words\n"})
+        adapter.connection().die("rst")
+    client.wait_event("output", lambda body: body["output"] == "the last words\n")
+    assert hub.http("GET", "/healthz").status == 200
