@@ -18,7 +18,9 @@ struct http_call {
     bool asked; /* on_http has it */
 };
 
-enum { ANSWER_S = 30, DISCARD_S = 2, VALUE_SIZE = 256 };
+/* libwebsockets (4.1) ignores a Content-Length of more than 30 bytes: it then reads up to 100 MiB,
+ * or nothing. */
+enum { ANSWER_S = 30, DISCARD_S = 2, LENGTH_DIGITS = 20 };
 
 static const struct {
     enum lws_token_indexes token;
@@ -185,7 +187,7 @@ static const char *method_of(struct lws *wsi)
 /* Reads the body's length from the header, and checks it. */
 static enum refusal body_length(const struct conn *conn, struct lws *wsi, size_t *out)
 {
-    char value[VALUE_SIZE];
+    char value[LENGTH_DIGITS + 1];
     int64_t length;
     *out = 0;
     if (lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING))

@@ -16,7 +16,7 @@ enum refusal {
     REFUSAL_HEADER_FORM, /* a line of a request's header is malformed */
     REFUSAL_BODY,        /* a request's body is too long */
     REFUSAL_CHUNKED,     /* a body without Content-Length */
-    REFUSAL_LENGTH,      /* a Content-Length that is no number */
+    REFUSAL_LENGTH,      /* a Content-Length that is no number, or a long one */
     REFUSAL_NOT_HTTP,    /* bytes that are neither HTTP nor DAP */
     REFUSAL_PLAIN,       /* plain bytes where TLS is spoken */
     REFUSAL_NO_AGENT,    /* an agent's TLS connection that does not begin with an agent's line */

@@ -167,6 +167,8 @@ static void only_its_own_names_are_hosts(void **state)
     server_stop(server);
 }
 
+#define ZEROS "0000000000000000000000000000000000000000" /* more than libwebsockets reads */
+
 static void http_is_answered(void **state)
 {
     (void)state;
@@ -186,6 +188,8 @@ static void http_is_answered(void **state)
         {"POST /x HTTP/1.1\r\n" HOST BEARER "Content-Length: 4\r\n\r\nbody", "POST /x driver body"},
         {"POST /x HTTP/1.1\r\n" HOST BEARER "Content-Length: 0\r\n\r\n", "POST /x driver "},
         {"POST /x HTTP/1.1\r\n" HOST BEARER "\r\n", "POST /x driver "},
+        {"POST /x HTTP/1.1\r\n" HOST BEARER "Content-Length: 00000000000000000004\r\n\r\nbody",
+         "POST /x driver body"},
         {"GET /x HTTP/1.1\nHost: localhost:80\n" BEARER "\n", "GET /x driver "},
         {"GET /x HTTP/1.1\r\nHost: [::1]:80\r\n" BEARER "\r\n", "GET /x driver "},
         {"GET /x HTTP/1.1\r\nHost: relay.example\r\n" BEARER "\r\n", "GET /x driver "},
@@ -216,6 +220,9 @@ static void http_is_answered(void **state)
         {"GET /dap HTTP/1.1\r\n" HOST BEARER "\r\n", "426 Upgrade"},
         {"POST /x HTTP/1.1\r\n" HOST BEARER "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "411 "},
         {"POST /x HTTP/1.1\r\n" HOST BEARER "Content-Length: -4\r\n\r\n", "400 Bad"},
+        {"POST /x HTTP/1.1\r\n" HOST BEARER "Content-Length: " ZEROS "4\r\n\r\nbody", "400 Bad"},
+        {"GET /x HTTP/1.1\r\n" HOST BEARER "Content-Length: " ZEROS "4\r\n\r\nbody", "400 Bad"},
+        {"POST /x HTTP/1.1\r\n" HOST BEARER "Content-Length: " ZEROS "\r\n\r\n", "400 Bad"},
         {"POST /x HTTP/1.1\r\n" HOST BEARER "Content-Length: 5000000\r\n\r\nabc", "413 "},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
