@@ -254,11 +254,18 @@ static void call_worker(struct worker_objects *objects)
 
 /* --- the node's store --- */
 
+/* So long does an answer count at the stops that follow. */
+static bool store_is_old(const struct worker_objects *objects)
+{
+    return loop_now_us() - objects->store_us >= (int64_t)STORE_MS * 1000;
+}
+
 static void on_store(void *arg, const struct err *err, struct ray_node_objects *node)
 {
     struct worker_objects *objects = worker_objects_checked(arg);
-    objects->store_calling = objects->store_stale = false;
-    objects->store_known = !err;
+    objects->store_calling = false;
+    objects->store_stale = objects->store_called != objects->generation;
+    objects->store_known = !err && !(objects->store_stale && store_is_old(objects));
     if (err) {
         log_once(objects, "has of its node's store", err->what);
     } else {
@@ -285,12 +292,13 @@ static void call_store(struct worker_objects *objects)
         record_cache_node(objects->records, objects->node_id, &node) != RECORD_CACHE_YES ||
         text_empty(node->ip) || !node->manager_port)
         return;
-    if (objects->store_us && age_ms < STORE_MS) {
+    if (objects->store_us && !store_is_old(objects)) {
         objects->store_due = timer_start(objects->loop, STORE_MS - age_ms, on_store_due, objects);
         return;
     }
     objects->store_calling = true;
     objects->store_known = false;
+    objects->store_called = objects->generation;
     objects->store_us = loop_now_us();
     char *address = record_cache_address(node->ip, node->manager_port);
     object_client_node(objects->client, address, false, on_store, objects);
@@ -351,13 +359,6 @@ void worker_objects_take_leisure(struct worker_objects *objects)
         objects->leisure = timer_start(objects->loop, LEISURE_MS, on_leisure, objects);
 }
 
-static void rest(struct worker_objects *objects)
-{
-    if (loop_now_us() - objects->store_us >= (int64_t)STORE_MS * 1000)
-        objects->store_known = false; /* a client that wants the counters waits for new ones */
-    worker_objects_take_leisure(objects);
-}
-
 void worker_objects_ask(struct worker_objects *objects)
 {
     if (objects->state != WORKER_OBJECTS_NONE)
@@ -370,11 +371,13 @@ void worker_objects_ask(struct worker_objects *objects)
         object_last_stop_clear(&objects->earlier);
         objects->earlier_counted = false;
     }
+    if (store_is_old(objects))
+        objects->store_known = false; /* a client that wants the counters waits for new ones */
     objects->state = WORKER_OBJECTS_ASKING;
     objects->retry_ms = RETRY_MS;
     objects->patience = timer_start(objects->loop, PATIENCE_MS, on_impatience, objects);
     if (worker_objects_is_proved(objects))
-        rest(objects);
+        worker_objects_take_leisure(objects);
     else
         worker_objects_look_soon(objects, false); /* the client gets the stop first */
 }

@@ -49,8 +49,9 @@ struct worker_objects {
     int64_t forgotten_us;
     struct ray_store_stats store;
     bool store_known, store_calling;
-    bool store_stale; /* `store` is of an earlier stop */
-    int64_t store_us; /* when it was last asked for */
+    bool store_stale;     /* `store` is of an earlier stop */
+    int64_t store_us;     /* when it was last asked for */
+    int64_t store_called; /* the generation of that call */
     struct timer *store_due;
     struct timer *patience;
     struct timer *retry; /* after a failure */
