@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -146,6 +147,25 @@ static void fill_line(struct audit *audit, const struct audit_entry *entry)
     buf_add(&audit->line, "}\n", 2);
 }
 
+/* Moves the full file away, unless another relay of this user, which writes to it as well, has done
+ * so. False: the log goes on growing, which is better than losing a line. */
+static bool rotate(const struct audit *audit, const struct stat *file)
+{
+    struct stat named;
+    /* Each has the full file open: its lock keeps one from moving what another has begun since. */
+    if (flock(audit->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return false;
+    bool there = lstat(audit->path, &named) == 0;
+    bool moved = there || errno == ENOENT;
+    if (there && named.st_dev == file->st_dev && named.st_ino == file->st_ino) {
+        char *old = mem_format("%s.1", audit->path);
+        moved = rename(audit->path, old) == 0;
+        free(old);
+    }
+    flock(audit->fd, LOCK_UN);
+    return moved;
+}
+
 /* Has audit->fd refer to the file that takes the line: rotates or reopens it if necessary. */
 static bool choose_file(struct audit *audit)
 {
@@ -156,11 +176,7 @@ static bool choose_file(struct audit *audit)
         bool removed = plain && file.st_nlink == 0;
         if (!full && !removed)
             return true;
-        char *old = mem_format("%s.1", audit->path);
-        /* If the rename fails, the log goes on growing, which is better than losing a line. */
-        bool moved = removed || rename(audit->path, old) == 0;
-        free(old);
-        if (!moved)
+        if (!removed && !rotate(audit, &file))
             return true;
         close(audit->fd);
         audit->fd = -1;

@@ -27,8 +27,9 @@ struct audit *audit_open(const char *path, struct err *err);
 void audit_close(struct audit **audit);
 
 /* Adds the time (UTC, ms) and writes the line with one system call. A file that would become larger
- * than 10 MiB is first renamed to PATH.1. A new file is begun then, and also if the file was
- * removed. A failed write logs one warning until a write succeeds again. NULL writes nothing. */
+ * than 10 MiB is first renamed to PATH.1, by one of the relays that write to it. A new file is
+ * begun then, and also if the file was removed. A failed write logs one warning until a write
+ * succeeds again. NULL writes nothing. */
 void audit_write(struct audit *audit, const struct audit_entry *entry);
 
 #endif

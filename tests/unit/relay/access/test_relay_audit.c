@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -182,6 +183,57 @@ static void test_it_stays_small(void **state)
     text = read_file(old_path, &size);
     assert_non_null(strstr(text, "\"new\""));
     free(text);
+    audit_close(&audit);
+}
+
+static void write_action(struct audit *audit, const char *action)
+{
+    audit_write(audit, &(struct audit_entry){.action = action});
+}
+
+static bool file_has(const char *name, const char *word)
+{
+    size_t size;
+    char *text = read_file(name, &size);
+    bool found = memmem(text, size, word, strlen(word));
+    free(text);
+    return found;
+}
+
+/* Two relays of one user: the second one does not move the file that the first one has begun. */
+static void test_two_relays_rotate_it_once(void **state)
+{
+    (void)state;
+    struct audit *one = open_log(), *other = open_log();
+    write_action(one, "early");
+    assert_int_equal(truncate(path, 10 * 1024 * 1024), 0);
+    write_action(one, "of one");
+    write_action(other, "of the other");
+    assert_true(file_has(path, "of one") && file_has(path, "of the other"));
+    assert_true(file_has(old_path, "early"));
+    assert_int_equal(truncate(path, 10 * 1024 * 1024), 0);
+    write_action(other, "later");
+    assert_true(file_has(path, "later"));
+    assert_true(file_has(old_path, "of the other"));
+    audit_close(&one);
+    audit_close(&other);
+}
+
+/* While another relay moves it, lines go into the full file. */
+static void test_a_relay_rotates_it_at_this_moment(void **state)
+{
+    (void)state;
+    struct audit *audit = open_log();
+    int fd = open(path, O_RDONLY);
+    assert_int_equal(truncate(path, 10 * 1024 * 1024), 0);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    write_action(audit, "meanwhile");
+    assert_int_equal(access(old_path, F_OK), -1);
+    assert_true(file_has(path, "meanwhile"));
+    close(fd);
+    write_action(audit, "after");
+    assert_true(file_has(old_path, "meanwhile"));
+    assert_true(file_has(path, "after") && !file_has(path, "meanwhile"));
     audit_close(&audit);
 }
 
@@ -359,6 +411,8 @@ int main(void)
         TEST(test_modes),
         TEST(test_it_is_appended_to),
         TEST(test_it_stays_small),
+        TEST(test_two_relays_rotate_it_once),
+        TEST(test_a_relay_rotates_it_at_this_moment),
         TEST(test_somebody_removes_it),
         TEST(test_a_full_disk_is_warned_of_once),
         TEST(test_a_torn_line),
