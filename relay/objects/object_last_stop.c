@@ -10,8 +10,11 @@ void object_last_stop_keep(struct object_last_stop *notes, const struct object_i
                            const struct object_note *note)
 {
     struct object_note *kept = object_id_map_get(&notes->table, id);
-    if (note->state != OBJECT_STATE_READY)
+    if (!note || note->state != OBJECT_STATE_READY) {
+        if (kept)
+            kept->state = OBJECT_STATE_UNKNOWN;
         return;
+    }
     if (!kept) {
         if (notes->table.map.count >= NOTES_MAX)
             object_last_stop_clear(notes);
@@ -24,7 +27,8 @@ void object_last_stop_keep(struct object_last_stop *notes, const struct object_i
 const struct object_note *object_last_stop_find(const struct object_last_stop *notes,
                                                 const struct object_probe *probe)
 {
-    return object_id_map_find(&notes->table, probe);
+    const struct object_note *note = object_id_map_find(&notes->table, probe);
+    return note && note->state == OBJECT_STATE_READY ? note : NULL;
 }
 
 void object_last_stop_clear(struct object_last_stop *notes)

@@ -387,8 +387,10 @@ static void keep_notes(struct worker_objects *objects)
     const struct finding *finding;
     struct object_note note;
     for (size_t i = 0; (finding = owners_at(objects->owners, i)); i++)
-        if (finding->done && worker_objects_note(objects, &finding->id, &note))
-            object_last_stop_keep(&objects->earlier, &finding->id, &note);
+        if (finding->done) {
+            bool noted = worker_objects_note(objects, &finding->id, &note);
+            object_last_stop_keep(&objects->earlier, &finding->id, noted ? &note : NULL);
+        }
     objects->forgotten_us = loop_now_us();
     if (objects->known) {
         objects->earlier_count = objects->worker.ref_count;

@@ -127,6 +127,39 @@ static void what_was_ready_before_a_step_is_told_at_once(void **state)
     assert_true(worker_objects_can_tell(objects, &one));
 }
 
+/* A step after which an object is no more what it was, then a second step: the note from before the
+ * first one is not shown again. */
+static void step_and_change(const struct ray_object_location *change, bool noted)
+{
+    const char *hex = RETURNED(TASK_OF("3000000000000003"));
+    const struct object_id one = id(hex);
+    struct ray_object_location where[] = {{.id = one, .known = true, .size = 12}};
+    struct object_note note;
+    WORLD(location, where);
+    worker_objects_ask(objects);
+    assert_int_equal(note_of(hex).state, OBJECT_STATE_READY);
+    worker_objects_forget(objects);
+    where[0] = *change;
+    where[0].id = one;
+    worker_objects_ask(objects);
+    note_of(hex);
+    assert_int_equal(worker_objects_note(objects, &one, &note), noted);
+    worker_objects_forget(objects);
+    worker_objects_ask(objects);
+    worker_objects_want(objects, &one);
+    assert_false(worker_objects_can_tell(objects, &one));
+    assert_false(worker_objects_note(objects, &one, &note));
+    run_until(WORKER_OBJECTS_KNOWN);
+    worker_objects_forget(objects);
+}
+
+static void what_was_ready_two_steps_ago_may_not_be(void **state)
+{
+    (void)state;
+    step_and_change(&(struct ray_object_location){.known = true, .size = 200000}, true); /* lost */
+    step_and_change(&(struct ray_object_location){.size = -1}, false); /* nobody knows it */
+}
+
 static void check_look(const struct object_id *id, bool want, bool can_tell, bool known)
 {
     struct object_note note;
@@ -495,6 +528,7 @@ int main(void)
         WITH(a_silent_worker_is_not_waited_for),
         WITH(a_failure_is_a_reason_in_each_row),
         WITH(what_was_ready_before_a_step_is_told_at_once),
+        WITH(what_was_ready_two_steps_ago_may_not_be),
         WITH(a_look_wants_and_tells),
         WITH(whether_it_still_holds_is_asked_at_leisure),
         WITH(the_worker_is_asked_at_leisure_in_any_case),
