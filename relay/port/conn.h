@@ -149,6 +149,8 @@ int conn_http(struct conn *conn, struct lws *wsi, enum lws_callback_reasons reas
               size_t len);
 int conn_websocket(struct conn *conn, struct lws *wsi, enum lws_callback_reasons reason,
                    const void *in, size_t len);
+/* Gives a queued answer to libwebsockets. */
+void conn_http_write(struct conn *conn);
 /* Answers with a JSON error and closes. */
 void conn_http_refuse(struct conn *conn, enum refusal refusal);
 /* The call's connection is gone; frees the call unless on_http has it. */

@@ -68,7 +68,7 @@ static void answer(struct conn *conn, int status, const char *type, const char *
     lws_callback_on_writable(conn->wsi);
 }
 
-static void write_answer(struct conn *conn)
+void conn_http_write(struct conn *conn)
 {
     struct buf text = conn->queue;
     conn->queue = (struct buf){0};
@@ -84,7 +84,7 @@ static int on_writable(struct conn *conn)
 {
     if (!conn->answered)
         return 0;
-    write_answer(conn);
+    conn_http_write(conn);
     if (lws_partial_buffered(conn->wsi)) {
         /* A part is written: a large answer may take longer than ANSWER_S in all. */
         lws_set_timeout(conn->wsi, PENDING_TIMEOUT_USER_REASON_BASE, ANSWER_S);

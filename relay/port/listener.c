@@ -451,6 +451,8 @@ static void drop_all(struct listener *listener)
     for (struct conn *conn = listener->conns; conn; conn = next) {
         next = conn->next;
         if (conn->wsi) {
+            if (conn->state == CONN_HTTP && conn->answered)
+                conn_http_write(conn); /* no writable callback follows */
             lws_set_opaque_user_data(conn->wsi, NULL);
             lws_set_timeout(conn->wsi, PENDING_TIMEOUT_USER_REASON_BASE, LWS_TO_KILL_ASYNC);
         }

@@ -83,7 +83,8 @@ struct listener_ops {
  * token off loopback, an unreadable or unmatched certificate. */
 struct listener *listener_create(const struct listener_options *options,
                                  const struct listener_ops *ops, void *arg, struct err *err);
-/* Closes all connections and sockets. */
+/* Closes all connections and sockets. Of an HTTP answer that was given before, what the kernel
+ * takes at once is still sent. */
 void listener_destroy(struct listener **listener);
 /* The n-th address listened on, with its real port: "127.0.0.1:4713"; NULL past the last. */
 const char *listener_address(const struct listener *listener, size_t n);

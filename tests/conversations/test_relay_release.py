@@ -97,6 +97,16 @@ def test_a_debugger_that_does_not_answer(adapter, run_relay, clock):
     assert DEAF in outputs(client) and "goes on\n" not in outputs(client), outputs(client)
 
 
+def test_a_release_that_outlives_the_relay(adapter, hub):
+    adapter.on["disconnect"] = lambda connection, request: None
+    hub.join().stopped()
+    call = Call(hub.post, "release")
+    adapter.wait_request("disconnect")
+    assert hub.terminate() == 0
+    answer = call.result()
+    assert answer.status == 503 and "the relay is ending" in answer.json["error"]["what"], answer
+
+
 @pytest.mark.parametrize("goodbye", [hangs_up, refuses])
 def test_a_debugger_that_is_gone_has_not_let_go(adapter, hub, goodbye):
     """Its worker may have ended."""

@@ -157,7 +157,8 @@ static inline void answer_late(void *arg)
     http_call_answer(arg, 200, "text/plain", "late", 4);
 }
 
-/* "METHOD PATH ROLE BODY"; /late answers after LATE_MS, /later after LATER_MS, /big with 3 MB. */
+/* "METHOD PATH ROLE BODY"; /late answers after LATE_MS, /later after LATER_MS, /big with 3 MB, and
+ * /last ends the loop. */
 static inline void on_http(void *arg, struct http_call *call)
 {
     struct server *server = arg;
@@ -169,6 +170,10 @@ static inline void on_http(void *arg, struct http_call *call)
         timer_start(server->loop, later ? LATER_MS : LATE_MS, answer_late, call);
         server->late++;
         return;
+    }
+    if (text_equal(http_call_path(call), "/last")) {
+        loop_stop(server->loop);
+        server->late++;
     }
     buf_printf(&text, "%s %s %s %.*s", http_call_method(call), http_call_path(call),
                auth_role_name(http_call_role(call)), (int)len, body);

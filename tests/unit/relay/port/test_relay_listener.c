@@ -239,6 +239,17 @@ static void http_is_answered(void **state)
     server_stop(server);
 }
 
+static void an_answer_is_sent_at_the_end(void **state)
+{
+    (void)state;
+    struct server *server = server_start((struct listener_options){0}, NULL, false);
+    int fd = dial(server);
+    put_text(fd, "GET /last HTTP/1.1\r\n" HOST BEARER "\r\n");
+    wait_for(&server->late, 1);
+    server_stop(server);
+    expect_in(take_all(fd), "GET /last driver ");
+}
+
 /* The answer arrives, and the client can send all of what nobody wants. */
 static void a_body_is_too_long(void **state)
 {
@@ -607,6 +618,7 @@ int main(void)
         cmocka_unit_test(half_closed),
         cmocka_unit_test(only_its_own_names_are_hosts),
         cmocka_unit_test(http_is_answered),
+        cmocka_unit_test(an_answer_is_sent_at_the_end),
         cmocka_unit_test(a_body_is_too_long),
         cmocka_unit_test(the_client_leaves_first),
         cmocka_unit_test(waiting_costs_nothing),
