@@ -410,6 +410,8 @@ static bool on_large_begin(void *arg, const struct pending *pending, const char 
                       variables_collects(session_variables(session), pending, total)
                 : is_hidden(session, head, envelope))
         return false;
+    if (pending)
+        variables_forget(session_variables(session), pending);
     splice_seq(head, head_len, envelope, ++session->client.seq, pending ? pending->client.value : 0,
                &own);
     session->ops->on_large(session->arg, total - head_len + own.len);

@@ -204,6 +204,13 @@ bool variables_collects(const struct variables_context *context, const struct pe
     return false;
 }
 
+void variables_forget(struct variables_context *context, const struct pending *pending)
+{
+    struct awaited unused;
+    if (context->objects)
+        take_awaited(context->objects, pending->client.value, &unused);
+}
+
 /* --- requests --- */
 
 static int64_t argument_integer(const char *json, const struct envelope *envelope, const char *name)

@@ -34,6 +34,9 @@ bool variables_collects(const struct variables_context *context, const struct pe
  * for variables_part(). False: the caller collects it, if variables_collects(). */
 bool variables_gather(struct variables_context *context, const struct pending *pending,
                       const char *head, size_t head_len, size_t total);
+/* The response to this request does not come to variables_response(), as when it passes in
+ * parts. */
+void variables_forget(struct variables_context *context, const struct pending *pending);
 /* False: no response is being gathered. */
 bool variables_part(struct variables_context *context, const char *bytes, size_t len);
 typedef void (*variables_whole_fn)(void *arg, const struct pending *pending, const char *json,

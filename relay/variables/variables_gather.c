@@ -214,6 +214,7 @@ static void give(struct variables_context *context, struct gather *gather, varia
     struct envelope envelope;
     const char *problem;
     if (!read_gathered(context, gather, &envelope, &problem)) {
+        variables_forget(context, &gather->pending);
         client_refuse(context->client, gather->pending.client.value, gather->pending.command,
                       problem, false);
         return;
