@@ -113,14 +113,26 @@ bool why_rules_deadlock(const struct why_records *records, const struct ray_atte
     return true;
 }
 
+/* True if the cause is one that a circle would explain. All others are known, and do not depend on
+ * what other tasks do. */
+static bool may_be_a_cycle(const char *code)
+{
+    static const char *const codes[] = {
+        "may_wait",       "queued_in_actor",     "submitted",
+        "waits_for_node", "waits_for_resources", "waits_for_argument"};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (text_equal(code, codes[i]))
+            return true;
+    return false;
+}
+
 void why_rules_cycle(const struct why_records *records, const struct ray_attempt *attempt,
                      struct why_report *report)
 {
     struct why_cycle cycle;
     struct why_proof proof;
     char name[WHY_NAME_TEXT];
-    if (text_equal(report->code, "paused") || text_equal(report->code, "waits_for_paused") ||
-        !why_graph_cycle(records, attempt, &cycle))
+    if (!may_be_a_cycle(report->code) || !why_graph_cycle(records, attempt, &cycle))
         return;
     proof = why_proof_of(records, attempt);
     if (proof.code == WHY_PROOF_GOES_ON) {

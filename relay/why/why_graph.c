@@ -1,6 +1,7 @@
 #include "relay/why/why_graph.h"
 
 #include "base/text.h"
+#include "relay/why/why_rules.h"
 #include "relay/why_records/why_names.h"
 
 #include <string.h>
@@ -21,6 +22,14 @@ static bool has_rested(const struct why_records *records, const struct ray_attem
     return since && records->now_ms - since >= WHY_GRAPH_REST_MS;
 }
 
+/* True for a resource that its holder may keep from others. The places in a bundle of a placement
+ * group are as good as without end. */
+static bool is_kept(const char *resource, bool with_cpus)
+{
+    return (with_cpus || !why_resources_is_cpu(resource)) &&
+           !text_starts(resource, "bundle_group_");
+}
+
 bool why_graph_holds(const struct why_records *records, const struct ray_attempt *running,
                      const struct ray_attempt *waiting, bool with_cpus)
 {
@@ -28,10 +37,12 @@ bool why_graph_holds(const struct why_records *records, const struct ray_attempt
     const struct ray_resources *held = running->type == RAY_NORMAL_TASK ? &running->resources
                                        : actor                          ? actor->resources
                                                                         : NULL;
+    const char *node_id = !*running->node_id && actor ? actor->node_id : running->node_id;
     for (size_t i = 0; held && i < waiting->resources.count; i++) {
         const struct ray_resource *need = &waiting->resources.items[i];
-        if ((with_cpus || !text_equal(need->name, "CPU")) && need->amount > 0 &&
-            ray_resources_amount(held, need->name) > 0)
+        if (is_kept(need->name, with_cpus) && need->amount > 0 &&
+            ray_resources_amount(held, need->name) > 0 &&
+            why_resources_lack(records, waiting, need, node_id))
             return true;
     }
     return false;

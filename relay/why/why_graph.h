@@ -1,8 +1,8 @@
 /* The wait-for graph, as far as Ray's tables tell: a running task may wait for the calls that it
  * has made, and for the results that its process refers to; a call that waits in an actor's queue
  * for what the actor runs; a task that waits for an argument for what its owner has made one of; a
- * task without a node for those that hold what it needs, except CPUs, which Ray lends on while a
- * task blocks.
+ * task without a node for those that hold what their node lacks for it, except CPUs, which Ray
+ * lends on while a task blocks, also those of a placement group.
  *
  * A cycle is only a candidate for a deadlock: a task that has made a call need not wait for it. It
  * is proven if nothing that can be reached from it can go on: two looks agree, and Ray's gauge has
@@ -36,7 +36,8 @@ struct why_reach {
 };
 void why_graph_reach(const struct why_records *records, const struct ray_attempt *attempt,
                      struct why_reach *out);
-/* True if the waiting task needs a resource that the running one or its actor has. */
+/* True if the running task or its actor has some of a resource of which its node has too little
+ * free for the waiting one (why_resources_lack()). */
 bool why_graph_holds(const struct why_records *records, const struct ray_attempt *running,
                      const struct ray_attempt *waiting, bool with_cpus);
 /* True if `from` may wait for `to`. */

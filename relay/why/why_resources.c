@@ -69,14 +69,47 @@ static void add_shape(struct buf *out, const struct ray_resources *shape)
     buf_add_string(out, "}");
 }
 
+static bool lacks_amount(const struct ray_resources *have, const struct ray_resource *need)
+{
+    return ray_resources_amount(have, need->name) + 1e-9 < need->amount;
+}
+
 /* The first resource that this much of `have` lacks; NULL if it has all. */
 static const struct ray_resource *lacking(const struct ray_resources *have,
                                           const struct ray_resources *needs)
 {
     for (size_t i = 0; i < needs->count; i++)
-        if (ray_resources_amount(have, needs->items[i].name) + 1e-9 < needs->items[i].amount)
+        if (lacks_amount(have, &needs->items[i]))
             return &needs->items[i];
     return NULL;
+}
+
+/* True if the node could run the attempt, if nothing else ran there. */
+static bool could_run(const struct why_records *records, const struct ray_node_resources *node,
+                      const struct ray_attempt *attempt)
+{
+    return !lacking(&node->total, &attempt->resources) &&
+           why_labels_match(why_labels_of(attempt), why_records_node(records, node->node_id));
+}
+
+bool why_resources_lack(const struct why_records *records, const struct ray_attempt *waiting,
+                        const struct ray_resource *need, const char *node_id)
+{
+    bool lacks = !records->resources.node_count;
+    for (size_t i = 0; i < records->resources.node_count; i++) {
+        const struct ray_node_resources *node = &records->resources.nodes[i];
+        if (!could_run(records, node, waiting))
+            continue;
+        if (!lacking(&node->free, &waiting->resources))
+            return false;
+        lacks = lacks || (text_equal(node->node_id, node_id) && lacks_amount(&node->free, need));
+    }
+    return lacks;
+}
+
+bool why_resources_is_cpu(const char *resource)
+{
+    return text_equal(resource, "CPU") || text_starts(resource, "CPU_group_");
 }
 
 /* --- holders --- */

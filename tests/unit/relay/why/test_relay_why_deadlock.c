@@ -236,6 +236,67 @@ static void a_resource_that_others_hold(void **state)
     why_world_close(&world);
 }
 
+/* --- known causes --- */
+
+static void set_amount(struct ray_resources *resources, const char *name, double amount)
+{
+    for (size_t i = 0; i < resources->count; i++)
+        if (text_equal(resources->items[i].name, name)) {
+            resources->items[i].amount = amount;
+            return;
+        }
+    resources->items = mem_resize(resources->items, resources->count + 1, sizeof *resources->items);
+    resources->items[resources->count++] = (struct ray_resource){mem_string(name), amount};
+}
+
+static struct ray_node_resources *node_of(struct why_world *world, const char *node_id)
+{
+    for (size_t i = 0; i < world->records.resources.node_count; i++)
+        if (text_equal(world->records.resources.nodes[i].node_id, node_id))
+            return &world->records.resources.nodes[i];
+    fail_msg("no node %s", node_id);
+    return NULL;
+}
+
+/* What a task waits for in any case is no circle's fault, and a resource that is free keeps nothing
+ * waiting. */
+static void a_known_cause_stays(void **state)
+{
+    struct why_world world;
+    (void)state;
+    why_world_open(&world, "2.60.0");
+    world.records.now_ms += LONG_MS;
+    struct ray_attempt *inner = attempt_of(&world, "inner"), *outer = attempt_of(&world, "outer");
+    check_code(&world, "inner", "may_deadlock");
+    set_amount(&inner->resources, "gpu_x", 1);
+    check_code(&world, "inner", "infeasible");
+    check_code(&world, "outer", "may_wait");
+    set_amount(&inner->resources, "gpu_x", 0);
+    check_code(&world, "inner", "may_deadlock");
+    set_amount(&node_of(&world, outer->node_id)->free, "b", 4);
+    check_code(&world, "inner", "waits_for_worker");
+    check_code(&world, "outer", "may_wait");
+    why_world_close(&world);
+}
+
+/* A task that holds a resource elsewhere keeps none from one that cannot run there. */
+static void a_resource_of_another_node(void **state)
+{
+    struct why_world world;
+    struct ray_attempt *outer;
+    (void)state;
+    why_world_open(&world, "2.60.0");
+    world.records.now_ms += LONG_MS;
+    outer = attempt_of(&world, "outer");
+    for (size_t i = 0; i < world.records.node_count; i++)
+        if (!text_equal(world.records.nodes[i].node_id, outer->node_id)) {
+            text_copy(outer->node_id, sizeof outer->node_id, world.records.nodes[i].node_id);
+            break;
+        }
+    check_code(&world, "inner", "waits_for_resources");
+    why_world_close(&world);
+}
+
 static void what_the_proof_needs(void **state)
 {
     struct why_world world;
@@ -292,6 +353,8 @@ int main(void)
         cmocka_unit_test(a_cpu_is_lent),
         cmocka_unit_test(each_part_of_the_proof_is_needed),
         cmocka_unit_test(a_resource_that_others_hold),
+        cmocka_unit_test(a_known_cause_stays),
+        cmocka_unit_test(a_resource_of_another_node),
         cmocka_unit_test(what_the_proof_needs),
         cmocka_unit_test(lines_of_the_gauge),
     };

@@ -71,6 +71,30 @@ static void what_waits_within_a_group(void **state)
     why_world_close(&world);
 }
 
+/* Ray lends the CPUs of a bundle, too, while the task that has them waits for what it has called.
+ */
+static void a_cpu_of_a_group_is_lent(void **state)
+{
+    struct why_world world;
+    struct why_report report;
+    (void)state;
+    why_world_open(&world, "2.60.0");
+    world.records.now_ms += 60000;
+    place_group(&world);
+    struct ray_attempt *holder = attempt_of(&world, "holder");
+    struct ray_attempt *in_group = attempt_of(&world, "in_group");
+    add_of_group(&world, &holder->resources, "CPU_group_", 1);
+    add_of_group(&world, &holder->resources, "bundle_group_", 0.001);
+    text_copy(in_group->parent_task_id, sizeof in_group->parent_task_id, holder->task_id);
+    why_world_judge(&world, "in_group", &report);
+    assert_string_equal(report.code, "waits_for_resources");
+    why_report_clear(&report);
+    why_world_judge(&world, "holder", &report);
+    assert_string_equal(report.code, "may_wait");
+    why_report_clear(&report);
+    why_world_close(&world);
+}
+
 static void what_fits_into_no_bundle(void **state)
 {
     struct why_world world;
@@ -245,6 +269,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_waits_within_a_group),
+        cmocka_unit_test(a_cpu_of_a_group_is_lent),
         cmocka_unit_test(what_fits_into_no_bundle),
         cmocka_unit_test(an_actor_in_a_group_that_waits),
         cmocka_unit_test(groups_hold_resources),
