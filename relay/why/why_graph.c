@@ -30,18 +30,33 @@ static bool is_kept(const char *resource, bool with_cpus)
            !text_starts(resource, "bundle_group_");
 }
 
-bool why_graph_holds(const struct why_records *records, const struct ray_attempt *running,
-                     const struct ray_attempt *waiting, bool with_cpus)
+/* The node on which the task runs. */
+static const char *node_of(const struct why_records *records, const struct ray_attempt *running)
+{
+    const struct ray_actor *actor = why_records_actor(records, running->actor_id);
+    return !*running->node_id && actor ? actor->node_id : running->node_id;
+}
+
+double why_graph_held(const struct why_records *records, const struct ray_attempt *running,
+                      const char *node_id, const char *resource)
 {
     const struct ray_actor *actor = why_records_actor(records, running->actor_id);
     const struct ray_resources *held = running->type == RAY_NORMAL_TASK ? &running->resources
                                        : actor                          ? actor->resources
                                                                         : NULL;
-    const char *node_id = !*running->node_id && actor ? actor->node_id : running->node_id;
-    for (size_t i = 0; held && i < waiting->resources.count; i++) {
+    return held && text_equal(node_id, node_of(records, running))
+               ? ray_resources_amount(held, resource)
+               : 0;
+}
+
+bool why_graph_holds(const struct why_records *records, const struct ray_attempt *running,
+                     const struct ray_attempt *waiting, bool with_cpus)
+{
+    const char *node_id = node_of(records, running);
+    for (size_t i = 0; i < waiting->resources.count; i++) {
         const struct ray_resource *need = &waiting->resources.items[i];
         if (is_kept(need->name, with_cpus) && need->amount > 0 &&
-            ray_resources_amount(held, need->name) > 0 &&
+            why_graph_held(records, running, node_id, need->name) > 0 &&
             why_resources_lack(records, waiting, need, node_id))
             return true;
     }

@@ -36,6 +36,9 @@ struct why_reach {
 };
 void why_graph_reach(const struct why_records *records, const struct ray_attempt *attempt,
                      struct why_reach *out);
+/* How much of a node's resource the running task or its actor has. */
+double why_graph_held(const struct why_records *records, const struct ray_attempt *running,
+                      const char *node_id, const char *resource);
 /* True if the running task or its actor has some of a resource of which its node has too little
  * free for the waiting one (why_resources_lack()). */
 bool why_graph_holds(const struct why_records *records, const struct ray_attempt *running,

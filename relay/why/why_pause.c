@@ -41,7 +41,8 @@ bool why_rules_own_pause(const struct why_records *records, const struct ray_att
     return true;
 }
 
-/* A task that is stopped keeps its CPUs, too. */
+/* The first task that is stopped, and has what the node lacks on which it runs. It keeps its CPUs,
+ * too. */
 static const struct ray_attempt *paused_holder(const struct why_records *records,
                                                const struct ray_attempt *waiting)
 {
@@ -72,6 +73,64 @@ static const struct ray_attempt *find_paused(const struct why_records *records,
     return NULL;
 }
 
+/* True if an earlier call of the same actor is stopped, too: the actor's resources count once. */
+static bool is_counted(const struct why_records *records, size_t index)
+{
+    const struct ray_attempt *it = &records->attempts[index];
+    for (size_t i = 0; it->type != RAY_NORMAL_TASK && i < index; i++)
+        if (text_equal(records->attempts[i].actor_id, it->actor_id) &&
+            why_records_pause(records, &records->attempts[i]))
+            return true;
+    return false;
+}
+
+/* How much of a node's resource all tasks have that are stopped. */
+static double amount_kept(const struct why_records *records, const char *node_id,
+                          const char *resource)
+{
+    double sum = 0;
+    for (size_t i = 0; i < records->attempt_count; i++) {
+        const struct ray_attempt *it = &records->attempts[i];
+        if (why_records_pause(records, it) && !is_counted(records, i))
+            sum += why_graph_held(records, it, node_id, resource);
+    }
+    return sum;
+}
+
+/* True if no node can run the attempt before a task that is stopped goes on, whatever else ends. */
+static bool is_kept_waiting(const struct why_records *records, const struct ray_attempt *waiting)
+{
+    size_t nodes = 0;
+    for (size_t i = 0; i < records->resources.node_count; i++) {
+        const struct ray_node_resources *node = &records->resources.nodes[i];
+        bool is_short = false;
+        if (!why_resources_could_run(records, node, waiting))
+            continue;
+        for (size_t k = 0; !is_short && k < waiting->resources.count; k++) {
+            const struct ray_resource *need = &waiting->resources.items[k];
+            is_short = ray_resources_amount(&node->total, need->name) -
+                           amount_kept(records, node->node_id, need->name) + 1e-9 <
+                       need->amount;
+        }
+        if (!is_short)
+            return false;
+        nodes++;
+    }
+    return nodes > 0;
+}
+
+/* True if the attempt waits for the task that is stopped; false if it only may, or goes on as soon
+ * as something else ends. */
+static bool waits_for(const struct why_records *records, const struct ray_attempt *attempt,
+                      const struct ray_attempt *paused)
+{
+    if (attempt->state == RAY_ATTEMPT_RUNNING)
+        return false;
+    if (attempt->state == RAY_ATTEMPT_PENDING_NODE)
+        return is_kept_waiting(records, attempt);
+    return why_graph_edge(records, attempt, paused);
+}
+
 static bool any_paused(const struct why_records *records)
 {
     for (size_t i = 0; i < records->attempt_count; i++)
@@ -95,7 +154,7 @@ void why_rules_others_pause(const struct why_records *records, const struct ray_
         return;
     char *words = pause_words(why_records_pause(records, paused));
     why_report_cause(report, "waits_for_paused", "it %s for %s, which is %s",
-                     attempt->state == RAY_ATTEMPT_RUNNING ? "may wait" : "waits",
+                     waits_for(records, attempt, paused) ? "waits" : "may wait",
                      why_name_of_task(paused, name), words);
     why_link_task(paused, report);
     tell_attach(paused, report);

@@ -84,9 +84,9 @@ static const struct ray_resource *lacking(const struct ray_resources *have,
     return NULL;
 }
 
-/* True if the node could run the attempt, if nothing else ran there. */
-static bool could_run(const struct why_records *records, const struct ray_node_resources *node,
-                      const struct ray_attempt *attempt)
+bool why_resources_could_run(const struct why_records *records,
+                             const struct ray_node_resources *node,
+                             const struct ray_attempt *attempt)
 {
     return !lacking(&node->total, &attempt->resources) &&
            why_labels_match(why_labels_of(attempt), why_records_node(records, node->node_id));
@@ -98,7 +98,7 @@ bool why_resources_lack(const struct why_records *records, const struct ray_atte
     bool lacks = !records->resources.node_count;
     for (size_t i = 0; i < records->resources.node_count; i++) {
         const struct ray_node_resources *node = &records->resources.nodes[i];
-        if (!could_run(records, node, waiting))
+        if (!why_resources_could_run(records, node, waiting))
             continue;
         if (!lacking(&node->free, &waiting->resources))
             return false;

@@ -54,8 +54,12 @@ void why_rules_death(const struct why_records *records, const struct ray_actor_d
 /* Why something that needs these resources, on a node with these labels, has no node. */
 void why_rules_resources(const struct why_records *records, const struct ray_resources *needs,
                          const struct ray_labels *selector, struct why_report *report);
+/* True if the node could run the attempt, if nothing else ran there. */
+bool why_resources_could_run(const struct why_records *records,
+                             const struct ray_node_resources *node,
+                             const struct ray_attempt *attempt);
 /* True if the attempt waits, as far as the tables tell, since this node has too little free of what
- * it needs: the node could run it, if nothing else ran there, and no node can run it now. Of a
+ * it needs: the node could run it, and no node can run it now. Of a
  * cluster whose free resources are not known each node may be the one. */
 bool why_resources_lack(const struct why_records *records, const struct ray_attempt *waiting,
                         const struct ray_resource *need, const char *node_id);

@@ -18,10 +18,10 @@ static void check(const struct why_world *world, const char *name, const char *c
     why_report_clear(&report);
 }
 
-static const struct ray_attempt *running(const struct why_world *world, const char *name)
+static struct ray_attempt *running(const struct why_world *world, const char *name)
 {
     for (size_t i = 0; i < world->records.attempt_count; i++) {
-        const struct ray_attempt *it = &world->records.attempts[i];
+        struct ray_attempt *it = &world->records.attempts[i];
         if (text_equal(it->name, name) && it->state == RAY_ATTEMPT_RUNNING)
             return it;
     }
@@ -57,6 +57,59 @@ static void held_by_a_client(void **state)
           "127.0.0.1:4713");
     check(&world, "waits_for_b", "waits_for_paused", "it waits for holder (");
     check(&world, "Serial.behind", "queued_in_actor", "");
+    why_world_close(&world);
+}
+
+static void set_amount(struct ray_resources *resources, const char *name, double amount)
+{
+    for (size_t i = 0; i < resources->count; i++)
+        if (text_equal(resources->items[i].name, name)) {
+            resources->items[i].amount = amount;
+            return;
+        }
+    resources->items = mem_resize(resources->items, resources->count + 1, sizeof *resources->items);
+    resources->items[resources->count++] = (struct ray_resource){mem_string(name), amount};
+}
+
+/* What a stopped task has does not matter to a task that waits for something else. */
+static void another_resource(void **state)
+{
+    struct why_world world;
+    struct ray_attempt *stopped, *holder;
+    (void)state;
+    why_world_open(&world, "2.60.0");
+    stopped = running(&world, "slow_producer");
+    holder = running(&world, "holder");
+    set_amount(&stopped->resources, "CPU", 1);
+    text_copy(stopped->node_id, sizeof stopped->node_id, holder->node_id);
+    hold(&world, "slow_producer", (struct pause){.state = PAUSE_WAITING});
+    check(&world, stopped->task_id, "paused", "");
+    check(&world, "waits_for_b", "waits_for_resources", ""); /* its node has CPUs */
+    set_amount(&stopped->resources, "b", 0.05);
+    check(&world, "waits_for_b", "waits_for_paused", "it may wait for slow_producer (");
+    for (size_t i = 0; i < world.records.node_count; i++)
+        if (!text_equal(world.records.nodes[i].node_id, holder->node_id))
+            text_copy(stopped->node_id, sizeof stopped->node_id, world.records.nodes[i].node_id);
+    check(&world, "waits_for_b", "waits_for_resources", ""); /* it is on another node */
+    why_world_close(&world);
+}
+
+/* Others hold enough of it, too, and may end first; what several stopped tasks hold is added up. */
+static void what_others_hold(void **state)
+{
+    struct why_world world;
+    struct ray_attempt *holder, *other;
+    (void)state;
+    why_world_open(&world, "2.60.0");
+    holder = running(&world, "holder");
+    other = running(&world, "slow_producer");
+    set_amount(&holder->resources, "b", 1);
+    set_amount(&other->resources, "b", 2.5);
+    text_copy(other->node_id, sizeof other->node_id, holder->node_id);
+    hold(&world, "holder", (struct pause){.state = PAUSE_WAITING});
+    check(&world, "waits_for_b", "waits_for_paused", "it may wait for holder (");
+    hold(&world, "slow_producer", (struct pause){.state = PAUSE_WAITING});
+    check(&world, "waits_for_b", "waits_for_paused", "it waits for ");
     why_world_close(&world);
 }
 
@@ -137,7 +190,8 @@ static void a_report_is_read_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(held_by_a_client),      cmocka_unit_test(held_by_nobody),
+        cmocka_unit_test(held_by_a_client),      cmocka_unit_test(another_resource),
+        cmocka_unit_test(what_others_hold),      cmocka_unit_test(held_by_nobody),
         cmocka_unit_test(post_mortem),           cmocka_unit_test(in_rays_pdb),
         cmocka_unit_test(a_report_is_read_back),
     };
