@@ -57,6 +57,12 @@ static void tell_gap(const struct why_records *records, const struct why_proof *
                      "whether %s waits for something else: its process did not tell its references",
                      name);
         break;
+    case WHY_PROOF_NO_MAKER:
+        why_list_add(&report->unknown,
+                     "whether %s waits for something else: it has a reference to the result of a "
+                     "task of which Ray has no record",
+                     name);
+        break;
     case WHY_PROOF_OPEN:
         why_list_add(&report->unknown, "whether %s, for which one of them may wait, can go on",
                      name);
@@ -86,6 +92,17 @@ static char *partners_of(const struct why_cycle *cycle)
     return buf_take(&names);
 }
 
+/* True if a node that is added might end it. */
+static bool needs_node(const struct why_records *records, const struct ray_attempt *attempt)
+{
+    struct why_reach reach;
+    why_graph_reach(records, attempt, &reach);
+    for (size_t i = 0; i < reach.count; i++)
+        if (reach.items[i]->state == RAY_ATTEMPT_PENDING_NODE)
+            return true;
+    return false;
+}
+
 static void tell_deadlock(const struct why_records *records, const struct why_cycle *cycle,
                           struct why_report *report)
 {
@@ -98,6 +115,10 @@ static void tell_deadlock(const struct why_records *records, const struct why_cy
                  "two looks %s apart agree, and Ray's gauge has all that run in ray.get",
                  why_span(records->now_ms - records->earlier_ms, span));
     why_list_add(&report->details, "%s", break_it);
+    if (needs_node(records, cycle->items[0]))
+        why_list_add(&report->unknown,
+                     "whether a node is being added that has the resource: raydbg "
+                     "does not ask the autoscaler");
     why_list_add(&report->next, "raydbg why %s",
                  why_short_id(cycle->items[cycle->count / 2]->task_id, id));
 }

@@ -1,6 +1,7 @@
 #include "relay/why/why_proof.h"
 
 #include "base/text.h"
+#include "relay/why/why_rules.h"
 
 #include <string.h>
 
@@ -60,6 +61,25 @@ static enum why_proof_code judge_get(const struct why_records *records,
     return gauge->running || gauge->in_get < named ? WHY_PROOF_NO_GAUGE : WHY_PROVEN;
 }
 
+/* True if the process refers to a result that may not be made yet, of a task of which Ray has no
+ * record: its events are off (enable_task_events) or were dropped. A process that does not own the
+ * object cannot tell whether it is made. */
+static bool has_unknown_maker(const struct why_records *records,
+                              const struct ray_worker_objects *objects)
+{
+    for (size_t i = 0; i < objects->ref_count; i++) {
+        const struct ray_object_ref *ref = &objects->refs[i];
+        char task_id[ID_TEXT(ID_TASK_BYTES)], actor[ID_TEXT(ID_ACTOR_BYTES)];
+        if (object_id_is_put(&ref->id) || object_id_is_actor_handle(&ref->id, actor) ||
+            ref->status == RAY_TASK_FINISHED || ref->status == RAY_TASK_FAILED)
+            continue;
+        object_id_task(&ref->id, task_id);
+        if (!why_records_attempt(records, task_id))
+            return true;
+    }
+    return false;
+}
+
 static enum why_proof_code judge_running(const struct why_records *records,
                                          const struct ray_attempt *attempt)
 {
@@ -70,54 +90,66 @@ static enum why_proof_code judge_running(const struct why_records *records,
     code = judge_get(records, attempt);
     if (code == WHY_PROVEN && (!refs || !refs->objects))
         return WHY_PROOF_NO_REFS;
+    if (code == WHY_PROVEN && has_unknown_maker(records, refs->objects))
+        return WHY_PROOF_NO_MAKER;
     return code;
 }
 
-/* True if an earlier task of the reach runs in the same actor. */
+/* True if an earlier task of the reach runs in the same actor: its resources count once. */
 static bool is_counted(const struct why_reach *reach, size_t index)
 {
     for (size_t i = 0; i < index; i++)
         if (reach->items[i]->state == RAY_ATTEMPT_RUNNING &&
+            reach->items[i]->type != RAY_NORMAL_TASK &&
             text_equal(reach->items[i]->actor_id, reach->items[index]->actor_id))
             return true;
     return false;
 }
 
-/* The amount of a resource that running tasks of the reach, or their actors, hold. */
+/* The amount of a node's resource that running tasks of the reach, or their actors, hold. */
 static double amount_held(const struct why_records *records, const struct why_reach *reach,
-                          const char *name)
+                          const char *node_id, const char *resource)
 {
     double sum = 0;
     for (size_t i = 0; i < reach->count; i++) {
         const struct ray_attempt *it = reach->items[i];
-        const struct ray_actor *actor = why_records_actor(records, it->actor_id);
-        if (it->state != RAY_ATTEMPT_RUNNING)
-            continue;
-        if (it->type == RAY_NORMAL_TASK)
-            sum += ray_resources_amount(&it->resources, name);
-        else if (actor && actor->resources && !is_counted(reach, i))
-            sum += ray_resources_amount(actor->resources, name);
+        if (it->state == RAY_ATTEMPT_RUNNING &&
+            (it->type == RAY_NORMAL_TASK || !is_counted(reach, i)))
+            sum += why_graph_held(records, it, node_id, resource);
     }
     return sum;
 }
 
-/* True if the lack of one resource, which is held by tasks that cannot go on, is what keeps the
- * task waiting: no node has enough of it free, and no other process holds any. */
+/* True if the node has too little of the resource free, and all that is not free is held by tasks
+ * that cannot go on. */
 static bool is_held_by_reach(const struct why_records *records, const struct why_reach *reach,
-                             const struct ray_resource *need)
+                             const struct ray_node_resources *node, const struct ray_resource *need)
 {
     const double parts = 10000; /* of one: Ray's own precision */
-    double total = 0, free_amount = 0;
+    double free_amount = ray_resources_amount(&node->free, need->name);
+    double taken = ray_resources_amount(&node->total, need->name) - free_amount;
+    return !why_resources_is_cpu(need->name) && free_amount < need->amount &&
+           amount_held(records, reach, node->node_id, need->name) * parts + 1 >= taken * parts;
+}
+
+/* True if each node that could run the task lacks a resource for it that only tasks hold which
+ * cannot go on. */
+static bool has_no_node(const struct why_records *records, const struct why_reach *reach,
+                        const struct ray_attempt *attempt)
+{
+    size_t nodes = 0;
     for (size_t i = 0; i < records->resources.node_count; i++) {
         const struct ray_node_resources *node = &records->resources.nodes[i];
-        double here = ray_resources_amount(&node->free, need->name);
-        if (here >= need->amount)
+        bool held = false;
+        if (!why_resources_could_run(records, node, attempt))
+            continue;
+        for (size_t k = 0; !held && k < attempt->resources.count; k++)
+            held = is_held_by_reach(records, reach, node, &attempt->resources.items[k]);
+        if (!held)
             return false;
-        free_amount += here;
-        total += ray_resources_amount(&node->total, need->name);
+        nodes++;
     }
-    return total >= need->amount &&
-           amount_held(records, reach, need->name) * parts + 1 >= (total - free_amount) * parts;
+    return nodes > 0;
 }
 
 static enum why_proof_code judge_waiting(const struct why_records *records,
@@ -126,15 +158,9 @@ static enum why_proof_code judge_waiting(const struct why_records *records,
 {
     if (attempt->state == RAY_ATTEMPT_PENDING_ARGS)
         return WHY_PROOF_OPEN; /* its owner has made more things arguments */
-    if (attempt->state != RAY_ATTEMPT_PENDING_NODE)
-        return WHY_PROVEN;
-    for (size_t i = 0; i < attempt->resources.count; i++) {
-        const struct ray_resource *need = &attempt->resources.items[i];
-        if (!text_equal(need->name, "CPU") && need->amount > 0 &&
-            is_held_by_reach(records, reach, need))
-            return WHY_PROVEN;
-    }
-    return WHY_PROOF_OPEN;
+    if (attempt->state == RAY_ATTEMPT_PENDING_NODE && !has_no_node(records, reach, attempt))
+        return WHY_PROOF_OPEN;
+    return WHY_PROVEN;
 }
 
 static bool waits_for_some(const struct why_records *records, const struct why_reach *reach,
@@ -160,7 +186,8 @@ static struct why_proof judge_one(const struct why_records *records, const struc
     if (proof.code == WHY_PROVEN && !was_the_same(records, attempt))
         proof.code = records->earlier_ms ? WHY_PROOF_CHANGED : WHY_PROOF_ONE_LOOK;
     if (age < TASK_GAUGE_LAG_MS && proof.code != WHY_PROOF_ONE_LOOK &&
-        proof.code != WHY_PROOF_NO_REFS && proof.code != WHY_PROOF_OPEN) {
+        proof.code != WHY_PROOF_NO_REFS && proof.code != WHY_PROOF_NO_MAKER &&
+        proof.code != WHY_PROOF_OPEN) {
         proof.code = WHY_PROOF_YOUNG;
         proof.wait_ms = TASK_GAUGE_LAG_MS - age;
     }

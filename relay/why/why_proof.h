@@ -12,6 +12,7 @@ enum why_proof_code {
     WHY_PROOF_YOUNG,    /* it began less than a gauge's lag ago: ask again in `wait_ms` */
     WHY_PROOF_NO_GAUGE, /* the gauge of `attempt`'s node is not known, or does not tell of it */
     WHY_PROOF_NO_REFS,  /* the process of `attempt` did not tell its references */
+    WHY_PROOF_NO_MAKER, /* Ray has no record of a task to whose result `attempt` refers */
     WHY_PROOF_OPEN,     /* what `attempt` waits for is not known */
     WHY_PROOF_LARGE,    /* too many tasks are involved */
 };

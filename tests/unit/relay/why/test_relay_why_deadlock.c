@@ -236,6 +236,39 @@ static void a_resource_that_others_hold(void **state)
     why_world_close(&world);
 }
 
+static struct why_refs *refs_of(struct why_world *world, const struct ray_attempt *attempt)
+{
+    for (size_t i = 0; i < world->records.refs_count; i++)
+        if (text_equal(world->records.refs[i].worker_id, attempt->worker_id))
+            return &world->records.refs[i];
+    fail_msg("no references of %s", attempt->name);
+    return NULL;
+}
+
+/* A result that may not be made yet, of a task without events, may be what a task waits for. */
+static void a_task_without_a_record(void **state)
+{
+    static const char words[] = "a task of which Ray has no record";
+    struct why_world world;
+    (void)state;
+    open_world(&world);
+    struct why_refs *refs = refs_of(&world, attempt_of(&world, "call_two"));
+    struct ray_object_ref *ref = mem_array(1, sizeof *ref);
+    *ref = (struct ray_object_ref){.size = -1, .local = 1, .call_site = ""};
+    memset(ref->id.bytes, 7, ID_TASK_BYTES);
+    ref->id.bytes[ID_TASK_BYTES] = 1; /* its first result */
+    refs->objects->refs = ref;
+    refs->objects->ref_count = 1;
+    check_gap(&world, words); /* a borrower does not know whether it is made */
+    ref->status = RAY_ATTEMPT_PENDING_ARGS;
+    check_gap(&world, words);
+    ref->status = RAY_TASK_FINISHED;
+    check_code(&world, "call_one", "deadlock");
+    ref->status = RAY_TASK_FAILED;
+    check_code(&world, "call_one", "deadlock");
+    why_world_close(&world);
+}
+
 /* --- known causes --- */
 
 static void set_amount(struct ray_resources *resources, const char *name, double amount)
@@ -276,6 +309,33 @@ static void a_known_cause_stays(void **state)
     set_amount(&node_of(&world, outer->node_id)->free, "b", 4);
     check_code(&world, "inner", "waits_for_worker");
     check_code(&world, "outer", "may_wait");
+    why_world_close(&world);
+}
+
+/* A node that could not run the task does not count, whatever others hold there. */
+static void each_node_is_asked_for_its_own(void **state)
+{
+    struct why_world world;
+    struct why_report report;
+    (void)state;
+    open_world(&world);
+    const struct ray_attempt *outer = attempt_of(&world, "outer");
+    struct ray_node_resources *node = node_of(&world, outer->node_id), *other = NULL;
+    for (size_t i = 0; i < world.records.resources.node_count; i++)
+        if (&world.records.resources.nodes[i] != node)
+            other = &world.records.resources.nodes[i];
+    assert_non_null(other);
+    set_amount(&other->total, "b", 2); /* inner needs 4 */
+    set_amount(&other->free, "b", 1);
+    why_world_judge(&world, "inner", &report);
+    assert_string_equal(report.code, "deadlock");
+    assert_true(why_world_list_has(&report.unknown, "whether a node is being added"));
+    why_report_clear(&report);
+    set_amount(&other->total, "b", 4);
+    check_code(&world, "inner", "may_deadlock"); /* what is held there may become free */
+    set_amount(&node->total, "b", 2);
+    set_amount(&other->total, "b", 2);
+    check_code(&world, "inner", "infeasible");
     why_world_close(&world);
 }
 
@@ -353,7 +413,9 @@ int main(void)
         cmocka_unit_test(a_cpu_is_lent),
         cmocka_unit_test(each_part_of_the_proof_is_needed),
         cmocka_unit_test(a_resource_that_others_hold),
+        cmocka_unit_test(a_task_without_a_record),
         cmocka_unit_test(a_known_cause_stays),
+        cmocka_unit_test(each_node_is_asked_for_its_own),
         cmocka_unit_test(a_resource_of_another_node),
         cmocka_unit_test(what_the_proof_needs),
         cmocka_unit_test(lines_of_the_gauge),
