@@ -87,18 +87,19 @@ bool why_graph_edge(const struct why_records *records, const struct ray_attempt 
         return false;
     switch (from->state) {
     case RAY_ATTEMPT_RUNNING:
-        return text_equal(to->parent_task_id, from->task_id) ||
-               refers_to(why_records_refs(records, from->worker_id), to, false);
+        return (text_equal(to->parent_task_id, from->task_id) ||
+                refers_to(why_records_refs(records, from->worker_id), to, false)) &&
+               why_records_is_running(records, from);
     case RAY_ATTEMPT_PENDING_NODE:
         return to->state == RAY_ATTEMPT_RUNNING && from->type == RAY_NORMAL_TASK &&
-               why_graph_holds(records, to, from, false);
+               why_graph_holds(records, to, from, false) && why_records_is_running(records, to);
     case RAY_ATTEMPT_PENDING_ARGS:
         owner = why_owner_of_task(records, from);
         return owner && refers_to(why_records_refs(records, owner->worker_id), to, true);
     default:
         return to->state == RAY_ATTEMPT_RUNNING && from->type == RAY_ACTOR_TASK &&
                to->type == RAY_ACTOR_TASK && *from->actor_id &&
-               text_equal(to->actor_id, from->actor_id);
+               text_equal(to->actor_id, from->actor_id) && why_records_is_running(records, to);
     }
 }
 

@@ -315,6 +315,7 @@ void why_judge_need_task(const struct why_records *records, const struct ray_att
 {
     why_judge_need_previous(records, attempt, needs);
     need_start(records, attempt, needs);
+    need_log(records, why_dead_owner_of_task(records, attempt), needs);
     if (!may_be_a_death(attempt))
         return;
     need_log(records, why_records_worker(records, attempt->worker_id), needs);

@@ -52,7 +52,7 @@ static bool belongs(const struct why_records *records, const struct ray_attempt 
         return it->state_ms[it->state] >= records->since_ms;
     if (!is_waiting(it))
         return why_records_pause(records, it) != NULL || failed_before(records, it) != NULL;
-    return !why_records_job_is_over(records, it);
+    return !why_never_runs(records, it);
 }
 
 static void add_attempt(struct groups *groups, const struct ray_attempt *it)
@@ -253,7 +253,7 @@ static void count_tasks(const struct why_records *records, struct why_overview *
         if (!why_records_stands_for_task(records, it))
             continue;
         out->tasks_running += why_records_is_running(records, it);
-        out->tasks_waiting += is_waiting(it);
+        out->tasks_waiting += is_waiting(it) && !why_never_runs(records, it);
         out->tasks_failed += it->state == RAY_ATTEMPT_FAILED;
         out->tasks_finished += it->state == RAY_ATTEMPT_FINISHED;
     }

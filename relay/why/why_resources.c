@@ -114,13 +114,44 @@ bool why_resources_is_cpu(const char *resource)
 
 /* --- holders --- */
 
-static void add_holder(struct buf *out, size_t *count, const char *name, double amount)
+static void add_holder(struct buf *out, size_t *count, const char *name, double amount,
+                       const char *more)
 {
     enum { SHOWN = 4 };
     if (++*count > SHOWN)
         return;
     buf_printf(out, "%s%s has ", *count == 1 ? ": " : ", ", name);
     add_amount(out, amount);
+    buf_add_string(out, more);
+}
+
+/* True if the task has called others that have not ended: it may wait for them in ray.get, while
+ * Ray lends its CPUs on. */
+static bool may_lend(const struct why_records *records, const struct ray_attempt *attempt)
+{
+    for (size_t i = 0; i < records->attempt_count; i++) {
+        const struct ray_attempt *it = &records->attempts[i];
+        if (text_equal(it->parent_task_id, attempt->task_id) && !ray_attempt_is_over(it) &&
+            !why_records_is_retried(records, it))
+            return true;
+    }
+    return false;
+}
+
+/* Names the running tasks that hold a resource of a node: those that may lend it, or the others. */
+static void add_tasks(const struct why_records *records, const char *node_id, const char *resource,
+                      bool lending, struct buf *out, size_t *count)
+{
+    char name[WHY_NAME_TEXT];
+    bool is_cpu = why_resources_is_cpu(resource);
+    for (size_t i = 0; (is_cpu || !lending) && i < records->attempt_count; i++) {
+        const struct ray_attempt *it = &records->attempts[i];
+        double amount = ray_resources_amount(&it->resources, resource);
+        if (it->type == RAY_NORMAL_TASK && amount > 0 && text_equal(it->node_id, node_id) &&
+            why_records_is_running(records, it) && (is_cpu && may_lend(records, it)) == lending)
+            add_holder(out, count, why_name_of_task(it, name), amount,
+                       lending ? " and may have lent it" : "");
+    }
 }
 
 /* Names the placement groups that have reserved a resource of a node. */
@@ -137,7 +168,7 @@ static void add_groups(const struct why_records *records, const struct ray_node_
         const struct ray_group *group = why_records_group(records, group_id_in(it->name));
         snprintf(name, sizeof name, "placement group %.100s",
                  group ? group_name(group) : group_id_in(it->name));
-        add_holder(out, count, name, it->amount);
+        add_holder(out, count, name, it->amount, "");
     }
 }
 
@@ -148,20 +179,15 @@ static void add_holders(const struct why_records *records, const struct ray_node
     char name[WHY_NAME_TEXT];
     const char *node_id = node->node_id;
     size_t count = 0;
-    for (size_t i = 0; i < records->attempt_count; i++) {
-        const struct ray_attempt *it = &records->attempts[i];
-        double amount = ray_resources_amount(&it->resources, resource);
-        if (it->state == RAY_ATTEMPT_RUNNING && it->type == RAY_NORMAL_TASK && amount > 0 &&
-            text_equal(it->node_id, node_id))
-            add_holder(out, &count, why_name_of_task(it, name), amount);
-    }
+    add_tasks(records, node_id, resource, false, out, &count);
     for (size_t i = 0; i < records->actor_count; i++) {
         const struct ray_actor *it = &records->actors[i];
         double amount = it->resources ? ray_resources_amount(it->resources, resource) : 0;
         if (amount > 0 && text_equal(it->state, "ALIVE") && text_equal(it->node_id, node_id))
-            add_holder(out, &count, why_name_of_actor(it, name), amount);
+            add_holder(out, &count, why_name_of_actor(it, name), amount, "");
     }
     add_groups(records, node, resource, out, &count);
+    add_tasks(records, node_id, resource, true, out, &count);
     if (count > 4)
         buf_printf(out, ", and %zu more", count - 4);
 }

@@ -89,8 +89,8 @@ static void judge_queue(const struct why_records *records, const struct ray_atte
     size_t before = report->details.count;
     for (size_t i = 0; i < records->attempt_count; i++) {
         const struct ray_attempt *it = &records->attempts[i];
-        if (it->state == RAY_ATTEMPT_RUNNING && text_equal(it->actor_id, attempt->actor_id) &&
-            it->type == RAY_ACTOR_TASK)
+        if (it->type == RAY_ACTOR_TASK && text_equal(it->actor_id, attempt->actor_id) &&
+            why_records_is_running(records, it))
             add_attempt(records, "behind ", it, report);
     }
     if (report->details.count > before) {
@@ -114,6 +114,29 @@ static bool judge_actor_first(const struct why_records *records, const struct ra
     return true;
 }
 
+/* True if the process that submitted the task has ended: that is the cause. */
+static bool judge_owner(const struct why_records *records, const struct ray_attempt *attempt,
+                        struct why_report *report)
+{
+    const struct ray_worker *owner = why_dead_owner_of_task(records, attempt);
+    char name[WHY_NAME_TEXT];
+    struct why_report its = {0};
+    if (!owner)
+        return false;
+    bool told = process_end_explain(records, owner, &its);
+    why_report_cause(report, "owner_died",
+                     "its owner, pid %s, died: it never ran, though Ray still lists it as "
+                     "waiting%s%s",
+                     why_name_of_worker(records, owner, name), told ? ". The owner: " : "",
+                     told ? its.cause : "");
+    for (size_t i = 0; i < its.unknown.count; i++)
+        why_list_add(&report->unknown, "of %s: %s", name, its.unknown.items[i]);
+    why_link_worker(records, owner->worker_id, report);
+    why_list_add(&report->next, "raydbg why %s", name);
+    why_report_clear(&its);
+    return true;
+}
+
 void why_rules_waiting_task(const struct why_records *records, const struct ray_attempt *attempt,
                             struct why_report *report)
 {
@@ -121,7 +144,7 @@ void why_rules_waiting_task(const struct why_records *records, const struct ray_
         why_report_cause(report, "job_over", "its job has ended, and it never ran");
         return;
     }
-    if (judge_actor_first(records, attempt, report))
+    if (judge_owner(records, attempt, report) || judge_actor_first(records, attempt, report))
         return;
     switch (attempt->state) {
     case RAY_ATTEMPT_PENDING_ARGS:

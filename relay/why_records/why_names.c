@@ -122,3 +122,25 @@ const struct ray_worker *why_owner_of_task(const struct why_records *records,
     }
     return why_driver_of_job(records, attempt->job_id);
 }
+
+/* Only of a parent that is known, and that Ray has not tried again: what the earlier attempt has
+ * submitted, the later one submits again. */
+const struct ray_worker *why_dead_owner_of_task(const struct why_records *records,
+                                                const struct ray_attempt *attempt)
+{
+    const struct ray_attempt *parent = why_records_attempt(records, attempt->parent_task_id);
+    bool is_queued = attempt->type == RAY_ACTOR_TASK && attempt->state >= RAY_ATTEMPT_SUBMITTED;
+    if (attempt->state == RAY_ATTEMPT_UNKNOWN || attempt->state >= RAY_ATTEMPT_RUNNING ||
+        attempt->type == RAY_ACTOR_CREATION_TASK || is_queued)
+        return NULL;
+    if (!parent || parent->type == RAY_DRIVER_TASK || !*parent->worker_id)
+        return NULL;
+    const struct ray_worker *owner = why_records_worker(records, parent->worker_id);
+    return owner && !why_records_is_alive(records, owner) ? owner : NULL;
+}
+
+bool why_never_runs(const struct why_records *records, const struct ray_attempt *attempt)
+{
+    return attempt->state > RAY_ATTEMPT_UNKNOWN && attempt->state < RAY_ATTEMPT_RUNNING &&
+           (why_records_job_is_over(records, attempt) || why_dead_owner_of_task(records, attempt));
+}

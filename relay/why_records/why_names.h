@@ -29,6 +29,14 @@ const char *why_state_name(enum ray_attempt_state state);
  * known. */
 const struct ray_worker *why_owner_of_task(const struct why_records *records,
                                            const struct ray_attempt *attempt);
+/* The process that submitted a waiting task, if it has ended: Ray then never runs the task, and
+ * lists it as it was for ever (docs/facts/ray.md#10.6). NULL if the owner lives or is not known; of
+ * a call that is in its actor's queue, since the actor may run it all the same; and of an actor's
+ * creation, which is the GCS's affair. */
+const struct ray_worker *why_dead_owner_of_task(const struct why_records *records,
+                                                const struct ray_attempt *attempt);
+/* True if nothing that lives can start the waiting attempt: its job or its owner has ended. */
+bool why_never_runs(const struct why_records *records, const struct ray_attempt *attempt);
 const struct ray_worker *why_driver_of_job(const struct why_records *records, const char *job_id);
 
 #endif

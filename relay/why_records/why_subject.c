@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "proto/job_id.h"
+#include "relay/why_records/why_names.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -109,8 +110,8 @@ static int find_id(const struct why_records *records, const char *name, struct w
 /* --- by name --- */
 
 /* The rank of an attempt as the answer to "why": a failure first, then what waits, then what runs.
- */
-static int rank_of(const struct ray_attempt *attempt)
+ * What Ray only still lists as waiting is last. */
+static int rank_of(const struct why_records *records, const struct ray_attempt *attempt)
 {
     switch (attempt->state) {
     case RAY_ATTEMPT_FAILED:
@@ -120,15 +121,16 @@ static int rank_of(const struct ray_attempt *attempt)
     case RAY_ATTEMPT_RUNNING:
         return 1;
     default:
-        return 2;
+        return why_never_runs(records, attempt) ? 0 : 2;
     }
 }
 
-static bool is_better(const struct ray_attempt *a, const struct ray_attempt *b)
+static bool is_better(const struct why_records *records, const struct ray_attempt *a,
+                      const struct ray_attempt *b)
 {
-    int rank = rank_of(a);
-    if (rank != rank_of(b))
-        return rank > rank_of(b);
+    int rank = rank_of(records, a), other = rank_of(records, b);
+    if (rank != other)
+        return rank > other;
     int64_t at = a->state_ms[a->state], than = b->state_ms[b->state];
     return rank == 2 ? at < than : at > than;
 }
@@ -147,11 +149,11 @@ static void find_task(const struct why_records *records, const char *name, bool 
         const struct ray_attempt *it = &records->attempts[i];
         if (!text_equal(name_of(it, function), name) || !why_records_stands_for_task(records, it))
             continue;
-        int rank = rank_of(it);
+        int rank = rank_of(records, it);
         found.namesakes++;
         found.namesakes_failed += rank >= 3;
         found.namesakes_waiting += rank == 2;
-        if (!found.attempt || is_better(it, found.attempt))
+        if (!found.attempt || is_better(records, it, found.attempt))
             found.attempt = it;
     }
     *out = found;
