@@ -147,19 +147,32 @@ static bool may_be_a_cycle(const char *code)
     return false;
 }
 
+/* A task that is not in ray.get ends the circle, but for two cases that the gauge does not tell: an
+ * await, and a ray.wait without a timeout. */
+static void tell_goes_on(const struct why_records *records, const struct ray_attempt *attempt,
+                         struct why_report *report)
+{
+    char name[WHY_NAME_TEXT];
+    const struct why_gauges *node = why_records_gauges(records, attempt->node_id);
+    const struct task_gauge *gauge =
+        node ? task_gauges_find(&node->gauges, attempt->name, attempt->job_id) : NULL;
+    why_list_add(&report->details,
+                 "it may wait in a circle, but that is no deadlock: %s is not in ray.get (unless "
+                 "it awaits%s: Ray's gauge does not tell)",
+                 why_name_of_task(attempt, name),
+                 gauge && gauge->in_wait ? ", or its ray.wait has no timeout" : "");
+}
+
 void why_rules_cycle(const struct why_records *records, const struct ray_attempt *attempt,
                      struct why_report *report)
 {
     struct why_cycle cycle;
     struct why_proof proof;
-    char name[WHY_NAME_TEXT];
     if (!may_be_a_cycle(report->code) || !why_graph_cycle(records, attempt, &cycle))
         return;
     proof = why_proof_of(records, attempt);
     if (proof.code == WHY_PROOF_GOES_ON) {
-        why_list_add(&report->details,
-                     "it may wait in a circle, but that is no deadlock: %s is not in ray.get",
-                     why_name_of_task(proof.attempt, name));
+        tell_goes_on(records, proof.attempt, report);
         return;
     }
     why_report_cause(report, "may_deadlock",

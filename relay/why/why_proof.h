@@ -6,7 +6,7 @@
 
 enum why_proof_code {
     WHY_PROVEN,
-    WHY_PROOF_GOES_ON, /* `attempt` is not in ray.get: no deadlock */
+    WHY_PROOF_GOES_ON, /* `attempt` is not in ray.get: no deadlock, unless it awaits */
     WHY_PROOF_ONE_LOOK,
     WHY_PROOF_CHANGED,  /* `attempt` was in another state at the first look */
     WHY_PROOF_YOUNG,    /* it began less than a gauge's lag ago: ask again in `wait_ms` */

@@ -95,6 +95,8 @@ static void read_sample(const char *at, struct task_gauges *out)
     int64_t count = (int64_t)number;
     struct task_gauge *gauge = gauge_of(out, &sample);
     *(label_is(sample.state, "RUNNING_IN_RAY_GET") ? &gauge->in_get : &gauge->running) += count;
+    if (label_is(sample.state, "RUNNING_IN_RAY_WAIT"))
+        gauge->in_wait += count;
 }
 
 void task_gauges_read(const char *text, struct task_gauges *out)

@@ -19,7 +19,8 @@ struct task_gauge {
     char *function; /* as ray_attempt.func_or_class */
     char job_id[ID_TEXT(ID_JOB_BYTES)];
     int64_t in_get;  /* RUNNING_IN_RAY_GET */
-    int64_t running; /* all that run but are not in ray.get, such as RUNNING_IN_RAY_WAIT */
+    int64_t in_wait; /* RUNNING_IN_RAY_WAIT */
+    int64_t running; /* all that run but are not in ray.get, also those in ray.wait or in await */
 };
 
 struct task_gauges {

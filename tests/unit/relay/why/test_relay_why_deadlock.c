@@ -137,12 +137,12 @@ static void deadlocks_are_proven(void **state)
 static void false_alarms_are_none(void **state)
 {
     static const struct {
-        const char *name, *who;
+        const char *name, *who, *unless;
     } alarms[] = {
-        {"calls_and_computes", "calls_and_computes"},
-        {"partner_of_calls_and_computes", "calls_and_computes"},
-        {"calls_and_gets_another", "sleeper"},
-        {"polls", "polls"},
+        {"calls_and_computes", "calls_and_computes", "(unless it awaits: "},
+        {"partner_of_calls_and_computes", "calls_and_computes", "(unless it awaits: "},
+        {"calls_and_gets_another", "sleeper", "(unless it awaits: "},
+        {"polls", "polls", "(unless it awaits, or its ray.wait has no timeout: "},
     };
     struct why_world world;
     (void)state;
@@ -154,6 +154,8 @@ static void false_alarms_are_none(void **state)
         assert_string_equal(report.code, "may_wait");
         snprintf(words, sizeof words, "no deadlock: %s (", alarms[i].who);
         assert_true(why_world_list_has(&report.details, words));
+        assert_true(why_world_list_has(&report.details, ") is not in ray.get ("));
+        assert_true(why_world_list_has(&report.details, alarms[i].unless));
         why_report_clear(&report);
     }
     check_code(&world, "lends_its_cpu", "may_wait");
@@ -399,6 +401,7 @@ static void lines_of_the_gauge(void **state)
     assert_non_null(f);
     assert_int_equal(f->in_get, 3);
     assert_int_equal(f->running, 3);
+    assert_int_equal(f->in_wait, 1);
     assert_null(task_gauges_find(&gauges, "g", "01000000"));
     assert_non_null(task_gauges_find(&gauges, "last", "01000000"));
     assert_int_equal(gauges.count, 4); /* f of two jobs, a\"b, last */
