@@ -4,9 +4,18 @@
 #include "relay/why/why_rules.h"
 #include "relay/why_records/why_names.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_VISITS = 64 };
+
+/* What an attempt may wait for directly. No walk takes more: it knows at most MOST_VISITS or
+ * WHY_GRAPH_REACH of them, and needs one that it does not know. */
+enum { MOST_NEXT = MOST_VISITS + WHY_GRAPH_REACH + 1 };
+struct next_ones {
+    const struct ray_attempt *items[MOST_NEXT];
+    size_t count;
+};
 
 struct walk {
     const struct why_records *records;
@@ -63,16 +72,22 @@ bool why_graph_holds(const struct why_records *records, const struct ray_attempt
     return false;
 }
 
+/* True for a reference to a task's result; with `for_a_task` for one that is a task's argument. */
+static bool is_result(const struct ray_object_ref *ref, bool for_a_task)
+{
+    char actor[ID_TEXT(ID_ACTOR_BYTES)];
+    return !object_id_is_put(&ref->id) && !object_id_is_actor_handle(&ref->id, actor) &&
+           (!for_a_task || ref->submitted);
+}
+
 /* True if the process refers to the result of the task, or has made it an argument of one. */
 static bool refers_to(const struct why_refs *refs, const struct ray_attempt *maker, bool for_a_task)
 {
     for (size_t i = 0; refs && refs->objects && i < refs->objects->ref_count; i++) {
-        const struct object_id *id = &refs->objects->refs[i].id;
-        char task_id[ID_TEXT(ID_TASK_BYTES)], actor[ID_TEXT(ID_ACTOR_BYTES)];
-        if (object_id_is_put(id) || object_id_is_actor_handle(id, actor) ||
-            (for_a_task && !refs->objects->refs[i].submitted))
+        char task_id[ID_TEXT(ID_TASK_BYTES)];
+        if (!is_result(&refs->objects->refs[i], for_a_task))
             continue;
-        object_id_task(id, task_id);
+        object_id_task(&refs->objects->refs[i].id, task_id);
         if (text_equal(task_id, maker->task_id))
             return true;
     }
@@ -103,6 +118,78 @@ bool why_graph_edge(const struct why_records *records, const struct ray_attempt 
     }
 }
 
+/* --- walks --- */
+
+static void add_next(struct next_ones *out, const struct ray_attempt *attempt)
+{
+    for (size_t i = 0; i < out->count; i++)
+        if (out->items[i] == attempt)
+            return;
+    if (out->count < MOST_NEXT)
+        out->items[out->count++] = attempt;
+}
+
+/* Adds those of a list for which the attempt may wait. */
+static void add_listed(const struct why_records *records, const struct ray_attempt *from,
+                       enum attempt_list kind, const char *key, struct next_ones *out)
+{
+    const struct ray_attempt *it = NULL;
+    while (out->count < MOST_NEXT && (it = why_records_next(records, kind, key, it)))
+        if (why_graph_edge(records, from, it))
+            add_next(out, it);
+}
+
+/* Adds the unfinished tasks to whose results the process refers. */
+static void add_makers(const struct why_records *records, const struct ray_attempt *from,
+                       const struct why_refs *refs, bool for_a_task, struct next_ones *out)
+{
+    for (size_t i = 0; refs && refs->objects && i < refs->objects->ref_count; i++) {
+        char task_id[ID_TEXT(ID_TASK_BYTES)];
+        if (out->count == MOST_NEXT || !is_result(&refs->objects->refs[i], for_a_task))
+            continue;
+        object_id_task(&refs->objects->refs[i].id, task_id);
+        const struct ray_attempt *maker = why_records_attempt(records, task_id);
+        if (maker && maker != from && !ray_attempt_is_over(maker))
+            add_next(out, maker);
+    }
+}
+
+static int compare_positions(const void *left, const void *right)
+{
+    const struct ray_attempt *a = *(const struct ray_attempt *const *)left,
+                             *b = *(const struct ray_attempt *const *)right;
+    return (a > b) - (a < b);
+}
+
+/* Finds, in the order of the attempts, all `to` of which why_graph_edge() is true. */
+static void find_next(const struct why_records *records, const struct ray_attempt *from,
+                      struct next_ones *out)
+{
+    const struct ray_worker *owner;
+    out->count = 0;
+    switch (from->state) {
+    case RAY_ATTEMPT_RUNNING:
+        if (!why_records_is_running(records, from))
+            return;
+        add_listed(records, from, ATTEMPTS_OF_PARENT, from->task_id, out);
+        add_makers(records, from, why_records_refs(records, from->worker_id), false, out);
+        break;
+    case RAY_ATTEMPT_PENDING_NODE:
+        add_listed(records, from, ATTEMPTS_RUNNING, "", out);
+        break;
+    case RAY_ATTEMPT_PENDING_ARGS:
+        owner = why_owner_of_task(records, from);
+        if (owner)
+            add_makers(records, from, why_records_refs(records, owner->worker_id), true, out);
+        break;
+    default:
+        add_listed(records, from, ATTEMPTS_RUNNING_IN_ACTOR, from->actor_id, out);
+        break;
+    }
+    if (out->count)
+        qsort(out->items, out->count, sizeof *out->items, compare_positions);
+}
+
 static bool was_visited(const struct walk *walk, const struct ray_attempt *attempt)
 {
     for (size_t i = 0; i < walk->visits; i++)
@@ -116,18 +203,17 @@ static bool step(struct walk *walk)
 {
     struct why_cycle *path = walk->path;
     const struct ray_attempt *from = path->items[path->count - 1];
+    struct next_ones next;
     if (walk->visits == MOST_VISITS || !has_rested(walk->records, from))
         return false;
     walk->visited[walk->visits++] = from;
-    for (size_t i = 0; i < walk->records->attempt_count; i++) {
-        const struct ray_attempt *to = &walk->records->attempts[i];
-        if (!why_graph_edge(walk->records, from, to))
+    if (why_graph_edge(walk->records, from, path->items[0]))
+        return true;
+    find_next(walk->records, from, &next);
+    for (size_t i = 0; i < next.count; i++) {
+        if (path->count == WHY_GRAPH_PATH || was_visited(walk, next.items[i]))
             continue;
-        if (to == path->items[0])
-            return true;
-        if (path->count == WHY_GRAPH_PATH || was_visited(walk, to))
-            continue;
-        path->items[path->count++] = to;
+        path->items[path->count++] = next.items[i];
         if (step(walk))
             return true;
         path->count--;
@@ -158,8 +244,10 @@ void why_graph_reach(const struct why_records *records, const struct ray_attempt
                      struct why_reach *out)
 {
     *out = (struct why_reach){.items = {attempt}, .count = 1};
-    for (size_t i = 0; i < out->count; i++)
-        for (size_t k = 0; k < records->attempt_count; k++)
-            if (why_graph_edge(records, out->items[i], &records->attempts[k]))
-                add_reached(out, &records->attempts[k]);
+    for (size_t i = 0; i < out->count && !out->cut; i++) {
+        struct next_ones next;
+        find_next(records, out->items[i], &next);
+        for (size_t k = 0; k < next.count; k++)
+            add_reached(out, next.items[k]);
+    }
 }

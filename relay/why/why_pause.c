@@ -46,11 +46,10 @@ bool why_rules_own_pause(const struct why_records *records, const struct ray_att
 static const struct ray_attempt *paused_holder(const struct why_records *records,
                                                const struct ray_attempt *waiting)
 {
-    for (size_t i = 0; i < records->attempt_count; i++) {
-        const struct ray_attempt *it = &records->attempts[i];
+    const struct ray_attempt *it = NULL;
+    while ((it = why_records_next(records, ATTEMPTS_RUNNING, "", it)))
         if (why_records_pause(records, it) && why_graph_holds(records, it, waiting, true))
             return it;
-    }
     return NULL;
 }
 
@@ -74,12 +73,12 @@ static const struct ray_attempt *find_paused(const struct why_records *records,
 }
 
 /* True if an earlier call of the same actor is stopped, too: the actor's resources count once. */
-static bool is_counted(const struct why_records *records, size_t index)
+static bool is_counted(const struct why_records *records, const struct ray_attempt *attempt)
 {
-    const struct ray_attempt *it = &records->attempts[index];
-    for (size_t i = 0; it->type != RAY_NORMAL_TASK && i < index; i++)
-        if (text_equal(records->attempts[i].actor_id, it->actor_id) &&
-            why_records_pause(records, &records->attempts[i]))
+    const struct ray_attempt *it = NULL;
+    while (attempt->type != RAY_NORMAL_TASK && it != attempt &&
+           (it = why_records_next(records, ATTEMPTS_RUNNING_IN_ACTOR, attempt->actor_id, it)))
+        if (it != attempt && why_records_pause(records, it))
             return true;
     return false;
 }
@@ -89,11 +88,10 @@ static double amount_kept(const struct why_records *records, const char *node_id
                           const char *resource)
 {
     double sum = 0;
-    for (size_t i = 0; i < records->attempt_count; i++) {
-        const struct ray_attempt *it = &records->attempts[i];
-        if (why_records_pause(records, it) && !is_counted(records, i))
+    const struct ray_attempt *it = NULL;
+    while ((it = why_records_next(records, ATTEMPTS_RUNNING, "", it)))
+        if (why_records_pause(records, it) && !is_counted(records, it))
             sum += why_graph_held(records, it, node_id, resource);
-    }
     return sum;
 }
 
@@ -131,12 +129,13 @@ static bool waits_for(const struct why_records *records, const struct ray_attemp
     return why_graph_edge(records, attempt, paused);
 }
 
-static bool any_paused(const struct why_records *records)
+/* False if no task is stopped. Before any walk: there is one for each group of an overview. */
+static bool may_be_paused(const struct why_records *records)
 {
-    for (size_t i = 0; i < records->attempt_count; i++)
-        if (why_records_pause(records, &records->attempts[i]))
+    for (size_t i = 0; i < records->worker_count; i++)
+        if (records->workers[i].paused_threads)
             return true;
-    return false;
+    return records->pause_count > 0;
 }
 
 void why_rules_others_pause(const struct why_records *records, const struct ray_attempt *attempt,
@@ -149,7 +148,7 @@ void why_rules_others_pause(const struct why_records *records, const struct ray_
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         waits |= text_equal(report->code, codes[i]);
     const struct ray_attempt *paused =
-        waits && any_paused(records) ? find_paused(records, attempt) : NULL;
+        waits && may_be_paused(records) ? find_paused(records, attempt) : NULL;
     if (!paused)
         return;
     char *words = pause_words(why_records_pause(records, paused));

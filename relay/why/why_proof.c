@@ -10,12 +10,12 @@
 static const struct ray_attempt *earlier_of(const struct why_records *records,
                                             const struct ray_attempt *attempt)
 {
-    for (size_t i = 0; i < records->earlier_count; i++) {
-        const struct ray_attempt *it = &records->earlier[i];
-        if (it->attempt == attempt->attempt && text_equal(it->task_id, attempt->task_id))
-            return it;
-    }
-    return NULL;
+    const struct why_records first = {.attempts = records->earlier,
+                                      .attempt_count = records->earlier_count};
+    const struct ray_attempt *it = why_records_attempt(&first, attempt->task_id);
+    while (it && it->attempt != attempt->attempt)
+        it = why_records_previous(&first, it);
+    return it;
 }
 
 static bool was_the_same(const struct why_records *records, const struct ray_attempt *attempt)
@@ -29,11 +29,11 @@ static bool was_the_same(const struct why_records *records, const struct ray_att
 static int64_t changed_ms(const struct why_records *records, const struct ray_attempt *attempt)
 {
     int64_t last = attempt->state_ms[attempt->state];
-    for (size_t i = 0; attempt->state == RAY_ATTEMPT_RUNNING && i < records->attempt_count; i++) {
-        const struct ray_attempt *it = &records->attempts[i];
-        if (text_equal(it->parent_task_id, attempt->task_id) && it->state_ms[it->state] > last)
+    const struct ray_attempt *it = NULL;
+    while (attempt->state == RAY_ATTEMPT_RUNNING &&
+           (it = why_records_next(records, ATTEMPTS_OF_PARENT, attempt->task_id, it)))
+        if (it->state_ms[it->state] > last)
             last = it->state_ms[it->state];
-    }
     return last;
 }
 
@@ -52,12 +52,10 @@ static enum why_proof_code judge_get(const struct why_records *records,
         return WHY_PROOF_NO_GAUGE;
     if (!gauge->in_get)
         return WHY_PROOF_GOES_ON;
-    for (size_t i = 0; i < records->attempt_count; i++) {
-        const struct ray_attempt *it = &records->attempts[i];
-        named += why_records_is_running(records, it) && text_equal(it->name, attempt->name) &&
-                 text_equal(it->job_id, attempt->job_id) &&
-                 text_equal(it->node_id, attempt->node_id);
-    }
+    const struct ray_attempt *it = NULL;
+    while ((it = why_records_next(records, ATTEMPTS_RUNNING, "", it)))
+        named += text_equal(it->name, attempt->name) && text_equal(it->job_id, attempt->job_id) &&
+                 text_equal(it->node_id, attempt->node_id) && why_records_is_running(records, it);
     return gauge->running || gauge->in_get < named ? WHY_PROOF_NO_GAUGE : WHY_PROVEN;
 }
 

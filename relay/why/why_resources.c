@@ -129,12 +129,10 @@ static void add_holder(struct buf *out, size_t *count, const char *name, double 
  * Ray lends its CPUs on. */
 static bool may_lend(const struct why_records *records, const struct ray_attempt *attempt)
 {
-    for (size_t i = 0; i < records->attempt_count; i++) {
-        const struct ray_attempt *it = &records->attempts[i];
-        if (text_equal(it->parent_task_id, attempt->task_id) && !ray_attempt_is_over(it) &&
-            !why_records_is_retried(records, it))
+    const struct ray_attempt *it = NULL;
+    while ((it = why_records_next(records, ATTEMPTS_OF_PARENT, attempt->task_id, it)))
+        if (!ray_attempt_is_over(it) && !why_records_is_retried(records, it))
             return true;
-    }
     return false;
 }
 
@@ -144,8 +142,8 @@ static void add_tasks(const struct why_records *records, const char *node_id, co
 {
     char name[WHY_NAME_TEXT];
     bool is_cpu = why_resources_is_cpu(resource);
-    for (size_t i = 0; (is_cpu || !lending) && i < records->attempt_count; i++) {
-        const struct ray_attempt *it = &records->attempts[i];
+    const struct ray_attempt *it = NULL;
+    while ((is_cpu || !lending) && (it = why_records_next(records, ATTEMPTS_RUNNING, "", it))) {
         double amount = ray_resources_amount(&it->resources, resource);
         if (it->type == RAY_NORMAL_TASK && amount > 0 && text_equal(it->node_id, node_id) &&
             why_records_is_running(records, it) && (is_cpu && may_lend(records, it)) == lending)

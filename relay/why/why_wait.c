@@ -87,12 +87,10 @@ static void judge_queue(const struct why_records *records, const struct ray_atte
                         struct why_report *report)
 {
     size_t before = report->details.count;
-    for (size_t i = 0; i < records->attempt_count; i++) {
-        const struct ray_attempt *it = &records->attempts[i];
-        if (it->type == RAY_ACTOR_TASK && text_equal(it->actor_id, attempt->actor_id) &&
-            why_records_is_running(records, it))
+    const struct ray_attempt *it = NULL;
+    while ((it = why_records_next(records, ATTEMPTS_RUNNING_IN_ACTOR, attempt->actor_id, it)))
+        if (it->type == RAY_ACTOR_TASK && why_records_is_running(records, it))
             add_attempt(records, "behind ", it, report);
-    }
     if (report->details.count > before) {
         why_report_cause(report, "queued_in_actor", "it waits in its actor's queue");
         return;
@@ -173,12 +171,10 @@ static size_t add_children(const struct why_records *records, const struct ray_a
                            struct why_report *report)
 {
     size_t before = report->details.count;
-    for (size_t i = 0; i < records->attempt_count; i++) {
-        const struct ray_attempt *it = &records->attempts[i];
-        if (!ray_attempt_is_over(it) && text_equal(it->parent_task_id, attempt->task_id) &&
-            !why_records_is_retried(records, it))
+    const struct ray_attempt *it = NULL;
+    while ((it = why_records_next(records, ATTEMPTS_OF_PARENT, attempt->task_id, it)))
+        if (!ray_attempt_is_over(it) && !why_records_is_retried(records, it))
             add_attempt(records, "for ", it, report);
-    }
     return report->details.count - before;
 }
 

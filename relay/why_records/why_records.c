@@ -47,6 +47,13 @@ static void clear_gauges(struct why_records *records)
     free(records->gauges);
 }
 
+void why_records_clear_index(struct why_records *records)
+{
+    hash_index_clear(&records->worker_ids);
+    hash_index_clear(&records->actor_ids);
+    attempt_lists_clear(&records->lists);
+}
+
 void why_records_clear(struct why_records *records)
 {
     ray_attempts_free(records->attempts, records->attempt_count);
@@ -63,8 +70,7 @@ void why_records_clear(struct why_records *records)
     ray_attempts_free(records->earlier, records->earlier_count);
     ray_object_locations_free(records->location.location, records->location.location ? 1 : 0);
     free(records->location.problem);
-    hash_index_clear(&records->worker_ids);
-    hash_index_clear(&records->actor_ids);
+    why_records_clear_index(records);
     *records = (struct why_records){0};
 }
 
@@ -95,12 +101,12 @@ static void fill_creation_nodes(struct why_records *records)
 
 void why_records_index(struct why_records *records)
 {
-    hash_index_clear(&records->worker_ids);
-    hash_index_clear(&records->actor_ids);
+    why_records_clear_index(records);
     for (size_t i = 0; i < records->worker_count; i++)
         hash_index_add(&records->worker_ids, hash_text(records->workers[i].worker_id, 0), i);
     for (size_t i = 0; i < records->actor_count; i++)
         hash_index_add(&records->actor_ids, hash_text(records->actors[i].actor_id, 0), i);
+    attempt_lists_make(&records->lists, records->attempts, records->attempt_count);
     fill_creation_nodes(records);
 }
 
@@ -152,6 +158,20 @@ const struct ray_attempt *why_records_attempt(const struct why_records *records,
     return low && strcmp(records->attempts[low - 1].task_id, task_id) == 0
                ? &records->attempts[low - 1]
                : NULL;
+}
+
+const struct ray_attempt *why_records_next(const struct why_records *records,
+                                           enum attempt_list kind, const char *key,
+                                           const struct ray_attempt *after)
+{
+    if (records->lists.attempts == records->attempts &&
+        records->lists.count == records->attempt_count)
+        return attempt_lists_next(&records->lists, kind, key, after);
+    for (size_t i = after ? (size_t)(after - records->attempts) + 1 : 0; i < records->attempt_count;
+         i++)
+        if (attempt_lists_have(kind, key, &records->attempts[i]))
+            return &records->attempts[i];
+    return NULL;
 }
 
 bool why_records_is_retried(const struct why_records *records, const struct ray_attempt *attempt)
@@ -206,12 +226,10 @@ bool why_records_job_is_over(const struct why_records *records, const struct ray
 const struct ray_attempt *why_records_creation(const struct why_records *records,
                                                const struct ray_actor *actor)
 {
-    const struct ray_attempt *found = NULL;
-    for (size_t i = 0; i < records->attempt_count; i++) {
-        const struct ray_attempt *it = &records->attempts[i];
-        if (it->type == RAY_ACTOR_CREATION_TASK && strcmp(it->actor_id, actor->actor_id) == 0)
+    const struct ray_attempt *found = NULL, *it = NULL;
+    while ((it = why_records_next(records, ATTEMPTS_OF_ACTOR, actor->actor_id, it)))
+        if (it->type == RAY_ACTOR_CREATION_TASK)
             found = it;
-    }
     return found;
 }
 
@@ -228,9 +246,10 @@ const struct ray_worker *why_records_previous_process(const struct why_records *
 {
     const struct ray_worker *found = NULL;
     const char *now = text_equal(actor->state, "RESTARTING") ? "" : actor->worker_id;
-    for (size_t i = 0; actor->restarts && i < records->attempt_count; i++) {
-        const struct ray_attempt *it = &records->attempts[i];
-        if (strcmp(it->actor_id, actor->actor_id) != 0 || text_equal(it->worker_id, now))
+    const struct ray_attempt *it = NULL;
+    while (actor->restarts &&
+           (it = why_records_next(records, ATTEMPTS_OF_ACTOR, actor->actor_id, it))) {
+        if (text_equal(it->worker_id, now))
             continue;
         const struct ray_worker *worker = why_records_worker(records, it->worker_id);
         if (worker && !why_records_is_alive(records, worker) &&

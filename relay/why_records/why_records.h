@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/hash_index.h"
 #include "proto/failure_records.h"
+#include "relay/why_records/attempt_lists.h"
 #include "relay/why_records/task_gauge.h"
 
 /* The kinds of records, for what could not be asked. */
@@ -92,7 +93,8 @@ struct why_records {
     size_t earlier_count;
     int64_t earlier_ms;                      /* when it was taken; 0: there was none */
     struct why_location location;            /* of the object in question */
-    struct hash_index worker_ids, actor_ids; /* by why_records_index() */
+    struct hash_index worker_ids, actor_ids; /* these by why_records_index() */
+    struct attempt_lists lists;
 };
 
 /* "the free resources" */
@@ -101,9 +103,11 @@ const char *why_records_part_name(enum why_part part);
 void why_records_clear(struct why_records *records);
 /* Forgets the references, so that they can be asked for anew. */
 void why_records_clear_refs(struct why_records *records);
-/* Makes look-ups of workers and actors quick, and says on which nodes actors are created; call it
- * when the tables are there. */
+/* Makes look-ups of workers, actors and attempts quick, and says on which nodes actors are created;
+ * call it when the tables are there, and after a change to them. */
 void why_records_index(struct why_records *records);
+/* Frees what that made: all is found by scans then. why_records_clear() does it, too. */
+void why_records_clear_index(struct why_records *records);
 
 /* Each NULL if there is none; ids may be "". */
 const struct ray_worker *why_records_worker(const struct why_records *records,
@@ -122,6 +126,15 @@ const struct why_gauges *why_records_gauges(const struct why_records *records, c
 /* The last attempt of a task. */
 const struct ray_attempt *why_records_attempt(const struct why_records *records,
                                               const char *task_id);
+/* The first attempt of a list, or the one behind `after`, which is in it; NULL if there is none. In
+ * the order of the attempts; without an index by a scan.
+ *
+ *     const struct ray_attempt *it = NULL;
+ *     while ((it = why_records_next(records, ATTEMPTS_RUNNING, "", it)))
+ *         … */
+const struct ray_attempt *why_records_next(const struct why_records *records,
+                                           enum attempt_list kind, const char *key,
+                                           const struct ray_attempt *after);
 /* True if a later attempt of the same task is known. */
 bool why_records_is_retried(const struct why_records *records, const struct ray_attempt *attempt);
 /* The attempt of the same task before this one; NULL if Ray has none. */

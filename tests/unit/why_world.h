@@ -96,6 +96,7 @@ static inline void why_world_judge(const struct why_world *world, const char *na
 {
     struct why_subject subject;
     struct err err = {0};
+    why_records_index((struct why_records *)&world->records); /* the test may have changed them */
     if (why_subject_find(&world->records, name, &subject, &err) != 0)
         fail_msg("%s: %s (%s)", name, err.what, err.why);
     *report = (struct why_report){0};

@@ -112,8 +112,7 @@ static struct slow_report look(struct world *world)
 
 static void close_world(struct world *world)
 {
-    hash_index_clear(&world->records.worker_ids);
-    hash_index_clear(&world->records.actor_ids);
+    why_records_clear_index(&world->records);
     free(world);
 }
 
@@ -445,8 +444,7 @@ static int ask(struct world *world, struct slow_query query, struct slow_report 
 {
     why_records_index(&world->records);
     int failed = slow_make(&world->records, &query, report, err);
-    hash_index_clear(&world->records.worker_ids);
-    hash_index_clear(&world->records.actor_ids);
+    why_records_clear_index(&world->records);
     return failed;
 }
 

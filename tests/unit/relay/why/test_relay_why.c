@@ -389,8 +389,6 @@ static bool judge_without(const char *ray, const struct expected *expected,
         log->problem = mem_string(missing->words);
     }
     missing->take(&world.records);
-    hash_index_clear(&world.records.worker_ids);
-    hash_index_clear(&world.records.actor_ids);
     why_records_index(&world.records);
     bool found = why_subject_find(&world.records, expected->name, &subject, &err) == 0;
     if (found)

@@ -176,6 +176,7 @@ static void a_cpu_is_lent(void **state)
         if (text_equal(world.records.attempts[i].task_id, borrows->parent_task_id))
             lends = &world.records.attempts[i];
     assert_non_null(lends);
+    why_records_index(&world.records);
     assert_true(why_graph_holds(&world.records, lends, borrows, true));
     assert_false(why_graph_edge(&world.records, borrows, lends));
     assert_true(why_graph_edge(&world.records, lends, borrows));
