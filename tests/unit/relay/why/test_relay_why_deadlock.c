@@ -162,6 +162,17 @@ static void false_alarms_are_none(void **state)
     why_world_close(&world);
 }
 
+static void set_amount(struct ray_resources *resources, const char *name, double amount)
+{
+    for (size_t i = 0; i < resources->count; i++)
+        if (text_equal(resources->items[i].name, name)) {
+            resources->items[i].amount = amount;
+            return;
+        }
+    resources->items = mem_resize(resources->items, resources->count + 1, sizeof *resources->items);
+    resources->items[resources->count++] = (struct ray_resource){mem_string(name), amount};
+}
+
 /* Ray lends the CPUs of a task in ray.get to others: one that waits for a CPU does not wait for it.
  */
 static void a_cpu_is_lent(void **state)
@@ -176,6 +187,8 @@ static void a_cpu_is_lent(void **state)
         if (text_equal(world.records.attempts[i].task_id, borrows->parent_task_id))
             lends = &world.records.attempts[i];
     assert_non_null(lends);
+    for (size_t i = 0; i < world.records.resources.node_count; i++)
+        set_amount(&world.records.resources.nodes[i].free, "CPU", 0);
     why_records_index(&world.records);
     assert_true(why_graph_holds(&world.records, lends, borrows, true));
     assert_false(why_graph_edge(&world.records, borrows, lends));
@@ -274,17 +287,6 @@ static void a_task_without_a_record(void **state)
 
 /* --- known causes --- */
 
-static void set_amount(struct ray_resources *resources, const char *name, double amount)
-{
-    for (size_t i = 0; i < resources->count; i++)
-        if (text_equal(resources->items[i].name, name)) {
-            resources->items[i].amount = amount;
-            return;
-        }
-    resources->items = mem_resize(resources->items, resources->count + 1, sizeof *resources->items);
-    resources->items[resources->count++] = (struct ray_resource){mem_string(name), amount};
-}
-
 static struct ray_node_resources *node_of(struct why_world *world, const char *node_id)
 {
     for (size_t i = 0; i < world->records.resources.node_count; i++)
@@ -309,6 +311,9 @@ static void a_known_cause_stays(void **state)
     check_code(&world, "outer", "may_wait");
     set_amount(&inner->resources, "gpu_x", 0);
     check_code(&world, "inner", "may_deadlock");
+    text_copy(inner->group_id, sizeof inner->group_id, world.records.groups[0].group_id);
+    check_code(&world, "inner", "group_infeasible");
+    inner->group_id[0] = '\0';
     set_amount(&node_of(&world, outer->node_id)->free, "b", 4);
     check_code(&world, "inner", "waits_for_worker");
     check_code(&world, "outer", "may_wait");
