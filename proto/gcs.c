@@ -153,11 +153,14 @@ static void on_version(struct gcs_call *call, const struct rpc_reply *reply)
                                         &call->python_version, &err) == 0);
     free(json);
     if (!good) {
+        gcs->filter = TASK_FILTER_NONE;
         call->fn.version(call->inflight.arg, &err, version, "", "");
         return;
     }
+    /* A filter that was probed stays in use until the new probe is answered. */
+    if (!task_filter_needs_probe(version) || !task_filter_needs_probe(gcs->version))
+        gcs->filter = task_filter_of(version);
     gcs->version = version;
-    gcs->filter = task_filter_of(version);
     if (task_filter_needs_probe(version))
         probe(call);
     else

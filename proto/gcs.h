@@ -16,9 +16,9 @@ struct gcs;
 struct gcs *gcs_create(struct rpc *rpc, const char *address, int64_t deadline_ms);
 void gcs_destroy(struct gcs **gcs); /* callbacks in flight are dropped, not run */
 
-/* Reads KV cluster/CLUSTER_METADATA. Call this first: gcs_task() and others use the version. A
- * cluster without a version is not an error: the callback gets all 0 and "", and gcs_task()
- * refuses. */
+/* Reads KV cluster/CLUSTER_METADATA. Call this first: gcs_task() and others use the version. Call
+ * it again when another cluster may be at the address. A cluster without a version is not an error:
+ * the callback gets all 0 and "", and gcs_task() refuses, as it does after an error. */
 typedef void (*gcs_version_fn)(void *arg, const struct err *err, struct ray_version version,
                                const char *ray_version, const char *python_version);
 void gcs_version(struct gcs *gcs, gcs_version_fn fn, void *arg);

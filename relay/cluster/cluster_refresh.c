@@ -179,6 +179,17 @@ static bool nodes_are_due(const struct cluster *cluster)
             poll_schedule_takes_all(cluster->nodes_us, cluster->view.node_count, now));
 }
 
+static bool version_is_due(const struct cluster *cluster)
+{
+    return !cluster->version_known || ray_source_version_is_old(cluster->source);
+}
+
+static void ask_version(struct cluster *cluster)
+{
+    cluster->outstanding++;
+    ray_source_version(cluster->source, on_version, cluster);
+}
+
 static void ask_workers(struct cluster *cluster)
 {
     bool all = !ray_source_tells_single(cluster->source) ||
@@ -186,10 +197,8 @@ static void ask_workers(struct cluster *cluster)
     /* One for each of the calls below, and one for this function. */
     cluster->outstanding = 4;
     cluster->left = 0;
-    if (!cluster->version_known) {
-        cluster->outstanding++;
-        ray_source_version(cluster->source, on_version, cluster);
-    }
+    if (version_is_due(cluster))
+        ask_version(cluster);
     if (all)
         ray_source_workers(cluster->source, on_workers, cluster);
     else
@@ -364,6 +373,8 @@ static void finish(struct cluster *cluster)
         backoff_sweep(&cluster->other_retry);
         pause_list_clear(&cluster->pauses);
         cluster_view_pauses(&cluster->view, &cluster->pauses);
+    } else {
+        cluster->version_known = false; /* the next answer may be another cluster's */
     }
     cluster_refresh_ended(cluster);
 }
@@ -378,6 +389,8 @@ static void next_stage(struct cluster *cluster)
             keep_fresh(cluster);
         cluster_view_bury_workers(&cluster->view);
         ask_running(cluster);
+    } else if (version_is_due(cluster)) { /* the workers took long */
+        ask_version(cluster);
     } else {
         cluster->stage = STAGE_TASKS;
         ask_tasks(cluster);

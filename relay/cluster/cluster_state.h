@@ -10,9 +10,10 @@
 #include "relay/cluster/ray_source.h"
 
 /* A refresh goes through stages. Each makes several requests at once and ends when all are
- * answered. WORKERS asks for the workers and pdb entries, and for the version if it is unknown and
- * the nodes if they are unknown or old; RUNNING asks the workers with an open debugger what they
- * run; TASKS asks for the tasks, and for actors, jobs and nodes that have become unknown. */
+ * answered. WORKERS asks for the workers and pdb entries, and for the version and the nodes if they
+ * are unknown or old; RUNNING asks the workers with an open debugger what they run, and then for
+ * the version if it has become old; TASKS asks for the tasks, and for actors, jobs and nodes that
+ * have become unknown. */
 enum stage { STAGE_IDLE, STAGE_WORKERS, STAGE_RUNNING, STAGE_TASKS };
 
 struct waiter {

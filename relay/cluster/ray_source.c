@@ -11,6 +11,8 @@
 
 enum { DEADLINE_MS = 5000, DASHBOARD_DEADLINE_MS = 20000, OBJECTS_DEADLINE_MS = 20000 };
 enum { QUICK_DEADLINE_MS = 2000 };
+/* A cluster does not end, and another start at its address, in less time. */
+enum { VERSION_MS = 1000 };
 
 /* One ray_source_version() to a GCS. */
 struct version_query {
@@ -89,6 +91,7 @@ static void on_version(void *arg, const struct err *err, struct ray_version vers
 {
     struct version_query *query = arg;
     LIST_REMOVE(query->source->versions, query);
+    query->source->version_us = err ? 0 : loop_now_us();
     if (!err) {
         object_client_set_version(query->source->objects, version);
         object_client_set_version(query->source->quick_objects, version);
@@ -110,6 +113,12 @@ void ray_source_version(struct ray_source *source, gcs_version_fn fn, void *arg)
     *query = (struct version_query){source->versions, source, fn, arg};
     source->versions = query;
     gcs_version(source->gcs, on_version, query);
+}
+
+bool ray_source_version_is_old(const struct ray_source *source)
+{
+    return source->gcs &&
+           (!source->version_us || loop_now_us() - source->version_us > (int64_t)VERSION_MS * 1000);
 }
 
 bool ray_source_tells_single(const struct ray_source *source)

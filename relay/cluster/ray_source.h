@@ -19,6 +19,10 @@ void ray_source_destroy(struct ray_source **source);
 /* The contract of gcs.h. A dashboard has no pdb entries and no single tasks: the last two functions
  * then call `fn` from within, without an error and with no records. */
 void ray_source_version(struct ray_source *source, gcs_version_fn fn, void *arg);
+/* True if the version is not known, or was told so long ago that another cluster may be at the
+ * address since: call ray_source_version() before ray_source_task(). Always false for a dashboard.
+ */
+bool ray_source_version_is_old(const struct ray_source *source);
 void ray_source_workers(struct ray_source *source, gcs_workers_fn fn, void *arg);
 void ray_source_nodes(struct ray_source *source, gcs_nodes_fn fn, void *arg);
 void ray_source_actors(struct ray_source *source, gcs_actors_fn fn, void *arg);

@@ -14,6 +14,7 @@ struct ray_source {
     struct object_client *objects, *quick_objects;
     struct dashboard *dashboard;
     struct version_query *versions; /* not yet answered */
+    int64_t version_us;             /* when the GCS last told its version; 0: not known */
     struct query *queries;          /* in progress, for ray_source_destroy() */
 };
 

@@ -77,7 +77,8 @@ static void on_version(void *arg, const struct err *err, struct ray_version vers
 
 void record_cache_ask_version(struct record_cache *records)
 {
-    if (records->version_known != UNASKED)
+    bool old = records->version_known == KNOWN && ray_source_version_is_old(records->source);
+    if (records->version_known != UNASKED && !old)
         return;
     records->version_known = ASKING;
     ray_source_version(records->source, on_version, records);

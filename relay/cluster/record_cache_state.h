@@ -58,7 +58,8 @@ INVARIANT_MAGIC(record_cache, 0xc02373ab)
 
 /* The state after an answer, KNOWN or FAILED; keeps the error's text. */
 enum known record_cache_note(struct record_cache *records, const struct err *err);
-/* Asks for the version once: requests for tasks, and to workers about objects, need it. */
+/* Asks for the version unless it is known and not old: requests for tasks, and to workers about
+ * objects, need it. */
 void record_cache_ask_version(struct record_cache *records);
 
 /* record_cache_tasks.c. */

@@ -81,14 +81,17 @@ class FakeRay:
     that there are events of), `delay` (seconds, by method), `silent` (methods that do not answer until `speak`),
     `old_numbers`, `version`, `running` (whether the worker runs its task, which is paused), `node` (fields of
     GcsNodeInfo), `entrypoint` (makes the worker a driver, which runs no task, with this command line), `paused` (whether a
-    thread waits, if that is not the same), `pdb` (the port of Ray's pdb, which the worker has registered as Ray <= 2.34
-    does). GetCoreWorkerStats is the question for references; that for running tasks is apart."""
+    thread waits, if that is not the same), `task` (the id of what it runs), `pdb` (the port of Ray's pdb, which the worker has
+    registered as Ray <= 2.34 does). `task_requests` has the bytes of each GetTaskEvents. GetCoreWorkerStats is the question for
+    references; that for running tasks is apart."""
 
-    def __init__(self, debugger_port, version="2.60.0"):
+    def __init__(self, debugger_port, version="2.60.0", port=0):
         self.debugger_port = debugger_port
         self.version = version
         self.old_numbers = False
         self.running = True
+        self.task = TASK
+        self.task_requests = []
         self.paused = None
         self.pdb = None
         self.pdb_since = time.time()
@@ -105,7 +108,7 @@ class FakeRay:
         self._changed = threading.Condition()
         self._server = grpc.server(futures.ThreadPoolExecutor(32))
         self._server.add_generic_rpc_handlers([_Handler(self)])
-        self.port = self._server.add_insecure_port("127.0.0.1:0")
+        self.port = self._server.add_insecure_port(f"127.0.0.1:{port}")
         self._server.start()
 
     def __enter__(self):
@@ -206,6 +209,7 @@ class FakeRay:
 
     def GetTaskEvents(self, data):
         """What is asked for by its id, in the filter of any Ray."""
+        self.task_requests.append(data)
         return gcs_service_pb2.GetTaskEventsReply(
             events_by_task=[self._task(which, name) for which, name in self.tasks.items() if which in data])
 
@@ -228,7 +232,8 @@ class FakeRay:
             objects_total=len(self.refs), num_owned_objects=sum(ref.task_status != 0 for ref in self.refs))
         if request.include_memory_info:
             stats.object_refs.extend(self.refs)
-        reply = core_worker_pb2.GetCoreWorkerStatsReply(running_task_ids=[TASK] if self.running and self.entrypoint is None else [])
+        runs = self.running and self.entrypoint is None
+        reply = core_worker_pb2.GetCoreWorkerStatsReply(running_task_ids=[self.task] if runs else [])
         if not self.old_numbers:
             reply.core_worker_stats.CopyFrom(stats)
             return reply

@@ -121,6 +121,7 @@ static void a_reply_may_be_too_large(void **state)
 
 static const char task_id[] = "32d950ec0ccf9d2affffffffffffffffffffffff01000000";
 static grpc_status_code probe_status;
+static bool tells_version = true;
 static char seen[256]; /* the last GetTaskEvents request, in hex */
 
 static grpc_status_code serve_gcs(struct test_call *call)
@@ -129,7 +130,7 @@ static grpc_status_code serve_gcs(struct test_call *call)
     static const char metadata[] = "{\"ray_version\": \"3.0.0.dev0\"}";
     if (strcmp(call->method, "/ray.rpc.InternalKVGcsService/InternalKVGet") == 0) {
         buf_printf(&call->reply, "\x12%c%s", (int)strlen(metadata), metadata);
-        return GRPC_STATUS_OK;
+        return tells_version ? GRPC_STATUS_OK : GRPC_STATUS_UNAVAILABLE;
     }
     assert_true(call->request.len < sizeof seen / 2);
     text_hex((const uint8_t *)call->request.data, call->request.len, seen);
@@ -143,7 +144,9 @@ static void on_version(void *arg, const struct err *err, struct ray_version vers
 {
     (void)arg;
     answers++;
-    assert_null(err);
+    assert_int_equal(err == NULL, tells_version);
+    if (err)
+        return;
     assert_int_equal(version.major, 3);
     assert_string_equal(ray_version, "3.0.0.dev0");
     assert_string_equal(python_version, "");
@@ -185,6 +188,29 @@ static void master_is_probed(void **state)
     }
 }
 
+/* Another cluster may be at the address by then. */
+static void a_version_that_is_not_told_again_is_forgotten(void **state)
+{
+    (void)state;
+    open_rpc(serve_gcs);
+    struct gcs *gcs = gcs_create(rpc, server.address, 10000);
+    probe_status = GRPC_STATUS_INTERNAL;
+    gcs_version(gcs, on_version, NULL);
+    assert_true(post_queue_run_until(&queue, &answers, 1));
+    gcs_task(gcs, task_id, on_tasks, NULL);
+    assert_true(post_queue_run_until(&queue, &answers, 2));
+    assert_int_equal(last.code, ERR_NONE);
+    tells_version = false;
+    gcs_version(gcs, on_version, NULL);
+    assert_true(post_queue_run_until(&queue, &answers, 3));
+    tells_version = true;
+    gcs_task(gcs, task_id, on_tasks, NULL);
+    assert_true(post_queue_run_until(&queue, &answers, 4));
+    assert_int_equal(last.code, ERR_FAILED);
+    gcs_destroy(&gcs);
+    tear_down(NULL);
+}
+
 static void a_probe_may_be_dropped(void **state)
 {
     (void)state;
@@ -207,6 +233,7 @@ int main(void)
         WITH_SERVER(the_token_is_sent_without_tls),
         WITH_SERVER(a_reply_may_be_too_large),
         cmocka_unit_test(master_is_probed),
+        cmocka_unit_test(a_version_that_is_not_told_again_is_forgotten),
         cmocka_unit_test(a_probe_may_be_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,6 +75,7 @@ static struct world {
     char located[512]; /* "ADDRESS " of each who was asked for locations, in their order */
     struct pause_list pauses;
     bool dashboard;
+    bool version_is_old; /* until it is told */
 } world;
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -150,6 +151,12 @@ SOURCE(workers, WORKERS, gcs_workers_fn)
 SOURCE(nodes, NODES, gcs_nodes_fn)
 SOURCE(actors, ACTORS, gcs_actors_fn)
 SOURCE(jobs, JOBS, gcs_jobs_fn)
+
+bool ray_source_version_is_old(const struct ray_source *source)
+{
+    (void)source;
+    return world.version_is_old;
+}
 
 void ray_source_task(struct ray_source *source, const char *task_id, gcs_tasks_fn fn, void *arg)
 {
@@ -327,6 +334,7 @@ static void answer_locations(const struct question *question)
 
 static void answer_version(const struct question *question)
 {
+    world.version_is_old = false;
     question->fn.version(question->arg, NULL, (struct ray_version){2, 60, 0}, "2.60.0", "3.11");
 }
 

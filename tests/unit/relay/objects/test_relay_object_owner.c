@@ -148,6 +148,28 @@ static void nodes_of_one_name_are_called_by_their_ip(void **state)
     assert_string_equal(worker_objects_node_name(objects, "77"), "77");
 }
 
+/* Another cluster, with another filter for tasks, may be at the address by then. */
+static void a_task_is_not_asked_for_while_the_version_is_old(void **state)
+{
+    (void)state;
+    struct object_id first = id(RETURNED(TASK_OF("1000000000000001")));
+    struct object_id other = id(RETURNED(TASK_OF("3000000000000003")));
+    ask_with(NULL, 0);
+    worker_objects_want(objects, &first);
+    run_until(WORKER_OBJECTS_KNOWN);
+    assert_int_equal(world.asked[VERSION], 1);
+    size_t asked = world.asked[TASK];
+    assert_true(asked > 0);
+    worker_objects_forget(objects);
+    world.version_is_old = true;
+    world.mute[VERSION] = true;
+    worker_objects_ask(objects);
+    worker_objects_want(objects, &other);
+    run_for(20);
+    assert_int_equal(world.asked[VERSION], 2);
+    assert_int_equal(world.asked[TASK], asked);
+}
+
 static void actors_are_asked_for_when_one_is_wanted(void **state)
 {
     (void)state;
@@ -181,6 +203,7 @@ int main(void)
         WITH(the_raylets_are_asked_once_for_what_tasks_have_put),
         WITH(a_task_that_has_put_it_is_guessed_at_the_very_last),
         WITH(nodes_of_one_name_are_called_by_their_ip),
+        WITH(a_task_is_not_asked_for_while_the_version_is_old),
         WITH(actors_are_asked_for_when_one_is_wanted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
