@@ -131,26 +131,44 @@ static int run(const char *given, const struct relay_wish *wish, const struct li
 struct task_list {
     struct task_list_select select;
     bool json;
+    struct err err; /* code 0: the tasks are shown */
 };
+
+/* Prints to stderr what an array of rows has no place for. */
+static void warn_of_gaps(const struct why_records *records)
+{
+    const struct why_style style = {.utf8 = terminal_utf8()};
+    struct buf gaps = {0};
+    why_output_gaps(records, &style, &gaps);
+    if (gaps.len)
+        fwrite(gaps.data, 1, gaps.len, stderr);
+    buf_free(&gaps);
+}
 
 static void show_tasks(void *arg, const char *cluster, const struct why_records *records,
                        const struct why_subject *subject, struct buf *out)
 {
-    const struct task_list *list = arg;
+    struct task_list *list = arg;
     const struct why_style style = {terminal_colour(stdout), terminal_utf8(),
                                     terminal_table_columns(stdout)};
     (void)subject;
-    if (list->json)
+    if (records->problems[WHY_ATTEMPTS].code) {
+        list->err = records->problems[WHY_ATTEMPTS];
+    } else if (list->json) {
         task_list_json(records, &list->select, out);
-    else
+        warn_of_gaps(records);
+    } else {
         task_list_table(records, &list->select, cluster, &style, out);
+    }
 }
 
 static int list_tasks(const struct list_words *words)
 {
     const struct list_request *request = &words->request;
-    struct task_list list = {{words->failed, request->select.job, request->select.node},
-                             text_equal(words->format, "json")};
+    struct task_list list = {
+        .select = {words->failed, request->select.job, request->select.node},
+        .json = text_equal(words->format, "json"),
+    };
     struct evidence_query query = {.tables_only = words->running};
     if (words->failed && words->running)
         return command_usage(&cmd_list_text, "--failed and --running exclude each other");
@@ -161,7 +179,8 @@ static int list_tasks(const struct list_words *words)
     if (!quantity_duration(words->since, &query.within_ms))
         return command_usage(&cmd_list_text, "--since is a time such as 10m, not '%s'",
                              words->since);
-    return why_ask(words->address, &query, NULL, show_tasks, &list);
+    int code = why_ask(words->address, &query, NULL, show_tasks, &list);
+    return list.err.code ? command_fail(&list.err) : code;
 }
 
 int cmd_list(int argc, char **argv)

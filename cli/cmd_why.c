@@ -74,7 +74,7 @@ static void show(void *arg, const char *cluster, const struct why_records *recor
     }
     why_overview_make(records, &overview);
     if (text_equal(words->format, "json"))
-        why_json_overview(&overview, out);
+        why_json_overview(records, &overview, out);
     else
         why_output_overview(records, &overview, cluster, &style, out);
     why_overview_clear(&overview);

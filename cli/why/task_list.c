@@ -135,6 +135,7 @@ void task_list_table(const struct why_records *records, const struct task_list_s
                    why_span(records->now_ms - records->since_ms, span), cluster);
     else
         buf_printf(out, "%zu running, of cluster %s\n", selection.count, cluster);
+    why_output_gaps(records, style, out);
     if (selection.count)
         buf_printf(out, "next: raydbg why %s\n", why_short_id(selection.items[0]->task_id, id));
     table_free(&table);

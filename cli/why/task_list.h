@@ -10,8 +10,10 @@ struct task_list_select {
                                beginning; or NULL */
 };
 
-/* A table, with a line below it that says what it is of, and the next command. `cluster` is its
- * address. */
+/* Both show the tasks of records that have them: without an error in problems[WHY_ATTEMPTS]. */
+
+/* A table, with lines below it that say what it is of and what is not known, and the next command.
+ * `cluster` is its address. */
 void task_list_table(const struct why_records *records, const struct task_list_select *select,
                      const char *cluster, const struct why_style *style, struct buf *out);
 /* An array of objects: task_id task_name job_id node_id node_ip pid worker_id state attempt

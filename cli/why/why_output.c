@@ -174,18 +174,9 @@ static void add_rows(const struct why_records *records, const struct why_overvie
     table_free(&table);
 }
 
-void why_output_overview(const struct why_records *records, const struct why_overview *overview,
-                         const char *cluster, const struct why_style *style, struct buf *out)
+void why_output_gaps(const struct why_records *records, const struct why_style *style,
+                     struct buf *out)
 {
-    char span[WHY_SPAN_TEXT];
-    why_span(records->now_ms - records->since_ms, span);
-    if (overview->count)
-        add_rows(records, overview, style, out);
-    else
-        buf_printf(out, "Nothing waits, and nothing failed in the last %s.\n", span);
-    buf_printf(out, "tasks of %s: %zu running, %zu waiting, %zu failed, %zu finished\n", cluster,
-               overview->tasks_running, overview->tasks_waiting, overview->tasks_failed,
-               overview->tasks_finished);
     if (records->dropped)
         buf_printf(out, "Ray has forgotten %lld changes of tasks\n", (long long)records->dropped);
     for (int part = 0; part < WHY_PARTS; part++)
@@ -193,6 +184,22 @@ void why_output_overview(const struct why_records *records, const struct why_ove
             buf_printf(out, "not known: %s: ", why_records_part_name((enum why_part)part));
             add_line(out, "", records->problems[part].what, style);
         }
+}
+
+void why_output_overview(const struct why_records *records, const struct why_overview *overview,
+                         const char *cluster, const struct why_style *style, struct buf *out)
+{
+    char span[WHY_SPAN_TEXT];
+    why_span(records->now_ms - records->since_ms, span);
+    if (overview->count)
+        add_rows(records, overview, style, out);
+    else if (!why_records_has_gaps(records))
+        buf_printf(out, "Nothing waits, and nothing failed in the last %s.\n", span);
+    if (!records->problems[WHY_ATTEMPTS].code)
+        buf_printf(out, "tasks of %s: %zu running, %zu waiting, %zu failed, %zu finished\n",
+                   cluster, overview->tasks_running, overview->tasks_waiting,
+                   overview->tasks_failed, overview->tasks_finished);
+    why_output_gaps(records, style, out);
     if (overview->count)
         buf_printf(out, "next: raydbg why %.8s\n", overview->rows[0].id);
 }

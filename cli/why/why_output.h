@@ -17,5 +17,8 @@ void why_output_report(const struct why_report *report, const struct why_style *
 /* `cluster` is its address. */
 void why_output_overview(const struct why_records *records, const struct why_overview *overview,
                          const char *cluster, const struct why_style *style, struct buf *out);
+/* A line for each part of the cluster that did not answer, and one if Ray has forgotten tasks. */
+void why_output_gaps(const struct why_records *records, const struct why_style *style,
+                     struct buf *out);
 
 #endif

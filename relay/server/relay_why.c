@@ -93,7 +93,7 @@ static void answer_why(struct relay_query *query, const struct why_records *reco
         why_report_clear(&report);
     } else {
         why_overview_make(records, &overview);
-        why_json_overview(&overview, &query->text);
+        why_json_overview(records, &overview, &query->text);
         why_overview_clear(&overview);
     }
     http_call_answer(query->call, 200, "application/json", query->text.data, query->text.len);

@@ -188,6 +188,7 @@ void why_rules_job(const struct why_records *records, const struct ray_job *job,
         why_list_add(&report->unknown,
                      "how: Ray records the exit code of submitted jobs only (`ray job submit`)");
     }
-    tell_counts(records, job, report);
+    if (!records->problems[WHY_ATTEMPTS].code)
+        tell_counts(records, job, report);
     why_list_add(&report->next, "raydbg why");
 }

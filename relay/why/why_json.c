@@ -88,14 +88,37 @@ void why_json_report(const struct why_report *report, struct buf *out)
     print(json, out);
 }
 
-void why_json_overview(const struct why_overview *overview, struct buf *out)
+static cJSON *counts_of(const struct why_overview *overview)
 {
-    cJSON *json = cJSON_CreateObject(), *tasks = cJSON_CreateObject(), *rows = cJSON_CreateArray();
+    cJSON *tasks = cJSON_CreateObject();
     cJSON_AddNumberToObject(tasks, "running", (double)overview->tasks_running);
     cJSON_AddNumberToObject(tasks, "waiting", (double)overview->tasks_waiting);
     cJSON_AddNumberToObject(tasks, "failed", (double)overview->tasks_failed);
     cJSON_AddNumberToObject(tasks, "finished", (double)overview->tasks_finished);
-    cJSON_AddItemToObject(json, "tasks", tasks);
+    return tasks;
+}
+
+static cJSON *gaps_of(const struct why_records *records)
+{
+    cJSON *array = cJSON_CreateArray();
+    for (int part = 0; part < WHY_PARTS; part++) {
+        const struct err *problem = &records->problems[part];
+        if (!problem->code)
+            continue;
+        char *text =
+            mem_format("%s: %s", why_records_part_name((enum why_part)part), problem->what);
+        cJSON_AddItemToArray(array, text_of(text));
+        free(text);
+    }
+    return array;
+}
+
+void why_json_overview(const struct why_records *records, const struct why_overview *overview,
+                       struct buf *out)
+{
+    cJSON *json = cJSON_CreateObject(), *rows = cJSON_CreateArray();
+    bool counted = !records->problems[WHY_ATTEMPTS].code;
+    cJSON_AddItemToObject(json, "tasks", counted ? counts_of(overview) : cJSON_CreateNull());
     for (size_t i = 0; i < overview->count; i++) {
         const struct why_row *row = &overview->rows[i];
         cJSON *item = cJSON_CreateObject();
@@ -110,6 +133,8 @@ void why_json_overview(const struct why_overview *overview, struct buf *out)
         cJSON_AddItemToArray(rows, item);
     }
     cJSON_AddItemToObject(json, "rows", rows);
+    cJSON_AddItemToObject(json, "unknown", gaps_of(records));
+    cJSON_AddNumberToObject(json, "dropped", (double)records->dropped);
     print(json, out);
 }
 

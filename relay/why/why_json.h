@@ -10,6 +10,7 @@ void why_json_report(const struct why_report *report, struct buf *out);
 /* Reads what why_json_report() has written; `report` is empty at first. False if it is something
  * else. The summary is made of what the JSON has. */
 bool why_json_read(const char *json, struct why_report *report);
-void why_json_overview(const struct why_overview *overview, struct buf *out);
+void why_json_overview(const struct why_records *records, const struct why_overview *overview,
+                       struct buf *out);
 
 #endif

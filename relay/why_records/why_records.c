@@ -86,6 +86,14 @@ const char *why_records_part_name(enum why_part part)
     return names[part];
 }
 
+bool why_records_has_gaps(const struct why_records *records)
+{
+    for (int part = 0; part < WHY_PARTS; part++)
+        if (records->problems[part].code)
+            return true;
+    return false;
+}
+
 /* Ray's event of an actor's creation has no node. */
 static void fill_creation_nodes(struct why_records *records)
 {

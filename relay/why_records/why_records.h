@@ -99,6 +99,8 @@ struct why_records {
 
 /* "the free resources" */
 const char *why_records_part_name(enum why_part part);
+/* True if a part was not answered. */
+bool why_records_has_gaps(const struct why_records *records);
 
 void why_records_clear(struct why_records *records);
 /* Forgets the references, so that they can be asked for anew. */

@@ -130,6 +130,35 @@ def test_no_table_at_all(cluster):
     run(cluster, "why", code=FAILED)
 
 
+def test_without_the_tasks_nothing_is_counted(cluster):
+    """That no task waits or failed is not known then; what the other tables tell is told all the same."""
+    cluster.fail["GetTaskEvents"] = "the tasks are broken"
+    for which in ("--failed", "--running"):
+        for form in ("table", "json"):
+            assert "the tasks are broken" in run(cluster, "list", which, "--format", form, code=FAILED)
+    said = run(cluster, "why", "--since", "9999d")
+    assert "not known: the tasks: " in said and "killed_actor" in said and "running," not in said, said
+    overview = json.loads(run(cluster, "why", "--since", "9999d", "--format", "json"))
+    assert overview["tasks"] is None and overview["rows"], overview
+    assert len(overview["unknown"]) == 1 and overview["unknown"][0].startswith("the tasks: "), overview
+    job = why(cluster, "01")
+    assert job["kind"] == "job" and not [line for line in job["details"] if line.startswith("its tasks: ")], job
+
+
+def test_nothing_failed_is_said_of_a_whole_cluster_only(cluster):
+    for method in ("GetAllActorInfo", "GetAllPlacementGroup"):
+        cluster.tables[method] = b""
+    cluster.tables["GetTaskEvents"] = GetTaskEventsReply(num_status_task_events_dropped=7).SerializeToString()
+    said = run(cluster, "why", "--since", "1s")
+    assert "Nothing waits, and nothing failed" in said and "Ray has forgotten 7 changes of tasks" in said, said
+    assert json.loads(run(cluster, "why", "--format", "json"))["dropped"] == 7
+    assert "Ray has forgotten 7 changes of tasks" in run(cluster, "list", "--failed")
+    cluster.fail["GetAllActorInfo"] = "no actors today"
+    said = run(cluster, "why", "--since", "1s")
+    assert "Nothing waits" not in said and "not known: the actors: " in said and "0 running" in said, said
+    assert "not known: the actors: " in run(cluster, "list", "--running")
+
+
 def test_an_agent_that_is_silent(cluster):
     cluster.silent.add("StreamLog")
     report = why(cluster, "segv")
