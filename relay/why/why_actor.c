@@ -106,19 +106,41 @@ void why_rules_death(const struct why_records *records, const struct ray_actor_d
     free(exception);
 }
 
+static void tell_stop(const struct ray_actor *actor, struct why_report *report)
+{
+    why_report_cause(report, "paused", "it is stopped at a breakpoint and waits for a debugger");
+    why_list_add(&report->next, "raydbg attach %.8s", actor->actor_id);
+}
+
+/* Without an event of its creation or of a call, Ray tells nothing of what an actor does: of Ray
+ * Serve's actors there are none. */
+static void judge_unseen(const struct why_records *records, struct why_report *report)
+{
+    why_report_cause(report, "alive", "it is alive");
+    if (!records->problems[WHY_ATTEMPTS].code)
+        why_list_add(&report->unknown,
+                     "what it runs: Ray has no event of it (enable_task_events=False, as in Ray "
+                     "Serve, or forgotten)");
+}
+
 static void judge_alive(const struct why_records *records, const struct ray_actor *actor,
                         struct why_report *report)
 {
     const struct ray_worker *worker = why_records_worker(records, actor->worker_id);
     char name[WHY_NAME_TEXT], span[WHY_SPAN_TEXT];
     size_t running = 0, queued = 0;
+    bool seen = false;
     if (worker && process_end_explain(records, worker, report)) {
         why_list_add(&report->details, "Ray still lists the actor as ALIVE");
         return;
     }
     for (size_t i = 0; i < records->attempt_count; i++) {
         const struct ray_attempt *it = &records->attempts[i];
-        if (it->type != RAY_ACTOR_TASK || !text_equal(it->actor_id, actor->actor_id))
+        bool created = it->type == RAY_ACTOR_CREATION_TASK;
+        if ((!created && it->type != RAY_ACTOR_TASK) || !text_equal(it->actor_id, actor->actor_id))
+            continue;
+        seen = true;
+        if (created)
             continue;
         int64_t since = it->state_ms[it->state];
         if (it->state == RAY_ATTEMPT_RUNNING && ++running <= 5)
@@ -129,13 +151,37 @@ static void judge_alive(const struct why_records *records, const struct ray_acto
     if (queued)
         why_list_add(&report->details, "%zu call%s wait for it", queued, queued == 1 ? "" : "s");
     if (worker && worker->paused_threads) {
-        why_report_cause(report, "paused",
-                         "it is stopped at a breakpoint and waits for a debugger");
-        why_list_add(&report->next, "raydbg attach %.8s", actor->actor_id);
+        tell_stop(actor, report);
         return;
     }
-    why_report_cause(report, running ? "running" : "idle",
-                     running ? "it is alive and works" : "it is alive and idle");
+    if (!seen)
+        judge_unseen(records, report);
+    else
+        why_report_cause(report, running ? "running" : "idle",
+                         running ? "it is alive and works" : "it is alive and idle");
+}
+
+/* The process that Ray has leased for the actor, and runs its __init__ in; NULL if none is known.
+ */
+static const struct ray_worker *leased(const struct why_records *records,
+                                       const struct ray_actor *actor)
+{
+    const struct ray_worker *worker = why_records_worker(records, actor->worker_id);
+    return worker && why_records_is_alive(records, worker) ? worker : NULL;
+}
+
+/* Of an actor that has a process, but no event of its creation. */
+static void judge_unseen_init(const struct why_records *records, const struct ray_actor *actor,
+                              const struct ray_worker *worker, struct why_report *report)
+{
+    char name[WHY_NAME_TEXT];
+    if (worker->paused_threads) {
+        tell_stop(actor, report);
+        return;
+    }
+    why_report_cause(report, "initializing", "it has a process, and its __init__ runs there");
+    why_list_add(&report->unknown, "since when: Ray has no event of its creation");
+    why_list_add(&report->next, "raydbg stack %s", why_name_of_worker(records, worker, name));
 }
 
 /* An actor is PENDING_CREATION also while its __init__ runs, and DEPENDENCIES_UNREADY also while it
@@ -158,12 +204,44 @@ static void judge_pending(const struct why_records *records, const struct ray_ac
                          why_name_of_worker(records, worker, name));
         return;
     }
-    if (text_equal(actor->state, "DEPENDENCIES_UNREADY") &&
-        (!creation || creation->state == RAY_ATTEMPT_PENDING_ARGS))
+    bool may_lack_argument = text_equal(actor->state, "DEPENDENCIES_UNREADY");
+    if (!creation && leased(records, actor)) {
+        judge_unseen_init(records, actor, leased(records, actor), report);
+    } else if (may_lack_argument && creation && creation->state == RAY_ATTEMPT_PENDING_ARGS) {
         why_report_cause(report, "waits_for_argument",
                          "an argument of its __init__ is not made yet");
-    else
+    } else {
         why_rules_resources(records, why_resources_of(actor), &actor->selector, report);
+        if (may_lack_argument && !creation)
+            why_list_add(&report->unknown,
+                         "whether it waits for an argument of its __init__ instead: Ray has no "
+                         "event of its creation");
+    }
+}
+
+/* True if no process can be started for the actor until a node has what it needs. */
+static bool lacks_node(const struct why_records *records, const struct ray_actor *actor)
+{
+    static const char *const codes[] = {"infeasible", "waits_for_resources", "group_infeasible",
+                                        "group_waits"};
+    struct why_report its = {0};
+    bool lacks = false;
+    why_rules_resources(records, why_resources_of(actor), &actor->selector, &its);
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        lacks = lacks || text_equal(its.code, codes[i]);
+    why_report_clear(&its);
+    return lacks;
+}
+
+static void judge_restarting(const struct why_records *records, const struct ray_actor *actor,
+                             struct why_report *report)
+{
+    if (leased(records, actor) || !lacks_node(records, actor)) {
+        why_report_cause(report, "restarting", "its process died, and Ray is starting another");
+        return;
+    }
+    why_rules_resources(records, why_resources_of(actor), &actor->selector, report);
+    why_list_add(&report->details, "its process died, and Ray starts another where these are free");
 }
 
 /* Says how the process ended after which Ray restarted the actor. */
@@ -219,7 +297,7 @@ void why_rules_actor(const struct why_records *records, const struct ray_actor *
     else if (text_equal(actor->state, "ALIVE"))
         judge_alive(records, actor, report);
     else if (text_equal(actor->state, "RESTARTING"))
-        why_report_cause(report, "restarting", "its process died, and Ray is starting another");
+        judge_restarting(records, actor, report);
     else if (!text_equal(actor->state, "DEAD"))
         judge_pending(records, actor, report);
     why_link_worker(records, actor->worker_id, report);

@@ -292,6 +292,43 @@ static void a_restart_tells_why_it_came(void **state)
     }
 }
 
+static void needs_only(struct ray_actor *actor, const char *resource)
+{
+    if (actor->resources)
+        ray_resources_clear(actor->resources);
+    else
+        actor->resources = mem_alloc(sizeof *actor->resources);
+    *actor->resources = (struct ray_resources){mem_array(1, sizeof(struct ray_resource)), 1};
+    actor->resources->items[0] = (struct ray_resource){mem_string(resource), 1};
+}
+
+/* No process can be started where nothing is free; one that is being started holds it itself. */
+static void a_restart_waits_for_a_node(void **state)
+{
+    static const struct {
+        const char *resource, *code;
+    } needs[] = {{"gpu_x", "infeasible"}, {"b", "waits_for_resources"}};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct why_world world;
+        struct why_report report;
+        why_world_open(&world, "2.60.0");
+        struct ray_actor *actor = revived_actor(&world, "RESTARTING");
+        needs_only(actor, needs[i].resource);
+        why_world_judge(&world, "restarted_actor", &report);
+        assert_string_equal(report.code, needs[i].code);
+        assert_true(
+            why_world_list_has(&report.details, "its process died, and Ray starts another"));
+        assert_true(why_world_list_has(&report.ray, "restarted it 1 time"));
+        why_report_clear(&report);
+        text_copy(actor->worker_id, sizeof actor->worker_id, live_worker(&world)->worker_id);
+        why_world_judge(&world, "restarted_actor", &report);
+        assert_string_equal(report.code, "restarting");
+        why_report_clear(&report);
+        why_world_close(&world);
+    }
+}
+
 static void a_restart_without_a_record(void **state)
 {
     struct why_world world;
@@ -397,6 +434,7 @@ int main(void)
         cmocka_unit_test(an_interrupted_task),
         cmocka_unit_test(the_overview_has_what_is_retried),
         cmocka_unit_test(a_restart_tells_why_it_came),
+        cmocka_unit_test(a_restart_waits_for_a_node),
         cmocka_unit_test(a_restart_without_a_record),
         cmocka_unit_test(the_overview_has_what_was_restarted),
         cmocka_unit_test(around_what_lives_again),

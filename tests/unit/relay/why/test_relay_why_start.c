@@ -166,6 +166,87 @@ static void an_init_is_stopped(void **state)
     why_world_close(&world);
 }
 
+static struct ray_actor *actor_in(struct why_world *world, const char *state, const char *name)
+{
+    for (size_t i = 0; i < world->records.actor_count; i++) {
+        struct ray_actor *it = &world->records.actors[i];
+        if (text_equal(it->state, state) &&
+            (text_equal(it->name, name) || text_equal(it->class_name, name)))
+            return it;
+    }
+    fail_msg("no %s is %s", name, state);
+    return NULL;
+}
+
+/* As with enable_task_events=False. */
+static void forget_events(struct why_world *world, const struct ray_actor *actor)
+{
+    for (size_t i = 0; i < world->records.attempt_count; i++)
+        if (text_equal(world->records.attempts[i].actor_id, actor->actor_id))
+            *world->records.attempts[i].actor_id = '\0';
+}
+
+static void set_state(struct ray_actor *actor, const char *state)
+{
+    free(actor->state);
+    actor->state = mem_string(state);
+}
+
+static void check_actor(const struct why_world *world, const struct ray_actor *actor,
+                        const char *code, const char *unknown)
+{
+    struct why_report report;
+    why_world_judge(world, actor->actor_id, &report);
+    assert_string_equal(report.code, code);
+    if (unknown)
+        assert_true(why_world_list_has(&report.unknown, unknown));
+    why_report_clear(&report);
+}
+
+static void an_actor_that_is_not_there_and_has_no_events(void **state)
+{
+    static const char *const states[] = {"DEPENDENCIES_UNREADY", "PENDING_CREATION"};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct why_world world;
+        why_world_open(&world, "2.60.0");
+        struct ray_actor *serial = actor_in(&world, "ALIVE", "Serial");
+        struct ray_actor *actor = NULL;
+        for (size_t k = 0; k < world.records.actor_count; k++)
+            if (text_equal(world.records.actors[k].name, "infeasible_actor"))
+                actor = &world.records.actors[k];
+        assert_non_null(actor);
+        forget_events(&world, actor);
+        set_state(actor, states[i]);
+        check_actor(&world, actor, "infeasible",
+                    i ? NULL : "whether it waits for an argument of its __init__ instead");
+        /* Its process holds what it needs. */
+        text_copy(actor->worker_id, sizeof actor->worker_id, serial->worker_id);
+        check_actor(&world, actor, "initializing", "since when");
+        for (size_t k = 0; k < world.records.worker_count; k++)
+            if (text_equal(world.records.workers[k].worker_id, serial->worker_id))
+                world.records.workers[k].paused_threads = 1;
+        check_actor(&world, actor, "paused", NULL);
+        why_world_close(&world);
+    }
+}
+
+static void an_actor_without_events_may_be_busy(void **state)
+{
+    struct why_world world;
+    (void)state;
+    why_world_open(&world, "2.60.0");
+    struct ray_actor *actor = actor_in(&world, "ALIVE", "Serial");
+    check_actor(&world, actor, "running", NULL);
+    for (size_t i = 0; i < world.records.attempt_count; i++)
+        if (text_equal(world.records.attempts[i].actor_id, actor->actor_id))
+            world.records.attempts[i].state = RAY_ATTEMPT_FINISHED;
+    check_actor(&world, actor, "idle", NULL);
+    forget_events(&world, actor);
+    check_actor(&world, actor, "alive", "what it runs: Ray has no event of it");
+    why_world_close(&world);
+}
+
 /* Ray's event of a creation has no process; the events that this has recorded have. */
 static void where_an_actor_was_created(void **state)
 {
@@ -194,6 +275,8 @@ int main(void)
         cmocka_unit_test(who_needs_the_logs),
         cmocka_unit_test(an_init_runs),
         cmocka_unit_test(an_init_is_stopped),
+        cmocka_unit_test(an_actor_that_is_not_there_and_has_no_events),
+        cmocka_unit_test(an_actor_without_events_may_be_busy),
         cmocka_unit_test(where_an_actor_was_created),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
