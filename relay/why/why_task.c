@@ -5,6 +5,7 @@
 #include "relay/why_records/memory_kill.h"
 #include "relay/why_records/process_end.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,12 +19,13 @@ static const char argument_failed[] =
 struct culprit {
     char name[WHY_NAME_TEXT];
     int64_t pid;   /* 0 if it is not told */
+    char ip[64];   /* of its node; "" if it is not told */
     bool is_maker; /* of the argument, not only of an argument of its maker's */
 };
 
 static bool read_culprit(const char *message, struct culprit *out)
 {
-    static const char begins[] = "ray::", pid[] = "(pid=";
+    static const char begins[] = "ray::", pid[] = "(pid=", ip[] = "ip=";
     const char *last = strstr(message, argument_failed), *process;
     out->is_maker = true;
     for (const char *next = last; (next = strstr(next + 1, argument_failed)); last = next)
@@ -38,30 +40,53 @@ static bool read_culprit(const char *message, struct culprit *out)
     free(name);
     process = memmem(at, line, pid, sizeof pid - 1);
     out->pid = process ? strtoll(process + sizeof pid - 1, NULL, 10) : 0;
+    const char *node =
+        process ? memmem(process, line - (size_t)(process - at), ip, sizeof ip - 1) : NULL;
+    size_t node_len = node ? strcspn(node += sizeof ip - 1, ",)\n") : 0;
+    snprintf(out->ip, sizeof out->ip, "%.*s", (int)node_len, node ? node : "");
     return fits && len > 0;
 }
 
-/* Many tasks of one name may have failed: it is the last of those in that process that raised this.
- */
+/* True if the attempt may be the culprit's: it failed before the consumer, for good, where the
+ * culprit was. An actor's call may be of another job: Ray gives a detached actor's calls the job
+ * that has made the actor. */
+static bool may_be_culprit(const struct why_records *records, const struct culprit *culprit,
+                           const struct ray_attempt *it, const struct ray_attempt *consumer)
+{
+    const char *ip = why_records_ip(records, it->node_id);
+    bool of_job = text_equal(it->job_id, consumer->job_id) || it->type == RAY_ACTOR_TASK;
+    return it->state == RAY_ATTEMPT_FAILED && text_equal(it->name, culprit->name) && of_job &&
+           !why_records_is_retried(records, it) &&
+           !(it->error_message && strstr(it->error_message, argument_failed)) &&
+           !(culprit->pid && it->pid && it->pid != culprit->pid) &&
+           !(*culprit->ip && *ip && !text_equal(ip, culprit->ip)) &&
+           it->state_ms[RAY_ATTEMPT_FAILED] <= consumer->state_ms[RAY_ATTEMPT_FAILED];
+}
+
+/* The attempt that raised the exception; NULL if none or several may have. One whose exception is
+ * not known counts only if no other raised this one. `*count`: how many there are. */
 static const struct ray_attempt *failed_attempt(const struct why_records *records,
                                                 const struct culprit *culprit,
-                                                const char *exception)
+                                                const struct ray_attempt *consumer,
+                                                const char *exception, size_t *count)
 {
     const struct ray_attempt *found = NULL;
+    bool raised_this = false;
+    *count = 0;
     for (size_t i = 0; i < records->attempt_count; i++) {
         const struct ray_attempt *it = &records->attempts[i];
-        const char *message = it->error_message ? it->error_message : "";
-        if (it->state != RAY_ATTEMPT_FAILED || !text_equal(it->name, culprit->name) ||
-            strstr(message, argument_failed) ||
-            (culprit->pid && it->pid && it->pid != culprit->pid) ||
-            (found && it->state_ms[RAY_ATTEMPT_FAILED] < found->state_ms[RAY_ATTEMPT_FAILED]))
+        if (!may_be_culprit(records, culprit, it, consumer))
             continue;
-        char *its = why_report_exception(message);
-        if (!*its || !*exception || text_equal(its, exception))
-            found = it;
+        char *its = why_report_exception(it->error_message ? it->error_message : "");
+        bool known = *its && *exception, same = known && text_equal(its, exception);
         free(its);
+        if ((known && !same) || (raised_this && !same))
+            continue;
+        *count = same && !raised_this ? 1 : *count + 1;
+        raised_this = same;
+        found = it;
     }
-    return found;
+    return *count == 1 ? found : NULL;
 }
 
 static void blame(const struct why_records *records, const struct ray_attempt *attempt,
@@ -79,10 +104,12 @@ static void blame(const struct why_records *records, const struct ray_attempt *a
 }
 
 /* The task did not run: an argument of it is the result of a task that failed. */
-static void judge_argument(const struct why_records *records, const char *message,
+static void judge_argument(const struct why_records *records, const struct ray_attempt *consumer,
                            struct why_report *report)
 {
+    const char *message = consumer->error_message;
     struct culprit culprit;
+    size_t count;
     if (!read_culprit(message, &culprit)) {
         why_report_cause(report, "argument_failed",
                          "it did not run: the task that makes one of its arguments failed");
@@ -91,12 +118,16 @@ static void judge_argument(const struct why_records *records, const char *messag
     const char *what =
         culprit.is_maker ? "makes one of its arguments" : "one of its arguments depends on";
     char *exception = why_report_exception(message);
-    const struct ray_attempt *attempt = failed_attempt(records, &culprit, exception);
+    const struct ray_attempt *attempt =
+        failed_attempt(records, &culprit, consumer, exception, &count);
     if (attempt)
         blame(records, attempt, what, report);
     else
         why_report_cause(report, "argument_failed", "it did not run: %s, which %s, failed%s%s",
                          culprit.name, what, *exception ? ": it raised " : "", exception);
+    if (count > 1)
+        why_list_add(&report->unknown, "which %s: %zu tasks of this name raised the same there",
+                     culprit.name, count);
     free(exception);
 }
 
@@ -135,7 +166,7 @@ static void judge_exception(const struct why_records *records, const struct ray_
     const char *message = attempt->error_message ? attempt->error_message : "";
     const char *traceback = attempt->raised_traceback ? attempt->raised_traceback : message;
     if (strstr(message, argument_failed) && !strstr(message, "Failed to retrieve object ")) {
-        judge_argument(records, message, report);
+        judge_argument(records, attempt, report);
         return;
     }
     char *exception = why_report_exception(*message ? message : traceback);
