@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static struct why_pause *add_pause(struct why_records *records)
@@ -20,6 +21,27 @@ static char *location_of(const char *file, int64_t line)
     if (text_empty(file))
         return NULL;
     return mem_format("%s:%lld", text_basename(file), (long long)line);
+}
+
+/* "square" of a worker's title "ray::square" or "ray::square()", which is all that Ray's pdb up to
+ * Ray 2.34 tells of the task; NULL of another process's. The caller frees it. */
+static char *task_of_title(const char *title)
+{
+    static const char worker[] = "ray::";
+    if (text_empty(title) || !text_starts(title, worker))
+        return NULL;
+    const char *name = title + sizeof worker - 1;
+    size_t len = strlen(name) - (text_ends(name, "()") ? 2 : 0);
+    return len ? mem_string_n(name, len) : NULL;
+}
+
+/* Names the task by its job and name. */
+static void name_task(struct why_pause *pause, const char *job_id, const char *name,
+                      int64_t since_ms)
+{
+    text_copy(pause->job_id, sizeof pause->job_id, job_id);
+    pause->task_name = mem_string(name);
+    pause->since_ms = since_ms;
 }
 
 static char *holder_of(const struct pause *pause, const char *relay)
@@ -50,22 +72,36 @@ void pause_evidence_add(struct why_records *records, const struct pause_list *pa
         pause->holder = held ? holder_of(it, relay) : NULL;
         pause->is_pdb = it->debugger == PAUSE_PDB;
         pause->is_post_mortem = held && text_equal(it->reason, "exception");
+        if (pause->is_pdb && !*it->worker_id && !*it->task_id && it->task_name)
+            name_task(pause, it->job_id, it->task_name, it->since_ms);
     }
+}
+
+static bool is_same(const struct why_pause *pause, const struct ray_pdb *pdb, const char *name)
+{
+    return name ? pause->task_name && text_equal(pause->task_name, name) &&
+                      text_equal(pause->job_id, pdb->job_id) && pause->since_ms == pdb->since_ms
+                : text_equal(pause->task_id, pdb->task_id);
 }
 
 void pause_evidence_add_pdbs(struct why_records *records, const struct ray_pdb *pdbs, size_t count)
 {
     size_t known = records->pause_count;
     for (size_t i = 0; i < count; i++) {
-        bool is_new = *pdbs[i].task_id && !text_empty(pdbs[i].address);
+        bool told = *pdbs[i].task_id || *pdbs[i].worker_id;
+        char *name = told ? NULL : task_of_title(pdbs[i].proctitle);
+        bool is_new = (*pdbs[i].task_id || name) && !text_empty(pdbs[i].address);
         for (size_t k = 0; k < known; k++)
-            is_new &= !text_equal(records->pauses[k].task_id, pdbs[i].task_id);
-        if (!is_new)
-            continue;
-        struct why_pause *pause = add_pause(records);
-        text_copy(pause->worker_id, sizeof pause->worker_id, pdbs[i].worker_id);
-        text_copy(pause->task_id, sizeof pause->task_id, pdbs[i].task_id);
-        pause->location = location_of(pdbs[i].file, pdbs[i].line);
-        pause->is_pdb = true;
+            is_new = is_new && !is_same(&records->pauses[k], &pdbs[i], name);
+        if (is_new) {
+            struct why_pause *pause = add_pause(records);
+            text_copy(pause->worker_id, sizeof pause->worker_id, pdbs[i].worker_id);
+            text_copy(pause->task_id, sizeof pause->task_id, pdbs[i].task_id);
+            pause->location = location_of(pdbs[i].file, pdbs[i].line);
+            pause->is_pdb = true;
+            if (name)
+                name_task(pause, pdbs[i].job_id, name, pdbs[i].since_ms);
+        }
+        free(name);
     }
 }

@@ -28,14 +28,30 @@ static void tell_attach(const struct ray_attempt *attempt, struct why_report *re
     why_list_add(&report->next, "raydbg attach %s", why_short_id(attempt->task_id, id));
 }
 
+/* Says of what the pause may be, if it may be another task's. */
+static void tell_others(const struct why_pause *pause, const struct why_stops *stops,
+                        struct why_report *report)
+{
+    if (stops->stopped < stops->running)
+        why_list_add(&report->unknown,
+                     "which task it is: %zu of the %zu that run in %s %s stopped, and Ray does not "
+                     "tell more",
+                     stops->stopped, stops->running,
+                     pause->task_name ? "this job under this name" : "its process",
+                     stops->stopped == 1 ? "is" : "are");
+}
+
 bool why_rules_own_pause(const struct why_records *records, const struct ray_attempt *attempt,
                          struct why_report *report)
 {
     const struct why_pause *pause = why_records_pause(records, attempt);
     if (!pause)
         return false;
+    struct why_stops stops = why_records_stops(records, attempt);
     char *words = pause_words(pause);
-    why_report_cause(report, "paused", "it is %s", words);
+    why_report_cause(report, "paused", "it %s %s", stops.stopped < stops.running ? "may be" : "is",
+                     words);
+    tell_others(pause, &stops, report);
     tell_attach(attempt, report);
     free(words);
     return true;
@@ -151,10 +167,14 @@ void why_rules_others_pause(const struct why_records *records, const struct ray_
         waits && may_be_paused(records) ? find_paused(records, attempt) : NULL;
     if (!paused)
         return;
-    char *words = pause_words(why_records_pause(records, paused));
-    why_report_cause(report, "waits_for_paused", "it %s for %s, which is %s",
-                     waits_for(records, attempt, paused) ? "waits" : "may wait",
-                     why_name_of_task(paused, name), words);
+    const struct why_pause *pause = why_records_pause(records, paused);
+    struct why_stops stops = why_records_stops(records, paused);
+    bool sure = stops.stopped >= stops.running;
+    char *words = pause_words(pause);
+    why_report_cause(report, "waits_for_paused", "it %s for %s, which %s %s",
+                     sure && waits_for(records, attempt, paused) ? "waits" : "may wait",
+                     why_name_of_task(paused, name), sure ? "is" : "may be", words);
+    tell_others(pause, &stops, report);
     why_link_task(paused, report);
     tell_attach(paused, report);
     free(words);

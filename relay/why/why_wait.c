@@ -15,9 +15,11 @@ static void add_attempt(const struct why_records *records, const char *before,
     int64_t since = attempt->state_ms[attempt->state];
     if (worker)
         why_name_of_worker(records, worker, process);
+    struct why_stops stops = why_records_stops(records, attempt);
     why_list_add(&report->details, "%s%s, %s %s%s%s", before, why_name_of_task(attempt, name),
-                 why_records_pause(records, attempt) ? "stopped at a breakpoint, running"
-                                                     : why_state_name(attempt->state),
+                 !stops.running                  ? why_state_name(attempt->state)
+                 : stops.stopped < stops.running ? "perhaps stopped at a breakpoint, running"
+                                                 : "stopped at a breakpoint, running",
                  why_span(since ? records->now_ms - since : -1, span), worker ? " on " : "",
                  process);
     why_link_task(attempt, report);

@@ -32,6 +32,7 @@ void why_records_clear_refs(struct why_records *records)
 static void clear_pauses(struct why_records *records)
 {
     for (size_t i = 0; i < records->pause_count; i++) {
+        free(records->pauses[i].task_name);
         free(records->pauses[i].location);
         free(records->pauses[i].holder);
     }
@@ -273,6 +274,47 @@ const char *why_records_ip(const struct why_records *records, const char *node_i
     return node && node->ip ? node->ip : "";
 }
 
+/* --- pauses --- */
+
+/* True if the pause is the attempt's, or one of several tasks' of which the attempt is one. An
+ * entry of Ray's pdb outlives a process that was killed: a later attempt runs in another process,
+ * or began after it. */
+static bool may_be_of(const struct why_pause *pause, const struct ray_attempt *attempt)
+{
+    if (*pause->task_id && !text_equal(pause->task_id, attempt->task_id))
+        return false;
+    if (*pause->worker_id)
+        return text_equal(pause->worker_id, attempt->worker_id);
+    return *pause->task_id ||
+           (pause->task_name && text_equal(pause->task_name, attempt->name) &&
+            text_equal(pause->job_id, attempt->job_id) &&
+            (!pause->since_ms || pause->since_ms >= attempt->state_ms[RAY_ATTEMPT_RUNNING]));
+}
+
+/* The first pause that may be the attempt's, of those that tell a task or of those that do not. */
+static const struct why_pause *find_pause(const struct why_records *records,
+                                          const struct ray_attempt *attempt, bool of_task)
+{
+    for (size_t i = 0; i < records->pause_count; i++) {
+        const struct why_pause *it = &records->pauses[i];
+        if ((*it->task_id != '\0') == of_task && may_be_of(it, attempt))
+            return it;
+    }
+    return NULL;
+}
+
+/* The threads of the process that wait in debugpy, without those whose tasks are known. */
+static size_t unknown_threads(const struct why_records *records, const struct ray_worker *worker)
+{
+    int64_t count = worker->paused_threads;
+    for (size_t i = 0; i < records->pause_count; i++) {
+        const struct why_pause *it = &records->pauses[i];
+        count -= *it->task_id && !it->is_pdb && !it->holder &&
+                 text_equal(it->worker_id, worker->worker_id);
+    }
+    return count > 0 ? (size_t)count : 0;
+}
+
 const struct why_pause *why_records_pause(const struct why_records *records,
                                           const struct ray_attempt *attempt)
 {
@@ -280,11 +322,32 @@ const struct why_pause *why_records_pause(const struct why_records *records,
     const struct ray_worker *worker = why_records_worker(records, attempt->worker_id);
     if (attempt->state != RAY_ATTEMPT_RUNNING || !worker || !why_records_is_alive(records, worker))
         return NULL;
-    for (size_t i = 0; i < records->pause_count; i++) {
-        const struct why_pause *it = &records->pauses[i];
-        if (*it->task_id ? text_equal(it->task_id, attempt->task_id)
-                         : text_equal(it->worker_id, attempt->worker_id))
-            return it;
+    const struct why_pause *found = find_pause(records, attempt, true);
+    if (!found)
+        found = find_pause(records, attempt, false);
+    return found || !unknown_threads(records, worker) ? found : &waiting;
+}
+
+struct why_stops why_records_stops(const struct why_records *records,
+                                   const struct ray_attempt *attempt)
+{
+    const struct why_pause *pause = why_records_pause(records, attempt);
+    const struct ray_worker *worker = why_records_worker(records, attempt->worker_id);
+    struct why_stops stops = {0};
+    if (!pause || *pause->task_id)
+        return pause ? (struct why_stops){1, 1} : stops;
+    bool by_name = pause->task_name != NULL;
+    for (size_t i = 0; i < records->attempt_count; i++) {
+        const struct ray_attempt *it = &records->attempts[i];
+        bool may_be =
+            by_name ? may_be_of(pause, it) : text_equal(it->worker_id, attempt->worker_id);
+        stops.running += may_be && why_records_is_running(records, it) &&
+                         why_records_stands_for_task(records, it) && !find_pause(records, it, true);
     }
-    return worker->paused_threads ? &waiting : NULL;
+    for (size_t i = 0; i < records->pause_count; i++)
+        stops.stopped += !*records->pauses[i].task_id && may_be_of(&records->pauses[i], attempt);
+    size_t threads = by_name ? 0 : unknown_threads(records, worker);
+    if (stops.stopped < threads)
+        stops.stopped = threads;
+    return stops;
 }

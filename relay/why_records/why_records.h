@@ -45,13 +45,17 @@ struct why_gauges {
     char *problem;
 };
 
-/* A task that is stopped in a debugger. */
+/* A task that is stopped in a debugger. Ray's pdb up to Ray 2.34 tells neither process nor task:
+ * then it is one of the job's tasks of a name. */
 struct why_pause {
     char worker_id[ID_TEXT(ID_UNIQUE_BYTES)];
     char task_id[ID_TEXT(ID_TASK_BYTES)]; /* "": of the process's tasks it is not known which */
-    char *location;                       /* "app.py:22"; NULL if it is not known */
-    char *holder; /* "vim drives it through the relay 127.0.0.1:4713"; NULL: no client has it */
-    bool is_pdb;  /* Ray's legacy debugger */
+    char job_id[ID_TEXT(ID_JOB_BYTES)];   /* only without the two above, as the next two */
+    char *task_name;
+    int64_t since_ms; /* 0: unknown */
+    char *location;   /* "app.py:22"; NULL if it is not known */
+    char *holder;     /* "vim drives it through the relay 127.0.0.1:4713"; NULL: no client has it */
+    bool is_pdb;      /* Ray's legacy debugger */
     bool is_post_mortem; /* an exception stopped it, not a breakpoint */
 };
 
@@ -120,10 +124,18 @@ const struct ray_job *why_records_job(const struct why_records *records, const c
 const struct ray_group *why_records_group(const struct why_records *records, const char *group_id);
 const struct why_log *why_records_log(const struct why_records *records, const char *worker_id);
 const struct why_refs *why_records_refs(const struct why_records *records, const char *worker_id);
-/* The pause in which the attempt is stopped, or NULL. Of a process in which several tasks run, each
- * may be the one; what Ray's table of processes tells has neither location nor holder. */
+/* The pause in which the attempt is stopped, or may be, or NULL. What Ray's table of processes
+ * tells has neither location nor holder. */
 const struct why_pause *why_records_pause(const struct why_records *records,
                                           const struct ray_attempt *attempt);
+/* Of the tasks of which a pause may be, of a process or of a name, how many run and how many of
+ * these are stopped; both 1 if the pause is known to be the attempt's, and 0 if it has none. If
+ * fewer are stopped than run, it is not known whether the attempt is. */
+struct why_stops {
+    size_t running, stopped;
+};
+struct why_stops why_records_stops(const struct why_records *records,
+                                   const struct ray_attempt *attempt);
 const struct why_gauges *why_records_gauges(const struct why_records *records, const char *node_id);
 /* The last attempt of a task. */
 const struct ray_attempt *why_records_attempt(const struct why_records *records,

@@ -161,6 +161,140 @@ static void in_rays_pdb(void **state)
     why_world_close(&world);
 }
 
+/* An attempt and a process of it that a test may change. */
+static struct ray_attempt *changeable(struct why_world *world, const char *name)
+{
+    for (size_t i = 0; i < world->records.attempt_count; i++)
+        if (text_equal(world->records.attempts[i].name, name))
+            return &world->records.attempts[i];
+    fail_msg("no %s", name);
+    return NULL;
+}
+
+static struct ray_worker *worker_of(struct why_world *world, const char *name)
+{
+    const struct ray_attempt *attempt = running(world, name);
+    for (size_t i = 0; i < world->records.worker_count; i++)
+        if (text_equal(world->records.workers[i].worker_id, attempt->worker_id))
+            return &world->records.workers[i];
+    fail_msg("no process of %s", name);
+    return NULL;
+}
+
+/* Runs in the process of another, as a call of a threaded actor does. */
+static void run_beside(struct why_world *world, const char *name, const char *other)
+{
+    struct ray_attempt *attempt = changeable(world, name);
+    attempt->state = RAY_ATTEMPT_RUNNING;
+    attempt->state_ms[RAY_ATTEMPT_RUNNING] = world->records.now_ms - 5000;
+    text_copy(attempt->worker_id, sizeof attempt->worker_id, running(world, other)->worker_id);
+}
+
+static void check_unknown(const struct why_world *world, const char *name, const char *words)
+{
+    struct why_report report;
+    why_world_judge(world, name, &report);
+    if (!why_world_list_has(&report.unknown, words))
+        fail_msg("%s: %s", name, report.cause);
+    why_report_clear(&report);
+}
+
+static void one_of_several_in_a_process(void **state)
+{
+    struct why_world world;
+    struct why_report report;
+    (void)state;
+    why_world_open(&world, "2.60.0");
+    struct ray_worker *worker = worker_of(&world, "Serial.slow");
+    run_beside(&world, "Serial.behind", "Serial.slow");
+    worker->paused_threads = 1;
+    check(&world, "Serial.slow", "paused", "it may be stopped at a breakpoint and waits");
+    check(&world, "Serial.behind", "paused", "it may be stopped at a breakpoint and waits");
+    check_unknown(&world, "Serial.slow", "1 of the 2 that run in its process is stopped");
+    worker->paused_threads = 2;
+    check(&world, "Serial.slow", "paused", "it is stopped at a breakpoint and waits");
+    check(&world, "Serial.behind", "paused", "it is stopped at a breakpoint and waits");
+    /* Of one of them it is known. */
+    worker->paused_threads = 1;
+    hold(&world, "Serial.slow", (struct pause){.state = PAUSE_WAITING});
+    check(&world, "Serial.slow", "paused", "it is stopped at a breakpoint and waits");
+    why_world_judge(&world, "Serial.behind", &report);
+    assert_string_not_equal(report.code, "paused");
+    why_report_clear(&report);
+    why_world_close(&world);
+}
+
+static void what_waits_for_one_of_several(void **state)
+{
+    struct why_world world;
+    (void)state;
+    why_world_open(&world, "2.60.0");
+    worker_of(&world, "holder")->paused_threads = 1;
+    check(&world, "waits_for_b", "waits_for_paused", "holder (");
+    run_beside(&world, "Serial.slow", "holder");
+    check(&world, "waits_for_b", "waits_for_paused", "it may wait for holder (");
+    check(&world, "waits_for_b", "waits_for_paused", "which may be stopped at a breakpoint");
+    check_unknown(&world, "waits_for_b", "1 of the 2 that run in its process is stopped");
+    why_world_close(&world);
+}
+
+/* The process was killed in the debugger; the task is tried again in another. */
+static void a_pdb_of_an_earlier_process(void **state)
+{
+    struct why_world world;
+    struct ray_pdb pdb = {.address = "localhost:39947", .file = "/app/train.py", .line = 7};
+    (void)state;
+    why_world_open(&world, "2.60.0");
+    text_copy(pdb.task_id, sizeof pdb.task_id, running(&world, "Serial.slow")->task_id);
+    text_copy(pdb.worker_id, sizeof pdb.worker_id, running(&world, "holder")->worker_id);
+    pause_evidence_add_pdbs(&world.records, &pdb, 1);
+    check(&world, "Serial.behind", "queued_in_actor", "");
+    struct why_pause *pause = &world.records.pauses[0];
+    text_copy(pause->worker_id, sizeof pause->worker_id, running(&world, "Serial.slow")->worker_id);
+    check(&world, "Serial.behind", "waits_for_paused", "train.py:7");
+    why_world_close(&world);
+}
+
+/* Ray up to 2.34 tells the job and the process's title only. */
+static void a_pdb_that_tells_no_task(void **state)
+{
+    struct why_world world;
+    (void)state;
+    why_world_open(&world, "2.60.0");
+    const struct ray_attempt *holder = running(&world, "holder");
+    int64_t began = holder->state_ms[RAY_ATTEMPT_RUNNING];
+    struct ray_pdb pdb = {.address = "localhost:39947",
+                          .file = "/app/train.py",
+                          .line = 7,
+                          .proctitle = "ray::holder",
+                          .since_ms = began - 1};
+    text_copy(pdb.job_id, sizeof pdb.job_id, holder->job_id);
+    pause_evidence_add_pdbs(&world.records, &pdb, 1); /* an earlier attempt's */
+    check(&world, "waits_for_b", "waits_for_resources", "");
+    pdb.since_ms = began + 1;
+    pdb.proctitle = "python holder"; /* a driver's */
+    pause_evidence_add_pdbs(&world.records, &pdb, 1);
+    check(&world, "waits_for_b", "waits_for_resources", "");
+    pdb.proctitle = "ray::holder";
+    pdb.job_id[0] = '7';
+    pause_evidence_add_pdbs(&world.records, &pdb, 1);
+    check(&world, "waits_for_b", "waits_for_resources", "");
+    pdb.job_id[0] = holder->job_id[0];
+    pause_evidence_add_pdbs(&world.records, &pdb, 1);
+    check(&world, "holder", "paused", "it is stopped at train.py:7 in Ray's legacy pdb and waits");
+    check(&world, "waits_for_b", "waits_for_paused", "train.py:7");
+    /* Another of this name runs, too. */
+    struct ray_attempt *other = changeable(&world, "Serial.slow");
+    char *name = other->name;
+    other->name = mem_string("holder");
+    other->state_ms[RAY_ATTEMPT_RUNNING] = began;
+    text_copy(other->job_id, sizeof other->job_id, holder->job_id);
+    check(&world, holder->task_id, "paused", "it may be stopped at train.py:7");
+    check_unknown(&world, holder->task_id, "1 of the 2 that run in this job under this name is");
+    free(name);
+    why_world_close(&world);
+}
+
 static void a_report_is_read_back(void **state)
 {
     struct why_world world;
@@ -190,9 +324,16 @@ static void a_report_is_read_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(held_by_a_client),      cmocka_unit_test(another_resource),
-        cmocka_unit_test(what_others_hold),      cmocka_unit_test(held_by_nobody),
-        cmocka_unit_test(post_mortem),           cmocka_unit_test(in_rays_pdb),
+        cmocka_unit_test(held_by_a_client),
+        cmocka_unit_test(another_resource),
+        cmocka_unit_test(what_others_hold),
+        cmocka_unit_test(held_by_nobody),
+        cmocka_unit_test(post_mortem),
+        cmocka_unit_test(in_rays_pdb),
+        cmocka_unit_test(one_of_several_in_a_process),
+        cmocka_unit_test(what_waits_for_one_of_several),
+        cmocka_unit_test(a_pdb_of_an_earlier_process),
+        cmocka_unit_test(a_pdb_that_tells_no_task),
         cmocka_unit_test(a_report_is_read_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
