@@ -5,10 +5,12 @@
 
 #include <string.h>
 
-/* Lists ids and names of the paused tasks. */
+/* Lists ids and names of the paused tasks, a name as JSON escapes it. A bracket has the backslash,
+ * which fish would take for an escape in front of another one. */
 #define TASKS                                                                                      \
     "raydbg list --format json 2>/dev/null |\n"                                                    \
-    "\t\tsed -nE 's/.*\"task_id\": \"([0-9a-f]{12})[^\"]*\", \"task_name\": \"([^\"]*)\".*/"
+    "\t\tsed -nE 's/.*\"task_id\": \"([0-9a-f]{12})[^\"]*\", "                                     \
+    "\"task_name\": \"(([^\"\\]|[\\].)*)\".*/"
 
 /* A help up to its first ; : or . that ends a clause. */
 static size_t brief_length(const char *help)
@@ -40,6 +42,31 @@ static const char *words_of(const struct option_row *row)
 
 /* --- bash --- */
 
+/* A task's name is any text: it is not for compgen -W, which runs the $(commands) in its words.
+ * `complete -o filenames` does not quote all of it either. */
+static const char bash_tasks[] =
+    "# Adds the tasks that begin like $1, quoted as the command line needs it: one word each.\n"
+    "_raydbg_tasks() {\n"
+    "\tlocal word=$1 quote= task\n"
+    "\tcase $word in\n"
+    "\t\\\"* | \\'*) quote=${word:0:1} word=${word:1} ;;\n"
+    "\t*) word=${word//\\\\/} ;;\n"
+    "\tesac\n"
+    "\twhile IFS= read -r task; do\n"
+    "\t\t[[ $task != *\\\\* && $task == \"$word\"* ]] || continue\n"
+    "\t\tcase $quote in\n"
+    "\t\t\\\") [[ $task != *[\\\"\\$\\`\\!]* ]] || continue ;;\n"
+    "\t\t\\') [[ $task != *\\'* ]] || continue ;;\n"
+    "\t\t*)\n"
+    "\t\t\tprintf -v task %q \"$task\"\n"
+    "\t\t\tif [[ $task != \\$\\'* ]]; then # words end at these, too: COMP_WORDBREAKS\n"
+    "\t\t\t\ttask=${task//:/'\\:'} task=${task//=/'\\='} task=${task//@/'\\@'}\n"
+    "\t\t\tfi\n"
+    "\t\t\t;;\n"
+    "\t\tesac\n"
+    "\t\tCOMPREPLY+=(\"$task\")\n"
+    "\tdone < <(" TASKS "\\1\\n\\2/p')\n}\n\n";
+
 static void bash_add_values(struct buf *out, const struct option_row *row)
 {
     const char *words = words_of(row);
@@ -52,7 +79,7 @@ static void bash_add_values(struct buf *out, const struct option_row *row)
     if (row->word == WORD_FILE)
         buf_printf(out, "%s files=1", words ? ";" : "");
     if (row->word == WORD_TASK)
-        buf_add_string(out, " words=$(_raydbg_tasks)");
+        buf_add_string(out, " tasks=1");
     buf_add_string(out, " ;;\n");
 }
 
@@ -68,7 +95,7 @@ static void bash_add_command(struct buf *out, const struct command_text *command
             buf_printf(out, " --%s", command->options[i].name);
     buf_add_string(out, "'\n");
     if (command->operand == WORD_TASK)
-        buf_add_string(out, "\t\t\t[[ $word == -* ]] || words=$(_raydbg_tasks)\n");
+        buf_add_string(out, "\t\t\t[[ $word == -* ]] || { words= tasks=1; }\n");
     if (command->operand == WORD_COMMAND)
         buf_add_string(out, "\t\t\t[[ $word == -* ]] || words=$commands\n");
     if (command->operands)
@@ -78,11 +105,11 @@ static void bash_add_command(struct buf *out, const struct command_text *command
 
 static void bash_add(struct buf *out, const struct command_table *table)
 {
-    buf_add_string(out, "# bash completion for raydbg: raydbg completions bash\n\n"
-                        "_raydbg_tasks() {\n\t" TASKS "\\1 \\2/p' | tr ' ' '\\n'\n}\n\n"
-                        "_raydbg() {\n"
+    buf_add_string(out, "# bash completion for raydbg: raydbg completions bash\n\n");
+    buf_add_string(out, bash_tasks);
+    buf_add_string(out, "_raydbg() {\n"
                         "\tlocal word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - "
-                        "1]} words= files=\n\tlocal commands='");
+                        "1]} words= files= tasks=\n\tlocal commands='");
     for (size_t i = 0; i < table->count; i++)
         buf_printf(out, "%s%s", i ? " " : "", table->commands[i].text->name);
     buf_add_string(out, "'\n\tif [ \"$COMP_CWORD\" = 1 ]; then\n\t\twords=$commands\n"
@@ -95,7 +122,9 @@ static void bash_add(struct buf *out, const struct command_table *table)
     buf_add_string(out, "\tesac\n\tfi\n"
                         "\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\"\n"
                         "\t\t[ -z \"$files\" ] || compgen -f -- \"$word\")\n"
-                        "}\n\ncomplete -o filenames -F _raydbg raydbg\n");
+                        "\t[ -z \"$files\" ] || compopt -o filenames 2>/dev/null\n"
+                        "\t[ -z \"$tasks\" ] || _raydbg_tasks \"$word\"\n"
+                        "}\n\ncomplete -F _raydbg raydbg\n");
 }
 
 /* --- zsh --- */

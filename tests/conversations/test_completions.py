@@ -1,6 +1,8 @@
 """Help, manual pages and completions: each option of each command is in all of them, as real shells and groff read them."""
 
 import functools
+import json
+import os
 import re
 import subprocess
 
@@ -9,12 +11,14 @@ from relay_under_test import raydbg_path
 from waits import limit
 
 SHELLS = ["bash", "zsh", "fish"]
+LISTED = '[{"task_id": "c2668a65bda616c1ffffffff", "task_name": "square"}]'  # by the raydbg that the scripts run
 VALUES = {("list", "--state"): {"waiting", "attached", "held", "idle"}, ("memory", "--format"): {"table", "json", "yaml", "csv"},
           ("attach", "--format"): {"text", "json"}, ("relay", "--hold"): {"on-attach", "on-pause", "on-loss", "never"}}
 
 
 def printed(*argv, **more):
-    done = subprocess.run([*map(str, argv)], capture_output=True, text=True, timeout=limit(), **more)
+    env = {"LISTED": LISTED, **os.environ, **more.pop("env", {})}
+    done = subprocess.run([*map(str, argv)], capture_output=True, text=True, timeout=limit(), env=env, **more)
     assert done.returncode == 0 and not done.stderr, (argv, done.stderr)
     return done.stdout
 
@@ -37,7 +41,7 @@ def scripts(tmp_path_factory):
     directory = tmp_path_factory.mktemp("completions")
     for shell in SHELLS:
         (directory / shell).write_text(printed(raydbg_path(), "completions", shell))
-    (directory / "raydbg").write_text('#!/bin/sh\necho \'[{"task_id": "c2668a65bda616c1ffffffff", "task_name": "square"}]\'\n')
+    (directory / "raydbg").write_text('#!/bin/sh\nprintf "%s\\n" "$LISTED"\n')
     (directory / "raydbg").chmod(0o755)
     return directory
 
@@ -57,10 +61,10 @@ def zsh(scripts, *words):
     return printed("zsh", "-fuc", script, "zsh", scripts, "raydbg", *words, cwd=scripts).splitlines()
 
 
-def fish(scripts, *words):
+def fish(scripts, *words, **more):
     """What fish offers for the last of the words: {candidate: description}."""
     script = f"set -x PATH {scripts} $PATH; source {scripts}/fish; complete -C '{' '.join(('raydbg', *words))}'"
-    lines = printed("fish", "--no-config", "-c", script, cwd=scripts).splitlines()
+    lines = printed("fish", "--no-config", "-c", script, cwd=scripts, **more).splitlines()
     return dict((line.split("\t") + [""])[:2] for line in lines)
 
 
@@ -125,6 +129,43 @@ def test_tasks_are_offered(scripts):
         assert bash(scripts, command, "") == {"c2668a65bda6", "square"}
         assert fish(scripts, command, "")["c2668a65bda6"] == "square"
         assert "*:task:_raydbg_tasks" in zsh(scripts, command, "")
+
+
+# What bash makes of a word that it has completed, as the command line has it then.
+READ_BACK = """\
+. "$1/bash"
+COMP_WORDS=(raydbg attach "$2") COMP_CWORD=2
+_raydbg
+quote=
+case $2 in [\\"\\']*) quote=${2:0:1} ;; esac
+for word in "${COMPREPLY[@]}"; do
+    eval "printf '%s\\n' $quote$word$quote"
+done
+"""
+
+
+@pytest.mark.parametrize("name, typed", [
+    ("my `touch pwned` $(touch pwned)", ["my", r"my\ \`t", "'my"]), ("$(touch pwned)", ["", r"\$\(", "'"]),
+    ("`touch pwned`", ["", r"\`"]), ("it's <one> & *", ["it", r"it\'s\ ", '"it']), ("ServeReplica:app:f=1@2", ["Serve", r"ServeReplica\:a"]),
+    ("~root;x", ["", '"~', "'~"]), ("träge {a,b} #!", ["tr", "'tr"]),
+])
+def test_a_name_is_one_word_and_runs_nothing(scripts, tmp_path, name, typed):
+    """A task's name is any text, and not this user's."""
+    env = {"LISTED": json.dumps([{"task_id": "c2668a65bda616c1ffffffff", "task_name": name}], ensure_ascii=False), "LANG": "C.UTF-8",
+           "PATH": f"{scripts}:{os.environ['PATH']}"}
+    for word in typed:
+        offered = printed("bash", "--norc", "-uc", READ_BACK, "bash", scripts, word, cwd=tmp_path, env=env).splitlines()
+        assert offered == ["c2668a65bda6"] * (not word.strip("\"'")) + [name], word
+    assert fish(scripts, "attach", "", env=env)["c2668a65bda6"] == name
+    assert list(tmp_path.iterdir()) == [] and not (scripts / "pwned").exists()
+
+
+def test_a_name_that_cannot_be_written_is_left_out(scripts, tmp_path):
+    """One with a quote inside quotes, or with what JSON escapes; the task's id is there."""
+    path = {"PATH": f"{scripts}:{os.environ['PATH']}"}
+    for name, word in (("it's", "'"), ("a $HOME", '"'), ('say "x"', ""), ("a\nb", ""), ("a\\b", "")):
+        env = {"LISTED": json.dumps([{"task_id": "c2668a65bda616c1ffffffff", "task_name": name}]), **path}
+        assert printed("bash", "--norc", "-uc", READ_BACK, "bash", scripts, word, cwd=tmp_path, env=env) == "c2668a65bda6\n", name
 
 
 def test_an_unknown_shell():
