@@ -6,6 +6,7 @@
 #include "relay/port/tls_terminator_process.h"
 
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,6 +20,7 @@ static void set_log_level(void)
 
 int main(int argc, char **argv)
 {
+    signal(SIGCHLD, SIG_DFL); /* a child's exit code is lost where the parent has it ignored */
     keeper_process_resume(argc, argv);
     tls_terminator_process_resume(argc, argv);
     setlocale(LC_ALL, "");

@@ -51,14 +51,27 @@ static void pass_on(int signal)
         kill(driver_pid, signal);
 }
 
-/* ^C and ^\ reach the driver by the terminal. */
+/* ^C and ^\ reach the driver by the terminal; the others are passed on. One that was ignored
+ * before, by nohup or by a shell that has no jobs, stays ignored: here, and in the driver. */
+static struct {
+    int number;
+    bool passed;
+    struct sigaction before;
+} taken[] = {{.number = SIGINT},
+             {.number = SIGQUIT},
+             {.number = SIGTERM, .passed = true},
+             {.number = SIGHUP, .passed = true}};
+
+enum { TAKEN = sizeof taken / sizeof *taken };
+
 static void take_signals(void)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN}, pass = {.sa_handler = pass_on};
-    sigaction(SIGINT, &ignore, NULL);
-    sigaction(SIGQUIT, &ignore, NULL);
-    sigaction(SIGTERM, &pass, NULL);
-    sigaction(SIGHUP, &pass, NULL);
+    for (size_t i = 0; i < TAKEN; i++) {
+        sigaction(taken[i].number, NULL, &taken[i].before);
+        if (taken[i].before.sa_handler != SIG_IGN)
+            sigaction(taken[i].number, taken[i].passed ? &pass : &ignore, NULL);
+    }
 }
 
 /* Sets a variable, or puts `text` before what it has. */
@@ -95,10 +108,9 @@ static int spawn(char **command, struct err *err)
     sigset_t none, usual;
     sigemptyset(&none);
     sigemptyset(&usual);
-    sigaddset(&usual, SIGINT);
-    sigaddset(&usual, SIGQUIT);
-    sigaddset(&usual, SIGTERM);
-    sigaddset(&usual, SIGHUP);
+    for (size_t i = 0; i < TAKEN; i++)
+        if (taken[i].before.sa_handler != SIG_IGN)
+            sigaddset(&usual, taken[i].number);
     sigaddset(&usual, SIGPIPE);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigmask(&attributes, &none);

@@ -106,15 +106,25 @@ sys.exit(7)
 """
 
 
-class Run:
-    """`raydbg run` as a process; `told` waits for a line of its stderr."""
+# Runs a program as nohup does: with signals that are ignored.
+IGNORING = """\
+import os, signal, sys
+for name in ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGCHLD"):
+    signal.signal(getattr(signal, name), signal.SIG_IGN if name in sys.argv[1].split() else signal.SIG_DFL)
+os.execv(sys.argv[2], sys.argv[2:])
+"""
 
-    def __init__(self, relay, *arguments, stdin=None):
+
+class Run:
+    """`raydbg run` as a process; `told` waits for a line of its stderr. `ignored`: the names of signals."""
+
+    def __init__(self, relay, *arguments, stdin=None, ignored=None):
         env = {**os.environ, **relay.env, "RAYDBG_RELAY": "%s:%d" % relay.address}
         env = {name: value for name, value in env.items() if value is not None}
         self.errors = relay.state / f"run-{time.monotonic_ns()}"
         with self.errors.open("w") as errors:
-            self.process = subprocess.Popen([raydbg_path(), "run", *arguments], env=env, stdin=stdin,
+            before = [] if ignored is None else [sys.executable, "-Ic", IGNORING, ignored]
+            self.process = subprocess.Popen([*before, raydbg_path(), "run", *arguments], env=env, stdin=stdin,
                                             stdout=subprocess.PIPE, stderr=errors, text=True)
 
     def told(self, words):
@@ -340,6 +350,31 @@ def test_raydbg_run_passes_a_signal_on(relay):
     run.process.send_signal(signal.SIGTERM)
     assert run.end()[0] == 128 + signal.SIGTERM
     assert directories(relay) == []
+
+
+IS_IGNORED = """\
+import signal
+print(*(name for name in ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM") if signal.getsignal(getattr(signal, name)) == signal.SIG_IGN))
+"""
+
+
+@pytest.mark.parametrize("ignored", ["", "SIGHUP", "SIGINT SIGQUIT", "SIGHUP SIGINT SIGQUIT SIGTERM"])
+def test_a_signal_that_is_ignored_stays_so_for_the_program(relay, ignored):
+    """Under nohup, or as a job in the background of a script."""
+    assert Run(relay, "--", sys.executable, "-c", IS_IGNORED, ignored=ignored).end() == (0, f"{ignored}\n")
+
+
+def test_a_signal_that_is_ignored_is_not_passed_on(relay):
+    run = Run(relay, "--", sys.executable, "-c", "print('there', flush=True); input()", stdin=subprocess.PIPE, ignored="SIGHUP")
+    assert run.process.stdout.readline() == "there\n"
+    run.process.send_signal(signal.SIGHUP)
+    run.process.stdin.write("\n")
+    assert run.end()[0] == 0
+
+
+def test_the_programs_exit_code_where_children_are_ignored(relay):
+    """As `trap '' CHLD` has it: the system keeps no exit codes then."""
+    assert Run(relay, "--", sys.executable, "-c", "raise SystemExit(3)", ignored="SIGCHLD").end()[0] == 3
 
 
 @pytest.mark.parametrize("arguments, code, words", [

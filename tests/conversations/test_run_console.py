@@ -54,6 +54,7 @@ class Terminal:
             argv = ["/bin/bash", "-c", SHELL, "bash", *argv]
         self.pid, self.master = pty.fork()
         if self.pid == 0:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # the tests may be a script's job in the background
             os.execve(argv[0], argv, {name: value for name, value in env.items() if value is not None})
         os.set_blocking(self.master, False)
         self.text, self.seen, self.status = "", 0, None
