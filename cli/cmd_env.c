@@ -212,13 +212,12 @@ static int set_breakpoints(const struct relay_choice *choice, const struct env_w
     return 0;
 }
 
-static int print(cJSON *runtime_env, const char *name)
+static void print(cJSON *runtime_env, const char *name)
 {
     env_merge_add_hook(runtime_env, name);
     char *json = cJSON_PrintUnformatted(runtime_env);
     puts(json);
     cJSON_free(json);
-    return fflush(stdout) == 0 ? ERR_NONE : ERR_FAILED;
 }
 
 /* The directory that Ray copies to the nodes, if the job has one: the runtime_env's, else that of
@@ -245,8 +244,10 @@ static int apply(const struct env_words *words, const struct run_relay *relay,
         return clear_hook(relay, cluster, own, root, err);
     char *name = store_hook(relay, cluster, own, root, err);
     int code = -1;
-    if (name && set_breakpoints(&relay->choice, words, err) == 0)
-        code = print(runtime_env, name);
+    if (name && set_breakpoints(&relay->choice, words, err) == 0) {
+        print(runtime_env, name);
+        code = ERR_NONE;
+    }
     free(name);
     return code;
 }

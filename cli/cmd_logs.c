@@ -204,7 +204,7 @@ static void show_headings(const struct query *query)
     }
 }
 
-/* Ends when nobody reads on: `| head`. */
+/* Ends when nobody reads on, `| head`, or when nothing can be written: main says so then. */
 static void on_text(void *arg, const char *bytes, size_t len)
 {
     struct query *query = arg;

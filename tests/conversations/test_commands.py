@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -109,6 +110,48 @@ def test_an_unknown_command_gets_the_nearest_one(run, before, typed, meant):
     assert done.returncode == 2 and not done.stdout
     assert done.stderr.splitlines()[0] == f"raydbg: there is no command '{typed}'" + (f": did you mean {meant}?" if meant else "")
     assert "raydbg help" in done.stderr
+
+
+# --- output that is lost ---
+
+
+@pytest.fixture
+def run_into(tmp_path, fake_cluster):
+    """run_into(file, *arguments): exit code and stderr, with the file as stdout."""
+    cluster = fake_cluster(pauses=2)
+
+    def run_into(file, *arguments):
+        done = subprocess.run([raydbg_path(), *arguments], stdout=file, stderr=subprocess.PIPE, text=True, timeout=limit(),
+                              stdin=subprocess.DEVNULL, env=environment(tmp_path, RAY_ADDRESS=cluster.address))
+        sanitizers.check(done.returncode, done.stderr)
+        return done.returncode, done.stderr
+    return run_into
+
+
+PRINTS = [("help",), ("version",), ("list", "--help"), ("completions", "bash"), ("list",), ("list", "--format", "json"),
+          ("why",), ("memory", "--format", "json")]
+
+
+@pytest.mark.parametrize("arguments", PRINTS, ids=" ".join)
+def test_a_full_disk_is_a_failure(run_into, tmp_path, arguments):
+    with (tmp_path / "out").open("w") as out, open("/dev/full", "w") as full:
+        code, said = run_into(out, *arguments)
+        assert code == 0 and (tmp_path / "out").read_text(), said
+        assert run_into(full, *arguments) == (1, said + "raydbg: cannot write standard output\n  No space left on device\n")
+
+
+@pytest.mark.parametrize("arguments", PRINTS, ids=" ".join)
+def test_a_reader_that_has_read_enough_is_none(run_into, tmp_path, arguments):
+    """`| head -1`. A command without a loop ends by the signal, as others do."""
+    with (tmp_path / "out").open("w") as out:
+        _, said = run_into(out, *arguments)
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        code, errors = run_into(writer, *arguments)
+    finally:
+        os.close(writer)
+    assert code in (0, -signal.SIGPIPE) and errors == said, errors
 
 
 # --- list --watch, while relays come and go ---
