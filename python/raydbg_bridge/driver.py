@@ -5,6 +5,7 @@ here with a program that only tells where that directory is; it ends, and remove
 """
 
 import atexit
+import contextlib
 import copy
 import importlib.util
 import os
@@ -16,7 +17,7 @@ from raydbg_bridge import find_raydbg_bin
 
 HOOK = "raydbg_run.runtime_env"
 UV_SUPPORT, UV_MARK = "RAY_ENABLE_UV_RUN_RUNTIME_ENV", "RAYDBG_UV_RUN"  # relay/worker_agent/agent_files.h
-TELL_DIRECTORY = "import os, sys; print(os.environ['PYTHONPATH'].split(':')[0], flush=True); sys.stdin.read()"
+TELL_DIRECTORY = "import os, sys; print(os.environ['PYTHONPATH'].split(':')[0], flush=True); sys.stdin.readline()"
 
 
 class Run:
@@ -26,6 +27,7 @@ class Run:
         options = [word for place in breakpoints for word in ("--break", place)]
         options += ["--address", address] if address else []
         options += ["--relay", relay] if relay else []
+        self.owner = os.getpid()
         # A session of its own, because ^C and a notebook's "interrupt" are for the driver only.
         self.process = subprocess.Popen([find_raydbg_bin(), "run", *options, "--", sys.executable, "-Ic", TELL_DIRECTORY],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -48,6 +50,12 @@ class Run:
         return module.runtime_env
 
     def end(self):
+        """In a process that was forked since, does nothing: the run is its parent's. Such a process has a copy of the pipe,
+        so that the pipe's end would not be seen while it lives: a line is."""
+        if os.getpid() != self.owner:
+            return
+        with contextlib.suppress(BrokenPipeError):
+            os.write(self.process.stdin.fileno(), b"\n")
         self.process.stdin.close()
         self.process.wait()
 

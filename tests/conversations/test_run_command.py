@@ -15,7 +15,7 @@ from agent_by_hand import ByHand
 from agent_relay import relay, start  # noqa: F401
 from fake_cluster import FakeCluster
 from relay_under_test import raydbg_path
-from waits import limit, wait_until
+from waits import ROOT, limit, wait_until
 
 
 def test_raydbg_break(relay, tmp_path):
@@ -375,6 +375,47 @@ def test_a_signal_that_is_ignored_is_not_passed_on(relay):
 def test_the_programs_exit_code_where_children_are_ignored(relay):
     """As `trap '' CHLD` has it: the system keeps no exit codes then."""
     assert Run(relay, "--", sys.executable, "-c", "raise SystemExit(3)", ignored="SIGCHLD").end()[0] == 3
+
+
+# Prepares a driver twice, while a process that was forked in between lives on, and ends while another does.
+FORKS = """\
+import os, sys, time
+sys.path.insert(0, sys.argv[1])
+from raydbg_bridge import driver
+driver.find_raydbg_bin = lambda: sys.argv[2]
+def fork(ends):
+    pid = os.fork()
+    if pid == 0:
+        if ends:
+            sys.exit()
+        time.sleep(600)
+    print("child", pid, flush=True)
+    return pid
+driver.prepare()
+os.waitpid(fork(ends=True), 0)
+first = driver.current.process
+assert first.poll() is None, "the child has ended its parent's run"
+fork(ends=False)
+driver.prepare()
+assert first.poll() == 0
+fork(ends=False)
+print("ends", flush=True)
+"""
+
+
+def test_a_forked_child_keeps_no_run_of_a_prepared_driver(relay, tmp_path):
+    out = tmp_path / "out"
+    with out.open("w") as file:
+        driver = subprocess.Popen([sys.executable, "-c", FORKS, str(ROOT / "python"), raydbg_path()],
+                                  env=relay.cli_env(), stdout=file, stderr=subprocess.STDOUT)
+    try:
+        wait_until(lambda: driver.poll() is not None, lambda: out.read_text())
+    finally:
+        driver.kill()
+        for pid in re.findall(r"child (\d+)", out.read_text())[1:]:
+            os.kill(int(pid), signal.SIGKILL)
+    assert driver.wait() == 0 and "ends\n" in out.read_text(), out.read_text()
+    wait_until(lambda: directories(relay) == [], lambda: str(directories(relay)))
 
 
 @pytest.mark.parametrize("arguments, code, words", [
