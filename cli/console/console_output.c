@@ -18,8 +18,8 @@ enum { PIECE = 4096 };
 
 /* --- printing --- */
 
-/* Waits while the terminal takes no bytes: the loop has set O_NONBLOCK on stdin, which is the same
- * open file. False if `stoppable` and ^C came first; the rest is not printed. */
+/* Waits while the terminal takes no bytes: a program that shares it may have left it non-blocking.
+ * False if `stoppable` and ^C came first; the rest is not printed. */
 static bool write_terminal(const char *text, size_t len, bool stoppable)
 {
     struct pollfd room = {.fd = STDOUT_FILENO, .events = POLLOUT};

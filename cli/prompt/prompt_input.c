@@ -7,6 +7,7 @@
 #include "cli/prompt/prompt_history.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <histedit.h>
 #include <langinfo.h>
 #include <locale.h>
@@ -45,7 +46,7 @@ struct input {
     char *line;
 };
 
-static volatile sig_atomic_t interrupts, end_asked, resized, resumed;
+static volatile sig_atomic_t interrupts, end_asked, resized, resumed, stop_asked;
 
 static void on_signal(int number)
 {
@@ -55,6 +56,8 @@ static void on_signal(int number)
         resized = 1;
     else if (number == SIGCONT)
         resumed = 1;
+    else if (number == SIGTSTP)
+        stop_asked = 1;
     else
         end_asked = 1;
 }
@@ -131,15 +134,26 @@ static void refresh(struct input *input)
     el_set(input->editor, EL_REFRESH);
 }
 
+/* The loop makes what it watches non-blocking. This open file is the shell's, too, and that of all
+ * that it runs later: it stays as it was. */
+static struct watch *watch_input(struct input *input)
+{
+    int flags = fcntl(input->fd, F_GETFL);
+    struct watch *watch = watch_start(input->loop, input->fd, on_readable, input);
+    if (flags >= 0)
+        fcntl(input->fd, F_SETFL, flags);
+    return watch;
+}
+
 /* Runs the loop until the input is readable; false if a signal or on_idle() ended that first. */
 static bool await_readable(struct input *input)
 {
     struct stat info;
     if (fstat(input->fd, &info) == 0 && S_ISREG(info.st_mode))
         return !interrupts && !end_asked;
-    struct watch *watch = watch_start(input->loop, input->fd, on_readable, input);
+    struct watch *watch = watch_input(input);
     input->readable = false;
-    while (!input->readable && !interrupts && !end_asked && !resized && !resumed) {
+    while (!input->readable && !interrupts && !end_asked && !resized && !resumed && !stop_asked) {
         input->over = !input->ops.on_idle(input->arg);
         if (input->over)
             break;
@@ -166,16 +180,59 @@ static char *prompt_of(EditLine *editor)
     return *input->further ? input->further : input->prompt;
 }
 
+/* A terminal that marks a paste gives it as one text with its line ends: the user edits it like
+ * typed text, and Enter runs it. */
+static void mark_pastes(const struct input *input, bool on)
+{
+    if (!input->pastes)
+        return;
+    fputs(on ? PASTE_ON : PASTE_OFF, stdout);
+    fflush(stdout);
+}
+
+/* ^Z at the prompt: the shell gets the terminal as it was. */
+static void suspend(struct input *input)
+{
+    struct sigaction usual = {.sa_handler = SIG_DFL}, ours;
+    stop_asked = 0;
+    mark_pastes(input, false);
+    el_set(input->editor, EL_PREP_TERM, 0);
+    sigaction(SIGTSTP, &usual, &ours);
+    raise(SIGTSTP);
+    sigaction(SIGTSTP, &ours, NULL);
+    resumed = 1;
+}
+
 static void handle_signals(struct input *input)
 {
+    if (stop_asked)
+        suspend(input);
     if (resized)
         el_resize(input->editor);
     if (resumed) { /* the shell has had the terminal, in its own mode */
         el_set(input->editor, EL_PREP_TERM, 0);
         el_set(input->editor, EL_PREP_TERM, 1);
+        mark_pastes(input, true);
         el_set(input->editor, EL_REFRESH);
     }
     resized = resumed = 0;
+}
+
+/* Without a prompt ^Z stops the process at once, and the terminal has its usual mode. */
+static void catch_stops(bool on)
+{
+    static struct sigaction before;
+    struct sigaction action = {.sa_handler = on_signal};
+    if (on) {
+        sigaction(SIGTSTP, NULL, &before);
+        if (before.sa_handler != SIG_IGN)
+            sigaction(SIGTSTP, &action, NULL);
+        return;
+    }
+    sigaction(SIGTSTP, &before, NULL);
+    if (stop_asked)
+        raise(SIGTSTP);
+    stop_asked = 0;
 }
 
 /* One character for libedit, or its ^C for an interrupt. */
@@ -263,16 +320,6 @@ static unsigned char on_tab(EditLine *editor, int character)
 
 /* --- bracketed paste --- */
 
-/* A terminal that marks a paste gives it as one text with its line ends: the user edits it like
- * typed text, and Enter runs it. */
-static void mark_pastes(const struct input *input, bool on)
-{
-    if (!input->pastes)
-        return;
-    fputs(on ? PASTE_ON : PASTE_OFF, stdout);
-    fflush(stdout);
-}
-
 static unsigned char on_paste(EditLine *editor, int character)
 {
     (void)character;
@@ -294,10 +341,12 @@ static enum input_status next_typed(struct input *input, const char **line, bool
     input->line = NULL;
     input->cleared = false;
     input->prompting = true;
+    catch_stops(true);
     mark_pastes(input, true);
     const char *text = el_gets(input->editor, &count);
     mark_pastes(input, false);
     input->prompting = input->hidden = false;
+    catch_stops(false);
     if (input->cleared) {
         *was_empty = input->was_empty;
         return INPUT_CLEARED;

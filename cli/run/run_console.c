@@ -165,7 +165,7 @@ static int spawn(struct run_console *console, const char *target)
     char **env = without_address();
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_t files;
-    /* Opened anew: the console reads without blocking, which would hold for the program, too. */
+    /* Opened anew: what the console does to its open file does not hold for the program. */
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/tty", O_RDWR, 0);
     posix_spawn_file_actions_adddup2(&files, STDIN_FILENO, STDOUT_FILENO);

@@ -254,7 +254,6 @@ def on_a_terminal(program, options=("--quiet",)):
                                stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
                                preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
                                env={**os.environ, **sanitizers.ENV, "TERM": "xterm"})
-    os.close(slave)
 
     def read_until(word, most=1 << 30):
         text = b""
@@ -263,9 +262,28 @@ def on_a_terminal(program, options=("--quiet",)):
             text += os.read(master, 4096)
         return text
 
-    with open(master, "rb+", buffering=0):
+    with open(master, "rb+", buffering=0), open(slave, "rb+", buffering=0):
         read_until(b"(raydbg) ")
         yield process, master, read_until
+        assert os.get_blocking(slave)  # the shell's open file is the same
+
+
+def test_what_the_console_reads_stays_blocking(program):
+    """A script goes on to read the same pipe; a shell, the same terminal: on_a_terminal() looks at that."""
+    reader, writer = os.pipe()
+    with open(reader, "rb"), open(writer, "wb", buffering=0) as script:
+        process = subprocess.Popen([raydbg_path(), "attach", "--connect", program.address, "--no-relay"], stdin=reader,
+                                   stdout=subprocess.PIPE, env={**os.environ, **sanitizers.ENV})
+        with process.stdout as out:
+            script.write(b"p 6 * 7\n")
+            assert any(b"42" in line for line in out)
+            assert os.get_blocking(reader)
+            script.write(b"detach\nthe next program's line\n")
+            assert process.wait(limit()) == 0
+        assert os.get_blocking(reader)
+    with on_a_terminal(program) as (process, master, _):
+        os.write(master, b"detach\r")
+        assert process.wait(limit()) == 0
 
 
 @pytest.mark.parametrize("no_color", ["", "1"])

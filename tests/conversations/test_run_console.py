@@ -74,6 +74,11 @@ class Terminal:
     def type(self, keys):
         os.write(self.master, keys.encode())
 
+    def marks_pastes(self):
+        self.plain()
+        marks = re.findall(r"\033\[\?2004([hl])", self.text)
+        return marks[-1:] == ["h"]
+
     def leave_console(self, keys):
         """Types this at the console's prompt, and waits until the program has the terminal."""
         self.expect(r"\(raydbg\) ")
@@ -222,7 +227,9 @@ def test_a_console_is_suspended_with_the_program(run):
     terminal.expect(r"\(raydbg\) ")
     terminal.type("\x1a")
     terminal.expect(r"\[suspended\]")
+    assert terminal.marks_pastes() is False
     terminal.type("\n")
+    wait_until(terminal.marks_pastes, "pastes are marked again")
     terminal.type("p n + 10\r")
     terminal.expect(r"11\r\n")
     terminal.type("c\r")
