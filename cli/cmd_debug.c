@@ -5,6 +5,7 @@
 #include "cli/common/relay_options.h"
 #include "cli/common/table.h"
 #include "cli/common/terminal.h"
+#include "cli/console/console.h"
 #include "cli/pauses/pause_source_wait.h"
 #include "relay/debuggee/closer.h"
 
@@ -206,6 +207,7 @@ static int run(const struct debug_request *request)
                 putchar('\n');
             if (more && *answer)
                 debug_one(&menu, request, answer);
+            more = more && !console_end_asked();
         }
         menu_clear(&menu);
     }

@@ -474,6 +474,12 @@ static void close_console(struct console *console)
     free(console->title);
     free(console->prompt);
     path_map_destroy(&console->paths);
+    input_release_signals();
+}
+
+bool console_end_asked(void)
+{
+    return input_end_asked();
 }
 
 int console_run(const struct console_options *options)

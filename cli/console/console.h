@@ -35,7 +35,9 @@ struct console_options {
 };
 
 /* Attaches, runs commands until they or the task end, and leaves. Prints errors and returns the
- * exit code. */
+ * exit code. Catches signals meanwhile. */
 int console_run(const struct console_options *options);
+/* True if SIGTERM or SIGHUP has ended the last console: the program is to end, too. */
+bool console_end_asked(void);
 
 #endif

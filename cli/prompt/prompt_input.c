@@ -62,12 +62,22 @@ static void on_signal(int number)
         end_asked = 1;
 }
 
+static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGCONT};
+enum { CAUGHT = sizeof caught / sizeof *caught };
+static struct sigaction before[CAUGHT];
+
 void input_catch_signals(void)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGCONT};
     struct sigaction action = {.sa_handler = on_signal};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        sigaction(numbers[i], &action, NULL);
+    interrupts = end_asked = resized = resumed = stop_asked = 0;
+    for (size_t i = 0; i < CAUGHT; i++)
+        sigaction(caught[i], &action, &before[i]);
+}
+
+void input_release_signals(void)
+{
+    for (size_t i = 0; i < CAUGHT; i++)
+        sigaction(caught[i], &before[i], NULL);
 }
 
 bool input_interrupted(void)
@@ -221,15 +231,15 @@ static void handle_signals(struct input *input)
 /* Without a prompt ^Z stops the process at once, and the terminal has its usual mode. */
 static void catch_stops(bool on)
 {
-    static struct sigaction before;
+    static struct sigaction usual;
     struct sigaction action = {.sa_handler = on_signal};
     if (on) {
-        sigaction(SIGTSTP, NULL, &before);
-        if (before.sa_handler != SIG_IGN)
+        sigaction(SIGTSTP, NULL, &usual);
+        if (usual.sa_handler != SIG_IGN)
             sigaction(SIGTSTP, &action, NULL);
         return;
     }
-    sigaction(SIGTSTP, &before, NULL);
+    sigaction(SIGTSTP, &usual, NULL);
     if (stop_asked)
         raise(SIGTSTP);
     stop_asked = 0;

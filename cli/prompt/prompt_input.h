@@ -58,9 +58,10 @@ void input_remember(struct input *input, const char *command);
  * runs. */
 void input_hide(struct input *input);
 
-/* Signals. From the first call on, SIGINT only sets a flag, and SIGTERM and SIGHUP request the
- * end. */
+/* Signals. Between the two calls SIGINT only sets a flag, and SIGTERM and SIGHUP request the end.
+ * input_end_asked() tells of the last time afterwards, too. */
 void input_catch_signals(void);
+void input_release_signals(void);
 bool input_interrupted(void); /* clears the flag */
 bool input_is_interrupted(void);
 bool input_end_asked(void);

@@ -1,13 +1,17 @@
 """What the commands print, beside a small cluster that is simulated."""
 
+import fcntl
 import json
 import os
+import pty
 import re
 import signal
 import subprocess
+import termios
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from types import SimpleNamespace
 
 import pytest
 import sanitizers
@@ -338,3 +342,62 @@ def test_wait_attaches_to_the_next_that_pauses(adapter, ray, tmp_path, words):
 def test_wait_finds_what_is_paused_already(adapter, ray, run):
     done = run("attach", "--no-relay", "--wait", "work", "-e", "where", address=ray.address)
     assert done.returncode == 0 and "app.py:8" in done.stdout and "waiting" not in done.stderr
+
+
+# --- debug: one console after the other ---
+
+
+@pytest.fixture
+def menu(adapter, ray, tmp_path):
+    """`raydbg debug` on a terminal of its own: its process, type(keys), and expect(words)."""
+    master, slave = pty.openpty()
+    process = subprocess.Popen([raydbg_path(), "debug", "--no-relay"], stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
+                               preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+                               env=environment(tmp_path, RAY_ADDRESS=ray.address, TERM="xterm", LANG="C.UTF-8"))
+    os.close(slave)
+    os.set_blocking(master, False)
+    text, seen = "", 0
+
+    def expect(words):
+        def find():
+            nonlocal text
+            with suppress(OSError):
+                text += os.read(master, 65536).decode(errors="replace")
+            return text.find(words, seen) + 1
+        nonlocal seen
+        seen = wait_until(find, lambda: f"{words!r}: {text[seen:]}") + len(words) - 1
+
+    yield SimpleNamespace(process=process, expect=expect, type=lambda keys: os.write(master, keys.encode()))
+    process.kill()
+    process.wait(limit())
+    os.close(master)
+
+
+QUESTION = "Enter breakpoint index or press enter to refresh: "
+
+
+@pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
+def test_the_menu_comes_again_and_a_signal_ends_it(menu, sig):
+    """^C in a console clears its line; in the menu it ends the program."""
+    menu.expect(QUESTION)
+    for _ in range(2):
+        menu.type("0\r")
+        menu.expect("(Pdb) ")
+        menu.type("p 1\x03")
+        menu.expect("^C")
+        menu.expect("(Pdb) ")
+        menu.type("quit\r")
+        menu.expect(QUESTION)
+    if sig == signal.SIGINT:
+        menu.type("\x03")
+    else:
+        menu.process.send_signal(sig)
+    assert menu.process.wait(limit()) == -sig
+
+
+def test_a_signal_that_ends_a_console_ends_the_menu(menu):
+    menu.expect(QUESTION)
+    menu.type("0\r")
+    menu.expect("(Pdb) ")
+    menu.process.send_signal(signal.SIGTERM)
+    assert menu.process.wait(limit()) == 0
