@@ -22,8 +22,9 @@ struct run_console {
     struct loop *loop;
     const struct relay_wish *wish;
     const struct relay_address *relay;
-    pid_t pid; /* 0: none is open */
-    bool left; /* the last one */
+    pid_t pid;      /* 0: none is open */
+    bool suspended; /* stopped, until the shell gives this job the terminal */
+    bool left;      /* the last one */
     struct timer *look;
     struct termios usual; /* the terminal as the program has it */
 };
@@ -36,10 +37,14 @@ static bool has_shell(void)
     return getsid(parent) == getsid(0) && getpgid(parent) != getpgrp();
 }
 
+static bool is_in_foreground(void)
+{
+    return tcgetpgrp(STDIN_FILENO) == getpgrp();
+}
+
 bool run_console_is_possible(void)
 {
-    return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp() &&
-           has_shell();
+    return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && is_in_foreground() && has_shell();
 }
 
 struct run_console *run_console_create(struct loop *loop, const struct relay_wish *wish,
@@ -65,6 +70,11 @@ bool run_console_is_open(const struct run_console *console)
     return console && console->pid;
 }
 
+bool run_console_may_open(const struct run_console *console)
+{
+    return console && !console->pid && is_in_foreground();
+}
+
 bool run_console_was_left(const struct run_console *console)
 {
     return console && console->left;
@@ -87,27 +97,31 @@ static void give_terminal(pid_t group, const struct termios *mode)
 }
 
 /* A program that reads in the background stops its whole group: not this process, which is to bring
- * it to the foreground again. */
-static void stay_awake(void)
+ * it to the foreground again when the console has ended. */
+static void stay_awake(bool on)
 {
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
-    sigaction(SIGTTIN, &ignore, NULL);
+    struct sigaction action = {.sa_handler = on ? SIG_IGN : SIG_DFL};
+    sigaction(SIGTTIN, &action, NULL);
 }
 
-static void take_terminal(const struct run_console *console)
+/* Takes the terminal from the console. False if the shell has it meanwhile. */
+static bool take_terminal(const struct run_console *console)
 {
+    if (tcgetpgrp(STDIN_FILENO) != console->pid)
+        return false;
     give_terminal(getpgrp(), &console->usual);
+    return true;
 }
 
 /* --- its process --- */
 
-/* ^Z is for all of `raydbg run`. Returns when the shell lets it go on, and at once where there is
- * no shell that could. */
-static void suspend(const struct run_console *console)
+/* ^Z is for all of `raydbg run`. Returns when the shell lets it go on, in the foreground or the
+ * background, and at once where there is no shell that could. */
+static void suspend(struct run_console *console)
 {
-    take_terminal(console);
-    kill(0, SIGTSTP);
-    give_terminal(console->pid, NULL);
+    console->suspended = true;
+    if (take_terminal(console))
+        kill(0, SIGTSTP);
 }
 
 static void on_look(void *arg)
@@ -118,11 +132,18 @@ static void on_look(void *arg)
     if (changed > 0 && WIFSTOPPED(status)) {
         suspend(console);
     } else if (changed) {
+        bool taken = take_terminal(console);
+        stay_awake(false);
+        if (!taken)
+            kill(0, SIGCONT); /* a program that reads stops anew, and this process with it */
         console->pid = 0;
         console->left = changed > 0 && WIFEXITED(status) && WEXITSTATUS(status) == CONSOLE_LEFT;
         console->look = NULL;
-        take_terminal(console);
         return;
+    }
+    if (console->suspended && is_in_foreground()) {
+        console->suspended = false;
+        give_terminal(console->pid, NULL);
     }
     console->look = timer_start(console->loop, LOOK_MS, on_look, console);
 }
@@ -183,11 +204,13 @@ static int spawn(struct run_console *console, const char *target)
 bool run_console_open(struct run_console *console, const struct pause *pause, struct err *err)
 {
     char *target = mem_format("%" PRId64 "@%s", pause->pid, pause->node_ip ? pause->node_ip : "");
-    stay_awake();
+    console->suspended = false;
+    stay_awake(true);
     tcgetattr(STDIN_FILENO, &console->usual);
     int code = spawn(console, target);
     free(target);
     if (code) {
+        stay_awake(false);
         console->pid = 0;
         err_set(err, ERR_FAILED, "the console cannot be started");
         err_why(err, "%s", strerror(code));

@@ -20,7 +20,10 @@ struct run_console *run_console_create(struct loop *loop, const struct relay_wis
 /* A console that is open is left to itself, and the terminal with it: wait for its end first. */
 void run_console_destroy(struct run_console **console);
 
-/* Opens the console of this pause; none is open. False, with `err`, if it cannot be started. */
+/* False with NULL, and while one is open, or the shell has the terminal: `raydbg run` is in the
+ * background. */
+bool run_console_may_open(const struct run_console *console);
+/* Opens the console of this pause; it may open. False, with `err`, if it cannot be started. */
 bool run_console_open(struct run_console *console, const struct pause *pause, struct err *err);
 /* False with NULL, and once the console has ended and the program has the terminal again. */
 bool run_console_is_open(const struct run_console *console);

@@ -161,7 +161,7 @@ static bool tell(struct watch_run *watch, const struct pause *pause)
     struct err err;
     if (run_console_is_open(watch->console))
         return false;
-    if (watch->console && run_console_open(watch->console, pause, &err))
+    if (run_console_may_open(watch->console) && run_console_open(watch->console, pause, &err))
         pause_copy(&watch->last, pause);
     else
         say_stop(pause);

@@ -29,15 +29,16 @@ def work(n):
 WORK = "train.py:9"
 
 
-# What an interactive shell does: a job has the terminal until it ends, or is suspended and resumed later.
+# What an interactive shell does: a job has the terminal until it ends, or is suspended and resumed later, in the foreground
+# or by the word `bg` in the background.
 SHELL = """
 set -m
 "$@"
 code=$?
-while [ "$(jobs -s)" ]; do
+while [ "$(jobs -r)$(jobs -s)" ]; do
     echo "[suspended]"
-    read -r
-    fg
+    read -r how
+    ${how:-fg}
     code=$?
 done
 echo "[ended with $code]"
@@ -246,3 +247,66 @@ def test_without_a_console_it_says_how_to_attach(run, relay, options):
     relay.cli("attach", found[1], input="c\n", code=1)  # the program has ended
     terminal.expect("went on")
     assert terminal.end() == 0
+
+
+# --- in the background ---
+
+
+def test_a_stop_in_the_background_takes_no_terminal(run, relay, tmp_path):
+    go = tmp_path / "go"
+    terminal = run(f"print('begins', flush=True)\nwhile not os.path.exists({str(go)!r}): time.sleep(0.05)\n"
+                   f"work(1)\nos.remove({str(go)!r})\nwhile not os.path.exists({str(go)!r}): time.sleep(0.05)\n"
+                   "work(2)\nprint('went on', flush=True)\n")
+    terminal.expect("begins")
+    terminal.type("\x1a")
+    terminal.expect(r"\[suspended\]")
+    terminal.type("bg\n")
+    terminal.expect(r"\[suspended\]")
+    go.touch()
+    found = terminal.expect(r"stopped at train\.py:9 · raydbg attach (\S+)")
+    assert os.tcgetpgrp(terminal.master) == terminal.pid
+    terminal.type("\n")
+    wait_until(lambda: os.tcgetpgrp(terminal.master) != terminal.pid, "the job has the terminal")
+    assert relay.http("POST", f"/v1/pauses/{found[1]}/continue").status == 200
+    wait_until(lambda: not go.exists(), "it goes on")
+    settle(1.5)  # until it has been seen that it went on
+    go.touch()
+    terminal.leave_console("c\r")
+    terminal.expect("went on")
+    terminal.expect(r"\[ended with 0\]")
+
+
+def test_a_suspended_console_waits_for_the_terminal(run):
+    terminal = run("work(1)\nprint('went on', flush=True)\n")
+    terminal.expect(r"\(raydbg\) ")
+    terminal.type("\x1a")
+    terminal.expect(r"\[suspended\]")
+    terminal.type("bg\n")
+    terminal.expect(r"\[suspended\]")
+    settle(0.5)  # some looks at the console
+    assert os.tcgetpgrp(terminal.master) == terminal.pid
+    terminal.type("\n")
+    wait_until(lambda: os.tcgetpgrp(terminal.master) != terminal.pid, "the console has the terminal")
+    terminal.type("p n + 10\r")
+    terminal.expect(r"11\r\n")
+    terminal.type("c\r")
+    terminal.expect("went on")
+    terminal.expect(r"\[ended with 0\]")
+
+
+def test_a_console_that_ends_in_the_background_takes_no_terminal(run, relay):
+    terminal = run("work(1)\nprint('went on', flush=True)\n")
+    terminal.expect(r"\(raydbg\) ")
+    console = os.tcgetpgrp(terminal.master)
+    pause, = relay.stop()
+    terminal.type("\x1a")
+    terminal.expect(r"\[suspended\]")
+    terminal.type("bg\n")
+    terminal.expect(r"\[suspended\]")
+    os.kill(console, signal.SIGKILL)
+    wait_until(lambda: [p["state"] for p in relay.pauses()] == ["held"], lambda: str(relay.pauses()))
+    assert relay.http("POST", f"/v1/pauses/{pause['pid']}@127.0.0.1/continue").status == 200
+    terminal.expect("went on")
+    assert os.tcgetpgrp(terminal.master) == terminal.pid
+    terminal.type("wait\n")
+    terminal.expect(r"\[ended with 0\]")
