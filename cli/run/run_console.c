@@ -22,9 +22,9 @@ struct run_console {
     struct loop *loop;
     const struct relay_wish *wish;
     const struct relay_address *relay;
-    pid_t pid;      /* 0: none is open */
-    bool suspended; /* stopped, until the shell gives this job the terminal */
-    bool left;      /* the last one */
+    pid_t pid;                /* 0: none is open */
+    bool suspended;           /* stopped, until the shell gives this job the terminal */
+    enum run_console_end end; /* of the last one */
     struct timer *look;
     struct termios usual; /* the terminal as the program has it */
 };
@@ -75,9 +75,9 @@ bool run_console_may_open(const struct run_console *console)
     return console && !console->pid && is_in_foreground();
 }
 
-bool run_console_was_left(const struct run_console *console)
+enum run_console_end run_console_end(const struct run_console *console)
 {
-    return console && console->left;
+    return console->end;
 }
 
 /* --- the terminal --- */
@@ -124,6 +124,15 @@ static void suspend(struct run_console *console)
         kill(0, SIGTSTP);
 }
 
+static enum run_console_end end_of(int status)
+{
+    if (!WIFEXITED(status))
+        return RUN_CONSOLE_FAILED;
+    return WEXITSTATUS(status) == ERR_NONE       ? RUN_CONSOLE_CONTINUED
+           : WEXITSTATUS(status) == CONSOLE_LEFT ? RUN_CONSOLE_LEFT
+                                                 : RUN_CONSOLE_FAILED;
+}
+
 static void on_look(void *arg)
 {
     struct run_console *console = arg;
@@ -137,7 +146,7 @@ static void on_look(void *arg)
         if (!taken)
             kill(0, SIGCONT); /* a program that reads stops anew, and this process with it */
         console->pid = 0;
-        console->left = changed > 0 && WIFEXITED(status) && WEXITSTATUS(status) == CONSOLE_LEFT;
+        console->end = changed > 0 ? end_of(status) : RUN_CONSOLE_FAILED;
         console->look = NULL;
         return;
     }

@@ -27,7 +27,12 @@ bool run_console_may_open(const struct run_console *console);
 bool run_console_open(struct run_console *console, const struct pause *pause, struct err *err);
 /* False with NULL, and once the console has ended and the program has the terminal again. */
 bool run_console_is_open(const struct run_console *console);
-/* True if the last one was left otherwise than by letting the task go on from its stop. */
-bool run_console_was_left(const struct run_console *console);
+/* How the last one ended; not with NULL. */
+enum run_console_end {
+    RUN_CONSOLE_CONTINUED, /* by letting the task go on from its stop */
+    RUN_CONSOLE_LEFT,      /* otherwise, by the user */
+    RUN_CONSOLE_FAILED,    /* it could not attach, or died: another one would, too */
+};
+enum run_console_end run_console_end(const struct run_console *console);
 
 #endif

@@ -39,6 +39,7 @@ struct watch_run {
     bool price_said, away_said;  /* each is said once */
     struct timer *next;          /* look */
     bool breakpoints;            /* the next look is at these */
+    bool early;                  /* the last look was asked while a console was open */
 };
 
 /* --- its process --- */
@@ -168,14 +169,17 @@ static bool tell(struct watch_run *watch, const struct pause *pause)
     return true;
 }
 
-/* A task that was left where it is gets no console at once again. One that went on has stopped
- * anew, if only at the same line. */
+/* A task that was left where it is gets no console at once again; if the console failed, the user
+ * has not seen it yet. One that went on has stopped anew, if only at the same line. */
 static bool is_known(const struct watch_run *watch, const struct pause *last,
                      const struct pause *pause)
 {
-    if (last->pid && pause_same(last, pause))
-        return run_console_was_left(watch->console);
-    return was_told(&watch->told, pause);
+    if (!last->pid || !pause_same(last, pause))
+        return was_told(&watch->told, pause);
+    enum run_console_end end = run_console_end(watch->console);
+    if (end == RUN_CONSOLE_FAILED)
+        say_stop(pause);
+    return end != RUN_CONSOLE_CONTINUED;
 }
 
 static void note_pauses(struct watch_run *watch, const struct http_reply *reply)
@@ -183,7 +187,7 @@ static void note_pauses(struct watch_run *watch, const struct http_reply *reply)
     struct relay_pauses said = {0};
     struct pause_list stops = {0};
     struct err err;
-    if (run_console_is_open(watch->console) ||
+    if (watch->early || run_console_is_open(watch->console) ||
         relay_pauses_parse(&said, reply->body, reply->len, &err) != 0)
         return;
     struct pause last = watch->last;
@@ -256,6 +260,7 @@ static void look(void *arg)
 {
     struct watch_run *watch = arg;
     watch->next = NULL;
+    watch->early = run_console_is_open(watch->console); /* its answer may still have that client */
     watch->call = relay_call(watch->relay, watch->loop, "GET",
                              watch->breakpoints ? "/v1/breakpoints" : "/v1/pauses", NULL, ANSWER_MS,
                              on_answer, watch);

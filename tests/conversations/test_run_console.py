@@ -157,6 +157,18 @@ def test_what_is_left_stopped_gets_no_console_at_once(run, relay):
     terminal.expect(r"\[ended with 0\]")
 
 
+def test_a_console_that_fails_is_not_opened_again(run, relay):
+    terminal = run("work(1)\nprint('went on', flush=True)\n")
+    terminal.expect(r"\(raydbg\) ")
+    os.kill(os.tcgetpgrp(terminal.master), signal.SIGKILL)
+    found = terminal.expect(r"stopped at train\.py:9 · raydbg attach (\S+)")
+    settle(1.5)  # four looks
+    assert not re.search(r"\(raydbg\) |stopped at", terminal.plain()[terminal.seen:])
+    assert relay.http("POST", f"/v1/pauses/{found[1]}/continue").status == 200
+    terminal.expect("went on")
+    terminal.expect(r"\[ended with 0\]")
+
+
 WAITS = """\
 work(1)
 try:
