@@ -196,8 +196,9 @@ static void on_accept(void *arg, int fd)
     put_member(&line, "key_id", launch->run);
     put_member(&line, "key", key);
     put_member(&line, "cwd", cwd);
-    buf_printf(&line, ",\"post_mortem\":%s,\"port\":%u}\n",
-               launch->arguments.post_mortem ? "true" : "false", launch->dial.port);
+    buf_printf(&line, ",\"post_mortem\":%s,\"piped\":%s,\"port\":%u}\n",
+               launch->arguments.post_mortem ? "true" : "false", launch->process ? "true" : "false",
+               launch->dial.port);
     launch->stream = stream_adopt(launch->loop, fd, false, &stream_ops, launch);
     stream_write(launch->stream, "", 0, line.data, line.len);
     explicit_bzero(line.data, line.len);

@@ -10,6 +10,7 @@
 #include "relay/io/loop.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,9 +24,11 @@
 /* END_US: a program that goes on so long after SIGTERM is killed: one that is stopped at a
  * breakpoint, or whose handler waits, does not end by it. */
 enum { FIRST_MS = 10000, LOOK_MS = 50, END_US = 5000000, LINE_MOST = 64 * 1024, READ_SIZE = 4096 };
+enum { OUTPUTS = 2 };
 
 struct run_session {
-    int fd; /* -1: the other end is gone */
+    int fd;               /* -1: the other end is gone */
+    int outputs[OUTPUTS]; /* read ends of stdout's and stderr's pipe, or -1 */
     struct buf in;
     pid_t pid;
     int64_t kill_us; /* of loop_now_us(); 0: it need not end */
@@ -138,6 +141,40 @@ static char *make_directory(const char *line, struct err *err)
     return directory;
 }
 
+/* --- its output --- */
+
+/* Without a terminal raydbg dap reads the program's output from two pipes. The program outlives
+ * that session: a second read end of each keeps them open. */
+static void keep_outputs(struct run_session *session, const char *line)
+{
+    static const char *const ends[OUTPUTS] = {"/proc/self/fd/1", "/proc/self/fd/2"};
+    bool piped = false;
+    scan_boolean_at(line, (struct span){0, strlen(line)}, "piped", &piped);
+    for (size_t i = 0; i < OUTPUTS && piped; i++)
+        session->outputs[i] = open(ends[i], O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
+static void close_output(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+/* Reads what nobody else does any more, for `ms`, so that the program does not wait. */
+static void drop_output(struct run_session *session, int ms)
+{
+    char bytes[READ_SIZE];
+    struct pollfd waits[OUTPUTS];
+    for (size_t i = 0; i < OUTPUTS; i++)
+        waits[i] = (struct pollfd){.fd = session->outputs[i], .events = POLLIN};
+    if (poll(waits, OUTPUTS, ms) <= 0)
+        return;
+    for (size_t i = 0; i < OUTPUTS; i++)
+        if (waits[i].revents && read(waits[i].fd, bytes, sizeof bytes) <= 0 && errno != EINTR)
+            close_output(&session->outputs[i]);
+}
+
 /* --- while it runs --- */
 
 static void end_program(struct run_session *session)
@@ -166,7 +203,7 @@ static int wait_for_end(struct run_session *session)
         if (receive(session, LOOK_MS))
             obey(session);
         else if (session->fd < 0)
-            poll(NULL, 0, LOOK_MS);
+            drop_output(session, LOOK_MS);
         if (session->kill_us && loop_now_us() >= session->kill_us)
             kill(session->pid, SIGKILL);
     }
@@ -188,6 +225,8 @@ static int run(struct run_session *session, char **command, struct err *err)
     char *directory = line && line[0] == '{' ? make_directory(line, err) : NULL;
     if (!line || line[0] != '{')
         no_config(err);
+    else
+        keep_outputs(session, line);
     if (line)
         explicit_bzero(line, strlen(line));
     free(line);
@@ -202,9 +241,11 @@ static int run(struct run_session *session, char **command, struct err *err)
 
 int run_session(const char *path, char **command, struct err *err)
 {
-    struct run_session session = {.fd = -1};
+    struct run_session session = {.fd = -1, .outputs = {-1, -1}};
     int code = dial(&session, path, err) == 0 ? run(&session, command, err) : -1;
     hang_up(&session);
+    for (size_t i = 0; i < OUTPUTS; i++)
+        close_output(&session.outputs[i]);
     buf_free(&session.in);
     return code;
 }

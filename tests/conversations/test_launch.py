@@ -227,6 +227,43 @@ def test_a_client_without_a_terminal_gets_the_output(edit):
     editor.end()
 
 
+# Prints more than a pipe takes, once it may.
+TALKS = """\
+import os, sys, time
+print("begins", flush=True)
+while not os.path.exists(sys.argv[1]):
+    time.sleep(0.05)
+for n in range(3000):
+    print("x" * 100, flush=True)
+    print("y" * 100, file=sys.stderr, flush=True)
+open(sys.argv[2], "w").close()
+"""
+
+
+@pytest.mark.parametrize("console", ["integratedTerminal", "internalConsole"])
+@pytest.mark.parametrize("how", ["disconnect", "dies"])
+def test_the_program_outlives_the_session(edit, relay, program, tmp_path, console, how):
+    program.write_text(TALKS)
+    go, done = tmp_path / "go", tmp_path / "done"
+    editor = edit()
+    editor.launch({}, program=str(program), python=sys.executable, args=[str(go), str(done)], console=console)
+    if console == "internalConsole":
+        editor.wait_event("output", lambda body: "begins" in body["output"])
+    else:
+        wait_until(lambda: editor.terminals and "begins" in editor.output(), "it begins")
+    if how == "disconnect":
+        editor.disconnect(terminateDebuggee=False)
+    else:
+        editor.process.kill()
+    editor.close()
+    editor.process.wait(limit())
+    go.touch()
+    wait_until(done.exists, "it has printed all")
+    if editor.terminals:
+        assert editor.terminals[0][2].wait(limit()) == 0
+    wait_until(lambda: not [name for name in leftovers(relay) if name.startswith("run-")], "raydbg run ends")
+
+
 def test_the_relay_is_killed_and_comes_back(edit, relay):
     editor = edit()
     editor.start(args=["1", "2"])
