@@ -92,22 +92,15 @@ static char *make_directory(const struct run_relay *relay, const char *stops, st
     return directory;
 }
 
+/* `*set`: how many are. */
 static int set_breakpoints(const struct relay_choice *choice, const struct run_words *words,
-                           int64_t *ids, struct err *err)
+                           int64_t *ids, size_t *set, struct err *err)
 {
-    for (size_t i = 0; i < words->locations.count; i++)
-        if (break_set(choice->loop, &choice->relay, &words->wish, words->locations.items[i],
-                      &ids[i], err) != 0)
+    for (; *set < words->locations.count; ++*set)
+        if (break_set(choice->loop, &choice->relay, &words->wish, words->locations.items[*set],
+                      &ids[*set], err) != 0)
             return -1;
     return 0;
-}
-
-static void clear_breakpoints(const struct relay_choice *choice, const int64_t *ids, size_t count)
-{
-    struct err err;
-    for (size_t i = 0; i < count; i++)
-        if (ids[i])
-            break_clear(choice->loop, &choice->relay, ids[i], &err);
 }
 
 static int run_program(const struct run_words *words, const struct relay_choice *choice,
@@ -127,17 +120,17 @@ static int run(const struct run_words *words, char **command, struct err *err)
     struct buf stops = {0};
     int64_t *ids = mem_array(words->locations.count + 1, sizeof *ids);
     char *directory = NULL;
+    size_t set = 0;
     int code = -1;
     if (render_stops(&stops, words, err) == 0 &&
         run_relay_find(&relay, &words->relay, words->address, RUN_RELAY_IDLE, err) == 0 &&
-        set_breakpoints(choice, words, ids, err) == 0 &&
+        set_breakpoints(choice, words, ids, &set, err) == 0 &&
         (directory = make_directory(&relay, stops.data, err)))
         code = run_program(words, choice, directory, command, err);
-    if (choice->loop && choice->relay.host)
-        clear_breakpoints(choice, ids, words->locations.count);
-    if (directory)
+    if (directory) /* first: a signal may end the rest */
         agent_files_remove(directory);
     free(directory);
+    break_clear_all(choice->loop, &choice->relay, ids, words->locations.items, set);
     buf_free(&stops);
     relay_choice_clear(&relay.choice);
     free(ids);

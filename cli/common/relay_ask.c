@@ -56,15 +56,17 @@ bool relay_ask_here(const char *address, struct relay_page *pages, size_t count,
     return answers;
 }
 
-void relay_ask_each(struct loop *loop, const struct relay_address *relay, char *const *paths,
-                    size_t count, relay_answer_fn fn, void *arg)
+/* `end_us` of loop_now_us() is for all of them; 0: each has DEADLINE_MS. */
+static void ask_each(struct loop *loop, const struct relay_address *relay, char *const *paths,
+                     size_t count, int64_t end_us, relay_answer_fn fn, void *arg)
 {
     struct answer *answers = mem_array(count ? count : 1, sizeof *answers);
     size_t sent = 0;
     for (size_t i = 0; i < count; i++) {
         for (; sent < count && sent < i + TOGETHER; sent++) {
+            int64_t left_ms = end_us ? (end_us - loop_now_us()) / 1000 : DEADLINE_MS;
             answers[sent] = (struct answer){.relay = relay};
-            relay_call(relay, loop, "POST", paths[sent], NULL, DEADLINE_MS, on_reply,
+            relay_call(relay, loop, "POST", paths[sent], NULL, left_ms > 0 ? left_ms : 1, on_reply,
                        &answers[sent]);
         }
         loop_run_until(loop, &answers[i].done, -1);
@@ -73,6 +75,18 @@ void relay_ask_each(struct loop *loop, const struct relay_address *relay, char *
         buf_free(&answers[i].body);
     }
     free(answers);
+}
+
+void relay_ask_each(struct loop *loop, const struct relay_address *relay, char *const *paths,
+                    size_t count, relay_answer_fn fn, void *arg)
+{
+    ask_each(loop, relay, paths, count, 0, fn, arg);
+}
+
+void relay_ask_each_within(struct loop *loop, const struct relay_address *relay, char *const *paths,
+                           size_t count, int64_t ms, relay_answer_fn fn, void *arg)
+{
+    ask_each(loop, relay, paths, count, loop_now_us() + ms * 1000, fn, arg);
 }
 
 void relay_ask_add_name(struct buf *path, const char *name)

@@ -6,6 +6,7 @@
 #include "relay/locate/relay_address.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* `json` is the body of a POST, or NULL. Runs the loop until the response comes, 30 s at most. The
  * caller frees `body`, also after an error, when it is empty. */
@@ -19,6 +20,9 @@ typedef void (*relay_answer_fn)(void *arg, size_t index, const struct buf *body,
  * as it and those before it are there. */
 void relay_ask_each(struct loop *loop, const struct relay_address *relay, char *const *paths,
                     size_t count, relay_answer_fn fn, void *arg);
+/* The same, with a time limit for all of them. */
+void relay_ask_each_within(struct loop *loop, const struct relay_address *relay, char *const *paths,
+                           size_t count, int64_t ms, relay_answer_fn fn, void *arg);
 
 /* A path to GET, and the answer, which is empty after an error; the caller frees it. */
 struct relay_page {

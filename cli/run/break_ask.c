@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/common/command_usage.h"
 #include "cli/common/relay_ask.h"
 #include "dap/message.h"
 #include "dap/scan.h"
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE_MOST = 10000000 };
+enum { LINE_MOST = 10000000, CLEAR_MS = 5000 };
 
 int break_location(const char *where, char **file, int64_t *line, struct err *err)
 {
@@ -116,6 +117,43 @@ int break_clear(struct loop *loop, const struct relay_address *relay, int64_t id
     free(path);
     buf_free(&body);
     return rc;
+}
+
+struct clearing {
+    const char *const *places;
+    struct buf stay;
+    struct err err; /* of the first that stays */
+};
+
+static void on_cleared(void *arg, size_t index, const struct buf *body, const struct err *err)
+{
+    struct clearing *clearing = arg;
+    if (body || err->code == ERR_NOT_FOUND)
+        return;
+    if (!clearing->stay.len)
+        clearing->err = *err;
+    buf_printf(&clearing->stay, "%s%s", clearing->stay.len ? ", " : "", clearing->places[index]);
+}
+
+void break_clear_all(struct loop *loop, const struct relay_address *relay, const int64_t *ids,
+                     const char *const *places, size_t count)
+{
+    struct clearing clearing = {.places = places};
+    char **paths = mem_array(count + 1, sizeof *paths);
+    for (size_t i = 0; i < count; i++)
+        paths[i] = mem_format("/v1/breakpoints/%" PRId64 "/clear", ids[i]);
+    relay_ask_each_within(loop, relay, paths, count, CLEAR_MS, on_cleared, &clearing);
+    if (clearing.stay.len) {
+        struct err err;
+        err_set(&err, ERR_FAILED, "breakpoints may stay: %s", clearing.stay.data);
+        err_why(&err, "%s", clearing.err.what);
+        err_hint(&err, "raydbg break --list shows them, raydbg break --clear removes them");
+        command_fail(&err);
+    }
+    for (size_t i = 0; i < count; i++)
+        free(paths[i]);
+    free(paths);
+    buf_free(&clearing.stay);
 }
 
 bool break_say_price(const char *json, struct span all)

@@ -61,6 +61,10 @@ int break_set(struct loop *loop, const struct relay_address *relay, const struct
               const char *where, int64_t *id, struct err *err);
 /* Removes the one with this id. */
 int break_clear(struct loop *loop, const struct relay_address *relay, int64_t id, struct err *err);
+/* Removes those with these ids, set at these places. Takes some seconds at most, and says on stderr
+ * which may stay then. */
+void break_clear_all(struct loop *loop, const struct relay_address *relay, const int64_t *ids,
+                     const char *const *places, size_t count);
 /* Each says something about the run's processes on stderr, and returns true if there is something
  * to say: how much slower some are for their breakpoints, and that those on other nodes do not
  * stop. `all` is the relay's answer to GET /v1/breakpoints. */

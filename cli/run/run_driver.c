@@ -75,6 +75,12 @@ static void take_signals(void)
     }
 }
 
+static void leave_signals(void)
+{
+    for (size_t i = 0; i < TAKEN; i++)
+        sigaction(taken[i].number, &taken[i].before, NULL);
+}
+
 /* Sets a variable, or puts `text` before what it has. */
 static void add_before(const char *name, const char *text)
 {
@@ -272,8 +278,10 @@ int run_driver_start(const char *directory, char **command, pid_t *pid, struct e
 {
     set_environment(directory);
     take_signals();
-    if (spawn(command, err) != 0)
+    if (spawn(command, err) != 0) {
+        leave_signals();
         return -1;
+    }
     *pid = driver_pid;
     return 0;
 }
@@ -297,6 +305,7 @@ static void wait_for_driver(struct watch_run *watch, int *status)
     struct watch *end = process < 0 ? NULL : watch_start(watch->loop, process, on_end, &ended);
     while (waitpid(driver_pid, status, WNOHANG) == 0)
         loop_run_until(watch->loop, &ended, end ? -1 : DRIVER_MS);
+    driver_pid = 0;
     watch_stop(&end);
     if (process >= 0)
         close(process);
@@ -314,7 +323,7 @@ int run_driver(struct loop *loop, const struct relay_address *relay, const char 
         return -1;
     look(&watch);
     wait_for_driver(&watch, &status);
-    driver_pid = 0;
+    leave_signals();
     timer_cancel(&watch.next);
     relay_call_cancel(&watch.call);
     pause_list_clear(&watch.told);

@@ -14,7 +14,8 @@ struct run_console;
  * until it ends. What stops at a breakpoint meanwhile gets `console`, one after the other; with
  * NULL stderr says where it is. Returns its exit code, 128
  * and the signal's number if one ended it, or -1 if it cannot be started. The terminal's signals
- * are the driver's; SIGTERM and SIGHUP are passed on to it. Runs the loop. */
+ * are the driver's; SIGTERM and SIGHUP are passed on to it. Once it has ended they are this
+ * process's again. Runs the loop. */
 int run_driver(struct loop *loop, const struct relay_address *relay, const char *directory,
                struct run_console *console, char **command, struct err *err);
 

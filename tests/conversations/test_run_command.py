@@ -418,6 +418,27 @@ def test_a_forked_child_keeps_no_run_of_a_prepared_driver(relay, tmp_path):
     wait_until(lambda: directories(relay) == [], lambda: str(directories(relay)))
 
 
+@pytest.mark.parametrize("sig", [None, signal.SIGINT, signal.SIGTERM])
+def test_a_relay_that_does_not_answer_keeps_no_run(relay, sig):
+    """Once the program has ended. The breakpoints stay until it answers, and that is said; a signal ends it before."""
+    run = Run(relay, "--break", "/a.py:1", "--break", "/b.py:2", "--", sys.executable, "-c", "print('there', flush=True); input()",
+              stdin=subprocess.PIPE, ignored="")
+    assert run.process.stdout.readline() == "there\n"
+    relay.process.send_signal(signal.SIGSTOP)
+    try:
+        run.process.stdin.write("\n")
+        run.process.stdin.flush()
+        wait_until(lambda: directories(relay) == [], "the program has ended")
+        if sig:
+            run.process.send_signal(sig)
+        assert run.process.wait(limit()) == (-sig if sig else 0)
+    finally:
+        relay.process.send_signal(signal.SIGCONT)
+    said = "raydbg: breakpoints may stay: /a.py:1, /b.py:2\n"
+    assert (said in run.errors.read_text()) is not bool(sig), run.errors.read_text()
+    run.end()
+
+
 @pytest.mark.parametrize("arguments, code, words", [
     ((), 2, "which program"), (("--no-relay", "--", "true"), 2, "--no-relay"), (("--", "/no/program"), 1, "/no/program"),
     (("--break", "nowhere.py:1", "--", "true"), 3, "nowhere.py"), (("--rank", "x", "--", "true"), 2, "--rank"),
