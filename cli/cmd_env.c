@@ -38,7 +38,8 @@ struct env_words {
 
 static const struct option_row option_rows[] = {
     {"break", 'b', OPTION_LIST, offsetof(struct env_words, locations), .most = 64,
-     .value = "FILE:LINE", .help = "set a breakpoint as raydbg break does; may be repeated"},
+     .value = "FILE:LINE", .word = WORD_FILE,
+     .help = "set a breakpoint as raydbg break does; may be repeated"},
     BREAK_OPTION_ROWS(struct env_words, wish),
     {"merge", 'm', OPTION_STRING, offsetof(struct env_words, merge), .value = "FILE|JSON",
      .word = WORD_FILE,

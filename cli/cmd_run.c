@@ -29,7 +29,8 @@ struct run_words {
 
 static const struct option_row option_rows[] = {
     {"break", 'b', OPTION_LIST, offsetof(struct run_words, locations), .most = 64,
-     .value = "FILE:LINE", .help = "a breakpoint, until the program ends; may be repeated"},
+     .value = "FILE:LINE", .word = WORD_FILE,
+     .help = "a breakpoint, until the program ends; may be repeated"},
     {"post-mortem", 0, OPTION_FLAG, offsetof(struct run_words, post_mortem),
      .help = "a task that fails, or the driver, stops where the exception was raised"},
     {"pause-all", 0, OPTION_FLAG, offsetof(struct run_words, pause_all),

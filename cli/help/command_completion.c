@@ -96,6 +96,8 @@ static void bash_add_command(struct buf *out, const struct command_text *command
     buf_add_string(out, "'\n");
     if (command->operand == WORD_TASK)
         buf_add_string(out, "\t\t\t[[ $word == -* ]] || { words= tasks=1; }\n");
+    if (command->operand == WORD_FILE)
+        buf_add_string(out, "\t\t\t[[ $word == -* ]] || { words= files=1; }\n");
     if (command->operand == WORD_COMMAND)
         buf_add_string(out, "\t\t\t[[ $word == -* ]] || words=$commands\n");
     if (command->operands)
@@ -169,6 +171,8 @@ static void zsh_add_command(struct buf *out, const struct command_text *command)
             zsh_add_option(out, &command->options[i]);
     if (command->operand == WORD_TASK)
         buf_add_string(out, " \\\n\t\t\t'*:task:_raydbg_tasks'");
+    if (command->operand == WORD_FILE)
+        buf_add_string(out, " \\\n\t\t\t'*:file:_files'");
     if (command->operand == WORD_COMMAND)
         buf_add_string(out, " \\\n\t\t\t'1:command:_raydbg_commands'");
     if (command->operands)
@@ -239,6 +243,10 @@ static void fish_add_command(struct buf *out, const struct command_text *command
     if (command->operand == WORD_TASK) {
         fish_begin(out, command->name);
         buf_add_string(out, " -a '(__raydbg_tasks)'\n");
+    }
+    if (command->operand == WORD_FILE) {
+        fish_begin(out, command->name);
+        buf_add_string(out, " -F\n");
     }
     if (command->operands) {
         fish_begin(out, command->name);

@@ -124,6 +124,17 @@ def test_values_are_offered(scripts):
     assert "zsh" in fish(scripts, "relay", "--tls-key", "z")
 
 
+@pytest.mark.parametrize("before", [["run"], ["break"], ["run", "--break"], ["env", "--break"], ["run", "train.py", "--lr"]], ids=" ".join)
+def test_files_are_offered(scripts, before):
+    assert bash(scripts, *before, "z") == {"zsh"}
+    assert set(fish(scripts, *before, "z")) == {"zsh"}
+    specs = zsh(scripts, before[0], "")
+    if before[-1] == "--break":
+        assert any(re.match(r"\*?--break\[.*:_files$", spec) for spec in specs), specs
+    else:
+        assert "*:file:_files" in specs
+
+
 def test_tasks_are_offered(scripts):
     for command in "attach", "dap", "release":
         assert bash(scripts, command, "") == {"c2668a65bda6", "square"}
