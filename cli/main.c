@@ -7,6 +7,7 @@
 #include "relay/port/tls_terminator_process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <poll.h>
 #include <signal.h>
@@ -21,6 +22,14 @@ static void set_log_level(void)
     if (level && !log_set_level(level))
         fprintf(stderr, "raydbg: RAYDBG_LOG=%s is none of error, warn, info, debug: ignored\n",
                 level);
+}
+
+/* A descriptor that is closed would become one of this program's own sockets. */
+static void open_stdio(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
+            return;
 }
 
 /* True of a terminal, which may hang up or be full for a moment, and of a pipe whose other end is
@@ -47,6 +56,7 @@ static int finish_output(int code)
 
 int main(int argc, char **argv)
 {
+    open_stdio();
     signal(SIGCHLD, SIG_DFL); /* a child's exit code is lost where the parent has it ignored */
     keeper_process_resume(argc, argv);
     tls_terminator_process_resume(argc, argv);

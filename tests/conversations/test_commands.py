@@ -344,6 +344,26 @@ def test_wait_finds_what_is_paused_already(adapter, ray, run):
     assert done.returncode == 0 and "app.py:8" in done.stdout and "waiting" not in done.stderr
 
 
+# --- standard streams that are closed ---
+
+
+@pytest.mark.parametrize("closed", [[0], [1], [0, 1], [0, 1, 2]], ids=str)
+def test_a_closed_stream_is_an_empty_one(adapter, ray, tmp_path, closed):
+    """It is not the number of one of raydbg's own sockets."""
+    def attach(**streams):
+        files = [tmp_path / "out", tmp_path / "errors"]
+        with files[0].open("w") as out, files[1].open("w") as errors:
+            process = subprocess.Popen([raydbg_path(), "attach", "--no-relay", "work"],
+                                       **{"stdin": subprocess.DEVNULL, "stdout": out, "stderr": errors, **streams},
+                                       env=environment(tmp_path, RAY_ADDRESS=ray.address, LANG="C.UTF-8"))
+            code = process.wait(limit())
+        sanitizers.check(code, files[1].read_text())
+        return code, *(file.read_text() for file in files)
+
+    names = [("stdin", "stdout", "stderr")[fd] for fd in closed]
+    assert attach(preexec_fn=lambda: [os.close(fd) for fd in closed]) == attach(**dict.fromkeys(names, subprocess.DEVNULL))
+
+
 # --- debug: one console after the other ---
 
 
