@@ -198,8 +198,7 @@ struct agent_log *agent_client_read(struct agent_client *client, const char *add
     pack_request(part, log->file, &request);
     log->stream = rpc_stream_start(rpc_channel(client->rpc, address),
                                    "/ray.rpc.LogService/StreamLog", (const uint8_t *)request.data,
-                                   request.len, -1,
-                                   "log_grpc_status", &stream_calls, log);
+                                   request.len, -1, "log_grpc_status", &stream_calls, log);
     buf_free(&request);
     return log;
 }

@@ -11,9 +11,9 @@ WATCHES = "sum(hasattr(thread, 'ended') for thread in __import__('threading')._a
 WRAPPED = "hasattr(__import__('pydevd').get_global_debugger().stop_on_unhandled_exception, 'raydbg')"
 
 
-@pytest.mark.parametrize("python, monitored", [("3.11", "False"), ("3.13", "True")])
-def test_what_is_injected_is_not_tied_to_the_first(relay, run_agent, python, monitored):
-    program = run_agent(relay, python=find_python(python), path=debugpy_directory(python, "1.8.22"))
+@pytest.mark.parametrize("number, monitored", [("3.11", "False"), ("3.13", "True")])
+def test_what_is_injected_is_not_tied_to_the_first(relay, run_agent, number, monitored):
+    program = run_agent(relay, python=find_python(number), path=debugpy_directory(number, "1.8.22"))
     for n in (1, 2):
         relay.set()
         relay.processes(connected=1, debugged=1)
