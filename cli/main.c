@@ -24,8 +24,9 @@ static void set_log_level(void)
                 level);
 }
 
-/* A descriptor that is closed would become one of this program's own sockets. */
-static void open_stdio(void)
+/* A descriptor that is closed would become one of this program's own files. Before main: gRPC's
+ * constructors open some. */
+__attribute__((constructor(101))) static void open_stdio(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
@@ -56,7 +57,6 @@ static int finish_output(int code)
 
 int main(int argc, char **argv)
 {
-    open_stdio();
     signal(SIGCHLD, SIG_DFL); /* a child's exit code is lost where the parent has it ignored */
     keeper_process_resume(argc, argv);
     tls_terminator_process_resume(argc, argv);
