@@ -134,7 +134,7 @@ def run_into(tmp_path, fake_cluster):
 
 
 PRINTS = [("help",), ("version",), ("list", "--help"), ("completions", "bash"), ("list",), ("list", "--format", "json"),
-          ("why",), ("memory", "--format", "json")]
+          ("why",)]
 
 
 @pytest.mark.parametrize("arguments", PRINTS, ids=" ".join)
