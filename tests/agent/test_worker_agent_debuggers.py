@@ -23,7 +23,8 @@ def is_there(program):
 
 
 def ends(program):
-    wait_until(lambda: not is_there(program), "pydevd ends")
+    """Until debugpy, too, has forgotten it: one that listens before that would use it, and not make another."""
+    wait_until(lambda: program.do("import pydevd\nanswer = pydevd.get_global_debugger()") == "None", "pydevd ends")
 
 
 @pytest.fixture
