@@ -7,6 +7,7 @@
 #include "relay/io/loop_wsi.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -327,7 +328,7 @@ struct lws *loop_wsi_take_file(struct loop *loop, int fd, struct loop_wsi *wire)
 
 struct lws *loop_wsi_adopt_file(struct loop *loop, int fd, struct loop_wsi *wire)
 {
-    int copy = dup(fd);
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0); /* no child gets it */
     return copy < 0 ? NULL : loop_wsi_take_file(loop, copy, wire);
 }
 
