@@ -247,13 +247,17 @@ def test_an_interrupt_while_attaching_is_130():
 
 
 @contextlib.contextmanager
-def on_a_terminal(program, options=("--quiet",)):
-    """The console on a terminal of its own: its process, the terminal, and read_until(word)."""
+def on_a_terminal(program, options=("--quiet",), shells=None):
+    """The console on a terminal of its own: its process, the terminal, and read_until(word). `shells`: a list, which gets
+    the terminal's open file as the shell has it."""
     master, slave = pty.openpty()
     process = subprocess.Popen([raydbg_path(), "attach", "--connect", program.address, "--no-relay", *options],
                                stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
                                preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
                                env={**os.environ, **sanitizers.ENV, "TERM": "xterm"})
+    if shells is not None:
+        shells.append(os.dup(slave))
+    os.close(slave)
 
     def read_until(word, most=1 << 30):
         text = b""
@@ -262,14 +266,13 @@ def on_a_terminal(program, options=("--quiet",)):
             text += os.read(master, 4096)
         return text
 
-    with open(master, "rb+", buffering=0), open(slave, "rb+", buffering=0):
+    with open(master, "rb+", buffering=0):
         read_until(b"(raydbg) ")
         yield process, master, read_until
-        assert os.get_blocking(slave)  # the shell's open file is the same
 
 
 def test_what_the_console_reads_stays_blocking(program):
-    """A script goes on to read the same pipe; a shell, the same terminal: on_a_terminal() looks at that."""
+    """A script goes on to read the same pipe; a shell, the same terminal."""
     reader, writer = os.pipe()
     with open(reader, "rb"), open(writer, "wb", buffering=0) as script:
         process = subprocess.Popen([raydbg_path(), "attach", "--connect", program.address, "--no-relay"], stdin=reader,
@@ -281,9 +284,13 @@ def test_what_the_console_reads_stays_blocking(program):
             script.write(b"detach\nthe next program's line\n")
             assert process.wait(limit()) == 0
         assert os.get_blocking(reader)
-    with on_a_terminal(program) as (process, master, _):
+    shells = []
+    with on_a_terminal(program, shells=shells) as (process, master, _):
+        assert os.get_blocking(shells[0])
         os.write(master, b"detach\r")
         assert process.wait(limit()) == 0
+        assert os.get_blocking(shells[0])
+    os.close(shells[0])
 
 
 @pytest.mark.parametrize("no_color", ["", "1"])
