@@ -9,52 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAUSE_MS = 200, ACCEPTS_A_TURN = 64 };
+enum { ACCEPTS_A_TURN = 64 };
 
 struct acceptor {
     uint32_t magic;
     struct loop *loop;
     struct listen_socket_list sockets;
-    struct timer *pause;
     acceptor_fn fn;
     void *arg;
 };
 INVARIANT_MAGIC(acceptor, 0x98f52844)
 #define acceptor_checked(object) acceptor_checked_at(INVARIANT_HERE, object)
-
-static void on_ready(void *arg);
-static void on_pause_over(void *arg);
-
-static void pause_accepting(struct acceptor *acceptor)
-{
-    if (!acceptor->pause)
-        acceptor->pause = timer_start(acceptor->loop, PAUSE_MS, on_pause_over, acceptor);
-}
-
-/* A watch takes a descriptor, too: those that get none are started after another pause. */
-static void watch_all(struct acceptor *acceptor)
-{
-    for (size_t i = 0; i < acceptor->sockets.count; i++) {
-        struct listen_socket *at = &acceptor->sockets.items[i];
-        if (!at->watch)
-            at->watch = watch_start(acceptor->loop, at->fd, on_ready, acceptor);
-        if (!at->watch)
-            pause_accepting(acceptor);
-    }
-}
-
-static void watch_none(struct acceptor *acceptor)
-{
-    for (size_t i = 0; i < acceptor->sockets.count; i++)
-        watch_stop(&acceptor->sockets.items[i].watch);
-}
-
-static void on_pause_over(void *arg)
-{
-    struct acceptor *acceptor = acceptor_checked(arg);
-    acceptor->pause = NULL;
-    watch_all(acceptor);
-}
 
 /* False when descriptors or memory have run out. */
 static bool accept_some(struct acceptor *acceptor, const struct listen_socket *from)
@@ -65,7 +30,7 @@ static bool accept_some(struct acceptor *acceptor, const struct listen_socket *f
         int fd = listen_socket_accept(from, peer, sizeof peer, key);
         if (fd >= 0) {
             acceptor->fn(acceptor->arg, fd);
-        } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+        } else if (listen_socket_has_run_out(errno)) {
             log_warn("a connection to %s has to wait: %s", from->text, strerror(errno));
             return false;
         } else if (errno != ECONNABORTED && errno != EINTR) {
@@ -82,8 +47,7 @@ static void on_ready(void *arg)
     for (size_t i = 0; i < acceptor->sockets.count; i++) {
         if (accept_some(acceptor, &acceptor->sockets.items[i]))
             continue;
-        watch_none(acceptor);
-        pause_accepting(acceptor);
+        listen_socket_list_rest(&acceptor->sockets);
         return;
     }
 }
@@ -114,7 +78,7 @@ struct acceptor *acceptor_open(struct loop *loop, const char *const *addresses, 
     if (listen_all(acceptor, addresses, count, err) != 0)
         acceptor_close(&acceptor);
     else
-        watch_all(acceptor);
+        listen_socket_list_watch(&acceptor->sockets, loop, on_ready, acceptor);
     return acceptor;
 }
 
@@ -124,8 +88,6 @@ void acceptor_close(struct acceptor **acceptor)
     if (!it)
         return;
     *acceptor = NULL;
-    watch_none(it);
-    timer_cancel(&it->pause);
     listen_socket_list_close(&it->sockets);
     acceptor_clear_magic(it);
     free(it);

@@ -18,7 +18,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { BACKLOG = 1024 };
+enum { BACKLOG = 1024, PAUSE_MS = 100 };
 
 union any_address {
     struct sockaddr any;
@@ -253,8 +253,51 @@ static void remove_file(const struct listen_socket *port)
         unlink(port->path);
 }
 
+static void watch_all(void *arg)
+{
+    struct listen_socket_list *list = arg;
+    list->pause = NULL;
+    for (size_t i = 0; i < list->count; i++) {
+        struct listen_socket *port = &list->items[i];
+        if (!port->watch)
+            port->watch = watch_start(list->loop, port->fd, list->fn, list->arg);
+        /* A watch takes a descriptor, too: those that get none are started after another pause. */
+        if (!port->watch && !list->pause)
+            list->pause = timer_start(list->loop, PAUSE_MS, watch_all, list);
+    }
+}
+
+void listen_socket_list_watch(struct listen_socket_list *list, struct loop *loop, loop_fn fn,
+                              void *arg)
+{
+    list->loop = loop;
+    list->fn = fn;
+    list->arg = arg;
+    watch_all(list);
+}
+
+bool listen_socket_has_run_out(int problem)
+{
+    return problem == EMFILE || problem == ENFILE || problem == ENOBUFS || problem == ENOMEM;
+}
+
+static void watch_none(struct listen_socket_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        watch_stop(&list->items[i].watch);
+}
+
+void listen_socket_list_rest(struct listen_socket_list *list)
+{
+    watch_none(list);
+    if (!list->pause)
+        list->pause = timer_start(list->loop, PAUSE_MS, watch_all, list);
+}
+
 void listen_socket_list_close(struct listen_socket_list *list)
 {
+    watch_none(list);
+    timer_cancel(&list->pause);
     for (size_t i = 0; i < list->count; i++) {
         struct listen_socket *port = &list->items[i];
         if (port->path)

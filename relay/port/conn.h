@@ -95,7 +95,6 @@ struct listener {
     struct challenges *challenges;
     char machine[PROOF_MACHINE_ROOM];
     struct timer *deadline; /* of unauthenticated_first */
-    struct timer *pause;    /* accepting is suspended: no fd is free */
     size_t count, refused_count;
     struct conn *adopting; /* the connection that libwebsockets is making a wsi for */
 };

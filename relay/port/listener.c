@@ -28,7 +28,6 @@ enum { ACCEPT_BATCH = 64 };
 /* Connections over a limit that are kept open for the refusal; further ones are closed without
  * it. */
 enum { REFUSED_AT_ONCE = 256 };
-enum { WITHOUT_FDS_MS = 100 };
 /* Bytes that libwebsockets reads at once from a WebSocket: the size of each open one's buffer. */
 enum { WEBSOCKET_READ = 1024 };
 
@@ -184,25 +183,6 @@ static void welcome(struct conn *conn)
     conn_first_look(conn);
 }
 
-static void resume_accepting(void *arg);
-
-static void pause_accepting(struct listener *listener)
-{
-    if (!listener->pause)
-        listener->pause =
-            timer_start(listener->options.loop, WITHOUT_FDS_MS, resume_accepting, listener);
-}
-
-/* Suspends accepting: without a free fd a connection can't even be accepted to be closed, and the
- * kernel goes on to report it. */
-static void rest(struct listener *listener, int problem)
-{
-    log_warn("no more connections can be accepted: %s", strerror(problem));
-    for (size_t i = 0; i < listener->ports.count; i++)
-        watch_stop(&listener->ports.items[i].watch);
-    pause_accepting(listener);
-}
-
 /* False if there is no more to accept now. */
 static bool accept_one(struct listener *listener, size_t index)
 {
@@ -214,8 +194,10 @@ static bool accept_one(struct listener *listener, size_t index)
         int problem = errno;
         conn_clear_magic(conn);
         free(conn);
-        if (problem == EMFILE || problem == ENFILE || problem == ENOBUFS || problem == ENOMEM)
-            rest(listener, problem);
+        if (listen_socket_has_run_out(problem)) {
+            log_warn("no more connections can be accepted: %s", strerror(problem));
+            listen_socket_list_rest(&listener->ports);
+        }
         return problem == ECONNABORTED || problem == EINTR;
     }
     conn->listener = listener;
@@ -247,25 +229,6 @@ static void on_acceptable(void *arg)
     for (size_t i = 0; i < listener->ports.count; i++)
         for (int n = 0; n < ACCEPT_BATCH && accept_one(listener, i); n++)
             continue;
-}
-
-/* A watch takes a descriptor, too: those that get none are started after another pause. */
-static void start_accepting(struct listener *listener)
-{
-    for (size_t i = 0; i < listener->ports.count; i++) {
-        struct listen_socket *port = &listener->ports.items[i];
-        if (!port->watch)
-            port->watch = watch_start(listener->options.loop, port->fd, on_acceptable, listener);
-        if (!port->watch)
-            pause_accepting(listener);
-    }
-}
-
-static void resume_accepting(void *arg)
-{
-    struct listener *listener = arg;
-    listener->pause = NULL;
-    start_accepting(listener);
 }
 
 /* --- libwebsockets --- */
@@ -441,7 +404,7 @@ struct listener *listener_create(const struct listener_options *options,
         listener_destroy(&listener);
         return NULL;
     }
-    start_accepting(listener);
+    listen_socket_list_watch(&listener->ports, options->loop, on_acceptable, listener);
     return listener;
 }
 
@@ -468,11 +431,8 @@ void listener_destroy(struct listener **listener)
     if (!it)
         return;
     *listener = NULL;
-    for (size_t i = 0; i < it->ports.count; i++)
-        watch_stop(&it->ports.items[i].watch);
     drop_all(it);
     timer_cancel(&it->deadline);
-    timer_cancel(&it->pause);
     if (it->secure)
         lws_vhost_destroy(it->secure);
     if (it->plain)
