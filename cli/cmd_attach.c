@@ -206,7 +206,7 @@ static int pick(struct request *request, struct loop *loop, struct pause_source 
     return attach_pick(loop, origin, &pick, pause);
 }
 
-/* As pick(), for what connects from this machine; a relay elsewhere judges its own reach. */
+/* pick() for a connection from this machine: a relay elsewhere judges its own reach. */
 static int pick_reachable(struct request *request, struct loop *loop, struct pause_source *origin,
                           struct pause *pause)
 {

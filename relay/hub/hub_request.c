@@ -1,5 +1,5 @@
-/* What the hub keeps of requests until they are answered: the sessions' own, which their clients do
- * not see, and the relay's; those that clients have left behind; those that resume threads. */
+/* Requests that are not answered yet: the sessions' own, which their clients do not see, and the
+ * relay's; those that clients have left behind; those that resume threads. */
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/text.h"

@@ -239,7 +239,7 @@ def test_a_relay_that_does_not_read_holds_only_what_speaks_to_it(debugged, relay
     reading = threading.Event()
     read = client.transport.read
     client.transport.read = lambda size: reading.wait() and read(size)  # after the read that is under way
-    # Not a value: debugpy 1.8.0 prints that of an evaluation without a frame.
+    # Its value is None: debugpy 1.8.0 prints that of an evaluation without a frame.
     large = "(lambda it: it.writer.add_command(it.cmd_factory.make_io_message('x' * 50_000_000, 1)))"
     client.send("evaluate", {"expression": f"{large}(__import__('pydevd').get_global_debugger())", "context": "repl"})
     client.send("evaluate", {"expression": "__import__('sys').modules['__main__'].__dict__.update(heard=1)", "context": "repl"})

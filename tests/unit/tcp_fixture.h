@@ -23,7 +23,7 @@ static inline void tcp_fixture_set_up(struct tcp_fixture *fixture)
     buf_add_string(&fixture->log, "");
 }
 
-/* What uses the loop is cancelled, or destroyed, before. */
+/* The loop's users are cancelled, or destroyed, before. */
 static inline void tcp_fixture_tear_down(struct tcp_fixture *fixture)
 {
     loop_run_once(fixture->loop, 0);

@@ -1,5 +1,5 @@
 /* The positions in a body that are new each time: "0x" and the last digits of the request's tag.
- * What the one side writes there the other expects, so that no two answers have the same rows, and
+ * One side writes there what the other expects, so that no two answers have the same rows, and
  * each is still known byte by byte. */
 #ifndef RAYDBG_LOAD_STAMPS_H
 #define RAYDBG_LOAD_STAMPS_H

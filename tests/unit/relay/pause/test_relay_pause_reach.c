@@ -7,7 +7,7 @@
 #include <arpa/inet.h>
 #include <unistd.h>
 
-/* Nobody listens there, and nobody else gets it before the test has closed *fd. */
+/* A port without a listener, which no other process gets before the test has closed *fd. */
 static uint16_t port_bound(int *fd)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

@@ -104,7 +104,7 @@ static void answers_resume(void **state)
     stop_events_clear(&stops);
 }
 
-/* What a request is about to resume is kept for the case that the debuggee refuses. */
+/* The stops that a request is about to end are kept for the case that the debuggee refuses. */
 static void stops_are_taken(void **state)
 {
     (void)state;
