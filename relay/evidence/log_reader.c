@@ -33,6 +33,8 @@ struct log_reader {
     size_t count, started, done;
     struct text_numbers known; /* files and globs that have been asked for */
     size_t lists;              /* that have not answered */
+    size_t bytes;              /* that have been read */
+    bool is_cut;               /* at `most_bytes` */
     struct timer *ending;
     struct err err; /* the first */
 };
@@ -95,10 +97,25 @@ static void show_moment(struct log_reader *reader)
     emit(reader, &out);
 }
 
+/* Shows what is known of the file that is being read. */
+static void cut(struct log_reader *reader)
+{
+    struct buf out = {0};
+    for (size_t i = 0; i < reader->started; i++) {
+        node_log_cancel(&reader->readings[i]->log);
+        log_lines_end(&reader->readings[i]->lines, &out);
+    }
+    buf_printf(&out, "\n[the rest is not shown: the first %zu MiB have been read]\n",
+               reader->options.most_bytes >> 20);
+    emit(reader, &out);
+}
+
 static void tell_end(void *arg)
 {
     struct log_reader *reader = arg;
     reader->ending = NULL;
+    if (reader->is_cut)
+        cut(reader);
     if (reader->options.to_ms)
         show_moment(reader);
     reader->calls.end(reader->arg, reader->err.code ? &reader->err : NULL);
@@ -115,10 +132,25 @@ static void one_done(struct log_reader *reader)
 
 /* --- reading --- */
 
+/* True if more has been read than may be. The reading, which is in a callback, ends from the loop.
+ */
+static bool is_too_much(struct log_reader *reader, size_t len)
+{
+    reader->bytes += len;
+    if (!reader->is_cut && reader->options.most_bytes &&
+        reader->bytes > reader->options.most_bytes) {
+        reader->is_cut = true;
+        reader->ending = timer_start(reader->loop, 0, tell_end, reader);
+    }
+    return reader->is_cut;
+}
+
 static void on_bytes(void *arg, const char *bytes, size_t len)
 {
     struct reading *reading = arg;
     struct buf out = {0};
+    if (is_too_much(reading->reader, len))
+        return;
     if (reading->reader->options.to_ms) {
         buf_add(&reading->moment, bytes, len);
         if (reading->moment.len > MOMENT_BYTES)
@@ -204,6 +236,8 @@ static void start(struct log_reader *reader, size_t index)
 
 static void start_next(struct log_reader *reader)
 {
+    if (reader->is_cut)
+        return;
     if (reader->started < reader->count)
         start(reader, reader->started++);
     else if (reader->done == reader->count && !reader->lists && !reader->ending)

@@ -16,7 +16,8 @@ struct log_reader_options {
     int64_t since_ms;       /* leave out lines before it; 0: none */
     int64_t from_ms, to_ms; /* if `to_ms`: merge the lines of that time, each with it in front */
     bool terminal, colour;
-    bool names; /* prefixes have the names of the subjects: there are several */
+    bool names;        /* prefixes have the names of the subjects: there are several */
+    size_t most_bytes; /* to read of all files; 0: no limit. Past it the text ends and says so */
 };
 
 struct log_reader_calls {

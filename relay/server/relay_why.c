@@ -15,7 +15,13 @@
 #include <string.h>
 
 /* A query asks the GCS for all tasks; logs are as long as their programs like. */
-enum { MOST_QUESTIONS = 8, WITHIN_MS = 3600000, LOG_LINES = 1000, LOG_BYTES = 8 << 20 };
+enum {
+    MOST_QUESTIONS = 8,
+    WITHIN_MS = 3600000,
+    LOG_LINES = 1000,
+    LOG_BYTES = 8 << 20,
+    READ_BYTES = 64 << 20
+};
 
 /* A call that waits for its answer. Freed from the loop: the callbacks that answer are its own
  * parts'. */
@@ -130,7 +136,7 @@ static void read_logs(struct relay_query *query, const struct why_records *recor
                       const struct why_subject *subject)
 {
     static const struct log_reader_calls calls = {on_log_text, on_log_end};
-    const struct log_reader_options options = {.tail = LOG_LINES};
+    const struct log_reader_options options = {.tail = LOG_LINES, .most_bytes = READ_BYTES};
     struct relay *relay = query->relay;
     struct err err;
     if (log_choice_make(records, query->name, subject, &query->choice, &err) != 0) {
