@@ -51,8 +51,9 @@ static size_t compose(struct hub *hub, struct buf *out)
     breakpoint_union_clearing(hub->sets, &clearing);
     snapshot.clearing = clearing.data;
     hub_log_whole(&snapshot, out);
-    /* Room in proportion: each byte is rewritten only a few times, however many are added. */
-    size_t changing = clearing.len + hub->requests.len + unread_len;
+    /* Room in proportion: each byte is rewritten only a few times, however many are added. Unread
+     * bytes are written once. */
+    size_t changing = clearing.len + hub->requests.len;
     hub->roomy = changing > SMALL;
     hub->rewrite = false;
     buf_add(out, hub->requests.data, hub->requests.len);
