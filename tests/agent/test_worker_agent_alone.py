@@ -26,7 +26,7 @@ def test_nothing_listens(start, relay):
 
 def test_the_relay_says_nothing(start, relay):
     program = start().result(limit())  # its connection is in the backlog
-    assert program.started >= 0.9 and WITHOUT in program.lines[0], program.lines
+    assert program.started >= 0.9 and any(WITHOUT in line for line in program.lines), program.lines
     program.work(3)
 
 
@@ -85,7 +85,7 @@ def test_a_silent_hold_ends(start, relay):
     agent.say(verb="debug", token="ef" * 32, hold=2)
     relay.accept()  # pydevd, which nobody configures
     program = future.result(limit())
-    assert program.started >= 1.9 and WITHOUT in program.lines[0], program.lines
+    assert program.started >= 1.9 and any(WITHOUT in line for line in program.lines), program.lines
     program.work(3)
 
 
