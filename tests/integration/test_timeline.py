@@ -135,7 +135,7 @@ def test_selection(spans):
     trace = json.loads(done.stdout)
     assert trace_checker.faults(trace) == [] and bars(trace, "quick")
     none = spans.cluster.raydbg("timeline", "--job", "77")
-    assert none.returncode == NOT_FOUND and "no job's id begins with '77'" in none.stderr
+    assert none.returncode == NOT_FOUND and "there is no job '77'" in none.stderr
     assert spans.cluster.raydbg("timeline", "quick").returncode == USAGE
     unwritable = spans.cluster.raydbg("timeline", "-o", "/nonexistent/t.json")
     assert unwritable.returncode == 1 and "/nonexistent/t.json" in unwritable.stderr
