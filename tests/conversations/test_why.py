@@ -195,15 +195,15 @@ def test_a_relay_reads_no_more_than_it_answers(cluster, run_relay):
     relay = run_relay(adapter=None, address=cluster.address)
     [name] = cluster.logs
     cluster.endless = True
-    for line in b"a line of the program\n", b"a line of the program that is long" * 300 + b"\n":
-        cluster.logs = {name: line * 1000}
-        answer = relay.http("GET", f"/v1/logs/{cluster.worker_of('segv')}")
-        assert answer.status == 200
-        if len(line) > 1000:
-            assert len(answer.body) == 8 << 20 and answer.body.startswith(line)
-        else:
-            text, _, notice = answer.body.rstrip().rpartition(b"\n")
-            assert text.count(b"\n") in (999, 1000) and b"the first 64 MiB have been read" in notice, answer.body[-300:]
+    url = f"/v1/logs/{cluster.worker_of('segv')}"
+    cluster.logs = {name: b"a line of the program\n" * 1000}
+    answer = relay.http("GET", url)
+    text, _, notice = answer.body.rstrip().rpartition(b"\n")
+    assert answer.status == 200 and text.count(b"\n") in (999, 1000), answer.body[-300:]
+    assert b"the first 64 MiB have been read" in notice, answer.body[-300:]
+    cluster.logs = {name: b"a line without an end" * 1000}
+    answer = relay.http("GET", url)
+    assert answer.status == 200 and len(answer.body) == 8 << 20
 
 
 def test_a_pager_may_take_its_time(cluster):
