@@ -16,6 +16,9 @@
  * pydevd's own thread for requests without a frame, pydevd gets a new one; and a new lock, which an
  * evaluation in the console holds until it ends.
  *
+ * No interrupt is raised where pydevd takes or gives back a lock in Python code (looks.py says why):
+ * the next one comes soon.
+ *
  * An interrupt never outlives its expression: one that has not come by then is raised and caught.
  * To withdraw it instead would leave CPython 3.11's eval breaker set, which then skips trace
  * events: a later stop would be lost.
@@ -23,10 +26,10 @@
  * The watch ends with its PyDB. The next PyDB in the process gets a new one with its first request,
  * and its requests have the numbers of the former's: what is noted of those is dropped. */
 const char inject_interrupt[] =
-    "import ctypes, signal\n"
+    "import ctypes, signal, sys\n"
     "from _pydev_bundle._pydev_saved_modules import threading, time\n"
     "from _pydevd_bundle import pydevd_io\n"
-    "from _pydevd_bundle.pydevd_comm import InternalThreadCommand\n"
+    "from _pydevd_bundle.pydevd_comm import InternalThreadCommand, raydbg_attempts\n"
     "from _pydevd_bundle.pydevd_comm_constants import CMD_RETURN\n"
     "from _pydevd_bundle.pydevd_daemon_thread import PyDBDaemonThread\n"
     "from _pydevd_bundle.pydevd_net_command import NetCommand\n"
@@ -53,6 +56,7 @@ const char inject_interrupt[] =
     "        self.thread, self.ident = threading.current_thread(), threading.get_ident()\n"
     "        self.unwanted = self.pressed = self.signalled = False\n"
     "        self.outer = self.old = None\n"
+    "        self.attempts = raydbg_attempts()\n"
     "def request_of(command):\n"
     "    given = (*(getattr(command, 'args', None) or ()),\n"
     "             *(getattr(command, 'kwargs', None) or {}).values())\n"
@@ -65,7 +69,7 @@ const char inject_interrupt[] =
     "                      command=request.command, success=success), is_json=True)\n"
     "def on_signal(number, frame):\n"
     "    run = running.get(main)\n"
-    "    if run is not None and run.pressed:\n"
+    "    if run is not None and run.pressed and not run.attempts.is_held(frame):\n"
     "        run.pressed = False\n"
     "        raise Interrupted\n"
     "def begin(run):\n"
@@ -102,10 +106,11 @@ const char inject_interrupt[] =
     "    with lock:\n"
     "        left = [run for run in running.values() if run.unwanted]\n"
     "        for run in left:\n"
-    "            run.pressed = True\n"
     "            if run.signalled:\n"
+    "                run.pressed = True\n"
     "                signal.pthread_kill(run.ident, signal.SIGURG)\n"
-    "            else:\n"
+    "            elif not run.attempts.is_held(sys._current_frames().get(run.ident)):\n"
+    "                run.pressed = True\n"
     "                raise_in(ctypes.c_ulong(run.ident), ctypes.py_object(Interrupted))\n"
     "    return left\n"
     "def refuse(py_db, requests, text):\n"

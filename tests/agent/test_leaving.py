@@ -120,6 +120,37 @@ def test_several_at_once(start_worker):
     session.close()
 
 
+LOCKS_SLOWLY = """
+import threading, time
+def spin():
+    until = time.perf_counter() + 0.02
+    while time.perf_counter() < until:
+        pass
+enter = threading.Condition.__enter__
+def enter_slowly(condition):
+    enter(condition)
+    spin()
+def print_for_ever():
+    threading.Condition.__enter__ = enter_slowly
+    while True:
+        spin()
+        print('x')
+"""
+
+
+@pytest.mark.parametrize("debuggee", ["stand", "stand_beside"])
+def test_an_interrupt_leaves_no_lock_taken(start_worker, debuggee):
+    """It comes while pydevd takes a lock to send what is printed: each later message would wait for that for ever."""
+    worker = start_worker(debuggee)
+    session = attached(worker)
+    frame = session.top()["id"]
+    session.evaluate(f"exec({LOCKS_SLOWLY!r}, globals())", frame)
+    session.send("evaluate", {"expression": "print_for_ever()", "context": "repl", "frameId": frame})
+    wait_until(lambda: "x\nx\n" in outputs(session), "it prints")
+    disconnect(session)
+    served(worker)
+
+
 def test_another_thread_is_interrupted_when_it_runs_python(start_worker):
     worker = start_worker("stand_beside")
     session = attached(worker)

@@ -7,12 +7,14 @@
 # workers, and uses KeyboardInterrupt to cancel a task.
 # An exception that is under way to another thread is waited for and caught: what CPython 3.11 keeps of one that is withdrawn
 # makes each thread stay for ever in the first traced function that it enters.
+# None is raised where pydevd takes or gives back a lock in Python code: the lock would stay taken, and each thread that prints
+# or sends something would wait for it. So that is left to the next attempt, unless the thread seems to wait there.
 # numpy shows six elements of each dimension, which are ten million of nine: an array of many dimensions shows fewer.
 import ctypes, signal, sys, threading, time
 import pydevd
 from _pydevd_bundle import pydevd_api, pydevd_comm, pydevd_constants
 from _pydevd_bundle.pydevd_comm_constants import CMD_RETURN
-from _pydevd_bundle.pydevd_constants import get_current_thread_id
+from _pydevd_bundle.pydevd_constants import ForkSafeLock, get_current_thread_id
 from _pydevd_bundle.pydevd_daemon_thread import PyDBDaemonThread
 from _pydevd_bundle.pydevd_net_command import NetCommand
 from _pydevd_bundle.pydevd_safe_repr import SafeRepr
@@ -23,6 +25,18 @@ LOOK_S, AGAIN_S, LEFT_S, TICK_S = 4 * VALUE_S, 0.25, VALUE_S + 2, 0.1
 WHY = 'raydbg: not shown, because it takes more than %g s' % VALUE_S
 STUCK = 'raydbg: a look at this thread does not return and cannot be interrupted: it waits in native code'
 main, SIGNAL = threading.main_thread().ident, signal.SIGURG
+LOCKING = {one.__code__ for one in (pydevd_comm.WriterThread.add_command, ForkSafeLock.__enter__, ForkSafeLock.__exit__)}
+class Attempts:
+    """To raise an exception in a thread. `held`: those in a row that were left to the next one."""
+    HELD = 8
+    def __init__(self):
+        self.held = 0
+    def is_held(self, frame):
+        while frame is not None and frame.f_code not in LOCKING:
+            frame = frame.f_back
+        self.held = self.held + 1 if frame is not None else 0
+        return 0 < self.held <= self.HELD
+pydevd_comm.raydbg_attempts = Attempts
 class Cut(BaseException):
     def __init__(self, text=WHY):
         super().__init__(text)
@@ -32,6 +46,7 @@ class Look:
         self.py_db, self.request, self.ident = py_db, request, threading.get_ident()
         self.thread_id = get_current_thread_id(threading.current_thread())
         self.since, self.cuts, self.cut_since, self.answered = time.monotonic(), 0, None, False
+        self.attempts = Attempts()
         self.due, self.before = self.since + VALUE_S, signal.getsignal(SIGNAL) if self.ident == main else None
     def renew(self):
         now = time.monotonic()
@@ -39,7 +54,7 @@ class Look:
     def interrupt(self):
         if self.before is not None:
             signal.pthread_kill(main, SIGNAL)
-        else:
+        elif not self.attempts.is_held(sys._current_frames().get(self.ident)):
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.ident), ctypes.py_object(Cut))
     def check(self, now):
         if self.due > now:
@@ -52,6 +67,8 @@ class Look:
             self.py_db.writer.add_command(refusal(self.request, STUCK))
     def on_signal(self, number, frame):
         if self.cuts:
+            if self.attempts.is_held(frame):
+                return
             raise Cut
         if callable(self.before):
             self.before(number, frame)
