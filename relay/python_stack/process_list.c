@@ -25,14 +25,14 @@ static void index_running(struct process_list *list)
     if (list->indexed)
         return;
     list->indexed = true;
-    list->running = mem_array(records->attempt_count, sizeof *list->running);
+    list->running = mem_array(records->attempt_count, sizeof(void *));
     for (size_t i = 0; i < records->attempt_count; i++) {
         const struct ray_attempt *it = &records->attempts[i];
         if (it->type != RAY_DRIVER_TASK && why_records_is_running(records, it))
             list->running[list->running_count++] = it;
     }
     if (list->running_count)
-        qsort(list->running, list->running_count, sizeof *list->running, compare_running);
+        qsort(list->running, list->running_count, sizeof(void *), compare_running);
 }
 
 /* The position of the first attempt that runs in this worker or in a later one. */

@@ -187,7 +187,7 @@ static void find_next(const struct why_records *records, const struct ray_attemp
         break;
     }
     if (out->count)
-        qsort(out->items, out->count, sizeof *out->items, compare_positions);
+        qsort(out->items, out->count, sizeof(void *), compare_positions);
 }
 
 static bool was_visited(const struct walk *walk, const struct ray_attempt *attempt)

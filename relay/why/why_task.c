@@ -105,9 +105,8 @@ static void blame(const struct why_records *records, const struct ray_attempt *a
 
 /* The task did not run: an argument of it is the result of a task that failed. */
 static void judge_argument(const struct why_records *records, const struct ray_attempt *consumer,
-                           struct why_report *report)
+                           const char *message, struct why_report *report)
 {
-    const char *message = consumer->error_message;
     struct culprit culprit;
     size_t count;
     if (!read_culprit(message, &culprit)) {
@@ -166,7 +165,7 @@ static void judge_exception(const struct why_records *records, const struct ray_
     const char *message = attempt->error_message ? attempt->error_message : "";
     const char *traceback = attempt->raised_traceback ? attempt->raised_traceback : message;
     if (strstr(message, argument_failed) && !strstr(message, "Failed to retrieve object ")) {
-        judge_argument(records, attempt, report);
+        judge_argument(records, attempt, message, report);
         return;
     }
     char *exception = why_report_exception(*message ? message : traceback);
