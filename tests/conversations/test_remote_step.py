@@ -404,6 +404,7 @@ def caller_stopped(attached, caller):
     client, thread = attached()
     client.ok("raydbg/stepIntoRemote", {"threadId": thread})
     caller.adapter.wait_request("continue")
+    client.ok("threads")  # the caller has answered that and goes on
     caller.adapter.connection().stop("breakpoint")
     wait_until(lambda: len(caller.adapter.requests("evaluate")) == 2, "the relay asks whether the note was used")
     client.ok("threads")  # the answer to that has been read
