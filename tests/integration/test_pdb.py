@@ -28,12 +28,18 @@ def pytest_generate_tests(metafunc):
 
 @pytest.fixture
 def legacy(request, cluster_factory):
-    return cluster_factory(request.param)
+    return without_pauses(cluster_factory(request.param))
 
 
 @pytest.fixture
 def newest(cluster_factory):
-    return cluster_factory(DEFAULT["py3.11-ray2.60.0"])
+    return without_pauses(cluster_factory(DEFAULT["py3.11-ray2.60.0"]))
+
+
+def without_pauses(cluster):
+    """Waits until no task of an earlier test is listed: Ray may be late to end its process, or to know of its end."""
+    wait_for(lambda: not listing(cluster), "no task of an earlier test is paused", every=0.2)
+    return cluster
 
 
 def listing(cluster):
