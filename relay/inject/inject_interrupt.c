@@ -16,8 +16,8 @@
  * pydevd's own thread for requests without a frame, pydevd gets a new one; and a new lock, which an
  * evaluation in the console holds until it ends.
  *
- * No interrupt is raised where pydevd takes or gives back a lock in Python code (looks.py says why):
- * the next one comes soon.
+ * No interrupt is raised where pydevd takes or gives back a lock in Python code (looks.py says
+ * why): the next one comes soon.
  *
  * An interrupt never outlives its expression: one that has not come by then is raised and caught.
  * To withdraw it instead would leave CPython 3.11's eval breaker set, which then skips trace
