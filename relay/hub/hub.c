@@ -99,6 +99,7 @@ void hub_set_driver(struct hub *hub, struct member *member)
     if (member) {
         breakpoint_union_arm(hub->sets, member, hub_send_set, hub);
         hub->rewrite = true;
+        hub_save(hub);
     }
     tell_roles(hub);
     hub_changed(hub);
