@@ -48,6 +48,8 @@ bool remote_step_forgets(const struct pending *pending);
 /* The session has answered a request of its client in place of the debuggee. */
 void remote_step_note_ended(struct session *session, const struct pending *pending);
 
+/* The callee's session, from its attach on; or NULL. */
+const struct session *remote_step_callee(const struct session *session);
 /* session_flow() of the callee's session, too. */
 void remote_step_flow(const struct session *session, bool enable);
 /* True if the callee does not read what the client sends. */

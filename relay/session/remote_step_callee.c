@@ -371,6 +371,11 @@ bool remote_step_stalls(const struct session *session)
     return session->remote_step && session->remote_step->stalled;
 }
 
+const struct session *remote_step_callee(const struct session *session)
+{
+    return session->remote_step ? session->remote_step->inner : NULL;
+}
+
 void remote_step_flow(const struct session *session, bool enable)
 {
     if (session->remote_step && session->remote_step->inner)

@@ -118,6 +118,12 @@ bool session_is_broken(const struct session *session);
 /* False: the client cannot take more for now. True: it can again. */
 void session_flow(struct session *session, bool enable);
 
+/* Whether session_flow(false) stops some, or all, of the debuggees that send to the client: those
+ * that this session drives. A remote task that it has stepped into is a debuggee of its own. Both
+ * are true before it is attached. */
+bool session_stops_some(const struct session *session);
+bool session_stops_all(const struct session *session);
+
 /* For lists: the pause that the session is attached to (NULL: none; of many, the one that the
  * client looks at), the number of its pauses, whether it drives, and its client's name, or "". */
 const struct pause *session_pause(const struct session *session);
