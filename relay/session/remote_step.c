@@ -254,7 +254,7 @@ static void on_refreshed(void *arg, const struct err *err)
         say(step->session, "raydbg: waiting %s\n",
             step->way == REMOTE_CALL_INTO ? "for the next remote task to start"
                                           : "for the result to be taken");
-        if (step->deferred)
+        if (remote_step_withholds(step))
             say(step->session, "raydbg: %s has stopped meanwhile: 'pause' shows that stop\n",
                 caller_name(step->session));
     }
@@ -294,15 +294,12 @@ static void stop_searching(struct remote_step *step)
 void remote_step_end(struct remote_step *step)
 {
     struct session *session = step->session;
-    struct envelope envelope;
-    const char *problem;
-    char *deferred = step->deferred;
+    bool withholds = remote_step_withholds(step);
     stop_searching(step);
-    step->deferred = NULL;
+    step->deferred = false;
     step->state = REMOTE_STEP_NONE;
-    if (deferred && envelope_read(&envelope, deferred, strlen(deferred), &problem) == 0)
-        session_member_ops.on_event(session, deferred, strlen(deferred), &envelope);
-    free(deferred);
+    if (withholds)
+        hub_tell_stops(&session->member);
     if (!step->caller_gone)
         return;
     session_send_terminated(session);
@@ -312,10 +309,11 @@ void remote_step_end(struct remote_step *step)
 
 /* --- the caller's events --- */
 
-static void defer(struct remote_step *step, const char *json, size_t len)
+/* The hub knows whether a stop still holds: another client may have let the caller go on. */
+bool remote_step_withholds(const struct remote_step *step)
 {
-    free(step->deferred);
-    step->deferred = mem_string_n(json, len);
+    const struct member *member = &step->session->member;
+    return step->deferred && member->hub && hub_count_stopped(member) > 0;
 }
 
 /* The caller has stopped by itself during the search for the callee: either it has submitted no
@@ -340,30 +338,30 @@ static void on_forgotten(void *arg, const char *json, size_t len, const struct e
     free(result);
 }
 
-bool remote_step_event(struct session *session, const char *json, size_t len,
-                       const struct envelope *envelope)
+bool remote_step_event(struct session *session, const struct envelope *envelope)
 {
     struct remote_step *step = session->remote_step;
     if (!step || !text_equal(envelope->name, "stopped"))
         return false;
     switch (step->state) {
     case REMOTE_STEP_SEARCHING:
-        defer(step, json, len);
+        step->deferred = true;
         forget_note(step, 0, on_forgotten);
         return true;
     case REMOTE_STEP_ENTERING:
-        defer(step, json, len);
+        step->deferred = true;
         return true;
     case REMOTE_STEP_INSIDE:
         if (hub_has_stopped(&step->inner->member)) {
             say(session, "raydbg: %s has stopped, too: it is shown when this task goes on\n",
                 caller_name(session));
-            defer(step, json, len);
+            step->deferred = true;
             return true;
         }
+        bool among_others = step->deferred; /* remote_step_end() tells this stop, too */
         remote_step_drop_callee(step);
         remote_step_end(step);
-        return false;
+        return among_others;
     case REMOTE_STEP_NONE:
     case REMOTE_STEP_NOTING:
         break;
@@ -409,7 +407,7 @@ bool remote_step_request(struct session *session, const char *json, size_t len,
     int64_t thread;
     if (!step)
         return false;
-    if (step->state == REMOTE_STEP_SEARCHING && step->deferred &&
+    if (step->state == REMOTE_STEP_SEARCHING && remote_step_withholds(step) &&
         text_equal(envelope->name, "pause")) {
         client_respond(&session->client, envelope->seq, envelope->name, NULL);
         remote_step_end(step);
@@ -442,8 +440,7 @@ bool remote_step_lost(struct session *session, const char *why)
         return false;
     if (step->state == REMOTE_STEP_SEARCHING)
         step->until_us = loop_now_us() + (int64_t)LINGER_MS * 1000;
-    free(step->deferred);
-    step->deferred = NULL;
+    step->deferred = false;
     step->caller_gone = true;
     return true;
 }
@@ -490,7 +487,6 @@ void remote_step_destroy(struct session *session)
     pause_clear(&step->callee);
     remote_step_targets_clear(step);
     remote_step_sets_clear(step);
-    free(step->deferred);
     free(step->arrival);
     free(step->threads);
     remote_step_clear_magic(step);

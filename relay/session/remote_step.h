@@ -38,8 +38,7 @@ void remote_step_on_targets(struct session *session, const char *json,
 bool remote_step_request(struct session *session, const char *json, size_t len,
                          const struct envelope *envelope);
 /* True: this event of the caller is withheld from the client. */
-bool remote_step_event(struct session *session, const char *json, size_t len,
-                       const struct envelope *envelope);
+bool remote_step_event(struct session *session, const struct envelope *envelope);
 /* True: the response answered a request of this file, or was passed on with our targets added. */
 bool remote_step_response(struct session *session, const struct pending *pending, const char *json,
                           size_t len, const struct envelope *envelope);

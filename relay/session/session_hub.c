@@ -291,7 +291,7 @@ static bool is_hidden(const struct session *session, const char *json,
 static void pass_event(struct session *session, const char *json, size_t len,
                        const struct envelope *envelope)
 {
-    if (remote_step_event(session, json, len, envelope))
+    if (remote_step_event(session, envelope))
         return;
     struct buf cleaned = {0};
     session_watch_event(session, envelope);

@@ -50,6 +50,7 @@ def step_into(gang, caller, attached):
         client, thread = attached()
         client.ok("raydbg/stepIntoRemote", {"threadId": thread})
         caller.adapter.wait_request("continue")
+        client.ok("threads")  # the caller has answered that and goes on
         callee = FakeAdapter()
         prepare(callee)
         callee = gang.add("leaf", adapter=callee, parent=caller.task)
@@ -187,6 +188,21 @@ def test_a_step_off_the_remote_tasks_end_leads_back_to_its_caller(step_into, cal
     callee.adapter.on["next"] = step_off
     client.ok("next", {"threadId": thread})
     assert client.stopped()["threadId"] == 1
+    client.disconnect()
+
+
+def test_a_caller_that_goes_on_is_not_shown_when_the_remote_task_does(step_into, caller):
+    """Another client has let it, past the stop that waited to be shown."""
+    client, callee, thread = step_into()
+    caller.adapter.connection().stop("breakpoint")
+    client.wait_event("output", lambda body: "outer has stopped, too" in body["output"])
+    before = len(client.events("continued"))
+    caller.adapter.connection().event("continued", {"threadId": 1, "allThreadsContinued": True})
+    wait_until(lambda: len(client.events("continued")) > before, "the caller goes on")
+    client.ok("continue", {"threadId": thread})
+    client.ok("threads")
+    callee.adapter.connection().stop("breakpoint")
+    assert client.stopped()["threadId"] == thread
     client.disconnect()
 
 
@@ -428,4 +444,47 @@ def test_pause_shows_the_stop_at_once(caller_stopped, caller):
     stop = client.stopped()
     assert (stop["threadId"], stop["reason"]) == (thread, "breakpoint")
     assert not caller.adapter.requests("pause")
+    client.disconnect()
+
+
+def test_pause_shows_the_stops_of_all_threads(caller_stopped, caller):
+    client, thread = caller_stopped
+    caller.adapter.connection().stop("breakpoint", thread=2)
+    client.ok("threads")
+    client.ok("pause", {"threadId": thread})
+    assert {client.stopped()["threadId"], client.stopped()["threadId"]} == {thread, 2}
+    client.disconnect()
+
+
+@pytest.fixture
+def caller_goes_on(caller_stopped, caller):
+    """The same, and the caller goes on: another client has let it."""
+    client, thread = caller_stopped
+    caller.adapter.connection().event("continued", {"threadId": thread, "allThreadsContinued": True})
+    client.ok("threads")
+    return client, thread
+
+
+def breakpoint_stops(client):
+    return [event for event in client.events("stopped") if event["body"]["reason"] == "breakpoint"]
+
+
+def test_pause_pauses_a_caller_that_has_gone_on(caller_goes_on, caller):
+    client, thread = caller_goes_on
+    client.ok("pause", {"threadId": thread})
+    assert caller.adapter.requests("pause")
+    client.ok("threads")
+    assert len(breakpoint_stops(client)) == 1
+    client.disconnect()
+
+
+def test_a_stop_that_is_over_is_not_shown(caller_goes_on, clock):
+    client, _ = caller_goes_on
+    clock.pass_time(3)
+    wait_output(client, "waiting for the next remote task to start")
+    clock.pass_time(61)
+    wait_output(client, "the other task does not stop: it has not started")
+    client.ok("threads")
+    assert not [event for event in client.events("output") if "has stopped meanwhile" in event["body"]["output"]]
+    assert len(breakpoint_stops(client)) == 1
     client.disconnect()
