@@ -162,16 +162,6 @@ void remote_step_begin(struct session *session, const char *json, const struct e
     remote_step_ask_top_frame(step, thread, on_frame);
 }
 
-void remote_step_on_into(struct session *session, const char *json, const struct envelope *envelope)
-{
-    remote_step_begin(session, json, envelope, REMOTE_CALL_INTO);
-}
-
-void remote_step_on_back(struct session *session, const char *json, const struct envelope *envelope)
-{
-    remote_step_begin(session, json, envelope, REMOTE_CALL_BACK);
-}
-
 /* --- the search --- */
 
 static void say(struct session *session, const char *format, const char *what)
@@ -179,6 +169,15 @@ static void say(struct session *session, const char *format, const char *what)
     char *text = mem_format(format, what);
     client_say(&session->client, "console", text);
     free(text);
+}
+
+/* The search ends, and the note was used: says what still comes of it. */
+static void say_later_stop(const struct remote_step *step)
+{
+    say(step->session, "raydbg: if %s: 'raydbg list' shows it\n",
+        step->way == REMOTE_CALL_INTO
+            ? "the remote task starts later, it stops at its first line and waits for a debugger"
+            : "the result is taken later, the task that takes it stops and waits for a debugger");
 }
 
 static const char *caller_name(const struct session *session)
@@ -246,6 +245,7 @@ static void on_refreshed(void *arg, const struct err *err)
     if (step->until_us && now > step->until_us) {
         say(step->session, "raydbg: the other task does not stop: %s\n",
             step->way == REMOTE_CALL_INTO ? "it has not started" : "nobody takes the result");
+        say_later_stop(step);
         remote_step_end(step);
         return;
     }
@@ -322,10 +322,15 @@ static void on_forgotten(void *arg, const char *json, size_t len, const struct e
 {
     struct remote_step *step = remote_step_checked(arg);
     (void)len;
-    if (step->state != REMOTE_STEP_SEARCHING)
-        return;
     char *result = remote_step_result(json, envelope);
-    if (remote_call_was_unused(result)) {
+    bool unused = remote_call_was_unused(result), unsaid = step->unsaid;
+    free(result);
+    step->asks = step->unsaid = false;
+    if (unsaid && !unused)
+        say_later_stop(step);
+    if (unsaid || step->state != REMOTE_STEP_SEARCHING)
+        return;
+    if (unused) {
         say(step->session, "raydbg: %s before this stop\n",
             step->way == REMOTE_CALL_INTO ? "no remote task was called"
                                           : "the task did not return");
@@ -335,7 +340,6 @@ static void on_forgotten(void *arg, const char *json, size_t len, const struct e
         step->until_us = step->since_us + (int64_t)DEFER_MS * 1000;
         step->said = false;
     }
-    free(result);
 }
 
 bool remote_step_event(struct session *session, const struct envelope *envelope)
@@ -345,7 +349,7 @@ bool remote_step_event(struct session *session, const struct envelope *envelope)
         return false;
     switch (step->state) {
     case REMOTE_STEP_SEARCHING:
-        step->deferred = true;
+        step->deferred = step->asks = true;
         forget_note(step, 0, on_forgotten);
         return true;
     case REMOTE_STEP_ENTERING:
@@ -410,6 +414,9 @@ bool remote_step_request(struct session *session, const char *json, size_t len,
     if (step->state == REMOTE_STEP_SEARCHING && remote_step_withholds(step) &&
         text_equal(envelope->name, "pause")) {
         client_respond(&session->client, envelope->seq, envelope->name, NULL);
+        step->unsaid = step->asks;
+        if (!step->asks)
+            say_later_stop(step);
         remote_step_end(step);
         return true;
     }

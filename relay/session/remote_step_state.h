@@ -43,6 +43,8 @@ struct remote_step {
     bool said;           /* the user knows that the search takes a while */
     bool caller_gone;
     bool deferred; /* a `stopped` of the caller was kept from the client */
+    bool asks;     /* the caller is asked whether the note was used */
+    bool unsaid;   /* the search has ended meanwhile: the answer says what to tell the user */
 
     /* the callee */
     struct pause callee;

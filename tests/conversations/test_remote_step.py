@@ -427,6 +427,9 @@ def caller_stopped(attached, caller):
     return client, thread
 
 
+LATER = "if the remote task starts later, it stops at its first line and waits for a debugger: 'raydbg list' shows it"
+
+
 def test_the_stop_is_shown_when_the_remote_task_has_not_started_for_long(caller_stopped, clock):
     client, thread = caller_stopped
     clock.pass_time(3)
@@ -434,6 +437,7 @@ def test_the_stop_is_shown_when_the_remote_task_has_not_started_for_long(caller_
     assert len(client.events("stopped")) == 1
     clock.pass_time(61)
     wait_output(client, "the other task does not stop: it has not started")
+    wait_output(client, LATER)
     assert client.stopped()["threadId"] == thread
     client.disconnect()
 
@@ -441,9 +445,31 @@ def test_the_stop_is_shown_when_the_remote_task_has_not_started_for_long(caller_
 def test_pause_shows_the_stop_at_once(caller_stopped, caller):
     client, thread = caller_stopped
     client.ok("pause", {"threadId": thread})
+    wait_output(client, LATER)
     stop = client.stopped()
     assert (stop["threadId"], stop["reason"]) == (thread, "breakpoint")
     assert not caller.adapter.requests("pause")
+    client.disconnect()
+
+
+@pytest.mark.parametrize("used", [True, False])
+def test_pause_says_later_whether_the_remote_task_will_stop(attached, caller, used):
+    """The worker says only after the stop was shown that the remote task has been called before it, or was not."""
+    client, thread = attached()
+    client.ok("raydbg/stepIntoRemote", {"threadId": thread})
+    caller.adapter.wait_request("continue")
+    client.ok("threads")
+    held = hold(caller.adapter, "evaluate")
+    caller.adapter.connection().stop("breakpoint")
+    wait_until(lambda: held, "the relay asks whether the note was used")
+    client.ok("pause", {"threadId": thread})
+    assert client.stopped()["threadId"] == thread
+    (connection, request), = held
+    connection.respond(request, {"result": str(not used), "variablesReference": 0, "type": "bool"})
+    if used:
+        wait_output(client, LATER)
+    client.ok("threads")
+    assert len([event for event in client.events("output") if LATER in event["body"]["output"]]) == used
     client.disconnect()
 
 
