@@ -104,7 +104,7 @@ static void on_noted(void *arg, const char *json, size_t len, const struct envel
     step->since_us = loop_now_us();
     step->found_us = 0;
     step->until_us = 0;
-    step->said = step->caller_gone = false;
+    step->said = step->caller_gone = step->pauses = false;
     step->state = REMOTE_STEP_SEARCHING;
     let_caller_run(step);
     remote_step_search(step, 0);
@@ -335,6 +335,9 @@ static void on_forgotten(void *arg, const char *json, size_t len, const struct e
             step->way == REMOTE_CALL_INTO ? "no remote task was called"
                                           : "the task did not return");
         remote_step_end(step);
+    } else if (step->pauses) {
+        say_later_stop(step);
+        remote_step_end(step);
     } else {
         step->since_us = loop_now_us();
         step->until_us = step->since_us + (int64_t)DEFER_MS * 1000;
@@ -411,8 +414,9 @@ bool remote_step_request(struct session *session, const char *json, size_t len,
     int64_t thread;
     if (!step)
         return false;
-    if (step->state == REMOTE_STEP_SEARCHING && remote_step_withholds(step) &&
-        text_equal(envelope->name, "pause")) {
+    bool pauses = step->state == REMOTE_STEP_SEARCHING && text_equal(envelope->name, "pause");
+    step->pauses |= pauses && hub_drives(&session->member);
+    if (pauses && remote_step_withholds(step)) {
         client_respond(&session->client, envelope->seq, envelope->name, NULL);
         step->unsaid = step->asks;
         if (!step->asks)

@@ -43,6 +43,7 @@ struct remote_step {
     bool said;           /* the user knows that the search takes a while */
     bool caller_gone;
     bool deferred; /* a `stopped` of the caller was kept from the client */
+    bool pauses;   /* the client has asked for the caller's next stop */
     bool asks;     /* the caller is asked whether the note was used */
     bool unsaid;   /* the search has ended meanwhile: the answer says what to tell the user */
 

@@ -514,3 +514,15 @@ def test_a_stop_that_is_over_is_not_shown(caller_goes_on, clock):
     assert not [event for event in client.events("output") if "has stopped meanwhile" in event["body"]["output"]]
     assert len(breakpoint_stops(client)) == 1
     client.disconnect()
+
+
+def test_a_pause_of_the_caller_is_shown_at_once(attached, caller):
+    """The caller runs, and waits for a remote task that does not start: no second pause is needed."""
+    client, thread = attached()
+    client.ok("raydbg/stepIntoRemote", {"threadId": thread})
+    caller.adapter.wait_request("continue")
+    client.ok("pause", {"threadId": thread})
+    assert client.stopped()["reason"] == "pause"
+    assert not [event for event in client.events("output") if "it has not started" in event["body"]["output"]]
+    assert [event for event in client.events("output") if LATER in event["body"]["output"]]
+    client.disconnect()
