@@ -164,8 +164,10 @@ def test_a_verbs_breakpoint_leaves_a_task_that_was_taken_over(join, gang):
         wait_until(lambda w=worker: lines(w) == [], lambda w=worker: f"it is taken away ({lines(w)})")
 
 
-def test_a_stop_of_a_task_that_was_taken_over_is_shown(join, gang):
+@pytest.mark.parametrize("told", [True, False], ids=["a client that is told its role", "one that is not"])
+def test_a_stop_of_a_task_that_was_taken_over_is_shown(join, gang, told):
     """It is no stop of the verb's any more, which may not let the task go on."""
+    join.words = {"supportsRaydbgRole": told}
     client, other, thread = continue_past_stops(join, gang)
     other.ok("raydbg/takeOver")
     before = gang.workers[2].adapter.commands().count("continue")
@@ -173,6 +175,8 @@ def test_a_stop_of_a_task_that_was_taken_over_is_shown(join, gang):
     client.wait_event("stopped", lambda body: body["threadId"] == thread and not body.get("allThreadsStopped"))
     other.stopped()
     assert gang.workers[2].adapter.commands().count("continue") == before
+    assert not [line for line in join.relay.audit() if line["action"] == "refused"]
+    assert bool(client.events("raydbg/role")) == told
 
 
 def test_a_stop_that_cannot_pass_is_shown(join, gang):
