@@ -181,30 +181,40 @@ static void set_add(struct breakpoint_union *sets, struct set *set)
     hash_index_add(&sets->set_index, set->hash, (uintptr_t)set);
 }
 
-/* Removes the owner's set for the same source. */
-static void forget(struct breakpoint_union *sets, const struct set *like)
+/* Removes the owner's set for the same source. True if that was armed. */
+static bool forget(struct breakpoint_union *sets, const struct set *like)
 {
     for (struct set *set = next_at(sets, like, NULL); set; set = next_at(sets, like, set)) {
         if (set->owner == like->owner) {
+            bool armed = set->armed;
             set_remove(sets, set);
-            return;
+            return armed;
         }
     }
+    return false;
 }
 
-void breakpoint_union_note(struct breakpoint_union *sets, const void *owner, bool armed,
-                           const char *json, const struct envelope *request)
+/* Puts the owner's set in place of its earlier one. True if that was armed. */
+static bool put(struct breakpoint_union *sets, const void *owner, bool armed, const char *json,
+                const struct envelope *request)
 {
     struct set *set = read_set(json, request);
     set->owner = owner;
     set->armed = armed;
     for (const struct set *at = next_at(sets, set, NULL); at; at = next_at(sets, set, at))
         set->cleared |= at->cleared;
-    forget(sets, set);
+    bool was_armed = forget(sets, set);
     if (set->count)
         set_add(sets, set);
     else /* an empty set is like none */
         set_free(set);
+    return was_armed;
+}
+
+void breakpoint_union_note(struct breakpoint_union *sets, const void *owner, const char *json,
+                           const struct envelope *request)
+{
+    put(sets, owner, true, json, request);
 }
 
 static bool same_value(const char *a, struct span at, const char *b, struct span in_b)
@@ -361,6 +371,25 @@ static void tell(const struct breakpoint_union *sets, const struct set *like,
     add_others(sets, &nobody, &items);
     tell_items(like, items.len ? items.data : none_of(sets, like->kind), fn, arg);
     buf_free(&items);
+}
+
+bool breakpoint_union_keep(struct breakpoint_union *sets, const void *owner, const char *json,
+                           const struct envelope *request, breakpoint_union_fn fn, void *arg)
+{
+    if (!put(sets, owner, false, json, request))
+        return false;
+    struct set *like = read_set(json, request);
+    tell(sets, like, fn, arg);
+    set_free(like);
+    return true;
+}
+
+bool breakpoint_union_has_filters(const struct breakpoint_union *sets)
+{
+    const struct set *set = sets->first;
+    while (set && !(set->armed && text_equal(set->kind->command, "setExceptionBreakpoints")))
+        set = set->next;
+    return set != NULL;
 }
 
 void breakpoint_union_each(const struct breakpoint_union *sets, const void *owner,

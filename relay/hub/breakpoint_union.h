@@ -2,7 +2,9 @@
  * filters. DAP's set requests replace the whole set, so those of several clients must be merged:
  * each client keeps its own, and leaving takes away only its own. Pure.
  *
- * A set applies to the debuggee only while it is armed: an observer's is remembered, not sent. */
+ * A set applies to the debuggee only while it is armed: an observer's is remembered, not sent. What
+ * a client has armed stays armed when another one drives, until the client sets that source anew.
+ */
 #ifndef RAYDBG_RELAY_HUB_BREAKPOINT_UNION_H
 #define RAYDBG_RELAY_HUB_BREAKPOINT_UNION_H
 
@@ -23,9 +25,11 @@ void breakpoint_union_destroy(struct breakpoint_union **sets);
 /* True for setBreakpoints, setFunctionBreakpoints and setExceptionBreakpoints. */
 bool breakpoint_union_is_set(const char *command);
 
-/* Remembers the owner's set, in place of its earlier one for the same source. */
-void breakpoint_union_note(struct breakpoint_union *sets, const void *owner, bool armed,
-                           const char *json, const struct envelope *request);
+/* Remembers the owner's set, armed, in place of its earlier one for the same source. */
+void breakpoint_union_note(struct breakpoint_union *sets, const void *owner, const char *json,
+                           const struct envelope *request);
+/* True if an owner has armed exception filters. */
+bool breakpoint_union_has_filters(const struct breakpoint_union *sets);
 /* Appends the request with the armed elements of the other owners for the same source added. False,
  * and nothing appended, if there are none. `*own` is the number of the owner's elements, which come
  * first in the answer. */
@@ -42,6 +46,11 @@ void breakpoint_union_unarmed_body(const char *json, const struct envelope *requ
 
 /* Gets a set request to send to the debuggee. */
 typedef void (*breakpoint_union_fn)(void *arg, const char *command, const char *arguments);
+/* Remembers an observer's set, unarmed, in place of its earlier one for the same source. If that
+ * was armed, `fn` gets the request that takes it out of the debuggee, with the armed elements of
+ * all other owners, and the result is true. */
+bool breakpoint_union_keep(struct breakpoint_union *sets, const void *owner, const char *json,
+                           const struct envelope *request, breakpoint_union_fn fn, void *arg);
 /* Arms the owner's sets; `fn` gets the requests for them, with the armed elements of all owners. */
 void breakpoint_union_arm(struct breakpoint_union *sets, const void *owner, breakpoint_union_fn fn,
                           void *arg);

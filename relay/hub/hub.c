@@ -99,6 +99,7 @@ void hub_set_driver(struct hub *hub, struct member *member)
     if (member) {
         breakpoint_union_arm(hub->sets, member, hub_send_set, hub);
         hub->rewrite = true;
+        hub_save(hub);
     }
     tell_roles(hub);
     hub_changed(hub);
@@ -324,7 +325,7 @@ void hub_configure(struct member *member)
     invariant(hub->state == HUB_READY);
     member->configured = true;
     if (target_state(hub->target) == TARGET_READY)
-        target_run(hub->target, member->filters_set);
+        hub_run(hub);
     else
         hub_replay(hub, member);
     hub_ask_objects(hub);
@@ -349,9 +350,10 @@ const char *hub_refusal(const struct member *member, const char *json,
 
 bool hub_keeps_set(struct member *member, const char *json, const struct envelope *envelope)
 {
+    struct hub *hub = member->hub;
     if (hub_drives(member))
         return false;
-    breakpoint_union_note(member->hub->sets, member, false, json, envelope);
+    hub->rewrite |= breakpoint_union_keep(hub->sets, member, json, envelope, hub_send_set, hub);
     return true;
 }
 
@@ -376,7 +378,7 @@ static void forward_set(struct member *member, struct client_seq client, const c
     struct envelope again;
     const char *problem;
     size_t own;
-    breakpoint_union_note(hub->sets, member, true, json, envelope);
+    breakpoint_union_note(hub->sets, member, json, envelope);
     hub_save_sets(hub);
     if (breakpoint_union_merge(hub->sets, member, json, len, envelope, &merged, &own) &&
         !request_guards_size_refusal(merged.len) &&
@@ -458,8 +460,10 @@ bool hub_set_quietly(struct member *member, const char *json, const struct envel
     struct envelope again;
     const char *problem;
     size_t own, len = envelope->whole.at + envelope->whole.len;
-    breakpoint_union_note(hub->sets, member, hub_drives(member), json, envelope);
-    if (!hub_drives(member) || hub->state != HUB_READY)
+    if (hub_keeps_set(member, json, envelope))
+        return false;
+    breakpoint_union_note(hub->sets, member, json, envelope);
+    if (hub->state != HUB_READY)
         return false;
     hub_save_sets(hub);
     if (breakpoint_union_merge(hub->sets, member, json, len, envelope, &merged, &own) &&

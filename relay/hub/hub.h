@@ -100,7 +100,6 @@ struct member {
     char *name; /* "nvim @ 127.0.0.1:50212" */
     bool may_drive, wants_to_drive;
     bool configured; /* configurationDone was answered: the member gets the stops */
-    bool filters_set;
     bool leaving;
     bool halted;          /* hub_read_enable(…, false) */
     bool sparing, looked; /* see member_wish and hub_look(); since the last stop */
@@ -164,7 +163,8 @@ void hub_forward(struct member *member, struct client_seq client, const char *js
 /* Interrupts this `evaluate` of the member's, whose answer then comes as a failure. Does nothing if
  * the debuggee works on something else, too: all of that would be given up. */
 void hub_interrupt(const struct member *member, struct client_seq client);
-/* If the member observes, remembers its set request until it drives, and returns true. */
+/* If the member observes, remembers its set request until it drives, takes what the member had set
+ * there as the driver out of the debuggee, and returns true. */
 bool hub_keeps_set(struct member *member, const char *json, const struct envelope *envelope);
 /* Sends a request of the member's owner, whose answer the client does not see; see link_ask(). `fn`
  * does not run after hub_drop_requests(), or once the member has left. */

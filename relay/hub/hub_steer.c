@@ -91,7 +91,7 @@ void hub_set_own(struct hub *hub, const char *arguments)
     buf_printf(&json, "{\"seq\":0,\"type\":\"request\",\"command\":\"setBreakpoints\",");
     buf_printf(&json, "\"arguments\":%s}", arguments);
     if (hub->state == HUB_READY && envelope_read(&envelope, json.data, json.len, &problem) == 0) {
-        breakpoint_union_note(hub->sets, hub, true, json.data, &envelope);
+        breakpoint_union_note(hub->sets, hub, json.data, &envelope);
         hub_save_sets(hub);
         if (breakpoint_union_merge(hub->sets, hub, json.data, json.len, &envelope, &merged, &own) &&
             envelope_read(&all, merged.data, merged.len, &problem) == 0) {
@@ -200,7 +200,7 @@ const char *hub_continue_then(struct hub *hub, const char *who, int64_t timeout_
     if (hub->state != HUB_READY)
         return "it is not attached";
     if (target_state(hub->target) == TARGET_READY) {
-        target_run(hub->target, false);
+        hub_run(hub);
         hub_save(hub);
         if (fn)
             hub_sync(hub, timeout_ms, fn, arg);

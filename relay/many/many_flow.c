@@ -18,7 +18,7 @@ void many_flow(struct many *many, bool enable)
 
 static bool is_too_much(const struct many_task *task)
 {
-    return task->said > OBSERVED_MAX && !session_drives(task->inner);
+    return task->said > OBSERVED_MAX && !session_stops_all(task->inner);
 }
 
 static void leave(struct many_task *task)
@@ -50,7 +50,7 @@ void many_flow_count(struct many_task *task, size_t len)
         return;
     task->said += len;
     if (task->said > DRIVEN_MAX)
-        session_flow(task->inner, false); /* does nothing if another client drives the task */
+        session_flow(task->inner, false); /* does nothing where another client drives */
     if (is_too_much(task) && !many->lag)
         many->lag = timer_start(many->loop, 0, on_lag, many);
 }

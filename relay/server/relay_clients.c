@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 /* A driver that has so many bytes to read stops its debuggee; an observer is dropped. Behind a
- * message in parts an observer may have LARGE more, the most that debugpy's adapter takes from a
- * worker: in the middle of a message the client cannot be told why it ends. */
+ * large message an observer may have LARGE more, the most that debugpy's adapter takes from a
+ * worker: in the middle of a message in parts the client cannot be told why it ends. */
 enum { DRIVER_HIGH = 1 << 20, OBSERVER_HIGH = 2 << 20, LARGE = 16 << 20 };
 enum { PATIENCE_MS = 30000, NETWORK_MS = 4000 };
 
@@ -92,13 +92,8 @@ static void drop(struct relay_client *client)
 
 /* --- sending --- */
 
-/* True if the debuggee stops for a client that does not read. */
-static bool may_stop(const struct relay_client *client)
-{
-    return session_drives(client->session) || !session_pause(client->session);
-}
-
-/* Called after sending: a slow reader that drives stops its debuggee, any other is dropped. */
+/* Called after sending: a slow reader stops the debuggees that it drives, and is dropped if there
+ * is another. */
 static void watch_flow(struct relay_client *client)
 {
     size_t queued = conn_queued(client->conn);
@@ -106,10 +101,10 @@ static void watch_flow(struct relay_client *client)
         return;
     if (!queued && !client->part_left)
         client->large = false;
-    bool drives = may_stop(client);
-    if (!drives && queued > OBSERVER_HIGH + (client->large ? LARGE : 0)) {
+    if (queued > OBSERVER_HIGH + (client->large ? LARGE : 0) &&
+        !session_stops_all(client->session)) {
         drop(client);
-    } else if (queued > DRIVER_HIGH && !client->halted && drives) {
+    } else if (queued > DRIVER_HIGH && !client->halted && session_stops_some(client->session)) {
         client->halted = true;
         session_flow(client->session, false);
     }
@@ -119,7 +114,8 @@ static void note_sent(struct relay_client *client, size_t len)
 {
     metrics_add(METRIC_MESSAGES_TO_CLIENT_TOTAL, 1);
     metrics_add(METRIC_BYTES_TO_CLIENT_TOTAL, (int64_t)len);
-    if (client->session) /* NULL while it is being created */
+    client->large |= len > DRIVER_HIGH; /* those of a remote task do not come in parts */
+    if (client->session)                /* NULL while it is being created */
         watch_flow(client);
 }
 
@@ -155,8 +151,8 @@ static void on_session_large(void *arg, size_t total)
 {
     struct relay_client *client = relay_client_checked(arg);
     size_t queued = client->conn ? conn_queued(client->conn) : 0;
-    if (client->conn && !client->dropped && !may_stop(client) && queued > OBSERVER_HIGH &&
-        queued + total > OBSERVER_HIGH + LARGE)
+    if (client->conn && !client->dropped && queued > OBSERVER_HIGH &&
+        queued + total > OBSERVER_HIGH + LARGE && !session_stops_all(client->session))
         drop(client);
     client->part_left = total;
     client->large = true;

@@ -26,7 +26,7 @@ struct relay_client {
     struct session *session;
     struct prefetch *prefetch; /* NULL: the client takes no prefetched answers */
     size_t part_left;          /* bytes left of a message that passes in parts */
-    bool large;                /* there was such a message since the client had read all */
+    bool large;                /* there was a large message since the client had read all */
     struct buf late; /* `prefetch` messages sent meanwhile: a size_t each, and as many bytes */
     enum auth_role role;
     int64_t number;

@@ -104,7 +104,7 @@ static void on_noted(void *arg, const char *json, size_t len, const struct envel
     step->since_us = loop_now_us();
     step->found_us = 0;
     step->until_us = 0;
-    step->said = step->caller_gone = false;
+    step->said = step->caller_gone = step->pauses = false;
     step->state = REMOTE_STEP_SEARCHING;
     let_caller_run(step);
     remote_step_search(step, 0);
@@ -162,16 +162,6 @@ void remote_step_begin(struct session *session, const char *json, const struct e
     remote_step_ask_top_frame(step, thread, on_frame);
 }
 
-void remote_step_on_into(struct session *session, const char *json, const struct envelope *envelope)
-{
-    remote_step_begin(session, json, envelope, REMOTE_CALL_INTO);
-}
-
-void remote_step_on_back(struct session *session, const char *json, const struct envelope *envelope)
-{
-    remote_step_begin(session, json, envelope, REMOTE_CALL_BACK);
-}
-
 /* --- the search --- */
 
 static void say(struct session *session, const char *format, const char *what)
@@ -179,6 +169,15 @@ static void say(struct session *session, const char *format, const char *what)
     char *text = mem_format(format, what);
     client_say(&session->client, "console", text);
     free(text);
+}
+
+/* The search ends, and the note was used: says what still comes of it. */
+static void say_later_stop(const struct remote_step *step)
+{
+    say(step->session, "raydbg: if %s: 'raydbg list' shows it\n",
+        step->way == REMOTE_CALL_INTO
+            ? "the remote task starts later, it stops at its first line and waits for a debugger"
+            : "the result is taken later, the task that takes it stops and waits for a debugger");
 }
 
 static const char *caller_name(const struct session *session)
@@ -246,6 +245,7 @@ static void on_refreshed(void *arg, const struct err *err)
     if (step->until_us && now > step->until_us) {
         say(step->session, "raydbg: the other task does not stop: %s\n",
             step->way == REMOTE_CALL_INTO ? "it has not started" : "nobody takes the result");
+        say_later_stop(step);
         remote_step_end(step);
         return;
     }
@@ -254,7 +254,7 @@ static void on_refreshed(void *arg, const struct err *err)
         say(step->session, "raydbg: waiting %s\n",
             step->way == REMOTE_CALL_INTO ? "for the next remote task to start"
                                           : "for the result to be taken");
-        if (step->deferred)
+        if (remote_step_withholds(step))
             say(step->session, "raydbg: %s has stopped meanwhile: 'pause' shows that stop\n",
                 caller_name(step->session));
     }
@@ -294,15 +294,12 @@ static void stop_searching(struct remote_step *step)
 void remote_step_end(struct remote_step *step)
 {
     struct session *session = step->session;
-    struct envelope envelope;
-    const char *problem;
-    char *deferred = step->deferred;
+    bool withholds = remote_step_withholds(step);
     stop_searching(step);
-    step->deferred = NULL;
+    step->deferred = false;
     step->state = REMOTE_STEP_NONE;
-    if (deferred && envelope_read(&envelope, deferred, strlen(deferred), &problem) == 0)
-        session_member_ops.on_event(session, deferred, strlen(deferred), &envelope);
-    free(deferred);
+    if (withholds)
+        hub_tell_stops(&session->member);
     if (!step->caller_gone)
         return;
     session_send_terminated(session);
@@ -312,10 +309,11 @@ void remote_step_end(struct remote_step *step)
 
 /* --- the caller's events --- */
 
-static void defer(struct remote_step *step, const char *json, size_t len)
+/* The hub knows whether a stop still holds: another client may have let the caller go on. */
+bool remote_step_withholds(const struct remote_step *step)
 {
-    free(step->deferred);
-    step->deferred = mem_string_n(json, len);
+    const struct member *member = &step->session->member;
+    return step->deferred && member->hub && hub_count_stopped(member) > 0;
 }
 
 /* The caller has stopped by itself during the search for the callee: either it has submitted no
@@ -324,46 +322,53 @@ static void on_forgotten(void *arg, const char *json, size_t len, const struct e
 {
     struct remote_step *step = remote_step_checked(arg);
     (void)len;
-    if (step->state != REMOTE_STEP_SEARCHING)
-        return;
     char *result = remote_step_result(json, envelope);
-    if (remote_call_was_unused(result)) {
+    bool unused = remote_call_was_unused(result), unsaid = step->unsaid;
+    free(result);
+    step->asks = step->unsaid = false;
+    if (unsaid && !unused)
+        say_later_stop(step);
+    if (unsaid || step->state != REMOTE_STEP_SEARCHING)
+        return;
+    if (unused) {
         say(step->session, "raydbg: %s before this stop\n",
             step->way == REMOTE_CALL_INTO ? "no remote task was called"
                                           : "the task did not return");
+        remote_step_end(step);
+    } else if (step->pauses) {
+        say_later_stop(step);
         remote_step_end(step);
     } else {
         step->since_us = loop_now_us();
         step->until_us = step->since_us + (int64_t)DEFER_MS * 1000;
         step->said = false;
     }
-    free(result);
 }
 
-bool remote_step_event(struct session *session, const char *json, size_t len,
-                       const struct envelope *envelope)
+bool remote_step_event(struct session *session, const struct envelope *envelope)
 {
     struct remote_step *step = session->remote_step;
     if (!step || !text_equal(envelope->name, "stopped"))
         return false;
     switch (step->state) {
     case REMOTE_STEP_SEARCHING:
-        defer(step, json, len);
+        step->deferred = step->asks = true;
         forget_note(step, 0, on_forgotten);
         return true;
     case REMOTE_STEP_ENTERING:
-        defer(step, json, len);
+        step->deferred = true;
         return true;
     case REMOTE_STEP_INSIDE:
         if (hub_has_stopped(&step->inner->member)) {
             say(session, "raydbg: %s has stopped, too: it is shown when this task goes on\n",
                 caller_name(session));
-            defer(step, json, len);
+            step->deferred = true;
             return true;
         }
+        bool among_others = step->deferred; /* remote_step_end() tells this stop, too */
         remote_step_drop_callee(step);
         remote_step_end(step);
-        return false;
+        return among_others;
     case REMOTE_STEP_NONE:
     case REMOTE_STEP_NOTING:
         break;
@@ -409,9 +414,13 @@ bool remote_step_request(struct session *session, const char *json, size_t len,
     int64_t thread;
     if (!step)
         return false;
-    if (step->state == REMOTE_STEP_SEARCHING && step->deferred &&
-        text_equal(envelope->name, "pause")) {
+    bool pauses = step->state == REMOTE_STEP_SEARCHING && text_equal(envelope->name, "pause");
+    step->pauses |= pauses && hub_drives(&session->member);
+    if (pauses && remote_step_withholds(step)) {
         client_respond(&session->client, envelope->seq, envelope->name, NULL);
+        step->unsaid = step->asks;
+        if (!step->asks)
+            say_later_stop(step);
         remote_step_end(step);
         return true;
     }
@@ -442,8 +451,7 @@ bool remote_step_lost(struct session *session, const char *why)
         return false;
     if (step->state == REMOTE_STEP_SEARCHING)
         step->until_us = loop_now_us() + (int64_t)LINGER_MS * 1000;
-    free(step->deferred);
-    step->deferred = NULL;
+    step->deferred = false;
     step->caller_gone = true;
     return true;
 }
@@ -490,7 +498,6 @@ void remote_step_destroy(struct session *session)
     pause_clear(&step->callee);
     remote_step_targets_clear(step);
     remote_step_sets_clear(step);
-    free(step->deferred);
     free(step->arrival);
     free(step->threads);
     remote_step_clear_magic(step);

@@ -38,8 +38,7 @@ void remote_step_on_targets(struct session *session, const char *json,
 bool remote_step_request(struct session *session, const char *json, size_t len,
                          const struct envelope *envelope);
 /* True: this event of the caller is withheld from the client. */
-bool remote_step_event(struct session *session, const char *json, size_t len,
-                       const struct envelope *envelope);
+bool remote_step_event(struct session *session, const struct envelope *envelope);
 /* True: the response answered a request of this file, or was passed on with our targets added. */
 bool remote_step_response(struct session *session, const struct pending *pending, const char *json,
                           size_t len, const struct envelope *envelope);
@@ -48,6 +47,8 @@ bool remote_step_forgets(const struct pending *pending);
 /* The session has answered a request of its client in place of the debuggee. */
 void remote_step_note_ended(struct session *session, const struct pending *pending);
 
+/* The callee's session, from its attach on; or NULL. */
+const struct session *remote_step_callee(const struct session *session);
 /* session_flow() of the callee's session, too. */
 void remote_step_flow(const struct session *session, bool enable);
 /* True if the callee does not read what the client sends. */

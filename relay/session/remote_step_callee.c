@@ -168,9 +168,9 @@ static void pass_threads(struct remote_step *step, const char *json,
         }
     char *name =
         mem_format("%s (%s)", session->pause.task_name ? session->pause.task_name : "the caller",
-                   step->caller_gone ? "has ended"
-                   : step->deferred  ? "has stopped, too"
-                                     : "waits");
+                   step->caller_gone             ? "has ended"
+                   : remote_step_withholds(step) ? "has stopped, too"
+                                                 : "waits");
     buf_printf(&body, "{\"id\":%lld,\"name\":", (long long)step->thread);
     message_quote(&body, name);
     buf_add_string(&body, "}]}");
@@ -306,8 +306,8 @@ static void on_response(struct remote_step *step, const char *json, size_t len,
         pass_threads(step, json, envelope);
     else if (!remote_step_set_waits(step, json, len, envelope))
         client_pass(&step->session->client, json, len, envelope, envelope->request_seq);
-    if (envelope->success && step->deferred && step->state == REMOTE_STEP_INSIDE &&
-        lets_callee_run(envelope->name))
+    if (envelope->success && step->state == REMOTE_STEP_INSIDE && lets_callee_run(envelope->name) &&
+        remote_step_withholds(step))
         soon(step, come_back);
 }
 
@@ -335,7 +335,8 @@ static void on_event(struct remote_step *step, const char *json, size_t len,
         note_thread_of(step, json, envelope);
     else if (!entering || text_equal(envelope->name, "output"))
         pass_event(step, json, len, envelope);
-    if (step->state == REMOTE_STEP_INSIDE && step->deferred && has_stepped_off(json, envelope))
+    if (step->state == REMOTE_STEP_INSIDE && has_stepped_off(json, envelope) &&
+        remote_step_withholds(step))
         soon(step, come_back);
 }
 
@@ -369,6 +370,11 @@ static void on_flow(void *arg, bool flows)
 bool remote_step_stalls(const struct session *session)
 {
     return session->remote_step && session->remote_step->stalled;
+}
+
+const struct session *remote_step_callee(const struct session *session)
+{
+    return session->remote_step ? session->remote_step->inner : NULL;
 }
 
 void remote_step_flow(const struct session *session, bool enable)

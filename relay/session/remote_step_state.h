@@ -42,7 +42,10 @@ struct remote_step {
     int64_t until_us;    /* when the search ends; 0: it does not */
     bool said;           /* the user knows that the search takes a while */
     bool caller_gone;
-    char *deferred; /* a `stopped` of the caller, sent when the callee is over; or NULL */
+    bool deferred; /* a `stopped` of the caller was kept from the client */
+    bool pauses;   /* the client has asked for the caller's next stop */
+    bool asks;     /* the caller is asked whether the note was used */
+    bool unsaid;   /* the search has ended meanwhile: the answer says what to tell the user */
 
     /* the callee */
     struct pause callee;
@@ -74,8 +77,10 @@ char *remote_step_result(const char *json, const struct envelope *envelope);
 void remote_step_search(struct remote_step *step, int64_t in_ms);
 /* The callee's worker has died: searches again, because Ray reruns the task with the same note. */
 void remote_step_retry(struct remote_step *step);
-/* Returns to the caller: sends the client the deferred `stopped`; if the caller is gone, ends the
- * session. */
+/* True if the caller stands at a stop of which the client has not been told. */
+bool remote_step_withholds(const struct remote_step *step);
+/* Returns to the caller: sends the client the stops that were withheld; if the caller is gone, ends
+ * the session. */
 void remote_step_end(struct remote_step *step);
 
 /* remote_step_targets.c */

@@ -181,6 +181,16 @@ void remote_step_targets_note_ended(struct remote_step *step, const struct pendi
         remote_step_targets_clear(step);
 }
 
+void remote_step_on_into(struct session *session, const char *json, const struct envelope *envelope)
+{
+    remote_step_begin(session, json, envelope, REMOTE_CALL_INTO);
+}
+
+void remote_step_on_back(struct session *session, const char *json, const struct envelope *envelope)
+{
+    remote_step_begin(session, json, envelope, REMOTE_CALL_BACK);
+}
+
 void remote_step_on_step_in(struct session *session, const char *json,
                             const struct envelope *envelope)
 {

@@ -127,7 +127,6 @@ static void set_filters(struct session *session, const char *json, const struct 
         refuse_set(session, json, envelope);
         return;
     }
-    session->member.filters_set = true;
     hub_forward(&session->member, (struct client_seq){envelope->seq}, edited,
                 again->whole.at + again->whole.len, again);
 }
@@ -137,8 +136,7 @@ static void on_exception_filters(struct session *session, const char *json,
 {
     struct buf edited = {0};
     struct envelope again;
-    /* pdb's post mortem needs no filters; a process that has dialled the relay is not in one. */
-    if (session->pause.debugger == PAUSE_PDB || session->pause.debugger == PAUSE_PYDEVD) {
+    if (!session_adds_uncaught(session)) {
         set_filters(session, json, envelope, json, envelope);
         return;
     }
@@ -362,6 +360,7 @@ struct session *session_create(const struct session_options *options, const stru
     session_set_magic(session);
     session->options = *options;
     session->role = options->role;
+    session->takes_role = options->one_of_many;
     session->ops = ops;
     session->arg = arg;
     client_init(&session->client, ops->on_message, arg);

@@ -52,7 +52,7 @@ struct session_options {
     const char *connect;               /* "HOST:PORT" of a debugpy adapter: no discovery; or NULL */
     struct cluster *cluster;           /* an already refreshed cluster to use, or NULL */
     const struct pause *pause;         /* the pause to attach to, already chosen from it, or NULL */
-    bool one_of_many;                  /* its client has many sessions and looks at few of them */
+    bool one_of_many;                  /* its client is a session over many, looks at few of them */
     const struct session_modes *modes; /* NULL: one debuggee, whatever `attach` says */
     bool tune;                         /* false: --no-tune */
     bool kill;                         /* --kill: terminate and terminateDebuggee end the worker */
@@ -117,6 +117,12 @@ bool session_is_broken(const struct session *session);
 
 /* False: the client cannot take more for now. True: it can again. */
 void session_flow(struct session *session, bool enable);
+
+/* Whether session_flow(false) stops some, or all, of the debuggees that send to the client: those
+ * that this session drives. A remote task that it has stepped into is a debuggee of its own. Both
+ * are true before it is attached. */
+bool session_stops_some(const struct session *session);
+bool session_stops_all(const struct session *session);
 
 /* For lists: the pause that the session is attached to (NULL: none; of many, the one that the
  * client looks at), the number of its pauses, whether it drives, and its client's name, or "". */

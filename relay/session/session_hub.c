@@ -204,6 +204,26 @@ static void on_flow(void *arg, bool flows)
     session_tell_flow(session);
 }
 
+/* True if the debuggee of this session itself stops for a client that does not read. */
+static bool stops(const struct session *session)
+{
+    return session->state == SESSION_LOST || session_drives(session) || !session_pause(session);
+}
+
+bool session_stops_some(const struct session *session)
+{
+    while (session && !stops(session))
+        session = remote_step_callee(session);
+    return session != NULL;
+}
+
+bool session_stops_all(const struct session *session)
+{
+    while (session && stops(session))
+        session = remote_step_callee(session);
+    return session == NULL;
+}
+
 static void on_note(void *arg, const char *category, const char *text)
 {
     struct session *session = session_checked(arg);
@@ -271,7 +291,7 @@ static bool is_hidden(const struct session *session, const char *json,
 static void pass_event(struct session *session, const char *json, size_t len,
                        const struct envelope *envelope)
 {
-    if (remote_step_event(session, json, len, envelope))
+    if (remote_step_event(session, envelope))
         return;
     struct buf cleaned = {0};
     session_watch_event(session, envelope);

@@ -126,22 +126,48 @@ def test_who_drives_any_is_a_driver(join, gang):
     assert [row["role"] for row in join.relay.sessions() if row.get("tasks") == 3] == ["driver"]
 
 
-def continue_past_stops(join, gang):
-    """A client of all tasks that has let them go past five stops, with another that observes the last: both, and its thread."""
+def watched(join):
+    """A client of all tasks, which drives them, and another that observes the last."""
     client = join()
     shown(client)
-    thread = thread_of(client, gang.workers[2])
     other = join.relay.client("tcp")
     other.initialize(clientName="other")
     other.attach(join.relay.attach_arguments("tcp", task="load"))
     other.stopped()
+    return client, other
+
+
+def continue_past_stops(join, gang):
+    """A client of all tasks that has let them go past five stops, with another that observes the last: both, and its thread."""
+    client, other = watched(join)
+    thread = thread_of(client, gang.workers[2])
     client.ok("evaluate", {"expression": "/continue --skip 5", "context": "repl"})
     client.wait_event("continued", lambda body: body["threadId"] == thread)
     return client, other, thread
 
 
-def test_a_stop_of_a_task_that_was_taken_over_is_shown(join, gang):
+def test_a_verbs_breakpoint_leaves_a_task_that_was_taken_over(join, gang):
+    """The verb is over when its other tasks have stopped: what it had set is nobody's then."""
+    def lines(worker):
+        sent = [r["arguments"] for r in worker.adapter.requests("setBreakpoints") if r["arguments"]["source"]["path"] == PATH]
+        return [b["line"] for b in sent[-1]["breakpoints"]] if sent else None
+
+    client, other = watched(join)
+    client.ok("evaluate", {"expression": f"/continue --until {PATH}:57", "context": "repl"})
+    for worker in gang.workers:
+        wait_until(lambda w=worker: lines(w) == [57] and "continue" in w.adapter.commands(), "the breakpoint is set")
+    other.ok("raydbg/takeOver")
+    client.wait_event("output", lambda body: "this session observes" in body["output"])
+    for worker in gang.workers[:2]:
+        worker.adapter.stop()
+    for worker in gang.workers:
+        wait_until(lambda w=worker: lines(w) == [], lambda w=worker: f"it is taken away ({lines(w)})")
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["a client that is told its role", "one that is not"])
+def test_a_stop_of_a_task_that_was_taken_over_is_shown(join, gang, told):
     """It is no stop of the verb's any more, which may not let the task go on."""
+    join.words = {"supportsRaydbgRole": told}
     client, other, thread = continue_past_stops(join, gang)
     other.ok("raydbg/takeOver")
     before = gang.workers[2].adapter.commands().count("continue")
@@ -149,6 +175,8 @@ def test_a_stop_of_a_task_that_was_taken_over_is_shown(join, gang):
     client.wait_event("stopped", lambda body: body["threadId"] == thread and not body.get("allThreadsStopped"))
     other.stopped()
     assert gang.workers[2].adapter.commands().count("continue") == before
+    assert not [line for line in join.relay.audit() if line["action"] == "refused"]
+    assert bool(client.events("raydbg/role")) == told
 
 
 def test_a_stop_that_cannot_pass_is_shown(join, gang):

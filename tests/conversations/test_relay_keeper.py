@@ -290,6 +290,21 @@ def keep_asking(client, seed):
             client.send("evaluate", {"expression": "'" + "x" * int(10 ** sizes.uniform(1, 6.3)) + "'", "context": "repl"})
 
 
+def test_breakpoints_that_count_since_a_take_over_are_cleared(adapter, hub):
+    """They were an observer's when they were set: the next relay knows that they are in the worker."""
+    first, second = hub.join(name="first"), hub.join(name="second")
+    first.stopped(), second.stopped()
+    second.set_breakpoints(PROGRAM, [12])
+    second.ok("raydbg/takeOver")
+    adapter.wait_request("setBreakpoints")
+    hub.kill9()
+    hub.restart()
+    assert_stopped_at(hub.join(), 8)
+    wait_until(lambda: [r["arguments"]["breakpoints"] for r in adapter.requests("setBreakpoints")] == [[{"line": 12}], []],
+               lambda: f"it is cleared ({adapter.requests('setBreakpoints')})")
+    assert_unharmed(adapter)
+
+
 def test_a_snapshot_too_large_to_be_read(adapter, hub):
     """What a client says of its sources may be as long as it likes: it costs nobody the pause."""
     client = hub.join()

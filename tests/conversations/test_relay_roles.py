@@ -170,6 +170,26 @@ def test_breakpoints_are_merged_and_leave_with_their_client(adapter, hub):
     wait_until(lambda: lines(adapter) == [], lambda: f"none left ({lines(adapter)})")
 
 
+def test_who_observes_by_now_takes_its_own_breakpoints_away(adapter, hub):
+    """What it set when it drove is in the worker: what it sets now is not, and its answer says so."""
+    other = "/app/other.py"
+    first = hub.join(name="first", breakpoints={PROGRAM: [9], other: [1]}, filters=["raised"])
+    first.stopped()
+    second = hub.join(name="second", takeOver=True, breakpoints={PROGRAM: [14]}, filters=[])
+    second.stopped()
+    wait_role(first, "observer")
+    assert lines(adapter) == [9, 14] and lines(adapter, other) == [1], "each client's own stay when another one drives"
+    assert not first.set_breakpoints(PROGRAM, [9, 12])["breakpoints"][0]["verified"]
+    wait_until(lambda: lines(adapter) == [14], lambda: f"the driver's only ({lines(adapter)})")
+    first.set_breakpoints(other, [])
+    wait_until(lambda: lines(adapter, other) == [], lambda: f"none left ({lines(adapter, other)})")
+    first.ok("setExceptionBreakpoints", {"filters": []})
+    wait_until(lambda: filters(adapter) == {"uncaught"}, lambda: str(filters(adapter)))
+    first.ok("raydbg/takeOver")
+    wait_until(lambda: lines(adapter) == [9, 12, 14], lambda: f"the union ({lines(adapter)})")
+    assert lines(adapter, other) == []
+
+
 def test_a_client_that_vanishes_takes_its_breakpoints_along(adapter, hub):
     first = hub.join(name="first", breakpoints={PROGRAM: [9], "/app/other.py": [1]})
     first.stopped()
@@ -224,6 +244,21 @@ def test_exception_filters_are_united_with_uncaught(adapter, hub):
     wait_until(lambda: filters(adapter) == {"userUnhandled", "uncaught"}, lambda: str(filters(adapter)))
     second.ok("setExceptionBreakpoints", {"filters": []})
     wait_until(lambda: filters(adapter) == {"uncaught"}, lambda: str(filters(adapter)))
+
+
+def test_exception_filters_stay_when_another_client_is_the_first_to_be_configured(adapter, hub):
+    """The task runs from then on, with what its driver has set before."""
+    first = hub.client("tcp")
+    first.initialize(clientName="first")
+    attach = first.send("attach", hub.attach_arguments("tcp"))
+    first.wait_event("initialized")
+    first.ok("setExceptionBreakpoints", {"filters": ["raised"]})
+    second = hub.join(name="second", role="observer")
+    second.stopped()
+    first.ok("configurationDone")
+    first.check(first.response(attach))
+    first.stopped()
+    assert filters(adapter) == {"raised", "uncaught"}
 
 
 def test_an_observers_exception_filters_have_uncaught_when_it_drives(adapter, hub):

@@ -50,6 +50,7 @@ def step_into(gang, caller, attached):
         client, thread = attached()
         client.ok("raydbg/stepIntoRemote", {"threadId": thread})
         caller.adapter.wait_request("continue")
+        client.ok("threads")  # the caller has answered that and goes on
         callee = FakeAdapter()
         prepare(callee)
         callee = gang.add("leaf", adapter=callee, parent=caller.task)
@@ -187,6 +188,21 @@ def test_a_step_off_the_remote_tasks_end_leads_back_to_its_caller(step_into, cal
     callee.adapter.on["next"] = step_off
     client.ok("next", {"threadId": thread})
     assert client.stopped()["threadId"] == 1
+    client.disconnect()
+
+
+def test_a_caller_that_goes_on_is_not_shown_when_the_remote_task_does(step_into, caller):
+    """Another client has let it, past the stop that waited to be shown."""
+    client, callee, thread = step_into()
+    caller.adapter.connection().stop("breakpoint")
+    client.wait_event("output", lambda body: "outer has stopped, too" in body["output"])
+    before = len(client.events("continued"))
+    caller.adapter.connection().event("continued", {"threadId": 1, "allThreadsContinued": True})
+    wait_until(lambda: len(client.events("continued")) > before, "the caller goes on")
+    client.ok("continue", {"threadId": thread})
+    client.ok("threads")
+    callee.adapter.connection().stop("breakpoint")
+    assert client.stopped()["threadId"] == thread
     client.disconnect()
 
 
@@ -339,6 +355,19 @@ def test_a_breakpoint_does_not_wait_for_a_caller_that_is_cut_off(cut_off, gang, 
     assert client.check(client.response(seq))["breakpoints"]
 
 
+def test_a_caller_of_the_users_own_gets_the_filters_as_they_are(cut_off, gang, adapter):
+    """It is not in a post mortem: with "uncaught" it would stop where it ends with an error."""
+    client, _ = cut_off
+    take_notes(gang.workers[0], adapter)
+    client.ok("raydbg/stepIntoRemote", {"threadId": 1})
+    adapter.wait_request("continue")
+    callee = gang.add("leaf", adapter=FakeAdapter(), parent=gang.workers[0].task)
+    client.stopped()
+    client.ok("setExceptionBreakpoints", {"filters": ["raised"]})
+    assert callee.adapter.requests("setExceptionBreakpoints")[-1]["arguments"]["filters"] == ["uncaught", "raised"]
+    assert adapter.requests("setExceptionBreakpoints")[-1]["arguments"]["filters"] == ["raised"]
+
+
 # --- the note in the worker ---
 
 def uuid_of(request):
@@ -411,6 +440,9 @@ def caller_stopped(attached, caller):
     return client, thread
 
 
+LATER = "if the remote task starts later, it stops at its first line and waits for a debugger: 'raydbg list' shows it"
+
+
 def test_the_stop_is_shown_when_the_remote_task_has_not_started_for_long(caller_stopped, clock):
     client, thread = caller_stopped
     clock.pass_time(3)
@@ -418,6 +450,7 @@ def test_the_stop_is_shown_when_the_remote_task_has_not_started_for_long(caller_
     assert len(client.events("stopped")) == 1
     clock.pass_time(61)
     wait_output(client, "the other task does not stop: it has not started")
+    wait_output(client, LATER)
     assert client.stopped()["threadId"] == thread
     client.disconnect()
 
@@ -425,7 +458,84 @@ def test_the_stop_is_shown_when_the_remote_task_has_not_started_for_long(caller_
 def test_pause_shows_the_stop_at_once(caller_stopped, caller):
     client, thread = caller_stopped
     client.ok("pause", {"threadId": thread})
+    wait_output(client, LATER)
     stop = client.stopped()
     assert (stop["threadId"], stop["reason"]) == (thread, "breakpoint")
     assert not caller.adapter.requests("pause")
+    client.disconnect()
+
+
+@pytest.mark.parametrize("used", [True, False])
+def test_pause_says_later_whether_the_remote_task_will_stop(attached, caller, used):
+    """The worker says only after the stop was shown that the remote task has been called before it, or was not."""
+    client, thread = attached()
+    client.ok("raydbg/stepIntoRemote", {"threadId": thread})
+    caller.adapter.wait_request("continue")
+    client.ok("threads")
+    held = hold(caller.adapter, "evaluate")
+    caller.adapter.connection().stop("breakpoint")
+    wait_until(lambda: held, "the relay asks whether the note was used")
+    client.ok("pause", {"threadId": thread})
+    assert client.stopped()["threadId"] == thread
+    (connection, request), = held
+    connection.respond(request, {"result": str(not used), "variablesReference": 0, "type": "bool"})
+    if used:
+        wait_output(client, LATER)
+    client.ok("threads")
+    assert len([event for event in client.events("output") if LATER in event["body"]["output"]]) == used
+    client.disconnect()
+
+
+def test_pause_shows_the_stops_of_all_threads(caller_stopped, caller):
+    client, thread = caller_stopped
+    caller.adapter.connection().stop("breakpoint", thread=2)
+    client.ok("threads")
+    client.ok("pause", {"threadId": thread})
+    assert {client.stopped()["threadId"], client.stopped()["threadId"]} == {thread, 2}
+    client.disconnect()
+
+
+@pytest.fixture
+def caller_goes_on(caller_stopped, caller):
+    """The same, and the caller goes on: another client has let it."""
+    client, thread = caller_stopped
+    caller.adapter.connection().event("continued", {"threadId": thread, "allThreadsContinued": True})
+    client.ok("threads")
+    return client, thread
+
+
+def breakpoint_stops(client):
+    return [event for event in client.events("stopped") if event["body"]["reason"] == "breakpoint"]
+
+
+def test_pause_pauses_a_caller_that_has_gone_on(caller_goes_on, caller):
+    client, thread = caller_goes_on
+    client.ok("pause", {"threadId": thread})
+    assert caller.adapter.requests("pause")
+    client.ok("threads")
+    assert len(breakpoint_stops(client)) == 1
+    client.disconnect()
+
+
+def test_a_stop_that_is_over_is_not_shown(caller_goes_on, clock):
+    client, _ = caller_goes_on
+    clock.pass_time(3)
+    wait_output(client, "waiting for the next remote task to start")
+    clock.pass_time(61)
+    wait_output(client, "the other task does not stop: it has not started")
+    client.ok("threads")
+    assert not [event for event in client.events("output") if "has stopped meanwhile" in event["body"]["output"]]
+    assert len(breakpoint_stops(client)) == 1
+    client.disconnect()
+
+
+def test_a_pause_of_the_caller_is_shown_at_once(attached, caller):
+    """The caller runs, and waits for a remote task that does not start: no second pause is needed."""
+    client, thread = attached()
+    client.ok("raydbg/stepIntoRemote", {"threadId": thread})
+    caller.adapter.wait_request("continue")
+    client.ok("pause", {"threadId": thread})
+    assert client.stopped()["reason"] == "pause"
+    assert not [event for event in client.events("output") if "it has not started" in event["body"]["output"]]
+    assert [event for event in client.events("output") if LATER in event["body"]["output"]]
     client.disconnect()

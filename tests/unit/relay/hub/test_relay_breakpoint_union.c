@@ -34,11 +34,35 @@ static struct envelope envelope_of(const char *json)
     return envelope;
 }
 
-static void note(struct breakpoint_union *sets, const void *owner, bool armed, const char *json)
+static void add_told(void *arg, const char *command, const char *arguments)
+{
+    buf_printf(arg, "%s %s\n", command, arguments);
+}
+
+/* Sets as an observer does; `expected` is what the debuggee is told. */
+static void keep(struct breakpoint_union *sets, const void *owner, const char *json,
+                 const char *expected)
 {
     char *copy = mem_string(json); /* gone right after: what is kept must be its own */
     struct envelope envelope = envelope_of(copy);
-    breakpoint_union_note(sets, owner, armed, copy, &envelope);
+    struct buf told = {0};
+    buf_add_string(&told, "");
+    bool tells = breakpoint_union_keep(sets, owner, copy, &envelope, add_told, &told);
+    free(copy);
+    assert_string_equal(told.data, expected);
+    assert_int_equal(tells, *expected != '\0');
+    buf_free(&told);
+}
+
+static void note(struct breakpoint_union *sets, const void *owner, bool armed, const char *json)
+{
+    if (!armed) {
+        keep(sets, owner, json, "");
+        return;
+    }
+    char *copy = mem_string(json);
+    struct envelope envelope = envelope_of(copy);
+    breakpoint_union_note(sets, owner, copy, &envelope);
     free(copy);
 }
 
@@ -68,11 +92,6 @@ static size_t drive(struct breakpoint_union *sets, const void *owner, const char
 {
     note(sets, owner, true, json);
     return check_merge(sets, owner, json, expected);
-}
-
-static void add_told(void *arg, const char *command, const char *arguments)
-{
-    buf_printf(arg, "%s %s\n", command, arguments);
 }
 
 static void check_told(struct breakpoint_union *sets, const void *owner,
@@ -372,6 +391,27 @@ static void what_an_observer_leaves_was_never_sent(void **state)
     check_told(*state, BOB, breakpoint_union_arm, "");
 }
 
+/* It has driven before. */
+static void an_observer_takes_away_what_it_had_armed(void **state)
+{
+    drive(*state, ANN, LINES(A, "{\"line\":1}"), NULL);
+    drive(*state, ANN, LINES(B, "{\"line\":2}"), NULL);
+    drive(*state, ANN, FILTERS("\"raised\""), NULL);
+    note(*state, BOB, true, LINES(A, "{\"line\":3}"));
+    keep(*state, ANN, LINES(A, ""),
+         "setBreakpoints {\"source\":" A ",\"breakpoints\":[{\"line\":3}]}\n");
+    keep(*state, ANN, LINES(B, "{\"line\":2},{\"line\":4}"),
+         "setBreakpoints {\"source\":" B ",\"breakpoints\":[]}\n");
+    keep(*state, ANN, FILTERS("\"userUnhandled\""),
+         "setExceptionBreakpoints {\"filters\":[\"uncaught\"]}\n");
+    keep(*state, ANN, LINES(B, "{\"line\":5}"), ""); /* it was not armed any more */
+    check_clearing(*state, "[{\"command\":\"setBreakpoints\",\"arguments\":{\"source\":" A
+                           ",\"breakpoints\":[]}}]");
+    check_told(*state, ANN, breakpoint_union_arm,
+               "setBreakpoints {\"source\":" B ",\"breakpoints\":[{\"line\":5}]}\n"
+               "setExceptionBreakpoints {\"filters\":[\"userUnhandled\"]}\n");
+}
+
 /* --- leaving --- */
 
 static void leaving_takes_ones_own_only(void **state)
@@ -437,6 +477,17 @@ static void exceptions_fall_back_to_uncaught(void **state)
                "setExceptionBreakpoints {\"filters\":[\"uncaught\"]}\n");
 }
 
+static void has_filters_if_any_are_armed(void **state)
+{
+    drive(*state, ANN, LINES(A, "{\"line\":1}"), NULL);
+    note(*state, BOB, false, FILTERS("\"raised\""));
+    assert_false(breakpoint_union_has_filters(*state));
+    drive(*state, ANN, FILTERS("\"uncaught\""), NULL);
+    assert_true(breakpoint_union_has_filters(*state));
+    drive(*state, ANN, FILTERS(""), NULL);
+    assert_false(breakpoint_union_has_filters(*state));
+}
+
 static void sources_are_sent_as_they_came(void **state)
 {
     drive(*state, ANN, LINES("{ \"sourceReference\" : 7 , \"x\":1.50}", "{\"line\":1}"), NULL);
@@ -484,8 +535,10 @@ int main(void)
         cmocka_unit_test(an_observer_is_told_why),
         SET_TEST(an_observers_sets_count_once_armed),
         SET_TEST(what_an_observer_leaves_was_never_sent),
+        SET_TEST(an_observer_takes_away_what_it_had_armed),
         SET_TEST(leaving_takes_ones_own_only),
         SET_TEST(exceptions_fall_back_to_uncaught),
+        SET_TEST(has_filters_if_any_are_armed),
         SET_TEST(sources_are_sent_as_they_came),
         SET_TEST(what_is_new_is_told_once),
         SET_TEST(empty_sets_are_nobodys),
