@@ -45,11 +45,14 @@ struct watch_run {
 /* --- its process --- */
 
 static pid_t driver_pid;
+static volatile sig_atomic_t end_asked; /* by a signal for which there is no driver any more */
 
 static void pass_on(int signal)
 {
     if (driver_pid > 0)
         kill(driver_pid, signal);
+    else
+        end_asked = 1;
 }
 
 /* ^C and ^\ reach the driver by the terminal; the others are passed on. One that was ignored
@@ -296,7 +299,8 @@ static void on_end(void *arg)
     *(bool *)arg = true;
 }
 
-/* Runs the loop until the driver has ended, and the console with it. */
+/* Runs the loop until the driver has ended, and the console with it. A console that is suspended
+ * then would keep this job until the user brings it to the foreground, or for ever. */
 static void wait_for_driver(struct watch_run *watch, int *status)
 {
     bool ended = false;
@@ -309,8 +313,11 @@ static void wait_for_driver(struct watch_run *watch, int *status)
     watch_stop(&end);
     if (process >= 0)
         close(process);
-    while (run_console_is_open(watch->console))
+    while (run_console_is_open(watch->console)) {
+        if (end_asked || run_console_is_suspended(watch->console))
+            run_console_hang_up(watch->console);
         loop_run_once(watch->loop, DRIVER_MS);
+    }
 }
 
 int run_driver(struct loop *loop, const struct relay_address *relay, const char *directory,
