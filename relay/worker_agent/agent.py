@@ -78,7 +78,8 @@ class Agent:
         self.hello = hello
         self.settled = threading.Event()  # the process need not be held any longer
         self.held_until = time.monotonic() + WORD_S
-        self.sock = None
+        self.dialled = None  # the connection, which may not be proven yet
+        self.sock = None  # the same, once the relay has proven itself and the hello is sent
         self.reached = False  # something listens there
         self.lock = threading.RLock()  # of sends; a handler of SIGINT may send in the middle of one
         self.questions = {}  # by number: the queue that gets the answer
@@ -121,15 +122,15 @@ class Agent:
             time.sleep(random.uniform(*AGAIN_S))
 
     def close(self):
-        sock, self.sock, self.reached = self.sock, None, False
+        sock, self.dialled, self.sock, self.reached = self.dialled, None, None, False
         if sock is not None:
             sock.close()
         for waiting in list(self.questions.values()):
             waiting.put({})
 
     def session(self):
-        self.sock, endpoint = self.dial()
-        sock = self.sock
+        self.dialled, endpoint = self.dial()
+        sock = self.dialled
         nonce = binascii.hexlify(os.urandom(32)).decode()
         sock.sendall(("raydbg agent 1 %s %s\n" % (self.config["key_id"], nonce)).encode())
         messages = lines_of(sock)
@@ -141,7 +142,9 @@ class Agent:
         proof = prove(self.config["key"], "client", exchange, "AGENT", self.config["key_id"])
         placed.clear()
         self.deaf = self.failures = False
-        self.send(proof=proof, hello=dict(self.hello, debugging=debugger.active, wanted=self.wanted > 0))
+        with self.lock:
+            self.sock = sock  # the other threads' lines come behind the hello
+            self.send(proof=proof, hello=dict(self.hello, debugging=debugger.active, wanted=self.wanted > 0))
         first = next(messages)
         sock.settimeout(None)
         for message in chain([first], messages):

@@ -234,7 +234,7 @@ def test_a_log_text_may_have_any_quotes_and_backslashes(start, relay, version):
 @pytest.fixture
 def asleep(request, start, relay):
     """A program whose agent sleeps, and the agent; the parameter: variables of its environment."""
-    future = start()
+    future = start(env=getattr(request, "param", ()))
     agent = relay.accept()
     agent.hello()
     agent.say(verb="sleep")
@@ -288,6 +288,22 @@ def test_a_relay_that_dies_answers_nothing(asleep):
     agent.hear()
     agent.close()
     assert program.wait_for("CHECKED") == "False"
+
+
+@pytest.mark.parametrize("asleep", [{"AGAIN_S": "0 0.1", "ANSWER_S": "5", "WORD_S": str(LONG)}], indirect=True)
+def test_a_hit_passes_while_the_agent_and_the_relay_prove_themselves(asleep, relay):
+    """A question in place of the proof would have the relay refuse the agent."""
+    program, agent = asleep
+    agent.close()
+    agent = relay.accept()
+    counted(program)
+    assert program.wait_for("CHECKED") == "False"
+    assert agent.hello()["debugging"] is False
+    counted(program)
+    asked = agent.hear()
+    assert asked["event"] == "hit"
+    agent.say(verb="answer", question=asked["question"], yes=True)
+    assert program.wait_for("CHECKED") == "True"
 
 
 # --- first lines and failures ---
