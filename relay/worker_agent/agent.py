@@ -86,6 +86,7 @@ class Agent:
         self.numbers = count(1)
         self.deaf = False  # the relay did not answer the last question in time
         self.wanted = int(bool(config.get("pause_all") and config["role"] == "worker"))  # so many need pydevd, with or without a breakpoint
+        self.debuggable = None  # True: pydevd stops the threads here; False: it cannot be started; None: it may come
         self.connected = 0  # how often pydevd was configured
         self.failed = 0  # and how often it could not be
         self.failures = False  # an editor wants what fails to stop
@@ -142,6 +143,7 @@ class Agent:
         proof = prove(self.config["key"], "client", exchange, "AGENT", self.config["key_id"])
         placed.clear()
         self.deaf = self.failures = False
+        self.debuggable = None
         with self.lock:
             self.sock = sock  # the other threads' lines come behind the hello
             self.send(proof=proof, hello=dict(self.hello, debugging=debugger.active, wanted=self.wanted > 0))
@@ -190,13 +192,16 @@ class Agent:
         verb = message.get("verb")
         self.deaf = False
         if verb == "sleep":
+            self.debuggable = None
             debugger.disconnect()
             self.send(event="asleep")
             self.settled.set()
         elif verb == "debug":
             self.held_until = time.monotonic() + min(float(message.get("hold", 0)), HOLD_MOST_S)
+            self.debuggable = None
             threading.Thread(target=self.debug, args=(message["token"],), name="raydbg-connect", daemon=True).start()
         elif verb == "stay":
+            self.debuggable = True
             self.settled.set()
         elif verb == "pause":
             with told_lock:
@@ -215,8 +220,10 @@ class Agent:
             debugger.disconnect()  # what a relay that died has left
             if debugger.connect(self.config, token):
                 self.tell(event="debugging")
+                self.debuggable = True
                 self.connected += 1
         except Exception as error:
+            self.debuggable = False
             self.failed += 1
             self.tell(event="failed", why="%s: %s" % (type(error).__name__, error))
         finally:
