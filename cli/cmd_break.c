@@ -95,6 +95,7 @@ static void show_flag(const char *json, struct span item, const char *name, cons
 static void show_row(const char *json, struct span item)
 {
     int64_t id = 0, line = 0;
+    struct span run;
     scan_integer_at(json, item, "id", &id);
     scan_integer_at(json, item, "line", &line);
     printf("%3" PRId64 "  ", id);
@@ -109,6 +110,8 @@ static void show_row(const char *json, struct span item)
     show_number(json, item, "skip", "  after ");
     show_flag(json, item, "first", "  at the first hit");
     show_flag(json, item, "stop_all", "  stops all tasks");
+    if (scan_path(json, item, "run", &run))
+        fputs("  until its run ends", stdout);
     show_number(json, item, "hits", "  · hits: ");
     show_flag(json, item, "spent", ", no further one stops");
     putchar('\n');
@@ -171,32 +174,48 @@ static int show_all(const struct call *call)
 
 /* --- --clear --- */
 
-/* The id of the breakpoint that `name` is, by its number or as FILE:LINE; 0: there is none. */
-static int64_t find(const char *json, struct span all, const char *name, struct err *err)
+/* What `name` is: a breakpoint's number, or FILE:LINE, at which there may be one of each run. */
+struct wanted {
+    int64_t number, line;
+    char *file; /* NULL: `number` counts */
+};
+
+static bool is_wanted(const struct wanted *wanted, const char *json, struct span item, int64_t *id)
+{
+    int64_t line = 0;
+    char *file = scan_string_at(json, item, "file");
+    scan_integer_at(json, item, "id", id);
+    scan_integer_at(json, item, "line", &line);
+    bool found = wanted->file ? line == wanted->line && text_equal(file, wanted->file)
+                              : *id == wanted->number;
+    free(file);
+    return found;
+}
+
+/* `all` is the relay's answer. */
+static int clear_named(const struct call *call, const char *json, struct span all, const char *name,
+                       struct err *err)
 {
     struct span items, item;
-    size_t cursor = 0;
-    int64_t number = 0, line = 0, found = 0;
-    char *file = NULL;
-    bool by_number = text_to_int(name, 1, INT64_MAX, &number);
-    if ((!by_number && break_location(name, &file, &line, err) != 0) ||
-        !scan_find(json, all, "breakpoints", &items))
-        return 0;
-    while (scan_element(json, items, &cursor, &item)) {
-        int64_t id = 0, at = 0;
-        char *its = scan_string_at(json, item, "file");
-        scan_integer_at(json, item, "id", &id);
-        scan_integer_at(json, item, "line", &at);
-        if (by_number ? id == number : at == line && text_equal(its, file))
-            found = id;
-        free(its);
+    size_t cursor = 0, cleared = 0;
+    struct wanted wanted = {0};
+    if (!text_to_int(name, 1, INT64_MAX, &wanted.number) &&
+        break_location(name, &wanted.file, &wanted.line, err) != 0)
+        return -1;
+    int rc = 0;
+    bool any = scan_find(json, all, "breakpoints", &items);
+    while (rc == 0 && any && scan_element(json, items, &cursor, &item)) {
+        int64_t id = 0;
+        if (!is_wanted(&wanted, json, item, &id))
+            continue;
+        rc = break_clear(call->loop, call->relay, id, err);
+        cleared++;
     }
-    free(file);
-    if (!found) {
-        err_set(err, ERR_NOT_FOUND, "there is no breakpoint '%s'", name);
-        err_hint(err, "raydbg break --list shows them");
-    }
-    return found;
+    free(wanted.file);
+    if (rc != 0 || cleared)
+        return rc;
+    err_set(err, ERR_NOT_FOUND, "there is no breakpoint '%s'", name);
+    return err_hint(err, "raydbg break --list shows them");
 }
 
 static int clear_all(const struct call *call)
@@ -214,11 +233,9 @@ static int clear(const struct call *call, int count, char **names)
     struct span all = {0};
     struct err err;
     int code = ask(call, &body, &all);
-    for (int i = 0; code == ERR_NONE && i < count; i++) {
-        int64_t id = find(body.data, all, names[i], &err);
-        if (!id || break_clear(call->loop, call->relay, id, &err) != 0)
+    for (int i = 0; code == ERR_NONE && i < count; i++)
+        if (clear_named(call, body.data, all, names[i], &err) != 0)
             code = command_fail(&err);
-    }
     buf_free(&body);
     return code;
 }

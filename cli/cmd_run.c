@@ -82,10 +82,9 @@ static int render_stops(struct buf *json, const struct run_words *words, struct 
     return break_scope(json, &words->wish, err);
 }
 
-static char *make_directory(const struct run_relay *relay, const char *stops, struct err *err)
+static char *make_directory(const struct run_relay *relay, const char *id, const char *stops,
+                            struct err *err)
 {
-    char id[AGENT_KEY_ID_ROOM];
-    proof_random(id, sizeof id);
     struct agent_files_config config = run_relay_config(relay, id);
     config.stops = stops;
     char *directory = run_directory_make(&config, err);
@@ -93,13 +92,15 @@ static char *make_directory(const struct run_relay *relay, const char *stops, st
     return directory;
 }
 
-/* `*set`: how many are. */
+/* Sets them for the run with this id. `*set`: how many are. */
 static int set_breakpoints(const struct relay_choice *choice, const struct run_words *words,
-                           int64_t *ids, size_t *set, struct err *err)
+                           const char *run, int64_t *ids, size_t *set, struct err *err)
 {
+    struct break_wish wish = words->wish;
+    wish.run = run;
     for (; *set < words->locations.count; ++*set)
-        if (break_set(choice->loop, &choice->relay, &words->wish, words->locations.items[*set],
-                      &ids[*set], err) != 0)
+        if (break_set(choice->loop, &choice->relay, &wish, words->locations.items[*set], &ids[*set],
+                      err) != 0)
             return -1;
     return 0;
 }
@@ -120,13 +121,14 @@ static int run(const struct run_words *words, char **command, struct err *err)
     const struct relay_choice *choice = &relay.choice;
     struct buf stops = {0};
     int64_t *ids = mem_array(words->locations.count + 1, sizeof *ids);
-    char *directory = NULL;
+    char *directory = NULL, id[AGENT_KEY_ID_ROOM];
     size_t set = 0;
     int code = -1;
+    proof_random(id, sizeof id);
     if (render_stops(&stops, words, err) == 0 &&
         run_relay_find(&relay, &words->relay, words->address, RUN_RELAY_IDLE, err) == 0 &&
-        set_breakpoints(choice, words, ids, &set, err) == 0 &&
-        (directory = make_directory(&relay, stops.data, err)))
+        set_breakpoints(choice, words, id, ids, &set, err) == 0 &&
+        (directory = make_directory(&relay, id, stops.data, err)))
         code = run_program(words, choice, directory, command, err);
     if (directory) /* first: a signal may end the rest */
         agent_files_remove(directory);

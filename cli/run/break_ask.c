@@ -83,6 +83,7 @@ static int render(struct buf *json, const struct break_wish *wish, const char *w
     free(file);
     add_text(json, "if", wish->condition);
     add_text(json, "log", wish->log);
+    add_text(json, "run", wish->run);
     add_flag(json, "first", wish->first);
     add_flag(json, "stop_all", wish->stop_all);
     if (break_scope(json, wish, err) != 0 || add_number(json, "hit", wish->hit, 1, err) != 0 ||

@@ -10,9 +10,12 @@
 
 #include <stdint.h>
 
-/* The conditions under which a hit stops; all may be NULL. */
+/* The conditions under which a hit stops, and the run that the breakpoint is of; all may be NULL.
+ */
 struct break_wish {
     const char *condition, *hit, *skip, *log, *task, *rank, *node;
+    const char
+        *run; /* the id of its agent key: it ends with this run, and replaces none of others */
     bool first, stop_all;
 };
 

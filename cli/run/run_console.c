@@ -75,6 +75,17 @@ bool run_console_may_open(const struct run_console *console)
     return console && !console->pid && is_in_foreground();
 }
 
+bool run_console_is_suspended(const struct run_console *console)
+{
+    return console && console->pid && console->suspended && !is_in_foreground();
+}
+
+/* A suspended one that is let go stops anew where it sets the terminal's mode. */
+void run_console_hang_up(const struct run_console *console)
+{
+    kill(-console->pid, console->suspended ? SIGKILL : SIGHUP);
+}
+
 enum run_console_end run_console_end(const struct run_console *console)
 {
     return console->end;

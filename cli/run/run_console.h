@@ -27,6 +27,11 @@ bool run_console_may_open(const struct run_console *console);
 bool run_console_open(struct run_console *console, const struct pause *pause, struct err *err);
 /* False with NULL, and once the console has ended and the program has the terminal again. */
 bool run_console_is_open(const struct run_console *console);
+/* True if an open one is stopped while the shell has the terminal: only the shell's user can let it
+ * go on. */
+bool run_console_is_suspended(const struct run_console *console);
+/* Asks the open one to end, which happens later; one that is suspended is killed. */
+void run_console_hang_up(const struct run_console *console);
 /* How the last one ended; not with NULL. */
 enum run_console_end {
     RUN_CONSOLE_CONTINUED, /* by letting the task go on from its stop */

@@ -35,21 +35,25 @@ struct watch_run {
     struct run_console *console; /* or NULL */
     struct pause last;           /* what had the last console, until the next look at the pauses */
     struct pause_list told;      /* the stops that were said, or had a console */
-    char *problem;               /* the last one that was said */
-    bool price_said, away_said;  /* each is said once */
-    struct timer *next;          /* look */
-    bool breakpoints;            /* the next look is at these */
-    bool early;                  /* the last look was asked while a console was open */
+    char **problems;             /* that were said */
+    size_t problem_count;
+    bool price_said, away_said; /* each is said once */
+    struct timer *next;         /* look */
+    bool breakpoints;           /* the next look is at these */
+    bool early;                 /* the last look was asked while a console was open */
 };
 
 /* --- its process --- */
 
 static pid_t driver_pid;
+static volatile sig_atomic_t end_asked; /* by a signal for which there is no driver any more */
 
 static void pass_on(int signal)
 {
     if (driver_pid > 0)
         kill(driver_pid, signal);
+    else
+        end_asked = 1;
 }
 
 /* ^C and ^\ reach the driver by the terminal; the others are passed on. One that was ignored
@@ -213,16 +217,21 @@ static void note_pauses(struct watch_run *watch, const struct http_reply *reply)
     relay_pauses_clear(&said);
 }
 
+/* Takes over `problem`. */
 static void say_problem(struct watch_run *watch, char *problem, const char *format)
 {
-    if (!text_empty(problem) && !text_equal(problem, watch->problem)) {
-        char *clean = text_printable(problem, strlen(problem), "");
-        fprintf(stderr, format, clean);
-        free(clean);
-        free(watch->problem);
-        watch->problem = mem_string(problem);
+    size_t i = 0;
+    while (i < watch->problem_count && !text_equal(watch->problems[i], problem))
+        i++;
+    if (text_empty(problem) || i < watch->problem_count) {
+        free(problem);
+        return;
     }
-    free(problem);
+    char *clean = text_printable(problem, strlen(problem), "");
+    fprintf(stderr, format, clean);
+    free(clean);
+    watch->problems = mem_resize(watch->problems, i + 1, sizeof *watch->problems);
+    watch->problems[watch->problem_count++] = problem;
 }
 
 static void note_problems(struct watch_run *watch, const struct http_reply *reply)
@@ -296,7 +305,8 @@ static void on_end(void *arg)
     *(bool *)arg = true;
 }
 
-/* Runs the loop until the driver has ended, and the console with it. */
+/* Runs the loop until the driver has ended, and the console with it. A console that is suspended
+ * then would keep this job until the user brings it to the foreground, or for ever. */
 static void wait_for_driver(struct watch_run *watch, int *status)
 {
     bool ended = false;
@@ -309,8 +319,11 @@ static void wait_for_driver(struct watch_run *watch, int *status)
     watch_stop(&end);
     if (process >= 0)
         close(process);
-    while (run_console_is_open(watch->console))
+    while (run_console_is_open(watch->console)) {
+        if (end_asked || run_console_is_suspended(watch->console))
+            run_console_hang_up(watch->console);
         loop_run_once(watch->loop, DRIVER_MS);
+    }
 }
 
 int run_driver(struct loop *loop, const struct relay_address *relay, const char *directory,
@@ -328,6 +341,8 @@ int run_driver(struct loop *loop, const struct relay_address *relay, const char 
     relay_call_cancel(&watch.call);
     pause_list_clear(&watch.told);
     pause_clear(&watch.last);
-    free(watch.problem);
+    for (size_t i = 0; i < watch.problem_count; i++)
+        free(watch.problems[i]);
+    free(watch.problems);
     return run_driver_code(status);
 }

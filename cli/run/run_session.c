@@ -24,6 +24,7 @@
 /* END_US: a program that goes on so long after SIGTERM is killed: one that is stopped at a
  * breakpoint, or whose handler waits, does not end by it. */
 enum { FIRST_MS = 10000, LOOK_MS = 50, END_US = 5000000, LINE_MOST = 64 * 1024, READ_SIZE = 4096 };
+enum { PIPE_SIZE = 64 * 1024 }; /* what a pipe holds, if nobody has changed it */
 enum { OUTPUTS = 2 };
 
 struct run_session {
@@ -161,18 +162,22 @@ static void close_output(int *fd)
     *fd = -1;
 }
 
-/* Reads what nobody else does any more, for `ms`, so that the program does not wait. */
+/* Reads what nobody else does any more, so that the program does not wait: once, or not at all if
+ * nothing comes for `ms`. */
 static void drop_output(struct run_session *session, int ms)
 {
-    char bytes[READ_SIZE];
+    char bytes[PIPE_SIZE];
     struct pollfd waits[OUTPUTS];
     for (size_t i = 0; i < OUTPUTS; i++)
         waits[i] = (struct pollfd){.fd = session->outputs[i], .events = POLLIN};
     if (poll(waits, OUTPUTS, ms) <= 0)
         return;
-    for (size_t i = 0; i < OUTPUTS; i++)
-        if (waits[i].revents && read(waits[i].fd, bytes, sizeof bytes) <= 0 && errno != EINTR)
+    for (size_t i = 0; i < OUTPUTS; i++) {
+        ssize_t len = waits[i].revents ? read(waits[i].fd, bytes, sizeof bytes) : 1;
+        /* The session that has ended may still be reading, and have taken what was there. */
+        if (len == 0 || (len < 0 && errno != EINTR && errno != EAGAIN))
             close_output(&session->outputs[i]);
+    }
 }
 
 /* --- while it runs --- */
@@ -200,10 +205,10 @@ static int wait_for_end(struct run_session *session)
 {
     int status = 0;
     while (waitpid(session->pid, &status, WNOHANG) == 0) {
-        if (receive(session, LOOK_MS))
-            obey(session);
-        else if (session->fd < 0)
+        if (session->fd < 0)
             drop_output(session, LOOK_MS);
+        else if (receive(session, LOOK_MS))
+            obey(session);
         if (session->kill_us && loop_now_us() >= session->kill_us)
             kill(session->pid, SIGKILL);
     }

@@ -122,12 +122,17 @@ static void drop(struct breakpoint_store *store, size_t i)
     store->count--;
 }
 
+static bool is_at(const struct file_breakpoint *breakpoint, const char *file, int64_t line)
+{
+    return breakpoint->line == line && text_equal(breakpoint->file, file);
+}
+
 int breakpoint_store_add(struct breakpoint_store *store, struct file_breakpoint *breakpoint,
                          struct err *err)
 {
     for (size_t i = 0; i < store->count; i++)
-        if (store->items[i].line == breakpoint->line &&
-            text_equal(store->items[i].file, breakpoint->file))
+        if (is_at(&store->items[i], breakpoint->file, breakpoint->line) &&
+            text_equal(store->items[i].run, breakpoint->run))
             drop(store, i);
     if (store->count >= BREAKPOINT_STORE_MOST) {
         err_set(err, ERR_FAILED, "the relay has %d breakpoints, and takes no more",
@@ -202,19 +207,38 @@ bool breakpoint_store_has(const struct breakpoint_store *store, const char *file
                           const struct breakpoint_node *node)
 {
     for (size_t i = 0; i < store->count; i++)
-        if (store->items[i].line == line && text_equal(store->items[i].file, file) &&
-            file_breakpoint_reaches(&store->items[i], node))
+        if (is_at(&store->items[i], file, line) && file_breakpoint_reaches(&store->items[i], node))
             return true;
     return false;
 }
 
+static bool is_anothers(const struct file_breakpoint *breakpoint, const char *run)
+{
+    return breakpoint->run && *run && !text_equal(breakpoint->run, run);
+}
+
+/* True if a process of this run there gets another one at the line of the one at `i`. */
+static bool is_hidden(const struct breakpoint_store *store, size_t i,
+                      const struct breakpoint_node *node, const char *run)
+{
+    const struct file_breakpoint *its = &store->items[i];
+    bool anothers = is_anothers(its, run);
+    for (size_t at = 0; at < store->count; at++) {
+        const struct file_breakpoint *other = &store->items[at];
+        if (at != i && is_at(other, its->file, its->line) && file_breakpoint_reaches(other, node) &&
+            (is_anothers(other, run) == anothers ? at > i : anothers))
+            return true;
+    }
+    return false;
+}
+
 void breakpoint_store_dap(const struct breakpoint_store *store, const char *file,
-                          const struct breakpoint_node *node, struct buf *out)
+                          const struct breakpoint_node *node, const char *run, struct buf *out)
 {
     const char *between = "";
     for (size_t i = 0; i < store->count; i++) {
         if (!text_equal(store->items[i].file, file) ||
-            !file_breakpoint_reaches(&store->items[i], node))
+            !file_breakpoint_reaches(&store->items[i], node) || is_hidden(store, i, node, run))
             continue;
         buf_add_string(out, between);
         file_breakpoint_dap(&store->items[i], out);

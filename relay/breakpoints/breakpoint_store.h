@@ -15,8 +15,8 @@ enum { BREAKPOINT_STORE_MOST = 1000 };
 struct breakpoint_store *breakpoint_store_create(const char *path);
 void breakpoint_store_destroy(struct breakpoint_store **store);
 
-/* Takes over `breakpoint`, in place of an earlier one at the same line, and gives it an id. -1 if
- * there are too many; the caller clears it then. */
+/* Takes over `breakpoint`, in place of an earlier one of the same run (or of none) at the same
+ * line, and gives it an id. -1 if there are too many; the caller clears it then. */
 int breakpoint_store_add(struct breakpoint_store *store, struct file_breakpoint *breakpoint,
                          struct err *err);
 /* Removes the one with this id; false if there is none. */
@@ -41,10 +41,11 @@ bool breakpoint_store_reaches(const struct breakpoint_store *store,
 /* True if one at this line reaches the processes there. */
 bool breakpoint_store_has(const struct breakpoint_store *store, const char *file, int64_t line,
                           const struct breakpoint_node *node);
-/* Appends the elements of the setBreakpoints that brings the file's breakpoints to a process
- * there, with commas between them; nothing if none reaches it. */
+/* Appends the elements of the setBreakpoints that brings the file's breakpoints to a process of
+ * this run ("": it is not known) there, with commas between them; nothing if none reaches it. Of
+ * several at one line the process gets the last that is not of another run, else the last. */
 void breakpoint_store_dap(const struct breakpoint_store *store, const char *file,
-                          const struct breakpoint_node *node, struct buf *out);
+                          const struct breakpoint_node *node, const char *run, struct buf *out);
 /* Calls `fn` once for each file that has a breakpoint. */
 void breakpoint_store_each_file(const struct breakpoint_store *store,
                                 void (*fn)(void *arg, const char *file), void *arg);

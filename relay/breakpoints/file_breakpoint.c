@@ -19,6 +19,7 @@ static const struct {
     {"log", offsetof(struct file_breakpoint, log)},
     {"task", offsetof(struct file_breakpoint, task)},
     {"node", offsetof(struct file_breakpoint, node)},
+    {"run", offsetof(struct file_breakpoint, run)},
 };
 enum { TEXTS = sizeof texts / sizeof *texts };
 

@@ -18,13 +18,14 @@ struct file_breakpoint {
     char *log;       /* text with {expressions}: printed instead of stopping */
     char *task;      /* a glob for the task's name, its function, its actor's class or its actor */
     char *node;      /* only in the workers of this node: its address, or the start of its id */
-    char *problem;   /* the error of its condition in some process; not remembered */
-    int64_t rank;    /* only in processes of this rank; -1: of any, or of none */
-    int64_t hit;     /* stops at this hit only; 0: at each */
-    int64_t skip;    /* so many hits pass before the first that counts */
-    bool first;      /* the first hit that counts stops, and no other */
-    bool stop_all;   /* a hit that stops has all other tasks of its run stop, too */
-    int64_t hits;    /* those counted so far, over all processes: see file_breakpoint_count() */
+    char *run;     /* the id of the agent key of the `raydbg run` that has set it; NULL: none has */
+    char *problem; /* the error of its condition in some process; not remembered */
+    int64_t rank;  /* only in processes of this rank; -1: of any, or of none */
+    int64_t hit;   /* stops at this hit only; 0: at each */
+    int64_t skip;  /* so many hits pass before the first that counts */
+    bool first;    /* the first hit that counts stops, and no other */
+    bool stop_all; /* a hit that stops has all other tasks of its run stop, too */
+    int64_t hits;  /* those counted so far, over all processes: see file_breakpoint_count() */
 };
 
 /* The node of a process; both may be NULL or "", which no breakpoint with a `node` reaches. */
@@ -32,7 +33,7 @@ struct breakpoint_node {
     const char *node_id, *node_ip;
 };
 
-/* Reads {"file", "line", "if", "log", "task", "node", "rank", "hit", "skip", "first",
+/* Reads {"file", "line", "if", "log", "task", "node", "run", "rank", "hit", "skip", "first",
  * "stop_all", "hits", "id"}; -1 with `err` set if it is not sound. */
 int file_breakpoint_read(struct file_breakpoint *out, const char *json, struct span object,
                          struct err *err);

@@ -55,6 +55,7 @@ static void agent_free(struct agent *agent)
     buf_free(&agent->in);
     agent_forget_key(agent);
     agent_forget_first_lines(agent);
+    free(agent->problem);
     pause_clear(&agent->pause);
     agent_clear_magic(agent);
     free(agent);
@@ -329,10 +330,12 @@ bool agents_run_has(const struct agents *agents, const char *run, const struct p
 
 void agents_count(const struct agents *agents, struct agents_count *out)
 {
-    *out = (struct agents_count){.problem = agents->problem};
+    *out = (struct agents_count){0};
     for (const struct agent *at = agents->first; at; at = at->next) {
         out->connected += at->state != AGENT_NEW;
         out->debugged += at->traced;
+        if (at->state == AGENT_FAILED && !out->problem)
+            out->problem = at->problem;
         out->slowed +=
             at->slow && at->state != AGENT_FAILED && (at->traced || agent_needs_debugger(at));
     }
@@ -363,7 +366,6 @@ void agents_destroy(struct agents **agents)
         agent_free(it->first);
         it->first = next;
     }
-    free(it->problem);
     agents_clear_magic(it);
     free(it);
 }

@@ -39,12 +39,12 @@ struct agents_ops {
 };
 
 struct agents_count {
-    size_t connected; /* agents that have proven themselves */
-    size_t debugged;  /* of them whose threads all stop at breakpoints */
-    size_t slowed;    /* of them that have, or will soon have, pydevd on a Python where it slows
-                         each call */
-    const char
-        *problem; /* why the last process that cannot be debugged cannot; or NULL; borrowed */
+    size_t connected;    /* agents that have proven themselves */
+    size_t debugged;     /* of them whose threads all stop at breakpoints */
+    size_t slowed;       /* of them that have, or will soon have, pydevd on a Python where it slows
+                            each call */
+    const char *problem; /* why one of them cannot be debugged, of several that which has dialled
+                            last; or NULL; borrowed */
 };
 
 struct agents *agents_create(const struct agents_options *options, const struct agents_ops *ops,

@@ -113,7 +113,7 @@ static void set_file(void *arg, const char *file)
     buf_add_string(&arguments, "{\"source\":{\"path\":");
     message_quote(&arguments, file);
     buf_add_string(&arguments, "},\"breakpoints\":[");
-    breakpoint_store_dap(options->breakpoints, file, &node, &arguments);
+    breakpoint_store_dap(options->breakpoints, file, &node, run_of(agent), &arguments);
     session_breakpoints_dap(options->session_breakpoints, run_of(agent), file, &arguments);
     if (agent)
         agent_first_lines_dap(agent, file, &arguments);

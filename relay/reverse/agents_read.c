@@ -85,15 +85,14 @@ static bool read_proof(struct agent *agent, const char *json, struct span line)
 
 static void on_failed(struct agent *agent, const char *json, struct span line)
 {
-    struct agents *agents = agent->agents;
     char *why = scan_string_at(json, line, "why");
     timer_cancel(&agent->timer);
     agent->token[0] = '\0';
     agent->traced = false;
-    free(agents->problem);
-    agents->problem = mem_format("pid %" PRId64 " at %s: %.300s", agent->pause.pid, agent->peer,
-                                 why ? why : "it gave no reason");
-    log_warn("a process cannot be debugged: %s", agents->problem);
+    free(agent->problem);
+    agent->problem = mem_format("pid %" PRId64 " at %s: %.300s", agent->pause.pid, agent->peer,
+                                why ? why : "it gave no reason");
+    log_warn("a process cannot be debugged: %s", agent->problem);
     if (agent->state != AGENT_ASLEEP && agent->state != AGENT_FAILED)
         agent_move(agent, AGENT_FAILED);
     free(why);

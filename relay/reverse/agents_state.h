@@ -42,10 +42,11 @@ struct agent {
     char peer[AGENT_PEER_ROOM];
     char run[AGENT_KEY_ID_ROOM]; /* the id of its key: a run has a key of its own */
     enum agent_state state;
-    bool begun;  /* it has had its first verb: its process is not held any longer */
-    bool traced; /* AGENT_DEBUGGED: all threads stop at breakpoints */
-    bool slow;   /* pydevd slows each call: its Python is older than 3.12 */
-    bool wanted; /* its process needs pydevd, with or without a breakpoint */
+    bool begun;    /* it has had its first verb: its process is not held any longer */
+    bool traced;   /* AGENT_DEBUGGED: all threads stop at breakpoints */
+    bool slow;     /* pydevd slows each call: its Python is older than 3.12 */
+    bool wanted;   /* its process needs pydevd, with or without a breakpoint */
+    char *problem; /* why its process could not be debugged at its last failure; or NULL */
     int64_t
         stops_until_us; /* until then a thread may be about to stop, because the relay said so */
     struct first_line *first_lines;
@@ -72,7 +73,6 @@ struct agents {
     struct first_line_wait *waits; /* agents_stops.c */
     struct timer *later;           /* decides about each */
     char machine[PROOF_MACHINE_ROOM];
-    char *problem;
 };
 INVARIANT_MAGIC(agents, 0x51d0be32)
 #define agents_checked(object) agents_checked_at(INVARIANT_HERE, object)

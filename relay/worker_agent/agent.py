@@ -78,13 +78,15 @@ class Agent:
         self.hello = hello
         self.settled = threading.Event()  # the process need not be held any longer
         self.held_until = time.monotonic() + WORD_S
-        self.sock = None
+        self.dialled = None  # the connection, which may not be proven yet
+        self.sock = None  # the same, once the relay has proven itself and the hello is sent
         self.reached = False  # something listens there
         self.lock = threading.RLock()  # of sends; a handler of SIGINT may send in the middle of one
         self.questions = {}  # by number: the queue that gets the answer
         self.numbers = count(1)
         self.deaf = False  # the relay did not answer the last question in time
         self.wanted = int(bool(config.get("pause_all") and config["role"] == "worker"))  # so many need pydevd, with or without a breakpoint
+        self.debuggable = None  # True: pydevd stops the threads here; False: it cannot be started; None: it may come
         self.connected = 0  # how often pydevd was configured
         self.failed = 0  # and how often it could not be
         self.failures = False  # an editor wants what fails to stop
@@ -121,15 +123,15 @@ class Agent:
             time.sleep(random.uniform(*AGAIN_S))
 
     def close(self):
-        sock, self.sock, self.reached = self.sock, None, False
+        sock, self.dialled, self.sock, self.reached = self.dialled, None, None, False
         if sock is not None:
             sock.close()
         for waiting in list(self.questions.values()):
             waiting.put({})
 
     def session(self):
-        self.sock, endpoint = self.dial()
-        sock = self.sock
+        self.dialled, endpoint = self.dial()
+        sock = self.dialled
         nonce = binascii.hexlify(os.urandom(32)).decode()
         sock.sendall(("raydbg agent 1 %s %s\n" % (self.config["key_id"], nonce)).encode())
         messages = lines_of(sock)
@@ -141,7 +143,10 @@ class Agent:
         proof = prove(self.config["key"], "client", exchange, "AGENT", self.config["key_id"])
         placed.clear()
         self.deaf = self.failures = False
-        self.send(proof=proof, hello=dict(self.hello, debugging=debugger.active, wanted=self.wanted > 0))
+        self.debuggable = None
+        with self.lock:
+            self.sock = sock  # the other threads' lines come behind the hello
+            self.send(proof=proof, hello=dict(self.hello, debugging=debugger.active, wanted=self.wanted > 0))
         first = next(messages)
         sock.settimeout(None)
         for message in chain([first], messages):
@@ -187,13 +192,16 @@ class Agent:
         verb = message.get("verb")
         self.deaf = False
         if verb == "sleep":
+            self.debuggable = None
             debugger.disconnect()
             self.send(event="asleep")
             self.settled.set()
         elif verb == "debug":
             self.held_until = time.monotonic() + min(float(message.get("hold", 0)), HOLD_MOST_S)
+            self.debuggable = None
             threading.Thread(target=self.debug, args=(message["token"],), name="raydbg-connect", daemon=True).start()
         elif verb == "stay":
+            self.debuggable = True
             self.settled.set()
         elif verb == "pause":
             with told_lock:
@@ -212,8 +220,10 @@ class Agent:
             debugger.disconnect()  # what a relay that died has left
             if debugger.connect(self.config, token):
                 self.tell(event="debugging")
+                self.debuggable = True
                 self.connected += 1
         except Exception as error:
+            self.debuggable = False
             self.failed += 1
             self.tell(event="failed", why="%s: %s" % (type(error).__name__, error))
         finally:

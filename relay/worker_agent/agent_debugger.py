@@ -22,6 +22,7 @@ class Debugger:
     def __init__(self):
         self.own = None  # the PyDB that connect() has made
         self.connecting = threading.Lock()
+        self.exchanging = threading.Lock()  # the PyDB that pydevd has as the global one is made, or taken out
         self.original = self.copy = None  # a directory that clients name, and its copy in which this process runs
 
     @property
@@ -55,6 +56,7 @@ class Debugger:
         def start_client(host, port):
             pydevd.start_client = dial
             own = self.own = pydevd.get_global_debugger()  # PyDB() is that before it dials
+            making.close()
             own.wait_for_ready_to_run = lambda: self.wait_until_configured(own)
             made.append(own)
             if config.get("fingerprint"):
@@ -65,16 +67,14 @@ class Debugger:
             sock.sendall(b"raydbg pydevd 1 %s\n" % token.encode())
             return sock
 
-        try:
+        with contextlib.ExitStack() as making, contextlib.suppress(Ended):
+            making.enter_context(self.exchanging)
+            making.callback(setattr, pydevd, "start_client", dial)
             if pydevd.get_global_debugger() is None:  # else debugpy would use that one, and not dial
                 self.map_paths()
                 debugpy.configure(subProcess=False)
                 pydevd.start_client = start_client
                 debugpy.connect((config["host"], config["port"]))
-        except Ended:
-            pass
-        finally:
-            pydevd.start_client = dial
         if not made:
             raise RuntimeError("another debugger is open in this process, such as Ray's own at a breakpoint()")
         return made[0]
@@ -158,22 +158,24 @@ class Debugger:
             self.take_out(own)
 
     def take_out(self, own):
+        """On the agent's threads, and on each of the user's that waits in a pydevd that has ended, while another may start."""
         from _pydevd_bundle.pydevd_constants import GlobalDebuggerHolder
 
-        if GlobalDebuggerHolder.global_dbg not in (None, own):
-            return  # it has ended, and what traces the threads now is another's
-        pydevd = sys.modules["pydevd"]
-        pydevd.stoptrace()
-        untrace_threads()
-        GlobalDebuggerHolder.global_dbg = None
-        pydevd.SetupHolder.setup = None
-        for thread in threading.enumerate():
-            renew_state(thread)
+        with self.exchanging:
+            if GlobalDebuggerHolder.global_dbg not in (None, own):
+                return  # it has ended, and what traces the threads now is another's
+            pydevd = sys.modules["pydevd"]
+            pydevd.stoptrace()
+            untrace_threads()
+            GlobalDebuggerHolder.global_dbg = None
+            pydevd.SetupHolder.setup = None
+            for thread in threading.enumerate():
+                renew_state(thread)
 
     def forget(self):
         """In a forked child: takes out its parent's pydevd, which has no thread here. The connection stays the parent's. A thread
         that is in connect() there holds locks."""
-        self.connecting = threading.Lock()
+        self.connecting, self.exchanging = threading.Lock(), threading.Lock()
         constants = sys.modules.get("_pydevd_bundle.pydevd_constants")
         if constants is not None:
             constants.after_fork()

@@ -102,7 +102,8 @@ def tell_once(number, error):
 
 # --- the first line of each task ---
 
-placed = {}  # by code: true if pydevd has a breakpoint at its first line
+placed = set()  # the codes at whose first lines pydevd has a breakpoint
+passed = set()  # the codes whose first lines have passed without one, which was said
 entered = threading.local()  # code: what this thread is about to enter
 
 
@@ -112,17 +113,36 @@ def first_line_of(code):
     return next(lines, code.co_firstlineno)
 
 
+def wait_for_start():
+    """Until pydevd stops the threads here, or does not start in time; not without a relay that starts it."""
+    until = time.monotonic() + START_MOST_S
+    while agent.debuggable is None and agent.wanted and agent.sock is not None and not agent.deaf:
+        if time.monotonic() > until:
+            agent.debuggable = False  # the next task need not wait
+        time.sleep(0.02)
+
+
+def place_first_line(code):
+    """True if threads stop at the first line of this code. Each time that they do not, the reason may have gone at the next."""
+    wait_for_start()
+    if code in placed and agent.debuggable:
+        return True
+    if agent.ask(event="first_line", file=os.path.abspath(code.co_filename), line=first_line_of(code)):
+        placed.add(code)
+        return True
+    if code not in passed and agent.sock is not None and not agent.deaf:
+        passed.add(code)
+        print("raydbg: %s does not stop at its first line: the relay has not set the breakpoint in this process yet"
+              % code.co_name, file=sys.stderr, flush=True)
+    return False
+
+
 @contextlib.contextmanager
 def entering(code, arguments):
     """The function with this code is called next, on this thread, and stops at its first line."""
     try:
         if is_selected({"self": arguments[0]} if arguments else {}):
-            if code not in placed:
-                placed[code] = agent.ask(event="first_line", file=os.path.abspath(code.co_filename), line=first_line_of(code))
-                if not placed[code] and agent.sock is not None and not agent.deaf:
-                    print("raydbg: %s does not stop at its first line in this process: the relay has not set the breakpoint"
-                          % code.co_name, file=sys.stderr, flush=True)
-            entered.code = code if placed[code] else None
+            entered.code = code if place_first_line(code) else None
     except Exception as error:
         agent.problem = error
     try:
@@ -199,7 +219,7 @@ def stop_at_first_lines():
 
 # --- failures ---
 
-START_MOST_S = 60.0  # for pydevd to start where a task has failed, while the relay is there
+START_MOST_S = 60.0  # for pydevd to start where a task has failed or begins, while the relay is there
 
 
 def want_debugger():

@@ -234,7 +234,7 @@ def test_a_log_text_may_have_any_quotes_and_backslashes(start, relay, version):
 @pytest.fixture
 def asleep(request, start, relay):
     """A program whose agent sleeps, and the agent; the parameter: variables of its environment."""
-    future = start()
+    future = start(env=getattr(request, "param", ()))
     agent = relay.accept()
     agent.hello()
     agent.say(verb="sleep")
@@ -290,17 +290,68 @@ def test_a_relay_that_dies_answers_nothing(asleep):
     assert program.wait_for("CHECKED") == "False"
 
 
+@pytest.mark.parametrize("asleep", [{"AGAIN_S": "0 0.1", "ANSWER_S": "5", "WORD_S": str(LONG)}], indirect=True)
+def test_a_hit_passes_while_the_agent_and_the_relay_prove_themselves(asleep, relay):
+    """A question in place of the proof would have the relay refuse the agent."""
+    program, agent = asleep
+    agent.close()
+    agent = relay.accept()
+    counted(program)
+    assert program.wait_for("CHECKED") == "False"
+    assert agent.hello()["debugging"] is False
+    counted(program)
+    asked = agent.hear()
+    assert asked["event"] == "hit"
+    agent.say(verb="answer", question=asked["question"], yes=True)
+    assert program.wait_for("CHECKED") == "True"
+
+
 # --- first lines and failures ---
 
 def test_a_first_line_without_its_breakpoint_is_said(asleep):
     program, agent = asleep
-    for _ in (1, 2):  # the relay is asked once, and it is said once
+    program.do("agent.agent.wanted, agent.START_MOST_S = 1, 0.5")  # and no pydevd comes
+    for _ in (1, 2):  # the relay is asked again, and it is said once
         program.send("enter 2")
-        if not any("does not stop" in line for line in program.lines):
-            agent.say(verb="answer", question=agent.hear()["question"], yes=False)
+        asked = agent.hear()
+        assert asked["event"] == "first_line"
+        agent.say(verb="answer", question=asked["question"], yes=False)
         assert program.wait_for("RESULT") == "5"
-    said = "raydbg: work does not stop at its first line in this process: the relay has not set the breakpoint\n"
+    said = "raydbg: work does not stop at its first line: the relay has not set the breakpoint in this process yet\n"
     assert program.lines.count(said) == 1
+
+
+FIRST_LINE = [{"line": line_of("work"), "condition": "__import__('sys').modules['raydbg_agent'].is_first_line()"}]
+
+
+def test_a_task_waits_for_the_pydevd_that_stops_it(debugged, relay):
+    """A process is held for a while only when it begins."""
+    agent, future = debugged
+    agent.say(verb="sleep")
+    assert agent.hear() == {"event": "asleep"}
+    program = future.result(limit())
+    program.do("agent.agent.wanted = 1")  # as with --pause-all
+    for number in (2, 3):
+        agent.say(verb="debug", token="ef" * 32, hold=0)
+        pydevd = relay.accept()
+        program.send(f"enter {number}")
+        client = pydevd.dap()
+        agent.sock.settimeout(SHORT)
+        with pytest.raises(TimeoutError):
+            agent.hear()
+        agent.sock.settimeout(limit())
+        client.attach({"justMyCode": False, "stopAllThreadsOnSuspend": False}, {str(PROGRAM): FIRST_LINE}, filters=())
+        assert agent.hear() == {"event": "debugging"}
+        if number == 2:  # the relay sets it for the next pydevd, too
+            asked = agent.hear()
+            assert asked["event"] == "first_line"
+            agent.say(verb="answer", question=asked["question"], yes=True)
+        client.resume(client.stopped(reason="breakpoint")["threadId"])
+        assert program.wait_for("RESULT") == str(2 * number + 1)
+        client.ok("disconnect", {"terminateDebuggee": False})
+        client.transport.close()
+        agent.say(verb="sleep")
+        assert agent.hear() == {"event": "asleep"}
 
 
 def test_a_task_stops_at_its_first_line_and_not_when_it_is_called_else(debugged, relay):
@@ -311,9 +362,7 @@ def test_a_task_stops_at_its_first_line_and_not_when_it_is_called_else(debugged,
     program.send("enter 2")
     asked = agent.hear()
     assert asked == {"question": asked["question"], "event": "first_line", "file": str(PROGRAM), "line": line_of("work")}
-    condition = "__import__('sys').modules['raydbg_agent'].is_first_line()"
-    client.ok("setBreakpoints", {"source": {"path": str(PROGRAM)},
-                                 "breakpoints": [{"line": line_of("work"), "condition": condition}]})
+    client.ok("setBreakpoints", {"source": {"path": str(PROGRAM)}, "breakpoints": FIRST_LINE})
     agent.say(verb="answer", question=asked["question"], yes=True)
     for number in (2, 3):
         thread = client.stopped(reason="breakpoint")["threadId"]

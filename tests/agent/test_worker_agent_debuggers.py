@@ -118,6 +118,40 @@ def test_a_dial_that_fails_leaves_no_debugger_behind(asleep, relay):
     assert program.wait_for("RESULT") == "9"
 
 
+# A thread of the program's takes out what an ended pydevd has left, as where it waits at a breakpoint(). It does so slowly.
+TAKES_OUT = """
+import sys, threading
+pydevd, agent.go_on = sys.modules["pydevd"], threading.Event()
+stoptrace, reached = pydevd.stoptrace, threading.Event()
+def stop_slowly():
+    pydevd.stoptrace = stoptrace
+    reached.set()
+    agent.go_on.wait()
+    stoptrace()
+pydevd.stoptrace = stop_slowly
+threading.Thread(target=agent.debugger.tidy, daemon=True).start()
+answer = reached.wait(600)
+"""
+
+
+def test_what_is_taken_out_is_not_the_next_pydevd(asleep, relay):
+    agent, program = asleep
+    client = wake(relay, agent, hold=0)
+    assert agent.hear() == {"event": "debugging"}
+    client.transport.close()
+    ends(program)
+    assert program.do(TAKES_OUT) == "True"
+    agent.say(verb="debug", token=WORD, hold=0)
+    settle(1)
+    program.do("agent.go_on.set()")
+    client = relay.accept().dap()
+    client.attach({"justMyCode": False}, {str(PROGRAM): [line_of("work")]}, filters=())
+    assert agent.hear() == {"event": "debugging"}
+    program.send("work 4")
+    client.resume(client.stopped()["threadId"])
+    assert program.wait_for("RESULT") == "9"
+
+
 # --- a breakpoint() of the program's own ---
 
 RAYS = """

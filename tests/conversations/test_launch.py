@@ -227,7 +227,7 @@ def test_a_client_without_a_terminal_gets_the_output(edit):
     editor.end()
 
 
-# Prints more than a pipe takes, once it may.
+# Prints more than a pipe takes, once it may, and more than a reader with a pause between its reads takes in time.
 TALKS = """\
 import os, sys, time
 print("begins", flush=True)
@@ -236,6 +236,7 @@ while not os.path.exists(sys.argv[1]):
 for n in range(3000):
     print("x" * 100, flush=True)
     print("y" * 100, file=sys.stderr, flush=True)
+print("z" * 30_000_000, flush=True)
 open(sys.argv[2], "w").close()
 """
 

@@ -66,6 +66,22 @@ def test_nonsense_of_a_proven_agent_harms_nobody(relay):
     relay.processes(connected=1, problem="pid 1 at 127.0.0.1:%d: no module \u0007" % agent.sock.getsockname()[1])
 
 
+def test_what_cannot_be_debugged_is_said_while_it_is_there(relay):
+    relay.set()
+    agents = [ByHand(relay), ByHand(relay)]
+    for number, agent in enumerate(agents):
+        agent.prove(pid=number)
+        assert agent.hear()["verb"] == "debug"
+        agent.write(b'{"event":"failed","why":"another debugger"}')
+        relay.processes(connected=number + 1, problem="pid %d at 127.0.0.1:%d: another debugger" % (number, agent.sock.getsockname()[1]))
+    agents[1].sock.close()
+    agents[1].file.close()
+    relay.processes(connected=1, problem="pid 0 at 127.0.0.1:%d: another debugger" % agents[0].sock.getsockname()[1])
+    relay.set(line=1)
+    assert agents[0].hear()["verb"] == "debug"  # it is tried again
+    relay.processes(connected=1, problem=None)
+
+
 def test_an_agent_that_proves_nothing_is_closed_in_time(start, clock):
     relay = start(env=clock.env)
     begun = clock.now()

@@ -15,7 +15,7 @@ from agent_by_hand import ByHand
 from agent_relay import relay, start  # noqa: F401
 from fake_cluster import FakeCluster
 from relay_under_test import raydbg_path
-from waits import ROOT, limit, wait_until
+from waits import ROOT, limit, settle, wait_until
 
 
 def test_raydbg_break(relay, tmp_path):
@@ -182,13 +182,48 @@ def test_a_condition_that_fails_is_said_once(relay, tmp_path):
     """By the run; and by `break --list` as long as the breakpoint is there."""
     program = tmp_path / "works.py"
     program.write_text(WORKS)
+    relay.cli("break", f"{program}:5", "--if", "unknown > 1")
     run = Run(relay, "--break", f"{program}:2", "--if", "nothing > 1", sys.executable, program, stdin=subprocess.PIPE)
-    problem = "NameError: name 'nothing' is not defined"
-    run.told("a breakpoint's condition fails")
+    problems = [f"NameError: name '{name}' is not defined" for name in ("nothing", "unknown")]
+    for problem in problems:
+        run.told(f"raydbg: a breakpoint's condition fails, and it does not stop: {problem}")
     assert run.process.stdout.readline() == "done\n"
-    assert f"its condition fails: {problem}" in relay.cli("break", "--list").stdout
+    listed = relay.cli("break", "--list").stdout
+    assert all(f"its condition fails: {problem}" in listed for problem in problems), listed
+    settle(2)  # some looks
     assert run.end()[0] == 1  # an EOFError
-    assert run.errors.read_text().count(f"raydbg: a breakpoint's condition fails, and it does not stop: {problem}") == 1
+    assert [run.errors.read_text().count(problem) for problem in problems] == [1, 1]
+
+
+def test_two_runs_at_one_line_keep_their_breakpoints(relay, tmp_path):
+    """The second has its own while the first is stopped; what raydbg break has set before stays, too."""
+    program = tmp_path / "train.py"
+    program.write_text(DRIVER)
+    place = f"{program}:10"
+    relay.cli("break", place, "--if", "n == 77")
+    first = Run(relay, "--break", place, sys.executable, program, "3")
+    first.told("stopped at train.py:10")
+    assert Run(relay, "--break", place, "--if", "n == 8", sys.executable, program, "4").end() == (7, "result 5\n")
+    shown = relay.cli("break", "--list").stdout
+    assert re.search(rf"1  {place}  if n == 77\n +2  {place}  until its run ends\n", shown), shown
+    third = Run(relay, "--break", f"{program}:13", sys.executable, program, "77")  # the general one is there, too
+    third.told("stopped at train.py:10")
+    for pause in relay.stop(2):
+        assert relay.http("POST", f"/v1/pauses/{pause['pid']}@127.0.0.1/continue").status == 200
+    assert first.end() == (7, "result 4\n")
+    third.told("stopped at train.py:13")
+    pause, = relay.stop()
+    assert relay.http("POST", f"/v1/pauses/{pause['pid']}@127.0.0.1/continue").status == 200
+    assert third.end() == (7, "result 78\n")
+    assert [(b["line"], b["if"]) for b in relay.breakpoints()["breakpoints"]] == [(10, "n == 77")]
+
+
+def test_all_at_a_place_are_cleared(relay):
+    for run in ({"run": "ab" * 16}, {"run": "cd" * 16}, {}):
+        relay.http("POST", "/v1/breakpoints", body=json.dumps({"file": "/a.py", "line": 3, **run}))
+    relay.cli("break", "/a.py:4")
+    relay.cli("break", "--clear", "/a.py:3")
+    assert [b["line"] for b in relay.breakpoints()["breakpoints"]] == [4]
 
 
 # A sitecustomize of the user's. On a busy machine the relay's first word may take more than a second.

@@ -7,6 +7,7 @@ import pty
 import re
 import signal
 import sys
+from pathlib import Path
 
 import pytest
 from agent_relay import relay, start  # noqa: F401
@@ -304,6 +305,38 @@ def test_a_suspended_console_waits_for_the_terminal(run):
     terminal.type("c\r")
     terminal.expect("went on")
     terminal.expect(r"\[ended with 0\]")
+
+
+def directories(relay):
+    return list((relay.state / "s/raydbg").glob("run-*"))
+
+
+def test_a_suspended_console_ends_with_the_program(run, relay):
+    terminal = run("work(1)\n")
+    terminal.expect(r"\(raydbg\) ")
+    terminal.type("\x1a")
+    terminal.expect(r"\[suspended\]")
+    terminal.type("eval kill %1; bg %1; wait %1\n")
+    terminal.expect(r"\[ended with 143\]")
+    assert directories(relay) == [] and relay.breakpoints()["breakpoints"] == []
+    wait_until(lambda: relay.sessions() == [], lambda: str(relay.sessions()))
+
+
+def test_a_signal_ends_a_console_whose_program_has_ended(run, relay):
+    """It does not know that, as its relay says nothing."""
+    terminal = run("work(1)\n")
+    terminal.expect(r"\(raydbg\) ")
+    driver = relay.stop()[0]["pid"]
+    job = int(Path(f"/proc/{driver}/stat").read_text().rpartition(")")[2].split()[1])
+    relay.process.send_signal(signal.SIGSTOP)
+    try:
+        os.kill(driver, signal.SIGKILL)
+        wait_until(lambda: not Path(f"/proc/{driver}").exists(), "the driver has ended")
+        settle()  # until its parent knows
+        os.kill(job, signal.SIGTERM)
+        terminal.expect(r"\[ended with 137\]")
+    finally:
+        relay.process.send_signal(signal.SIGCONT)
 
 
 def test_a_console_that_ends_in_the_background_takes_no_terminal(run, relay):

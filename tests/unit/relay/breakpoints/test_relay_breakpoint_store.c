@@ -33,14 +33,23 @@ static int teardown(void **state)
     return 0;
 }
 
+static int64_t add_of_run(struct breakpoint_store *store, const char *run, const char *file,
+                          int64_t line, const char *condition)
+{
+    struct err err;
+    struct file_breakpoint one = {.file = mem_string(file),
+                                  .line = line,
+                                  .condition = mem_string(condition),
+                                  .run = mem_string(run),
+                                  .rank = -1};
+    assert_int_equal(breakpoint_store_add(store, &one, &err), 0);
+    return one.id;
+}
+
 static int64_t add(struct breakpoint_store *store, const char *file, int64_t line,
                    const char *condition)
 {
-    struct err err;
-    struct file_breakpoint one = {
-        .file = mem_string(file), .line = line, .condition = mem_string(condition), .rank = -1};
-    assert_int_equal(breakpoint_store_add(store, &one, &err), 0);
-    return one.id;
+    return add_of_run(store, NULL, file, line, condition);
 }
 
 static void expect(const struct breakpoint_store *store, size_t i, int64_t id, const char *file,
@@ -110,16 +119,61 @@ static void each_file_is_set_once(void **state)
     add(store, "/a.py", 3, NULL);
     breakpoint_store_each_file(store, note_file, &files);
     assert_string_equal(files.data, "/a.py /b \"c\".py ");
-    breakpoint_store_dap(store, "/a.py", &anywhere, &dap);
+    breakpoint_store_dap(store, "/a.py", &anywhere, "", &dap);
     assert_string_equal(dap.data, "{\"line\":1},{\"line\":3}");
     buf_clear(&dap, 0);
-    breakpoint_store_dap(store, "/b \"c\".py", &anywhere, &dap);
+    breakpoint_store_dap(store, "/b \"c\".py", &anywhere, "", &dap);
     assert_string_equal(dap.data, "{\"line\":4}");
     buf_clear(&dap, 0);
-    breakpoint_store_dap(store, "/other.py", &anywhere, &dap);
+    breakpoint_store_dap(store, "/other.py", &anywhere, "", &dap);
     assert_int_equal(dap.len, 0);
     buf_free(&files);
     buf_free(&dap);
+    breakpoint_store_destroy(&store);
+}
+
+/* The ids in the conditions of what a process of this run gets, as it would name them in check().
+ */
+static void expect_in(const struct breakpoint_store *store, const char *run, const char *ids)
+{
+    const struct breakpoint_node anywhere = {0};
+    struct buf dap = {0}, found = {0};
+    buf_add_string(&dap, "");
+    breakpoint_store_dap(store, "/a.py", &anywhere, run, &dap);
+    for (const char *at = dap.data; (at = strstr(at, "check(")); at++)
+        buf_printf(&found, "%d ", atoi(at + strlen("check(")));
+    buf_add_string(&found, "");
+    assert_string_equal(found.data, ids);
+    buf_free(&found);
+    buf_free(&dap);
+}
+
+static void a_run_replaces_only_its_own(void **state)
+{
+    (void)state;
+    unlink(path);
+    struct breakpoint_store *store = breakpoint_store_create(path);
+    add_of_run(store, "A", "/a.py", 1, "x"); /* 1 */
+    add_of_run(store, "B", "/a.py", 1, "y"); /* 2 */
+    add_of_run(store, "B", "/a.py", 2, "y"); /* 3 */
+    expect_in(store, "A", "1 3 ");
+    expect_in(store, "B", "2 3 ");
+    expect_in(store, "C", "2 3 ");
+    expect_in(store, "", "2 3 ");
+    assert_int_equal(add(store, "/a.py", 1, "z"), 4);
+    expect_in(store, "A", "3 4 ");
+    expect_in(store, "C", "3 4 ");
+    assert_int_equal(add_of_run(store, "A", "/a.py", 1, "again"), 5);
+    assert_null(breakpoint_store_find(store, 1));
+    breakpoint_store_destroy(&store);
+    store = breakpoint_store_create(path);
+    expect_in(store, "A", "3 5 ");
+    expect_in(store, "B", "3 4 ");
+    expect_in(store, "", "3 5 ");
+    assert_true(breakpoint_store_remove(store, 4));
+    expect_in(store, "B", "2 3 ");
+    assert_true(breakpoint_store_remove(store, 5));
+    expect_in(store, "A", "2 3 ");
     breakpoint_store_destroy(&store);
 }
 
@@ -145,7 +199,7 @@ static void the_last_hit_is_remembered(void **state)
     breakpoint_store_destroy(&store);
     store = breakpoint_store_create(path);
     assert_true(breakpoint_store_reaches(store, &anywhere));
-    breakpoint_store_dap(store, "/a.py", &anywhere, &dap);
+    breakpoint_store_dap(store, "/a.py", &anywhere, "", &dap);
     assert_string_equal(dap.data, "{\"line\":2}");
     assert_true(breakpoint_store_remove(store, 2));
     assert_false(breakpoint_store_reaches(store, &anywhere));
@@ -172,7 +226,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_next_relay_has_them), cmocka_unit_test(what_is_no_list_is_left_out),
         cmocka_unit_test(each_file_is_set_once),   cmocka_unit_test(the_last_hit_is_remembered),
-        cmocka_unit_test(there_is_a_limit),
+        cmocka_unit_test(there_is_a_limit),        cmocka_unit_test(a_run_replaces_only_its_own),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
