@@ -284,11 +284,21 @@ size_t hub_stopped_threads(const struct hub *hub)
     return count;
 }
 
+/* No two stops of one process have the same time. */
+static void note_stop(struct hub *hub)
+{
+    int64_t now_ms = wall_clock_ms(), last_ms = hub->pause.stopped_ms;
+    hub->pause.stopped_ms = now_ms > last_ms ? now_ms : last_ms + 1;
+    hub->pause.client_left = false;
+}
+
 /* debugpy sends `continued` for threads that are known to run, too. */
 static void note_stops(struct hub *hub, const char *json, size_t len,
                        const struct envelope *envelope)
 {
     size_t before = hub_stopped_threads(hub);
+    if (text_equal(envelope->name, "stopped"))
+        note_stop(hub);
     stop_events_event(&hub->stops, json, len, envelope);
     hub_resume_event(hub, json, len, envelope);
     if (text_equal(envelope->name, "stopped") || hub_stopped_threads(hub) < before)
