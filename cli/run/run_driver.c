@@ -136,8 +136,7 @@ static int spawn(char **command, struct err *err)
 static bool was_told(const struct pause_list *told, const struct pause *pause)
 {
     for (size_t i = 0; i < told->count; i++)
-        if (pause_same(&told->items[i], pause) && told->items[i].line == pause->line &&
-            text_equal(told->items[i].task_id, pause->task_id))
+        if (pause_same_stop(&told->items[i], pause))
             return true;
     return false;
 }
@@ -175,6 +174,13 @@ static bool tell(struct watch_run *watch, const struct pause *pause)
     return true;
 }
 
+/* The console ended by the user's word: the task is where the user has left it, or it went on, by
+ * `quit` or another client, and has stopped anew. An older relay does not tell. */
+static bool was_left_here(const struct pause *pause)
+{
+    return pause->client_left || !pause->stopped_ms;
+}
+
 /* A task that was left where it is gets no console at once again; if the console failed, the user
  * has not seen it yet. One that went on has stopped anew, if only at the same line. */
 static bool is_known(const struct watch_run *watch, const struct pause *last,
@@ -185,7 +191,7 @@ static bool is_known(const struct watch_run *watch, const struct pause *last,
     enum run_console_end end = run_console_end(watch->console);
     if (end == RUN_CONSOLE_FAILED)
         say_stop(pause);
-    return end != RUN_CONSOLE_CONTINUED;
+    return end == RUN_CONSOLE_FAILED || (end == RUN_CONSOLE_LEFT && was_left_here(pause));
 }
 
 static void note_pauses(struct watch_run *watch, const struct http_reply *reply)

@@ -191,6 +191,18 @@ def test_a_condition_that_fails_is_said_once(relay, tmp_path):
     assert run.errors.read_text().count(f"raydbg: a breakpoint's condition fails, and it does not stop: {problem}") == 1
 
 
+def test_each_stop_at_one_line_is_said(relay, tmp_path):
+    """Also of a task that has gone on and is there again before the next look."""
+    program = tmp_path / "train.py"
+    program.write_text(DRIVER.replace('print("result", work(int(sys.argv[1])), flush=True)', "for n in range(3): work(n)"))
+    run = Run(relay, "--break", f"{program}:10", "--", sys.executable, program)
+    for count in 1, 2, 3:
+        wait_until(lambda: run.errors.read_text().count("stopped at train.py:10") == count,  # noqa: B023
+                   lambda: run.errors.read_text())
+        relay.go_on(relay.stop()[0])
+    assert run.end() == (7, "")
+
+
 # A sitecustomize of the user's. On a busy machine the relay's first word may take more than a second.
 PATIENT = """\
 import raydbg_run
