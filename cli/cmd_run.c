@@ -82,10 +82,11 @@ static int render_stops(struct buf *json, const struct run_words *words, struct 
     return break_scope(json, &words->wish, err);
 }
 
-static char *make_directory(const struct run_relay *relay, const char *stops, struct err *err)
+/* Also makes the id of the run's key. */
+static char *make_directory(const struct run_relay *relay, const char *stops,
+                            char id[AGENT_KEY_ID_ROOM], struct err *err)
 {
-    char id[AGENT_KEY_ID_ROOM];
-    proof_random(id, sizeof id);
+    proof_random(id, AGENT_KEY_ID_ROOM);
     struct agent_files_config config = run_relay_config(relay, id);
     config.stops = stops;
     char *directory = run_directory_make(&config, err);
@@ -105,12 +106,17 @@ static int set_breakpoints(const struct relay_choice *choice, const struct run_w
 }
 
 static int run_program(const struct run_words *words, const struct relay_choice *choice,
-                       const char *directory, char **command, struct err *err)
+                       const char *directory, const char *id, char **command, struct err *err)
 {
-    struct run_console *console =
-        words->detach ? NULL : run_console_create(choice->loop, &words->relay, &choice->relay);
-    int code = run_driver(choice->loop, &choice->relay, directory, console, command, err);
-    run_console_destroy(&console);
+    struct run_driver_options options = {
+        .relay = &choice->relay,
+        .run = id,
+        .directory = directory,
+        .console =
+            words->detach ? NULL : run_console_create(choice->loop, &words->relay, &choice->relay),
+    };
+    int code = run_driver(choice->loop, &options, command, err);
+    run_console_destroy(&options.console);
     return code;
 }
 
@@ -120,14 +126,14 @@ static int run(const struct run_words *words, char **command, struct err *err)
     const struct relay_choice *choice = &relay.choice;
     struct buf stops = {0};
     int64_t *ids = mem_array(words->locations.count + 1, sizeof *ids);
-    char *directory = NULL;
+    char *directory = NULL, id[AGENT_KEY_ID_ROOM];
     size_t set = 0;
     int code = -1;
     if (render_stops(&stops, words, err) == 0 &&
         run_relay_find(&relay, &words->relay, words->address, RUN_RELAY_IDLE, err) == 0 &&
         set_breakpoints(choice, words, ids, &set, err) == 0 &&
-        (directory = make_directory(&relay, stops.data, err)))
-        code = run_program(words, choice, directory, command, err);
+        (directory = make_directory(&relay, stops.data, id, err)))
+        code = run_program(words, choice, directory, id, command, err);
     if (directory) /* first: a signal may end the rest */
         agent_files_remove(directory);
     free(directory);

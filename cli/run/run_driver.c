@@ -31,6 +31,7 @@ extern char **environ;
 struct watch_run {
     struct loop *loop;
     const struct relay_address *relay;
+    const char *run;
     struct relay_call *call;
     struct run_console *console; /* or NULL */
     struct pause last;           /* what had the last console, until the next look at the pauses */
@@ -141,9 +142,11 @@ static bool was_told(const struct pause_list *told, const struct pause *pause)
     return false;
 }
 
-static bool is_stop(const struct pause *pause)
+/* True for a stop of this run that no client has. An older relay does not tell the run. */
+static bool is_own_stop(const struct watch_run *watch, const struct pause *pause)
 {
-    return pause->debugger == PAUSE_PYDEVD && pause->reason && pause->file && pause->clients <= 0;
+    return pause->debugger == PAUSE_PYDEVD && pause->reason && pause->file && pause->clients <= 0 &&
+           (!*pause->run || text_equal(pause->run, watch->run));
 }
 
 static void say_stop(const struct pause *pause)
@@ -208,7 +211,7 @@ static void note_pauses(struct watch_run *watch, const struct http_reply *reply)
     for (size_t i = 0; i < said.pauses.count; i++) {
         const struct pause *pause = &said.pauses.items[i];
         /* Its task is asked for when it has stopped. */
-        if (!is_stop(pause) || (!pause->task_name && *pause->worker_id))
+        if (!is_own_stop(watch, pause) || (!pause->task_name && *pause->worker_id))
             continue;
         if (is_known(watch, &last, pause) || tell(watch, pause))
             pause_copy(&stops.items[stops.count++], pause);
@@ -319,13 +322,16 @@ static void wait_for_driver(struct watch_run *watch, int *status)
         loop_run_once(watch->loop, DRIVER_MS);
 }
 
-int run_driver(struct loop *loop, const struct relay_address *relay, const char *directory,
-               struct run_console *console, char **command, struct err *err)
+int run_driver(struct loop *loop, const struct run_driver_options *options, char **command,
+               struct err *err)
 {
     int status = 0;
-    struct watch_run watch = {.loop = loop, .relay = relay, .console = console};
+    struct watch_run watch = {.loop = loop,
+                              .relay = options->relay,
+                              .run = options->run,
+                              .console = options->console};
     pid_t pid;
-    if (run_driver_start(directory, command, &pid, err) != 0)
+    if (run_driver_start(options->directory, command, &pid, err) != 0)
         return -1;
     look(&watch);
     wait_for_driver(&watch, &status);

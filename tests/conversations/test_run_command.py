@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 import sanitizers
-from agent_by_hand import ByHand
+from agent_by_hand import ByHand, debugged
+from agent_process import KEY_ID
 from agent_relay import relay, start  # noqa: F401
+from fake_adapter import FakeAdapter
 from fake_cluster import FakeCluster
 from relay_under_test import raydbg_path
 from waits import ROOT, limit, wait_until
@@ -201,6 +203,27 @@ def test_each_stop_at_one_line_is_said(relay, tmp_path):
                    lambda: run.errors.read_text())
         relay.go_on(relay.stop()[0])
     assert run.end() == (7, "")
+
+
+def key_of_run(relay):
+    """The id of the key of the `raydbg run` that is under way."""
+    directory, = wait_until(lambda: directories(relay), "its files are there")
+    return directory.name.removeprefix("run-")
+
+
+def test_stops_of_another_run_are_not_said(relay, adapter):
+    relay.set()
+    run = Run(relay, "--", sys.executable, "-c", "input()", stdin=subprocess.PIPE)
+    own = key_of_run(relay)
+    with FakeAdapter() as second:
+        debugged(relay, second, pid=2, program="other.py")
+        pause, = relay.stop()
+        assert pause["run"] == KEY_ID != own
+        debugged(relay, adapter, run=own, pid=3, program="own.py")
+        run.told("driver own.py")
+        assert "other.py" not in run.errors.read_text()
+        assert {pause["run"] for pause in relay.stop(2)} == {KEY_ID, own}
+    run.end()
 
 
 # A sitecustomize of the user's. On a busy machine the relay's first word may take more than a second.

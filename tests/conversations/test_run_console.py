@@ -196,6 +196,20 @@ def test_the_stop_after_another_clients_word_gets_a_console(run, relay):
     terminal.expect(r"\[ended with 0\]")
 
 
+def test_a_stop_is_in_the_terminal_of_its_run(run):
+    bystander = run("print('waits', flush=True)\ninput()\n")
+    bystander.expect("waits")
+    terminal = run(LOOPS % 6)
+    for _ in range(6):
+        terminal.expect(r"train\.py:9 in work")
+        terminal.leave_console("c\r")
+    terminal.expect("went on")
+    terminal.expect(r"\[ended with 0\]")
+    bystander.type("\n")
+    bystander.expect(r"\[ended with 0\]")
+    assert "(raydbg)" not in bystander.plain()
+
+
 def test_a_console_that_fails_is_not_opened_again(run, relay):
     terminal = run("work(1)\nprint('went on', flush=True)\n")
     terminal.expect(r"\(raydbg\) ")
