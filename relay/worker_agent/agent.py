@@ -293,6 +293,7 @@ def current_task_name(worker):
 # --- the start ---
 
 agent = None
+forking = threading.local()  # task_name: of the task that forks on this thread, or ""
 
 
 def facts_of_worker():
@@ -325,13 +326,25 @@ def find_copy():
     return directory if "/runtime_resources/working_dir_files/" in directory else None
 
 
+def before_fork():
+    """The child cannot ask Ray which task has forked it."""
+    forking.task_name = ""
+    with contextlib.suppress(Exception):
+        if agent.hello["role"] == "worker" and not agent.hello.get("forked"):
+            forking.task_name = current_task_name(sys.modules["ray"]._private.worker.global_worker)
+
+
 def after_fork():
     """A forked child has none of its parent's threads: neither agent nor debugger. It is a process of its own, with an agent
     of its own; one that multiprocessing has made is held for its breakpoints, like a process that begins."""
     global agent
     try:
         before = agent
-        agent = Agent(before.config, dict(before.hello, pid=os.getpid(), forked=True))
+        hello = dict(before.hello, pid=os.getpid(), forked=True)
+        if hello["role"] == "worker":
+            name = getattr(forking, "task_name", "") or hello.get("task_name")
+            hello["task_name"] = name or "child of pid %d" % before.hello["pid"]
+        agent = Agent(before.config, hello)
         agent.wanted = 0  # no task begins here
         before.close()
         debugger.forget()
@@ -363,7 +376,7 @@ def start(config):
                 trace_pool_threads()
         watch_calls(config)
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=after_fork)
+            os.register_at_fork(before=before_fork, after_in_child=after_fork)
         if not config.get("only_forks"):  # multiprocessing's fork server: a process with threads must not fork
             agent.start()
     except Exception as error:

@@ -408,6 +408,27 @@ def test_a_forked_child_dials_the_relay_itself_and_is_not_stopped_by_its_parents
     assert program.wait_for("RESULT") == "11"
 
 
+WORKER = """
+import sys, types
+core_worker = types.SimpleNamespace(get_current_task_name=lambda: %r)
+worker = types.SimpleNamespace(global_worker=types.SimpleNamespace(core_worker=core_worker))
+sys.modules["ray"] = types.SimpleNamespace(_private=types.SimpleNamespace(worker=worker), is_initialized=lambda: True)
+agent.agent.hello["role"] = "worker"
+"""
+
+
+@pytest.mark.parametrize("task_name", ["Trainer.step", ""])
+def test_a_child_that_a_task_forks_has_the_tasks_name(asleep, relay, task_name):
+    """A stop without a name would not be told."""
+    program, _ = asleep
+    program.do(WORKER % task_name)
+    program.send("fork 4")
+    child = relay.accept()
+    assert child.hello()["task_name"] == (task_name or f"child of pid {program.pid}")
+    child.close()
+    assert program.wait_for("FORKED") == "9"
+
+
 @pytest.mark.parametrize("unbuffered", [""])
 def test_what_the_parent_has_not_written_yet_is_the_parents(debugged, relay):
     """A child that writes its copy of the buffer writes it once more."""
