@@ -226,6 +226,23 @@ def test_stops_of_another_run_are_not_said(relay, adapter):
     run.end()
 
 
+@pytest.mark.parametrize("unanswered, said", [
+    (None, r"worker \(ababab\) on 127\.0\.0\.1 pid 2 stopped at app\.py:8 · raydbg attach 2@127\.0\.0\.1\n"),
+    ("stackTrace", r"worker \(ababab\) on 127\.0\.0\.1 pid 2 stopped · raydbg attach 2@127\.0\.0\.1\n"),
+])
+def test_a_stop_of_which_little_is_known_is_said(start, clock, adapter, unanswered, said):
+    """A thread that runs no task has no name, and a process that gets no CPU does not answer."""
+    adapter.on[unanswered] = lambda connection, request: None
+    relay = start(env=clock.env)
+    relay.set()
+    run = Run(relay, "--", sys.executable, "-c", "input()", stdin=subprocess.PIPE)
+    debugged(relay, adapter, run=key_of_run(relay), pid=2, role="worker", worker_id="ab" * 28)
+    wait_until(lambda: clock.pass_time(1) or "stopped" in run.errors.read_text(), lambda: run.errors.read_text(),
+               every=0.5)  # the relay's answer is waited for, too
+    assert re.search(said, run.errors.read_text()), run.errors.read_text()
+    run.end()
+
+
 # A sitecustomize of the user's. On a busy machine the relay's first word may take more than a second.
 PATIENT = """\
 import raydbg_run
