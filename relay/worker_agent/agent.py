@@ -84,6 +84,7 @@ class Agent:
         self.questions = {}  # by number: the queue that gets the answer
         self.numbers = count(1)
         self.deaf = False  # the relay did not answer the last question in time
+        self.met = False  # a relay was there, and it was not said that it has gone
         self.wanted = int(bool(config.get("pause_all") and config["role"] == "worker"))  # so many need pydevd, with or without a breakpoint
         self.connected = 0  # how often pydevd was configured
         self.failed = 0  # and how often it could not be
@@ -125,7 +126,7 @@ class Agent:
         if sock is not None:
             sock.close()
         for waiting in list(self.questions.values()):
-            waiting.put({})
+            waiting.put(None)
 
     def session(self):
         self.sock, endpoint = self.dial()
@@ -143,6 +144,7 @@ class Agent:
         self.deaf = self.failures = False
         self.send(proof=proof, hello=dict(self.hello, debugging=debugger.active, wanted=self.wanted > 0))
         first = next(messages)
+        self.met = True
         sock.settimeout(None)
         for message in chain([first], messages):
             self.obey(message)
@@ -164,24 +166,40 @@ class Agent:
                 self.sock.sendall(json.dumps(message).encode() + b"\n")
 
     def ask(self, **question):
-        """True if the relay says yes; False also if it is gone, or does not answer in time."""
-        if self.deaf or self.sock is None:
-            return False
+        """True if the relay says yes; False also if it is gone, or does not answer in time. Says so, except of the question of
+        want_debugger(), whose callers do."""
+        answer = {} if self.deaf else self.answer_to(question)
+        if answer is None and question["event"] != "wanted":
+            self.say_gone()
+        return bool(answer) and answer.get("yes", False)
+
+    def answer_to(self, question):
+        """None if the relay is gone."""
+        if self.sock is None:
+            return None
         number = next(self.numbers)
         waiting = self.questions[number] = queue.SimpleQueue()
         try:
             self.send(question=number, **question)
-            return self.sock is not None and waiting.get(timeout=ANSWER_S).get("yes", False)
+            return waiting.get(timeout=ANSWER_S) if self.sock is not None else None
         except queue.Empty:
             self.deaf = True
             print("raydbg: the relay has not answered for %.0f s: what should stop here goes on, until the relay says something again"
                   % ANSWER_S, file=sys.stderr, flush=True)
-            return False
+            return {}
         except OSError as error:
             self.deaf, self.problem = True, error
-            return False
+            return None
         finally:
             del self.questions[number]
+
+    def say_gone(self):
+        """Once for each connection that has ended."""
+        with self.lock:
+            met, self.met = self.met, False
+        if met:
+            print("raydbg: the relay has gone: what should stop here goes on, until there is a relay again",
+                  file=sys.stderr, flush=True)
 
     def obey(self, message):
         verb = message.get("verb")

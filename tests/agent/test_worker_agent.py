@@ -282,12 +282,20 @@ def test_a_relay_that_does_not_answer_is_asked_once(asleep):
 
 
 @pytest.mark.parametrize("asleep", [{"ANSWER_S": str(LONG)}], indirect=True)
-def test_a_relay_that_dies_answers_nothing(asleep):
+@pytest.mark.parametrize("is_asked", [True, False])
+def test_a_relay_that_dies_answers_nothing(asleep, is_asked):
+    """And what does not stop because of that is said, once."""
     program, agent = asleep
-    counted(program)
-    agent.hear()
+    if is_asked:
+        counted(program)
+        agent.hear()
     agent.close()
-    assert program.wait_for("CHECKED") == "False"
+    for _ in range(2 if is_asked else 3):
+        counted(program)
+    for _ in range(3):
+        assert program.wait_for("CHECKED") == "False"
+    said = "raydbg: the relay has gone: what should stop here goes on, until there is a relay again\n"
+    assert program.lines.count(said) == 1, program.lines
 
 
 # --- first lines and failures ---
