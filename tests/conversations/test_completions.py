@@ -217,6 +217,16 @@ def test_options_are_in_the_pages(pages):
             assert re.search(f"^{section}$", pages[command], re.M), (command, section)
 
 
+def test_each_form_of_a_command_is_a_line(pages):
+    """Of the help: another form, or what continues the line before. Of the page: one with the command's name."""
+    for command in commands():
+        first, *more = re.search(r"^usage: (.*(?:\n.+)*)", printed(raydbg_path(), command, "--help"), re.M)[1].splitlines()
+        assert all(re.match(rf" {{7}}raydbg {command} | {{8,}}\S", line) for line in more), (command, more)
+        forms = [first] + [line.strip() for line in more if line.startswith("       raydbg ")]
+        shown = re.search(r"^SYNOPSIS\n((?: +\S.*\n)+)", pages[command], re.M)[1]
+        assert [line.split()[:2] for line in re.sub(r"\n +(?! |raydbg )", " ", shown).splitlines()] == len(forms) * [["raydbg", command]]
+
+
 def words_of(text):
     return re.sub(r"\s+", " ", re.sub(r"-\n *", "-", text))
 
