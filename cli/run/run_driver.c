@@ -362,10 +362,8 @@ int run_driver(struct loop *loop, const struct run_driver_options *options, char
                struct err *err)
 {
     int status = 0;
-    struct watch_run watch = {.loop = loop,
-                              .relay = options->relay,
-                              .run = options->run,
-                              .console = options->console};
+    struct watch_run watch = {
+        .loop = loop, .relay = options->relay, .run = options->run, .console = options->console};
     pid_t pid;
     if (run_driver_start(options->directory, command, &pid, err) != 0)
         return -1;
