@@ -68,7 +68,8 @@ static void source_of_the_time(void **state)
 static void a_stop_differs_from_the_next_at_its_line(void **state)
 {
     (void)state;
-    struct pause a = {.debugger = PAUSE_PYDEVD, .host = "h", .port = 1, .line = 57, .stopped_ms = 7};
+    struct pause a = {
+        .debugger = PAUSE_PYDEVD, .host = "h", .port = 1, .line = 57, .stopped_ms = 7};
     struct pause b = a;
     assert_true(pause_same_stop(&a, &b));
     b.line = 58; /* of another thread that is stopped, too: known later */
