@@ -165,10 +165,10 @@ static void wrong_types_are_unknown(void **state)
     (void)state;
     static const char *const wrong[] = {"null", "{}", "[]", "true", "{\"a\":1}", "-1.5"};
     static const char *const names[] = {
-        "task_id",  "task_name", "actor_id", "actor_class", "actor_name",     "job_id",
-        "node_id",  "node_ip",   "pid",      "worker_id",   "paused_threads", "candidates",
-        "location", "since",     "reason",   "clients",     "driver",         "held_since",
-        "run",      "stopped_at",
+        "task_id",        "task_name",  "actor_id",   "actor_class", "actor_name",
+        "job_id",         "node_id",    "node_ip",    "pid",         "worker_id",
+        "paused_threads", "candidates", "location",   "since",       "reason",
+        "clients",        "driver",     "held_since", "run",         "stopped_at",
     };
     struct pause expected = {.host = "10.0.0.7", .port = 5678, .paused_threads = -1}, pause;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -206,7 +206,8 @@ static void what_is_no_id_is_unknown(void **state)
     (void)state;
     struct pause pause;
     read_good(&pause,
-              "{" NEEDED ",\"run\":\"" UNIQUE_ID("a1") "\",\"job_id\":\"0a0000000000\",\"worker_id\":\"" UNIQUE_ID("a1")
+              "{" NEEDED ",\"run\":\"" UNIQUE_ID(
+                  "a1") "\",\"job_id\":\"0a0000000000\",\"worker_id\":\"" UNIQUE_ID("a1")
                   UNIQUE_ID("a1") "\",\"actor_id\":\"\\\"}],\",\"task_id\":\"" TASK_ID("c1") "\"}");
     assert_string_equal(pause.run, "");
     assert_string_equal(pause.job_id, "");
