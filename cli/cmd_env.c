@@ -58,7 +58,7 @@ const struct command_text cmd_env_text = {
     .name = "env",
     .summary = "print the runtime_env for a job that stops at breakpoints",
     .synopsis = "env [--break FILE:LINE]... [--merge FILE|JSON] [OPTIONS]\n"
-                "env --clear [--merge FILE|JSON] [OPTIONS]",
+                "       raydbg env --clear [--merge FILE|JSON] [OPTIONS]",
     .intro = "Prints a runtime_env, in JSON, for ray job submit, Ray Serve and KubeRay. The job's "
              "driver, tasks and actors then stop at breakpoints by file: those of --break, and "
              "those that raydbg break sets before or meanwhile. There is no secret in it: it "

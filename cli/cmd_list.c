@@ -49,7 +49,7 @@ static const struct option_row option_rows[] = {
              "lines say, too, when the cluster is away and live again"},
     {"format", 'f', OPTION_STRING, offsetof(struct list_words, format), .value = "F",
      .words = "table json yaml", .help = "table (default), json, yaml"},
-    {.help = "Instead of the paused tasks, with --job, --node and --format only:"},
+    {.help = "Instead of the paused tasks, with --address, --job, --node and --format only:"},
     {"failed", 0, OPTION_FLAG, offsetof(struct list_words, failed),
      .help = "the tasks that failed within --since, and why"},
     {"running", 0, OPTION_FLAG, offsetof(struct list_words, running),
@@ -162,6 +162,12 @@ static void show_tasks(void *arg, const char *cluster, const struct why_records 
     }
 }
 
+static bool names_relay(const struct relay_wish *wish)
+{
+    return !wish->wanted || wish->address || wish->token_file || wish->ca || wish->fingerprint ||
+           wish->cert || wish->key;
+}
+
 static int list_tasks(const struct list_words *words)
 {
     const struct list_request *request = &words->request;
@@ -169,24 +175,23 @@ static int list_tasks(const struct list_words *words)
         .select = {words->failed, request->select.job, request->select.node},
         .json = text_equal(words->format, "json"),
     };
+    const char *since = words->since ? words->since : "1h";
     struct evidence_query query = {.tables_only = words->running};
     if (words->failed && words->running)
         return command_usage(&cmd_list_text, "--failed and --running exclude each other");
     if (request->watch || request->select.all || request->select.actor || words->state ||
-        request->format == LIST_YAML)
+        words->sort || request->format == LIST_YAML || names_relay(&words->wish))
         return command_usage(
             &cmd_list_text, "--failed and --running take --job, --node and --format table or json");
-    if (!quantity_duration(words->since, &query.within_ms))
-        return command_usage(&cmd_list_text, "--since is a time such as 10m, not '%s'",
-                             words->since);
+    if (!quantity_duration(since, &query.within_ms))
+        return command_usage(&cmd_list_text, "--since is a time such as 10m, not '%s'", since);
     int code = why_ask(words->address, &query, NULL, show_tasks, &list);
     return list.err.code ? command_fail(&list.err) : code;
 }
 
 int cmd_list(int argc, char **argv)
 {
-    struct list_words words = {
-        .format = "table", .sort = "node", .since = "1h", .wish = {.wanted = true}};
+    struct list_words words = {.format = "table", .wish = {.wanted = true}};
     bool done;
     int operands;
     if (!options_parse(&cmd_list_text, &words, argc, argv, &operands, &done))
@@ -196,9 +201,11 @@ int cmd_list(int argc, char **argv)
     if (operands)
         return command_usage(&cmd_list_text, "'%s' is no option: list takes no names", argv[1]);
     words.request.format = format_of(words.format);
+    if (words.since && !words.failed)
+        return command_usage(&cmd_list_text, "--since goes with --failed");
     if (words.failed || words.running)
         return list_tasks(&words);
-    pause_select_sort(&words.request.select, words.sort);
+    pause_select_sort(&words.request.select, words.sort ? words.sort : "node");
     if (words.state)
         pause_select_state(&words.request.select, words.state);
     return run(words.address, &words.wish, &words.request);

@@ -106,12 +106,17 @@ static int set_breakpoints(const struct relay_choice *choice, const struct run_w
 }
 
 static int run_program(const struct run_words *words, const struct relay_choice *choice,
-                       const char *directory, char **command, struct err *err)
+                       const char *directory, const char *id, char **command, struct err *err)
 {
-    struct run_console *console =
-        words->detach ? NULL : run_console_create(choice->loop, &words->relay, &choice->relay);
-    int code = run_driver(choice->loop, &choice->relay, directory, console, command, err);
-    run_console_destroy(&console);
+    struct run_driver_options options = {
+        .relay = &choice->relay,
+        .run = id,
+        .directory = directory,
+        .console =
+            words->detach ? NULL : run_console_create(choice->loop, &words->relay, &choice->relay),
+    };
+    int code = run_driver(choice->loop, &options, command, err);
+    run_console_destroy(&options.console);
     return code;
 }
 
@@ -129,7 +134,7 @@ static int run(const struct run_words *words, char **command, struct err *err)
         run_relay_find(&relay, &words->relay, words->address, RUN_RELAY_IDLE, err) == 0 &&
         set_breakpoints(choice, words, id, ids, &set, err) == 0 &&
         (directory = make_directory(&relay, id, stops.data, err)))
-        code = run_program(words, choice, directory, command, err);
+        code = run_program(words, choice, directory, id, command, err);
     if (directory) /* first: a signal may end the rest */
         agent_files_remove(directory);
     free(directory);

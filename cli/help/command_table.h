@@ -7,11 +7,12 @@
 
 #include <stddef.h>
 
-/* The words of `raydbg help` and of raydbg(1). */
+/* The words of `raydbg help` and of raydbg(1); README.md has the exit codes, too. */
 #define COMMAND_SUMMARY "debug Ray tasks and actors where they stopped"
 #define COMMAND_EXITS                                                                              \
-    "0 done, 1 failed, 2 wrong usage, 3 not found or ambiguous, 4 not allowed, 5 cluster "         \
-    "unreachable"
+    "0 done, 1 failed, or standard output cannot be written, 2 wrong usage, 3 not found or "       \
+    "ambiguous, 4 not allowed, 5 cluster unreachable, 6 attach --one-stop was not left by "        \
+    "continue, 130 interrupted by ^C"
 
 struct command {
     const struct command_text *text;

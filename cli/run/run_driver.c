@@ -23,18 +23,32 @@
 #include <unistd.h>
 
 /* LOOK_MS: between two looks at the relay, which also keep a relay that ends when it is idle.
- * DRIVER_MS: between two looks at the driver, without a pidfd. */
-enum { LOOK_MS = 350, ANSWER_MS = 5000, DRIVER_MS = 50, KILLED = 128 };
+ * UNNAMED_MS: for the relay to learn where something has stopped, and in which task. DRIVER_MS:
+ * between two looks at the driver, without a pidfd. */
+enum { LOOK_MS = 350, ANSWER_MS = 5000, UNNAMED_MS = 6000, DRIVER_MS = 50, KILLED = 128 };
 
 extern char **environ;
+
+/* One that no client has. */
+struct run_stop {
+    struct pause pause;
+    int64_t seen_us; /* when it was first in the list */
+    bool told;       /* it was said, or had a console */
+};
+
+struct run_stops {
+    struct run_stop *items;
+    size_t count;
+};
 
 struct watch_run {
     struct loop *loop;
     const struct relay_address *relay;
+    const char *run;
     struct relay_call *call;
     struct run_console *console; /* or NULL */
     struct pause last;           /* what had the last console, until the next look at the pauses */
-    struct pause_list told;      /* the stops that were said, or had a console */
+    struct run_stops stops;      /* of the last look */
     char **problems;             /* that were said */
     size_t problem_count;
     bool price_said, away_said; /* each is said once */
@@ -137,18 +151,36 @@ static int spawn(char **command, struct err *err)
 
 /* --- what is said --- */
 
-static bool was_told(const struct pause_list *told, const struct pause *pause)
+static const struct run_stop *find_stop(const struct run_stops *stops, const struct pause *pause)
 {
-    for (size_t i = 0; i < told->count; i++)
-        if (pause_same(&told->items[i], pause) && told->items[i].line == pause->line &&
-            text_equal(told->items[i].task_id, pause->task_id))
-            return true;
-    return false;
+    for (size_t i = 0; i < stops->count; i++)
+        if (pause_same_stop(&stops->items[i].pause, pause))
+            return &stops->items[i];
+    return NULL;
 }
 
-static bool is_stop(const struct pause *pause)
+static void clear_stops(struct run_stops *stops)
 {
-    return pause->debugger == PAUSE_PYDEVD && pause->reason && pause->file && pause->clients <= 0;
+    for (size_t i = 0; i < stops->count; i++)
+        pause_clear(&stops->items[i].pause);
+    free(stops->items);
+    *stops = (struct run_stops){0};
+}
+
+/* True for a stop of this run that no client has. An older relay does not tell the run. */
+static bool is_own_stop(const struct watch_run *watch, const struct pause *pause)
+{
+    return pause->debugger == PAUSE_PYDEVD && pause->reason && pause->clients <= 0 &&
+           (!*pause->run || text_equal(pause->run, watch->run));
+}
+
+/* The relay asks the process for the line and the task once it has stopped. A busy process answers
+ * late, and a thread of a worker's may run no task. */
+static bool is_described(const struct run_stop *stop)
+{
+    const struct pause *pause = &stop->pause;
+    bool known = pause->file && (pause->task_name || !*pause->worker_id);
+    return known || loop_now_us() - stop->seen_us >= (int64_t)UNNAMED_MS * 1000;
 }
 
 static void say_stop(const struct pause *pause)
@@ -156,9 +188,11 @@ static void say_stop(const struct pause *pause)
     char title[256];
     pause_title(pause, title, sizeof title);
     struct buf line = {0};
-    buf_printf(&line, "raydbg: %s stopped%s at %s:%" PRId64 " · raydbg attach %" PRId64 "@%s",
-               title, text_equal(pause->reason, "exception") ? " by an exception" : "",
-               text_basename(pause->file), pause->line, pause->pid,
+    buf_printf(&line, "raydbg: %s stopped%s", title,
+               text_equal(pause->reason, "exception") ? " by an exception" : "");
+    if (pause->file)
+        buf_printf(&line, " at %s:%" PRId64, text_basename(pause->file), pause->line);
+    buf_printf(&line, " · raydbg attach %" PRId64 "@%s", pause->pid,
                pause->node_ip ? pause->node_ip : "");
     char *clean = text_printable(line.data, line.len, "");
     fprintf(stderr, "%s\n", clean);
@@ -179,23 +213,39 @@ static bool tell(struct watch_run *watch, const struct pause *pause)
     return true;
 }
 
+/* The console ended by the user's word: the task is where the user has left it, or it went on, by
+ * `quit` or another client, and has stopped anew. An older relay does not tell. */
+static bool was_left_here(const struct pause *pause)
+{
+    return pause->client_left || !pause->stopped_ms;
+}
+
 /* A task that was left where it is gets no console at once again; if the console failed, the user
  * has not seen it yet. One that went on has stopped anew, if only at the same line. */
 static bool is_known(const struct watch_run *watch, const struct pause *last,
-                     const struct pause *pause)
+                     const struct run_stop *before, const struct pause *pause)
 {
     if (!last->pid || !pause_same(last, pause))
-        return was_told(&watch->told, pause);
+        return before && before->told;
     enum run_console_end end = run_console_end(watch->console);
     if (end == RUN_CONSOLE_FAILED)
         say_stop(pause);
-    return end != RUN_CONSOLE_CONTINUED;
+    return end == RUN_CONSOLE_FAILED || (end == RUN_CONSOLE_LEFT && was_left_here(pause));
+}
+
+static void note_stop(struct watch_run *watch, const struct pause *last, const struct pause *pause,
+                      struct run_stop *stop)
+{
+    const struct run_stop *before = find_stop(&watch->stops, pause);
+    pause_copy(&stop->pause, pause);
+    stop->seen_us = before ? before->seen_us : loop_now_us();
+    stop->told = is_known(watch, last, before, pause) || (is_described(stop) && tell(watch, pause));
 }
 
 static void note_pauses(struct watch_run *watch, const struct http_reply *reply)
 {
     struct relay_pauses said = {0};
-    struct pause_list stops = {0};
+    struct run_stops stops = {0};
     struct err err;
     if (watch->early || run_console_is_open(watch->console) ||
         relay_pauses_parse(&said, reply->body, reply->len, &err) != 0)
@@ -203,17 +253,12 @@ static void note_pauses(struct watch_run *watch, const struct http_reply *reply)
     struct pause last = watch->last;
     watch->last = (struct pause){0};
     stops.items = mem_array(said.pauses.count + 1, sizeof *stops.items);
-    for (size_t i = 0; i < said.pauses.count; i++) {
-        const struct pause *pause = &said.pauses.items[i];
-        /* Its task is asked for when it has stopped. */
-        if (!is_stop(pause) || (!pause->task_name && *pause->worker_id))
-            continue;
-        if (is_known(watch, &last, pause) || tell(watch, pause))
-            pause_copy(&stops.items[stops.count++], pause);
-    }
+    for (size_t i = 0; i < said.pauses.count; i++)
+        if (is_own_stop(watch, &said.pauses.items[i]))
+            note_stop(watch, &last, &said.pauses.items[i], &stops.items[stops.count++]);
     pause_clear(&last);
-    pause_list_clear(&watch->told);
-    watch->told = stops;
+    clear_stops(&watch->stops);
+    watch->stops = stops;
     relay_pauses_clear(&said);
 }
 
@@ -326,20 +371,21 @@ static void wait_for_driver(struct watch_run *watch, int *status)
     }
 }
 
-int run_driver(struct loop *loop, const struct relay_address *relay, const char *directory,
-               struct run_console *console, char **command, struct err *err)
+int run_driver(struct loop *loop, const struct run_driver_options *options, char **command,
+               struct err *err)
 {
     int status = 0;
-    struct watch_run watch = {.loop = loop, .relay = relay, .console = console};
+    struct watch_run watch = {
+        .loop = loop, .relay = options->relay, .run = options->run, .console = options->console};
     pid_t pid;
-    if (run_driver_start(directory, command, &pid, err) != 0)
+    if (run_driver_start(options->directory, command, &pid, err) != 0)
         return -1;
     look(&watch);
     wait_for_driver(&watch, &status);
     leave_signals();
     timer_cancel(&watch.next);
     relay_call_cancel(&watch.call);
-    pause_list_clear(&watch.told);
+    clear_stops(&watch.stops);
     pause_clear(&watch.last);
     for (size_t i = 0; i < watch.problem_count; i++)
         free(watch.problems[i]);

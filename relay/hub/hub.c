@@ -123,6 +123,7 @@ static void remove_member(struct hub *hub, struct member *member)
     while (target_take_pending(hub->target, member, &pending))
         ;
     bool drove = hub->driver == member;
+    hub->pause.client_left |= member->configured && stop_events_any(&hub->stops);
     breakpoint_union_drop(hub->sets, member, hub_send_set, hub);
     hit_ids_drop(&hub->hits, member);
     hub->rewrite = true;

@@ -17,7 +17,10 @@
 enum { STALLED = 512 * 1024 };
 /* LOCATE_MS: a debuggee must be stopped for so long before its location is looked up, so that a
  * client that steps does not wait for that. LOCATE_ALONE_MS: the same without clients. */
-enum { LOCATE_MS = 300, LOCATE_ALONE_MS = 20, ASK_MS = 5000 };
+enum { LOCATE_MS = 300, LOCATE_ALONE_MS = 20 };
+/* ASK_MS: for the answer about a stop that lists show, which a busy machine may not give in time.
+ * It is asked for again with twice the time, up to ASK_MOST_MS. */
+enum { ASK_MS = 5000, ASK_MOST_MS = 40000 };
 
 /* --- a debuggee that does not read --- */
 
@@ -226,6 +229,7 @@ static void on_location(void *arg, const char *json, size_t len, const struct en
     struct hub *hub = hub_checked(arg);
     char *file;
     (void)len;
+    hub_note_asked(hub, json != NULL);
     if (!json || !stop_events_any(&hub->stops) ||
         !user_frame_read(json, envelope, &file, &hub->pause.line))
         return;
@@ -234,6 +238,12 @@ static void on_location(void *arg, const char *json, size_t len, const struct en
     hub_ask_task(hub, json, envelope);
     hub_save(hub);
     hub_changed(hub);
+}
+
+void hub_ask_shown(struct hub *hub, const char *command, const char *arguments, link_answer_fn fn)
+{
+    hub->asked++;
+    target_ask(hub->target, command, arguments, hub->ask_ms, fn, hub);
 }
 
 static void locate(void *arg)
@@ -245,8 +255,19 @@ static void locate(void *arg)
         return;
     char *arguments =
         mem_format("{\"threadId\":%lld,\"startFrame\":0,\"levels\":20}", (long long)stop->thread);
-    target_ask(hub->target, "stackTrace", arguments, ASK_MS, on_location, hub);
+    hub_ask_shown(hub, "stackTrace", arguments, on_location);
     free(arguments);
+}
+
+/* From the loop, as the link may be closing. */
+void hub_note_asked(struct hub *hub, bool answered)
+{
+    hub->asked--;
+    if (answered || hub->asked || hub->locate || hub->ask_ms >= ASK_MOST_MS ||
+        !stop_events_any(&hub->stops))
+        return;
+    hub->ask_ms *= 2;
+    hub->locate = timer_start(hub->loop, LOCATE_ALONE_MS, locate, hub);
 }
 
 static void read_reason(struct hub *hub)
@@ -275,6 +296,7 @@ void hub_note_location(struct hub *hub)
     free(hub->pause.file);
     hub->pause.file = NULL;
     hub->pause.line = 0;
+    hub->ask_ms = ASK_MS;
     if (stop_events_any(&hub->stops))
         hub->locate =
             timer_start(hub->loop, hub->members ? LOCATE_MS : LOCATE_ALONE_MS, locate, hub);
@@ -289,11 +311,21 @@ size_t hub_stopped_threads(const struct hub *hub)
     return count;
 }
 
+/* No two stops of one process have the same time. */
+static void note_stop(struct hub *hub)
+{
+    int64_t now_ms = wall_clock_ms(), last_ms = hub->pause.stopped_ms;
+    hub->pause.stopped_ms = now_ms > last_ms ? now_ms : last_ms + 1;
+    hub->pause.client_left = false;
+}
+
 /* debugpy sends `continued` for threads that are known to run, too. */
 static void note_stops(struct hub *hub, const char *json, size_t len,
                        const struct envelope *envelope)
 {
     size_t before = hub_stopped_threads(hub);
+    if (text_equal(envelope->name, "stopped"))
+        note_stop(hub);
     stop_events_event(&hub->stops, json, len, envelope);
     hub_resume_event(hub, json, len, envelope);
     if (text_equal(envelope->name, "stopped") || hub_stopped_threads(hub) < before)

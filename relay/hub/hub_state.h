@@ -64,6 +64,8 @@ struct hub {
     struct breakpoint_union *sets;
     struct hit_ids hits;
     struct timer *locate;
+    int64_t ask_ms;                 /* for an answer to what lists show of this stop */
+    size_t asked;                   /* so many of these questions are open */
     struct timer *orphans;          /* gives up what members have left unanswered */
     struct cluster *cluster;        /* or NULL */
     struct worker_objects *objects; /* made when they are first wanted */
@@ -150,6 +152,11 @@ void hub_watch_flow(struct hub *hub);
 bool hub_is_replayed(const char *event); /* a late client gets these from hub_replay() */
 /* Renews the location and reason that lists show, after threads stopped or went on. */
 void hub_note_location(struct hub *hub);
+/* Asks for what lists show of the stop; `fn` is as of link_ask(), and calls hub_note_asked(). */
+void hub_ask_shown(struct hub *hub, const char *command, const char *arguments, link_answer_fn fn);
+/* Such a question was answered; or it was not in time: all is asked again while the stop lasts, for
+ * longer each time. */
+void hub_note_asked(struct hub *hub, bool answered);
 
 /* hub_objects.c */
 /* Asks for the objects, if a thread is stopped and a client looks, unless they were asked for. */

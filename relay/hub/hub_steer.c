@@ -242,6 +242,8 @@ void hub_update_pause(struct hub *hub, const struct pause *pause)
     free(fresh.file);
     fresh.file = hub->pause.file;
     fresh.line = hub->pause.line;
+    fresh.stopped_ms = hub->pause.stopped_ms;
+    fresh.client_left = hub->pause.client_left;
     hub->pause.file = NULL;
     pause_clear(&hub->pause);
     hub->pause = fresh;
@@ -258,6 +260,8 @@ void hub_describe(const struct hub *hub, struct pause *pause)
         pause->state = PAUSE_HELD;
     pause->clients = (int64_t)hub_members(hub);
     pause->held_ms = hub_held_since_ms(hub);
+    pause->stopped_ms = *hub_reason(hub) ? held->stopped_ms : 0;
+    pause->client_left = *hub_reason(hub) && held->client_left;
     free(pause->file);
     free(pause->reason);
     free(pause->driver);

@@ -7,8 +7,6 @@
 
 #include <stdlib.h>
 
-enum { ASK_MS = 5000 };
-
 /* --- the task on a stopped thread of a process that has dialled the relay --- */
 
 /* The cluster does not list such a process as paused. */
@@ -21,6 +19,7 @@ static void on_described(void *arg, const char *json, size_t len, const struct e
 {
     struct hub *hub = hub_checked(arg);
     (void)len;
+    hub_note_asked(hub, json != NULL);
     char *result =
         json && envelope->success ? scan_string_at(json, envelope->body, "result") : NULL;
     if (agent_facts_unhex(&hub->pause, result)) {
@@ -41,7 +40,7 @@ void hub_ask_task(struct hub *hub, const char *json, const struct envelope *stac
         return;
     char *arguments = mem_format("{\"context\":\"watch\",\"frameId\":%lld,\"expression\":\"%s\"}",
                                  (long long)id, query);
-    target_ask(hub->target, "evaluate", arguments, ASK_MS, on_described, hub);
+    hub_ask_shown(hub, "evaluate", arguments, on_described);
     free(arguments);
 }
 

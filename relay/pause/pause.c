@@ -115,6 +115,13 @@ bool pause_same(const struct pause *a, const struct pause *b)
     return same_endpoint || (a->debugger == PAUSE_DEBUGPY && *a->worker_id);
 }
 
+bool pause_same_stop(const struct pause *a, const struct pause *b)
+{
+    if (!pause_same(a, b) || a->stopped_ms != b->stopped_ms)
+        return false;
+    return a->stopped_ms || (a->line == b->line && text_equal(a->task_id, b->task_id));
+}
+
 uint64_t pause_endpoint_hash(const char *host, uint16_t port)
 {
     return hash_text(host ? host : "", port);
@@ -134,7 +141,7 @@ static bool ids_equal(const struct pause *a, const struct pause *b)
     return strcmp(a->task_id, b->task_id) == 0 && strcmp(a->actor_id, b->actor_id) == 0 &&
            strcmp(a->job_id, b->job_id) == 0 && strcmp(a->node_id, b->node_id) == 0 &&
            strcmp(a->worker_id, b->worker_id) == 0 && strcmp(a->breakpoint, b->breakpoint) == 0 &&
-           strcmp(a->parent_task_id, b->parent_task_id) == 0;
+           strcmp(a->parent_task_id, b->parent_task_id) == 0 && strcmp(a->run, b->run) == 0;
 }
 
 static bool numbers_equal(const struct pause *a, const struct pause *b)
@@ -143,6 +150,7 @@ static bool numbers_equal(const struct pause *a, const struct pause *b)
            a->state == b->state && a->paused_threads == b->paused_threads &&
            a->ambiguous == b->ambiguous && a->name_pending == b->name_pending &&
            a->line == b->line && a->clients == b->clients && a->held_ms == b->held_ms &&
+           a->stopped_ms == b->stopped_ms && a->client_left == b->client_left &&
            a->since_ms == b->since_ms && a->candidate_count == b->candidate_count;
 }
 

@@ -58,6 +58,13 @@ struct pause {
     int64_t clients;
     char *driver;
     int64_t held_ms;
+    /* When its last stop came (ms since the epoch; 0: it runs, or that is not known), which tells
+     * that stop from all others of its process; and whether a client that had this stop has left it
+     * there. */
+    int64_t stopped_ms;
+    bool client_left;
+    char run[33]; /* the id of the agent key of a process that has dialled the relay: each `raydbg
+                     run` has a key of its own; or "" */
     /* Ray's uuid of the breakpoint. pdb: always; a process of `raydbg run`: of a step into a remote
      * task; debugpy: not known. */
     char breakpoint[33];
@@ -85,6 +92,9 @@ void pause_list_clear(struct pause_list *list);
  * endpoint of pdb, or one pydevd that has dialled the relay, whose worker id is known only later if
  * it is a driver's. */
 bool pause_same(const struct pause *a, const struct pause *b);
+/* The same, and it has not gone on between the two. Without `stopped_ms`, which an older relay does
+ * not tell, two stops of one task at one line are the same. */
+bool pause_same_stop(const struct pause *a, const struct pause *b);
 /* A hash of an endpoint; `host` may be NULL. */
 uint64_t pause_endpoint_hash(const char *host, uint16_t port);
 /* True if two rows are equal in every field. */

@@ -36,6 +36,7 @@ TEXT_FIELD(state, pause_state_name(pause->state))
 TEXT_FIELD(since_source, pause_since_source(pause))
 TEXT_FIELD(reason, pause->reason)
 TEXT_FIELD(driver, pause->driver)
+TEXT_FIELD(run, pause->run)
 
 static void put_pid(const struct pause *pause, struct buf *out)
 {
@@ -56,9 +57,14 @@ static void put_paused_threads(const struct pause *pause, struct buf *out)
     put_known(out, pause->paused_threads, pause->paused_threads >= 0);
 }
 
+static void put_boolean(struct buf *out, bool value)
+{
+    buf_add_string(out, value ? "true" : "false");
+}
+
 static void put_ambiguous(const struct pause *pause, struct buf *out)
 {
-    buf_add_string(out, pause->ambiguous ? "true" : "false");
+    put_boolean(out, pause->ambiguous);
 }
 
 static void put_candidates(const struct pause *pause, struct buf *out)
@@ -88,6 +94,16 @@ static void put_since(const struct pause *pause, struct buf *out)
 static void put_held_since(const struct pause *pause, struct buf *out)
 {
     json_put_seconds(out, pause->held_ms);
+}
+
+static void put_stopped_at(const struct pause *pause, struct buf *out)
+{
+    json_put_seconds(out, pause->stopped_ms);
+}
+
+static void put_client_left(const struct pause *pause, struct buf *out)
+{
+    put_boolean(out, pause->client_left);
 }
 
 static void put_clients(const struct pause *pause, struct buf *out)
@@ -122,6 +138,9 @@ static const struct {
     {"clients", put_clients},
     {"driver", put_driver},
     {"held_since", put_held_since},
+    {"stopped_at", put_stopped_at},
+    {"client_left", put_client_left},
+    {"run", put_run},
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
@@ -258,6 +277,14 @@ static void get_location(struct pause *out, const char *json, struct span object
     out->line = get_number(json, location, "line", 0);
 }
 
+static void get_run(struct pause *out, const char *json, struct span object)
+{
+    char *run = scan_string_at(json, object, "run");
+    if (!text_copy(out->run, sizeof out->run, run ? run : ""))
+        out->run[0] = '\0';
+    free(run);
+}
+
 bool pause_json_read(struct pause *out, const char *json, struct span object)
 {
     *out = (struct pause){0};
@@ -279,8 +306,10 @@ bool pause_json_read(struct pause *out, const char *json, struct span object)
     out->clients = get_number(json, object, "clients", 0);
     out->since_ms = get_time(json, object, "since");
     out->held_ms = get_time(json, object, "held_since");
-    out->ambiguous = false;
+    out->stopped_ms = get_time(json, object, "stopped_at");
     scan_boolean_at(json, object, "ambiguous", &out->ambiguous);
+    scan_boolean_at(json, object, "client_left", &out->client_left);
+    get_run(out, json, object);
     get_candidates(out, json, object);
     get_location(out, json, object);
     bool good = get_endpoint(out, json, object) && get_kinds(out, json, object);

@@ -278,6 +278,7 @@ static void accept_pydevd(struct agents *agents, const struct agents_call *call,
     pause.debugger = PAUSE_PYDEVD;
     pause.state = PAUSE_HELD;
     pause.paused_threads = -1;
+    text_copy(pause.run, sizeof pause.run, agent->run);
     pause.port = agent_endpoint(call->peer, host);
     pause.host = mem_string(host);
     if (!pause.node_ip)

@@ -85,6 +85,7 @@ class Agent:
         self.questions = {}  # by number: the queue that gets the answer
         self.numbers = count(1)
         self.deaf = False  # the relay did not answer the last question in time
+        self.met = False  # a relay was there, and it was not said that it has gone
         self.wanted = int(bool(config.get("pause_all") and config["role"] == "worker"))  # so many need pydevd, with or without a breakpoint
         self.debuggable = None  # True: pydevd stops the threads here; False: it cannot be started; None: it may come
         self.connected = 0  # how often pydevd was configured
@@ -127,7 +128,7 @@ class Agent:
         if sock is not None:
             sock.close()
         for waiting in list(self.questions.values()):
-            waiting.put({})
+            waiting.put(None)
 
     def session(self):
         self.dialled, endpoint = self.dial()
@@ -148,6 +149,7 @@ class Agent:
             self.sock = sock  # the other threads' lines come behind the hello
             self.send(proof=proof, hello=dict(self.hello, debugging=debugger.active, wanted=self.wanted > 0))
         first = next(messages)
+        self.met = True
         sock.settimeout(None)
         for message in chain([first], messages):
             self.obey(message)
@@ -169,24 +171,40 @@ class Agent:
                 self.sock.sendall(json.dumps(message).encode() + b"\n")
 
     def ask(self, **question):
-        """True if the relay says yes; False also if it is gone, or does not answer in time."""
-        if self.deaf or self.sock is None:
-            return False
+        """True if the relay says yes; False also if it is gone, or does not answer in time. Says so, except of the question of
+        want_debugger(), whose callers do."""
+        answer = {} if self.deaf else self.answer_to(question)
+        if answer is None and question["event"] != "wanted":
+            self.say_gone()
+        return bool(answer) and answer.get("yes", False)
+
+    def answer_to(self, question):
+        """None if the relay is gone."""
+        if self.sock is None:
+            return None
         number = next(self.numbers)
         waiting = self.questions[number] = queue.SimpleQueue()
         try:
             self.send(question=number, **question)
-            return self.sock is not None and waiting.get(timeout=ANSWER_S).get("yes", False)
+            return waiting.get(timeout=ANSWER_S) if self.sock is not None else None
         except queue.Empty:
             self.deaf = True
             print("raydbg: the relay has not answered for %.0f s: what should stop here goes on, until the relay says something again"
                   % ANSWER_S, file=sys.stderr, flush=True)
-            return False
+            return {}
         except OSError as error:
             self.deaf, self.problem = True, error
-            return False
+            return None
         finally:
             del self.questions[number]
+
+    def say_gone(self):
+        """Once for each connection that has ended."""
+        with self.lock:
+            met, self.met = self.met, False
+        if met:
+            print("raydbg: the relay has gone: what should stop here goes on, until there is a relay again",
+                  file=sys.stderr, flush=True)
 
     def obey(self, message):
         verb = message.get("verb")
@@ -303,6 +321,7 @@ def current_task_name(worker):
 # --- the start ---
 
 agent = None
+forking = threading.local()  # task_name: of the task that forks on this thread, or ""
 
 
 def facts_of_worker():
@@ -335,13 +354,25 @@ def find_copy():
     return directory if "/runtime_resources/working_dir_files/" in directory else None
 
 
+def before_fork():
+    """The child cannot ask Ray which task has forked it."""
+    forking.task_name = ""
+    with contextlib.suppress(Exception):
+        if agent.hello["role"] == "worker" and not agent.hello.get("forked"):
+            forking.task_name = current_task_name(sys.modules["ray"]._private.worker.global_worker)
+
+
 def after_fork():
     """A forked child has none of its parent's threads: neither agent nor debugger. It is a process of its own, with an agent
     of its own; one that multiprocessing has made is held for its breakpoints, like a process that begins."""
     global agent
     try:
         before = agent
-        agent = Agent(before.config, dict(before.hello, pid=os.getpid(), forked=True))
+        hello = dict(before.hello, pid=os.getpid(), forked=True)
+        if hello["role"] == "worker":
+            name = getattr(forking, "task_name", "") or hello.get("task_name")
+            hello["task_name"] = name or "child of pid %d" % before.hello["pid"]
+        agent = Agent(before.config, hello)
         agent.wanted = 0  # no task begins here
         before.close()
         debugger.forget()
@@ -373,7 +404,7 @@ def start(config):
                 trace_pool_threads()
         watch_calls(config)
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=after_fork)
+            os.register_at_fork(before=before_fork, after_in_child=after_fork)
         if not config.get("only_forks"):  # multiprocessing's fork server: a process with threads must not fork
             agent.start()
     except Exception as error:

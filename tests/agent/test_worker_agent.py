@@ -282,12 +282,20 @@ def test_a_relay_that_does_not_answer_is_asked_once(asleep):
 
 
 @pytest.mark.parametrize("asleep", [{"ANSWER_S": str(LONG)}], indirect=True)
-def test_a_relay_that_dies_answers_nothing(asleep):
+@pytest.mark.parametrize("is_asked", [True, False])
+def test_a_relay_that_dies_answers_nothing(asleep, is_asked):
+    """And what does not stop because of that is said, once."""
     program, agent = asleep
-    counted(program)
-    agent.hear()
+    if is_asked:
+        counted(program)
+        agent.hear()
     agent.close()
-    assert program.wait_for("CHECKED") == "False"
+    for _ in range(2 if is_asked else 3):
+        counted(program)
+    for _ in range(3):
+        assert program.wait_for("CHECKED") == "False"
+    said = "raydbg: the relay has gone: what should stop here goes on, until there is a relay again\n"
+    assert program.lines.count(said) == 1, program.lines
 
 
 @pytest.mark.parametrize("asleep", [{"AGAIN_S": "0 0.1", "ANSWER_S": "5", "WORD_S": str(LONG)}], indirect=True)
@@ -455,6 +463,27 @@ def test_a_forked_child_dials_the_relay_itself_and_is_not_stopped_by_its_parents
     thread = client.stopped(reason="breakpoint")["threadId"]
     client.resume(thread)
     assert program.wait_for("RESULT") == "11"
+
+
+WORKER = """
+import sys, types
+core_worker = types.SimpleNamespace(get_current_task_name=lambda: %r)
+worker = types.SimpleNamespace(global_worker=types.SimpleNamespace(core_worker=core_worker))
+sys.modules["ray"] = types.SimpleNamespace(_private=types.SimpleNamespace(worker=worker), is_initialized=lambda: True)
+agent.agent.hello["role"] = "worker"
+"""
+
+
+@pytest.mark.parametrize("task_name", ["Trainer.step", ""])
+def test_a_child_that_a_task_forks_has_the_tasks_name(asleep, relay, task_name):
+    """A stop without a name would not be told."""
+    program, _ = asleep
+    program.do(WORKER % task_name)
+    program.send("fork 4")
+    child = relay.accept()
+    assert child.hello()["task_name"] == (task_name or f"child of pid {program.pid}")
+    child.close()
+    assert program.wait_for("FORKED") == "9"
 
 
 @pytest.mark.parametrize("unbuffered", [""])

@@ -65,6 +65,16 @@ def test_a_relay_refuses_what_an_option_does_not_take(run, option, value):
     assert value != "secret" or value not in done.stderr
 
 
+@pytest.mark.parametrize("arguments, words", [
+    (["--since", "10m"], "--since goes with --failed"), (["--running", "--since", "10m"], "--since goes with --failed"),
+    *(([which, *more], "--failed and --running take --job, --node and --format") for which in ("--failed", "--running")
+      for more in (["--sort", "age"], ["--no-relay"], ["--relay", "127.0.0.1:4713"], ["--relay-ca", "/ca.pem"], ["--all"])),
+])
+def test_list_refuses_options_that_it_would_not_use(run, arguments, words):
+    done = run("list", *arguments)
+    assert done.returncode == 2 and words in done.stderr and not done.stdout, done
+
+
 def test_a_list_of_options_has_an_end(run):
     addresses = [word for port in range(17) for word in ("--listen", f"127.0.0.1:{port + 1}")]
     done = run("relay", *addresses)

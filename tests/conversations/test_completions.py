@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 from relay_under_test import raydbg_path
-from waits import limit
+from waits import ROOT, limit
 
 SHELLS = ["bash", "zsh", "fish"]
 LISTED = '[{"task_id": "c2668a65bda616c1ffffffff", "task_name": "square"}]'  # by the raydbg that the scripts run
@@ -215,6 +215,23 @@ def test_options_are_in_the_pages(pages):
             assert re.search(rf"^ +{label}( |$)", pages[command], re.M), (command, option)
         for section in ("NAME", "SYNOPSIS", "DESCRIPTION" if command else "COMMANDS", "SEE ALSO"):
             assert re.search(f"^{section}$", pages[command], re.M), (command, section)
+
+
+def test_each_form_of_a_command_is_a_line(pages):
+    """Of the help: another form, or what continues the line before. Of the page: one with the command's name."""
+    for command in commands():
+        first, *more = re.search(r"^usage: (.*(?:\n.+)*)", printed(raydbg_path(), command, "--help"), re.M)[1].splitlines()
+        assert all(re.match(rf" {{7}}raydbg {command} | {{8,}}\S", line) for line in more), (command, more)
+        forms = [first] + [line.strip() for line in more if line.startswith("       raydbg ")]
+        shown = re.search(r"^SYNOPSIS\n((?: +\S.*\n)+)", pages[command], re.M)[1]
+        assert [line.split()[:2] for line in re.sub(r"\n +(?! |raydbg )", " ", shown).splitlines()] == len(forms) * [["raydbg", command]]
+
+
+def test_the_exit_codes_are_those_of_the_readme(pages):
+    readme = words_of((ROOT / "README.md").read_text()).replace("`", "")
+    said = re.search(r"Exit codes of all commands: ([^.]+\^C)\.", readme)[1]
+    assert f"exit codes: {said}" in words_of(printed(raydbg_path(), "help"))
+    assert said in words_of(pages[""])
 
 
 def words_of(text):

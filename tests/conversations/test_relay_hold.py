@@ -540,6 +540,31 @@ def test_hold_and_continue_through_http(adapter, run_relay):
     assert client.stopped()["threadId"] == 1
 
 
+def test_each_stop_has_a_time_of_its_own(adapter, hub):
+    client = hub.join()
+    client.stopped()
+    first = hub.pause()
+    assert time.time() - 3600 < first["stopped_at"] < time.time() + 1 and not first["client_left"], first
+    client.resume(1)
+    assert hub.pause()["stopped_at"] is None
+    adapter.connection().stop("breakpoint")
+    client.stopped()
+    second = hub.pause()
+    assert second["stopped_at"] > first["stopped_at"] and not second["client_left"], (first, second)
+    client.disconnect()
+    wait_until(lambda: hub.pause()["clients"] == 0, "the client has left")
+    left = hub.pause()
+    assert left["stopped_at"] == second["stopped_at"] and left["client_left"], left
+    hub.kill9()
+    hub.restart()
+    assert hub.pause()["stopped_at"] == second["stopped_at"]
+    assert hub.post("continue").status == 200
+    adapter.connection().stop("breakpoint")
+    wait_until(lambda: hub.pause()["reason"], "it stops once more")
+    third = hub.pause()
+    assert third["stopped_at"] > second["stopped_at"] and not third["client_left"], third
+
+
 def test_a_hold_outlives_the_relay(adapter, run_relay):
     """What was held by hand stays held after a goodbye, though this relay would let it go then."""
     hub = run_relay("--hold", "on-loss")

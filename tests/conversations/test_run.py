@@ -1,8 +1,10 @@
 """Processes that dial the relay, and breakpoints by file. The agent and pydevd are real, without Ray."""
 
 import contextlib
+import json
 
 import pytest
+from agent_by_hand import debugged
 from agent_process import PROGRAM, line_of
 from agent_relay import WORK, relay, run_agent, start  # noqa: F401
 from dap_client import DapTimeout
@@ -76,6 +78,57 @@ def test_which_hits_count(relay, run_agent):
     program.work(1)
     program.send("work 2")
     relay.stop()
+
+
+class Busy:
+    """Stands before a handler of the adapter's: as a process that gets no CPU, it does not answer the first of these requests."""
+
+    def __init__(self, then, unanswered, about=""):
+        self.then, self.unanswered, self.about = then, unanswered, about
+        self.asked = 0
+
+    def __call__(self, connection, request):
+        self.asked += self.about in json.dumps(request)
+        if self.about not in json.dumps(request) or self.asked > self.unanswered:
+            self.then(connection, request)
+
+
+def describe(connection, request):
+    """As describe() in relay/worker_agent/agent.py."""
+    if ".describe()" not in request["arguments"]["expression"]:
+        connection.adapter.on_evaluate(connection, request)
+        return
+    result = repr(json.dumps({"task_name": "Trainer.step"}).encode().hex())
+    connection.respond(request, {"result": result, "variablesReference": 0})
+
+
+@pytest.mark.parametrize("command, about", [("stackTrace", ""), ("evaluate", ".describe()")])
+def test_a_process_that_is_too_busy_to_answer_is_asked_again(start, clock, adapter, command, about):
+    adapter.on["evaluate"] = describe
+    adapter.on[command] = busy = Busy(adapter.on[command], 2, about)
+    relay = start(env=clock.env)
+    relay.set()
+    debugged(relay, adapter, pid=2, role="worker", worker_id="ab" * 28)
+    for count, seconds in (1, 5), (2, 10):
+        wait_until(lambda: busy.asked == count, "it is asked")  # noqa: B023
+        clock.pass_time(seconds)
+    pause, = wait_until(lambda: [p for p in relay.pauses() if p["location"] and p["task_name"]], lambda: str(relay.pauses()))
+    assert pause["task_name"] == "Trainer.step" and pause["location"]["line"] == adapter.line
+    assert busy.asked == 3
+
+
+def test_a_process_that_never_answers_is_not_asked_for_ever(start, clock, adapter):
+    adapter.on["stackTrace"] = busy = Busy(adapter.on_stackTrace, 4)
+    relay = start(env=clock.env)
+    relay.set()
+    debugged(relay, adapter, pid=2)
+    for count, seconds in (1, 5), (2, 10), (3, 20), (4, 60):
+        wait_until(lambda: busy.asked == count, "it is asked")  # noqa: B023
+        clock.pass_time(seconds)
+    relay.pauses()
+    assert busy.asked == 4
+    adapter.connection().stop()  # another stop
+    assert relay.stop()[0]["location"]["line"] == adapter.line
 
 
 def go_on(relay, pid):

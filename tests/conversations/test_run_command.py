@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 import sanitizers
-from agent_by_hand import ByHand
+from agent_by_hand import ByHand, debugged
+from agent_process import KEY_ID
 from agent_relay import relay, start  # noqa: F401
+from fake_adapter import FakeAdapter
 from fake_cluster import FakeCluster
 from relay_under_test import raydbg_path
 from waits import ROOT, limit, settle, wait_until
@@ -224,6 +226,56 @@ def test_all_at_a_place_are_cleared(relay):
     relay.cli("break", "/a.py:4")
     relay.cli("break", "--clear", "/a.py:3")
     assert [b["line"] for b in relay.breakpoints()["breakpoints"]] == [4]
+
+
+def test_each_stop_at_one_line_is_said(relay, tmp_path):
+    """Also of a task that has gone on and is there again before the next look."""
+    program = tmp_path / "train.py"
+    program.write_text(DRIVER.replace('print("result", work(int(sys.argv[1])), flush=True)', "for n in range(3): work(n)"))
+    run = Run(relay, "--break", f"{program}:10", "--", sys.executable, program)
+    for count in 1, 2, 3:
+        wait_until(lambda: run.errors.read_text().count("stopped at train.py:10") == count,  # noqa: B023
+                   lambda: run.errors.read_text())
+        relay.go_on(relay.stop()[0])
+    assert run.end() == (7, "")
+
+
+def key_of_run(relay):
+    """The id of the key of the `raydbg run` that is under way."""
+    directory, = wait_until(lambda: directories(relay), "its files are there")
+    return directory.name.removeprefix("run-")
+
+
+def test_stops_of_another_run_are_not_said(relay, adapter):
+    relay.set()
+    run = Run(relay, "--", sys.executable, "-c", "input()", stdin=subprocess.PIPE)
+    own = key_of_run(relay)
+    with FakeAdapter() as second:
+        debugged(relay, second, pid=2, program="other.py")
+        pause, = relay.stop()
+        assert pause["run"] == KEY_ID != own
+        debugged(relay, adapter, run=own, pid=3, program="own.py")
+        run.told("driver own.py")
+        assert "other.py" not in run.errors.read_text()
+        assert {pause["run"] for pause in relay.stop(2)} == {KEY_ID, own}
+    run.end()
+
+
+@pytest.mark.parametrize("unanswered, said", [
+    (None, r"worker \(ababab\) on 127\.0\.0\.1 pid 2 stopped at app\.py:8 · raydbg attach 2@127\.0\.0\.1\n"),
+    ("stackTrace", r"worker \(ababab\) on 127\.0\.0\.1 pid 2 stopped · raydbg attach 2@127\.0\.0\.1\n"),
+])
+def test_a_stop_of_which_little_is_known_is_said(start, clock, adapter, unanswered, said):
+    """A thread that runs no task has no name, and a process that gets no CPU does not answer."""
+    adapter.on[unanswered] = lambda connection, request: None
+    relay = start(env=clock.env)
+    relay.set()
+    run = Run(relay, "--", sys.executable, "-c", "input()", stdin=subprocess.PIPE)
+    debugged(relay, adapter, run=key_of_run(relay), pid=2, role="worker", worker_id="ab" * 28)
+    wait_until(lambda: clock.pass_time(1) or "stopped" in run.errors.read_text(), lambda: run.errors.read_text(),
+               every=0.5)  # the relay's answer is waited for, too
+    assert re.search(said, run.errors.read_text()), run.errors.read_text()
+    run.end()
 
 
 # A sitecustomize of the user's. On a busy machine the relay's first word may take more than a second.

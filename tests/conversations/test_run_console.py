@@ -108,7 +108,7 @@ class Terminal:
 def run(relay, tmp_path):
     started = []
 
-    def run(program, *arguments, **options):
+    def run(program, *arguments, relay=relay, **options):
         (tmp_path / "train.py").write_text(DRIVER + program)
         started.append(Terminal(relay, "--break", tmp_path / WORK, *arguments, "--", sys.executable, tmp_path / "train.py", **options))
         return started[-1]
@@ -156,6 +156,59 @@ def test_what_is_left_stopped_gets_no_console_at_once(run, relay):
     terminal.expect(r"\(raydbg\) ")  # another stop
     terminal.type("c\r")
     terminal.expect(r"\[ended with 0\]")
+
+
+LOOPS = "for n in range(%d):\n    work(n)\nprint('went on', flush=True)\n"
+
+
+def test_the_stop_after_quit_gets_a_console(run, start):
+    """At a relay as `raydbg run` starts it; at the same line, before it has been seen that the task went on."""
+    terminal = run(LOOPS % 3, relay=start("--hold", "on-loss"))
+    for keys in "quit\r", "\x04", "c\r":  # ^D
+        terminal.expect(r"train\.py:9 in work")
+        terminal.leave_console(keys)
+    terminal.expect("went on")
+    terminal.expect(r"\[ended with 0\]")
+
+
+def test_what_quit_leaves_stopped_gets_no_console(run, relay):
+    """At a relay that was started by hand."""
+    terminal = run(LOOPS % 2)
+    terminal.expect(r"train\.py:9 in work")
+    terminal.leave_console("quit\r")
+    pause, = relay.stop()
+    settle(1.5)  # four looks
+    assert relay.pauses() == [pause] and pause["client_left"]
+    relay.go_on(pause)
+    terminal.expect(r"train\.py:9 in work")
+    terminal.leave_console("c\r")
+    terminal.expect("went on")
+    terminal.expect(r"\[ended with 0\]")
+
+
+def test_the_stop_after_another_clients_word_gets_a_console(run, relay):
+    terminal = run(LOOPS % 2)
+    terminal.expect(r"train\.py:9 in work")
+    terminal.leave_console("detach\r")
+    relay.go_on(relay.stop()[0])
+    terminal.expect(r"train\.py:9 in work")
+    terminal.leave_console("c\r")
+    terminal.expect("went on")
+    terminal.expect(r"\[ended with 0\]")
+
+
+def test_a_stop_is_in_the_terminal_of_its_run(run):
+    bystander = run("print('waits', flush=True)\ninput()\n")
+    bystander.expect("waits")
+    terminal = run(LOOPS % 6)
+    for _ in range(6):
+        terminal.expect(r"train\.py:9 in work")
+        terminal.leave_console("c\r")
+    terminal.expect("went on")
+    terminal.expect(r"\[ended with 0\]")
+    bystander.type("\n")
+    bystander.expect(r"\[ended with 0\]")
+    assert "(raydbg)" not in bystander.plain()
 
 
 def test_a_console_that_fails_is_not_opened_again(run, relay):
@@ -282,7 +335,6 @@ def test_a_stop_in_the_background_takes_no_terminal(run, relay, tmp_path):
     wait_until(lambda: os.tcgetpgrp(terminal.master) != terminal.pid, "the job has the terminal")
     assert relay.http("POST", f"/v1/pauses/{found[1]}/continue").status == 200
     wait_until(lambda: not go.exists(), "it goes on")
-    settle(1.5)  # until it has been seen that it went on
     go.touch()
     terminal.leave_console("c\r")
     terminal.expect("went on")

@@ -21,7 +21,8 @@ PAUSES = PROGRAMS / "pauses.py"
 DASHBOARD = "http://127.0.0.1:8265"
 WAYS = {"gcs": ADDRESS, "dashboard": DASHBOARD}
 FIELDS = ("task_id task_name actor_id actor_class actor_name job_id node_id node_ip pid worker_id debugger endpoint "
-          "state paused_threads ambiguous candidates location since since_source reason clients driver held_since").split()
+          "state paused_threads ambiguous candidates location since since_source reason clients driver held_since "
+          "stopped_at client_left run").split()
 # Exit codes.
 USAGE, NOT_FOUND, DENIED, UNREACHABLE, FAILED = 2, 3, 4, 5, 1
 
@@ -86,6 +87,7 @@ def expected_rows(cluster):
             "since": min((t["start_time_ms"] for t in mine), default=0) / 1000 or None,
             "since_source": "task_start" if mine else None,
             "reason": None, "clients": None, "driver": None, "held_since": None,  # no relay
+            "stopped_at": None, "client_left": False, "run": None,
         }
     return rows
 

@@ -366,7 +366,7 @@ class RelayProcess:
 
     def go_on(self, pause):
         """Continues a pause that has a location. The answer has none any more, so that a location in a later list is another
-        stop's: two stops of one process at one line may differ in nothing else, and follow each other at once."""
+        stop's: two stops of one process at one line may differ in `stopped_at` only, and follow each other at once."""
         answer = self.http("POST", f"/v1/pauses/{pause['pid']}@{pause['node_ip']}/continue")
         assert answer.status == 200 and pause["location"] and answer.json["location"] is None, (pause, answer)
 

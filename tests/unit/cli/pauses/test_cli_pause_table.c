@@ -14,10 +14,20 @@
 
 /* The fields, in order; README's users rely on them. */
 static const char *const fields[] = {
-    "task_id",      "task_name",      "actor_id",  "actor_class", "actor_name", "job_id",
-    "node_id",      "node_ip",        "pid",       "worker_id",   "debugger",   "endpoint",
-    "state",        "paused_threads", "ambiguous", "candidates",  "location",   "since",
-    "since_source", "reason",         "clients",   "driver",      "held_since"};
+    "task_id",      "task_name",
+    "actor_id",     "actor_class",
+    "actor_name",   "job_id",
+    "node_id",      "node_ip",
+    "pid",          "worker_id",
+    "debugger",     "endpoint",
+    "state",        "paused_threads",
+    "ambiguous",    "candidates",
+    "location",     "since",
+    "since_source", "reason",
+    "clients",      "driver",
+    "held_since",   "stopped_at",
+    "client_left",  "run",
+};
 enum { FIELDS = sizeof fields / sizeof *fields };
 
 static char candidates[2][ID_TEXT(ID_TASK_BYTES)] = {TASK_ID("c1"), TASK_ID("c2")};

@@ -28,7 +28,9 @@ static const struct hub_snapshot full = {
               .reason = "breakpoint",
               .driver = "nvim",
               .clients = 2,
-              .held_ms = INT64_C(1700000000123)},
+              .held_ms = INT64_C(1700000000123),
+              .stopped_ms = INT64_C(1700000000124),
+              .run = "0123456789abcdef0123456789abcdef"},
     .kept = true,
     .capabilities = "{\"supportsX\":true, \"big\" : 123456789012345678901234567890}",
     .attach = "{\"redirectOutput\":true, \"pathMappings\" : []}",
@@ -71,6 +73,8 @@ static void check_round_trip(const struct hub_snapshot *snapshot)
     assert_int_equal(again.pause.line, snapshot->pause.line);
     assert_int_equal(again.pause.clients, snapshot->pause.clients);
     assert_int_equal(again.pause.held_ms, snapshot->pause.held_ms);
+    assert_int_equal(again.pause.stopped_ms, snapshot->pause.stopped_ms);
+    assert_string_equal(again.pause.run, snapshot->pause.run);
     assert_int_equal(again.kept, snapshot->kept);
     assert_int_equal(again.torn, snapshot->torn);
     assert_int_equal(again.generation, snapshot->generation);

@@ -65,6 +65,40 @@ static void source_of_the_time(void **state)
     assert_string_equal(pause_since_source(&pause), "task_start");
 }
 
+static void a_stop_differs_from_the_next_at_its_line(void **state)
+{
+    (void)state;
+    struct pause a = {
+        .debugger = PAUSE_PYDEVD, .host = "h", .port = 1, .line = 57, .stopped_ms = 7};
+    struct pause b = a;
+    assert_true(pause_same_stop(&a, &b));
+    b.line = 58; /* of another thread that is stopped, too: known later */
+    assert_true(pause_same_stop(&a, &b));
+    b.line = 57;
+    b.stopped_ms = 8;
+    assert_false(pause_same_stop(&a, &b));
+    assert_true(pause_same(&a, &b));
+    b = a;
+    b.port = 2;
+    assert_false(pause_same_stop(&a, &b));
+}
+
+static void stops_of_an_older_relay_are_told_apart_by_line_and_task(void **state)
+{
+    (void)state;
+    struct pause a = {.task_id = TASK_ID("c1"), .debugger = PAUSE_PYDEVD, .host = "h", .line = 57};
+    struct pause b = a;
+    assert_true(pause_same_stop(&a, &b));
+    b.line = 58;
+    assert_false(pause_same_stop(&a, &b));
+    b = a;
+    snprintf(b.task_id, sizeof b.task_id, "%s", TASK_ID("c2"));
+    assert_false(pause_same_stop(&a, &b));
+    b = a;
+    b.stopped_ms = 7; /* it is a newer relay meanwhile */
+    assert_false(pause_same_stop(&a, &b));
+}
+
 /* --- short ids --- */
 
 static void short_ids_are_unique(void **state)
@@ -422,6 +456,8 @@ int main(void)
         cmocka_unit_test(idle_workers_are_hidden),
         cmocka_unit_test(names_of_states_and_debuggers),
         cmocka_unit_test(source_of_the_time),
+        cmocka_unit_test(a_stop_differs_from_the_next_at_its_line),
+        cmocka_unit_test(stops_of_an_older_relay_are_told_apart_by_line_and_task),
         cmocka_unit_test(short_ids_are_unique),
         cmocka_unit_test(short_ids_find_what_they_name),
         cmocka_unit_test(short_ids_of_twins_and_of_nothing),

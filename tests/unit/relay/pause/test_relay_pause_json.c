@@ -38,6 +38,9 @@ static const struct pause full = {
     .clients = 3,
     .driver = "nvim @ 127.0.0.1:5",
     .held_ms = INT64_C(1700000000123),
+    .stopped_ms = INT64_C(1700000000456),
+    .client_left = true,
+    .run = "0123456789abcdef0123456789abcdef",
     .since_ms = INT64_C(1699999999007),
 };
 
@@ -68,6 +71,9 @@ static void check_same(const struct pause *a, const struct pause *b)
     assert_int_equal(a->clients, b->clients);
     assert_true(text_equal(a->driver, b->driver));
     assert_int_equal(a->held_ms, b->held_ms);
+    assert_int_equal(a->stopped_ms, b->stopped_ms);
+    assert_int_equal(a->client_left, b->client_left);
+    assert_string_equal(a->run, b->run);
     assert_int_equal(a->since_ms, b->since_ms);
 }
 
@@ -159,9 +165,10 @@ static void wrong_types_are_unknown(void **state)
     (void)state;
     static const char *const wrong[] = {"null", "{}", "[]", "true", "{\"a\":1}", "-1.5"};
     static const char *const names[] = {
-        "task_id",  "task_name", "actor_id", "actor_class", "actor_name",     "job_id",
-        "node_id",  "node_ip",   "pid",      "worker_id",   "paused_threads", "candidates",
-        "location", "since",     "reason",   "clients",     "driver",         "held_since",
+        "task_id",        "task_name",  "actor_id",   "actor_class", "actor_name",
+        "job_id",         "node_id",    "node_ip",    "pid",         "worker_id",
+        "paused_threads", "candidates", "location",   "since",       "reason",
+        "clients",        "driver",     "held_since", "run",         "stopped_at",
     };
     struct pause expected = {.host = "10.0.0.7", .port = 5678, .paused_threads = -1}, pause;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -199,8 +206,10 @@ static void what_is_no_id_is_unknown(void **state)
     (void)state;
     struct pause pause;
     read_good(&pause,
-              "{" NEEDED ",\"job_id\":\"0a0000000000\",\"worker_id\":\"" UNIQUE_ID("a1")
+              "{" NEEDED ",\"run\":\"" UNIQUE_ID(
+                  "a1") "\",\"job_id\":\"0a0000000000\",\"worker_id\":\"" UNIQUE_ID("a1")
                   UNIQUE_ID("a1") "\",\"actor_id\":\"\\\"}],\",\"task_id\":\"" TASK_ID("c1") "\"}");
+    assert_string_equal(pause.run, "");
     assert_string_equal(pause.job_id, "");
     assert_string_equal(pause.worker_id, "");
     assert_string_equal(pause.actor_id, "");
