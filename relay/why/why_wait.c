@@ -80,7 +80,10 @@ static void judge_node(const struct why_records *records, const struct ray_attem
         why_rules_group(records, group, report);
         return;
     }
-    why_rules_resources(records, &attempt->resources, why_labels_of(attempt), report);
+    if (attempt->type == RAY_ACTOR_CREATION_TASK)
+        why_rules_creation(records, &attempt->resources, why_labels_of(attempt), report);
+    else
+        why_rules_resources(records, &attempt->resources, why_labels_of(attempt), report);
 }
 
 /* --- actors --- */
