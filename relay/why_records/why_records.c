@@ -337,8 +337,12 @@ struct why_stops why_records_stops(const struct why_records *records,
     if (!pause || *pause->task_id)
         return pause ? (struct why_stops){1, 1} : stops;
     bool by_name = pause->task_name != NULL;
-    for (size_t i = 0; i < records->attempt_count; i++) {
-        const struct ray_attempt *it = &records->attempts[i];
+    /* All that an actor's process runs are tasks of the actor. */
+    enum attempt_list list =
+        !by_name && *attempt->actor_id ? ATTEMPTS_RUNNING_IN_ACTOR : ATTEMPTS_RUNNING;
+    const char *key = list == ATTEMPTS_RUNNING ? "" : attempt->actor_id;
+    const struct ray_attempt *it = NULL;
+    while ((it = why_records_next(records, list, key, it))) {
         bool may_be =
             by_name ? may_be_of(pause, it) : text_equal(it->worker_id, attempt->worker_id);
         stops.running += may_be && why_records_is_running(records, it) &&
