@@ -34,9 +34,9 @@ static void tell_others(const struct why_pause *pause, const struct why_stops *s
 {
     if (stops->stopped < stops->running)
         why_list_add(&report->unknown,
-                     "which task it is: %zu of the %zu that run in %s %s stopped, and Ray does not "
-                     "tell more",
-                     stops->stopped, stops->running,
+                     "which task it is: %s%zu of the %zu that run in %s %s stopped, and Ray does "
+                     "not tell more",
+                     stops->at_least ? "at least " : "", stops->stopped, stops->running,
                      pause->task_name ? "this job under this name" : "its process",
                      stops->stopped == 1 ? "is" : "are");
 }

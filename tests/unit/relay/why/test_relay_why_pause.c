@@ -211,7 +211,7 @@ static void one_of_several_in_a_process(void **state)
     worker->paused_threads = 1;
     check(&world, "Serial.slow", "paused", "it may be stopped at a breakpoint and waits");
     check(&world, "Serial.behind", "paused", "it may be stopped at a breakpoint and waits");
-    check_unknown(&world, "Serial.slow", "1 of the 2 that run in its process is stopped");
+    check_unknown(&world, "Serial.slow", "it is: 1 of the 2 that run in its process is stopped");
     worker->paused_threads = 2;
     check(&world, "Serial.slow", "paused", "it is stopped at a breakpoint and waits");
     check(&world, "Serial.behind", "paused", "it is stopped at a breakpoint and waits");
@@ -222,6 +222,24 @@ static void one_of_several_in_a_process(void **state)
     why_world_judge(&world, "Serial.behind", &report);
     assert_string_not_equal(report.code, "paused");
     why_report_clear(&report);
+    why_world_close(&world);
+}
+
+/* A relay that holds the process tells that it has stopped, and not how many of its tasks have. */
+static void held_with_several_in_a_process(void **state)
+{
+    struct why_world world;
+    (void)state;
+    why_world_open(&world, "2.60.0");
+    run_beside(&world, "Serial.behind", "Serial.slow");
+    hold(&world, "Serial.slow",
+         (struct pause){.state = PAUSE_HELD, .reason = "breakpoint", .ambiguous = true});
+    check(&world, "Serial.slow", "paused", "it may be stopped at a breakpoint");
+    check(&world, "Serial.behind", "paused", "it may be stopped at a breakpoint");
+    check_unknown(&world, "Serial.slow",
+                  "at least 1 of the 2 that run in its process is stopped, and Ray does not");
+    worker_of(&world, "Serial.slow")->paused_threads = 2; /* no client has attached yet */
+    check(&world, "Serial.behind", "paused", "it is stopped at a breakpoint");
     why_world_close(&world);
 }
 
@@ -405,6 +423,7 @@ int main(void)
         cmocka_unit_test(post_mortem),
         cmocka_unit_test(in_rays_pdb),
         cmocka_unit_test(one_of_several_in_a_process),
+        cmocka_unit_test(held_with_several_in_a_process),
         cmocka_unit_test(what_waits_for_one_of_several),
         cmocka_unit_test(one_of_several_arguments),
         cmocka_unit_test(one_of_several_calls),
