@@ -146,7 +146,8 @@ static void judge_alive(const struct why_records *records, const struct ray_acto
         if (it->state == RAY_ATTEMPT_RUNNING && ++running <= 5)
             why_list_add(&report->details, "it runs %s since %s", why_name_of_task(it, name),
                          why_span(since ? records->now_ms - since : -1, span));
-        queued += it->state > RAY_ATTEMPT_UNKNOWN && it->state < RAY_ATTEMPT_RUNNING;
+        queued += it->state > RAY_ATTEMPT_UNKNOWN && it->state < RAY_ATTEMPT_RUNNING &&
+                  !why_never_runs(records, it);
     }
     if (queued)
         why_list_add(&report->details, "%zu call%s wait for it", queued, queued == 1 ? "" : "s");
