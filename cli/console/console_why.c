@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAIL = 50, ANSWER_MS = 30000 };
+enum { TAIL = 50, ANSWER_MS = 30000, READ_BYTES = 8 << 20 /* of each file */ };
 
 /* A look at the cluster for a verb. */
 struct query {
@@ -89,7 +89,7 @@ static void on_log_end(void *arg, const struct err *err)
 static void read_logs(struct query *query, struct cluster *cluster)
 {
     static const struct log_reader_calls calls = {on_log_text, on_log_end};
-    const struct log_reader_options options = {.tail = TAIL};
+    const struct log_reader_options options = {.tail = TAIL, .most_bytes = READ_BYTES};
     struct node_logs *logs = node_logs_create(cluster);
     struct log_reader *reader =
         log_reader_create(query->console->loop, logs, &options, &calls, query);

@@ -174,6 +174,7 @@ static void flush(struct log_lines *lines, bool ends, bool breaks, struct buf *o
         keep(lines, breaks);
     else if (!lines->hidden)
         show(lines, ends, breaks, out);
+    lines->seen += breaks;
     lines->inside = !ends;
     buf_clear(&lines->line, 1 << 16);
 }
@@ -205,6 +206,11 @@ void log_lines_add(struct log_lines *lines, const char *bytes, size_t len, struc
         bytes += part + (end != NULL);
         len -= part + (end != NULL);
     }
+}
+
+bool log_lines_has_tail(const struct log_lines *lines)
+{
+    return lines->kept_lines >= (size_t)lines->options.tail || lines->lost;
 }
 
 static void end_line(struct log_lines *lines, struct buf *out)

@@ -27,6 +27,7 @@ struct log_lines {
     bool shown;      /* that line's beginning is shown */
     bool before;     /* `since_ms`: the last time seen was before */
     bool behind;     /* the wanted task's marker was the last one */
+    size_t seen;     /* lines that have ended, shown or not */
     struct buf kept; /* `tail`: the last lines so far, and some before them */
     size_t kept_lines;
     bool lost; /* lines were too long to keep all of the last ones */
@@ -35,6 +36,9 @@ struct log_lines {
 /* Appends to `out` what these bytes complete. Without any option set the bytes go through as they
  * are; with `tail` they come at the end. */
 void log_lines_add(struct log_lines *lines, const char *bytes, size_t len, struct buf *out);
+/* With `tail`: true if there are as many lines as that, or as can be kept. Then it does not matter
+ * what the log has before the bytes that were added. */
+bool log_lines_has_tail(const struct log_lines *lines);
 /* The log has ended: appends a last line without a line break, with one if it has a prefix. Frees
  * the state. */
 void log_lines_end(struct log_lines *lines, struct buf *out);

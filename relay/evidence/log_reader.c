@@ -18,8 +18,12 @@ struct reading {
     const char *stream;
     int64_t start, end, died_ms;
     bool has_markers;
+    size_t bytes;          /* that have been read */
+    struct timer *cutting; /* more than `most_bytes` have been */
+    int32_t asked;         /* the last lines for which the agent was asked; -1: all */
     struct log_lines lines;
-    struct buf moment; /* with `to_ms`: the end of the file */
+    struct log_lines shorter; /* of its answer before, to a question for fewer lines */
+    struct buf moment;        /* with `to_ms`: the end of the file */
     struct node_log *log;
 };
 
@@ -33,8 +37,6 @@ struct log_reader {
     size_t count, started, done;
     struct text_numbers known; /* files and globs that have been asked for */
     size_t lists;              /* that have not answered */
-    size_t bytes;              /* that have been read */
-    bool is_cut;               /* at `most_bytes` */
     struct timer *ending;
     struct err err; /* the first */
 };
@@ -56,7 +58,9 @@ static void reading_free(struct reading *reading)
 {
     struct buf none = {0};
     node_log_cancel(&reading->log);
+    timer_cancel(&reading->cutting);
     log_lines_end(&reading->lines, &none);
+    log_lines_end(&reading->shorter, &none);
     buf_free(&none);
     buf_free(&reading->moment);
     free(reading->node.ip);
@@ -97,25 +101,10 @@ static void show_moment(struct log_reader *reader)
     emit(reader, &out);
 }
 
-/* Shows what is known of the file that is being read. */
-static void cut(struct log_reader *reader)
-{
-    struct buf out = {0};
-    for (size_t i = 0; i < reader->started; i++) {
-        node_log_cancel(&reader->readings[i]->log);
-        log_lines_end(&reader->readings[i]->lines, &out);
-    }
-    buf_printf(&out, "\n[the rest is not shown: the first %zu MiB have been read]\n",
-               reader->options.most_bytes >> 20);
-    emit(reader, &out);
-}
-
 static void tell_end(void *arg)
 {
     struct log_reader *reader = arg;
     reader->ending = NULL;
-    if (reader->is_cut)
-        cut(reader);
     if (reader->options.to_ms)
         show_moment(reader);
     reader->calls.end(reader->arg, reader->err.code ? &reader->err : NULL);
@@ -132,24 +121,51 @@ static void one_done(struct log_reader *reader)
 
 /* --- reading --- */
 
+/* The file has been read, or as much of it as can be. Of an answer that is not whole the last lines
+ * are missing: those of the one before are shown instead. */
+static void finish(struct reading *reading, bool whole, bool is_cut)
+{
+    struct log_reader *reader = reading->reader;
+    struct buf out = {0}, none = {0};
+    size_t most = reader->options.most_bytes >> 20;
+    bool takes_shorter = !whole && (reading->shorter.kept.len || reading->shorter.line.len);
+    if (is_cut && takes_shorter)
+        buf_printf(&out, "[lines from before these may be missing: %zu MiB have been read]\n",
+                   most);
+    log_lines_end(&reading->shorter, takes_shorter ? &out : &none);
+    log_lines_end(&reading->lines, takes_shorter ? &none : &out);
+    if (is_cut && !takes_shorter)
+        buf_printf(&out, "\n[the rest is not shown: the first %zu MiB have been read]\n", most);
+    buf_free(&none);
+    emit(reader, &out);
+    one_done(reader);
+}
+
+static void on_cut(void *arg)
+{
+    struct reading *reading = arg;
+    reading->cutting = NULL;
+    node_log_cancel(&reading->log);
+    finish(reading, false, true);
+}
+
 /* True if more has been read than may be. The reading, which is in a callback, ends from the loop.
  */
-static bool is_too_much(struct log_reader *reader, size_t len)
+static bool is_too_much(struct reading *reading, size_t len)
 {
-    reader->bytes += len;
-    if (!reader->is_cut && reader->options.most_bytes &&
-        reader->bytes > reader->options.most_bytes) {
-        reader->is_cut = true;
-        reader->ending = timer_start(reader->loop, 0, tell_end, reader);
-    }
-    return reader->is_cut;
+    const struct log_reader *reader = reading->reader;
+    reading->bytes += len;
+    if (!reading->cutting && reader->options.most_bytes &&
+        reading->bytes > reader->options.most_bytes)
+        reading->cutting = timer_start(reader->loop, 0, on_cut, reading);
+    return reading->cutting != NULL;
 }
 
 static void on_bytes(void *arg, const char *bytes, size_t len)
 {
     struct reading *reading = arg;
     struct buf out = {0};
-    if (is_too_much(reading->reader, len))
+    if (is_too_much(reading, len))
         return;
     if (reading->reader->options.to_ms) {
         buf_add(&reading->moment, bytes, len);
@@ -161,15 +177,71 @@ static void on_bytes(void *arg, const char *bytes, size_t len)
     emit(reading->reader, &out);
 }
 
+/* The agent counts Ray's markers as lines, and has no marker of what begins before its last lines.
+ * A file that is followed has no last lines. */
+static bool keeps_tail(const struct reading *reading)
+{
+    const struct log_reader_options *options = &reading->reader->options;
+    return options->tail >= 0 && !options->to_ms && !options->follow &&
+           (reading->only_behind || reading->has_markers);
+}
+
+static void on_end(void *arg, const struct err *err);
+
+static void ask(struct reading *reading)
+{
+    static const struct agent_log_calls calls = {on_bytes, on_end};
+    const struct log_reader_options *options = &reading->reader->options;
+    reading->lines = (struct log_lines){.options = {
+                                            .terminal = options->terminal,
+                                            .prefix = reading->prefix,
+                                            .grep = options->grep,
+                                            .has_markers = reading->has_markers,
+                                            .only_behind = reading->only_behind,
+                                            .since_ms = options->since_ms,
+                                            .tail = keeps_tail(reading) ? options->tail : 0,
+                                        }};
+    const struct agent_log_part part = {
+        .file = reading->file,
+        .lines = reading->asked,
+        .start = reading->start,
+        .end = reading->end,
+        .follow = options->follow,
+    };
+    reading->log = node_logs_read(reading->reader->logs, &reading->node, &part, &calls, reading);
+}
+
+/* True if the lines that are wanted may begin before those that the agent has given: it has given
+ * all that it was asked for, and not enough of them are left. */
+static bool wants_more(const struct reading *reading)
+{
+    return keeps_tail(reading) && reading->asked >= 0 && !log_lines_has_tail(&reading->lines) &&
+           reading->lines.seen + 1 >= (size_t)reading->asked; /* the last one may have no end */
+}
+
+/* A long file is read to its beginning only if no shorter part of it has what is wanted. */
+static void ask_for_more(struct reading *reading)
+{
+    enum { MORE = 8 };
+    struct buf none = {0};
+    log_lines_end(&reading->shorter, &none);
+    buf_free(&none);
+    reading->shorter = reading->lines;
+    reading->asked = reading->asked > INT32_MAX / MORE ? -1 : MORE * reading->asked;
+    ask(reading);
+}
+
 static void on_end(void *arg, const struct err *err)
 {
     struct reading *reading = arg;
-    struct buf out = {0};
     reading->log = NULL;
-    log_lines_end(&reading->lines, &out);
-    emit(reading->reader, &out);
+    if (reading->cutting)
+        return;
     note_error(reading->reader, err);
-    one_done(reading->reader);
+    if (!err && wants_more(reading))
+        ask_for_more(reading);
+    else
+        finish(reading, !err, false);
 }
 
 /* "load out  ", or "out  "; a file of its own colour. */
@@ -188,56 +260,27 @@ static char *prefix_of(const struct log_reader *reader, const struct reading *re
     return prefix;
 }
 
-/* The agent counts Ray's markers as lines, and has no marker of what begins before its last lines.
- * A file that is followed has no last lines. */
-static bool keeps_tail(const struct reading *reading, const struct log_reader_options *options)
-{
-    return options->tail >= 0 && !options->to_ms && !options->follow &&
-           (reading->only_behind || reading->has_markers);
-}
-
-/* The lines that the agent is asked for; -1: all. A part that has offsets has few markers among its
- * own lines. */
-static int32_t lines_of(const struct reading *reading, const struct log_reader_options *options)
+/* The last lines for which the agent is asked first; -1: all. */
+static int32_t lines_of(const struct reading *reading)
 {
     enum { MARKERS = 64 };
+    const struct log_reader_options *options = &reading->reader->options;
     if (options->to_ms)
         return MOMENT_LINES;
-    if (!keeps_tail(reading, options))
-        return options->tail;
-    return reading->only_behind ? -1 : 2 * options->tail + MARKERS;
+    return keeps_tail(reading) ? 2 * options->tail + MARKERS : options->tail;
 }
 
 static void start(struct log_reader *reader, size_t index)
 {
-    static const struct agent_log_calls calls = {on_bytes, on_end};
     struct reading *reading = reader->readings[index];
-    const struct log_reader_options *options = &reader->options;
     if (reader->count > 1)
         reading->prefix = prefix_of(reader, reading, index);
-    reading->lines.options = (struct log_lines_options){
-        .terminal = options->terminal,
-        .prefix = reading->prefix,
-        .grep = options->grep,
-        .has_markers = reading->has_markers,
-        .only_behind = reading->only_behind,
-        .since_ms = options->since_ms,
-        .tail = keeps_tail(reading, options) ? options->tail : 0,
-    };
-    const struct agent_log_part part = {
-        .file = reading->file,
-        .lines = lines_of(reading, options),
-        .start = reading->start,
-        .end = reading->end,
-        .follow = options->follow,
-    };
-    reading->log = node_logs_read(reader->logs, &reading->node, &part, &calls, reading);
+    reading->asked = lines_of(reading);
+    ask(reading);
 }
 
 static void start_next(struct log_reader *reader)
 {
-    if (reader->is_cut)
-        return;
     if (reader->started < reader->count)
         start(reader, reader->started++);
     else if (reader->done == reader->count && !reader->lists && !reader->ending)

@@ -16,8 +16,9 @@ struct log_reader_options {
     int64_t since_ms;       /* leave out lines before it; 0: none */
     int64_t from_ms, to_ms; /* if `to_ms`: merge the lines of that time, each with it in front */
     bool terminal, colour;
-    bool names;        /* prefixes have the names of the subjects: there are several */
-    size_t most_bytes; /* to read of all files; 0: no limit. Past it the text ends and says so */
+    bool names; /* prefixes have the names of the subjects: there are several */
+    /* To read of each file; 0: no limit. Past it the file's text says that some is left out. */
+    size_t most_bytes;
 };
 
 struct log_reader_calls {

@@ -34,6 +34,8 @@ INVARIANT_MAGIC(barrier_run, 0xbf54e44e)
 
 enum { TICK_MS = 500, STACK_MS = 15000 };
 
+static const char of_another[] = "another client drives it";
+
 static void on_tick(void *arg);
 
 static void free_barrier_run(struct barrier_run *barrier_run)
@@ -260,9 +262,12 @@ static void on_arrival(void *arg, const struct request_result *result)
     struct barrier_run *barrier_run = barrier_run_checked(arg);
     struct many_task *task;
     struct many_thread *thread = many_thread_by_id(barrier_run->verbs->many, result->thread, &task);
-    if (!thread || !thread->stopped)
+    if (!thread || !thread->stopped || barrier_holds(barrier_run->barrier, thread->id))
         return;
-    if (temporary_breakpoints_at(&barrier_run->temporary_breakpoints, &result->top)) {
+    if (!barrier_expects(barrier_run->barrier, thread->id)) { /* it has left meanwhile */
+        if (!thread->told)
+            many_stop_note(task, thread);
+    } else if (temporary_breakpoints_at(&barrier_run->temporary_breakpoints, &result->top)) {
         barrier_arrive(barrier_run->barrier, thread->id);
         look_soon(barrier_run);
     } else {
@@ -288,6 +293,18 @@ void barrier_run_left(struct many_verbs *verbs, int64_t thread, const char *why)
     struct barrier_run *barrier_run = verbs->barrier_run;
     if (barrier_run && barrier_run->started && barrier_leave(barrier_run->barrier, thread, why))
         look_soon(barrier_run);
+}
+
+void barrier_run_yielded(struct many_verbs *verbs, struct many_task *task,
+                         struct many_thread *thread)
+{
+    struct barrier_run *barrier_run = verbs->barrier_run;
+    if (!barrier_run || !barrier_run->started ||
+        !barrier_leave(barrier_run->barrier, thread->id, of_another))
+        return;
+    look_soon(barrier_run);
+    if (thread->stopped && !thread->told)
+        many_stop_note(task, thread);
 }
 
 void barrier_run_resumed(struct many_verbs *verbs, int64_t thread)
@@ -339,7 +356,9 @@ static void record_member(struct barrier_run *barrier_run, size_t index, bool th
     struct many_task *task;
     int64_t id = barrier_run->members[index];
     const struct many_thread *thread = many_thread_by_id(barrier_run->verbs->many, id, &task);
-    if (!thread || !thread->stopped)
+    if (thread && verbs_is_anothers(task)) /* since the barrier was asked for */
+        barrier_leave(barrier_run->barrier, id, of_another);
+    if (!thread || !thread->stopped || verbs_is_anothers(task))
         return;
     run_forget(barrier_run->verbs, id);
     if (text_equal(thread->reason, "exception"))

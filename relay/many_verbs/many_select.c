@@ -76,7 +76,7 @@ int verbs_select(const struct many_verbs *verbs, const char *subject, int64_t **
     return err_hint(err, "/threads lists the tasks, /groups the groups");
 }
 
-static bool is_anothers(const struct many_task *task)
+bool verbs_is_anothers(const struct many_task *task)
 {
     return task->inner && !session_drives(task->inner);
 }
@@ -90,7 +90,7 @@ int verbs_select_driven(const struct many_verbs *verbs, const char *subject, int
     if (verbs_select(verbs, subject, ids, &all, err) != 0)
         return -1;
     for (size_t i = 0; i < all; i++)
-        if (many_thread_by_id(verbs->many, (*ids)[i], &task) && !is_anothers(task))
+        if (many_thread_by_id(verbs->many, (*ids)[i], &task) && !verbs_is_anothers(task))
             (*ids)[driven++] = (*ids)[i];
     *count = driven;
     *observed = all - driven;

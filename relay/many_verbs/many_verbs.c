@@ -353,8 +353,10 @@ void many_verbs_resumed(struct many_verbs *verbs, int64_t thread)
 
 void many_verbs_yielded(struct many_verbs *verbs, struct many_task *task)
 {
-    for (size_t i = 0; i < task->thread_count; i++)
+    for (size_t i = 0; i < task->thread_count; i++) {
         run_forget(verbs, task->threads[i].id);
+        barrier_run_yielded(verbs, task, &task->threads[i]);
+    }
 }
 
 void many_verbs_gone(struct many_verbs *verbs, struct many_task *task)

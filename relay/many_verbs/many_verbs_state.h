@@ -80,6 +80,8 @@ int verbs_select(const struct many_verbs *verbs, const char *subject, int64_t **
  * `err` also if all threads in it are such. */
 int verbs_select_driven(const struct many_verbs *verbs, const char *subject, int64_t **ids,
                         size_t *count, size_t *observed, struct err *err);
+/* True if another client drives the task. */
+bool verbs_is_anothers(const struct many_task *task);
 /* The thread's id, rank and name; the name is borrowed. */
 struct task_list_item verbs_member(const struct many_task *task, const struct many_thread *thread);
 
@@ -169,6 +171,10 @@ void barrier_run_verb(struct many_verbs *verbs, const struct verb *verb,
 /* The contract is that of many_hooks.stopped. */
 bool barrier_run_stopped(struct many_verbs *verbs, struct many_thread *thread);
 void barrier_run_left(struct many_verbs *verbs, int64_t thread, const char *why);
+/* Another client drives the task: it is not waited for, and a stop of it that the barrier has kept
+ * from the client is shown. */
+void barrier_run_yielded(struct many_verbs *verbs, struct many_task *task,
+                         struct many_thread *thread);
 /* The thread goes on by other means: if the barrier holds it, the barrier is given up for all. */
 void barrier_run_resumed(struct many_verbs *verbs, int64_t thread);
 bool barrier_run_breakpoint_at(const struct many_verbs *verbs,

@@ -20,7 +20,7 @@ enum {
     WITHIN_MS = 3600000,
     LOG_LINES = 1000,
     LOG_BYTES = 8 << 20,
-    READ_BYTES = 64 << 20
+    READ_BYTES = 32 << 20 /* of each file */
 };
 
 /* A call that waits for its answer. Freed from the loop: the callbacks that answer are its own

@@ -30,17 +30,21 @@ static int64_t first_submission(const struct ray_attempt *attempt)
     return 0;
 }
 
-/* When the process or the job of an attempt, of which Ray was told nothing more, has ended; 0 if
- * that is not known. */
+/* When the process, the owner or the job of an attempt, of which Ray was told nothing more, has
+ * ended; 0 if that is not known. */
 static int64_t lost_us(const struct why_records *records, const struct ray_attempt *attempt)
 {
     const struct ray_worker *worker = why_records_worker(records, attempt->worker_id);
     const struct ray_node *node = why_records_node(records, attempt->node_id);
     const struct ray_job *job = why_records_job(records, attempt->job_id);
+    const struct ray_worker *owner = why_dead_owner_of_task(records, attempt);
+    int64_t owner_end_ms = owner ? why_records_end_ms(records, owner) : 0;
     if (worker && worker->end_ms)
         return worker->end_ms * 1000;
     if (node && !node->is_alive)
         return node->end_ms * 1000;
+    if (owner_end_ms)
+        return owner_end_ms * 1000;
     return job && job->is_dead ? job->end_ms * 1000 : 0;
 }
 
@@ -160,7 +164,10 @@ bool timeline_wait_of(const struct why_records *records, const struct ray_attemp
     if (timeline_run_of(records, attempt, &run))
         out->end_us = run.start_us;
     else
-        set_end(records, attempt, !why_records_job_is_over(records, attempt), out);
+        set_end(records, attempt,
+                !why_records_job_is_over(records, attempt) &&
+                    !why_dead_owner_of_task(records, attempt),
+                out);
     return out->end_us > out->start_us; /* the clocks of two nodes may differ by more */
 }
 

@@ -146,7 +146,8 @@ static void judge_alive(const struct why_records *records, const struct ray_acto
         if (it->state == RAY_ATTEMPT_RUNNING && ++running <= 5)
             why_list_add(&report->details, "it runs %s since %s", why_name_of_task(it, name),
                          why_span(since ? records->now_ms - since : -1, span));
-        queued += it->state > RAY_ATTEMPT_UNKNOWN && it->state < RAY_ATTEMPT_RUNNING;
+        queued += it->state > RAY_ATTEMPT_UNKNOWN && it->state < RAY_ATTEMPT_RUNNING &&
+                  !why_never_runs(records, it);
     }
     if (queued)
         why_list_add(&report->details, "%zu call%s wait for it", queued, queued == 1 ? "" : "s");
@@ -211,7 +212,7 @@ static void judge_pending(const struct why_records *records, const struct ray_ac
         why_report_cause(report, "waits_for_argument",
                          "an argument of its __init__ is not made yet");
     } else {
-        why_rules_resources(records, why_resources_of(actor), &actor->selector, report);
+        why_rules_creation(records, why_resources_of(actor), &actor->selector, report);
         if (may_lack_argument && !creation)
             why_list_add(&report->unknown,
                          "whether it waits for an argument of its __init__ instead: Ray has no "
@@ -226,7 +227,7 @@ static bool lacks_node(const struct why_records *records, const struct ray_actor
                                         "group_waits"};
     struct why_report its = {0};
     bool lacks = false;
-    why_rules_resources(records, why_resources_of(actor), &actor->selector, &its);
+    why_rules_creation(records, why_resources_of(actor), &actor->selector, &its);
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         lacks = lacks || text_equal(its.code, codes[i]);
     why_report_clear(&its);
@@ -240,7 +241,7 @@ static void judge_restarting(const struct why_records *records, const struct ray
         why_report_cause(report, "restarting", "its process died, and Ray is starting another");
         return;
     }
-    why_rules_resources(records, why_resources_of(actor), &actor->selector, report);
+    why_rules_creation(records, why_resources_of(actor), &actor->selector, report);
     why_list_add(&report->details, "its process died, and Ray starts another where these are free");
 }
 

@@ -160,7 +160,8 @@ static void tell_counts(const struct why_records *records, const struct ray_job 
         failed += it->state == RAY_ATTEMPT_FAILED;
         running += why_records_is_running(records, it);
         finished += it->state == RAY_ATTEMPT_FINISHED;
-        waiting += it->state > RAY_ATTEMPT_UNKNOWN && it->state < RAY_ATTEMPT_RUNNING;
+        waiting += it->state > RAY_ATTEMPT_UNKNOWN && it->state < RAY_ATTEMPT_RUNNING &&
+                   !why_never_runs(records, it);
     }
     why_list_add(&report->details, "its tasks: %zu failed, %zu waiting, %zu running, %zu finished",
                  failed, waiting, running, finished);

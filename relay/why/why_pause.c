@@ -34,9 +34,9 @@ static void tell_others(const struct why_pause *pause, const struct why_stops *s
 {
     if (stops->stopped < stops->running)
         why_list_add(&report->unknown,
-                     "which task it is: %zu of the %zu that run in %s %s stopped, and Ray does not "
-                     "tell more",
-                     stops->stopped, stops->running,
+                     "which task it is: %s%zu of the %zu that run in %s %s stopped, and Ray does "
+                     "not tell more",
+                     stops->at_least ? "at least " : "", stops->stopped, stops->running,
                      pause->task_name ? "this job under this name" : "its process",
                      stops->stopped == 1 ? "is" : "are");
 }
@@ -133,16 +133,65 @@ static bool is_kept_waiting(const struct why_records *records, const struct ray_
     return nodes > 0;
 }
 
+/* True if the task is known to be stopped, and not only one of several of which some are. */
+static bool is_stopped(const struct why_records *records, const struct ray_attempt *attempt)
+{
+    struct why_stops stops = why_records_stops(records, attempt);
+    return stops.running && stops.stopped >= stops.running;
+}
+
+/* True if all calls that the actor runs are known to be stopped: any other that ends may let the
+ * next one in. */
+static bool is_queue_stopped(const struct why_records *records, const char *actor_id)
+{
+    const struct ray_attempt *it = NULL;
+    while ((it = why_records_next(records, ATTEMPTS_RUNNING_IN_ACTOR, actor_id, it)))
+        if (it->type == RAY_ACTOR_TASK && why_records_is_running(records, it) &&
+            !is_stopped(records, it))
+            return false;
+    return true;
+}
+
+/* True if `maker` makes the only argument that is not made yet, of all that the attempt's owner has
+ * given to tasks: Ray does not tell to which. A result of a task of which Ray has no record counts,
+ * unless the owner has it. */
+static bool is_only_maker(const struct why_records *records, const struct ray_attempt *attempt,
+                          const struct ray_attempt *maker)
+{
+    const struct ray_worker *owner = why_owner_of_task(records, attempt);
+    const struct why_refs *refs = owner ? why_records_refs(records, owner->worker_id) : NULL;
+    for (size_t i = 0; refs && refs->objects && i < refs->objects->ref_count; i++) {
+        const struct ray_object_ref *ref = &refs->objects->refs[i];
+        char task_id[ID_TEXT(ID_TASK_BYTES)], actor[ID_TEXT(ID_ACTOR_BYTES)];
+        if (!ref->submitted || object_id_is_put(&ref->id) ||
+            object_id_is_actor_handle(&ref->id, actor))
+            continue;
+        object_id_task(&ref->id, task_id);
+        const struct ray_attempt *it = why_records_attempt(records, task_id);
+        bool is_made = it ? ray_attempt_is_over(it)
+                          : ref->status == RAY_TASK_FINISHED || ref->status == RAY_TASK_FAILED;
+        if (!is_made && it != maker && it != attempt)
+            return false;
+    }
+    return true;
+}
+
 /* True if the attempt waits for the task that is stopped; false if it only may, or goes on as soon
  * as something else ends. */
 static bool waits_for(const struct why_records *records, const struct ray_attempt *attempt,
                       const struct ray_attempt *paused)
 {
-    if (attempt->state == RAY_ATTEMPT_RUNNING)
+    switch (attempt->state) {
+    case RAY_ATTEMPT_RUNNING:
         return false;
-    if (attempt->state == RAY_ATTEMPT_PENDING_NODE)
+    case RAY_ATTEMPT_PENDING_NODE:
         return is_kept_waiting(records, attempt);
-    return why_graph_edge(records, attempt, paused);
+    case RAY_ATTEMPT_PENDING_ARGS:
+        return why_graph_edge(records, attempt, paused) && is_only_maker(records, attempt, paused);
+    default:
+        return why_graph_edge(records, attempt, paused) &&
+               is_queue_stopped(records, attempt->actor_id);
+    }
 }
 
 /* False if no task is stopped. Before any walk: there is one for each group of an overview. */

@@ -54,6 +54,10 @@ void why_rules_death(const struct why_records *records, const struct ray_actor_d
 /* Why something that needs these resources, on a node with these labels, has no node. */
 void why_rules_resources(const struct why_records *records, const struct ray_resources *needs,
                          const struct ray_labels *selector, struct why_report *report);
+/* Why an actor that has these resources for its life has no node to start on: Ray may want a CPU
+ * for that as well. */
+void why_rules_creation(const struct why_records *records, const struct ray_resources *needs,
+                        const struct ray_labels *selector, struct why_report *report);
 /* True if the node could run the attempt, if nothing else ran there. */
 bool why_resources_could_run(const struct why_records *records,
                              const struct ray_node_resources *node,
@@ -65,7 +69,7 @@ bool why_resources_lack(const struct why_records *records, const struct ray_atte
                         const struct ray_resource *need, const char *node_id);
 /* True for the CPUs of a node or of a placement group: Ray lends them on while a task blocks. */
 bool why_resources_is_cpu(const char *resource);
-/* The resources that the actor needs. */
+/* The resources that the actor has for its life. */
 const struct ray_resources *why_resources_of(const struct ray_actor *actor);
 /* The labels that the attempt's node must have; none if other labels will do, too. */
 const struct ray_labels *why_labels_of(const struct ray_attempt *attempt);

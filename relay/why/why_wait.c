@@ -6,6 +6,19 @@
 #include <stdio.h>
 #include <string.h>
 
+/* "running", and of what stands still why. */
+static const char *state_words(const struct why_records *records, const struct ray_attempt *attempt)
+{
+    struct why_stops stops = why_records_stops(records, attempt);
+    if (stops.running)
+        return stops.stopped < stops.running ? "perhaps stopped at a breakpoint, running"
+                                             : "stopped at a breakpoint, running";
+    if (!why_never_runs(records, attempt))
+        return why_state_name(attempt->state);
+    return why_records_job_is_over(records, attempt) ? "its job has ended: waiting in vain"
+                                                     : "its owner died: waiting in vain";
+}
+
 /* "slow_producer (bba95812), running 2 m on 1726@10.0.0.7" */
 static void add_attempt(const struct why_records *records, const char *before,
                         const struct ray_attempt *attempt, struct why_report *report)
@@ -15,11 +28,8 @@ static void add_attempt(const struct why_records *records, const char *before,
     int64_t since = attempt->state_ms[attempt->state];
     if (worker)
         why_name_of_worker(records, worker, process);
-    struct why_stops stops = why_records_stops(records, attempt);
     why_list_add(&report->details, "%s%s, %s %s%s%s", before, why_name_of_task(attempt, name),
-                 !stops.running                  ? why_state_name(attempt->state)
-                 : stops.stopped < stops.running ? "perhaps stopped at a breakpoint, running"
-                                                 : "stopped at a breakpoint, running",
+                 state_words(records, attempt),
                  why_span(since ? records->now_ms - since : -1, span), worker ? " on " : "",
                  process);
     why_link_task(attempt, report);
@@ -80,7 +90,10 @@ static void judge_node(const struct why_records *records, const struct ray_attem
         why_rules_group(records, group, report);
         return;
     }
-    why_rules_resources(records, &attempt->resources, why_labels_of(attempt), report);
+    if (attempt->type == RAY_ACTOR_CREATION_TASK)
+        why_rules_creation(records, &attempt->resources, why_labels_of(attempt), report);
+    else
+        why_rules_resources(records, &attempt->resources, why_labels_of(attempt), report);
 }
 
 /* --- actors --- */

@@ -335,17 +335,25 @@ struct why_stops why_records_stops(const struct why_records *records,
     const struct ray_worker *worker = why_records_worker(records, attempt->worker_id);
     struct why_stops stops = {0};
     if (!pause || *pause->task_id)
-        return pause ? (struct why_stops){1, 1} : stops;
+        return pause ? (struct why_stops){.running = 1, .stopped = 1} : stops;
     bool by_name = pause->task_name != NULL;
-    for (size_t i = 0; i < records->attempt_count; i++) {
-        const struct ray_attempt *it = &records->attempts[i];
+    /* All that an actor's process runs are tasks of the actor. */
+    enum attempt_list list =
+        !by_name && *attempt->actor_id ? ATTEMPTS_RUNNING_IN_ACTOR : ATTEMPTS_RUNNING;
+    const char *key = list == ATTEMPTS_RUNNING ? "" : attempt->actor_id;
+    const struct ray_attempt *it = NULL;
+    while ((it = why_records_next(records, list, key, it))) {
         bool may_be =
             by_name ? may_be_of(pause, it) : text_equal(it->worker_id, attempt->worker_id);
         stops.running += may_be && why_records_is_running(records, it) &&
                          why_records_stands_for_task(records, it) && !find_pause(records, it, true);
     }
-    for (size_t i = 0; i < records->pause_count; i++)
-        stops.stopped += !*records->pauses[i].task_id && may_be_of(&records->pauses[i], attempt);
+    for (size_t i = 0; i < records->pause_count; i++) {
+        const struct why_pause *its = &records->pauses[i];
+        bool counts = !*its->task_id && may_be_of(its, attempt);
+        stops.stopped += counts;
+        stops.at_least = stops.at_least || (counts && its->holder);
+    }
     size_t threads = by_name ? 0 : unknown_threads(records, worker);
     if (stops.stopped < threads)
         stops.stopped = threads;

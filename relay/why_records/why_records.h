@@ -130,9 +130,12 @@ const struct why_pause *why_records_pause(const struct why_records *records,
                                           const struct ray_attempt *attempt);
 /* Of the tasks of which a pause may be, of a process or of a name, how many run and how many of
  * these are stopped; both 1 if the pause is known to be the attempt's, and 0 if it has none. If
- * fewer are stopped than run, it is not known whether the attempt is. */
+ * fewer are stopped than run, it is not known whether the attempt is. A relay, or a console, tells
+ * of a process that it holds only that one of its tasks is stopped: then more may be (`at_least`).
+ */
 struct why_stops {
     size_t running, stopped;
+    bool at_least;
 };
 struct why_stops why_records_stops(const struct why_records *records,
                                    const struct ray_attempt *attempt);

@@ -6,7 +6,7 @@ import pytest
 from many_gang import drive, gang, join, thread_of  # noqa: F401
 from many_session import ALL, port_of, shown
 from relay_under_test import ROOT
-from waits import wait_until
+from waits import Gate, wait_until
 
 PATH = "/app/app.py"
 TOKEN = "an-observers-token-0123456789"
@@ -186,3 +186,84 @@ def test_a_stop_that_cannot_pass_is_shown(join, gang):
     adapter.on["continue"] = lambda connection, request: connection.respond(request, success=False, message="not now")
     adapter.stop()
     client.wait_event("stopped", lambda body: body["threadId"] == thread and not body.get("allThreadsStopped"))
+
+
+LINE = 41
+BARRIER = {"expression": f"/barrier {PATH}:{LINE}", "context": "repl"}
+
+
+def observe(relay, task):
+    client = relay.client("tcp")
+    client.initialize(clientName="other")
+    client.attach(relay.attach_arguments("tcp", task=task))
+    client.stopped()
+    return client
+
+
+def hold_two(join, gang, late):
+    """A client with a barrier that holds two tasks, while the worker `late` runs; and another, which observes the task `load`."""
+    def goes_to_line(adapter):
+        def go(connection, request):
+            adapter.line = LINE
+            adapter.stop()
+            connection.respond(request, {"allThreadsContinued": True})
+
+        return go
+
+    client = join()
+    shown(client)
+    other = observe(join.relay, "load")
+    for worker in gang.workers:
+        if worker is not late:
+            worker.adapter.on["continue"] = goes_to_line(worker.adapter)
+    client.ok("evaluate", BARRIER)
+    client.wait_event("output", lambda body: f"barrier app.py:{LINE}: 2 of 3, missing: " in body["output"])
+    return client, other
+
+
+def test_a_barrier_does_not_wait_for_a_task_that_was_taken_over(join, gang):
+    client, other = hold_two(join, gang, gang.workers[2])
+    before = len(client.events("stopped"))
+    other.ok("raydbg/takeOver")
+    done = client.wait_event("raydbg/barrier", lambda body: body["state"] == "complete")["body"]
+    held = {thread_of(client, worker) for worker in gang.workers[:2]}
+    assert set(done["arrived"]) == held and not done["missing"]
+    assert [(who["threadId"], who["what"]) for who in done["gone"]] == [
+        (thread_of(client, gang.workers[2]), "another client drives it")]
+    wait_until(lambda: len(client.events("stopped")) > before, "the stop of those that were held")
+    stop, = client.events("stopped")[before:]
+    assert stop["body"]["allThreadsStopped"] and stop["body"]["threadId"] in held
+
+
+def test_a_task_that_a_barrier_held_is_shown_when_it_is_taken_over(join, gang):
+    late = gang.workers[1]
+    client, other = hold_two(join, gang, late)
+    thread = thread_of(client, gang.workers[2])
+    other.ok("raydbg/takeOver")
+    client.wait_event("stopped", lambda body: body["threadId"] == thread and not body.get("allThreadsStopped"))
+    client.wait_event("output", lambda body: "1 of 2, missing: " in body["output"] and
+                      "(another client drives it)" in body["output"])
+    other.ok("continue", {"threadId": other.ok("threads")["threads"][0]["id"]})  # the barrier goes on without it
+    late.adapter.line = LINE
+    late.adapter.stop()
+    done = client.wait_event("raydbg/barrier", lambda body: body["state"] == "complete")["body"]
+    assert set(done["arrived"]) == {thread_of(client, worker) for worker in gang.workers[:2]}
+
+
+def test_a_task_that_is_taken_over_while_a_barrier_begins(join, gang):
+    """The verb still waits for the stack of a task, from which it learns the file's path there."""
+    client = join()
+    shown(client)
+    other = observe(join.relay, "load")
+    adapter = gang.workers[0].adapter
+    client.ok("continue", {"threadId": thread_of(client, gang.workers[0])})
+    adapter.on["stackTrace"] = gate = Gate(adapter.on["stackTrace"])
+    adapter.stop()
+    gate.wait_reached()
+    asking = client.send("evaluate", BARRIER)
+    client.ok("threads")
+    other.ok("raydbg/takeOver")
+    gate.open()
+    answer = client.check(client.response(asking))
+    assert re.search(r"no longer waited for: load .*\(another client drives it\)", answer["result"]), answer
+    assert "continue" not in gang.workers[2].adapter.commands()

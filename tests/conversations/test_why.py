@@ -178,29 +178,68 @@ def test_logs_have_the_bytes(cluster):
     assert process.returncode == 0 and shown == b"\n".join(lines)
 
 
-def test_the_last_lines_of_a_task_without_offsets(cluster):
-    """Its marker is before them, and other tasks' lines are behind them."""
+def drop_offsets(cluster, name):
+    """Ray has none of a task that died within a second of its start."""
     reply = GetTaskEventsReply.FromString(cluster.tables["GetTaskEvents"])
-    [event] = [event for event in reply.events_by_task if event.task_info.name == "segv"]
+    [event] = [event for event in reply.events_by_task if event.task_info.name == name]
     event.state_updates.ClearField("task_log_info")
     cluster.tables["GetTaskEvents"] = reply.SerializeToString()
+
+
+def test_the_last_lines_of_a_task_without_offsets(cluster):
+    """Its marker is before them, and other tasks' lines are behind them."""
+    drop_offsets(cluster, "segv")
     [name] = cluster.logs
     lines = b"".join(b"line %d\n" % number for number in range(100))
     cluster.logs = {name: b":task_name:segv\n" + lines + b":task_name:other\n" + b"of another\n" * 30}
     assert run(cluster, "logs", "segv", "--tail", "2") == "line 98\nline 99\n"
 
 
+def test_the_last_lines_behind_many_markers(cluster):
+    """A worker writes a marker for each task, into both files; the agent counts markers as lines."""
+    [name] = cluster.logs
+    cluster.logs = {name: b"the first\nthe warning\n" + b":task_name:f\n" * 3000}
+    worker = cluster.worker_of("segv")
+    assert run(cluster, "logs", worker, "--err", "--tail", "1") == "the warning\n"
+    asked = cluster.calls["StreamLog"]
+    assert run(cluster, "logs", worker, "--err", "--tail", "2999") == "the first\nthe warning\n"
+    assert cluster.calls["StreamLog"] == asked + 1  # with them the agent has given the whole file
+
+
+def test_the_last_lines_take_one_look(cluster):
+    """No more than these lines are asked for where they are enough."""
+    [name] = cluster.logs
+    cluster.logs = {name: b"".join(b":task_name:f\nline %d\n" % number for number in range(10_000))}
+    assert run(cluster, "logs", cluster.worker_of("segv"), "--tail", "2") == "line 9998\nline 9999\n"
+    assert cluster.calls["StreamLog"] == 1
+
+
+def test_a_long_log_does_not_hide_the_end_from_a_relay(cluster, run_relay):
+    """A task without offsets crashed at once in a process that has written more than a relay reads."""
+    relay = run_relay(adapter=None, address=cluster.address)
+    drop_offsets(cluster, "segv")
+    [name] = cluster.logs
+    other = b":task_name:other\n" + (b"x" * 999 + b"\n") * (65 << 10)
+    cluster.logs = {name.replace(".err", ".out"): b":task_name:segv\nold\n" + other + b":task_name:segv\nnew\n",
+                    name: b":task_name:segv\ntraceback\n"}
+    answer = relay.http("GET", "/v1/logs/segv")
+    assert answer.status == 200
+    assert answer.body.decode().splitlines() == ["[lines from before these may be missing: 32 MiB have been read]",
+                                                 "out  new", "err  traceback"]
+
+
 def test_a_relay_reads_no_more_than_it_answers(cluster, run_relay):
-    """An agent that goes on for ever: 64 MiB are read, and 8 MiB answered."""
+    """An agent that goes on for ever: 32 MiB of each file are read, and 8 MiB answered."""
     relay = run_relay(adapter=None, address=cluster.address)
     [name] = cluster.logs
     cluster.endless = True
     url = f"/v1/logs/{cluster.worker_of('segv')}"
-    cluster.logs = {name: b"a line of the program\n" * 1000}
+    cluster.logs = {file: b"a line of the program\n" * 1000 for file in (name, name.replace(".err", ".out"))}
     answer = relay.http("GET", url)
-    text, _, notice = answer.body.rstrip().rpartition(b"\n")
-    assert answer.status == 200 and text.count(b"\n") in (999, 1000), answer.body[-300:]
-    assert b"the first 64 MiB have been read" in notice, answer.body[-300:]
+    notice = b"\n[the rest is not shown: the first 32 MiB have been read]\n"
+    out, err, rest = answer.body.split(notice)
+    assert answer.status == 200 and rest == b"", answer.body[-300:]
+    assert out.count(b"out  ") == 1000 and err.count(b"err  ") == 1000, answer.body[-300:]
     cluster.logs = {name: b"a line without an end" * 1000}
     answer = relay.http("GET", url)
     assert answer.status == 200 and len(answer.body) == 8 << 20

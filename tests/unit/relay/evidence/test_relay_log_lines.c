@@ -103,6 +103,35 @@ static void the_last_of_very_many_lines(void **state)
     buf_free(&want);
 }
 
+/* What is before a part of a log does not matter once there are enough lines that may be shown. */
+static void enough_of_the_last_lines(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *only_behind, *text;
+        bool enough;
+        size_t seen;
+    } rows[] = {
+        {NULL, "one\ntwo\n", true, 2},
+        {NULL, "one\n:task_name:f\n:task_name:f\n", false, 3},
+        {NULL, "one\n:task_name:f\n:job_id:01\ntwo\nthree\n", true, 5},
+        {NULL, "one\ntwo", false, 1},
+        {"f", "one\ntwo\nthree\n", false, 3}, /* perhaps of another task */
+        {"f", "one\n:task_name:f\ntwo\nthree\n", true, 4},
+        {"f", "one\n:task_name:f\ntwo\n:task_name:g\nthree\n", false, 5},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct log_lines lines = {
+            .options = {.has_markers = true, .only_behind = rows[i].only_behind, .tail = 2}};
+        struct buf out = {0};
+        log_lines_add(&lines, rows[i].text, strlen(rows[i].text), &out);
+        assert_int_equal(log_lines_has_tail(&lines), rows[i].enough);
+        assert_int_equal(lines.seen, rows[i].seen);
+        log_lines_end(&lines, &out);
+        buf_free(&out);
+    }
+}
+
 static void a_line_without_an_end_is_shown_in_parts(void **state)
 {
     (void)state;
@@ -169,6 +198,7 @@ int main(void)
         cmocka_unit_test(lines_of_one_task),
         cmocka_unit_test(the_last_lines),
         cmocka_unit_test(the_last_of_very_many_lines),
+        cmocka_unit_test(enough_of_the_last_lines),
         cmocka_unit_test(a_line_without_an_end_is_shown_in_parts),
         cmocka_unit_test(a_long_line_matches_anywhere),
         cmocka_unit_test(a_terminal_gets_no_control_characters),

@@ -159,6 +159,33 @@ static void what_goes_on_ends_now(void **state)
     timeline_clear(&timeline);
 }
 
+/* A task whose owner has died never runs, and its wait ends there. */
+static void what_never_runs_waits_until_its_owner_died(void **state)
+{
+    (void)state;
+    struct made made;
+    struct timeline timeline;
+    struct ray_worker owner = {.is_alive = true};
+    made_open(&made);
+    strcpy(owner.worker_id, "o");
+    made.records.workers = &owner;
+    made.records.worker_count = 1;
+    const struct ray_attempt *parent = add(&made, "o", 100, 1000, 0);
+    struct ray_attempt *orphan = add(&made, "", 3000, 0, 0);
+    strcpy(orphan->parent_task_id, parent->task_id);
+    timeline_make(&made.records, NULL, NULL, &timeline);
+    assert_int_equal(find(&timeline, TIMELINE_WAIT, orphan)->end, TIMELINE_GOES_ON);
+    timeline_clear(&timeline);
+    owner.is_alive = false;
+    owner.end_ms = 5;
+    timeline_make(&made.records, NULL, NULL, &timeline);
+    const struct timeline_span *wait = find(&timeline, TIMELINE_WAIT, orphan);
+    assert_int_equal(wait->end, TIMELINE_UNKNOWN);
+    assert_int_equal(wait->end_us, 5000);
+    assert_int_equal(timeline.waiting, 0);
+    timeline_clear(&timeline);
+}
+
 static size_t count_pauses(const struct timeline *timeline)
 {
     size_t count = 0;
@@ -342,6 +369,7 @@ int main(void)
         cmocka_unit_test(overlapping_runs_have_lanes),
         cmocka_unit_test(an_event_that_crosses_has_a_lane_of_its_own),
         cmocka_unit_test(what_goes_on_ends_now),
+        cmocka_unit_test(what_never_runs_waits_until_its_owner_died),
         cmocka_unit_test(pauses_are_parts_of_their_runs),
         cmocka_unit_test(a_run_is_paused_now),
         cmocka_unit_test(a_death_at_once_begins_with_the_submission),

@@ -18,6 +18,17 @@ bool __wrap_ray_attempt_is_over(const struct ray_attempt *attempt)
     return __real_ray_attempt_is_over(attempt);
 }
 
+/* Each look at an attempt for what it has in common with another takes a call of this. */
+bool __wrap_text_equal(const char *a, const char *b);
+bool __real_text_equal(const char *a, const char *b);
+static size_t comparisons;
+
+bool __wrap_text_equal(const char *a, const char *b)
+{
+    comparisons++;
+    return __real_text_equal(a, b);
+}
+
 /* The list by the index and the one by a scan. */
 static void check_list(const struct why_records *records, const struct why_records *plain,
                        enum attempt_list kind, const char *key)
@@ -77,7 +88,8 @@ struct crowd {
     struct why_records records;
 };
 
-static void crowd_open(struct crowd *crowd)
+/* The first so many actors are stopped in a debugger. */
+static void crowd_open(struct crowd *crowd, size_t stopped)
 {
     crowd->attempts = mem_array(MANY, sizeof *crowd->attempts);
     for (size_t i = 0; i < ACTORS; i++) {
@@ -91,6 +103,7 @@ static void crowd_open(struct crowd *crowd)
         actor->class_name = (char *)"Server";
         worker->ip = (char *)"10.0.0.1";
         worker->is_alive = true;
+        worker->paused_threads = i < stopped;
     }
     for (size_t i = 0; i < MANY; i++) {
         struct ray_attempt *it = &crowd->attempts[i];
@@ -112,7 +125,6 @@ static void crowd_open(struct crowd *crowd)
                                           .worker_count = ACTORS,
                                           .actors = crowd->actors,
                                           .actor_count = ACTORS};
-    crowd->workers[0].paused_threads = 1;
     why_records_index(&crowd->records);
 }
 
@@ -130,7 +142,7 @@ static void an_overview_looks_twice_at_each_attempt(void **state)
     struct why_overview overview;
     struct why_needs needs;
     (void)state;
-    crowd_open(&crowd);
+    crowd_open(&crowd, 1);
     calls = 0;
     why_overview_make(&crowd.records, &overview);
     why_overview_needs(&crowd.records, &needs);
@@ -149,12 +161,32 @@ static void an_overview_looks_twice_at_each_attempt(void **state)
     crowd_close(&crowd);
 }
 
+/* Of each process that is stopped it is asked what runs in it. */
+static void many_that_are_stopped(void **state)
+{
+    static struct crowd crowd;
+    struct why_overview overview;
+    (void)state;
+    crowd_open(&crowd, ACTORS);
+    comparisons = 0;
+    why_overview_make(&crowd.records, &overview);
+    assert_in_range(comparisons, 1, 100 * MANY);
+    assert_int_equal(overview.count, 2 * ACTORS);
+    for (size_t i = 0; i < overview.count; i++)
+        assert_string_equal(overview.rows[i].code, text_equal(overview.rows[i].state, "paused")
+                                                       ? "paused"
+                                                       : "waits_for_paused");
+    why_overview_clear(&overview);
+    crowd_close(&crowd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_are_those_of_a_scan),
         cmocka_unit_test(what_has_changed_is_left_out),
         cmocka_unit_test(an_overview_looks_twice_at_each_attempt),
+        cmocka_unit_test(many_that_are_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,6 +80,61 @@ static void an_owner_that_died(void **state)
     why_world_close(&world);
 }
 
+/* Lets the process of `from` refer to the first result of `maker`. */
+static void refer_to(struct why_world *world, const struct ray_attempt *from,
+                     const struct ray_attempt *maker)
+{
+    struct why_records *records = &world->records;
+    records->refs = mem_array(1, sizeof *records->refs);
+    records->refs_count = 1;
+    struct why_refs *refs = &records->refs[0];
+    text_copy(refs->worker_id, sizeof refs->worker_id, from->worker_id);
+    refs->objects = mem_alloc(sizeof *refs->objects);
+    *refs->objects = (struct ray_worker_objects){.ref_count = 1};
+    refs->objects->refs = mem_array(1, sizeof *refs->objects->refs);
+    char hex[ID_TEXT(ID_OBJECT_BYTES)];
+    snprintf(hex, sizeof hex, "%s01000000", maker->task_id);
+    struct ray_object_ref *ref = &refs->objects->refs[0];
+    *ref = (struct ray_object_ref){.size = -1, .local = 1, .call_site = ""};
+    assert_true(object_id_parse(hex, strlen(hex), &ref->id));
+}
+
+/* A task that never runs is not counted as one that waits, and what refers to it is told so. */
+static void what_never_runs_waits_nowhere(void **state)
+{
+    struct why_world world;
+    struct why_report report;
+    struct why_overview overview;
+    char counts[64];
+    (void)state;
+    why_world_open(&world, "2.60.0");
+    struct ray_attempt *orphan = attempt_of(&world, "waits_for_b");
+    set_parent(orphan, attempt_of(&world, "kill9_later"));
+    why_overview_make(&world.records, &overview);
+    snprintf(counts, sizeof counts, " failed, %zu waiting, ", overview.tasks_waiting);
+    why_overview_clear(&overview);
+    why_world_judge(&world, "02", &report); /* all that waits is of this job */
+    assert_string_equal(report.kind, "job");
+    assert_true(why_world_list_has(&report.details, counts));
+    why_report_clear(&report);
+
+    refer_to(&world, attempt_of(&world, "waits_in_get"), orphan);
+    why_world_judge(&world, "waits_in_get", &report);
+    assert_true(why_world_list_has(&report.details, "), its owner died: waiting in vain "));
+    why_report_clear(&report);
+
+    struct ray_attempt *call = attempt_of(&world, "Serial.behind"); /* the actor has it not yet */
+    why_world_judge(&world, "serial", &report);
+    assert_true(why_world_list_has(&report.details, "1 call wait for it"));
+    why_report_clear(&report);
+    set_parent(call, attempt_of(&world, "kill9_later"));
+    call->state = RAY_ATTEMPT_PENDING_ARGS;
+    why_world_judge(&world, "serial", &report);
+    assert_false(why_world_list_has(&report.details, "wait for it"));
+    why_report_clear(&report);
+    why_world_close(&world);
+}
+
 static void an_owner_that_may_live(void **state)
 {
     struct why_world world;
@@ -188,6 +243,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_owner_that_died),
+        cmocka_unit_test(what_never_runs_waits_nowhere),
         cmocka_unit_test(an_owner_that_may_live),
         cmocka_unit_test(a_holder_that_died),
         cmocka_unit_test(a_parent_may_have_lent_its_cpus),

@@ -5,6 +5,7 @@
 #include "relay/evidence/pause_evidence.h"
 #include "relay/why/why_json.h"
 #include "relay/why/why_judge.h"
+#include "relay/why_records/why_names.h"
 
 #include <string.h>
 
@@ -210,7 +211,7 @@ static void one_of_several_in_a_process(void **state)
     worker->paused_threads = 1;
     check(&world, "Serial.slow", "paused", "it may be stopped at a breakpoint and waits");
     check(&world, "Serial.behind", "paused", "it may be stopped at a breakpoint and waits");
-    check_unknown(&world, "Serial.slow", "1 of the 2 that run in its process is stopped");
+    check_unknown(&world, "Serial.slow", "it is: 1 of the 2 that run in its process is stopped");
     worker->paused_threads = 2;
     check(&world, "Serial.slow", "paused", "it is stopped at a breakpoint and waits");
     check(&world, "Serial.behind", "paused", "it is stopped at a breakpoint and waits");
@@ -221,6 +222,24 @@ static void one_of_several_in_a_process(void **state)
     why_world_judge(&world, "Serial.behind", &report);
     assert_string_not_equal(report.code, "paused");
     why_report_clear(&report);
+    why_world_close(&world);
+}
+
+/* A relay that holds the process tells that it has stopped, and not how many of its tasks have. */
+static void held_with_several_in_a_process(void **state)
+{
+    struct why_world world;
+    (void)state;
+    why_world_open(&world, "2.60.0");
+    run_beside(&world, "Serial.behind", "Serial.slow");
+    hold(&world, "Serial.slow",
+         (struct pause){.state = PAUSE_HELD, .reason = "breakpoint", .ambiguous = true});
+    check(&world, "Serial.slow", "paused", "it may be stopped at a breakpoint");
+    check(&world, "Serial.behind", "paused", "it may be stopped at a breakpoint");
+    check_unknown(&world, "Serial.slow",
+                  "at least 1 of the 2 that run in its process is stopped, and Ray does not");
+    worker_of(&world, "Serial.slow")->paused_threads = 2; /* no client has attached yet */
+    check(&world, "Serial.behind", "paused", "it is stopped at a breakpoint");
     why_world_close(&world);
 }
 
@@ -235,6 +254,79 @@ static void what_waits_for_one_of_several(void **state)
     check(&world, "waits_for_b", "waits_for_paused", "it may wait for holder (");
     check(&world, "waits_for_b", "waits_for_paused", "which may be stopped at a breakpoint");
     check_unknown(&world, "waits_for_b", "1 of the 2 that run in its process is stopped");
+    why_world_close(&world);
+}
+
+/* An argument of some task of the owner's is the first result of this task; NULL: of a task of
+ * which Ray has no record. */
+static struct ray_object_ref *give_argument(struct why_world *world, const char *waiting,
+                                            const struct ray_attempt *maker)
+{
+    struct why_records *records = &world->records;
+    const struct ray_worker *owner = why_owner_of_task(records, changeable(world, waiting));
+    assert_non_null(owner);
+    if (!records->refs) {
+        records->refs = mem_array(1, sizeof *records->refs);
+        records->refs_count = 1;
+        text_copy(records->refs->worker_id, sizeof records->refs->worker_id, owner->worker_id);
+        records->refs->objects = mem_alloc(sizeof *records->refs->objects);
+        *records->refs->objects = (struct ray_worker_objects){0};
+    }
+    struct ray_worker_objects *objects = records->refs->objects;
+    objects->refs = mem_resize(objects->refs, objects->ref_count + 1, sizeof *objects->refs);
+    struct ray_object_ref *ref = &objects->refs[objects->ref_count++];
+    *ref = (struct ray_object_ref){.size = -1, .local = 1, .submitted = 1, .call_site = ""};
+    memset(ref->id.bytes, 7, ID_TASK_BYTES);
+    for (size_t i = 0; maker && i < ID_TASK_BYTES; i++) {
+        unsigned value;
+        assert_int_equal(sscanf(maker->task_id + 2 * i, "%2x", &value), 1);
+        ref->id.bytes[i] = (uint8_t)value;
+    }
+    ref->id.bytes[ID_TASK_BYTES] = 1;
+    return ref;
+}
+
+/* Of several arguments that are not made yet Ray does not tell which is whose. */
+static void one_of_several_arguments(void **state)
+{
+    struct why_world world;
+    (void)state;
+    why_world_open(&world, "2.60.0");
+    const struct ray_attempt *stopped = running(&world, "slow_producer");
+    struct ray_attempt *other = changeable(&world, "waits_in_get");
+    hold(&world, "slow_producer", (struct pause){.state = PAUSE_WAITING});
+    give_argument(&world, "waits_for_argument", stopped);
+    check(&world, "waits_for_argument", "waits_for_paused", "it waits for slow_producer (");
+    give_argument(&world, "waits_for_argument", other);
+    check(&world, "waits_for_argument", "waits_for_paused", "it may wait for slow_producer (");
+    check_unknown(&world, "waits_for_argument", "which of them: Ray tells only that its owner");
+    other->state = RAY_ATTEMPT_FINISHED;
+    check(&world, "waits_for_argument", "waits_for_paused", "it waits for slow_producer (");
+    struct ray_object_ref *ref = give_argument(&world, "waits_for_argument", NULL);
+    check(&world, "waits_for_argument", "waits_for_paused", "it may wait for slow_producer (");
+    ref->status = RAY_TASK_FINISHED;
+    check(&world, "waits_for_argument", "waits_for_paused", "it waits for slow_producer (");
+    ref->status = RAY_TASK_NIL;
+    ref->submitted = 0; /* no argument */
+    check(&world, "waits_for_argument", "waits_for_paused", "it waits for slow_producer (");
+    why_world_close(&world);
+}
+
+/* A call in a threaded actor's queue starts as soon as any call before it ends. */
+static void one_of_several_calls(void **state)
+{
+    struct why_world world;
+    (void)state;
+    why_world_open(&world, "2.60.0");
+    const struct ray_attempt *slow = running(&world, "Serial.slow");
+    hold(&world, "Serial.slow", (struct pause){.state = PAUSE_WAITING});
+    check(&world, "Serial.behind", "waits_for_paused", "it waits for Serial.slow (");
+    struct ray_attempt *other = changeable(&world, "Actor.put");
+    run_beside(&world, "Actor.put", "Serial.slow");
+    text_copy(other->actor_id, sizeof other->actor_id, slow->actor_id);
+    check(&world, "Serial.behind", "waits_for_paused", "it may wait for Serial.slow (");
+    hold(&world, "Actor.put", (struct pause){.state = PAUSE_WAITING});
+    check(&world, "Serial.behind", "waits_for_paused", "it waits for ");
     why_world_close(&world);
 }
 
@@ -331,7 +423,10 @@ int main(void)
         cmocka_unit_test(post_mortem),
         cmocka_unit_test(in_rays_pdb),
         cmocka_unit_test(one_of_several_in_a_process),
+        cmocka_unit_test(held_with_several_in_a_process),
         cmocka_unit_test(what_waits_for_one_of_several),
+        cmocka_unit_test(one_of_several_arguments),
+        cmocka_unit_test(one_of_several_calls),
         cmocka_unit_test(a_pdb_of_an_earlier_process),
         cmocka_unit_test(a_pdb_that_tells_no_task),
         cmocka_unit_test(a_report_is_read_back),

@@ -173,6 +173,146 @@ static void a_group_waits_for_what_others_hold(void **state)
     why_world_close(&world);
 }
 
+/* --- actors --- */
+
+static void set_amount(struct ray_resources *resources, const char *name, double amount)
+{
+    for (size_t i = 0; i < resources->count; i++)
+        if (text_equal(resources->items[i].name, name))
+            resources->items[i].amount = amount;
+}
+
+/* So many CPUs of each node are free. */
+static void set_free_cpus(struct why_world *world, double amount)
+{
+    for (size_t i = 0; i < world->records.resources.node_count; i++)
+        set_amount(&world->records.resources.nodes[i].free, "CPU", amount);
+}
+
+/* `restarted_actor`, whose program names no resources, as it is before it has a process. */
+static struct ray_actor *starting_actor(struct why_world *world, const char *state)
+{
+    struct ray_attempt *creation = attempt_of(world, "restarted_actor:Actor.__init__");
+    creation->state = RAY_ATTEMPT_PENDING_NODE;
+    *creation->worker_id = '\0';
+    for (size_t i = 0; i < world->records.actor_count; i++) {
+        struct ray_actor *it = &world->records.actors[i];
+        if (!text_equal(it->name, "restarted_actor"))
+            continue;
+        assert_null(it->resources);
+        ray_actor_death_clear(it->death);
+        free(it->death);
+        free(it->state);
+        it->death = NULL;
+        it->end_ms = 0;
+        it->state = mem_string(state);
+        *it->worker_id = '\0';
+        return it;
+    }
+    fail_msg("no restarted_actor");
+    return NULL;
+}
+
+static void check_start(const struct why_world *world, const char *code, const char *words)
+{
+    struct why_report report;
+    why_world_judge(world, "restarted_actor", &report);
+    if (!text_equal(report.code, code) || !strstr(report.cause, words))
+        fail_msg("%s: %s", report.code, report.cause);
+    why_report_clear(&report);
+}
+
+static size_t raylets_asked(const struct why_world *world)
+{
+    struct why_subject subject;
+    struct why_needs needs;
+    struct err err;
+    assert_int_equal(why_subject_find(&world->records, "restarted_actor", &subject, &err), 0);
+    why_judge_needs(&world->records, &subject, &needs);
+    return needs.raylet_count;
+}
+
+/* Ray wants a CPU to start an actor in whose program names no resources. */
+static void an_actor_needs_a_cpu_to_start(void **state)
+{
+    struct why_world world;
+    struct why_report report;
+    (void)state;
+    why_world_open(&world, "2.60.0");
+    starting_actor(&world, "PENDING_CREATION");
+    check_start(&world, "waits_for_worker", "its resources are free");
+    assert_true(raylets_asked(&world) > 0);
+    set_free_cpus(&world, 0.5);
+    why_world_judge(&world, "restarted_actor", &report);
+    assert_string_equal(report.code, "waits_for_resources");
+    assert_string_equal(report.cause, "it waits for resources: {CPU: 1}; an actor needs a CPU to "
+                                      "start, unless it was made with num_cpus=0");
+    assert_true(why_world_list_has(&report.details, "127.0.0.2 has 0.5 of 4 CPU free: holder ("));
+    assert_true(why_world_list_has(&report.unknown, "whether it was made with num_cpus=0"));
+    why_report_clear(&report);
+    assert_int_equal(raylets_asked(&world), 0);
+    why_world_judge(&world, "restarted_actor:Actor.__init__", &report);
+    assert_string_equal(report.code, "waits_for_resources");
+    why_report_clear(&report);
+    for (size_t i = 0; i < world.records.resources.node_count; i++)
+        set_amount(&world.records.resources.nodes[i].total, "CPU", 0);
+    check_start(&world, "infeasible", "no node has what it needs, {CPU: 1}, even when");
+    why_world_close(&world);
+}
+
+static void an_actor_needs_a_cpu_to_start_again(void **state)
+{
+    struct why_world world;
+    struct why_report report;
+    (void)state;
+    why_world_open(&world, "2.60.0");
+    starting_actor(&world, "RESTARTING");
+    check_start(&world, "restarting", "Ray is starting another");
+    set_free_cpus(&world, 0);
+    why_world_judge(&world, "restarted_actor", &report);
+    assert_string_equal(report.code, "waits_for_resources");
+    assert_true(why_world_list_has(&report.details, "its process died, and Ray starts another"));
+    why_report_clear(&report);
+    why_world_close(&world);
+}
+
+/* Memory alone is no resource for which Ray leaves the CPU away; any other is. */
+static void only_memory_leaves_the_cpu_open(void **state)
+{
+    struct why_world world;
+    (void)state;
+    why_world_open(&world, "2.60.0");
+    struct ray_actor *actor = starting_actor(&world, "PENDING_CREATION");
+    set_free_cpus(&world, 0);
+    actor->resources = mem_alloc(sizeof *actor->resources);
+    *actor->resources = (struct ray_resources){0};
+    add(actor->resources, "memory", 1000);
+    check_start(&world, "waits_for_resources", "{memory: 1000, CPU: 1}; an actor needs a CPU");
+    add(actor->resources, "b", 0.1);
+    check_start(&world, "waits_for_worker", "its resources are free");
+    set_amount(actor->resources, "b", 1);
+    check_start(&world, "waits_for_resources", "it waits for resources: {memory: 1000, b: 1}");
+    why_world_close(&world);
+}
+
+/* In a placement group the CPU is one of the group's. */
+static void an_actor_in_a_group_needs_its_cpu(void **state)
+{
+    struct why_world world;
+    (void)state;
+    why_world_open(&world, "2.60.0");
+    struct ray_actor *actor = starting_actor(&world, "PENDING_CREATION");
+    struct ray_node_resources *node = place_group(&world);
+    actor->resources = mem_alloc(sizeof *actor->resources);
+    *actor->resources = (struct ray_resources){0};
+    add_of_group(&world, actor->resources, "bundle_group_", 0.001);
+    check_start(&world, "waits_for_resources",
+                "it waits for resources of its placement group too_big: {CPU: 1}; an actor needs");
+    add_of_group(&world, &node->free, "CPU_group_", 1);
+    check_start(&world, "waits_for_worker", "its resources are free");
+    why_world_close(&world);
+}
+
 /* --- labels --- */
 
 static void label(struct ray_labels *labels, const char *key, const char *value)
@@ -274,6 +414,10 @@ int main(void)
         cmocka_unit_test(an_actor_in_a_group_that_waits),
         cmocka_unit_test(groups_hold_resources),
         cmocka_unit_test(a_group_waits_for_what_others_hold),
+        cmocka_unit_test(an_actor_needs_a_cpu_to_start),
+        cmocka_unit_test(an_actor_needs_a_cpu_to_start_again),
+        cmocka_unit_test(only_memory_leaves_the_cpu_open),
+        cmocka_unit_test(an_actor_in_a_group_needs_its_cpu),
         cmocka_unit_test(labels_are_matched),
         cmocka_unit_test(no_node_has_the_label),
         cmocka_unit_test(the_node_with_the_label_is_full),
