@@ -5,7 +5,7 @@ import threading
 import pytest
 from fake_adapter import FakeAdapter
 from fake_gang import FakeGang
-from flood import COUNT, TOTAL, Evaluations, Flood, numbers
+from flood import COUNT, MIB, Evaluations, Flood, numbers
 from relay_process import release_path
 from slow_client import SlowClient
 from waits import limit
@@ -45,10 +45,14 @@ def test_a_client_is_read_again_when_a_remote_task_that_does_not_read_has_died(i
     relay, client, callee = inside
     release = threading.Event()
     callee.adapter.on["evaluate"] = lambda connection, request: release.wait(limit())
-    flood = Evaluations(client, TOTAL // 30_000)
+    flood = Evaluations(client, 64 * MIB // 30_000)
     flood.wait_stuck(relay)
     callee.adapter.close()
-    flood.over = True
     release.set()
+    answers = 0
+    while answers < flood.count:
+        message = client.receive()
+        assert message is not None, f"the relay closed the connection after {answers} answers"
+        answers += message.get("command") == "evaluate"
     flood.thread.join(limit())
     assert client.request("threads")
