@@ -45,7 +45,7 @@ def test_a_client_is_read_again_when_a_remote_task_that_does_not_read_has_died(i
     relay, client, callee = inside
     release = threading.Event()
     callee.adapter.on["evaluate"] = lambda connection, request: release.wait(limit())
-    flood = Evaluations(client, 64 * MIB // 30_000)
+    flood = Evaluations(client, 16 * MIB // 30_000)
     flood.wait_stuck(relay)
     callee.adapter.close()
     release.set()
