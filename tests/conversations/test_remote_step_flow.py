@@ -47,7 +47,7 @@ def test_a_client_is_read_again_when_a_remote_task_that_does_not_read_has_died(i
     callee.adapter.on["evaluate"] = lambda connection, request: release.wait(limit())
     flood = Evaluations(client, 16 * MIB // 30_000)
     flood.wait_stuck(relay)
-    callee.adapter.close()
+    callee.adapter.connection().die("rst")
     release.set()
     answers = 0
     while answers < flood.count:
