@@ -85,10 +85,14 @@ def test_a_client_is_read_again_when_a_remote_task_that_does_not_read_has_died(i
     relay, client, callee = inside
     release = threading.Event()
     callee.adapter.on["evaluate"] = lambda connection, request: release.wait(limit())
-    flood = Evaluations(client, TOTAL // 30_000)
+    flood = Evaluations(client, 16 * MIB // 30_000)
     flood.wait_stuck(relay)
-    callee.adapter.close()
-    flood.over = True
+    callee.adapter.connection().die("rst")
     release.set()
+    answers = 0
+    while answers < flood.count:
+        message = client.receive()
+        assert message is not None, f"the relay closed the connection after {answers} answers"
+        answers += message.get("command") == "evaluate"
     flood.thread.join(limit())
     assert client.request("threads")

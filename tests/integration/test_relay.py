@@ -217,7 +217,8 @@ def test_no_death_loses_a_pause(cluster, run_relay, soak, act):
         wedged += client.evaluate("x + 1", client.stack(thread)[0]["id"]) != "4"
         if act is torn_request:
             torn = "__import__('sys').__dict__.pop('torn', None)"
-            assert client.evaluate(torn, client.stack(thread)[0]["id"]) == "3500000"
+            # The next relay gives up what a client that is gone has asked for: it has run by then, or does not run.
+            assert client.evaluate(torn, client.stack(thread)[0]["id"]) in ("3500000", "")
         client.disconnect()
         with hard():
             assert not driver.results(), driver.output()
