@@ -49,5 +49,6 @@ void many_tell_role(struct many *many)
         return;
     free(many->role);
     many->role = mem_string(role);
-    client_event(many->client, "raydbg/role", many->role);
+    if (session_takes_role(many->session))
+        client_event(many->client, "raydbg/role", many->role);
 }

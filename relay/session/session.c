@@ -362,6 +362,7 @@ struct session *session_create(const struct session_options *options, const stru
     session_set_magic(session);
     session->options = *options;
     session->role = options->role;
+    session->takes_role = options->one_of_many;
     session->ops = ops;
     session->arg = arg;
     client_init(&session->client, ops->on_message, arg);

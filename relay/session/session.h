@@ -52,7 +52,7 @@ struct session_options {
     const char *connect;               /* "HOST:PORT" of a debugpy adapter: no discovery; or NULL */
     struct cluster *cluster;           /* an already refreshed cluster to use, or NULL */
     const struct pause *pause;         /* the pause to attach to, already chosen from it, or NULL */
-    bool one_of_many;                  /* its client has many sessions and looks at few of them */
+    bool one_of_many;                  /* its client is a session over many, looks at few of them */
     const struct session_modes *modes; /* NULL: one debuggee, whatever `attach` says */
     bool tune;                         /* false: --no-tune */
     bool kill;                         /* --kill: terminate and terminateDebuggee end the worker */

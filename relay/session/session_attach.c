@@ -23,7 +23,7 @@ static void read_client(struct session *session)
             session->client_name = scan_string(session->initialize, value);
     scan_boolean_at(session->initialize, all, "supportsInvalidatedEvent",
                     &session->takes_invalidated);
-    session->takes_role = capabilities_takes_role(session->initialize, all);
+    session->takes_role |= capabilities_takes_role(session->initialize, all);
     if (!session->client.pass && !session->bases) /* those are of sessions of raydbg's own */
         session->client.base = line_base_read(session->initialize, all);
     scan_boolean_at(session->initialize, all, "supportsStartDebuggingRequest",

@@ -36,6 +36,11 @@ enum auth_role session_role(const struct session *session)
     return session->role;
 }
 
+bool session_takes_role(const struct session *session)
+{
+    return session->takes_role;
+}
+
 bool session_starts_sessions(const struct session *session)
 {
     return session->starts_sessions;

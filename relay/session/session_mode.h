@@ -44,6 +44,7 @@ const struct session_options *session_options(const struct session *session);
 const struct attach_arguments *session_attach_arguments(const struct session *session);
 const char *session_initialize_arguments(const struct session *session); /* "" for none */
 enum auth_role session_role(const struct session *session);
+bool session_takes_role(const struct session *session);      /* its client wants raydbg/role */
 bool session_starts_sessions(const struct session *session); /* supportsStartDebuggingRequest */
 struct reverse_requests *session_asks(struct session *session);
 struct pause_finder *session_finder(struct session *session);

@@ -31,14 +31,14 @@ def attach(gang, start_relay, clock):
 
 @pytest.fixture
 def join(gang, run_relay):
-    """join(**arguments): the same through one relay, `join.relay`."""
+    """join(**arguments): the same through one relay, `join.relay`; `join.words` are more arguments of initialize."""
     def start(**arguments):
         client = start.relay.client("tcp")
-        client.initialize(clientID="vscode", clientName="editor")
+        client.initialize(clientID="vscode", clientName="editor", **start.words)
         client.attach(start.relay.attach_arguments("tcp", **{**ALL, **arguments}))
         return client
 
-    start.relay = run_relay(adapter=None, address=gang.address)
+    start.relay, start.words = run_relay(adapter=None, address=gang.address), {}
     return start
 
 
