@@ -384,6 +384,14 @@ bool breakpoint_union_keep(struct breakpoint_union *sets, const void *owner, con
     return true;
 }
 
+bool breakpoint_union_has_filters(const struct breakpoint_union *sets)
+{
+    const struct set *set = sets->first;
+    while (set && !(set->armed && text_equal(set->kind->command, "setExceptionBreakpoints")))
+        set = set->next;
+    return set != NULL;
+}
+
 void breakpoint_union_each(const struct breakpoint_union *sets, const void *owner,
                            breakpoint_union_fn fn, void *arg)
 {

@@ -28,6 +28,8 @@ bool breakpoint_union_is_set(const char *command);
 /* Remembers the owner's set, armed, in place of its earlier one for the same source. */
 void breakpoint_union_note(struct breakpoint_union *sets, const void *owner, const char *json,
                            const struct envelope *request);
+/* True if an owner has armed exception filters. */
+bool breakpoint_union_has_filters(const struct breakpoint_union *sets);
 /* Appends the request with the armed elements of the other owners for the same source added. False,
  * and nothing appended, if there are none. `*own` is the number of the owner's elements, which come
  * first in the answer. */

@@ -325,7 +325,7 @@ void hub_configure(struct member *member)
     invariant(hub->state == HUB_READY);
     member->configured = true;
     if (target_state(hub->target) == TARGET_READY)
-        target_run(hub->target, member->filters_set);
+        hub_run(hub);
     else
         hub_replay(hub, member);
     hub_ask_objects(hub);

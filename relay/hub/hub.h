@@ -100,7 +100,6 @@ struct member {
     char *name; /* "nvim @ 127.0.0.1:50212" */
     bool may_drive, wants_to_drive;
     bool configured; /* configurationDone was answered: the member gets the stops */
-    bool filters_set;
     bool leaving;
     bool halted;          /* hub_read_enable(…, false) */
     bool sparing, looked; /* see member_wish and hub_look(); since the last stop */

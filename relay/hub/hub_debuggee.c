@@ -158,10 +158,15 @@ int hub_waiting(const struct member *member)
     return member->hub ? target_waiting(member->hub->target) : -1;
 }
 
+void hub_run(struct hub *hub)
+{
+    target_run(hub->target, breakpoint_union_has_filters(hub->sets));
+}
+
 void hub_run_alone(struct hub *hub)
 {
     if (hub->state == HUB_READY && !hub->members && target_state(hub->target) == TARGET_READY) {
-        target_run(hub->target, false);
+        hub_run(hub);
         hub_save(hub);
     }
 }

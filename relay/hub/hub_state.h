@@ -109,7 +109,9 @@ void hub_set_driver(struct hub *hub, struct member *member);
 /* Sends the member the current threads and stops. */
 void hub_replay(struct hub *hub, struct member *member);
 size_t hub_stopped_threads(const struct hub *hub);
-/* Lets the debuggee run to its stop if there is no member to configure it. */
+/* Lets the debuggee run to its stop, with the exception filters that any member has set. */
+void hub_run(struct hub *hub);
+/* The same if there is no member to configure it. */
 void hub_run_alone(struct hub *hub);
 
 /* hub_request.c */

@@ -200,7 +200,7 @@ const char *hub_continue_then(struct hub *hub, const char *who, int64_t timeout_
     if (hub->state != HUB_READY)
         return "it is not attached";
     if (target_state(hub->target) == TARGET_READY) {
-        target_run(hub->target, false);
+        hub_run(hub);
         hub_save(hub);
         if (fn)
             hub_sync(hub, timeout_ms, fn, arg);

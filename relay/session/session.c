@@ -127,7 +127,6 @@ static void set_filters(struct session *session, const char *json, const struct 
         refuse_set(session, json, envelope);
         return;
     }
-    session->member.filters_set = true;
     hub_forward(&session->member, (struct client_seq){envelope->seq}, edited,
                 again->whole.at + again->whole.len, again);
 }

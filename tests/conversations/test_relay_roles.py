@@ -246,6 +246,21 @@ def test_exception_filters_are_united_with_uncaught(adapter, hub):
     wait_until(lambda: filters(adapter) == {"uncaught"}, lambda: str(filters(adapter)))
 
 
+def test_exception_filters_stay_when_another_client_is_the_first_to_be_configured(adapter, hub):
+    """The task runs from then on, with what its driver has set before."""
+    first = hub.client("tcp")
+    first.initialize(clientName="first")
+    attach = first.send("attach", hub.attach_arguments("tcp"))
+    first.wait_event("initialized")
+    first.ok("setExceptionBreakpoints", {"filters": ["raised"]})
+    second = hub.join(name="second", role="observer")
+    second.stopped()
+    first.ok("configurationDone")
+    first.check(first.response(attach))
+    first.stopped()
+    assert filters(adapter) == {"raised", "uncaught"}
+
+
 def test_an_observers_exception_filters_have_uncaught_when_it_drives(adapter, hub):
     """Without it a post-mortem pause does not stop at all."""
     first = hub.join(name="first")

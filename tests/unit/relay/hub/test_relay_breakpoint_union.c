@@ -477,6 +477,17 @@ static void exceptions_fall_back_to_uncaught(void **state)
                "setExceptionBreakpoints {\"filters\":[\"uncaught\"]}\n");
 }
 
+static void has_filters_if_any_are_armed(void **state)
+{
+    drive(*state, ANN, LINES(A, "{\"line\":1}"), NULL);
+    note(*state, BOB, false, FILTERS("\"raised\""));
+    assert_false(breakpoint_union_has_filters(*state));
+    drive(*state, ANN, FILTERS("\"uncaught\""), NULL);
+    assert_true(breakpoint_union_has_filters(*state));
+    drive(*state, ANN, FILTERS(""), NULL);
+    assert_false(breakpoint_union_has_filters(*state));
+}
+
 static void sources_are_sent_as_they_came(void **state)
 {
     drive(*state, ANN, LINES("{ \"sourceReference\" : 7 , \"x\":1.50}", "{\"line\":1}"), NULL);
@@ -527,6 +538,7 @@ int main(void)
         SET_TEST(an_observer_takes_away_what_it_had_armed),
         SET_TEST(leaving_takes_ones_own_only),
         SET_TEST(exceptions_fall_back_to_uncaught),
+        SET_TEST(has_filters_if_any_are_armed),
         SET_TEST(sources_are_sent_as_they_came),
         SET_TEST(what_is_new_is_told_once),
         SET_TEST(empty_sets_are_nobodys),
