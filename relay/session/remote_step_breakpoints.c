@@ -82,8 +82,7 @@ static bool set_in_caller(struct remote_step_set *set, const char *json, size_t 
         json = mapped.data;
         envelope = &again;
     }
-    if (text_equal(envelope->name, "setExceptionBreakpoints") &&
-        session->pause.debugger != PAUSE_PDB) {
+    if (text_equal(envelope->name, "setExceptionBreakpoints") && session_adds_uncaught(session)) {
         if (exception_filters_add_uncaught(json, len, envelope, &edited) ||
             envelope_read(&again, edited.data, edited.len, &problem) != 0) {
             buf_free(&edited);

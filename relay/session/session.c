@@ -136,8 +136,7 @@ static void on_exception_filters(struct session *session, const char *json,
 {
     struct buf edited = {0};
     struct envelope again;
-    /* pdb's post mortem needs no filters; a process that has dialled the relay is not in one. */
-    if (session->pause.debugger == PAUSE_PDB || session->pause.debugger == PAUSE_PYDEVD) {
+    if (!session_adds_uncaught(session)) {
         set_filters(session, json, envelope, json, envelope);
         return;
     }

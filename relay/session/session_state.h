@@ -107,6 +107,13 @@ bool session_attached(const struct session *session);
 /* The context for variables.h and cluster_objects.h, made from the session's present state. */
 struct variables_context *session_variables(struct session *session);
 
+/* True if the client's exception filters are sent with `uncaught` added. pdb's post mortem needs no
+ * filters; a process that has dialled the relay is not in one. */
+static inline bool session_adds_uncaught(const struct session *session)
+{
+    return session->pause.debugger != PAUSE_PDB && session->pause.debugger != PAUSE_PYDEVD;
+}
+
 #define SESSION_OBSERVES "this session observes: another client drives"
 /* Makes the session the driver. NULL, or why it cannot drive. */
 const char *session_take_over(struct session *session);

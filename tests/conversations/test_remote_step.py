@@ -355,6 +355,19 @@ def test_a_breakpoint_does_not_wait_for_a_caller_that_is_cut_off(cut_off, gang, 
     assert client.check(client.response(seq))["breakpoints"]
 
 
+def test_a_caller_of_the_users_own_gets_the_filters_as_they_are(cut_off, gang, adapter):
+    """It is not in a post mortem: with "uncaught" it would stop where it ends with an error."""
+    client, _ = cut_off
+    take_notes(gang.workers[0], adapter)
+    client.ok("raydbg/stepIntoRemote", {"threadId": 1})
+    adapter.wait_request("continue")
+    callee = gang.add("leaf", adapter=FakeAdapter(), parent=gang.workers[0].task)
+    client.stopped()
+    client.ok("setExceptionBreakpoints", {"filters": ["raised"]})
+    assert callee.adapter.requests("setExceptionBreakpoints")[-1]["arguments"]["filters"] == ["uncaught", "raised"]
+    assert adapter.requests("setExceptionBreakpoints")[-1]["arguments"]["filters"] == ["raised"]
+
+
 # --- the note in the worker ---
 
 def uuid_of(request):
