@@ -137,11 +137,11 @@ def watched(join):
     return client, other
 
 
-def continue_past_stops(join, gang):
-    """A client of all tasks that has let them go past five stops, with another that observes the last: both, and its thread."""
+def continue_past_stops(join, gang, which="--skip 5"):
+    """A client of all tasks that has let them go past such stops, with another that observes the last: both, and its thread."""
     client, other = watched(join)
     thread = thread_of(client, gang.workers[2])
-    client.ok("evaluate", {"expression": "/continue --skip 5", "context": "repl"})
+    client.ok("evaluate", {"expression": f"/continue {which}", "context": "repl"})
     client.wait_event("continued", lambda body: body["threadId"] == thread)
     return client, other, thread
 
@@ -176,6 +176,18 @@ def test_a_stop_of_a_task_that_was_taken_over_is_shown(join, gang, told):
     other.stopped()
     assert gang.workers[2].adapter.commands().count("continue") == before
     assert not [line for line in join.relay.audit() if line["action"] == "refused"]
+    assert bool(client.events("raydbg/role")) == told
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["a client that is told its role", "one that is not"])
+def test_a_verbs_condition_is_not_asked_in_a_task_that_was_taken_over(join, gang, told):
+    """Its client would be told that an observer may not evaluate it."""
+    join.words = {"supportsRaydbgRole": told}
+    client, other, thread = continue_past_stops(join, gang, "--if port")
+    other.ok("raydbg/takeOver")
+    gang.workers[2].adapter.stop()
+    client.wait_event("stopped", lambda body: body["threadId"] == thread and not body.get("allThreadsStopped"))
+    assert not [event for event in client.events("output") if "--if" in event["body"]["output"]]
     assert bool(client.events("raydbg/role")) == told
 
 
