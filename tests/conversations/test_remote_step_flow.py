@@ -5,7 +5,7 @@ import threading
 import pytest
 from fake_adapter import FakeAdapter
 from fake_gang import FakeGang
-from flood import COUNT, MIB, PIECE, TOTAL, Evaluations, Flood, numbers
+from flood import COUNT, MIB, PIECE, Evaluations, Flood, numbers
 from relay_process import release_path
 from slow_client import SlowClient
 from waits import limit, wait_until
