@@ -2,6 +2,7 @@
 import * as vscode from 'vscode';
 import {Cluster, Clusters} from '../cluster/clusters';
 import {commandFix, showError} from '../base/errors';
+import {showInformation} from '../base/messages';
 import {Mappings} from './mappings';
 import {Feed} from '../cluster/feed';
 import {pauseTask, pauseTitle, sessionName, twinTitles} from '../pauses/pause';
@@ -39,12 +40,23 @@ interface Own {
 
 const runThisFile: vscode.DebugConfiguration = {type: 'raydbg', request: 'launch', name: 'Ray: run this file', program: '${file}'};
 
+/** The name of the Python file that the editor shows; undefined: it shows none that could be run. */
+function shownFile(): string | undefined {
+  const document = vscode.window.activeTextEditor?.document;
+  return document?.languageId === 'python' && !document.isUntitled ? document.uri.path.replace(/^.*\//, '') : undefined;
+}
+
 /** F5 is also how a program is run, where the editor shows one. */
 function runItems(run: () => void): OtherItem[] {
-  const document = vscode.window.activeTextEditor?.document;
-  if (document?.languageId !== 'python' || document.isUntitled) return [];
-  const name = document.uri.path.replace(/^.*\//, '');
-  return [{label: `$(play) Run ${name}`, description: 'its tasks stop at breakpoints in the gutter', act: run}];
+  const name = shownFile();
+  return name === undefined ? [] : [{label: `$(play) Run ${name}`, description: 'its tasks stop at breakpoints in the gutter', act: run}];
+}
+
+/** Ctrl+F5 never attaches: that is debugging. */
+function withoutDebugging(): vscode.DebugConfiguration | undefined {
+  if (shownFile() !== undefined) return {...runThisFile, noDebug: true};
+  void showInformation('The editor shows no Python file to run.');
+  return undefined;
 }
 
 /** launch.json, the dynamic list, and F5 in a folder without one. */
@@ -60,13 +72,14 @@ export class ConfigurationProvider implements vscode.DebugConfigurationProvider 
       {type: 'raydbg', request: 'attach', name: 'Ray: all paused tasks', tasks: '*'}];
   }
 
-  /** F5 without a launch.json comes with an empty configuration. */
+  /** F5 without a launch.json comes with an empty configuration, Ctrl+F5 with noDebug alone. */
   async resolveDebugConfiguration(folder: vscode.WorkspaceFolder | undefined,
                                   configuration: vscode.DebugConfiguration): Promise<vscode.DebugConfiguration | undefined> {
     if (configuration.type || configuration.request) return configuration;
+    if (configuration['noDebug']) return withoutDebugging();
     const chosen = {run: false};
     const choices = await pickTasks(this.pauses, true, 'Attach to', runItems(() => (chosen.run = true)));
-    if (chosen.run) return {...runThisFile, ...(configuration['noDebug'] ? {noDebug: true} : {})};
+    if (chosen.run) return {...runThisFile};
     return startAll(folder, (choices ?? []).filter((choice) => !this.roles.saysOwn(choice)).map((choice) => attachConfiguration(choice)));
   }
 
