@@ -21,7 +21,7 @@ const settings = {get: (_: string, byDefault: unknown): unknown => byDefault};
 const none = (): Promise<undefined> => Promise.resolve(undefined);
 
 export = {
-  EventEmitter,
+  EventEmitter, StatusBarAlignment: {Left: 1},
   commands: {executeCommand: none},
   debug: {},
   window: {showErrorMessage: none, showInformationMessage: none, showWarningMessage: none},
