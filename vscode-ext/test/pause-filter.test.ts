@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import {GroupBy, Pause, groupPauses, pauseKey} from '../src/pauses/pause';
-import {Listed, exactly, filterOf, filterTest, filterText, groupFilter, isMany, parseFilter, sessionTest, widen} from '../src/pauses/pause-filter';
+import {Listed, exactTask, exactly, filterOf, filterTest, filterText, groupFilter, isMany, parseFilter, sessionTest, widen} from '../src/pauses/pause-filter';
 import {pause} from './sample';
 
 const actor = pause({task_id: 'd0', task_name: 'Trainer.step', actor_class: 'Trainer', actor_name: 'bob', actor_id: '0123456789abcdef', worker_id: 'w2',
@@ -93,6 +93,27 @@ test('a session is about the process that it found', () => {
     assert.deepEqual(list('lab', mine).map((one) => isAbout(one)), [false], `${task}: of another cluster`);
   }
   assert.ok(sessionTest({task: 'square'}, list(undefined, idle))(list(undefined, idle)[0] as Listed, true), 'nothing else has the name');
+});
+
+test('whose cluster a session is of', () => {
+  const taken = pause({state: 'held', clients: 1});
+  const about = (configuration: Record<string, unknown>): boolean[] =>
+    ([undefined, 'lab', 'other'].map((cluster) => list(cluster, taken)[0] as Listed)).map((one) => sessionTest(configuration, [])(one));
+  for (const [configuration, clusters] of [[{task: 'square'}, [true, false, false]], [{task: 'square', cluster: 'this machine'}, [true, false, false]],
+    [{task: 'square', cluster: 'lab'}, [false, true, false]], [{tasks: '*', cluster: 'lab'}, [false, true, false]]] as const)
+    assert.deepEqual(about(configuration), clusters, JSON.stringify(configuration));
+  for (const where of [{relay: 'h:1'}, {address: 'h:6379'}]) {
+    for (const names of [{task: 'square'}, {task: '5935@10.0.0.7'}, {task: 's*'}, {tasks: '*'}]) assert.deepEqual(about({...names, ...where}), [false, false, false]);
+    assert.deepEqual(about({task: taken.task_id, ...where}), [true, true, true], 'no other task has this id');
+  }
+});
+
+test('a task that is named exactly is found in any cluster, unless one is named', () => {
+  const listed = [...list(undefined, pause({task_id: 'another', pid: 1})), ...list('lab', pause())];
+  const found = (configuration: Record<string, unknown>): string | undefined => exactTask(configuration, listed)?.feed.cluster.name;
+  const {task_id: task} = pause();
+  assert.deepEqual([{task}, {task, cluster: 'lab'}, {task, relay: 'h:1'}].map(found), ['lab', 'lab', 'lab']);
+  for (const none of [{task, cluster: 'this machine'}, {task: 'square'}, {task: '5935@10.0.0.7', relay: 'h:1'}, {}]) assert.equal(found(none), undefined, JSON.stringify(none));
 });
 
 test('a list of many tasks is not read again for each', () => {

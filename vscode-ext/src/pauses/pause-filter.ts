@@ -157,20 +157,30 @@ export interface Listed {
   pause: Pause;
 }
 
-/** Whether a configuration's tasks are of this cluster: `cluster` is one of raydbg.clusters, without it the one on this machine is meant. */
-function isOfCluster(configuration: Record<string, unknown>, {feed: {cluster}}: Listed): boolean {
-  return configuration['cluster'] === (cluster.added ? cluster.name : undefined);
+const isTaskId = /^[0-9a-f]{48}$/i;
+
+/**
+ * Whether a name in the configuration may mean a task of this cluster: of the one that it names, else of the one on this machine. An
+ * address or a relay of its own leads to a cluster that is not known here; a whole task id is the same in each list that has it.
+ */
+function isOfCluster({task, cluster: named, address, relay}: Record<string, unknown>, {feed: {cluster}}: Listed): boolean {
+  if (named) return named === cluster.name;
+  return address || relay ? typeof task === 'string' && isTaskId.test(task) : !cluster.added;
+}
+
+/** The first pause that is called exactly so, in whichever cluster unless the configuration says where. */
+export function exactTask<L extends Listed>(configuration: Record<string, unknown>, listed: readonly L[]): L | undefined {
+  const {task, cluster, address, relay} = configuration;
+  const isAnywhere = !cluster && !address && !relay;
+  return listed.find((one) => pauseTask(one.pause) === task && (isAnywhere || isOfCluster(configuration, one)));
 }
 
 /** The pause that a single task's attach finds among these; undefined: none, or several. An idle worker counts only if nothing else does. */
 function taskOf(configuration: Record<string, unknown>, listed: readonly Listed[]): Listed | undefined {
-  const {task} = configuration;
-  if (typeof task !== 'string') return undefined;
-  const own = listed.filter((one) => isOfCluster(configuration, one));
-  const exact = own.find(({pause}) => pauseTask(pause) === task);
+  const exact = exactTask(configuration, listed);
   if (exact) return exact;
-  const fits = filterTest({tasks: [task]});
-  const found = own.filter(({pause}) => fits(pause));
+  const fits = filterTest({tasks: [String(configuration['task'])]});
+  const found = listed.filter((one) => isOfCluster(configuration, one) && fits(one.pause));
   const paused = found.filter(({pause}) => pause.state !== 'idle');
   const [only, ...others] = paused.length ? paused : found;
   return others.length ? undefined : only;

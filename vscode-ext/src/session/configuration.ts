@@ -6,7 +6,7 @@ import {showInformation} from '../base/messages';
 import {Mappings} from './mappings';
 import {Feed} from '../cluster/feed';
 import {pauseTask, pauseTitle, sessionName, twinTitles} from '../pauses/pause';
-import {PauseFilter, filterOf, filterTest, isMany} from '../pauses/pause-filter';
+import {PauseFilter, exactTask, filterOf, filterTest, isMany} from '../pauses/pause-filter';
 import {mayFocus} from './focus';
 import {plainRun} from './plain-run';
 import {runTask} from '../base/task';
@@ -97,7 +97,8 @@ export class ConfigurationProvider implements vscode.DebugConfigurationProvider 
     if (configuration.request === 'launch') return this.completeLaunch(folder, configuration);
     const pathMappings = await this.mappings.of(folder, configuration, this.found(configuration).map(({pause}) => pause));
     return {
-      redirectOutput: true, showReturnValue: true, endWithTask: true, ...(isMany(configuration) ? {eager: true, preserveFocus: mayFocus()} : {}), ...configuration, ...(pathMappings.length ? {pathMappings} : {}),
+      redirectOutput: true, showReturnValue: true, endWithTask: true, ...(isMany(configuration) ? {eager: true, preserveFocus: mayFocus()} : {}), ...configuration,
+      ...this.addedCluster(configuration), ...(pathMappings.length ? {pathMappings} : {}),
     };
   }
 
@@ -123,10 +124,18 @@ export class ConfigurationProvider implements vscode.DebugConfigurationProvider 
     return configuration['address'] || configuration['relay'] ? undefined : this.clusters.all.find((cluster) => !cluster.added);
   }
 
+  /** A task that was picked is an id alone: the session is of the cluster that lists it now, whatever that lists later. */
+  private addedCluster(configuration: vscode.DebugConfiguration): {cluster?: string} {
+    const {cluster, address, relay} = configuration as {cluster?: string; address?: string; relay?: string};
+    const found = cluster || address || relay || isMany(configuration) ? undefined : this.cluster(configuration);
+    return found?.added ? {cluster: found.name} : {};
+  }
+
   /** The pauses that it is about, as far as they are known. */
   private found(configuration: vscode.DebugConfiguration): Choice[] {
     const {pauses} = this.pauses;
-    if (!isMany(configuration)) return pauses.filter((choice) => pauseTask(choice.pause) === configuration['task']).slice(0, 1);
+    const exact = exactTask(configuration, pauses);
+    if (!isMany(configuration)) return exact ? [exact] : [];
     const cluster = this.cluster(configuration);
     const fits = filterTest(filterOf(configuration));
     return pauses.filter(({feed, pause}) => feed.cluster === cluster && fits(pause));
