@@ -1,53 +1,19 @@
 import assert from 'node:assert/strict';
-import childProcess from 'node:child_process';
-import {EventEmitter} from 'node:events';
-import test, {TestContext} from 'node:test';
+import test from 'node:test';
 import type {Cluster} from '../src/cluster/clusters';
 import {Feed} from '../src/cluster/feed';
-
-/** A raydbg that the test speaks for. */
-class Child extends EventEmitter {
-  readonly stdin = {end: (): void => undefined};
-  readonly stdout = new Stream();
-  readonly stderr = new Stream();
-  isEnded = false;
-
-  constructor(readonly env: NodeJS.ProcessEnv) {
-    super();
-  }
-
-  kill(): void {
-    this.isEnded = true;
-  }
-
-  say(line: object): void {
-    this.stdout.emit('data', `${JSON.stringify(line)}\n`);
-  }
-}
-
-class Stream extends EventEmitter {
-  setEncoding(): this {
-    return this;
-  }
-}
-
-/** Each raydbg that is started from now on. */
-function children(context: TestContext): Child[] {
-  const started: Child[] = [];
-  context.mock.method(childProcess, 'spawn', (_file: string, _args: string[], {env}: {env: NodeJS.ProcessEnv}) => started[started.push(new Child(env)) - 1]);
-  return started;
-}
+import {children, settled} from './fake-raydbg';
 
 const log = {info: () => undefined} as never;
 const program = {path: 'raydbg', version: '0.1.0'};
-const lab = {name: 'lab', added: true, args: [], environment: () => Promise.resolve({})} as unknown as Cluster;
 
-/** Until the feed has its cluster's token, and with it a child. */
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+function lab(environment: () => Promise<Record<string, string>>): Cluster {
+  return {name: 'lab', added: true, args: [], environment} as unknown as Cluster;
+}
 
 test('a restart is no end of raydbg, whatever that still says', async (context) => {
   const started = children(context);
-  const feed = new Feed(lab, program, log);
+  const feed = new Feed(lab(() => Promise.resolve({})), program, log);
   context.after(() => feed.dispose());
   await settled();
   const states: string[] = [];
@@ -66,14 +32,12 @@ test('a restart is no end of raydbg, whatever that still says', async (context) 
 
 test('a token that was set counts at once', async (context) => {
   const started = children(context);
-  let give = (_: Record<string, string>): void => undefined;
-  const asked = (): Promise<Record<string, string>> => new Promise((resolve) => (give = resolve));
-  const feed = new Feed({...lab, environment: asked} as Cluster, program, log);
+  const give: ((environment: Record<string, string>) => void)[] = [];
+  const feed = new Feed(lab(() => new Promise((resolve) => give.push(resolve))), program, log);
   context.after(() => feed.dispose());
-  const giveOld = give;
   feed.restart();
-  giveOld({RAYDBG_TOKEN: 'old'});
-  give({RAYDBG_TOKEN: 'new'});
+  give[0]?.({RAYDBG_TOKEN: 'old'});
+  give[1]?.({RAYDBG_TOKEN: 'new'});
   await settled();
   assert.deepEqual(started.map(({env}) => env['RAYDBG_TOKEN']), ['new']);
 });

@@ -13,7 +13,6 @@ const slowest = 5000;
 const ends: Partial<Record<number, FeedState>> = {[Exit.denied]: 'denied', [Exit.unreachable]: 'unreachable'};
 
 export class Feed implements vscode.Disposable {
-  readonly set = new PauseSet();
   state: FeedState = 'starting';
   /** Why it is not live. */
   problem = '';
@@ -24,7 +23,10 @@ export class Feed implements vscode.Disposable {
   private delay = soonest;
   private readonly turns = new Turns();
 
-  constructor(readonly cluster: Cluster, private readonly program: Program, private readonly log: vscode.LogOutputChannel) {
+  /** `set`: of an earlier feed of this cluster, which has been disposed. */
+  constructor(readonly cluster: Cluster, private readonly program: Program, private readonly log: vscode.LogOutputChannel,
+              readonly set = new PauseSet()) {
+    this.set.clear();
     void this.run();
   }
 

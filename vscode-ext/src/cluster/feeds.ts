@@ -1,10 +1,10 @@
 /** The feeds of all clusters, and the program that gives them. */
 import * as vscode from 'vscode';
-import {Clusters} from './clusters';
+import {Cluster, Clusters} from './clusters';
 import {Fix, commandFix, settingsFix, showError, textOf} from '../base/errors';
 import {Feed} from './feed';
 import {isAboutCertificate, isTrouble, troubleText} from './feed-state';
-import {pauseKey} from '../pauses/pause';
+import {PauseSet, pauseKey} from '../pauses/pause';
 import {Choice, Pauses} from '../pauses/pick';
 import {Program} from '../base/program';
 import {Finder} from '../program/finder';
@@ -23,6 +23,8 @@ export class Feeds implements Pauses, vscode.Disposable {
   private toldProblem = '';
   /** What each cluster was said to be, so that it is said once. */
   private readonly told = new Map<string, string>();
+  /** What is known of the clusters' pauses, also while the feeds are made anew. */
+  private readonly sets = new Map<string, PauseSet>();
 
   constructor(private readonly clusters: Clusters, private readonly finder: Finder,
               private readonly log: vscode.LogOutputChannel) {
@@ -74,7 +76,7 @@ export class Feeds implements Pauses, vscode.Disposable {
       this.broken = false;
       this.toldProblem = '';
       this.stop();
-      this.all = this.clusters.all.map((cluster) => new Feed(cluster, program, this.log));
+      this.all = this.clusters.all.map((cluster) => new Feed(cluster, program, this.log, this.setOf(cluster)));
       for (const feed of this.all) {
         feed.onDidChange(() => {
           if (feed.state === 'failed' && this.finder.lost()) return;
@@ -94,6 +96,14 @@ export class Feeds implements Pauses, vscode.Disposable {
     this.stop();
     for (const listener of this.listeners) listener.dispose();
     this.changed.dispose();
+  }
+
+  /** Another cluster may have got the name of an earlier one: that has another address. */
+  private setOf({setting}: Cluster): PauseSet {
+    const key = `${setting.name}\n${setting.address ?? ''}\n${setting.relay ?? ''}`;
+    const set = this.sets.get(key) ?? new PauseSet();
+    this.sets.set(key, set);
+    return set;
   }
 
   private stop(): void {
