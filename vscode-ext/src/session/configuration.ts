@@ -107,7 +107,7 @@ export class ConfigurationProvider implements vscode.DebugConfigurationProvider 
     const python = (configuration['python'] as unknown) ?? await this.python();
     const cwd = folder?.uri.fsPath;
     const plain = configuration['noDebug'] ? plainRun(configuration, await this.python()) : undefined;
-    if (plain) { // raydbg refuses a configuration that names no program
+    if (plain) { // raydbg refuses any other configuration, and says why
       const name = plain.argv.join(' ');
       await runTask(name, {type: 'raydbg', command: 'plain', target: name}, plain.argv, plain.env, false, plain.cwd ?? cwd);
       return undefined;
