@@ -9,7 +9,7 @@ export class Child extends EventEmitter {
   readonly stderr = new Stream();
   isEnded = false;
 
-  constructor(readonly env: NodeJS.ProcessEnv) {
+  constructor(readonly args: readonly string[], readonly env: NodeJS.ProcessEnv) {
     super();
   }
 
@@ -31,7 +31,7 @@ class Stream extends EventEmitter {
 /** Each raydbg that is started from now on. */
 export function children(context: TestContext): Child[] {
   const started: Child[] = [];
-  context.mock.method(childProcess, 'spawn', (_file: string, _args: string[], {env}: {env: NodeJS.ProcessEnv}) => started[started.push(new Child(env)) - 1]);
+  context.mock.method(childProcess, 'spawn', (_: string, args: string[], {env}: {env: NodeJS.ProcessEnv}) => started[started.push(new Child(args, env)) - 1]);
   return started;
 }
 

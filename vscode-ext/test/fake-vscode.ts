@@ -23,7 +23,7 @@ const none = (): Promise<undefined> => Promise.resolve(undefined);
 export = {
   EventEmitter, StatusBarAlignment: {Left: 1},
   commands: {executeCommand: none},
-  debug: {},
+  debug: {}, env: {},
   window: {showErrorMessage: none, showInformationMessage: none, showWarningMessage: none},
   workspace: {isTrusted: true, getConfiguration: () => settings},
 };

@@ -9,12 +9,15 @@ import {pause} from './sample';
 
 const item = {show: () => undefined, hide: () => undefined, dispose: () => undefined};
 const fires = (): {fire: () => void; event: vscode.Event<void>} => new vscode.EventEmitter<void>();
-const cluster = (name: string, address: string): object => ({name, added: true, args: [], setting: {name, address}, environment: () => Promise.resolve({})});
+const cluster = (name: string, address: string): {name: string; setting: object} => Object.assign({name, setting: {name, address}}, {added: true, args: [], environment: () => Promise.resolve({})});
 
 /** Feeds of a cluster "lab", and of those that the test adds. */
-function makeFeeds(): {feeds: Feeds; clusters: {all: object[]; change: () => void}} {
+function makeFeeds(): {feeds: Feeds; clusters: {all: ReturnType<typeof cluster>[]; change: () => void}} {
   const [settings, programs] = [fires(), fires()];
-  const clusters = {all: [cluster('lab', 'a:6379')], onDidChange: settings.event, change: () => settings.fire()};
+  const clusters = {
+    all: [cluster('lab', 'a:6379')], onDidChange: settings.event, change: () => settings.fire(),
+    find: (wanted: string) => clusters.all.find(({name}) => name === wanted),
+  };
   const finder = {onDidChange: programs.event, program: () => Promise.resolve({path: 'raydbg', version: '0.1.0'}), lost: () => false, tell: () => undefined};
   return {feeds: new Feeds(clusters as never, finder as never, {info: () => undefined} as never), clusters};
 }
@@ -78,4 +81,30 @@ test('a pause is announced once, and warned of once, though the feeds begin anew
   context.mock.timers.tick(5_000);
   context.mock.timers.tick(500_000);
   assert.deepEqual(said.slice(2), ['Ray task square', 'square'], 'it went on, and is paused again');
+});
+
+test('Retry is of the cluster as it is now', async (context) => {
+  const started = children(context);
+  const said: string[] = [];
+  let press: ((button: string) => void) | undefined;
+  Object.assign(vscode.window, {
+    showErrorMessage: () => new Promise<string>((resolve) => (press = resolve)),
+    showInformationMessage: (text: string) => Promise.resolve(void said.push(text)),
+  });
+  const {feeds, clusters} = makeFeeds();
+  context.after(() => feeds.dispose());
+  await settled();
+  started[0]?.emit('close', 5);
+  clusters.change();
+  await settled();
+  press?.('Retry');
+  await settled();
+  assert.deepEqual(started.map(({isEnded}) => isEnded), [false, true, false], 'the first had ended by itself');
+  started[2]?.emit('close', 1);
+  clusters.all = [];
+  clusters.change();
+  await settled();
+  press?.('Retry');
+  await settled();
+  assert.deepEqual([said, started.length], [['There is no cluster "lab" any more.'], 3]);
 });

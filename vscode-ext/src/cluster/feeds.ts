@@ -1,7 +1,8 @@
 /** The feeds of all clusters, and the program that gives them. */
 import * as vscode from 'vscode';
-import {Cluster, Clusters} from './clusters';
+import {Cluster, Clusters, noCluster} from './clusters';
 import {Fix, commandFix, settingsFix, showError, textOf} from '../base/errors';
+import {showInformation} from '../base/messages';
 import {Feed} from './feed';
 import {isAboutCertificate, isTrouble, troubleText} from './feed-state';
 import {PauseSet, pauseKey} from '../pauses/pause';
@@ -45,9 +46,14 @@ export class Feeds implements Pauses, vscode.Disposable {
     return this.all.length || !this.clusters.all.length ? troubleText(this.all.map(({told}) => told)) : '';
   }
 
+  /** The feed of the cluster as it is now; undefined: there is none, or no feed runs. */
+  find(name: string): Feed | undefined {
+    return this.all.find(({cluster}) => cluster.name === name);
+  }
+
   /** The pause as it is now; undefined: it is none any more. */
   current({feed, pause}: Choice): Choice | undefined {
-    const now = this.all.find(({cluster}) => cluster.name === feed.cluster.name);
+    const now = this.find(feed.cluster.name);
     const found = now?.set.pauses.get(pauseKey(pause));
     const same = found && (pause.task_id === null || found.task_id === pause.task_id); // an id may come after the pause
     return now && same ? {feed: now, pause: found} : undefined;
@@ -61,6 +67,14 @@ export class Feeds implements Pauses, vscode.Disposable {
   async retry(): Promise<void> {
     this.toldProblem = '';
     await this.restart();
+  }
+
+  /** Asks a single cluster again, by the feed that it has now: a notification with this button may be older. */
+  async retryOne(name: string): Promise<void> {
+    const feed = this.find(name);
+    if (feed) feed.restart();
+    else if (this.clusters.find(name)) await this.retry();
+    else void showInformation(noCluster(name));
   }
 
   async restart(): Promise<void> {
@@ -130,7 +144,7 @@ export class Feeds implements Pauses, vscode.Disposable {
   private fixes(feed: Feed): Fix[] {
     const {cluster, state} = feed;
     const token = commandFix('Set Relay Token...', 'raydbg.setToken', {data: {kind: 'cluster', feed}});
-    const retry: Fix = {label: 'Retry', run: () => feed.restart()};
+    const retry: Fix = {label: 'Retry', run: () => this.retryOne(cluster.name)};
     if (isAboutCertificate(feed.problem))
       return [commandFix('Trust Certificate...', 'raydbg.trustCertificate', {data: {kind: 'cluster', feed}}), retry];
     if (state === 'denied') return [token];
