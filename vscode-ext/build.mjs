@@ -1,4 +1,5 @@
-/** usage: node build.mjs [--test] [DIRECTORY]: bundles the extension and its webviews' pages, or the unit tests, into DIRECTORY. */
+/** usage: node build.mjs [--test] [DIRECTORY]: bundles the extension and its webviews' pages, or the unit tests with a fake of
+ * VS Code, into DIRECTORY. */
 import {build} from 'esbuild';
 import {readdirSync} from 'node:fs';
 import {parseArgs} from 'node:util';
@@ -10,7 +11,7 @@ const node = {...common, platform: 'node', target: 'node20', format: 'cjs', exte
 
 if (values.test) {
   const entryPoints = readdirSync('test').filter((name) => name.endsWith('.test.ts')).map((name) => `test/${name}`);
-  await build({...node, entryPoints, sourcemap: 'inline'});
+  await build({...node, entryPoints, sourcemap: 'inline', external: [], alias: {vscode: './test/fake-vscode.ts'}});
 } else {
   await build({...node, entryPoints: ['src/extension.ts'], minify: true});
   await build({...common, platform: 'browser', target: 'es2022', format: 'iife',

@@ -93,7 +93,7 @@ async function choose(setting: string, values: Record<string, string>, title: st
 
 async function treemap(parts: Parts): Promise<void> {
   const feed = await feedOf(parts, undefined);
-  if (feed) TreemapPanel.open(parts.context, parts.feeds, feed, (file, line) => parts.mappings.open(file, line));
+  if (feed) TreemapPanel.open(parts.context, parts.feeds, parts.clusters, feed.cluster.name, (file, line) => parts.mappings.open(file, line));
 }
 
 function refresh(parts: Parts): void {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import type * as vscode from 'vscode';
+import {ManySession} from '../src/many/many-sessions';
 import {Barrier, DapMessage, Frame, StackRun, StoppedFrames, ThreadStates, barrierText, endingHere, groupRowIds, groupText, innermost, locationText, parseLocation, shortName, splitName, subjectIn} from '../src/many/many';
 
 function states(...messages: DapMessage[]): ThreadStates {
@@ -114,6 +116,30 @@ test('a stopped thread without a stack is asked for once a stop', () => {
   assert.equal(frames.of(1), undefined);
   assert.ok(!frames.learn(new Map([[2, at(2)]])), 'of the stop before');
   assert.deepEqual(frames.ask([1, 2]), [1, 2]);
+});
+
+test('a task that is shown again has not stopped again', (context) => {
+  const many = new ManySession({configuration: {}} as vscode.DebugSession, () => undefined);
+  context.after(() => many.onExit());
+  const stops = (id: number, ...messages: DapMessage[]): number => {
+    for (const message of messages) {
+      if (message.type === 'request') many.onWillReceiveMessage(message);
+      else many.onDidSendMessage(message);
+    }
+    return many.stops(id);
+  };
+  const stopped = event('stopped', {threadId: 1});
+  const focus = (expression: string, success = true): DapMessage[] => [{type: 'request', seq: 7, command: 'evaluate', arguments: {expression}},
+    {type: 'response', command: 'evaluate', request_seq: 7, success}];
+  assert.equal(stops(1, ...population), 1);
+  assert.equal(stops(1, ...focus('/focus thread=1'), stopped), 1);
+  assert.equal(stops(1, ...focus('/f rank 0'), event('thread', {reason: 'started', threadId: 1}), stopped), 1);
+  assert.equal(stops(1, stopped), 2, 'a stop of its own, though it was not seen to run');
+  assert.equal(stops(1, ...focus('/focus thread=1', false), stopped), 3, 'it was refused');
+  assert.equal(stops(1, ...focus('focus(1)'), stopped), 4, 'an expression');
+  assert.equal(stops(1, ...focus('/focus thread=1'), event('continued', {threadId: 1}), stopped), 5, 'it ran');
+  assert.equal(stops(1, ...focus('/focus thread=1'), event('stopped', {threadId: 1, allThreadsStopped: true})), 6, 'all have stopped');
+  assert.equal(stops(1, stopped), 7);
 });
 
 test('rows of any group have ids of their own', () => {

@@ -47,12 +47,13 @@ test('what is set may be of any type', () => {
     assert.ok(!areMappings(wrong), JSON.stringify(wrong));
 });
 
-test('a root is above whole names, and the longest counts', () => {
+test('a root is above whole names, and the first counts', () => {
   for (const [file, root] of [['/app/a.py', '/app'], ['/app/a.py', '/app/'], ['/app/a.py', '/'], ['/app', '/app'], ['C:\\x\\a.py', 'C:\\x']] as const)
     assert.ok(isBelow(file, root), root);
   for (const [file, root] of [['/app2/a.py', '/app'], ['/app2/a.py', '/app/'], ['/a', '/app']] as const) assert.ok(!isBelow(file, root), file);
   const [wide, narrow] = ['/app', '/app/lib'].map((remoteRoot) => ({localRoot: '/w', remoteRoot})) as [PathMapping, PathMapping];
-  assert.equal(mappingFor('/app/lib/a.py', [wide, narrow]), narrow);
+  assert.equal(mappingFor('/app/lib/a.py', [wide, narrow]), wide, 'as dap/path_map.c does it');
+  assert.equal(mappingFor('/app/lib/a.py', [narrow, wide]), narrow);
   assert.equal(mappingFor('/app/library/a.py', [narrow, wide]), wide);
   assert.equal(mappingFor('/app2/a.py', [wide, narrow]), undefined);
 });

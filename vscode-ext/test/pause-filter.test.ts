@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {GroupBy, Pause, groupPauses} from '../src/pauses/pause';
-import {exactly, filterOf, filterTest, filterText, groupFilter, isMany, parseFilter, sessionTest, widen} from '../src/pauses/pause-filter';
+import {GroupBy, Pause, groupPauses, pauseKey} from '../src/pauses/pause';
+import {Listed, exactTask, exactly, filterOf, filterTest, filterText, groupFilter, isMany, parseFilter, sessionTest, widen} from '../src/pauses/pause-filter';
 import {pause} from './sample';
 
 const actor = pause({task_id: 'd0', task_name: 'Trainer.step', actor_class: 'Trainer', actor_name: 'bob', actor_id: '0123456789abcdef', worker_id: 'w2',
@@ -52,16 +52,68 @@ test('which configurations are for many', () => {
   assert.deepEqual(filterOf({task: 'T*'}), {tasks: ['T*']});
 });
 
-test('which session of a window is about a pause', () => {
+/** As the feeds list them; `cluster`: one of raydbg.clusters, undefined: that of this machine. */
+function list(cluster: string | undefined, ...pauses: Pause[]): Listed[] {
+  const feed = {cluster: {name: cluster ?? 'this machine', added: cluster !== undefined}, set: {pauses: new Map(pauses.map((one) => [pauseKey(one), one]))}};
+  return pauses.map((one) => ({feed, pause: one}));
+}
+
+const names = ['square', 'c2668a', '5935', 'w1'];
+
+test('a session that began when its task was not known yet', () => {
   const free = pause();
   const taken = pause({state: 'held', clients: 1});
-  const about = (configuration: Record<string, unknown>, cluster?: string): boolean[] => [free, taken].map((one) => sessionTest(configuration)(cluster, one));
+  const about = (configuration: Record<string, unknown>, cluster?: string, surely = false): boolean[] =>
+    [free, taken].flatMap((one) => list(cluster, one)).map((one) => sessionTest(configuration, [])(one, surely));
   assert.deepEqual(about({task: free.task_id}), [true, true], 'before the list says that it is attached');
-  for (const task of ['square', 'c2668a', '5935', '5935@10.0.0.7', 's*']) assert.deepEqual(about({task}), [false, true], task);
+  for (const task of [...names.slice(0, 3), '5935@10.0.0.7', 's*']) assert.deepEqual(about({task}), [false, true], task);
   assert.deepEqual(about({tasks: '*'}), [false, true]);
   for (const none of [{task: 'cube'}, {}, {connect: 'h:1'}, {task: 'square', cluster: 'lab'}, {task: 'square', request: 'launch'}])
     assert.deepEqual(about(none), [false, false], JSON.stringify(none));
   assert.deepEqual(about({task: 'square', cluster: 'lab'}, 'lab'), [false, true]);
+  assert.deepEqual(['square', '5935@10.0.0.7', free.task_id].map((task) => about({task}, undefined, true)[1]), [false, true, true], 'a name is a guess');
+});
+
+test('a name is no guess where two pauses have it', () => {
+  const both = list(undefined, pause({state: 'held', clients: 1}), pause({state: 'held', clients: 1, worker_id: 'w2', task_id: 'c2668b'}));
+  const about = (configuration: Record<string, unknown>): boolean[] => both.map((one) => sessionTest(configuration, [])(one));
+  for (const task of ['square', 'c266', '5935']) assert.deepEqual(about({task}), [false, false], task);
+  assert.deepEqual(about({task: both[1]?.pause.task_id}), [false, true]);
+  assert.deepEqual(about({tasks: 'square'}), [true, true], 'a session over many');
+});
+
+test('a session is about the process that it found', () => {
+  const [mine, another] = [pause({state: 'held', clients: 1}), pause({state: 'held', clients: 1, worker_id: 'w2', task_id: 'c2668b'})];
+  const idle = pause({state: 'idle', worker_id: 'w3', task_id: null});
+  for (const task of [...names, pause().task_id]) {
+    const isAbout = sessionTest({task}, list(undefined, pause(), idle));
+    assert.deepEqual(list(undefined, mine, another).map((one) => isAbout(one, true)), [true, false], `${task}: another pause has its name now`);
+    assert.deepEqual(list(undefined, another).map((one) => isAbout(one)), [false], `${task}: it is gone, and another has its name`);
+    assert.deepEqual(list(undefined, pause({task_id: 'another', task_name: 'cube', state: 'held'})).map((one) => isAbout(one, true)), [true], `${task}: an actor's next call`);
+    assert.deepEqual(list('lab', mine).map((one) => isAbout(one)), [false], `${task}: of another cluster`);
+  }
+  assert.ok(sessionTest({task: 'square'}, list(undefined, idle))(list(undefined, idle)[0] as Listed, true), 'nothing else has the name');
+});
+
+test('whose cluster a session is of', () => {
+  const taken = pause({state: 'held', clients: 1});
+  const about = (configuration: Record<string, unknown>): boolean[] =>
+    ([undefined, 'lab', 'other'].map((cluster) => list(cluster, taken)[0] as Listed)).map((one) => sessionTest(configuration, [])(one));
+  for (const [configuration, clusters] of [[{task: 'square'}, [true, false, false]], [{task: 'square', cluster: 'this machine'}, [true, false, false]],
+    [{task: 'square', cluster: 'lab'}, [false, true, false]], [{tasks: '*', cluster: 'lab'}, [false, true, false]]] as const)
+    assert.deepEqual(about(configuration), clusters, JSON.stringify(configuration));
+  for (const where of [{relay: 'h:1'}, {address: 'h:6379'}]) {
+    for (const names of [{task: 'square'}, {task: '5935@10.0.0.7'}, {task: 's*'}, {tasks: '*'}]) assert.deepEqual(about({...names, ...where}), [false, false, false]);
+    assert.deepEqual(about({task: taken.task_id, ...where}), [true, true, true], 'no other task has this id');
+  }
+});
+
+test('a task that is named exactly is found in any cluster, unless one is named', () => {
+  const listed = [...list(undefined, pause({task_id: 'another', pid: 1})), ...list('lab', pause())];
+  const found = (configuration: Record<string, unknown>): string | undefined => exactTask(configuration, listed)?.feed.cluster.name;
+  const {task_id: task} = pause();
+  assert.deepEqual([{task}, {task, cluster: 'lab'}, {task, relay: 'h:1'}].map(found), ['lab', 'lab', 'lab']);
+  for (const none of [{task, cluster: 'this machine'}, {task: 'square'}, {task: '5935@10.0.0.7', relay: 'h:1'}, {}]) assert.equal(found(none), undefined, JSON.stringify(none));
 });
 
 test('a list of many tasks is not read again for each', () => {

@@ -135,3 +135,23 @@ test('since when a pause stands', () => {
   assert.equal(at(700, {state: 'attached'}), undefined);
   assert.equal(at(800, {}, 'removed'), undefined);
 });
+
+test('a pause that the feed lists again is no new one', () => {
+  const set = new PauseSet();
+  const seen = (event: 'added' | 'removed', facts: Partial<Pause> = {}): boolean[] => {
+    set.apply({event, pause: pause(facts)}, start);
+    return [set.remembers(pause(facts)), set.awaits(pause(facts))];
+  };
+  assert.deepEqual(seen('added'), [false, false]);
+  set.clear();
+  assert.deepEqual([set.remembers(pause()), set.awaits(pause())], [true, true]);
+  set.clear();
+  assert.deepEqual(seen('added', {task_id: null}), [true, false], 'its id comes later');
+  assert.deepEqual(seen('added'), [true, false]);
+  assert.deepEqual(seen('added', {task_id: 'another'}), [false, false]);
+  seen('removed');
+  assert.deepEqual(seen('added'), [false, false], 'it is paused again');
+  seen('added', {worker_id: 'w2', task_name: null});
+  set.clear();
+  assert.ok(!set.remembers(pause({worker_id: 'w2'})), 'it had no name yet');
+});

@@ -59,6 +59,10 @@ static void the_first_mapping_counts(void **state)
     check(map, "/a/b/x", "/one/x");
     check(map, "/a/c/x", "/two/c/x");
     path_map_destroy(&map);
+    map = read("{\"pathMappings\":[" MAP("/w", "/app") "," MAP("/lib-src", "/app/lib") "]}",
+               &relative);
+    check(map, "/w/lib/x.py", "/app/lib/x.py"); /* not the closest root */
+    path_map_destroy(&map);
 }
 
 static void the_top(void **state)

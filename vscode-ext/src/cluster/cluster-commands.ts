@@ -3,15 +3,16 @@ import * as tls from 'node:tls';
 import * as vscode from 'vscode';
 import {clusterSetting, relayEndpoint} from './addresses';
 import type {Parts, Target} from '../commands';
+import {noCluster} from './clusters';
 import {Feed} from './feed';
 import {commandFix, showError, textOf} from '../base/errors';
 import {confirm, showInformation} from '../base/messages';
 import {runTask} from '../base/task';
 import {forwardPort} from './tasks';
 
-/** The row's, the only one, or the one that the user picks; that there is none is said. */
+/** That of the row's cluster, the only one, or the one that the user picks; that there is none is said. */
 export async function feedOf(parts: Parts, target: Target): Promise<Feed | undefined> {
-  if (target) return target.data.feed;
+  if (target) return feedNow(parts, target.data.feed.cluster.name);
   if (!parts.feeds.all.length) void showError('There is no Ray cluster to ask.', commandFix('Add Cluster...', 'raydbg.addCluster'));
   if (parts.feeds.all.length <= 1) return parts.feeds.all[0];
   const items = parts.feeds.all.map((feed) => ({label: feed.cluster.name, feed}));
@@ -27,6 +28,13 @@ export async function addCluster(parts: Parts): Promise<void> {
   if (!where) return;
   const name = await vscode.window.showInputBox({title: 'What shall it be called?', value: where.trim(), ignoreFocusOut: true});
   if (name) await parts.clusters.add(clusterSetting(name.trim(), where.trim()));
+}
+
+/** A row, or a button of a notification, may be of a feed that is over. */
+function feedNow({feeds, clusters}: Parts, name: string): Feed | undefined {
+  const feed = feeds.find(name);
+  if (!feed) void showInformation(clusters.find(name) ? `${name} is not asked at the moment: try again.` : noCluster(name));
+  return feed;
 }
 
 /** The row's, or the one that the user picks: a single cluster has no row. */
@@ -48,7 +56,7 @@ export async function setToken(parts: Parts, target: Target): Promise<void> {
   });
   if (token === undefined) return;
   await feed.cluster.setToken(token.trim());
-  feed.restart();
+  await parts.feeds.retryOne(feed.cluster.name);
 }
 
 /** Runs `raydbg NAME ...` as a task: its terminal shows what it says, and ends it. `target`: what it is about. */
@@ -64,7 +72,7 @@ export async function startRelay(parts: Parts, target: Target): Promise<void> {
   if (!feed) return;
   const {address} = feed.cluster.setting;
   await runCommand(parts, 'relay', address ? ['--address', address] : [], {}, true);
-  setTimeout(() => feed.restart(), 1500); // by then it listens, and is found
+  setTimeout(() => parts.feeds.find(feed.cluster.name)?.restart(), 1500); // by then it listens, and is found
 }
 
 /** A relay behind SSH or in Kubernetes becomes a cluster of the view. */

@@ -38,6 +38,11 @@ export class Cluster {
   }
 }
 
+/** Of one that was removed while something was shown of it. */
+export function noCluster(name: string): string {
+  return `There is no cluster "${name}" any more.`;
+}
+
 /** Follows the settings. */
 export class Clusters implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();

@@ -5,6 +5,7 @@ import {Cluster} from './clusters';
 import type {FeedState, Told} from './feed-state';
 import {PauseSet, parseLine} from '../pauses/pause';
 import {Exit, Lines, Program, errorText, sentenceOf, start} from '../base/program';
+import {Turns} from '../base/turns';
 
 const soonest = 500;
 const slowest = 5000;
@@ -12,7 +13,6 @@ const slowest = 5000;
 const ends: Partial<Record<number, FeedState>> = {[Exit.denied]: 'denied', [Exit.unreachable]: 'unreachable'};
 
 export class Feed implements vscode.Disposable {
-  readonly set = new PauseSet();
   state: FeedState = 'starting';
   /** Why it is not live. */
   problem = '';
@@ -21,9 +21,12 @@ export class Feed implements vscode.Disposable {
   private child: ChildProcessWithoutNullStreams | undefined;
   private timer: NodeJS.Timeout | undefined;
   private delay = soonest;
-  private disposed = false;
+  private readonly turns = new Turns();
 
-  constructor(readonly cluster: Cluster, private readonly program: Program, private readonly log: vscode.LogOutputChannel) {
+  /** `set`: of an earlier feed of this cluster, which has been disposed. */
+  constructor(readonly cluster: Cluster, private readonly program: Program, private readonly log: vscode.LogOutputChannel,
+              readonly set = new PauseSet()) {
+    this.set.clear();
     void this.run();
   }
 
@@ -34,31 +37,39 @@ export class Feed implements vscode.Disposable {
 
   /** Now, not when it would be its turn: a token was set, a relay was started. */
   restart(): void {
-    this.delay = 0;
+    this.delay = soonest;
+    this.leave();
     this.tell('starting', '');
-    if (this.child) this.child.kill('SIGTERM');
-    else void this.run();
+    void this.run();
   }
 
   dispose(): void {
-    this.disposed = true;
-    clearTimeout(this.timer);
-    this.child?.kill('SIGTERM');
+    this.turns.end();
+    this.leave();
     this.changed.dispose();
+  }
+
+  /** Ends the child: what it still says, and how it ends, counts no more. */
+  private leave(): void {
+    const {child} = this;
+    clearTimeout(this.timer);
+    this.child = undefined;
+    child?.kill('SIGTERM');
   }
 
   private async run(): Promise<void> {
     clearTimeout(this.timer);
+    const isLatest = this.turns.take();
     const args = ['list', '--watch', '--format', 'json', ...this.cluster.args];
     const environment = await this.cluster.environment();
-    if (this.disposed || this.child) return;
+    if (!isLatest()) return;
     const child = start(this.program.path, args, environment);
     const lines = new Lines();
     let stderr = '';
     this.child = child;
     this.set.clear();
     child.stdin.end();
-    child.stdout.setEncoding('utf8').on('data', (text: string) => this.take(lines.push(text)));
+    child.stdout.setEncoding('utf8').on('data', (text: string) => this.child === child && this.take(lines.push(text)));
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       stderr = (stderr + text).slice(-4096);
       this.log.info(`${this.cluster.name}: ${text.trim()}`);
@@ -83,10 +94,9 @@ export class Feed implements vscode.Disposable {
     if (this.child !== child) return;
     this.child = undefined;
     this.set.clear();
-    if (this.disposed) return;
-    if (this.delay) this.tell((code !== null && ends[code]) || 'failed', errorText(stderr) || `raydbg ended with ${code ?? 'a signal'}`);
     this.timer = setTimeout(() => void this.run(), this.delay);
-    this.delay = Math.min(Math.max(this.delay * 2, soonest), slowest);
+    this.delay = Math.min(this.delay * 2, slowest);
+    this.tell((code !== null && ends[code]) || 'failed', errorText(stderr) || `raydbg ended with ${code ?? 'a signal'}`);
   }
 
   private tell(state: FeedState, problem: string): void {

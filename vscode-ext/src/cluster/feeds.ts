@@ -1,10 +1,11 @@
 /** The feeds of all clusters, and the program that gives them. */
 import * as vscode from 'vscode';
-import {Clusters} from './clusters';
+import {Cluster, Clusters, noCluster} from './clusters';
 import {Fix, commandFix, settingsFix, showError, textOf} from '../base/errors';
+import {showInformation} from '../base/messages';
 import {Feed} from './feed';
 import {isAboutCertificate, isTrouble, troubleText} from './feed-state';
-import {pauseKey} from '../pauses/pause';
+import {PauseSet, pauseKey} from '../pauses/pause';
 import {Choice, Pauses} from '../pauses/pick';
 import {Program} from '../base/program';
 import {Finder} from '../program/finder';
@@ -23,6 +24,8 @@ export class Feeds implements Pauses, vscode.Disposable {
   private toldProblem = '';
   /** What each cluster was said to be, so that it is said once. */
   private readonly told = new Map<string, string>();
+  /** What is known of the clusters' pauses, also while the feeds are made anew. */
+  private readonly sets = new Map<string, PauseSet>();
 
   constructor(private readonly clusters: Clusters, private readonly finder: Finder,
               private readonly log: vscode.LogOutputChannel) {
@@ -43,9 +46,14 @@ export class Feeds implements Pauses, vscode.Disposable {
     return this.all.length || !this.clusters.all.length ? troubleText(this.all.map(({told}) => told)) : '';
   }
 
+  /** The feed of the cluster as it is now; undefined: there is none, or no feed runs. */
+  find(name: string): Feed | undefined {
+    return this.all.find(({cluster}) => cluster.name === name);
+  }
+
   /** The pause as it is now; undefined: it is none any more. */
   current({feed, pause}: Choice): Choice | undefined {
-    const now = this.all.find(({cluster}) => cluster.name === feed.cluster.name);
+    const now = this.find(feed.cluster.name);
     const found = now?.set.pauses.get(pauseKey(pause));
     const same = found && (pause.task_id === null || found.task_id === pause.task_id); // an id may come after the pause
     return now && same ? {feed: now, pause: found} : undefined;
@@ -61,6 +69,14 @@ export class Feeds implements Pauses, vscode.Disposable {
     await this.restart();
   }
 
+  /** Asks a single cluster again, by the feed that it has now: a notification with this button may be older. */
+  async retryOne(name: string): Promise<void> {
+    const feed = this.find(name);
+    if (feed) feed.restart();
+    else if (this.clusters.find(name)) await this.retry();
+    else void showInformation(noCluster(name));
+  }
+
   async restart(): Promise<void> {
     const turn = ++this.turn;
     this.stop();
@@ -74,7 +90,7 @@ export class Feeds implements Pauses, vscode.Disposable {
       this.broken = false;
       this.toldProblem = '';
       this.stop();
-      this.all = this.clusters.all.map((cluster) => new Feed(cluster, program, this.log));
+      this.all = this.clusters.all.map((cluster) => new Feed(cluster, program, this.log, this.setOf(cluster)));
       for (const feed of this.all) {
         feed.onDidChange(() => {
           if (feed.state === 'failed' && this.finder.lost()) return;
@@ -94,6 +110,14 @@ export class Feeds implements Pauses, vscode.Disposable {
     this.stop();
     for (const listener of this.listeners) listener.dispose();
     this.changed.dispose();
+  }
+
+  /** Another cluster may have got the name of an earlier one: that has another address. */
+  private setOf({setting}: Cluster): PauseSet {
+    const key = `${setting.name}\n${setting.address ?? ''}\n${setting.relay ?? ''}`;
+    const set = this.sets.get(key) ?? new PauseSet();
+    this.sets.set(key, set);
+    return set;
   }
 
   private stop(): void {
@@ -120,7 +144,7 @@ export class Feeds implements Pauses, vscode.Disposable {
   private fixes(feed: Feed): Fix[] {
     const {cluster, state} = feed;
     const token = commandFix('Set Relay Token...', 'raydbg.setToken', {data: {kind: 'cluster', feed}});
-    const retry: Fix = {label: 'Retry', run: () => feed.restart()};
+    const retry: Fix = {label: 'Retry', run: () => this.retryOne(cluster.name)};
     if (isAboutCertificate(feed.problem))
       return [commandFix('Trust Certificate...', 'raydbg.trustCertificate', {data: {kind: 'cluster', feed}}), retry];
     if (state === 'denied') return [token];

@@ -137,11 +137,13 @@ export interface DapMessage {
   event?: string;
   request_seq?: number;
   success?: boolean;
-  arguments?: {threadId?: number; singleThread?: boolean};
+  arguments?: {threadId?: number; singleThread?: boolean; expression?: string};
   body?: {threadId?: number; reason?: string; allThreadsStopped?: boolean; allThreadsContinued?: boolean; threads?: {id: number; name: string}[]; raydbg?: unknown};
 }
 
 const moving = new Set(['continue', 'next', 'stepIn', 'stepOut', 'goto']);
+/** The verb that shows a thread: after its answer the relay sends the thread's stop once more (on_focus() in many_verbs.c). */
+const focusVerb = /^\s*\/f(?:ocus)?\s/;
 
 /** Which threads are stopped, as an editor knows it from the messages of its session. */
 export class ThreadStates {
@@ -152,6 +154,10 @@ export class ThreadStates {
   /** Everybody is stopped of whom nothing else was said since. */
   private all = false;
   private readonly running = new Set<number>();
+  /** Requests for a thread to be shown, by their seq. */
+  private readonly focusing = new Set<number>();
+  /** One was answered: the next stop of a stopped thread is the one that it has. */
+  private showsAgain = false;
 
   isStopped(id: number): boolean {
     return this.stopped.has(id) || (this.all && !this.running.has(id));
@@ -171,6 +177,7 @@ export class ThreadStates {
 
   private request({command = '', seq = 0, arguments: args}: DapMessage): boolean {
     const id = args?.threadId;
+    if (command === 'evaluate' && focusVerb.test(args?.expression ?? '')) this.focusing.add(seq);
     if (!moving.has(command) || id === undefined || !this.isStopped(id)) return false;
     this.asked.set(seq, id); // a stop may come before the answer
     return this.runs(id);
@@ -178,6 +185,7 @@ export class ThreadStates {
 
   private response({request_seq = 0, success, command, body}: DapMessage): boolean {
     if (command === 'threads' && body?.threads) return this.list(body.threads);
+    if (this.focusing.delete(request_seq)) this.showsAgain = success === true;
     const id = this.asked.get(request_seq);
     this.asked.delete(request_seq);
     return id !== undefined && success === false && this.stops(id);
@@ -185,6 +193,7 @@ export class ThreadStates {
 
   private event({event, body}: DapMessage): boolean {
     const id = body?.threadId ?? 0;
+    if (event === 'stopped' && this.isShownAgain(id, body?.allThreadsStopped)) return false;
     if (event === 'stopped' && body?.allThreadsStopped) {
       this.all = true;
       this.running.clear();
@@ -196,6 +205,12 @@ export class ThreadStates {
     if (body?.reason === 'exited') this.forget(id);
     else if (this.names.size && !this.names.has(id)) this.runs(id); // else it is told for its name
     return true;
+  }
+
+  private isShownAgain(id: number, all = false): boolean {
+    const again = this.showsAgain && !all && this.isStopped(id);
+    this.showsAgain = false;
+    return again;
   }
 
   private list(threads: readonly {id: number; name: string}[]): boolean {

@@ -1,6 +1,7 @@
 /** The view "Object Store": each node's store, and the references by what they have in common. */
 import * as vscode from 'vscode';
 import {logError, textOf} from '../base/errors';
+import {Cluster} from '../cluster/clusters';
 import {Feed} from '../cluster/feed';
 import {Feeds} from '../cluster/feeds';
 import {CallSite, Memory, ObjectGroupBy, Reference, ReferenceGroup, StoreNode, bar, bytesText, callSite, groupLabel,
@@ -30,10 +31,10 @@ export function objectsInterval(): number {
 }
 
 /** Rejects with what raydbg said. */
-export async function readMemory(feeds: Feeds, feed: Feed, by: ObjectGroupBy): Promise<Memory> {
+export async function readMemory(feeds: Feeds, cluster: Cluster, by: ObjectGroupBy): Promise<Memory> {
   const program = await feeds.program();
-  const args = ['memory', '--format', 'json', '--group-by', by, ...feed.cluster.args];
-  const result = await run(program.path, args, await feed.cluster.environment());
+  const args = ['memory', '--format', 'json', '--group-by', by, ...cluster.args];
+  const result = await run(program.path, args, await cluster.environment());
   if (result.code !== 0) throw new Error(errorText(result.stderr) || `raydbg ended with ${result.code ?? 'a signal'}`);
   return parseMemory(result.stdout);
 }
@@ -74,7 +75,7 @@ export class ObjectsView implements vscode.Disposable {
   private async part(feed: Feed, by: ObjectGroupBy): Promise<ObjectRow> {
     const {name} = feed.cluster;
     try {
-      const memory = await readMemory(this.feeds, feed, by);
+      const memory = await readMemory(this.feeds, feed.cluster, by);
       const children = [nodesRow(name, memory), groupsRow(name, memory, by)];
       return make(name, {label: name, description: '', tooltip: name, icon: 'server', open: true}, children);
     } catch (error) {

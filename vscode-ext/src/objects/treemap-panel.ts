@@ -1,7 +1,7 @@
 /** The treemap of the object store: a webview that draws what this side reads. */
 import * as vscode from 'vscode';
 import {logError, textOf} from '../base/errors';
-import {Feed} from '../cluster/feed';
+import {Clusters, noCluster} from '../cluster/clusters';
 import {Feeds} from '../cluster/feeds';
 import {bytesText, callSite, groupLabel, plural} from './objects';
 import {objectsInterval, readMemory} from './objects-view';
@@ -19,8 +19,9 @@ export class TreemapPanel {
   private readonly turns = new Turns();
   private items: (TreemapItem & {key: string})[] = [];
 
-  constructor(private readonly panel: vscode.WebviewPanel, private readonly feeds: Feeds, private readonly feed: Feed,
-              private readonly openSite: (file: string, line: number) => Promise<void>) {
+  /** `cluster`: its name, as its address and its certificate may change while the panel is open. */
+  constructor(private readonly panel: vscode.WebviewPanel, private readonly feeds: Feeds, private readonly clusters: Clusters,
+              private readonly cluster: string, private readonly openSite: (file: string, line: number) => Promise<void>) {
     this.poller = new Poller(() => this.ask(), objectsInterval, logError);
     panel.webview.onDidReceiveMessage((message: FromPage) => void this.hear(message));
     panel.onDidChangeViewState(() => (this.poller.looking = panel.visible));
@@ -30,8 +31,8 @@ export class TreemapPanel {
     });
   }
 
-  static open(context: vscode.ExtensionContext, feeds: Feeds, feed: Feed, openSite: (file: string, line: number) => Promise<void>): void {
-    new TreemapPanel(openPage(context, 'treemap', 'Object Store', body), feeds, feed, openSite);
+  static open(context: vscode.ExtensionContext, feeds: Feeds, clusters: Clusters, cluster: string, openSite: (file: string, line: number) => Promise<void>): void {
+    new TreemapPanel(openPage(context, 'treemap', 'Object Store', body), feeds, clusters, cluster, openSite);
   }
 
   private async hear(message: FromPage): Promise<void> {
@@ -50,7 +51,9 @@ export class TreemapPanel {
     const {by} = this;
     const isLatest = this.turns.take();
     try {
-      const {groups} = await readMemory(this.feeds, this.feed, by);
+      const cluster = this.clusters.find(this.cluster);
+      if (!cluster) throw new Error(noCluster(this.cluster));
+      const {groups} = await readMemory(this.feeds, cluster, by);
       if (!isLatest() || by !== this.by) return;
       const filled = groups.filter((group) => group.bytes > 0).sort((a, b) => b.bytes - a.bytes);
       const rest = filled.slice(most).reduce((sum, group) => sum + group.bytes, 0);

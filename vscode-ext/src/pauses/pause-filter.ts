@@ -1,5 +1,5 @@
 /** Which paused tasks a session over many is about: what `attach` takes as `tasks`, `job`, `actor` and `node`. Pure. */
-import {GroupBy, Pause, PauseGroup, isAttached, pauseTask, shortJob} from './pause';
+import {GroupBy, Pause, PauseGroup, isAttached, pauseKey, pauseTask, shortJob} from './pause';
 
 /** A task has to be any of `tasks`, and of all the others; nothing said: any task. */
 export interface PauseFilter {
@@ -151,15 +151,67 @@ export function filterOf(configuration: Record<string, unknown>): PauseFilter {
   return filter;
 }
 
+/** A pause, and the cluster that lists it. */
+export interface Listed {
+  feed: {cluster: {name: string; added: boolean}; set: {pauses: ReadonlyMap<string, Pause>}};
+  pause: Pause;
+}
+
+const isTaskId = /^[0-9a-f]{48}$/i;
+
 /**
- * Says of a pause whether the session of a debug configuration is about it. `cluster`: one of raydbg.clusters; undefined: the one
- * on this machine. A name, a pattern or the beginning of an id may fit other pauses, too: it counts once a debugger is attached.
+ * Whether a name in the configuration may mean a task of this cluster: of the one that it names, else of the one on this machine. An
+ * address or a relay of its own leads to a cluster that is not known here; a whole task id is the same in each list that has it.
+ */
+function isOfCluster({task, cluster: named, address, relay}: Record<string, unknown>, {feed: {cluster}}: Listed): boolean {
+  if (named) return named === cluster.name;
+  return address || relay ? typeof task === 'string' && isTaskId.test(task) : !cluster.added;
+}
+
+/** The first pause that is called exactly so, in whichever cluster unless the configuration says where. */
+export function exactTask<L extends Listed>(configuration: Record<string, unknown>, listed: readonly L[]): L | undefined {
+  const {task, cluster, address, relay} = configuration;
+  const isAnywhere = !cluster && !address && !relay;
+  return listed.find((one) => pauseTask(one.pause) === task && (isAnywhere || isOfCluster(configuration, one)));
+}
+
+/** The pause that a single task's attach finds among these; undefined: none, or several. An idle worker counts only if nothing else does. */
+function taskOf(configuration: Record<string, unknown>, listed: readonly Listed[]): Listed | undefined {
+  const exact = exactTask(configuration, listed);
+  if (exact) return exact;
+  const fits = filterTest({tasks: [String(configuration['task'])]});
+  const found = listed.filter((one) => isOfCluster(configuration, one) && fits(one.pause));
+  const paused = found.filter(({pause}) => pause.state !== 'idle');
+  const [only, ...others] = paused.length ? paused : found;
+  return others.length ? undefined : only;
+}
+
+/** Whether a further pause of its cluster fits. */
+function hasTwin({feed, pause}: Listed, fits: Test): boolean {
+  const key = pauseKey(pause);
+  for (const [other, one] of feed.set.pauses) if (other !== key && fits(one)) return true;
+  return false;
+}
+
+/**
+ * Says of a pause whether the session of a debug configuration is about it. `listed`: what is paused as the session begins. A session
+ * of a single task is about the process that it found then, also when that runs another task. If it is not known which that was, a
+ * name or the beginning of an id counts where a debugger is attached and no other pause fits: a guess, unless `surely` excludes it.
  * The tasks of a program that a configuration launches are not known here.
  */
-export function sessionTest(configuration: Record<string, unknown>): (cluster: string | undefined, pause: Pause) => boolean {
+export function sessionTest(configuration: Record<string, unknown>, listed: readonly Listed[]): (one: Listed, surely?: boolean) => boolean {
   const {task, request} = configuration;
   const many = isMany(configuration);
   if (request === 'launch' || (!many && typeof task !== 'string')) return () => false;
+  const own = many ? undefined : taskOf(configuration, listed);
+  const isOwn = own && ((one: Listed) => one.feed.cluster.name === own.feed.cluster.name && pauseKey(one.pause) === pauseKey(own.pause));
   const fits = filterTest(many ? filterOf(configuration) : {tasks: [String(task)]});
-  return (cluster, pause) => configuration['cluster'] === cluster && ((!many && task === pauseTask(pause)) || (isAttached(pause) && fits(pause)));
+  const isTaken: Test = (pause) => isAttached(pause) && fits(pause);
+  const sure = many || whole.test(String(task));
+  return (one, surely = false) => {
+    if (isOwn?.(one)) return true;
+    if (!isOfCluster(configuration, one)) return false;
+    if (!many && task === pauseTask(one.pause)) return true;
+    return !own && isTaken(one.pause) && (sure || (!surely && !hasTwin(one, isTaken)));
+  };
 }

@@ -193,18 +193,34 @@ export class PauseSet {
   readonly pauses = new Map<string, Pause>();
   /** Also of pauses that are not known at the moment, as the feed begins anew. */
   private readonly stood = new Map<string, {task: string | null; since: number}>();
+  /** The tasks of the pauses that were shown by name when the feed began anew, unless it has said since that they are gone. */
+  private readonly before = new Map<string, string | null>();
 
   /** `now` in milliseconds. */
   apply({event, pause}: Change, now: number): void {
     const key = pauseKey(pause);
+    if (event === 'removed') this.before.delete(key);
     if (event === 'removed') this.pauses.delete(key);
     else this.pauses.set(key, pause);
     if (event === 'removed' || !stands(pause)) this.stood.delete(key);
     else if (this.stood.get(key)?.task !== pause.task_id) this.stood.set(key, {task: pause.task_id, since: now / 1000});
   }
 
+  /** The feed begins anew: it will list again what is still paused. */
   clear(): void {
+    for (const [key, {task_id, task_name}] of this.pauses) if (task_name !== null) this.before.set(key, task_id);
     this.pauses.clear();
+  }
+
+  /** Whether it was paused before the feed began anew: the user knows of it. An id may come after the pause. */
+  remembers(pause: Pause): boolean {
+    const task = this.before.get(pauseKey(pause));
+    return task !== undefined && (task === null || pause.task_id === null || task === pause.task_id);
+  }
+
+  /** Whether it is not listed at the moment, and may be again. */
+  awaits(pause: Pause): boolean {
+    return !this.pauses.has(pauseKey(pause)) && this.remembers(pause);
   }
 
   /** Seconds since 1970: it has been standing at least since then; undefined: it does not, as far as is known. */

@@ -24,6 +24,7 @@ export class Status implements vscode.Disposable {
     if (!pauses.length) this.told = false;
     else if (first && !this.told) {
       this.told = true;
+      if (pauses.some(({feed, pause}) => feed.set.remembers(pause))) return;
       if (vscode.workspace.getConfiguration('raydbg').get<boolean>('notifyOnFirstPause', true)) void notify(first);
     }
   }

@@ -15,8 +15,8 @@ export function pauseLimit(): number {
 
 export class Watchdog implements vscode.Disposable {
   private readonly ticker: NodeJS.Timeout;
-  /** Of the pauses that were spoken of. */
-  private told = new Set<string>();
+  /** The pauses that were spoken of. */
+  private told = new Map<string, Choice>();
 
   constructor(private readonly pauses: Pauses) {
     this.ticker = setInterval(() => this.look(), tick);
@@ -32,7 +32,7 @@ export class Watchdog implements vscode.Disposable {
     const near = new Map(this.pauses.pauses.filter(({feed, pause}) => isNear(feed.set.standsSince(pause), pauseLimit(), now))
       .map((choice) => [`${choice.feed.cluster.name}/${pauseKey(choice.pause)}/${choice.pause.task_id ?? ''}`, choice]));
     const fresh = [...near].filter(([key]) => !this.told.has(key)).map(([, choice]) => choice);
-    this.told = new Set(near.keys());
+    this.told = new Map([...[...this.told].filter(([, {feed, pause}]) => feed.set.awaits(pause)), ...near]);
     if (fresh[0]) void warn(fresh[0], fresh.length - 1, now);
   }
 }

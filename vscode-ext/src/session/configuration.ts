@@ -2,10 +2,11 @@
 import * as vscode from 'vscode';
 import {Cluster, Clusters} from '../cluster/clusters';
 import {commandFix, showError} from '../base/errors';
+import {showInformation} from '../base/messages';
 import {Mappings} from './mappings';
 import {Feed} from '../cluster/feed';
 import {pauseTask, pauseTitle, sessionName, twinTitles} from '../pauses/pause';
-import {PauseFilter, filterOf, filterTest, isMany} from '../pauses/pause-filter';
+import {PauseFilter, exactTask, filterOf, filterTest, isMany} from '../pauses/pause-filter';
 import {mayFocus} from './focus';
 import {plainRun} from './plain-run';
 import {runTask} from '../base/task';
@@ -39,12 +40,23 @@ interface Own {
 
 const runThisFile: vscode.DebugConfiguration = {type: 'raydbg', request: 'launch', name: 'Ray: run this file', program: '${file}'};
 
+/** The name of the Python file that the editor shows; undefined: it shows none that could be run. */
+function shownFile(): string | undefined {
+  const document = vscode.window.activeTextEditor?.document;
+  return document?.languageId === 'python' && !document.isUntitled ? document.uri.path.replace(/^.*\//, '') : undefined;
+}
+
 /** F5 is also how a program is run, where the editor shows one. */
 function runItems(run: () => void): OtherItem[] {
-  const document = vscode.window.activeTextEditor?.document;
-  if (document?.languageId !== 'python' || document.isUntitled) return [];
-  const name = document.uri.path.replace(/^.*\//, '');
-  return [{label: `$(play) Run ${name}`, description: 'its tasks stop at breakpoints in the gutter', act: run}];
+  const name = shownFile();
+  return name === undefined ? [] : [{label: `$(play) Run ${name}`, description: 'its tasks stop at breakpoints in the gutter', act: run}];
+}
+
+/** Ctrl+F5 never attaches: that is debugging. */
+function withoutDebugging(): vscode.DebugConfiguration | undefined {
+  if (shownFile() !== undefined) return {...runThisFile, noDebug: true};
+  void showInformation('The editor shows no Python file to run.');
+  return undefined;
 }
 
 /** launch.json, the dynamic list, and F5 in a folder without one. */
@@ -60,13 +72,14 @@ export class ConfigurationProvider implements vscode.DebugConfigurationProvider 
       {type: 'raydbg', request: 'attach', name: 'Ray: all paused tasks', tasks: '*'}];
   }
 
-  /** F5 without a launch.json comes with an empty configuration. */
+  /** F5 without a launch.json comes with an empty configuration, Ctrl+F5 with noDebug alone. */
   async resolveDebugConfiguration(folder: vscode.WorkspaceFolder | undefined,
                                   configuration: vscode.DebugConfiguration): Promise<vscode.DebugConfiguration | undefined> {
     if (configuration.type || configuration.request) return configuration;
+    if (configuration['noDebug']) return withoutDebugging();
     const chosen = {run: false};
     const choices = await pickTasks(this.pauses, true, 'Attach to', runItems(() => (chosen.run = true)));
-    if (chosen.run) return {...runThisFile, ...(configuration['noDebug'] ? {noDebug: true} : {})};
+    if (chosen.run) return {...runThisFile};
     return startAll(folder, (choices ?? []).filter((choice) => !this.roles.saysOwn(choice)).map((choice) => attachConfiguration(choice)));
   }
 
@@ -84,7 +97,8 @@ export class ConfigurationProvider implements vscode.DebugConfigurationProvider 
     if (configuration.request === 'launch') return this.completeLaunch(folder, configuration);
     const pathMappings = await this.mappings.of(folder, configuration, this.found(configuration).map(({pause}) => pause));
     return {
-      redirectOutput: true, showReturnValue: true, endWithTask: true, ...(isMany(configuration) ? {eager: true, preserveFocus: mayFocus()} : {}), ...configuration, ...(pathMappings.length ? {pathMappings} : {}),
+      redirectOutput: true, showReturnValue: true, endWithTask: true, ...(isMany(configuration) ? {eager: true, preserveFocus: mayFocus()} : {}), ...configuration,
+      ...this.addedCluster(configuration), ...(pathMappings.length ? {pathMappings} : {}),
     };
   }
 
@@ -93,7 +107,7 @@ export class ConfigurationProvider implements vscode.DebugConfigurationProvider 
     const python = (configuration['python'] as unknown) ?? await this.python();
     const cwd = folder?.uri.fsPath;
     const plain = configuration['noDebug'] ? plainRun(configuration, await this.python()) : undefined;
-    if (plain) { // raydbg refuses a configuration that names no program
+    if (plain) { // raydbg refuses any other configuration, and says why
       const name = plain.argv.join(' ');
       await runTask(name, {type: 'raydbg', command: 'plain', target: name}, plain.argv, plain.env, false, plain.cwd ?? cwd);
       return undefined;
@@ -110,10 +124,18 @@ export class ConfigurationProvider implements vscode.DebugConfigurationProvider 
     return configuration['address'] || configuration['relay'] ? undefined : this.clusters.all.find((cluster) => !cluster.added);
   }
 
+  /** A task that was picked is an id alone: the session is of the cluster that lists it now, whatever that lists later. */
+  private addedCluster(configuration: vscode.DebugConfiguration): {cluster?: string} {
+    const {cluster, address, relay} = configuration as {cluster?: string; address?: string; relay?: string};
+    const found = cluster || address || relay || isMany(configuration) ? undefined : this.cluster(configuration);
+    return found?.added ? {cluster: found.name} : {};
+  }
+
   /** The pauses that it is about, as far as they are known. */
   private found(configuration: vscode.DebugConfiguration): Choice[] {
     const {pauses} = this.pauses;
-    if (!isMany(configuration)) return pauses.filter((choice) => pauseTask(choice.pause) === configuration['task']).slice(0, 1);
+    const exact = exactTask(configuration, pauses);
+    if (!isMany(configuration)) return exact ? [exact] : [];
     const cluster = this.cluster(configuration);
     const fits = filterTest(filterOf(configuration));
     return pauses.filter(({feed, pause}) => feed.cluster === cluster && fits(pause));

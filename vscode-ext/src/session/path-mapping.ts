@@ -31,9 +31,9 @@ export function isBelow(file: string, root: string): boolean {
   return file === whole || (file.startsWith(whole) && /^[\\/]/.test(file.slice(whole.length)));
 }
 
-/** The mapping with the longest root that the worker's file is below. */
+/** The first mapping that fits the worker's file, as for the debugger: a click and a stop show the same file. */
 export function mappingFor(file: string, mappings: readonly PathMapping[]): PathMapping | undefined {
-  return mappings.filter(({remoteRoot}) => isBelow(file, remoteRoot)).sort((a, b) => b.remoteRoot.length - a.remoteRoot.length)[0];
+  return mappings.find(({remoteRoot}) => isBelow(file, remoteRoot));
 }
 
 /** The file's name here; `file` begins with the mapping's remoteRoot. */

@@ -15,10 +15,6 @@ interface Own {
   isAbout: ReturnType<typeof sessionTest>;
 }
 
-function isOf({isAbout}: Own, {feed: {cluster}, pause}: Choice): boolean {
-  return isAbout(cluster.added ? cluster.name : undefined, pause);
-}
-
 export class Roles implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem('raydbg.role', vscode.StatusBarAlignment.Left, 9);
   private readonly roles = new Map<string, Role>();
@@ -66,7 +62,7 @@ export class Roles implements vscode.Disposable {
 
   /** Whether a session of this window is attached to it. */
   debugs(choice: Choice): boolean {
-    return [...this.sessions.values()].some((own) => isOf(own, choice));
+    return [...this.sessions.values()].some(({isAbout}) => isAbout(choice));
   }
 
   /** True if so: it was said, as a second session would only be in the way of the first. */
@@ -91,13 +87,14 @@ export class Roles implements vscode.Disposable {
     return found;
   }
 
-  /** A session over many tasks would take over all of them. */
+  /** The session that is surely about this task alone: one over many tasks would take over all of them. */
   private own(choice: Choice): vscode.DebugSession | undefined {
-    return [...this.sessions.values()].find((own) => !isMany(own.session.configuration) && isOf(own, choice))?.session;
+    return [...this.sessions.values()].find(({session, isAbout}) => !isMany(session.configuration) && isAbout(choice, true))?.session;
   }
 
   private remember(session: vscode.DebugSession): void {
-    if (!this.sessions.has(session.id)) this.sessions.set(session.id, {session, isAbout: sessionTest(session.configuration)});
+    if (this.sessions.has(session.id)) return;
+    this.sessions.set(session.id, {session, isAbout: sessionTest(session.configuration, this.pauses.pauses)});
   }
 
   private learn(session: vscode.DebugSession, role: Role): void {

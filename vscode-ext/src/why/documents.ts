@@ -1,7 +1,7 @@
 /** Answers of `raydbg why` and `raydbg stack` as read-only documents; those of `why` have links to the lines that they name. */
 import * as vscode from 'vscode';
 import {textOf} from '../base/errors';
-import {Cluster, Clusters} from '../cluster/clusters';
+import {Cluster, Clusters, noCluster} from '../cluster/clusters';
 import {Feeds} from '../cluster/feeds';
 import {Verb, answerText, whyReport} from './ask';
 import {Frame, locationLinks} from './report';
@@ -51,7 +51,7 @@ export class WhyDocuments implements vscode.TextDocumentContentProvider, vscode.
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
     const {verb, cluster: of, name} = JSON.parse(uri.query) as Subject;
     const cluster = this.clusters.find(of);
-    if (!cluster) return `There is no cluster "${of}" any more.\n`;
+    if (!cluster) return `${noCluster(of)}\n`;
     try {
       const [text, frames] = await Promise.all([answerText(this.feeds, cluster, verb, name), this.framesOf(cluster, verb, name)]);
       this.frames.set(uri.toString(), frames);
