@@ -57,14 +57,9 @@ static void put_paused_threads(const struct pause *pause, struct buf *out)
     put_known(out, pause->paused_threads, pause->paused_threads >= 0);
 }
 
-static void put_boolean(struct buf *out, bool value)
-{
-    buf_add_string(out, value ? "true" : "false");
-}
-
 static void put_ambiguous(const struct pause *pause, struct buf *out)
 {
-    put_boolean(out, pause->ambiguous);
+    buf_add_string(out, pause->ambiguous ? "true" : "false");
 }
 
 static void put_candidates(const struct pause *pause, struct buf *out)
@@ -103,7 +98,7 @@ static void put_stopped_at(const struct pause *pause, struct buf *out)
 
 static void put_client_left(const struct pause *pause, struct buf *out)
 {
-    put_boolean(out, pause->client_left);
+    buf_add_string(out, !pause->stopped_ms ? "null" : pause->client_left ? "true" : "false");
 }
 
 static void put_clients(const struct pause *pause, struct buf *out)

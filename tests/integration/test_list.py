@@ -87,7 +87,7 @@ def expected_rows(cluster):
             "since": min((t["start_time_ms"] for t in mine), default=0) / 1000 or None,
             "since_source": "task_start" if mine else None,
             "reason": None, "clients": None, "driver": None, "held_since": None,  # no relay
-            "stopped_at": None, "client_left": False, "run": None,
+            "stopped_at": None, "client_left": None, "run": None,
         }
     return rows
 

@@ -59,7 +59,7 @@ def pause(name="square", task_id="c2668a65bda616c1ffffffffffffffffffffffff010000
             "worker_id": task_id[:8] * 7, "debugger": "debugpy", "endpoint": "10.0.0.7:40001", "state": "waiting",
             "paused_threads": 1, "ambiguous": False, "candidates": [], "location": None,
             "since": time.time() - 12, "since_source": "task_start", "reason": None, "clients": None, "driver": None,
-            "held_since": None, "stopped_at": None, "client_left": False, "run": None, "held": False, **changes}
+            "held_since": None, "stopped_at": None, "client_left": None, "run": None, "held": False, **changes}
 
 
 def register(home, fake, name="relay.json", **changes):
