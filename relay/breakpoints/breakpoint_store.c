@@ -194,42 +194,36 @@ const struct file_breakpoint *breakpoint_store_find(const struct breakpoint_stor
     return find(store, id);
 }
 
+/* True if a process of this run there is to have it. */
+static bool is_for(const struct file_breakpoint *breakpoint, const struct breakpoint_node *node,
+                   const char *run)
+{
+    bool anothers = breakpoint->run && *run && !text_equal(breakpoint->run, run);
+    return !anothers && file_breakpoint_reaches(breakpoint, node);
+}
+
 bool breakpoint_store_reaches(const struct breakpoint_store *store,
-                              const struct breakpoint_node *node)
+                              const struct breakpoint_node *node, const char *run)
 {
     for (size_t i = 0; i < store->count; i++)
-        if (file_breakpoint_reaches(&store->items[i], node))
+        if (is_for(&store->items[i], node, run))
+            return true;
+    return false;
+}
+
+static bool has_from(const struct breakpoint_store *store, size_t first, const char *file,
+                     int64_t line, const struct breakpoint_node *node, const char *run)
+{
+    for (size_t i = first; i < store->count; i++)
+        if (is_at(&store->items[i], file, line) && is_for(&store->items[i], node, run))
             return true;
     return false;
 }
 
 bool breakpoint_store_has(const struct breakpoint_store *store, const char *file, int64_t line,
-                          const struct breakpoint_node *node)
+                          const struct breakpoint_node *node, const char *run)
 {
-    for (size_t i = 0; i < store->count; i++)
-        if (is_at(&store->items[i], file, line) && file_breakpoint_reaches(&store->items[i], node))
-            return true;
-    return false;
-}
-
-static bool is_anothers(const struct file_breakpoint *breakpoint, const char *run)
-{
-    return breakpoint->run && *run && !text_equal(breakpoint->run, run);
-}
-
-/* True if a process of this run there gets another one at the line of the one at `i`. */
-static bool is_hidden(const struct breakpoint_store *store, size_t i,
-                      const struct breakpoint_node *node, const char *run)
-{
-    const struct file_breakpoint *its = &store->items[i];
-    bool anothers = is_anothers(its, run);
-    for (size_t at = 0; at < store->count; at++) {
-        const struct file_breakpoint *other = &store->items[at];
-        if (at != i && is_at(other, its->file, its->line) && file_breakpoint_reaches(other, node) &&
-            (is_anothers(other, run) == anothers ? at > i : anothers))
-            return true;
-    }
-    return false;
+    return has_from(store, 0, file, line, node, run);
 }
 
 void breakpoint_store_dap(const struct breakpoint_store *store, const char *file,
@@ -237,11 +231,12 @@ void breakpoint_store_dap(const struct breakpoint_store *store, const char *file
 {
     const char *between = "";
     for (size_t i = 0; i < store->count; i++) {
-        if (!text_equal(store->items[i].file, file) ||
-            !file_breakpoint_reaches(&store->items[i], node) || is_hidden(store, i, node, run))
+        const struct file_breakpoint *it = &store->items[i];
+        if (!text_equal(it->file, file) || !is_for(it, node, run) ||
+            has_from(store, i + 1, file, it->line, node, run))
             continue;
         buf_add_string(out, between);
-        file_breakpoint_dap(&store->items[i], out);
+        file_breakpoint_dap(it, out);
         between = ",";
     }
 }

@@ -35,15 +35,15 @@ const struct file_breakpoint *breakpoint_store_at(const struct breakpoint_store 
 const struct file_breakpoint *breakpoint_store_find(const struct breakpoint_store *store,
                                                     int64_t id);
 
-/* True if one reaches the processes there. */
+/* In these, `run` is that of a process, "" if it is not known. A process has no breakpoint of
+ * another run. True if one reaches the processes of the run there. */
 bool breakpoint_store_reaches(const struct breakpoint_store *store,
-                              const struct breakpoint_node *node);
-/* True if one at this line reaches the processes there. */
+                              const struct breakpoint_node *node, const char *run);
+/* True if one at this line does. */
 bool breakpoint_store_has(const struct breakpoint_store *store, const char *file, int64_t line,
-                          const struct breakpoint_node *node);
-/* Appends the elements of the setBreakpoints that brings the file's breakpoints to a process of
- * this run ("": it is not known) there, with commas between them; nothing if none reaches it. Of
- * several at one line the process gets the last that is not of another run, else the last. */
+                          const struct breakpoint_node *node, const char *run);
+/* Appends the elements of the setBreakpoints that brings the file's breakpoints to such a process,
+ * with commas between them; nothing if none reaches it. Of several at one line it has the last. */
 void breakpoint_store_dap(const struct breakpoint_store *store, const char *file,
                           const struct breakpoint_node *node, const char *run, struct buf *out);
 /* Calls `fn` once for each file that has a breakpoint. */

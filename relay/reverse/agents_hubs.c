@@ -69,17 +69,18 @@ static struct breakpoint_node node_of(const struct pause *pause)
     return (struct breakpoint_node){pause->node_id, pause->node_ip};
 }
 
-/* The id of the run's key; "": it is not known. */
-static const char *run_of(const struct agent *agent)
+/* The id of the run's key; "": it is not known. `agent` may be NULL: it has not dialled this relay
+ * yet. */
+static const char *run_of(const struct agent *agent, const struct hub *hub)
 {
-    return agent ? agent->run : "";
+    return agent ? agent->run : hub_pause(hub)->run;
 }
 
 /* True if there is a breakpoint for a process there, of this run. */
 static bool is_reached(const struct agents *agents, const struct pause *pause, const char *run)
 {
     const struct breakpoint_node node = node_of(pause);
-    return breakpoint_store_reaches(agents->options.breakpoints, &node) ||
+    return breakpoint_store_reaches(agents->options.breakpoints, &node, run) ||
            session_breakpoints_concern(agents->options.session_breakpoints, run);
 }
 
@@ -91,7 +92,8 @@ bool agent_needs_debugger(const struct agent *agent)
 static bool hub_needs_debugger(const struct agents *agents, const struct hub *hub)
 {
     const struct agent *agent = find_agent(agents, hub);
-    return agent ? agent_needs_debugger(agent) : is_reached(agents, hub_pause(hub), run_of(NULL));
+    return agent ? agent_needs_debugger(agent)
+                 : is_reached(agents, hub_pause(hub), run_of(NULL, hub));
 }
 
 /* --- setting breakpoints --- */
@@ -108,13 +110,14 @@ static void set_file(void *arg, const char *file)
     const struct setting *setting = arg;
     const struct agents_options *options = &setting->agents->options;
     const struct agent *agent = setting->agent;
+    const char *run = run_of(agent, setting->hub);
     const struct breakpoint_node node = node_of(agent ? &agent->pause : hub_pause(setting->hub));
     struct buf arguments = {0};
     buf_add_string(&arguments, "{\"source\":{\"path\":");
     message_quote(&arguments, file);
     buf_add_string(&arguments, "},\"breakpoints\":[");
-    breakpoint_store_dap(options->breakpoints, file, &node, run_of(agent), &arguments);
-    session_breakpoints_dap(options->session_breakpoints, run_of(agent), file, &arguments);
+    breakpoint_store_dap(options->breakpoints, file, &node, run, &arguments);
+    session_breakpoints_dap(options->session_breakpoints, run, file, &arguments);
     if (agent)
         agent_first_lines_dap(agent, file, &arguments);
     buf_add_string(&arguments, "]}");
@@ -127,7 +130,8 @@ static void set_all(struct setting *setting)
     const struct agent *agent = setting->agent;
     const struct agents_options *options = &setting->agents->options;
     breakpoint_store_each_file(options->breakpoints, set_file, setting);
-    session_breakpoints_each_file(options->session_breakpoints, run_of(agent), set_file, setting);
+    session_breakpoints_each_file(options->session_breakpoints, run_of(agent, setting->hub),
+                                  set_file, setting);
     for (size_t i = 0; agent && i < agent->first_line_count; i++)
         set_file(setting, agent->first_lines[i].file);
 }
@@ -151,8 +155,8 @@ void agents_hub_ready(struct agents *agents, struct hub *hub)
 void agents_hub_set(struct agents *agents, const struct hub *hub, const char *json,
                     const struct envelope *response)
 {
-    session_breakpoints_note(agents->options.session_breakpoints, run_of(find_agent(agents, hub)),
-                             json, response->body);
+    session_breakpoints_note(agents->options.session_breakpoints,
+                             run_of(find_agent(agents, hub), hub), json, response->body);
 }
 
 struct changed_file {
@@ -164,7 +168,7 @@ static void set_changed_file(void *arg, struct hub *hub)
 {
     const struct changed_file *changed = arg;
     struct setting setting = {changed->agents, find_agent(changed->agents, hub), hub};
-    if (!changed->run || text_equal(changed->run, run_of(setting.agent)))
+    if (!changed->run || text_equal(changed->run, run_of(setting.agent, setting.hub)))
         set_file(&setting, changed->file);
 }
 

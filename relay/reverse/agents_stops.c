@@ -68,7 +68,8 @@ void agent_first_lines_dap(const struct agent *agent, const char *file, struct b
     const struct breakpoint_node node = {agent->pause.node_id, agent->pause.node_ip};
     for (size_t i = 0; i < agent->first_line_count; i++) {
         const struct first_line *at = &agent->first_lines[i];
-        if (text_equal(at->file, file) && !breakpoint_store_has(store, file, at->line, &node))
+        if (text_equal(at->file, file) &&
+            !breakpoint_store_has(store, file, at->line, &node, agent->run))
             buf_printf(out,
                        "%s{\"line\":%" PRId64 ",\"condition\":"
                        "\"__import__('sys').modules['raydbg_agent'].is_first_line()\"}",

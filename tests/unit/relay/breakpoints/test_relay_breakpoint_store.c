@@ -148,32 +148,36 @@ static void expect_in(const struct breakpoint_store *store, const char *run, con
     buf_free(&dap);
 }
 
-static void a_run_replaces_only_its_own(void **state)
+static void a_run_has_only_its_own(void **state)
 {
+    const struct breakpoint_node anywhere = {0};
     (void)state;
     unlink(path);
     struct breakpoint_store *store = breakpoint_store_create(path);
     add_of_run(store, "A", "/a.py", 1, "x"); /* 1 */
     add_of_run(store, "B", "/a.py", 1, "y"); /* 2 */
     add_of_run(store, "B", "/a.py", 2, "y"); /* 3 */
-    expect_in(store, "A", "1 3 ");
+    expect_in(store, "A", "1 ");
     expect_in(store, "B", "2 3 ");
-    expect_in(store, "C", "2 3 ");
+    expect_in(store, "C", "");
     expect_in(store, "", "2 3 ");
     assert_int_equal(add(store, "/a.py", 1, "z"), 4);
-    expect_in(store, "A", "3 4 ");
-    expect_in(store, "C", "3 4 ");
+    expect_in(store, "A", "4 ");
+    expect_in(store, "C", "4 ");
     assert_int_equal(add_of_run(store, "A", "/a.py", 1, "again"), 5);
     assert_null(breakpoint_store_find(store, 1));
     breakpoint_store_destroy(&store);
     store = breakpoint_store_create(path);
-    expect_in(store, "A", "3 5 ");
+    expect_in(store, "A", "5 ");
     expect_in(store, "B", "3 4 ");
     expect_in(store, "", "3 5 ");
     assert_true(breakpoint_store_remove(store, 4));
     expect_in(store, "B", "2 3 ");
     assert_true(breakpoint_store_remove(store, 5));
-    expect_in(store, "A", "2 3 ");
+    expect_in(store, "A", "");
+    assert_false(breakpoint_store_reaches(store, &anywhere, "A"));
+    assert_true(breakpoint_store_has(store, "/a.py", 2, &anywhere, "B"));
+    assert_false(breakpoint_store_has(store, "/a.py", 2, &anywhere, "C"));
     breakpoint_store_destroy(&store);
 }
 
@@ -198,11 +202,11 @@ static void the_last_hit_is_remembered(void **state)
     assert_null(breakpoint_store_count(store, 7, &spent));
     breakpoint_store_destroy(&store);
     store = breakpoint_store_create(path);
-    assert_true(breakpoint_store_reaches(store, &anywhere));
+    assert_true(breakpoint_store_reaches(store, &anywhere, ""));
     breakpoint_store_dap(store, "/a.py", &anywhere, "", &dap);
     assert_string_equal(dap.data, "{\"line\":2}");
     assert_true(breakpoint_store_remove(store, 2));
-    assert_false(breakpoint_store_reaches(store, &anywhere));
+    assert_false(breakpoint_store_reaches(store, &anywhere, ""));
     buf_free(&dap);
     breakpoint_store_destroy(&store);
 }
@@ -226,7 +230,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_next_relay_has_them), cmocka_unit_test(what_is_no_list_is_left_out),
         cmocka_unit_test(each_file_is_set_once),   cmocka_unit_test(the_last_hit_is_remembered),
-        cmocka_unit_test(there_is_a_limit),        cmocka_unit_test(a_run_replaces_only_its_own),
+        cmocka_unit_test(there_is_a_limit),        cmocka_unit_test(a_run_has_only_its_own),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
