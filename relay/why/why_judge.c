@@ -228,12 +228,14 @@ static void need_raylets(const struct why_records *records, bool installs_packag
     needs->env_job = installs_packages ? job_id : NULL;
 }
 
-/* True for what has no worker though a node has its resources free, by the rules for a task or for
- * an actor; clears the report. */
-static bool lacks_worker(struct why_report *report)
+/* True for what has no worker though a node has these resources free. */
+static bool lacks_worker(const struct why_records *records, const struct ray_resources *resources,
+                         const struct ray_labels *selector)
 {
-    bool lacks = text_equal(report->code, "waits_for_worker");
-    why_report_clear(report);
+    struct why_report report = {0};
+    why_rules_resources(records, resources, selector, &report);
+    bool lacks = text_equal(report.code, "waits_for_worker");
+    why_report_clear(&report);
     return lacks;
 }
 
@@ -242,10 +244,8 @@ static void need_start(const struct why_records *records, const struct ray_attem
 {
     bool failed = attempt->state == RAY_ATTEMPT_FAILED && attempt->has_error &&
                   attempt->error_type == RAY_ERROR_WORKER_STARTUP_FAILED;
-    struct why_report its = {0};
-    if (attempt->state == RAY_ATTEMPT_PENDING_NODE && attempt->type == RAY_NORMAL_TASK)
-        why_rules_resources(records, &attempt->resources, why_labels_of(attempt), &its);
-    if (lacks_worker(&its) || failed)
+    bool waits = attempt->state == RAY_ATTEMPT_PENDING_NODE && attempt->type == RAY_NORMAL_TASK;
+    if (failed || (waits && lacks_worker(records, &attempt->resources, why_labels_of(attempt))))
         need_raylets(records, attempt->installs_packages, attempt->job_id, needs);
 }
 
@@ -254,15 +254,11 @@ static void need_creation(const struct why_records *records, const struct ray_ac
                           struct why_needs *needs)
 {
     const struct ray_attempt *creation = why_records_creation(records, actor);
-    struct why_report its = {0};
     if (text_equal(actor->state, "DEAD") || text_equal(actor->state, "ALIVE"))
         return;
-    if (creation && creation->state == RAY_ATTEMPT_RUNNING) {
+    if (creation && creation->state == RAY_ATTEMPT_RUNNING)
         why_judge_need_refs(records, why_records_worker(records, creation->worker_id), needs);
-        return;
-    }
-    why_rules_creation(records, why_resources_of(actor), &actor->selector, &its);
-    if (lacks_worker(&its))
+    else if (lacks_worker(records, why_resources_of(actor), &actor->selector))
         need_raylets(records, actor->installs_packages, actor->job_id, needs);
 }
 

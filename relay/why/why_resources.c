@@ -375,12 +375,24 @@ static struct ray_resources with_cpu(const struct ray_resources *needs)
     return out;
 }
 
+/* True if only a worker is missing, and no runtime_env is being set up, which would explain that. */
+static bool lacks_worker(const struct why_records *records, const struct ray_resources *needs,
+                         const struct ray_labels *selector)
+{
+    struct why_report its = {0};
+    why_rules_resources(records, needs, selector, &its);
+    bool lacks =
+        text_equal(its.code, "waits_for_worker") || text_equal(its.code, "worker_cannot_start");
+    why_report_clear(&its);
+    return lacks;
+}
+
 void why_rules_creation(const struct why_records *records, const struct ray_resources *needs,
                         const struct ray_labels *selector, struct why_report *report)
 {
     struct ray_resources to_start = with_cpu(needs);
-    if (!may_need_cpu(needs) || !is_free(records, needs, selector) ||
-        is_free(records, &to_start, selector)) {
+    if (!may_need_cpu(needs) || is_free(records, &to_start, selector) ||
+        !lacks_worker(records, needs, selector)) {
         why_rules_resources(records, needs, selector, report);
     } else {
         why_rules_resources(records, &to_start, selector, report);
@@ -388,8 +400,9 @@ void why_rules_creation(const struct why_records *records, const struct ray_reso
         why_report_cause(report, report->code,
                          "%s; an actor needs a CPU to start, unless it was made with num_cpus=0",
                          cause);
-        why_list_add(&report->unknown, "whether it was made with num_cpus=0, and waits for a "
-                                       "worker instead: Ray's tables do not tell");
+        why_list_add(&report->unknown,
+                     "whether it was made with num_cpus=0, or has a node already, and waits for a "
+                     "worker instead: Ray's tables do not tell");
         free(cause);
     }
     ray_resources_clear(&to_start);

@@ -250,13 +250,35 @@ static void an_actor_needs_a_cpu_to_start(void **state)
     assert_true(why_world_list_has(&report.details, "127.0.0.2 has 0.5 of 4 CPU free: holder ("));
     assert_true(why_world_list_has(&report.unknown, "whether it was made with num_cpus=0"));
     why_report_clear(&report);
-    assert_int_equal(raylets_asked(&world), 0);
+    assert_true(raylets_asked(&world) > 0); /* it may have its node */
     why_world_judge(&world, "restarted_actor:Actor.__init__", &report);
     assert_string_equal(report.code, "waits_for_resources");
     why_report_clear(&report);
     for (size_t i = 0; i < world.records.resources.node_count; i++)
         set_amount(&world.records.resources.nodes[i].total, "CPU", 0);
     check_start(&world, "infeasible", "no node has what it needs, {CPU: 1}, even when");
+    why_world_close(&world);
+}
+
+/* Ray needs the CPU to choose a node only: others may have taken it while the packages are
+ * installed. */
+static void an_actor_whose_packages_are_installed_waits_for_them(void **state)
+{
+    struct why_world world;
+    (void)state;
+    why_world_open(&world, "2.60.0");
+    starting_actor(&world, "PENDING_CREATION");
+    set_free_cpus(&world, 0);
+    struct why_records *records = &world.records;
+    records->logs = mem_resize(records->logs, records->log_count + 1, sizeof *records->logs);
+    records->logs[records->log_count] =
+        (struct why_log){.file = mem_string("runtime_env_setup-02000000.log"),
+                         .text = mem_string("INFO -- Run cmd[2] ['pip', 'install', 'torch']\n"),
+                         .of_runtime_env = true};
+    text_copy(records->logs[records->log_count].node_id, sizeof records->logs[0].node_id,
+              records->nodes[0].node_id);
+    records->log_count++;
+    check_start(&world, "sets_up_runtime_env", "a runtime_env of its job is being set up on");
     why_world_close(&world);
 }
 
@@ -415,6 +437,7 @@ int main(void)
         cmocka_unit_test(groups_hold_resources),
         cmocka_unit_test(a_group_waits_for_what_others_hold),
         cmocka_unit_test(an_actor_needs_a_cpu_to_start),
+        cmocka_unit_test(an_actor_whose_packages_are_installed_waits_for_them),
         cmocka_unit_test(an_actor_needs_a_cpu_to_start_again),
         cmocka_unit_test(only_memory_leaves_the_cpu_open),
         cmocka_unit_test(an_actor_in_a_group_needs_its_cpu),
