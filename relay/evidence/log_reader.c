@@ -21,6 +21,8 @@ struct reading {
     size_t bytes;          /* that have been read */
     struct timer *cutting; /* more than `most_bytes` have been */
     int32_t asked;         /* the last lines for which the agent was asked; -1: all */
+    bool is_more;          /* than it was asked for first */
+    int less;              /* how often it was asked for less */
     struct log_lines lines;
     struct log_lines shorter; /* of its answer before, to a question for fewer lines */
     struct buf moment;        /* with `to_ms`: the end of the file */
@@ -121,32 +123,44 @@ static void one_done(struct log_reader *reader)
 
 /* --- reading --- */
 
+/* What is shown is the end of the file, and may not be all that is wanted. */
+static void add_notice(const struct reading *reading, bool is_cut, struct buf *out)
+{
+    if (is_cut || reading->less)
+        buf_printf(out, "[lines from before these may be missing: %zu MiB have been read]\n",
+                   reading->reader->options.most_bytes >> 20);
+    else
+        buf_add_string(out, "[lines from before these may be missing: the node gives no more]\n");
+}
+
 /* The file has been read, or as much of it as can be. Of an answer that is not whole the last lines
  * are missing: those of the one before are shown instead. */
 static void finish(struct reading *reading, bool whole, bool is_cut)
 {
     struct log_reader *reader = reading->reader;
     struct buf out = {0}, none = {0};
-    size_t most = reader->options.most_bytes >> 20;
     bool takes_shorter = !whole && (reading->shorter.kept.len || reading->shorter.line.len);
-    if (is_cut && takes_shorter)
-        buf_printf(&out, "[lines from before these may be missing: %zu MiB have been read]\n",
-                   most);
+    if (takes_shorter || (whole && reading->less))
+        add_notice(reading, is_cut, &out);
     log_lines_end(&reading->shorter, takes_shorter ? &out : &none);
     log_lines_end(&reading->lines, takes_shorter ? &none : &out);
     if (is_cut && !takes_shorter)
-        buf_printf(&out, "\n[the rest is not shown: the first %zu MiB have been read]\n", most);
+        buf_printf(&out, "\n[the rest is not shown: the first %zu MiB have been read]\n",
+                   reader->options.most_bytes >> 20);
     buf_free(&none);
     emit(reader, &out);
     one_done(reader);
 }
+
+static bool ask_for_less(struct reading *reading);
 
 static void on_cut(void *arg)
 {
     struct reading *reading = arg;
     reading->cutting = NULL;
     node_log_cancel(&reading->log);
-    finish(reading, false, true);
+    if (!ask_for_less(reading))
+        finish(reading, false, true);
 }
 
 /* True if more has been read than may be. The reading, which is in a callback, ends from the loop.
@@ -215,20 +229,41 @@ static void ask(struct reading *reading)
  * all that it was asked for, and not enough of them are left. */
 static bool wants_more(const struct reading *reading)
 {
-    return keeps_tail(reading) && reading->asked >= 0 && !log_lines_has_tail(&reading->lines) &&
+    return keeps_tail(reading) && reading->asked >= 0 && !reading->less &&
+           !log_lines_has_tail(&reading->lines) &&
            reading->lines.seen + 1 >= (size_t)reading->asked; /* the last one may have no end */
 }
+
+/* FACTOR: of one question's lines to the next one's. */
+enum { FACTOR = 8, MOST_LESS = 2 };
 
 /* A long file is read to its beginning only if no shorter part of it has what is wanted. */
 static void ask_for_more(struct reading *reading)
 {
-    enum { MORE = 8 };
     struct buf none = {0};
     log_lines_end(&reading->shorter, &none);
     buf_free(&none);
     reading->shorter = reading->lines;
-    reading->asked = reading->asked > INT32_MAX / MORE ? -1 : MORE * reading->asked;
+    reading->is_more = true;
+    reading->asked = reading->asked > INT32_MAX / FACTOR ? -1 : FACTOR * reading->asked;
     ask(reading);
+}
+
+/* The agent begins with the first of the lines that it is asked for: where these are too long to be
+ * read, the last ones have not come. False if there is nothing less to ask for. */
+static bool ask_for_less(struct reading *reading)
+{
+    struct buf none = {0};
+    if (!keeps_tail(reading) || reading->is_more || reading->asked <= 1 ||
+        reading->less == MOST_LESS)
+        return false;
+    log_lines_end(&reading->lines, &none);
+    buf_free(&none);
+    reading->less++;
+    reading->bytes = 0;
+    reading->asked = reading->asked > FACTOR ? reading->asked / FACTOR : 1;
+    ask(reading);
+    return true;
 }
 
 static void on_end(void *arg, const struct err *err)

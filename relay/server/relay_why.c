@@ -19,8 +19,8 @@ enum {
     MOST_QUESTIONS = 8,
     WITHIN_MS = 3600000,
     LOG_LINES = 1000,
-    LOG_BYTES = 8 << 20,
-    READ_BYTES = 32 << 20 /* of each file */
+    LOG_BYTES = 16 << 20,
+    READ_BYTES = 8 << 20 /* of each file */
 };
 
 /* A call that waits for its answer. Freed from the loop: the callbacks that answer are its own

@@ -219,30 +219,50 @@ def test_a_long_log_does_not_hide_the_end_from_a_relay(cluster, run_relay):
     relay = run_relay(adapter=None, address=cluster.address)
     drop_offsets(cluster, "segv")
     [name] = cluster.logs
-    other = b":task_name:other\n" + (b"x" * 999 + b"\n") * (65 << 10)
+    other = b":task_name:other\n" + (b"x" * 999 + b"\n") * (17 << 10)
     cluster.logs = {name.replace(".err", ".out"): b":task_name:segv\nold\n" + other + b":task_name:segv\nnew\n",
                     name: b":task_name:segv\ntraceback\n"}
     answer = relay.http("GET", "/v1/logs/segv")
     assert answer.status == 200
-    assert answer.body.decode().splitlines() == ["[lines from before these may be missing: 32 MiB have been read]",
+    assert answer.body.decode().splitlines() == ["[lines from before these may be missing: 8 MiB have been read]",
                                                  "out  new", "err  traceback"]
 
 
+def test_long_lines_do_not_hide_the_end_from_a_relay(cluster, run_relay):
+    """The agent begins with the first of the lines that it is asked for, and these are more than a relay reads."""
+    relay = run_relay(adapter=None, address=cluster.address)
+    [name] = cluster.logs
+    cluster.logs = {name: b"".join(b"%d %s\n" % (number, b"x" * 20_000) for number in range(1000)) + b"traceback\n"}
+    lines = relay.http("GET", f"/v1/logs/{cluster.worker_of('segv')}").body.decode().splitlines()
+    assert lines[0] == "[lines from before these may be missing: 8 MiB have been read]"
+    assert lines[-1] == "traceback" and lines[-2].startswith("999 "), lines[-1][:100]
+
+
+def test_an_agent_that_gives_no_more_hides_nothing(cluster, run_relay):
+    """It answers the first question, and not the one for more lines: what it gave is shown, and that some is missing."""
+    relay = run_relay(adapter=None, address=cluster.address)
+    [name] = cluster.logs
+    cluster.logs = {name: b":task_name:f\n" * 30_000 + b"traceback\n"}
+    cluster.fail_after = 1
+    lines = relay.http("GET", f"/v1/logs/{cluster.worker_of('segv')}").body.decode().splitlines()
+    assert lines == ["[lines from before these may be missing: the node gives no more]", "traceback"]
+
+
 def test_a_relay_reads_no_more_than_it_answers(cluster, run_relay):
-    """An agent that goes on for ever: 32 MiB of each file are read, and 8 MiB answered."""
+    """An agent that goes on for ever: 8 MiB of each file are read, three times, and answered once."""
     relay = run_relay(adapter=None, address=cluster.address)
     [name] = cluster.logs
     cluster.endless = True
     url = f"/v1/logs/{cluster.worker_of('segv')}"
     cluster.logs = {file: b"a line of the program\n" * 1000 for file in (name, name.replace(".err", ".out"))}
     answer = relay.http("GET", url)
-    notice = b"\n[the rest is not shown: the first 32 MiB have been read]\n"
+    notice = b"\n[the rest is not shown: the first 8 MiB have been read]\n"
     out, err, rest = answer.body.split(notice)
     assert answer.status == 200 and rest == b"", answer.body[-300:]
     assert out.count(b"out  ") == 1000 and err.count(b"err  ") == 1000, answer.body[-300:]
     cluster.logs = {name: b"a line without an end" * 1000}
     answer = relay.http("GET", url)
-    assert answer.status == 200 and len(answer.body) == 8 << 20
+    assert answer.status == 200 and 0.9 * (8 << 20) <= len(answer.body) <= (8 << 20) + len(notice)
 
 
 def test_a_pager_may_take_its_time(cluster):

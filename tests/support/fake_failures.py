@@ -47,6 +47,7 @@ class FakeFailures:
         self.fail, self.silent, self.calls = {}, set(), Counter()
         self.stalled = False  # the agent sends a log's first bytes, and no more
         self.endless = False  # a log has no end: its last bytes come again and again
+        self.fail_after = None  # the agents give no log any more after so many
         self.agent_in_store = None  # the key under which the store has the agent's address, instead of the node's row
         self.store = {}  # further entries of the key-value store, as bytes
         self.stacks = {}  # py-spy's text, or its error as a ValueError, by pid; another process is asleep
@@ -153,6 +154,8 @@ class FakeFailures:
 
     def stream_log(self, data, context):
         self.answer("StreamLog", context)
+        if self.fail_after is not None and self.calls["StreamLog"] > self.fail_after:
+            context.abort(grpc.StatusCode.UNAVAILABLE, "broken")
         request = reporter_pb2.StreamLogRequest.FromString(data)
         path = Path(request.log_file_name)
         log = self.logs.get(f"old/{path.name}" if path.parent.name == "old" else path.name)
