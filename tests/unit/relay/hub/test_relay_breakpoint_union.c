@@ -408,8 +408,8 @@ static void an_observer_takes_away_what_it_had_armed(void **state)
     check_clearing(*state, "[{\"command\":\"setBreakpoints\",\"arguments\":{\"source\":" A
                            ",\"breakpoints\":[]}}]");
     check_told(*state, ANN, breakpoint_union_arm,
-               "setBreakpoints {\"source\":" B ",\"breakpoints\":[{\"line\":5}]}\n"
-               "setExceptionBreakpoints {\"filters\":[\"userUnhandled\"]}\n");
+               "setExceptionBreakpoints {\"filters\":[\"userUnhandled\"]}\n"
+               "setBreakpoints {\"source\":" B ",\"breakpoints\":[{\"line\":5}]}\n");
 }
 
 /* --- leaving --- */
