@@ -375,7 +375,8 @@ static struct ray_resources with_cpu(const struct ray_resources *needs)
     return out;
 }
 
-/* True if only a worker is missing, and no runtime_env is being set up, which would explain that. */
+/* True if only a worker is missing, and no runtime_env is being set up, which would explain that.
+ */
 static bool lacks_worker(const struct why_records *records, const struct ray_resources *needs,
                          const struct ray_labels *selector)
 {
