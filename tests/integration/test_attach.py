@@ -148,8 +148,8 @@ def test_looks_disturb_nothing(core_cluster):
 
 def test_post_mortem(core_cluster):
     driver = paused(core_cluster, "boom")
-    said = core_cluster.raydbg("why", "boom")
-    assert said.returncode == 0 and "waits for a debugger" in said.stdout, said
+    # Ray tells the state of a task some time after the worker has stopped.
+    wait_for(lambda: "waits for a debugger" in core_cluster.raydbg("why", "boom", check=True).stdout, "why says that it is stopped")
     done = script(core_cluster, "boom", "exceptioninfo", "p value", "up", "p tag", "exceptions")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
