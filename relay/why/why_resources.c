@@ -5,7 +5,6 @@
 #include "relay/why/why_rules.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* "0.5" or "4" */
@@ -318,93 +317,54 @@ void why_rules_resources(const struct why_records *records, const struct ray_res
 
 /* --- actors --- */
 
-/* True if a node with these labels has all of it free. */
-static bool is_free(const struct why_records *records, const struct ray_resources *needs,
-                    const struct ray_labels *selector)
+/* True if a node with these labels has all of it when nothing runs there. */
+static bool is_feasible(const struct why_records *records, const struct ray_resources *needs,
+                        const struct ray_labels *selector)
 {
     for (size_t i = 0; i < records->resources.node_count; i++) {
         const struct ray_node_resources *node = &records->resources.nodes[i];
-        if (!lacking(&node->free, needs) &&
+        if (!lacking(&node->total, needs) &&
             why_labels_match(selector, why_records_node(records, node->node_id)))
             return true;
     }
     return false;
 }
 
-static bool is_called(const char *resource, const char *name)
-{
-    return (size_t)own_len(resource) == strlen(name) && text_starts(resource, name);
-}
-
-/* True if an actor that has these resources for its life may need a CPU to start: it does if its
- * program names no resources but memory, and not if it names num_cpus=0. Ray's tables have the same
- * for both (docs/facts/ray.md#10.19). */
+/* True if an actor that has these resources for its life may start only on a node that has a CPU,
+ * taken or free: it does if its program names no resources but memory, and not if it names
+ * num_cpus=0. Ray's tables have the same for both (docs/facts/ray.md#10.19). */
 static bool may_need_cpu(const struct ray_resources *needs)
 {
-    for (size_t i = 0; i < needs->count; i++) {
-        const char *name = needs->items[i].name;
-        if (!is_called(name, "memory") && !is_called(name, "object_store_memory") &&
-            !is_called(name, "bundle"))
+    for (size_t i = 0; i < needs->count; i++)
+        if (!text_equal(needs->items[i].name, "memory") &&
+            !text_equal(needs->items[i].name, "object_store_memory"))
             return false;
-    }
     return true;
 }
 
-static void add_copy(struct ray_resources *out, char *name, double amount)
-{
-    out->items = mem_resize(out->items, out->count + 1, sizeof *out->items);
-    out->items[out->count++] = (struct ray_resource){name, amount};
-}
-
-/* These resources and a CPU; that of a placement group, if they are in one. The caller clears it.
- */
+/* The caller clears it. */
 static struct ray_resources with_cpu(const struct ray_resources *needs)
 {
-    struct ray_resources out = {0};
-    bool in_group = false;
-    for (size_t i = 0; i < needs->count; i++) {
-        const struct ray_resource *it = &needs->items[i];
-        add_copy(&out, mem_string(it->name), it->amount);
-        if (!is_called(it->name, "bundle") || !group_id_in(it->name))
-            continue;
-        add_copy(&out, mem_format("CPU%s", it->name + own_len(it->name)), 1);
-        in_group = true;
-    }
-    if (!in_group)
-        add_copy(&out, mem_string("CPU"), 1);
+    struct ray_resources out = {mem_array(needs->count + 1, sizeof *out.items), needs->count + 1};
+    for (size_t i = 0; i < needs->count; i++)
+        out.items[i] =
+            (struct ray_resource){mem_string(needs->items[i].name), needs->items[i].amount};
+    out.items[needs->count] = (struct ray_resource){mem_string("CPU"), 1};
     return out;
-}
-
-/* True if only a worker is missing, and no runtime_env is being set up, which would explain that.
- */
-static bool lacks_worker(const struct why_records *records, const struct ray_resources *needs,
-                         const struct ray_labels *selector)
-{
-    struct why_report its = {0};
-    why_rules_resources(records, needs, selector, &its);
-    bool lacks =
-        text_equal(its.code, "waits_for_worker") || text_equal(its.code, "worker_cannot_start");
-    why_report_clear(&its);
-    return lacks;
 }
 
 void why_rules_creation(const struct why_records *records, const struct ray_resources *needs,
                         const struct ray_labels *selector, struct why_report *report)
 {
     struct ray_resources to_start = with_cpu(needs);
-    if (!may_need_cpu(needs) || is_free(records, &to_start, selector) ||
-        !lacks_worker(records, needs, selector)) {
+    if (!may_need_cpu(needs) || !is_feasible(records, needs, selector) ||
+        is_feasible(records, &to_start, selector)) {
         why_rules_resources(records, needs, selector, report);
     } else {
-        why_rules_resources(records, &to_start, selector, report);
-        char *cause = mem_string(report->cause);
-        why_report_cause(report, report->code,
-                         "%s; an actor needs a CPU to start, unless it was made with num_cpus=0",
-                         cause);
+        tell_infeasible(records, &to_start, selector, report);
         why_list_add(&report->unknown,
-                     "whether it was made with num_cpus=0, or has a node already, and waits for a "
-                     "worker instead: Ray's tables do not tell");
-        free(cause);
+                     "whether it was made with num_cpus=0: then it needs no node with a CPU, and "
+                     "waits for a worker. Ray's tables do not tell");
     }
     ray_resources_clear(&to_start);
 }

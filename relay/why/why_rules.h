@@ -54,8 +54,8 @@ void why_rules_death(const struct why_records *records, const struct ray_actor_d
 /* Why something that needs these resources, on a node with these labels, has no node. */
 void why_rules_resources(const struct why_records *records, const struct ray_resources *needs,
                          const struct ray_labels *selector, struct why_report *report);
-/* Why an actor that has these resources for its life has no node to start on: Ray may want a CPU
- * for that as well. */
+/* The same of an actor that has these resources for its life: it may start only where there is a
+ * CPU. */
 void why_rules_creation(const struct why_records *records, const struct ray_resources *needs,
                         const struct ray_labels *selector, struct why_report *report);
 /* True if the node could run the attempt, if nothing else ran there. */

@@ -182,11 +182,14 @@ static void set_amount(struct ray_resources *resources, const char *name, double
             resources->items[i].amount = amount;
 }
 
-/* So many CPUs of each node are free. */
-static void set_free_cpus(struct why_world *world, double amount)
+/* No node has a CPU, or none has one free. */
+static void take_cpus(struct why_world *world, bool all)
 {
-    for (size_t i = 0; i < world->records.resources.node_count; i++)
-        set_amount(&world->records.resources.nodes[i].free, "CPU", amount);
+    for (size_t i = 0; i < world->records.resources.node_count; i++) {
+        set_amount(&world->records.resources.nodes[i].free, "CPU", 0);
+        if (all)
+            set_amount(&world->records.resources.nodes[i].total, "CPU", 0);
+    }
 }
 
 /* `restarted_actor`, whose program names no resources, as it is before it has a process. */
@@ -232,43 +235,41 @@ static size_t raylets_asked(const struct why_world *world)
     return needs.raylet_count;
 }
 
-/* Ray wants a CPU to start an actor in whose program names no resources. */
-static void an_actor_needs_a_cpu_to_start(void **state)
+/* Ray starts an actor in whose program names no resources only on a node that has a CPU, free or
+ * not. */
+static void an_actor_starts_where_a_cpu_is(void **state)
 {
     struct why_world world;
     struct why_report report;
     (void)state;
     why_world_open(&world, "2.60.0");
     starting_actor(&world, "PENDING_CREATION");
+    take_cpus(&world, false);
     check_start(&world, "waits_for_worker", "its resources are free");
     assert_true(raylets_asked(&world) > 0);
-    set_free_cpus(&world, 0.5);
+    take_cpus(&world, true);
     why_world_judge(&world, "restarted_actor", &report);
-    assert_string_equal(report.code, "waits_for_resources");
-    assert_string_equal(report.cause, "it waits for resources: {CPU: 1}; an actor needs a CPU to "
-                                      "start, unless it was made with num_cpus=0");
-    assert_true(why_world_list_has(&report.details, "127.0.0.2 has 0.5 of 4 CPU free: holder ("));
+    assert_string_equal(report.code, "infeasible");
+    assert_string_equal(report.cause,
+                        "no node has what it needs, {CPU: 1}, even when nothing runs there");
+    assert_true(why_world_list_has(&report.details, "127.0.0.2 has 0 of the 1 CPU"));
     assert_true(why_world_list_has(&report.unknown, "whether it was made with num_cpus=0"));
     why_report_clear(&report);
-    assert_true(raylets_asked(&world) > 0); /* it may have its node */
+    assert_true(raylets_asked(&world) > 0); /* it may need no CPU */
     why_world_judge(&world, "restarted_actor:Actor.__init__", &report);
-    assert_string_equal(report.code, "waits_for_resources");
+    assert_string_equal(report.code, "infeasible");
     why_report_clear(&report);
-    for (size_t i = 0; i < world.records.resources.node_count; i++)
-        set_amount(&world.records.resources.nodes[i].total, "CPU", 0);
-    check_start(&world, "infeasible", "no node has what it needs, {CPU: 1}, even when");
     why_world_close(&world);
 }
 
-/* Ray needs the CPU to choose a node only: others may have taken it while the packages are
- * installed. */
+/* That other tasks have all CPUs says nothing of it. */
 static void an_actor_whose_packages_are_installed_waits_for_them(void **state)
 {
     struct why_world world;
     (void)state;
     why_world_open(&world, "2.60.0");
     starting_actor(&world, "PENDING_CREATION");
-    set_free_cpus(&world, 0);
+    take_cpus(&world, false);
     struct why_records *records = &world.records;
     records->logs = mem_resize(records->logs, records->log_count + 1, sizeof *records->logs);
     records->logs[records->log_count] =
@@ -282,56 +283,39 @@ static void an_actor_whose_packages_are_installed_waits_for_them(void **state)
     why_world_close(&world);
 }
 
-static void an_actor_needs_a_cpu_to_start_again(void **state)
+static void an_actor_starts_again_where_a_cpu_is(void **state)
 {
     struct why_world world;
     struct why_report report;
     (void)state;
     why_world_open(&world, "2.60.0");
     starting_actor(&world, "RESTARTING");
+    take_cpus(&world, false);
     check_start(&world, "restarting", "Ray is starting another");
-    set_free_cpus(&world, 0);
+    take_cpus(&world, true);
     why_world_judge(&world, "restarted_actor", &report);
-    assert_string_equal(report.code, "waits_for_resources");
+    assert_string_equal(report.code, "infeasible");
     assert_true(why_world_list_has(&report.details, "its process died, and Ray starts another"));
     why_report_clear(&report);
     why_world_close(&world);
 }
 
-/* Memory alone is no resource for which Ray leaves the CPU away; any other is. */
-static void only_memory_leaves_the_cpu_open(void **state)
+/* With memory alone Ray wants a CPU, too; with any other resource it wants no more than is told. */
+static void an_actor_with_resources(void **state)
 {
     struct why_world world;
     (void)state;
     why_world_open(&world, "2.60.0");
     struct ray_actor *actor = starting_actor(&world, "PENDING_CREATION");
-    set_free_cpus(&world, 0);
+    take_cpus(&world, true);
     actor->resources = mem_alloc(sizeof *actor->resources);
     *actor->resources = (struct ray_resources){0};
     add(actor->resources, "memory", 1000);
-    check_start(&world, "waits_for_resources", "{memory: 1000, CPU: 1}; an actor needs a CPU");
+    check_start(&world, "infeasible", "{memory: 1000, CPU: 1}");
     add(actor->resources, "b", 0.1);
     check_start(&world, "waits_for_worker", "its resources are free");
     set_amount(actor->resources, "b", 1);
     check_start(&world, "waits_for_resources", "it waits for resources: {memory: 1000, b: 1}");
-    why_world_close(&world);
-}
-
-/* In a placement group the CPU is one of the group's. */
-static void an_actor_in_a_group_needs_its_cpu(void **state)
-{
-    struct why_world world;
-    (void)state;
-    why_world_open(&world, "2.60.0");
-    struct ray_actor *actor = starting_actor(&world, "PENDING_CREATION");
-    struct ray_node_resources *node = place_group(&world);
-    actor->resources = mem_alloc(sizeof *actor->resources);
-    *actor->resources = (struct ray_resources){0};
-    add_of_group(&world, actor->resources, "bundle_group_", 0.001);
-    check_start(&world, "waits_for_resources",
-                "it waits for resources of its placement group too_big: {CPU: 1}; an actor needs");
-    add_of_group(&world, &node->free, "CPU_group_", 1);
-    check_start(&world, "waits_for_worker", "its resources are free");
     why_world_close(&world);
 }
 
@@ -436,11 +420,10 @@ int main(void)
         cmocka_unit_test(an_actor_in_a_group_that_waits),
         cmocka_unit_test(groups_hold_resources),
         cmocka_unit_test(a_group_waits_for_what_others_hold),
-        cmocka_unit_test(an_actor_needs_a_cpu_to_start),
+        cmocka_unit_test(an_actor_starts_where_a_cpu_is),
         cmocka_unit_test(an_actor_whose_packages_are_installed_waits_for_them),
-        cmocka_unit_test(an_actor_needs_a_cpu_to_start_again),
-        cmocka_unit_test(only_memory_leaves_the_cpu_open),
-        cmocka_unit_test(an_actor_in_a_group_needs_its_cpu),
+        cmocka_unit_test(an_actor_starts_again_where_a_cpu_is),
+        cmocka_unit_test(an_actor_with_resources),
         cmocka_unit_test(labels_are_matched),
         cmocka_unit_test(no_node_has_the_label),
         cmocka_unit_test(the_node_with_the_label_is_full),
