@@ -374,21 +374,32 @@ def test_a_suspended_console_ends_with_the_program(run, relay):
     wait_until(lambda: relay.sessions() == [], lambda: str(relay.sessions()))
 
 
+STOPS_IN_A_CHILD = """\
+import subprocess
+if len(sys.argv) == 1:
+    subprocess.Popen([sys.executable, __file__, "child"])
+    time.sleep(600)
+work(1)
+"""
+
+
+def parent_of(pid):
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
 def test_a_signal_ends_a_console_whose_program_has_ended(run, relay):
-    """It does not know that, as its relay says nothing."""
-    terminal = run("work(1)\n")
+    terminal = run(STOPS_IN_A_CHILD)
     terminal.expect(r"\(raydbg\) ")
-    driver = relay.stop()[0]["pid"]
-    job = int(Path(f"/proc/{driver}/stat").read_text().rpartition(")")[2].split()[1])
-    relay.process.send_signal(signal.SIGSTOP)
-    try:
-        os.kill(driver, signal.SIGKILL)
-        wait_until(lambda: not Path(f"/proc/{driver}").exists(), "the driver has ended")
-        settle()  # until its parent knows
-        os.kill(job, signal.SIGTERM)
-        terminal.expect(r"\[ended with 137\]")
-    finally:
-        relay.process.send_signal(signal.SIGCONT)
+    child = relay.stop()[0]["pid"]
+    driver = parent_of(child)
+    job = parent_of(driver)
+    os.kill(driver, signal.SIGKILL)
+    wait_until(lambda: not Path(f"/proc/{driver}").exists(), "the driver has ended")
+    settle()  # until its parent knows
+    assert not terminal.ended()
+    os.kill(job, signal.SIGTERM)
+    terminal.expect(r"\[ended with 137\]")
+    assert relay.http("POST", f"/v1/pauses/{child}@127.0.0.1/continue").status == 200
 
 
 def test_a_console_that_ends_in_the_background_takes_no_terminal(run, relay):

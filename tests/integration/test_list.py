@@ -377,7 +377,10 @@ def test_a_worker_killed_while_paused_disappears(cluster):
     watch.wait(("removed",), "Trainer.step")
     assert watch.interrupt()[0] == 0
     for address in WAYS.values():
-        assert names(listing(cluster, "--all", "--address", address)) == ["square"]
+        assert names(listing(cluster, "--address", address)) == ["square"]
+        # Ray tells of the end of the worker after that of its task: until then it is idle.
+        wait_for(lambda: [row["task_name"] for row in listing(cluster, "--all", "--address", address)] == ["square"],
+                 "the killed worker is not listed", every=0.3)
 
 
 def test_pauses_in_pdb(legacy_cluster):
