@@ -63,8 +63,12 @@ static void pass(struct many_verbs *verbs, const struct passing *passing)
 {
     struct many_task *task;
     struct many_thread *thread = many_thread_by_id(verbs->many, passing->thread, &task);
-    if (thread && thread->stopped && thread->stops == passing->stop)
+    if (!thread || !thread->stopped || thread->stops != passing->stop)
+        return;
+    if (!verbs_is_anothers(task))
         many_resume(task, thread, "continue", false, thread->told);
+    else if (!thread->told) /* taken over meanwhile */
+        many_stop_note(task, thread);
 }
 
 static void on_wake(void *arg)

@@ -443,7 +443,7 @@ void attach_arguments_default_task(struct attach_arguments *arguments, const cha
 bool attach_arguments_many(const struct attach_arguments *arguments)
 {
     return !arguments->connect_host && !arguments->ticket &&
-           (pause_filter_is_set(&arguments->many) || arguments->mode_named);
+           (pause_filter_is_set(&arguments->many) || arguments->mode_named || arguments->run);
 }
 
 int attach_arguments_read(struct attach_arguments *out, const char *json, struct span arguments,
@@ -460,6 +460,8 @@ int attach_arguments_read(struct attach_arguments *out, const char *json, struct
         add_defaults(&lists.upstream, json, arguments);
     if (rc == 0)
         rc = add_each_member(out, &lists, json, arguments, err);
+    if (rc == 0 && out->run && out->sessions)
+        rc = err_set(err, ERR_USAGE, "attach: \"run\" goes with \"mode\": \"threads\" only");
     buf_add_string(&lists.upstream, "}");
     buf_add_string(&lists.each, lists.each.len ? "}" : "{}");
     out->upstream = buf_take(&lists.upstream);

@@ -32,7 +32,7 @@ struct attach_arguments {
     bool no_object_scope;
     /* --- one session over many tasks (attach_arguments_many()) --- */
     /* "tasks": "*", a task, or a list of tasks; "job", "actor", "node". A "task" is one of the
-     * tasks if it is a glob, or if any of these or "mode" is given. */
+     * tasks if it is a glob, or if any of these, "mode" or "run" is given. */
     struct pause_filter many;
     bool mode_named;      /* "mode" was given */
     bool sessions;        /* "mode": "sessions", not "threads" */
@@ -42,7 +42,8 @@ struct attach_arguments {
     bool eager;           /* "eager": the first stop is shown without waiting for the others */
     bool preserve_focus;  /* "preserveFocus": the first stop shown leaves the focus to the client */
     char *ticket;         /* "ticket": of a child session */
-    char *run;            /* "run": only processes that this `raydbg run` has started; its id */
+    /* "run": only processes that this `raydbg run` has started; its id. Not with "sessions". */
+    char *run;
     /* A JSON object: the members for the attach of each of the many tasks, byte for byte. */
     char *each;
     /* For debugpy: every other member that it knows, byte for byte, with justMyCode off (on Python

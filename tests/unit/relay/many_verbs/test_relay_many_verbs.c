@@ -129,6 +129,26 @@ static void test_stops_that_pass(void **state)
     check_log("continue 0;continue quietly 0;continue quietly 0;stop 0;");
 }
 
+static bool drives_nothing(const void *mode)
+{
+    (void)mode;
+    return false;
+}
+
+static void test_a_stop_of_a_task_that_is_taken_over(void **state)
+{
+    static const struct session_mode_ops ops = {.drives = drives_nothing};
+    struct session observes = {.mode = &world, .mode_ops = &ops};
+    (void)state;
+    line("/continue 0-1 --skip 1");
+    clear();
+    stop(0, "breakpoint", 30);
+    stop(1, "breakpoint", 30);
+    world.targets[0].inner = &observes;
+    wait_ms(20);
+    check_log("tell 0;continue quietly 1;");
+}
+
 static void test_until_a_line(void **state)
 {
     (void)state;
@@ -208,6 +228,7 @@ int main(void)
         TEST(test_compare),
         TEST(test_stacks),
         TEST(test_stops_that_pass),
+        TEST(test_a_stop_of_a_task_that_is_taken_over),
         TEST(test_until_a_line),
         TEST(test_stops_pass_on_a_condition),
         TEST(test_the_session_ends_in_the_middle),

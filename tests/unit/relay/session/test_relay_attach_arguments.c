@@ -327,11 +327,23 @@ static void test_wrong_words_on_many(void **state)
     static const char *const cases[] = {
         "{\"tasks\":7}",      "{\"tasks\":[]}",   "{\"tasks\":[\"a\",7]}",
         "{\"tasks\":[\"\"]}", "{\"mode\":\"x\"}", "{\"maxSessions\":0}",
-        "{\"job\":1}",        "{\"ticket\":1}",   "{\"allThreads\":1}"};
+        "{\"job\":1}",        "{\"ticket\":1}",   "{\"allThreads\":1}",
+        "{\"run\":\"\"}",      "{\"run\":\"r\",\"mode\":\"sessions\"}"};
     struct attach_arguments got;
     struct err err;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_int_equal(read_text(&got, cases[i], &err), -1);
+}
+
+static void test_a_run_has_many_tasks(void **state)
+{
+    (void)state;
+    struct attach_arguments got;
+    struct err err;
+    assert_int_equal(read_text(&got, "{\"run\":\"r\",\"task\":\"square\"}", &err), 0);
+    assert_true(attach_arguments_many(&got));
+    assert_int_equal(got.many.task_count, 1);
+    attach_arguments_clear(&got);
 }
 
 static void test_the_command_line_s_task(void **state)
@@ -373,6 +385,7 @@ int main(void)
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_each_of_many_gets_what_does_not_choose),
         cmocka_unit_test(test_wrong_words_on_many),
+        cmocka_unit_test(test_a_run_has_many_tasks),
         cmocka_unit_test(test_the_command_line_s_task),
     };
     return cmocka_run_group_tests_name("attach_arguments", tests, NULL, NULL);
