@@ -183,8 +183,10 @@ static bool read_place(const struct hub_log *log, const struct record *it, int64
                        int64_t *end)
 {
     memcpy(at, log->requests.data + it->body.at, sizeof *at);
+    if (*at < 0 || *at > INT64_MAX / 2)
+        return false;
     *end = *at + (int64_t)(it->body.len - sizeof *at);
-    return *at >= 0 && *at <= INT64_MAX / 2;
+    return true;
 }
 
 static void add_rest(struct hub_log *log, const struct record *it, size_t gone)

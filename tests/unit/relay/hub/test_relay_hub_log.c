@@ -138,6 +138,7 @@ static void the_rest_of_a_request(void **state)
     hub_log_request(105, "wo", 2, "rld!!!", 6, &text); /* 105 to 113 */
     hub_log_request(120, "a", 1, "gain", 4, &text);    /* 120 to 125; what came between was short */
     hub_log_request(-1, "no", 2, "place", 5, &text);
+    hub_log_request(INT64_MAX, "no", 2, "place", 5, &text);
     hub_log_request(125, "not sent", 8, "", 0, &text);
     assert_true(hub_log_read(&log, text.data, text.len));
     check_rest(&log, 99, NULL); /* in the middle of what nobody knows */
