@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "proto/rpc_channels.h"
 #include "proto/rpc_error.h"
 #include "proto/rpc_state.h"
@@ -64,9 +65,12 @@ static void *drain_queue(void *arg)
     }
 }
 
+/* After a failed assertion, which is the only word of it, grpc calls abort(). */
 static void log_from_grpc(gpr_log_func_args *args)
 {
-    log_debug("grpc: %s", args->message);
+    bool dies = text_starts(args->message, "assertion failed");
+    log_line(dies ? LOG_LEVEL_ERROR : LOG_LEVEL_DEBUG, "grpc: %s (%s:%d)", args->message,
+             args->file, args->line);
 }
 
 /* Blocks all signals in our thread and in grpc's, so that only the main thread gets them. */
