@@ -80,6 +80,9 @@ void cluster_renew_jobs(struct cluster *cluster);
 /* True if the cluster has reported that this job has ended. */
 bool cluster_job_is_over(const struct cluster *cluster, const char *job_id);
 
+/* True if the cluster has reported that this worker is a driver. */
+bool cluster_is_driver(const struct cluster *cluster, const char *worker_id);
+
 /* Asks the cluster anew for a worker's death cause. `sentence` says that the worker or its node has
  * ended ("worker pid 7 on 10.0.0.7 died: SYSTEM_ERROR: …"). With DEATH_UNKNOWN it says what is
  * known instead: the cluster does not answer, the worker's raylet does not, or the worker lives.

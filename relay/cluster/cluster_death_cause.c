@@ -126,6 +126,12 @@ static void on_refreshed(void *arg, const struct err *err)
     }
 }
 
+bool cluster_is_driver(const struct cluster *cluster, const char *worker_id)
+{
+    const struct ray_worker *worker = cluster_view_worker(&cluster->view, worker_id);
+    return worker && worker->is_driver;
+}
+
 void cluster_death_cause(struct cluster *cluster, const char *worker_id, bool thorough,
                          cluster_death_cause_fn fn, void *arg)
 {

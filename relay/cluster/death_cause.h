@@ -12,7 +12,7 @@ struct death_cause;
 typedef void (*death_cause_fn)(void *arg, enum death_kind kind, const char *sentence);
 
 /* `cluster` may be NULL (a direct connection), `worker_id` "". The raylet notices a death within
- * some ms, the GCS a little later, so the cluster is asked for about 2 s. */
+ * some ms, the GCS a little later, so the cluster is asked for about 2 s; of a driver for 10 s. */
 struct death_cause *death_cause_ask(struct loop *loop, struct cluster *cluster,
                                     const char *worker_id, death_cause_fn fn, void *arg);
 void death_cause_cancel(struct death_cause **death_cause);

@@ -1,5 +1,6 @@
 """What a client hears when a debugger goes away with more than its worker: the node, the cluster, or neither."""
 
+import itertools
 import json
 import socket
 import subprocess
@@ -84,6 +85,26 @@ def test_an_ordinary_end_is_no_notice(client, gang, how, detail, category):
     gang.workers[0].adapter.connection().die()
     said = client.wait_event("output", lambda body: detail in body["output"])["body"]
     assert said["category"] == category
+    client.wait_event("terminated")
+    client.disconnect()
+
+
+def test_a_driver_ends_after_its_debugger(client, gang):
+    """Ray's own part of a driver's end takes longer than a worker's."""
+    row, asked = gang._row, itertools.count(1)
+    detail = "Worker exits because the job has finished."
+
+    def driver(worker):
+        if next(asked) > 12:  # a worker is asked about 8 times
+            worker.end = common_pb2.WorkerExitType.Value("INTENDED_USER_EXIT"), detail
+        found = row(worker)
+        found.worker_type = common_pb2.WorkerType.Value("DRIVER")
+        return found
+
+    gang._row = driver
+    gang.workers[0].adapter.connection().die()
+    said = client.wait_event("output", lambda body: "raydbg" in body["output"])["body"]
+    assert detail in said["output"] and said["category"] == "console", said
     client.wait_event("terminated")
     client.disconnect()
 
