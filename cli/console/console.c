@@ -18,8 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Limits for the first stop. On a terminal, the prompt then comes without one. */
-enum { FIRST_STOP_MS = 2000, FIRST_STOP_SCRIPT_MS = 10000, SILENCE_US = 2000000 };
+/* Without an answer for so long, the console says that it waits. */
+enum { SILENCE_US = 2000000 };
 
 /* Limit on nested aliases: a deeper one contains itself. */
 enum { ALIASES_DEEP = 16 };
@@ -120,33 +120,6 @@ static int attach(struct console *console)
         return 0;
     int code = command_fail(&err);
     return console->gave_up && !input_end_asked() ? EXIT_INTERRUPTED : code;
-}
-
-static void await_first_of_many(struct console *console)
-{
-    enum wait_end end = run_wait(console, FIRST_STOP_SCRIPT_MS);
-    if (end == WAIT_STOPPED)
-        many_greet(console);
-    else if (end == WAIT_TIMEOUT)
-        console_note(console, "none of %s has stopped yet", console->title);
-    else
-        run_until_stop(console, 0);
-}
-
-static void await_first_stop(struct console *console)
-{
-    if (console->options->many) {
-        await_first_of_many(console);
-        return;
-    }
-    enum wait_end end =
-        run_wait(console, console->interactive ? FIRST_STOP_MS : FIRST_STOP_SCRIPT_MS);
-    if (end == WAIT_STOPPED)
-        run_announce(console);
-    else if (end == WAIT_TIMEOUT)
-        console_note(console, "%s runs; continue waits for it to stop", console->title);
-    else
-        run_until_stop(console, 0);
 }
 
 /* --- commands --- */
@@ -333,8 +306,13 @@ static void run_commands(struct console *console)
         run_announce(console); /* announces the stops that came meanwhile */
         if (console->options->echo && !console->interactive)
             echo(console, line.text);
+        console->gave_up = false;
         int result = run_text(console, &line, &last);
         free(line.text);
+        if (console->gave_up && !console->interactive) {
+            console->exit_code = run_left_code(console);
+            break;
+        }
         if (result != 0 && console->options->strict) {
             console->exit_code = ERR_FAILED;
             break;
@@ -489,7 +467,7 @@ int console_run(const struct console_options *options)
     int code = attach(console);
     if (code == 0) {
         watcher_start(&console->watcher);
-        await_first_stop(console);
+        run_await_first_stop(console);
         run_commands(console);
         leave(console);
         code = console->exit_code;

@@ -13,6 +13,14 @@
 
 enum { TURN_MS = 100, SILENCE_MS = 2000, GRACE_MS = 1000 };
 
+/* Limits for the first stop. On a terminal, the prompt then comes without one; a script's commands
+ * would fail. A thread that waits for a client stops once there is one. */
+enum {
+    FIRST_STOP_MS = 2000,
+    FIRST_STOP_SCRIPT_MS = 10000,
+    FIRST_STOP_WAITING_MS = 120000
+};
+
 /* --- waiting --- */
 
 bool run_ask_pause(struct console *console, int64_t thread)
@@ -250,6 +258,40 @@ void run_until_stop(struct console *console, int64_t thread)
         break;
     }
     console->pausing = false;
+}
+
+static void await_first_of_many(struct console *console)
+{
+    enum wait_end end = run_wait(console, FIRST_STOP_SCRIPT_MS);
+    if (end == WAIT_STOPPED)
+        many_greet(console);
+    else if (end == WAIT_TIMEOUT)
+        console_note(console, "none of %s has stopped yet", console->title);
+    else
+        run_until_stop(console, 0);
+}
+
+static int64_t first_stop_ms(const struct console *console)
+{
+    const struct pause *pause = console->options->pause;
+    if (console->interactive)
+        return FIRST_STOP_MS;
+    return pause && pause->state == PAUSE_WAITING ? FIRST_STOP_WAITING_MS : FIRST_STOP_SCRIPT_MS;
+}
+
+void run_await_first_stop(struct console *console)
+{
+    if (console->options->many) {
+        await_first_of_many(console);
+        return;
+    }
+    enum wait_end end = run_wait(console, first_stop_ms(console));
+    if (end == WAIT_STOPPED)
+        run_announce(console);
+    else if (end == WAIT_TIMEOUT)
+        console_note(console, "%s runs; continue waits for it to stop", console->title);
+    else
+        run_until_stop(console, 0);
 }
 
 void run_pause(struct console *console)

@@ -169,6 +169,8 @@ enum wait_end run_wait(struct console *console, int64_t timeout_ms);
 /* Waits for a stop after the task was resumed, and shows it; of several stops, that of `thread` (0:
  * any) first. Ends the console if no stop can follow. */
 void run_until_stop(struct console *console, int64_t thread);
+/* Waits for the first stop after the attach, for a while, and shows it. */
+void run_await_first_stop(struct console *console);
 /* Prints why the session has ended by itself. */
 void run_say_end(struct console *console);
 int run_exit_code(const struct console *console);
