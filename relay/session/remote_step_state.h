@@ -64,7 +64,7 @@ INVARIANT_MAGIC(remote_step, 0x3ac79e51)
 #define remote_step_checked(object) remote_step_checked_at(INVARIANT_HERE, object)
 
 /* The time that the caller has for an answer. */
-enum { REMOTE_STEP_ASK_MS = 3000 };
+enum { REMOTE_STEP_ASK_MS = 15000 };
 
 /* remote_step.c */
 /* The session's `remote_step`, created if it has none. */
