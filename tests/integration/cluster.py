@@ -513,12 +513,16 @@ class Cluster:
 
     def paused(self):
         """Rows of the live workers in which threads wait for a debugger: pid, ip, debugger_port, num_paused_threads."""
-        return [w for w in self.workers() if w["is_alive"] and 0 < (w.get("num_paused_threads") or 0) < 2**31]
+        return [w for w in self.workers() if 0 < (w.get("num_paused_threads") or 0) < 2**31 and self.lives(w)]
+
+    def lives(self, worker):
+        """Ray may go on listing one that has died while it paused."""
+        return worker["is_alive"] and self.runs(worker["pid"])
 
     def paused_by_log(self):
         """The same, from the workers' logs: of several threads that pause at once Ray counts fewer, but not none. A worker
         that it counts none of has logged it already, and Ray is told of it a moment later."""
-        rows = [row for row in self.workers() if row["is_alive"] and row.get("num_paused_threads")]
+        rows = [row for row in self.workers() if row.get("num_paused_threads") and self.lives(row)]
         for row in rows:
             row["num_paused_threads"] = self.waiting_by_log(row["pid"])
         return [row for row in rows if row["num_paused_threads"] > 0]

@@ -6,7 +6,7 @@ import os
 import pty
 import re
 import signal
-import time
+import subprocess
 
 import pytest
 import sanitizers
@@ -233,11 +233,27 @@ def test_what_the_task_prints_shows(cluster):
     assert "job" not in done.stdout.replace("twice has ended, and its job\n", "")  # which shows if the job ends in time
 
 
+def attached_when_all_stand(cluster, task, count, *commands):
+    """The table of threads once so many are stopped, as debugpy stops one after the other; then stdout and stderr of these
+    commands."""
+    process = cluster.raydbg_popen("attach", task, stderr=subprocess.PIPE, text=True)
+    table = []
+
+    def stand():
+        process.stdin.write("threads\np 'end'\n")
+        process.stdin.flush()
+        table[:] = itertools.takewhile(lambda line: line not in ("'end'\n", ""), iter(process.stdout.readline, None))
+        return sum(" stopped at " in line for line in table) == count
+
+    wait_for(stand, lambda: f"{count} threads stand: {table}", every=0.3)
+    out, err = process.communicate("".join(f"{command}\n" for command in commands), timeout=limit())
+    return "".join(table), subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
 def test_threads(cluster):
     driver = paused(cluster, "threaded", threads=3)
-    done = script(cluster, "Pool.work", "__import__('time').sleep(2)", "threads", *[f"thread {n}" for n in range(1, 9)],
-                  "thread x")
-    assert len(re.findall(r"^  [ →] +\d+  Pool.work thread-\d +stopped at .*pauses\.py:\d+ in work$", done.stdout, re.M)) == 3, done.stdout
+    table, done = attached_when_all_stand(cluster, "Pool.work", 3, *[f"thread {n}" for n in range(1, 9)], "thread x")
+    assert len(re.findall(r"^  [ →] +\d+  Pool.work thread-\d +stopped at .*pauses\.py:\d+ in work$", table, re.M)) == 3, table
     assert len(re.findall(r"^\[thread \d+ \(Pool.work thread-\d\) stopped at .* in work\]$", done.stderr, re.M)) == 2, done.stderr
     assert "there is no thread" in done.stderr and "is running" in done.stderr
     for rank in range(3):
@@ -251,8 +267,7 @@ def test_a_step_off_the_end_is_the_end(cluster):
     done = script(cluster, "square", "n", "n", "return", "where")
     assert done.returncode == 0 and ended(done.stdout, "square"), (done.stdout, done.stderr)
     assert "main_loop" not in done.stdout
-    all_stop = "p __import__('time').sleep(2)"  # debugpy stops one thread after the other
-    done = script(cluster, "Pool", all_stop, "n", "n", "threads")  # one is over, the others stay where they are
+    _, done = attached_when_all_stand(cluster, "Pool", 3, "n", "n", "threads")  # one is over, the others stay where they are
     assert done.returncode == 0, done.stderr
     assert "has left the task's code" in done.stderr and "site-packages" not in done.stdout, (done.stdout, done.stderr)
     assert len(re.findall(r"stopped at .* in work$", done.stdout, re.M)) == 2, done.stdout
@@ -391,8 +406,14 @@ def test_the_console_on_a_terminal(cluster, terminal):
     console.prompt("")
     console.expect(r"→ +\d+ +second = ")
     console.prompt()
-    console.type("p numb\t")
-    console.expect(r"er")  # libedit writes the rest of the word only
+    console.type("p numb")
+
+    def completed():
+        console.type("\t")
+        settle(2.5)  # it waits 2 s for the worker
+        return "p number" in console.plain()[console.seen:]
+
+    wait_for(completed, console.plain)
     console.type("\r")
     console.expect(r"\n7\r?\n")
     console.prompt()
@@ -423,6 +444,7 @@ BLOCK = """\
 def test_a_pasted_block_is_python(cluster, terminal):
     driver = paused(cluster, "walk")
     console = terminal(cluster, "walk")
+    console.expect(r"walk · job")
     console.prompt()
     console.type(f"\033[200~{BLOCK}\033[201~".replace("\n", "\r"))
     console.expect(r'print\("turn", i\)')  # Enter runs it
@@ -464,6 +486,7 @@ def test_a_block_in_a_script_is_python(cluster):
 def test_interrupt_pauses_a_running_task(cluster, terminal):
     paused(cluster, "spin")
     console = terminal(cluster, "spin")
+    console.expect(r"spin · job")
     console.prompt("c")
     console.expect(r"running; \^C pauses")
     console.process.send_signal(signal.SIGINT)
@@ -487,7 +510,7 @@ def test_interrupt_pauses_a_running_task(cluster, terminal):
 
 
 CALLS_AN_ACTOR_TWICE = """
-import sys, time
+import os, sys, time
 import ray
 
 @ray.remote
@@ -503,20 +526,23 @@ class Counter:
 ray.init(address="127.0.0.1:6379", _node_ip_address="127.0.0.1")
 counter = Counter.remote()
 print(ray.get(counter.add.remote(1)))
-time.sleep(5)
+while not os.path.exists(sys.argv[1]):
+    time.sleep(0.05)
 print(ray.get(counter.add.remote(2)))
 time.sleep(60)
 """
 
 
-def test_an_actor_stops_in_its_next_call(cluster, terminal):
-    program = cluster.directory / "twice.py"
+def test_an_actor_stops_in_its_next_call(cluster, terminal, tmp_path):
+    program, go = cluster.directory / "twice.py", tmp_path / "go"
     program.write_text(CALLS_AN_ACTOR_TWICE)
-    cluster.driver(program)
+    cluster.driver(program, str(go))
     cluster.wait_paused()
     console = terminal(cluster, "Counter")
+    console.expect(r"Counter\S* · job")
     console.prompt("c")
     console.expect(r"Counter(.add)? has ended; waiting for the actor's next stop")
+    go.touch()
     console.expect(r"in add")
     console.prompt("p self.count")
     console.expect(r"\n3\r?\n")

@@ -1,8 +1,8 @@
 """`raydbg attach` on many tasks of a real two-node Ray: one prompt, each task a thread."""
 
+import itertools
 import json
 import re
-import time
 
 import pytest
 from cluster import PROGRAMS, line_of, wait_for
@@ -115,7 +115,14 @@ def test_a_breakpoint_in_who_comes_later(cluster, tmp_path):
         told("the second one")
     late.write_text("")
     told("the new one")
-    time.sleep(1)  # until its rank is known
+
+    def is_ranked():
+        process.stdin.write("threads\np 'end'\n")
+        process.stdin.flush()
+        lines = itertools.takewhile(lambda line: line and not line.endswith("> p 'end'\n"), iter(process.stdout.readline, None))
+        return any(" rank 99 " in line for line in list(lines))
+
+    wait_for(is_ranked, "its rank is known", every=0.3)
     process.stdin.write("focus 99\ncontinue\nwhere\n")
     process.stdin.close()
     out = process.stdout.read()

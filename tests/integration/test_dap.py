@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 from cluster import PROGRAMS, line_of, wait_for
 from dap_client import DapError, DapTimeout
-from waits import settle
+from waits import limit, settle
 
 PAUSES = PROGRAMS / "pauses.py"
 
@@ -140,7 +140,7 @@ def pool_stops(client, cluster):
 
 def resume_until_done(client, driver, names):
     """Continues whatever stops until the driver has all these results."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + limit()
     while not names <= {name for name, _ in driver.results()}:
         assert time.monotonic() < deadline, client.text()
         with suppress(DapTimeout):
@@ -224,8 +224,8 @@ def test_stepping_one_thread_leaves_the_others_where_they_are(core_cluster):
 
 
 def test_wedging_commands_leave_the_session_usable(core_cluster):
-    driver = core_cluster.driver("pauses.py", "walk")
-    core_cluster.wait_paused()
+    driver = core_cluster.driver("pauses.py", "walk", "square")  # whose job, and so the worker, outlives walk
+    core_cluster.wait_paused(threads=2)
     with core_cluster.raydbg_dap() as client:
         stop = attach(client, "walk")
         for command in WEDGING:

@@ -65,7 +65,7 @@ def test_all_meet_at_a_barrier_and_the_missing_one_is_named(gangs):
     begun = line(client, f"/barrier gangs.py:{met}")
     assert begun.startswith(f"barrier gangs.py:{met}: 0 of {COUNT}, missing: rank 0")
     missing = rf"barrier gangs.py:{met}: {COUNT - 1} of {COUNT}, missing: rank {LATE} Trainer.train .*\(running\)"
-    said(client, missing, 120)
+    said(client, missing)
     assert len(client.events("stopped")) == before
     assert re.match(missing, line(client, "/barrier"))
     where = line(client, "/stacks")
@@ -77,7 +77,7 @@ def test_all_meet_at_a_barrier_and_the_missing_one_is_named(gangs):
 
     # It comes; then they are told, by one stop.
     release.touch()
-    said(client, rf"barrier gangs.py:{met}: {COUNT} of {COUNT}; all here after ", 60)
+    said(client, rf"barrier gangs.py:{met}: {COUNT} of {COUNT}; all here after ")
     wait_for(lambda: len(client.events("stopped")) > before, "the stop of all")
     stopped, = client.events("stopped")[before:]
     assert stopped["body"]["allThreadsStopped"] and stopped["body"]["threadId"] in everybody.values()
@@ -102,8 +102,8 @@ def test_all_meet_at_a_barrier_and_the_missing_one_is_named(gangs):
         return few.count("  stopped  ") == 2 and few.count(" gangs.py:") == 2 and f" gangs.py:{met} " not in few
     wait_for(stepped, lambda: f"two have stepped: {line(client, '/threads few')}")
     assert client.stack(everybody[3])[0]["line"] == met
-    line(client, f"/barrier gangs.py:{pause} --timeout 60")
-    said(client, rf"barrier gangs.py:{pause}: {COUNT} of {COUNT}; all here after ", 90)
+    line(client, f"/barrier gangs.py:{pause} --timeout {int(limit())}")
+    said(client, rf"barrier gangs.py:{pause}: {COUNT} of {COUNT}; all here after ")
     assert [row["value"] for row in client.ok("raydbg/compare", {"expression": "step"})["groups"]] == ["1"]
 
     # And all the rest: nobody stops any more but at the last breakpoint().

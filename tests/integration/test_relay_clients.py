@@ -57,7 +57,7 @@ def test_a_task_from_hand_to_hand(cluster, relay):
     assert "is held" in raydbg("hold", "on_b")
     location = f"pauses.py:{line_of(PAUSES, 'on-b-breakpoint')}"
     wait_for(lambda: location in raydbg("list"), "the line where it is held")  # the relay asks for it after the attach
-    assert "holds 1" in raydbg("list")
+    wait_for(lambda: "holds 1" in raydbg("list"), "only on_b is held")  # once square's worker says that it runs nothing
     assert "goes on" in raydbg("release", "--all")
     assert driver.result("on_b").endswith("@127.0.0.2")
     assert cluster.raydbg("release", "on_b", env=relay).returncode in (1, 3)  # as its worker is idle, or gone

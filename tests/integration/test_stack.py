@@ -218,7 +218,8 @@ def test_a_profile_of_two_workers_is_one(live, burning):
 def test_a_worker_that_ends_while_it_is_profiled(live, burning):
     """What py-spy has seen until then counts."""
     process = live.cluster.raydbg_popen("profile", "burns", "--duration", "15s", "--format", "json")
-    settle(8)
+    wait_for(lambda: live.cluster.run(["pgrep", "-fc", "py-spy record"]).stdout.strip() not in ("", "0", "1"), "py-spy looks at both")
+    settle(2)
     live.cluster.kill(burning[0]["pid"])
     answer = json.loads(process.communicate(timeout=limit(100))[0])
     samples = {process["pid"]: process["samples"] for process in answer["processes"]}

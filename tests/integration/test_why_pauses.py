@@ -9,7 +9,7 @@ from waits import limit
 
 CHAIN = ("gets", "takes", "needs_b", "get", "behind")
 LEGACY = (("RAY_DEBUG", "legacy"),)
-PAUSE_S = 180  # a first debugpy compiles itself, on a busy machine for long
+PAUSE_S = limit(180)  # a first debugpy compiles itself, on a busy machine for long
 SPECS = {"debugpy": Spec(), "pdb": Spec(env=LEGACY)}
 
 

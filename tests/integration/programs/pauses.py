@@ -142,8 +142,9 @@ def boom(n):
 @ray.remote
 def spin(seconds):
     """Runs on by itself, for pause requests and breakpoints set later; stops once at its start."""
-    end, turns = time.time() + seconds, 0
+    turns = 0
     breakpoint()  # line: spin-breakpoint
+    end = time.time() + seconds
     while time.time() < end:
         turns += 1  # line: spin-loop
         time.sleep(0.01)
@@ -200,7 +201,7 @@ STARTS = {
     "walk": lambda: ({"walk": walk.remote(10)}, None),
     "boom": lambda: ({"boom": boom.remote(1)}, None),
     "looked": lambda: ({"looked": looked.remote()}, None),
-    "spin": lambda: ({"spin": spin.remote(60)}, None),
+    "spin": lambda: ({"spin": spin.remote(600)}, None),
     "again": lambda: ({"again": again.remote(int(os.environ["AGAIN"]))}, None),
 }
 
