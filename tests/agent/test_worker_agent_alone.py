@@ -79,7 +79,7 @@ def test_a_proof_for_another_address_is_no_proof(start, relay):
 
 
 def test_a_silent_hold_ends(start, relay):
-    future = start(path=debugpy_directory("3.11", "1.8.22"))
+    future = start(word=LONG, path=debugpy_directory("3.11", "1.8.22"))
     agent = relay.accept()
     agent.hello()
     agent.say(verb="debug", token="ef" * 32, hold=2)
@@ -108,7 +108,7 @@ def starve():
 
 def test_time_without_a_cpu_is_not_counted(start, relay, starve):
     """Ray's workers are nice: what is to be hit is set before the first task also where others use the machine."""
-    future = start(path=debugpy_directory("3.11", "1.8.22"))
+    future = start(word=LONG, path=debugpy_directory("3.11", "1.8.22"))
     agent = relay.accept()
     starve(agent.hello()["pid"])
     agent.say(verb="debug", token="ef" * 32, hold=0.5)
