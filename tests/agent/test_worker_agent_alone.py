@@ -95,8 +95,9 @@ def starve():
     burners = []
 
     def run(pid):
-        burners.extend(subprocess.Popen([sys.executable, "-c", "while True: pass"],
-                                        preexec_fn=lambda: os.sched_setaffinity(0, {0})) for _ in range(6))
+        burners.extend(subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(6))
+        for burner in burners:
+            os.sched_setaffinity(burner.pid, {0})
         for thread in map(int, os.listdir(f"/proc/{pid}/task")):
             os.sched_setaffinity(thread, {0})
 

@@ -1,13 +1,11 @@
 """What the commands print, beside a small cluster that is simulated."""
 
-import fcntl
 import json
 import os
 import pty
 import re
 import signal
 import subprocess
-import termios
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
@@ -362,10 +360,10 @@ def test_wait_finds_what_is_paused_already(adapter, ray, run):
 @pytest.mark.parametrize("closed", [[0], [1], [0, 1], [0, 1, 2]], ids=str)
 def test_a_closed_stream_is_an_empty_one(adapter, ray, tmp_path, closed):
     """It is not the number of one of raydbg's own sockets."""
-    def attach(**streams):
+    def attach(*before, **streams):
         files = [tmp_path / "out", tmp_path / "errors"]
         with files[0].open("w") as out, files[1].open("w") as errors:
-            process = subprocess.Popen([raydbg_path(), "attach", "--no-relay", "work"],
+            process = subprocess.Popen([*before, raydbg_path(), "attach", "--no-relay", "work"],
                                        **{"stdin": subprocess.DEVNULL, "stdout": out, "stderr": errors, **streams},
                                        env=environment(tmp_path, RAY_ADDRESS=ray.address, LANG="C.UTF-8"))
             code = process.wait(limit())
@@ -373,7 +371,8 @@ def test_a_closed_stream_is_an_empty_one(adapter, ray, tmp_path, closed):
         return code, *(file.read_text() for file in files)
 
     names = [("stdin", "stdout", "stderr")[fd] for fd in closed]
-    assert attach(preexec_fn=lambda: [os.close(fd) for fd in closed]) == attach(**dict.fromkeys(names, subprocess.DEVNULL))
+    close = " ".join(("<&-", ">&-", "2>&-")[fd] for fd in closed)
+    assert attach("sh", "-c", f'exec "$@" {close}', "sh") == attach(**dict.fromkeys(names, subprocess.DEVNULL))
 
 
 # --- debug: one console after the other ---
@@ -383,8 +382,7 @@ def test_a_closed_stream_is_an_empty_one(adapter, ray, tmp_path, closed):
 def menu(adapter, ray, tmp_path):
     """`raydbg debug` on a terminal of its own: its process, type(keys), and expect(words)."""
     master, slave = pty.openpty()
-    process = subprocess.Popen([raydbg_path(), "debug", "--no-relay"], stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
-                               preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    process = subprocess.Popen(["setsid", "--ctty", raydbg_path(), "debug", "--no-relay"], stdin=slave, stdout=slave, stderr=slave,
                                env=environment(tmp_path, RAY_ADDRESS=ray.address, TERM="xterm", LANG="C.UTF-8"))
     os.close(slave)
     os.set_blocking(master, False)

@@ -251,9 +251,8 @@ def on_a_terminal(program, options=("--quiet",), shells=None):
     """The console on a terminal of its own: its process, the terminal, and read_until(word). `shells`: a list, which gets
     the terminal's open file as the shell has it."""
     master, slave = pty.openpty()
-    process = subprocess.Popen([raydbg_path(), "attach", "--connect", program.address, "--no-relay", *options],
-                               stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
-                               preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    process = subprocess.Popen(["setsid", "--ctty", raydbg_path(), "attach", "--connect", program.address, "--no-relay", *options],
+                               stdin=slave, stdout=slave, stderr=slave,
                                env={**os.environ, **sanitizers.ENV, "TERM": "xterm"})
     if shells is not None:
         shells.append(os.dup(slave))

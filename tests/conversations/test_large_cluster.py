@@ -5,7 +5,6 @@ Counts of requests and bytes, never times: those are tests/bench/cluster's.
 
 import json
 import os
-import resource
 import subprocess
 import time
 
@@ -41,10 +40,10 @@ def environment(cluster, home):
 
 def run_list(cluster, home, *arguments, descriptors=None):
     cluster.forget()
+    limited = ["prlimit", f"--nofile={descriptors}:{descriptors}"] if descriptors else []
     done = subprocess.run(
-        [raydbg_path(), "list", *arguments], env=environment(cluster, home), stdin=subprocess.DEVNULL,
-        capture_output=True, text=True, timeout=limit(),
-        preexec_fn=descriptors and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))))
+        [*limited, raydbg_path(), "list", *arguments], env=environment(cluster, home), stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, timeout=limit())
     assert done.returncode == 0, done.stderr[-4000:]
     return done.stdout
 

@@ -316,10 +316,9 @@ def test_metrics(adapter, hub):
 
 def few_files(argv, env, stderr):
     """Starts a relay as a login shell would: the soft limit on open files is low."""
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("RAY_", "RAYDBG_"))}
-    return subprocess.Popen(argv, env={**clean, **env}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr,
-                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, most)))
+    return subprocess.Popen(["prlimit", "--nofile=256:", *argv], env={**clean, **env}, stdin=subprocess.DEVNULL,
+                            stdout=subprocess.DEVNULL, stderr=stderr)
 
 
 @pytest.mark.parametrize("what", ["--hold", "--target"])

@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -46,6 +47,17 @@ echo "[ended with $code]"
 """
 
 
+# Becomes the first program of the terminal that is its input. The tests may be a script's job in the background, where ^C is
+# ignored.
+FIRST = """
+import fcntl, os, signal, sys, termios
+os.setsid()
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
 class Terminal:
     """`raydbg run` in a terminal, by a shell, or else as the terminal's first program."""
 
@@ -54,12 +66,13 @@ class Terminal:
         argv = [raydbg_path(), "run", *map(str, arguments)]
         if shell:
             argv = ["/bin/bash", "-c", SHELL, "bash", *argv]
-        self.pid, self.master = pty.fork()
-        if self.pid == 0:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)  # the tests may be a script's job in the background
-            os.execve(argv[0], argv, {name: value for name, value in env.items() if value is not None})
+        self.master, slave = pty.openpty()
+        self.process = subprocess.Popen([sys.executable, "-c", FIRST, *argv], stdin=slave, stdout=slave, stderr=slave,
+                                        env={name: value for name, value in env.items() if value is not None})
+        os.close(slave)
+        self.pid = self.process.pid
         os.set_blocking(self.master, False)
-        self.text, self.seen, self.status = "", 0, None
+        self.text, self.seen = "", 0
 
     def plain(self):
         with contextlib.suppress(BlockingIOError, OSError):
@@ -89,14 +102,11 @@ class Terminal:
         wait_until(lambda: os.tcgetpgrp(self.master) != console, "the console has ended")
 
     def ended(self):
-        if self.status is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            self.status = os.waitstatus_to_exitcode(status) if pid else None
-        return self.status is not None
+        return self.process.poll() is not None
 
     def end(self):
         wait_until(self.ended, lambda: self.plain()[self.seen:])
-        return self.status
+        return self.process.returncode
 
     def close(self):
         if not self.ended():
