@@ -43,8 +43,9 @@ class RelayUnderTest(DapClient):
         return self.stopped()
 
     def stderr(self):
-        self._stderr.seek(0)
-        return self._stderr.read().decode(errors="replace")
+        """Read where the file's offset stays: the process writes at that."""
+        fd = self._stderr.fileno()
+        return os.pread(fd, os.fstat(fd).st_size, 0).decode(errors="replace")
 
     def close(self, check=True):
         try:
