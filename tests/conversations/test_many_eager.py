@@ -1,5 +1,6 @@
 """An eager client of many tasks sees the first stop before the others have come, and those together."""
 
+import contextlib
 import threading
 
 import pytest
@@ -13,18 +14,28 @@ EAGER = {**ALL, "eager": True}
 
 
 @pytest.fixture
-def gang():
-    with FakeGang() as fake:
-        for rank in range(3):
-            fake.add("Trainer.step", adapter=ManyAdapter(rank=rank))
-        yield fake
+def gangs():
+    """gangs(): another cluster of three ranks."""
+    with contextlib.ExitStack() as stack:
+        def make():
+            fake = stack.enter_context(FakeGang())
+            for rank in range(3):
+                fake.add("Trainer.step", adapter=ManyAdapter(rank=rank))
+            return fake
+
+        yield make
+
+
+@pytest.fixture
+def gang(gangs):
+    return gangs()
 
 
 @pytest.fixture(params=["relay", "alone"])
 def attach(request, gang, run_relay, start_relay):
     """attach(**arguments): a client of an eager session over all of the gang, through a relay or without one."""
 
-    def start(breakpoints=None, **arguments):
+    def start(breakpoints=None, gang=gang, **arguments):
         arguments = {**EAGER, **arguments}
         if request.param == "relay":
             relay = run_relay(adapter=None, address=gang.address)
@@ -122,21 +133,35 @@ def test_the_first_step_does_not_wait_for_the_others(attach, gang):
     assert client.stack(first["threadId"])[0]["line"] == 9
 
 
-def test_most_attach_after_the_first_look(attach, gang):
-    order = []
-    for number in range(9):
-        gang.add("load", adapter=ManyAdapter())
-    for worker in gang.workers:
-        for command in "attach", "variables":
-            usual = getattr(worker.adapter, f"on_{command}")
-            worker.adapter.on[command] = lambda connection, request, usual=usual: (
-                order.append(request["command"]), usual(connection, request))
-    client = attach()
-    first = shown(client)
-    port_of(client, first["threadId"])
-    assert order.index("variables") <= 4, order
-    rest(client, first)
-    assert len(threads(client)) == 12 and order.count("attach") == 12
+def sent_at(client, command):
+    """When the client has sent its first request of this name."""
+    return client.started + next(e.at for e in client.transcript if e.way == ">" and e.message.get("command") == command)
+
+
+def received_at(gang, command):
+    """When each request of this name came to an adapter."""
+    return sorted(r.at for worker in gang.workers for r in worker.adapter.received if r.message.get("command") == command)
+
+
+def test_most_attach_after_the_first_look(attach, gangs):
+    """Unless it comes too late: then they do not wait for it."""
+    for _ in range(10):
+        gang = gangs()
+        for _ in range(9):
+            gang.add("load", adapter=ManyAdapter())
+        client = attach(gang=gang)
+        first = shown(client)
+        port_of(client, first["threadId"])
+        rest(client, first)
+        wait_until(lambda: len(threads(client)) == 12, lambda: threads(client))  # noqa: B023
+        attaches, looked = received_at(gang, "attach"), received_at(gang, "variables")[0]
+        assert len(attaches) == 12
+        # timed: FIRST_MS begin after the attach was sent, LOOK_MS after the look was: within both no other may attach
+        if looked < min(sent_at(client, "attach") + 0.5, sent_at(client, "variables") + 0.1):
+            assert len([at for at in attaches if at < looked]) <= 4, (attaches, looked)
+            return
+        client.disconnect()
+    raise AssertionError("the first look was too late each time")
 
 
 def test_what_was_set_before_any_is_attached(attach, gang):
