@@ -1,5 +1,6 @@
 """One session over many tasks: their threads are its threads, and each request finds its task."""
 
+import signal
 import time
 
 import pytest
@@ -14,19 +15,23 @@ PATH = "/app/app.py"
 
 
 @pytest.fixture(params=["relay", "alone"])
-def attach(request, gang, run_relay, start_relay):
-    """attach(**arguments): a client that is attached to all of the gang, through a relay or without one."""
+def attach(request, gang, run_relay, start_relay, clock):
+    """attach(**arguments): a client that is attached to all of the gang, through a relay or without one; `attach.process` is
+    where its session is. `all_stop=False`: some of the tasks do not."""
     relays = []
 
-    def start(breakpoints=None, expect=True, **arguments):
+    def start(breakpoints=None, all_stop=True, **arguments):
         if request.param == "relay":
-            relays[:] = relays or [run_relay(adapter=None, address=gang.address)]
+            relays[:] = relays or [run_relay(adapter=None, address=gang.address, env=clock.env)]
             client = relays[0].client("tcp")
             arguments = relays[0].attach_arguments("tcp", **{**ALL, **arguments})
         else:
-            client = start_relay(None, "--address", gang.address, "--no-relay")
+            client = start_relay(None, "--address", gang.address, "--no-relay", env=clock.env)
             arguments = {**ALL, **arguments}
+        start.process = relays[0].process if relays else client.process
         client.initialize(clientID="vscode", clientName="editor")
+        if all_stop:
+            gang.seem_slow(clock)
         client.attach(arguments, breakpoints)
         return client
 
@@ -236,7 +241,7 @@ def test_a_worker_that_dies_in_mid_request(attach, gang):
 def test_a_dead_one_does_not_delay_the_others(attach, gang):
     gang.workers[0].adapter.on["initialize"] = lambda connection, request: None
     began = time.monotonic()
-    client = attach()
+    client = attach(all_stop=False)
     shown(client)
     assert time.monotonic() - began < 12  # timed: after 15 s the dead one is given up
     assert {of(gang, name).pid for name in threads(client)} == {5002, 5003}
@@ -270,8 +275,12 @@ def test_many_new_stops_are_one_event(attach, gang):
     client.ok("raydbg/step", {"how": "continue"})
     wait_until(lambda: client.evaluate("/threads").count("  running  ") == 33, lambda: client.evaluate("/threads"))
     before = len(client.events("stopped"))
-    for worker in gang.workers:
-        worker.adapter.stop(1)
+    attach.process.send_signal(signal.SIGSTOP)  # so that all are there when it reads the first
+    try:
+        for worker in gang.workers:
+            worker.adapter.stop(1)
+    finally:
+        attach.process.send_signal(signal.SIGCONT)
     wait_until(lambda: client.evaluate("/threads").count("  stopped  ") == 33, lambda: client.evaluate("/threads"))
     for thread in threads(client).values():
         client.stack(thread)
@@ -420,7 +429,7 @@ def test_a_thread_id_that_is_used_again(attach, gang):
 
 def test_500_pauses_in_one_second(attach, gang):
     worker = gang.add("Pool.work", adapter=ManyAdapter(threads=500, stops=[]))
-    client = attach()
+    client = attach(all_stop=False)
     shown(client)
     wait_until(lambda: len(worker.adapter.connections) == 1, "it is attached")
     worker.adapter.wait_request("configurationDone")

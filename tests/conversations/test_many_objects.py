@@ -18,9 +18,10 @@ def gang():
 
 
 @pytest.fixture
-def client(gang, start_relay):
-    client = start_relay(None, "--address", gang.address, "--no-relay")
+def client(gang, start_relay, clock):
+    client = start_relay(None, "--address", gang.address, "--no-relay", env=clock.env)
     client.initialize(clientID="vscode", clientName="editor")
+    gang.seem_slow(clock)
     client.attach({"tasks": "*"})
     client.wait_event("stopped", lambda body: body.get("allThreadsStopped"))
     return client

@@ -49,8 +49,9 @@ def test_an_observer_of_many(join, gang):
 
 
 @pytest.mark.parametrize("command", CHANGES)
-def test_an_observers_token_changes_nothing(gang, run_relay, command):
-    relay = run_relay(adapter=None, address=gang.address, env={"RAYDBG_OBSERVER_TOKEN": TOKEN})
+def test_an_observers_token_changes_nothing(gang, run_relay, clock, command):
+    relay = run_relay(adapter=None, address=gang.address, env={"RAYDBG_OBSERVER_TOKEN": TOKEN, **clock.env})
+    gang.seem_slow(clock)
 
     def attach(**more):
         client = relay.client("tcp")

@@ -403,16 +403,17 @@ def test_a_relay_that_knows_nothing_of_it(adapter, steps, start_relay, tmp_path)
         client.wait_end()
 
 
-def test_many_tasks_in_one_session(run_relay, start_relay):
+def test_many_tasks_in_one_session(run_relay, start_relay, clock):
     """The answers are in the client's ids."""
     with FakeGang() as gang:
         for name in "Trainer.step", "load":
             gang.add(name, adapter=ManyAdapter())
-        relay = run_relay(adapter=None, address=gang.address)
+        relay = run_relay(adapter=None, address=gang.address, env=clock.env)
         client = start_relay(None, "--relay", relay.addresses[0],
                              env={"RAYDBG_TOKEN": relay.token, "XDG_STATE_HOME": str(relay.state / "s"),
                                   "RAYDBG_LOG": "debug"})
         client.initialize()
+        gang.seem_slow(clock)
         client.attach({"request": "attach", **ALL})
         shown(client)
         by_port = {port_of(client, thread): thread for thread in threads(client).values()}

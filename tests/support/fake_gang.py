@@ -7,6 +7,8 @@
         gang.remove(gang.workers[0])                # its worker is gone
 """
 
+import functools
+import threading
 import time
 from contextlib import suppress
 
@@ -72,6 +74,23 @@ class FakeGang(FakeRay):
         super().close()
         for worker in self.workers:
             worker.adapter.close()
+
+    def seem_slow(self, clock):
+        """Whoever attaches next, with that SkipClock, sees debuggers that take four seconds to attach. So their first stops are
+        waited for twice as long, instead of half a second, and a machine that is busy shows all of them together, too. It is not
+        for tasks of which some do not stop, or that another client has attached to."""
+        if not clock.skips or any(self._attached(worker) for worker in self.workers):
+            return
+        passing, passed = threading.Lock(), []
+
+        def slowly(usual, connection, request):
+            with passing:  # until then nobody has attached: who has would not wait for the others
+                if not passed:
+                    passed.append(clock.pass_time(4))
+            usual(connection, request)
+
+        for worker in self.workers:
+            worker.adapter.on["attach"] = functools.partial(slowly, worker.adapter.on["attach"])
 
     def _of(self, worker_id):
         return next((worker for worker in self.workers if worker.worker_id == worker_id), None)

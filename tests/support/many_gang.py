@@ -21,6 +21,7 @@ def attach(gang, start_relay, clock):
     def start(expected=3, **arguments):
         client = start_relay(None, "--address", gang.address, "--no-relay", env=clock.env)
         client.initialize(clientID="vscode", clientName="editor")
+        gang.seem_slow(clock)
         client.attach({**ALL, **arguments})
         shown(client)
         wait_until(lambda: len(threads(client)) == expected, lambda: threads(client))
@@ -30,15 +31,16 @@ def attach(gang, start_relay, clock):
 
 
 @pytest.fixture
-def join(gang, run_relay):
+def join(gang, run_relay, clock):
     """join(**arguments): the same through one relay, `join.relay`; `join.words` are more arguments of initialize."""
     def start(**arguments):
         client = start.relay.client("tcp")
         client.initialize(clientID="vscode", clientName="editor", **start.words)
+        gang.seem_slow(clock)
         client.attach(start.relay.attach_arguments("tcp", **{**ALL, **arguments}))
         return client
 
-    start.relay, start.words = run_relay(adapter=None, address=gang.address), {}
+    start.relay, start.words = run_relay(adapter=None, address=gang.address, env=clock.env), {}
     return start
 
 
