@@ -1,5 +1,6 @@
 """`raydbg attach` on many tasks: one prompt, which says which task is meant; the others stay out of the way."""
 
+import codecs
 import contextlib
 import json
 import os
@@ -27,12 +28,13 @@ def gang():
 
 
 @pytest.fixture
-def attach(gang, tmp_path):
+def attach(gang, tmp_path, clock):
     """attach(argument…, commands=[…]): the ended process of `raydbg attach`."""
     def run(*arguments, commands=(), code=0, input=""):
         words = [word for command in commands for word in ("-e", command)]
+        gang.seem_slow(clock)
         done = subprocess.run([raydbg_path(), "attach", "--no-relay", *arguments, *words], input=input, text=True,
-                              capture_output=True, timeout=limit(), env=environment(gang, tmp_path))
+                              capture_output=True, timeout=limit(), env=environment(gang, tmp_path, clock))
         sanitizers.check(done.returncode, done.stderr)
         assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
         return done
@@ -40,28 +42,30 @@ def attach(gang, tmp_path):
     return run
 
 
-def environment(gang, directory):
+def environment(gang, directory, clock):
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("RAY_", "RAYDBG_"))}
     return {**clean, **sanitizers.ENV, "RAY_ADDRESS": gang.address, "XDG_STATE_HOME": str(directory), "TERM": "xterm",
-            "LANG": "C.UTF-8"}
+            "LANG": "C.UTF-8", **clock.env}
 
 
 class Terminal:
     """`raydbg attach` in a pseudo-terminal."""
 
-    def __init__(self, gang, directory, *arguments, relay=None):
+    def __init__(self, gang, directory, clock, *arguments, relay=None):
         self.master, slave = pty.openpty()
         where = ["--relay", "%s:%d" % relay.address] if relay else ["--no-relay"]
-        self.process = subprocess.Popen([raydbg_path(), "attach", *where, *arguments], stdin=slave, stdout=slave,
-                                        stderr=slave, env=environment(gang, directory), start_new_session=True)
+        gang.seem_slow(clock)
+        self.process = subprocess.Popen([raydbg_path(), "attach", *where, *arguments], stdin=slave, stdout=slave, stderr=slave,
+                                        env=environment(gang, directory, clock), start_new_session=True)
         os.close(slave)
         os.set_blocking(self.master, False)
         self.text, self.seen = "", 0
+        self.decode = codecs.getincrementaldecoder("utf-8")("replace").decode  # a character may lie across two reads
 
     def plain(self):
         with contextlib.suppress(BlockingIOError, OSError):
             while data := os.read(self.master, 65536):
-                self.text += data.decode(errors="replace")
+                self.text += self.decode(data)
         return re.sub(r"\033\[[0-9;?]*[@-~]", "", self.text)
 
     def expect(self, pattern):
@@ -81,11 +85,11 @@ class Terminal:
 
 
 @pytest.fixture
-def terminal(gang, tmp_path):
+def terminal(gang, tmp_path, clock):
     open_ones = []
 
     def start(*arguments, relay=None):
-        open_ones.append(Terminal(gang, relay.state / "s" if relay else tmp_path, *arguments, relay=relay))
+        open_ones.append(Terminal(gang, relay.state / "s" if relay else tmp_path, clock, *arguments, relay=relay))
         return open_ones[-1]
 
     yield start
@@ -281,9 +285,9 @@ def test_interrupt_goes_to_another_task(gang, terminal):
 
 
 @pytest.mark.parametrize("how", ["quit", "detach", "^D", "hangup", "SIGTERM", "running"])
-def test_leaving_holds_every_task(gang, terminal, run_relay, how):
+def test_leaving_holds_every_task(gang, terminal, run_relay, clock, how):
     """However the console is left: with a relay no task goes on."""
-    relay = run_relay(adapter=None, address=gang.address)
+    relay = run_relay(adapter=None, address=gang.address, env=clock.env)
     if how == "running":
         gang.workers[0].adapter.on["next"] = lambda c, request: c.respond(request)
     console = terminal("--all", relay=relay)

@@ -1,6 +1,7 @@
 """`raydbg run` on a terminal: what stops gets a console, and the program has the terminal again after it. The agent and
 pydevd are real, without Ray."""
 
+import codecs
 import contextlib
 import os
 import pty
@@ -73,11 +74,12 @@ class Terminal:
         self.pid = self.process.pid
         os.set_blocking(self.master, False)
         self.text, self.seen = "", 0
+        self.decode = codecs.getincrementaldecoder("utf-8")("replace").decode  # a character may lie across two reads
 
     def plain(self):
         with contextlib.suppress(BlockingIOError, OSError):
             while data := os.read(self.master, 65536):
-                self.text += data.decode(errors="replace")
+                self.text += self.decode(data)
         return re.sub(r"\033\[[0-9;?]*[@-~]", "", self.text)
 
     def expect(self, pattern):
