@@ -121,8 +121,8 @@ def test_the_missing_one_is_named_and_may_die(client, gang):
     late.adapter.lags = True
     verb(client, f"/barrier {PROGRAM}:{LINE}")
     said(client, rf"^barrier app.py:{LINE}: 3 of 4, missing: rank 3 Trainer.step 127.0.0.1 pid 5004 \(running\)\n")
-    event = client.wait_event("raydbg/barrier")["body"]
-    assert event["state"] == "waiting" and len(event["arrived"]) == 3
+    event = client.wait_event("raydbg/barrier", lambda body: len(body["arrived"]) == 3)["body"]
+    assert event["state"] == "waiting"
     missing, = event["missing"]
     assert (missing["name"], missing["what"]) == ("rank 3 Trainer.step 127.0.0.1 pid 5004", "running")
     assert lines_set(late.adapter) == [LINE]
