@@ -45,10 +45,12 @@ def dapload(address, *arguments):
 
 
 def assert_sound(address, *arguments):
-    code, numbers, complaints = dapload(address, *arguments)
-    assert (code, numbers["faults"]) == (0, 0), complaints
-    assert numbers["messages"] > 0
-    return numbers
+    for _ in range(5):
+        code, numbers, complaints = dapload(address, *arguments)
+        assert (code, numbers["faults"]) == (0, 0), complaints
+        if numbers.get("messages"):  # else the machine stood still for as long as is measured
+            return numbers
+    raise AssertionError("no message was measured")
 
 
 @pytest.mark.parametrize("arguments", [["--body", "10K", "--depth", 4], ["--body", "200", "--sessions", 20],
