@@ -110,22 +110,28 @@ def test_what_only_others_drive_is_left_by_a_client_that_does_not_read(join, gan
     slow.close()
 
 
-def test_a_first_stop_that_comes_late_is_shown_as_the_population(gang, start_relay):
+def test_a_first_stop_that_comes_late_is_shown_as_the_population(gang, start_relay, clock):
     """debugpy on a busy machine reports it a second after configurationDone: until then there is nothing to show."""
+    configured = threading.Event()
+
     def late(connection, request):
         connection.respond(request)
         connection.respond(connection.attached)
-        timer = threading.Timer(0.9, lambda: [worker.adapter.stop(n) for n in worker.adapter.threads])
-        timer.daemon = True
-        timer.start()
+        configured.set()
 
     while len(gang.workers) > 1:
         gang.remove(gang.workers[-1])
     worker = gang.workers[0]
     worker.adapter.on["configurationDone"] = late
-    client = start_relay(None, "--address", gang.address, "--no-relay")
+    client = start_relay(None, "--address", gang.address, "--no-relay", env=clock.env)
     client.initialize(clientID="vscode", clientName="editor")
     client.attach(ALL)
+    assert configured.wait(limit())
+    clock.pass_time(0.6)  # more than INTRO_MS
+    client.ok("threads")
+    assert not client.events("stopped")
+    for thread in worker.adapter.threads:
+        worker.adapter.stop(thread)
     first = client.wait_event("stopped")["body"]
     assert first["allThreadsStopped"] is True and first["preserveFocusHint"] is False
     assert len(threads(client)) == 1
