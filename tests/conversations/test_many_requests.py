@@ -6,7 +6,7 @@ from fake_adapter import CAPABILITIES
 from many_adapter import ManyAdapter
 from many_gang import attach, gang, thread_of  # noqa: F401
 from many_session import ALL, port_of, shown, threads
-from waits import SHORT, wait_until
+from waits import wait_until
 
 
 def modules(*names):
@@ -160,9 +160,11 @@ def test_progress_of_each(attach, gang):
     gone = gang.workers[1]
     gang.remove(gone)
     assert client.wait_event("progressEnd")["body"]["progressId"] == ids[gone.pid]
+    last = thread_of(client, gang.workers[0])
     gang.remove(gang.workers[0])
-    client.wait_event("thread", lambda body: body["reason"] == "exited")
-    client.assert_no_event("progressEnd", SHORT)
+    client.wait_event("thread", lambda body: body == {"reason": "exited", "threadId": last})
+    client.ok("threads")  # what its end has ended is told by then
+    assert len(client.events("progressEnd")) == 2
 
 
 def test_a_debuggee_asks_for_something(attach, gang):
