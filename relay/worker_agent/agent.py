@@ -81,6 +81,7 @@ class Agent:
         self.dialled = None  # the connection, which may not be proven yet
         self.sock = None  # the same, once the relay has proven itself and the hello is sent
         self.reached = False  # something listens there
+        self.late = False  # and has not said a word in time
         self.lock = threading.RLock()  # of sends; a handler of SIGINT may send in the middle of one
         self.questions = {}  # by number: the queue that gets the answer
         self.numbers = count(1)
@@ -103,7 +104,7 @@ class Agent:
     def hold(self):
         while not self.settled.wait(max(0.0, self.left_s())) and self.left_s() > 0:
             pass
-        if not self.settled.is_set() and self.reached:
+        if self.late or (not self.settled.is_set() and self.reached):  # two clocks: the agent's thread may give up first
             print("raydbg: this process begins without its breakpoints, which the relay has not set in time",
                   file=sys.stderr, flush=True)
 
@@ -119,6 +120,7 @@ class Agent:
                 self.session()
             except Exception as error:  # the relay is not there, is not the right one, or has ended
                 self.problem = error
+                self.late = self.reached and isinstance(error, socket.timeout)
             self.close()
             self.settled.set()
             time.sleep(random.uniform(*AGAIN_S))

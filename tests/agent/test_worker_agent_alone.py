@@ -30,6 +30,14 @@ def test_the_relay_says_nothing(start, relay):
     program.work(3)
 
 
+def test_the_agent_gives_up_before_the_hold_does(start, relay):
+    """Of two clocks either may be the first."""
+    program = start(only_forks=True).result(limit())
+    program.do("agent.agent.begin(); agent.agent.settled.wait(); agent.agent.hold()")
+    assert any(WITHOUT in line for line in program.lines), program.lines
+    program.work(3)
+
+
 @pytest.mark.parametrize("words", [b"", b"{}\n", b"[1]\n", b"nonsense\n", b'{"relay":1,"nonce":2,"proof":3}\n', b"x" * 100000])
 def test_a_relay_that_talks_nonsense_is_left(start, relay, words):
     future = start(word=LONG)
