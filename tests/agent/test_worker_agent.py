@@ -58,7 +58,7 @@ def test_asleep_it_is_one_thread_and_no_new_module(debugged):
     assert agent.facts["debugging"] is False
     agent.say(verb="sleep")
     program = future.result(limit())
-    assert program.started < 2
+    assert program.started < limit(2)  # timed: it is no longer held once the relay says so
     assert agent.facts["pid"] == program.pid
     assert program.ask("threads", "THREADS") == "MainThread raydbg-agent"
     assert program.ask("imported", "IMPORTED") == "[]"
@@ -178,7 +178,7 @@ def test_a_function_that_came_by_value_stops_in_a_copied_directory(copied, relay
     ([1, "", 0, "nothing == 4", "", False], "False"),
 ])
 def test_check(start, relay, arguments, expected):
-    future = start(env={"RANK": "7"})
+    future = start(env={"RANK": "7"}, word=60)
     agent = relay.accept()
     agent.hello()
     agent.say(verb="sleep")
@@ -216,7 +216,7 @@ LOGS = [
 
 @pytest.mark.parametrize("version", [python for python, _ in PAIRS])
 def test_a_log_text_may_have_any_quotes_and_backslashes(start, relay, version):
-    future = start(find_python(version))
+    future = start(find_python(version), word=60)
     agent = relay.accept()
     agent.hello()
     agent.say(verb="sleep")
@@ -234,7 +234,7 @@ def test_a_log_text_may_have_any_quotes_and_backslashes(start, relay, version):
 @pytest.fixture
 def asleep(request, start, relay):
     """A program whose agent sleeps, and the agent; the parameter: variables of its environment."""
-    future = start(env=getattr(request, "param", ()))
+    future = start(env=getattr(request, "param", ()), word=LONG)
     agent = relay.accept()
     agent.hello()
     agent.say(verb="sleep")
@@ -298,7 +298,7 @@ def test_a_relay_that_dies_answers_nothing(asleep, is_asked):
     assert program.lines.count(said) == 1, program.lines
 
 
-@pytest.mark.parametrize("asleep", [{"AGAIN_S": "0 0.1", "ANSWER_S": "5", "WORD_S": str(LONG)}], indirect=True)
+@pytest.mark.parametrize("asleep", [{"AGAIN_S": "0 0.1", "ANSWER_S": "5"}], indirect=True)
 def test_a_hit_passes_while_the_agent_and_the_relay_prove_themselves(asleep, relay):
     """A question in place of the proof would have the relay refuse the agent."""
     program, agent = asleep
@@ -387,7 +387,7 @@ def test_a_task_stops_at_its_first_line_and_not_when_it_is_called_else(debugged,
     ({}, True), ({"rank": 7}, True), ({"rank": 0}, False), ({"task": "some.*"}, False), ({"node": "127.0.0.1"}, False),
 ])
 def test_which_failures_count(start, relay, config, expected):
-    future = start(post_mortem=True, env={"RANK": "7"}, **config)
+    future = start(post_mortem=True, env={"RANK": "7"}, word=60, **config)
     agent = relay.accept()
     assert agent.hello()["wanted"] is False
     agent.say(verb="sleep")
@@ -432,7 +432,7 @@ def test_a_failure_stops_where_it_was_raised(debugged, relay):
 
 
 def test_pydevd_that_does_not_come_is_not_waited_for(start, relay):
-    future = start(path="/nowhere", post_mortem=True)
+    future = start(path="/nowhere", post_mortem=True, word=60)
     agent = relay.accept()
     agent.hello()
     agent.say(verb="sleep")

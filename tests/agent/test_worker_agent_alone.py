@@ -144,7 +144,7 @@ def test_without_debugpy_it_says_so(start, relay):
 
 
 def test_it_dials_again_but_not_at_once(start, relay):
-    future = start()
+    future = start(word=LONG)
     first = relay.accept()
     left = time.monotonic()
     first.close()
