@@ -198,7 +198,7 @@ def test_an_answer_that_comes_is_waited_for(start_worker):
     """What ends within a moment is not interrupted."""
     worker = start_worker("stand")
     session = attached(worker)
-    evaluate = session.send("evaluate", {"expression": "__import__('time').sleep(0.3) or 7", "context": "watch",
+    evaluate = session.send("evaluate", {"expression": "__import__('time').sleep(0.1) or 7", "context": "watch",
                                          "frameId": session.top()["id"]})
     said = disconnect(session)
     assert INTERRUPTED not in said and session.response(evaluate)["body"]["result"] == "7"
