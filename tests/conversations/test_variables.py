@@ -6,7 +6,8 @@ import threading
 import pytest
 from dap_client import frame
 from fake_ray import ACTOR, PID, object_id
-from object_session import LOCALS, NINE, OWN, READ_ONLY, known, ref_row, row, store
+from object_session import (
+    LOCALS, NINE, OWN, READ_ONLY, announced, full_store, in_time, known, ref_row, row, settled, store)
 from relay_process import PeakRss, release_path
 from waits import limit, settle, wait_until
 
@@ -35,7 +36,7 @@ def test_other_rows_keep_their_bytes(worker, attach, adapter):
 
 def test_below_a_reference_are_nine_rows_and_then_debugpys_own(worker, attach):
     client = attach()
-    known(client)
+    settled(client)
     for page in ({}, {"start": 1, "count": 2}, {"filter": "named"}):
         rows = client.ok("variables", {"variablesReference": 11, **page})["variables"]
         assert [r["name"] for r in rows] == [*NINE, "special variables"]
@@ -127,13 +128,13 @@ def test_the_object_store_is_one_more_scope(worker, attach):
     client = attach()
     known(client)
     scopes = wait_until(lambda: (s := client.ok("scopes", {"frameId": 3})["scopes"]) and "namedVariables" in s[2] and s,
-                        "the stores are known, too")
+                        "the number of references is known")
     assert [s["name"] for s in scopes] == ["Locals", "Globals", "Object store"]
     own = scopes[2]["variablesReference"]
     assert scopes[2] == {"name": "Object store", "variablesReference": own, "expensive": True, "namedVariables": 4,
                          "indexedVariables": 2}
     assert OWN <= own < 1 << 31
-    rows = store(client)
+    rows = full_store(client)
     assert [r["name"] for r in rows] == ["store used", "store capacity", "store spilled", "references", "big",
                                          f"{worker.small[:8]}…{worker.small[-8:]}"]
     assert [r["value"] for r in rows[:4]] == ["96 MB in 7 objects", "2.0 GB", "5.0 MB in 3 objects so far",
@@ -161,7 +162,7 @@ def test_paging(worker, attach, ray):
         ray.add_ref(1000 * (n + 1))
     client = attach()
     known(client)
-    everything = store(client)
+    everything = full_store(client)
     assert len(everything) == 4 + 102
     sizes = [r["value"].split(" · ")[0] for r in everything[4:]]
     assert sizes[0] == "8.0 MB" and sizes[1] == "100 KB" and sizes[-1] == "500 B"
@@ -176,13 +177,17 @@ def test_paging(worker, attach, ray):
 
 
 def test_asking_is_one_row_and_announced(worker, attach, ray):
-    ray.delay["GetCoreWorkerStats"] = 0.4
-    client = attach(wait=False)
-    rows = store(client)
-    assert len(rows) == 1 and rows[0]["value"].startswith("asking")
-    client.wait_event("invalidated")
-    assert len(store(client)) == 6
-    client.disconnect()
+    def script(client):
+        try:
+            rows = store(client)
+            assert len(rows) == 1 and rows[0]["value"].startswith("asking")
+            ray.speak("GetCoreWorkerStats")
+            announced(client, lambda: len(store(client)) == 6)
+        finally:
+            ray.silent.add("GetCoreWorkerStats")
+
+    ray.silent.add("GetCoreWorkerStats")
+    in_time(attach, script)
 
 
 def test_rows_of_an_earlier_stop(worker, attach):
@@ -192,8 +197,8 @@ def test_rows_of_an_earlier_stop(worker, attach):
     client.step("next", 1)
     answer = client.request("variables", {"variablesReference": rows[4]["variablesReference"]})
     assert not answer["success"] and "earlier stop" in answer["message"]
-    known(client)
-    assert store(client)[4]["variablesReference"] != rows[4]["variablesReference"]
+    now = wait_until(lambda: len(found := store(client)) == 6 and found, "the worker has answered")
+    assert now[4]["variablesReference"] != rows[4]["variablesReference"]
     assert not client.request("variables", {"variablesReference": rows[4]["variablesReference"]})["success"]
     client.disconnect()
 
@@ -223,7 +228,7 @@ def test_the_references_as_data(worker, attach, ray):
     ray.refs[1].pinned_in_memory = True
     client = attach()
     known(client)
-    store(client)
+    full_store(client)
     body = client.ok("raydbg/objects")
     assert (body["state"], body["total"], body["bytes"], body["start"]) == ("known", 2, 8_000_500, 0)
     assert body["store"]["used"] == 96_000_000 and body["worker"]["pid"] == PID

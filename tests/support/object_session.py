@@ -45,6 +45,12 @@ def known(client, *names):
     return rows
 
 
+def settled(client):
+    """Nothing of `big` is still being asked: its owner and size are known before its copies, and what made it."""
+    known(client)
+    wait_until(lambda: "being asked" not in str(client.children(11)), "all is known of big")
+
+
 def asked_together(client, adapter, *references):
     """Asks for the rows of these, and behind them for the threads: (rows, whether they waited for Ray) of each.
 
@@ -78,6 +84,12 @@ def announced(client, found):
     raise AssertionError("what is announced is not there")
 
 
+def announcements(client):
+    """How often the client has been told to look again."""
+    client.ok("threads")  # behind what corrects a response that was too early
+    return len(client.events("invalidated"))
+
+
 def in_time(attach, script):
     """Runs script(client) in new sessions until it is over before the worker is given up, 2 s after it was asked: only then
     does it show what is shown of a worker that is slow."""
@@ -105,3 +117,8 @@ def store(client, **page):
     scope = client.ok("scopes", {"frameId": 3})["scopes"][-1]
     assert scope["name"] == "Object store"
     return client.ok("variables", {"variablesReference": scope["variablesReference"], **page})["variables"]
+
+
+def full_store(client):
+    """The rows of the store, once its node has told the counters, too."""
+    return wait_until(lambda: "unknown: the node" not in str(rows := store(client)) and rows, "the node has told its counters")
