@@ -235,10 +235,24 @@ def test_a_console_that_fails_is_not_opened_again(run, relay):
     terminal.expect(r"\[ended with 0\]")
 
 
+# Tells each time anew that its main thread sleeps: ^C before that, or in pydevd, pauses elsewhere or not at all.
 WAITS = """\
 work(1)
+import threading
+
+def tell(main, code, line, looks=0):
+    while True:
+        frame = sys._current_frames()[main]
+        looks = looks + 1 if frame.f_code is code and frame.f_lineno == line else 0
+        if looks == 3:
+            print('waits', flush=True)
+        time.sleep(0.01)
+
+line = open(__file__).read().splitlines().index('    time.sleep(600)') + 1
+teller = threading.Thread(target=tell, args=(threading.main_thread().ident, sys._getframe().f_code, line), daemon=True)
+teller.pydev_do_not_trace = teller.is_pydev_daemon_thread = True
+teller.start()
 try:
-    print('waits', flush=True)
     time.sleep(600)
 except KeyboardInterrupt:
     print('interrupted', flush=True)
@@ -271,6 +285,7 @@ def test_an_interrupt_pauses_the_program_and_two_end_it(run, relay):
     terminal.expect(r"\n42\r\n")
     terminal.leave_console("c\r")
     wait_until(lambda: relay.pauses() == [], lambda: str(relay.pauses()))
+    terminal.expect("waits")
     relay.process.send_signal(signal.SIGSTOP)  # so that the pause is under way when the other comes
     try:
         terminal.type("\x03")
