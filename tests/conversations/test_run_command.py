@@ -151,6 +151,9 @@ def test_raydbg_run(relay, tmp_path):
         told = run.told("stopped at train.py:10")
         found = re.search(r"raydbg: driver train.py on 127\.0\.0\.1 pid (\d+) stopped at train\.py:10 · raydbg attach (\S+)", told)
         assert found, told
+        slow = sys.version_info < (3, 12)
+        if slow:
+            run.told("calls take some 10 times longer")
         directory, = directories(relay)
         assert directory.stat().st_mode & 0o777 == 0o700
         environ = Path(f"/proc/{found[1]}/environ").read_bytes()
@@ -164,12 +167,14 @@ def test_raydbg_run(relay, tmp_path):
     finally:
         code, out = run.end()
     assert (code, out) == (7, "result 4\n")
-    slow = sys.version_info < (3, 12)
     assert run.errors.read_text().count("raydbg: calls take some 10 times longer in 1 process") == (1 if slow else 0)
     assert directories(relay) == [] and relay.breakpoints()["breakpoints"] == []
 
 
 WORKS = """\
+import sys, time
+while sys.gettrace() is None:  # on a busy machine the relay's word may come too late
+    time.sleep(0.05)
 def work(n):
     return n + 1
 
@@ -184,8 +189,8 @@ def test_a_condition_that_fails_is_said_once(relay, tmp_path):
     """By the run; and by `break --list` as long as the breakpoint is there."""
     program = tmp_path / "works.py"
     program.write_text(WORKS)
-    relay.cli("break", f"{program}:5", "--if", "unknown > 1")
-    run = Run(relay, "--break", f"{program}:2", "--if", "nothing > 1", sys.executable, program, stdin=subprocess.PIPE)
+    relay.cli("break", f"{program}:8", "--if", "unknown > 1")
+    run = Run(relay, "--break", f"{program}:5", "--if", "nothing > 1", sys.executable, program, stdin=subprocess.PIPE)
     problems = [f"NameError: name '{name}' is not defined" for name in ("nothing", "unknown")]
     for problem in problems:
         run.told(f"raydbg: a breakpoint's condition fails, and it does not stop: {problem}")
@@ -362,7 +367,7 @@ def test_a_program_of_ray_client_is_told_that_its_tasks_do_not_stop(relay, tmp_p
 
 def test_raydbg_run_post_mortem_of_the_driver(relay, tmp_path):
     (tmp_path / "train.py").write_text(DRIVER.replace("return n + 1", "return n + unknown").replace(
-        "while sys.gettrace() is None:", "while False:"))
+        "while sys.gettrace() is None:", "while sys.modules['raydbg_agent'].agent.sock is None:"))
     run = Run(relay, "--post-mortem", "--", sys.executable, str(tmp_path / "train.py"), "3")
     found = re.search(r"driver train.py on \S+ pid (\d+) stopped by an exception at train\.py:10 ",
                       run.told("stopped by an exception"))

@@ -178,7 +178,8 @@ def test_without_a_free_descriptor_an_agent_is_refused(relay):
 
 def test_raydbg_run_uses_it(relay, authority):
     """The program and its directory know nothing but the certificate's fingerprint and a key."""
-    program = f"import sys; sys.path.insert(0, {str(PROGRAM.parent)!r}); import agent_program; print(agent_program.work(4))"
+    program = ("import sys, time\nwhile sys.gettrace() is None: time.sleep(0.05)\n"  # the relay's word may come too late
+               f"sys.path.insert(0, {str(PROGRAM.parent)!r}); import agent_program; print(agent_program.work(4))")
     process = subprocess.Popen([raydbg_path(), "run", "--relay-ca", authority.ca, "--break", f"{PROGRAM}:{WORK['line']}", "--",
                                 sys.executable, "-c", program],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=relay.cli_env())
