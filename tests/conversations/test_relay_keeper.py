@@ -636,13 +636,19 @@ def test_no_descriptor_leaks_into_the_keeper(run_relay):
     hub = run_relay()
     hub.join().stopped()
     pid, = hub.kept_pids()
-    count = len(os.listdir(f"/proc/{pid}/fd"))
-    for _ in range(10):
+
+    def come_and_go():
         with FakeAdapter() as other:
             client = hub.join(adapter=other)
             client.stopped()
             client.disconnect(onDisconnect="continue")
             other.wait_request("disconnect")
+
+    come_and_go()  # and the first one's is there by now
+    wait_until(lambda: gauges(hub) == (1, 1), lambda: str(gauges(hub)))
+    count = len(os.listdir(f"/proc/{pid}/fd"))
+    for _ in range(10):
+        come_and_go()
     wait_until(lambda: len(os.listdir(f"/proc/{pid}/fd")) <= count,
                lambda: f"{count} descriptors, not {len(os.listdir(f'/proc/{pid}/fd'))}")
 
