@@ -49,8 +49,8 @@ static void test_it_waits_for_silence(void **state)
     closer_close(&slot);
     close(pair[0]);
     while (ms_since(began) < TALK_MS && !is_readable(pair[1], EACH_MS)) {
+        spoke = loop_now_us(); /* before: the closer may hear it at once */
         assert_int_equal(send(pair[1], "hello", 5, 0), 5);
-        spoke = loop_now_us();
     }
     expect_goodbye(pair[1]);
     assert_true(ms_since(spoke) >= SETTLE_MS);
@@ -71,7 +71,7 @@ static void test_it_waits_for_answers(void **state)
     closer_close(&slot);
     close(pair[0]);
     assert_int_equal(send(pair[1], answer, sizeof answer - 1, 0), sizeof answer - 1);
-    assert_false(is_readable(pair[1], 2 * SETTLE_MS));
+    assert_false(is_readable(pair[1], SETTLE_MS + 100)); /* it gives up at 500 */
     assert_int_equal(send(pair[1], answer, sizeof answer - 1, 0), sizeof answer - 1);
     expect_goodbye(pair[1]);
     close(pair[1]);
