@@ -89,15 +89,17 @@ static void wait_bytes(struct fixture *it, int fd, size_t count)
 static void test_bytes_leave_at_once(void **state)
 {
     (void)state;
+    enum { ROUNDS = 100, HELD_US = 20000 };
     struct fixture it;
+    int held = 0;
     set_up(&it, false);
     struct pair pair = connect_pair(&it);
     int on = 1;
     setsockopt(pair.client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     setsockopt(pair.adapter, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    int64_t start = loop_now_us();
     /* Two sends to an answer: Nagle's algorithm would hold the second for 40 ms each time. */
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < ROUNDS; i++) {
+        int64_t start = loop_now_us();
         assert_true(tcp_peer_write(pair.client, "a", 1));
         turn(&it);
         assert_true(tcp_peer_write(pair.client, "b", 1));
@@ -106,8 +108,9 @@ static void test_bytes_leave_at_once(void **state)
         turn(&it);
         assert_true(tcp_peer_write(pair.adapter, "d", 1));
         wait_bytes(&it, pair.client, 2);
+        held += loop_now_us() - start >= HELD_US;
     }
-    assert_true(loop_now_us() - start < 2500000);
+    assert_true(held < ROUNDS / 2); /* a busy machine may hold some */
     close_pair(&pair);
     tear_down(&it);
 }

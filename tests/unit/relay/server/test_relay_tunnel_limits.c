@@ -89,7 +89,8 @@ static char *read_some(struct fixture *it, int fd)
 {
     char *got = mem_alloc(65536);
     size_t len = 0;
-    for (int64_t until = loop_now_us() + 150000; loop_now_us() < until; turn(it)) {
+    int64_t until = loop_now_us() + 150000, turns = 0;
+    for (; turns < 75 || loop_now_us() < until; turns++, turn(it)) {
         ssize_t now = recv(fd, got + len, 65535 - len, MSG_DONTWAIT);
         len += now > 0 ? (size_t)now : 0;
     }
