@@ -15,11 +15,7 @@ enum { TURN_MS = 100, SILENCE_MS = 2000, GRACE_MS = 1000 };
 
 /* Limits for the first stop. On a terminal, the prompt then comes without one; a script's commands
  * would fail. A thread that waits for a client stops once there is one. */
-enum {
-    FIRST_STOP_MS = 2000,
-    FIRST_STOP_SCRIPT_MS = 10000,
-    FIRST_STOP_WAITING_MS = 120000
-};
+enum { FIRST_STOP_MS = 2000, FIRST_STOP_SCRIPT_MS = 10000, FIRST_STOP_WAITING_MS = 120000 };
 
 /* --- waiting --- */
 

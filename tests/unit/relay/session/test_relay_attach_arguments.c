@@ -324,11 +324,17 @@ static void test_each_of_many_gets_what_does_not_choose(void **state)
 static void test_wrong_words_on_many(void **state)
 {
     (void)state;
-    static const char *const cases[] = {
-        "{\"tasks\":7}",      "{\"tasks\":[]}",   "{\"tasks\":[\"a\",7]}",
-        "{\"tasks\":[\"\"]}", "{\"mode\":\"x\"}", "{\"maxSessions\":0}",
-        "{\"job\":1}",        "{\"ticket\":1}",   "{\"allThreads\":1}",
-        "{\"run\":\"\"}",      "{\"run\":\"r\",\"mode\":\"sessions\"}"};
+    static const char *const cases[] = {"{\"tasks\":7}",
+                                        "{\"tasks\":[]}",
+                                        "{\"tasks\":[\"a\",7]}",
+                                        "{\"tasks\":[\"\"]}",
+                                        "{\"mode\":\"x\"}",
+                                        "{\"maxSessions\":0}",
+                                        "{\"job\":1}",
+                                        "{\"ticket\":1}",
+                                        "{\"allThreads\":1}",
+                                        "{\"run\":\"\"}",
+                                        "{\"run\":\"r\",\"mode\":\"sessions\"}"};
     struct attach_arguments got;
     struct err err;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
