@@ -87,7 +87,7 @@ def test_a_proof_for_another_address_is_no_proof(start, relay):
 
 
 def test_a_silent_hold_ends(start, relay):
-    future = start(word=LONG, path=debugpy_directory("3.11", "1.8.22"))
+    future = start(path=debugpy_directory("3.11", "1.8.22"))
     agent = relay.accept()
     agent.hello()
     agent.say(verb="debug", token="ef" * 32, hold=2)
