@@ -45,8 +45,9 @@ step('nodes with their stores, and references by call site, largest first', asyn
 step('a reference, and where it was made', async () => {
   await window.row(objects, /train\.py:21 square/).locator('.monaco-tl-twistie').click();
   await window.row(objects, /^8\.0 MB.*pid \d+@127\.0\.0\.1 · LOCAL_REFERENCE/s).waitFor();
-  await window.rowAction(objects, /^8\.0 MB.*LOCAL_REFERENCE/s, 'Reveal Call Site');
-  await window.page.locator('.statusbar-item', {hasText: 'Ln 21,'}).waitFor();
+  const line = window.page.locator('.statusbar-item', {hasText: 'Ln 21,'});
+  await window.rowAction(objects, /^8\.0 MB.*LOCAL_REFERENCE/s, 'Reveal Call Site', line);
+  await line.waitFor();
   await window.shot('call-site');
 });
 
