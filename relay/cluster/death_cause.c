@@ -6,16 +6,10 @@
 
 #include <stdlib.h>
 
-/* The last try is the one with this number, or the first after this time if the cluster answers
- * slowly. The debugger of a driver ends before Ray's own end of the process, which takes more than
- * half a second (R 2.60.0: worker.py, shutdown(), at exit). */
-enum {
-    TRIES = 8,
-    DRIVER_TRIES = 40,
-    WAIT_MS = 250,
-    PATIENCE_MS = 2000,
-    DRIVER_PATIENCE_MS = 10000
-};
+/* The last try is the one that is due when this time ends, or the first after it if the cluster
+ * answers slowly. The debugger of a driver ends before Ray's own end of the process, which takes
+ * more than half a second (R 2.60.0: worker.py, shutdown(), at exit). */
+enum { WAIT_MS = 250, PATIENCE_MS = 2000, DRIVER_PATIENCE_MS = 10000 };
 
 struct death_cause {
     uint32_t magic;
@@ -52,10 +46,10 @@ static void ask(void *arg)
 {
     struct death_cause *death_cause = death_cause_checked(arg);
     bool driver = cluster_is_driver(death_cause->cluster, death_cause->worker_id);
-    int64_t asked_us = loop_now_us() - death_cause->since_us;
+    int64_t most_ms = driver ? DRIVER_PATIENCE_MS : PATIENCE_MS;
     death_cause->timer = NULL;
-    death_cause->last = ++death_cause->tries >= (driver ? DRIVER_TRIES : TRIES) ||
-                        asked_us > 1000 * (int64_t)(driver ? DRIVER_PATIENCE_MS : PATIENCE_MS);
+    death_cause->last = ++death_cause->tries >= most_ms / WAIT_MS ||
+                        loop_now_us() - death_cause->since_us > most_ms * 1000;
     cluster_death_cause(death_cause->cluster, death_cause->worker_id, death_cause->last, on_answer,
                         death_cause);
 }

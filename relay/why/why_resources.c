@@ -85,12 +85,19 @@ static const struct ray_resource *lacking(const struct ray_resources *have,
     return NULL;
 }
 
+/* True if the node has these labels, and all of it when nothing runs there. */
+static bool could_hold(const struct why_records *records, const struct ray_node_resources *node,
+                       const struct ray_resources *needs, const struct ray_labels *selector)
+{
+    return !lacking(&node->total, needs) &&
+           why_labels_match(selector, why_records_node(records, node->node_id));
+}
+
 bool why_resources_could_run(const struct why_records *records,
                              const struct ray_node_resources *node,
                              const struct ray_attempt *attempt)
 {
-    return !lacking(&node->total, &attempt->resources) &&
-           why_labels_match(why_labels_of(attempt), why_records_node(records, node->node_id));
+    return could_hold(records, node, &attempt->resources, why_labels_of(attempt));
 }
 
 bool why_resources_lack(const struct why_records *records, const struct ray_attempt *waiting,
@@ -250,8 +257,7 @@ static void tell_busy(const struct why_records *records, const struct ray_resour
     for (size_t i = 0; i < records->resources.node_count; i++) {
         const struct ray_node_resources *node = &records->resources.nodes[i];
         const struct ray_resource *lack = lacking(&node->free, needs);
-        if (lack && !lacking(&node->total, needs) &&
-            why_labels_match(selector, why_records_node(records, node->node_id)))
+        if (lack && could_hold(records, node, needs, selector))
             tell_lack(records, node, lack, report);
     }
 }
@@ -317,16 +323,12 @@ void why_rules_resources(const struct why_records *records, const struct ray_res
 
 /* --- actors --- */
 
-/* True if a node with these labels has all of it when nothing runs there. */
 static bool is_feasible(const struct why_records *records, const struct ray_resources *needs,
                         const struct ray_labels *selector)
 {
-    for (size_t i = 0; i < records->resources.node_count; i++) {
-        const struct ray_node_resources *node = &records->resources.nodes[i];
-        if (!lacking(&node->total, needs) &&
-            why_labels_match(selector, why_records_node(records, node->node_id)))
+    for (size_t i = 0; i < records->resources.node_count; i++)
+        if (could_hold(records, &records->resources.nodes[i], needs, selector))
             return true;
-    }
     return false;
 }
 
