@@ -7,6 +7,7 @@ ends everything inside. Within, head and nodes are 127.0.0.1, 127.0.0.2, … wit
 import contextlib
 import fcntl
 import http.client
+import itertools
 import json
 import os
 import re
@@ -90,6 +91,13 @@ def line_of(path, marker):
 def wait_for(find, what, every=0.05, most=None):
     """wait_until() for what a cluster does."""
     return wait_until(find, what, every, most, ClusterTimeout)
+
+
+def table_of_threads(process):
+    """The lines that a `raydbg attach` which reads its commands from a pipe has for `threads` now."""
+    process.stdin.write("threads\np 'end'\n")
+    process.stdin.flush()
+    return list(itertools.takewhile(lambda line: line not in ("'end'\n", ""), iter(process.stdout.readline, None)))
 
 
 @contextlib.contextmanager
@@ -415,10 +423,7 @@ class Cluster:
             left = []
 
             def ended():
-                # Ray <= 2.60 may list an ended worker as alive for ever: the GCS reads the row, adds to
-                # num_paused_threads and writes the row back, and the worker's end may be written in between.
-                left[:] = [w for w in self.workers() if w["is_alive"] and (w.get("debugger_port") or 0) > 0
-                           and self.runs(w["pid"])]
+                left[:] = [w for w in self.workers() if (w.get("debugger_port") or 0) > 0 and self.lives(w)]
                 return not left
             # Ray gives an actor 30 s to end by itself (RAY_actor_graceful_shutdown_timeout_ms).
             wait_for(ended, lambda: f"the stopped drivers' workers end: {left}", every=0.1)
@@ -516,7 +521,8 @@ class Cluster:
         return [w for w in self.workers() if 0 < (w.get("num_paused_threads") or 0) < 2**31 and self.lives(w)]
 
     def lives(self, worker):
-        """Ray may go on listing one that has died while it paused."""
+        """Ray <= 2.60 may list an ended worker as alive for ever: the GCS reads the row, adds to num_paused_threads and writes
+        the row back, and the worker's end may be written in between."""
         return worker["is_alive"] and self.runs(worker["pid"])
 
     def paused_by_log(self):

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 import sanitizers
-from cluster import PROGRAMS, line_of, wait_for
+from cluster import PROGRAMS, line_of, table_of_threads, wait_for
 from waits import hard, limit, settle
 
 PAUSES = PROGRAMS / "pauses.py"
@@ -240,10 +240,8 @@ def attached_when_all_stand(cluster, task, count, *commands):
     table = []
 
     def stand():
-        process.stdin.write("threads\np 'end'\n")
-        process.stdin.flush()
-        table[:] = itertools.takewhile(lambda line: line not in ("'end'\n", ""), iter(process.stdout.readline, None))
-        return sum(" stopped at " in line for line in table) == count
+        table[:] = table_of_threads(process)
+        return len(re.findall(r"^  [ →] +\d+ .* stopped at ", "".join(table), re.M)) == count  # the greeting has these words, too
 
     wait_for(stand, lambda: f"{count} threads stand: {table}", every=0.3)
     out, err = process.communicate("".join(f"{command}\n" for command in commands), timeout=limit())

@@ -1,11 +1,10 @@
 """`raydbg attach` on many tasks of a real two-node Ray: one prompt, each task a thread."""
 
-import itertools
 import json
 import re
 
 import pytest
-from cluster import PROGRAMS, line_of, wait_for
+from cluster import PROGRAMS, line_of, table_of_threads, wait_for
 from waits import limit
 
 PAUSES, MANY = PROGRAMS / "pauses.py", PROGRAMS / "many.py"
@@ -116,13 +115,7 @@ def test_a_breakpoint_in_who_comes_later(cluster, tmp_path):
     late.write_text("")
     told("the new one")
 
-    def is_ranked():
-        process.stdin.write("threads\np 'end'\n")
-        process.stdin.flush()
-        lines = itertools.takewhile(lambda line: line and not line.endswith("> p 'end'\n"), iter(process.stdout.readline, None))
-        return any(" rank 99 " in line for line in list(lines))
-
-    wait_for(is_ranked, "its rank is known", every=0.3)
+    wait_for(lambda: any(" rank 99 " in line for line in table_of_threads(process)), "its rank is known", every=0.3)
     process.stdin.write("focus 99\ncontinue\nwhere\n")
     process.stdin.close()
     out = process.stdout.read()

@@ -139,7 +139,7 @@ step('the others step by a click on a group', async () => {
 });
 
 step('compare: the values, the numbers, the outlier; sorted, by task, as CSV', async () => {
-  await window.rowAction(groups, /^all\d/, 'Compare', window.page.locator('.quick-input-widget'));
+  await window.rowAction(groups, /^all\d/, 'Compare', window.box('Compare in all'));
   await window.answer('loss', 'Compare in all');
   const rows = page().locator('#rows tr');
   await rows.first().waitFor();
@@ -187,7 +187,7 @@ step('merged stacks: one tree for all, two where they part', async () => {
 });
 
 step('a barrier: all meet at a line', async () => {
-  await window.rowAction(groups, /^all\d/, 'Barrier', window.page.locator('.quick-input-widget'));
+  await window.rowAction(groups, /^all\d/, 'Barrier', window.box('Barrier for all'));
   await window.answer(`train.py:${met()}`, 'Barrier for all');
   await window.row(groups, new RegExp(`^Barrier train\\.py:${met()}\\s*4 of 4 · all here`)).waitFor();
   for (const rank of ranks) await rankAt(rank, met());
@@ -197,7 +197,7 @@ step('a barrier: all meet at a line', async () => {
 });
 
 step('who is missing at a barrier is named', async () => {
-  await window.rowAction(groups, /^all\d/, 'Barrier', window.page.locator('.quick-input-widget'));
+  await window.rowAction(groups, /^all\d/, 'Barrier', window.box('Barrier for all'));
   await window.answer(`train.py:${met()}`, 'Barrier for all');
   await window.row(groups, /^Barrier.*3 of 4 · missing: rank (\d)/s).waitFor();
   await window.toast(/Barrier train\.py:\d+.*3 of 4/).waitFor();

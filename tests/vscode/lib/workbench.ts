@@ -249,10 +249,14 @@ export class Workbench {
     await this.page.mouse.up();
   }
 
+  /** The box that asks this. */
+  box(prompt: string | RegExp): Locator {
+    return this.page.locator('.quick-input-widget', {hasText: prompt});
+  }
+
   /** Fills in the box that asks, and confirms. */
   async answer(text: string, prompt: string | RegExp): Promise<void> {
-    const widget = this.page.locator('.quick-input-widget', {hasText: prompt});
-    await widget.locator('input.input').first().fill(text);
+    await this.box(prompt).locator('input.input').first().fill(text);
     await this.page.keyboard.press('Enter');
   }
 
