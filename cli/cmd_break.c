@@ -174,7 +174,8 @@ static int show_all(const struct call *call)
 
 /* --- --clear --- */
 
-/* What `name` is: a breakpoint's number, or FILE:LINE, at which there may be one of each run. */
+/* A breakpoint that is asked for: its number, or FILE:LINE, at which there may be one of each run.
+ */
 struct wanted {
     int64_t number, line;
     char *file; /* NULL: `number` counts */

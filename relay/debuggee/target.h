@@ -91,7 +91,7 @@ int target_fd(const struct target *target); /* the connected socket, or -1 */
 bool target_deaf(const struct target *target);
 /* True if the debugger has answered target_leave(): the task goes on. */
 bool target_let_go(const struct target *target);
-/* What the worker has said of itself; 0: not known. */
+/* The worker's own facts; 0: not known. */
 struct target_facts {
     int cut_s;   /* how long debugpy holds the task while the network is cut, in seconds */
     int adapter; /* the pid of debugpy's adapter on the worker's machine */
@@ -103,7 +103,7 @@ int target_waiting(const struct target *target);
 size_t target_queued(const struct target *target); /* bytes that the socket has not taken */
 /* Stops or resumes reading from the debuggee. */
 void target_read_enable(struct target *target, bool enable);
-/* What was read and waits until reading is enabled; see link.h. */
+/* The bytes that were read and wait until reading is enabled; see link.h. */
 const char *target_unread(const struct target *target, size_t *len);
 /* For a target that was adopted just now: see link_put_back(). */
 void target_put_back(struct target *target, const char *bytes, size_t len);

@@ -123,7 +123,7 @@ static void one_done(struct log_reader *reader)
 
 /* --- reading --- */
 
-/* What is shown is the end of the file, and may not be all that is wanted. */
+/* Says that only the end of the file is shown, which may not be all that is wanted. */
 static void add_notice(const struct reading *reading, bool is_cut, struct buf *out)
 {
     if (is_cut || reading->less)

@@ -1,6 +1,6 @@
-/* What py-spy says of live processes: the cluster's records, then the operator's switch, then the
- * agents' texts. No agent is asked for anything if the switch is off. Callbacks run on the loop's
- * thread, on_end() never from within process_request_begin(). */
+/* Asks for py-spy's texts about live processes: first the cluster's records, then the operator's
+ * switch, then the agents' texts. No agent is asked for anything if the switch is off. Callbacks
+ * run on the loop's thread, on_end() never from within process_request_begin(). */
 #ifndef RAYDBG_RELAY_EVIDENCE_PROCESS_REQUEST_H
 #define RAYDBG_RELAY_EVIDENCE_PROCESS_REQUEST_H
 

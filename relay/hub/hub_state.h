@@ -27,7 +27,7 @@ enum hub_state {
     HUB_LOST,      /* the debuggee is gone without a request, or was never attached */
 };
 
-/* Whether a worker that runs no task still runs code of the user's. */
+/* Says of a worker that runs no task if it still runs code of the user's. */
 enum hub_idle {
     HUB_BUSY,     /* it runs a task, is stopped, or has no task that could end */
     HUB_UNJUDGED, /* it runs none, and has not said more yet */
@@ -169,7 +169,7 @@ void hub_renew_objects(struct hub *hub);
  * relay. */
 void hub_ask_task(struct hub *hub, const char *json, const struct envelope *stack);
 
-/* What the cluster says: the worker runs no task. Asks the worker if need be. */
+/* Notes what the cluster says: the worker runs no task. Asks the worker if need be. */
 void hub_note_idle(struct hub *hub, bool idle);
 
 /* hub_save.c */

@@ -1,4 +1,4 @@
-/* What a process runs, where the cluster does not tell: the process is asked. */
+/* Asks a process what it runs, where the cluster does not tell. */
 #include "relay/hub/hub_state.h"
 
 #include "base/mem.h"

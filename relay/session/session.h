@@ -118,7 +118,7 @@ bool session_is_broken(const struct session *session);
 /* False: the client cannot take more for now. True: it can again. */
 void session_flow(struct session *session, bool enable);
 
-/* Whether session_flow(false) stops some, or all, of the debuggees that send to the client: those
+/* True if session_flow(false) stops some, or all, of the debuggees that send to the client: those
  * that this session drives. A remote task that it has stepped into is a debuggee of its own. Both
  * are true before it is attached. */
 bool session_stops_some(const struct session *session);

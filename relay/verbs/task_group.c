@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether the subject of a query is in a group. A group is looked through once in a query, however
+/* Says if the subject of a query is in a group. A group is looked through once in a query, however
  * often others name it. */
 enum verdict { UNKNOWN, UNDER_WAY, OUT, IN };
 

@@ -9,7 +9,7 @@
 
 enum { MOST_VISITS = 64 };
 
-/* What an attempt may wait for directly. No walk takes more: it knows at most MOST_VISITS or
+/* The attempts that one may wait for directly. No walk takes more: it knows at most MOST_VISITS or
  * WHY_GRAPH_REACH of them, and needs one that it does not know. */
 enum { MOST_NEXT = MOST_VISITS + WHY_GRAPH_REACH + 1 };
 struct next_ones {

@@ -6,7 +6,7 @@
 #include "base/text_numbers.h"
 #include "proto/failure_records.h"
 
-/* What is in a list, and its key. */
+/* The kinds of lists, and the key of each. */
 enum attempt_list {
     ATTEMPTS_OF_PARENT,        /* what a task has called; its id */
     ATTEMPTS_OF_ACTOR,         /* its creation and its calls; its id */
