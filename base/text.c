@@ -1,6 +1,7 @@
 #include "base/text.h"
 
 #include "base/buf.h"
+#include "base/mem.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -122,6 +123,11 @@ bool text_split_host_port(const char *text, char *host, size_t host_size, uint16
     host[len] = '\0';
     *port = (uint16_t)number;
     return true;
+}
+
+char *text_join_host_port(const char *host, uint16_t port)
+{
+    return mem_format(strchr(host, ':') ? "[%s]:%u" : "%s:%u", host, (unsigned)port);
 }
 
 size_t text_utf8(const char *p, size_t left)

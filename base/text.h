@@ -33,6 +33,8 @@ bool text_is_graphic(const char *text, size_t len);
 /* Splits "HOST:PORT" or "[V6]:PORT"; `host` gets no brackets. False if the port is not valid, or if
  * the host is empty, too long or not visible ASCII. */
 bool text_split_host_port(const char *text, char *host, size_t host_size, uint16_t *port);
+/* The opposite: an IPv6 address gets its brackets. The caller frees it. */
+char *text_join_host_port(const char *host, uint16_t port);
 
 /* The length of the valid UTF-8 sequence that the `left` > 0 bytes at `p` start with, or 0. */
 size_t text_utf8(const char *p, size_t left);

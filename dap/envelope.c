@@ -211,6 +211,13 @@ static void move(struct span *span, size_t behind, size_t len_before, size_t len
         span->at = span->at + len - len_before;
 }
 
+char *envelope_result(const char *json, const struct envelope *response)
+{
+    if (!json || !response->success || !response->body.len)
+        return NULL;
+    return scan_string_at(json, response->body, "result");
+}
+
 void envelope_moved(const struct envelope *before, size_t len_before, const char *json, size_t len,
                     struct envelope *out)
 {

@@ -49,6 +49,10 @@ int envelope_read(struct envelope *envelope, const char *text, size_t len, const
  * is not read here; no adapter writes one. False for a progressStart, whose id is in its body. */
 bool envelope_read_head(struct envelope *envelope, const char *text, size_t len);
 
+/* The text of the result in the answer to an `evaluate`. NULL if there is no answer (`json` is
+ * NULL), if it failed, or if it has none. The caller frees it. */
+char *envelope_result(const char *json, const struct envelope *response);
+
 /* Computes the envelope of `json`, an edited message, without reading it again, unless it has a
  * nested id. `before` is the envelope of the message before the edit, when it had `len_before`
  * bytes; all edits are inside its arguments or body. */

@@ -80,8 +80,7 @@ static void ask_processes(struct doctor_query *query, bool drivers, size_t *left
         if (worker->is_driver != drivers || !is_up(query, worker) || !worker->port ||
             text_empty(worker->ip))
             continue;
-        char *address = mem_format(strchr(worker->ip, ':') ? "[%s]:%u" : "%s:%u", worker->ip,
-                                   (unsigned)worker->port);
+        char *address = text_join_host_port(worker->ip, worker->port);
         doctor_queries_begin(query->queries);
         object_client_worker(query->objects, address, worker->worker_id, on_process, query);
         free(address);

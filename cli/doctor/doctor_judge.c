@@ -135,9 +135,10 @@ static void add_unreached(const struct doctor_ports *ports, struct buf *out)
         const struct doctor_port *port = &ports->items[i];
         if (port->answer == DOCTOR_YES)
             continue;
+        char *address = text_join_host_port(port->host, port->port);
         buf_add_string(out, named++ ? "; " : "");
-        buf_printf(out, strchr(port->host, ':') ? "[%s]:%u" : "%s:%u", port->host,
-                   (unsigned)port->port);
+        buf_add_string(out, address);
+        free(address);
         if (port->pid)
             buf_printf(out, " (pid %" PRId64 ")", port->pid);
         buf_printf(out, ": %s",

@@ -3,24 +3,13 @@
 #ifndef RAYDBG_CLI_PROMPT_PROMPT_INPUT_H
 #define RAYDBG_CLI_PROMPT_PROMPT_INPUT_H
 
+#include "cli/prompt/candidates.h"
 #include "relay/io/loop.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 struct input;
-
-/* Completions of the last `typed` bytes before the cursor. Strings are owned. */
-struct candidates {
-    char **words;
-    size_t count;
-    size_t typed;
-};
-
-void candidates_add(struct candidates *candidates, const char *word);
-void candidates_clear(struct candidates *candidates);
-/* The length in bytes of the beginning that all words share. */
-size_t candidates_common(const struct candidates *candidates);
 
 struct input_ops {
     /* Called between turns of the loop while a line is awaited: may print, and send requests to the

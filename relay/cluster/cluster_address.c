@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -102,8 +101,9 @@ static int set_address(struct cluster_address *address, const char *text, struct
     if (!text_split_host_port(text, host, sizeof host, &port))
         return refuse(address, err, text, "it is not HOST:PORT");
     address->kind = CLUSTER_ADDRESS_GCS;
-    snprintf(address->text, sizeof address->text, strchr(host, ':') ? "[%s]:%u" : "%s:%u", host,
-             port);
+    char *joined = text_join_host_port(host, port);
+    text_copy(address->text, sizeof address->text, joined);
+    free(joined);
     return 0;
 }
 

@@ -226,7 +226,7 @@ char *record_cache_address(const char *ip, uint16_t port)
 {
     if (text_empty(ip) || !port)
         return NULL;
-    return mem_format(strchr(ip, ':') ? "[%s]:%u" : "%s:%u", ip, (unsigned)port);
+    return text_join_host_port(ip, port);
 }
 
 const char *record_cache_problem(const struct record_cache *records)

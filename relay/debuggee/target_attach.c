@@ -141,9 +141,7 @@ static void on_injected(void *arg, const char *json, size_t len, const struct en
     (void)len;
     if (!is_attaching(target) || !link_is_open(target->link))
         return;
-    char *applied = NULL;
-    if (json && envelope->success)
-        applied = scan_string_at(json, envelope->body, "result");
+    char *applied = envelope_result(json, envelope);
     if (!applied)
         log_warn("%s:%d: the debugger could not be tuned: stepping may be slow", target->host,
                  target->port);

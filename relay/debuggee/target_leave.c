@@ -73,7 +73,7 @@ static void on_given_up(void *arg, const char *json, size_t len, const struct en
     static const char busy[] = "busy ";
     struct target *target = target_checked(arg);
     (void)len;
-    char *what = json && envelope->success ? scan_string_at(json, envelope->body, "result") : NULL;
+    char *what = envelope_result(json, envelope);
     char *text = NULL;
     if (what && text_starts(what, busy))
         text = mem_format("raydbg: an expression that nothing can interrupt is still evaluated "

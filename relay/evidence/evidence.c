@@ -217,12 +217,6 @@ static void on_refs(void *arg, const struct err *err, struct ray_worker_objects 
     answered(request->evidence);
 }
 
-static char *address_of(const struct ray_worker *worker)
-{
-    return mem_format(strchr(worker->ip, ':') ? "[%s]:%u" : "%s:%u", worker->ip,
-                      (unsigned)worker->port);
-}
-
 static void ask_refs(struct evidence *evidence, const struct why_needs *needs)
 {
     struct why_records *records = &evidence->records;
@@ -231,7 +225,7 @@ static void ask_refs(struct evidence *evidence, const struct why_needs *needs)
     evidence->pending += (int)needs->ref_count;
     for (size_t i = 0; i < needs->ref_count; i++) {
         const struct ray_worker *worker = needs->refs_of[i];
-        char *address = address_of(worker);
+        char *address = text_join_host_port(worker->ip, worker->port);
         text_copy(records->refs[i].worker_id, sizeof records->refs[i].worker_id, worker->worker_id);
         evidence->refs[i] = (struct refs_request){evidence, &records->refs[i]};
         object_client_worker(ray_source_quick_objects(evidence->source), address, worker->worker_id,
@@ -256,7 +250,7 @@ static void ask_location(struct evidence *evidence, const struct ray_worker *own
     char *address;
     if (!owner)
         return;
-    address = address_of(owner);
+    address = text_join_host_port(owner->ip, owner->port);
     evidence->pending++;
     object_client_locations(ray_source_quick_objects(evidence->source), address, owner->worker_id,
                             &evidence->subject.object, 1, on_location, evidence);

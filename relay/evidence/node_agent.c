@@ -34,14 +34,9 @@ void node_agent_cancel(struct node_agent **agent)
     agent_free(it);
 }
 
-static char *address_of(const char *ip, uint16_t port)
-{
-    return mem_format(strchr(ip, ':') ? "[%s]:%u" : "%s:%u", ip, (unsigned)port);
-}
-
 static void found(struct node_agent *agent, uint16_t port)
 {
-    char *address = address_of(agent->ip, port);
+    char *address = text_join_host_port(agent->ip, port);
     node_agent_fn fn = agent->fn;
     void *arg = agent->arg;
     agent_free(agent);
@@ -98,7 +93,7 @@ struct node_agent *node_agent_find(struct cluster *cluster, const struct ray_nod
         return NULL;
     }
     if (node->agent_port) {
-        char *address = address_of(node->ip, node->agent_port);
+        char *address = text_join_host_port(node->ip, node->agent_port);
         fn(arg, NULL, address);
         free(address);
         return NULL;

@@ -3,7 +3,6 @@
 #include "base/intern.h"
 #include "base/list.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "base/wall_clock.h"
 #include "dap/dap_command.h"
 #include "relay/debuggee/request_guards.h"
@@ -304,22 +303,6 @@ bool hub_wants_configuration(const struct member *member)
     return hub_is_attached(member) && !member->configured;
 }
 
-void hub_replay(struct hub *hub, struct member *member)
-{
-    struct buf events = {0};
-    struct span element;
-    struct envelope envelope;
-    const char *problem;
-    size_t cursor = 0;
-    stop_events_save(&hub->stops, &events);
-    while (scan_element(events.data, (struct span){0, events.len}, &cursor, &element)) {
-        const char *json = events.data + element.at;
-        if (envelope_read(&envelope, json, element.len, &problem) == 0)
-            hub_tell_event(member, json, element.len, &envelope);
-    }
-    buf_free(&events);
-}
-
 void hub_configure(struct member *member)
 {
     struct hub *hub = hub_checked(member->hub);
@@ -328,14 +311,9 @@ void hub_configure(struct member *member)
     if (target_state(hub->target) == TARGET_READY)
         hub_run(hub);
     else
-        hub_replay(hub, member);
+        hub_tell_stops(member);
     hub_ask_objects(hub);
     hub_save(hub);
-}
-
-void hub_tell_stops(struct member *member)
-{
-    hub_replay(member->hub, member);
 }
 
 const char *hub_refusal(const struct member *member, const char *json,

@@ -216,6 +216,22 @@ void hub_tell_event(struct member *member, const char *json, size_t len,
     buf_free(&own);
 }
 
+void hub_tell_stops(struct member *member)
+{
+    struct buf events = {0};
+    struct span element;
+    struct envelope envelope;
+    const char *problem;
+    size_t cursor = 0;
+    stop_events_save(&member->hub->stops, &events);
+    while (scan_element(events.data, (struct span){0, events.len}, &cursor, &element)) {
+        const char *json = events.data + element.at;
+        if (envelope_read(&envelope, json, element.len, &problem) == 0)
+            hub_tell_event(member, json, element.len, &envelope);
+    }
+    buf_free(&events);
+}
+
 void hub_pass_event(struct member *member, const void *with)
 {
     const struct hub_event *event = with;

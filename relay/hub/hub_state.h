@@ -108,8 +108,6 @@ void hub_clear_member(struct member *member);
 void hub_send_set(void *arg, const char *command,
                   const char *arguments); /* a breakpoint_union_fn */
 void hub_set_driver(struct hub *hub, struct member *member);
-/* Sends the member the current threads and stops. */
-void hub_replay(struct hub *hub, struct member *member);
 size_t hub_stopped_threads(const struct hub *hub);
 /* Lets the debuggee run to its stop, with the exception filters that any member has set. */
 void hub_run(struct hub *hub);
@@ -149,7 +147,7 @@ void hub_pass_event(struct member *member, const void *with); /* a hub_event */
 void hub_choose_reading(struct hub *hub);
 /* To be called after a message to the debuggee: stops the members if too much waits for it. */
 void hub_watch_flow(struct hub *hub);
-bool hub_is_replayed(const char *event); /* a late client gets these from hub_replay() */
+bool hub_is_replayed(const char *event); /* a late client gets these from hub_tell_stops() */
 /* Renews the location and reason that lists show, after threads stopped or went on. */
 void hub_note_location(struct hub *hub);
 /* Asks for what lists show of the stop; `fn` is as of link_ask(), and calls hub_note_asked(). */

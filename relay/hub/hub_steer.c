@@ -2,7 +2,6 @@
 #include "relay/hub/hub_state.h"
 
 #include "base/mem.h"
-#include "base/text.h"
 #include "relay/inject/inject.h"
 #include "relay/io/socket.h"
 
@@ -295,7 +294,7 @@ static void tell_stops(struct member *member, const void *with)
 {
     (void)with;
     if (member->configured)
-        hub_replay(member->hub, member);
+        hub_tell_stops(member);
 }
 
 int64_t hub_look_network(struct hub *hub)

@@ -20,8 +20,7 @@ static void on_described(void *arg, const char *json, size_t len, const struct e
     struct hub *hub = hub_checked(arg);
     (void)len;
     hub_note_asked(hub, json != NULL);
-    char *result =
-        json && envelope->success ? scan_string_at(json, envelope->body, "result") : NULL;
+    char *result = envelope_result(json, envelope);
     if (agent_facts_unhex(&hub->pause, result)) {
         hub_save(hub);
         hub_changed(hub);

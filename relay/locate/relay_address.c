@@ -101,8 +101,7 @@ char *relay_address_short(const struct relay_address *address)
 {
     if (address->is_unix)
         return mem_string(address->host);
-    return mem_format(strchr(address->host, ':') ? "[%s]:%u" : "%s:%u", address->host,
-                      (unsigned)address->port);
+    return text_join_host_port(address->host, address->port);
 }
 
 char *relay_address_text(const struct relay_address *address)

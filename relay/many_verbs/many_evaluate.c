@@ -159,7 +159,7 @@ static void on_running(void *arg, struct many_task *task, const char *json, size
     struct request *request = arg;
     struct request_result result = {0};
     struct scan scan;
-    char *repr = json && response->success ? scan_string_at(json, response->body, "result") : NULL;
+    char *repr = envelope_result(json, response);
     char *text = unhex(repr);
     (void)task, (void)len;
     if (text)

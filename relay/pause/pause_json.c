@@ -45,11 +45,9 @@ static void put_pid(const struct pause *pause, struct buf *out)
 
 static void put_endpoint(const struct pause *pause, struct buf *out)
 {
-    struct buf text = {0};
-    buf_printf(&text, strchr(pause->host, ':') ? "[%s]:%u" : "%s:%u", pause->host,
-               (unsigned)pause->port);
-    json_put_text(out, text.data);
-    buf_free(&text);
+    char *endpoint = text_join_host_port(pause->host, pause->port);
+    json_put_text(out, endpoint);
+    free(endpoint);
 }
 
 static void put_paused_threads(const struct pause *pause, struct buf *out)

@@ -170,11 +170,7 @@ static bool is_answer(const struct envelope *envelope)
 static void take_out(struct tunnel_tuning *tuning, const char *json,
                      const struct envelope *envelope)
 {
-    struct span result;
-    char *said = NULL;
-    if (envelope->success && envelope->body.len &&
-        scan_find(json, envelope->body, "result", &result))
-        said = scan_string(json, result);
+    char *said = envelope_result(json, envelope);
     log_info("tuned: %s", said ? said : envelope->success ? "-" : "the debugger refused");
     free(said);
     buf_free(&tuning->held);

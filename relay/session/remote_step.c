@@ -1,6 +1,5 @@
 #include "relay/session/remote_step.h"
 
-#include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "relay/pause/pause_reach.h"
@@ -32,14 +31,6 @@ struct remote_step *remote_step_need(struct session *session)
         remote_step_set_magic(session->remote_step);
     }
     return session->remote_step;
-}
-
-char *remote_step_result(const char *json, const struct envelope *envelope)
-{
-    struct span at;
-    bool found = json && envelope->success && envelope->body.len &&
-                 scan_find(json, envelope->body, "result", &at);
-    return found ? scan_string(json, at) : NULL;
 }
 
 /* --- the step --- */
@@ -93,7 +84,7 @@ static void on_noted(void *arg, const char *json, size_t len, const struct envel
         refuse(step, "the worker has not answered");
         return;
     }
-    char *result = remote_step_result(json, envelope);
+    char *result = envelope_result(json, envelope);
     bool noted = remote_call_task(result, step->task_id);
     free(result);
     if (!noted) {
@@ -322,7 +313,7 @@ static void on_forgotten(void *arg, const char *json, size_t len, const struct e
 {
     struct remote_step *step = remote_step_checked(arg);
     (void)len;
-    char *result = remote_step_result(json, envelope);
+    char *result = envelope_result(json, envelope);
     bool unused = remote_call_was_unused(result), unsaid = step->unsaid;
     free(result);
     step->asks = step->unsaid = false;

@@ -72,8 +72,6 @@ struct remote_step *remote_step_need(struct session *session);
 /* Begins the step that the client's request asks for. */
 void remote_step_begin(struct session *session, const char *json, const struct envelope *envelope,
                        enum remote_call_way way);
-/* The answer's `result`, or NULL; the caller frees. */
-char *remote_step_result(const char *json, const struct envelope *envelope);
 void remote_step_search(struct remote_step *step, int64_t in_ms);
 /* The callee's worker has died: searches again, because Ray reruns the task with the same note. */
 void remote_step_retry(struct remote_step *step);

@@ -100,7 +100,7 @@ static void on_functions(void *arg, const char *json, size_t len, const struct e
     (void)len;
     if (!step->targets.open)
         return;
-    char *result = remote_step_result(json, envelope);
+    char *result = envelope_result(json, envelope);
     step->targets_label = remote_call_label(result);
     free(result);
     forward_targets(step);

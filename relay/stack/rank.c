@@ -30,11 +30,7 @@ static char *read_number(const char *text)
 
 char *rank_read(const char *json, const struct envelope *response)
 {
-    struct span at;
-    if (!response->success || !response->body.len ||
-        !scan_find(json, response->body, "result", &at))
-        return NULL;
-    char *text = scan_string(json, at);
+    char *text = envelope_result(json, response);
     char *rank = read_number(text);
     free(text);
     return rank;

@@ -124,8 +124,7 @@ static void ask_owner(struct locate *locate, const struct wanted *wanted, size_t
     *query = (struct owner_query){locate, mem_array(count, sizeof *query->ids), count};
     for (size_t i = 0; i < count; i++)
         query->ids[i] = wanted[i].id;
-    char *address =
-        mem_format(strchr(owner->ip, ':') ? "[%s]:%u" : "%s:%u", owner->ip, (unsigned)owner->port);
+    char *address = text_join_host_port(owner->ip, owner->port);
     locate->request.outstanding++;
     object_client_locations(ray_source_objects(sweep_queue_source(locate->request.queue)), address,
                             owner->worker_id, query->ids, count, on_locations, query);

@@ -149,8 +149,7 @@ static void query_raylet(struct sweep_run *run, size_t index, const struct ray_n
 {
     struct node_query *node_query = &run->node_queries[index];
     *node_query = (struct node_query){.run = run, .node = index, .waits = true};
-    char *address = mem_format(strchr(node->ip ? node->ip : "", ':') ? "[%s]:%u" : "%s:%u",
-                               node->ip ? node->ip : "", (unsigned)node->manager_port);
+    char *address = text_join_host_port(node->ip ? node->ip : "", node->manager_port);
     run->request.outstanding++;
     object_client_node(ray_source_objects(sweep_queue_source(run->request.queue)), address, true,
                        on_raylet, node_query);
@@ -207,8 +206,7 @@ static void query_worker(struct node_query *node_query, const struct ray_worker 
                          struct worker_query *slot)
 {
     struct sweep_request *request = &node_query->run->request;
-    char *address = mem_format(strchr(worker->ip, ':') ? "[%s]:%u" : "%s:%u", worker->ip,
-                               (unsigned)worker->port);
+    char *address = text_join_host_port(worker->ip, worker->port);
     slot->node = node_query;
     node_query->asked++;
     node_query->pending++;

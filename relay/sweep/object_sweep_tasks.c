@@ -180,8 +180,7 @@ static void ask_owners(struct naming *naming, const struct object_sweep *sweep, 
         const struct ray_worker_objects *owner = sweep->processes[i].worker;
         if (!owners[i] || owner->type != RAY_WORKER || !owner->port || text_empty(owner->ip))
             continue;
-        char *address = mem_format(strchr(owner->ip, ':') ? "[%s]:%u" : "%s:%u", owner->ip,
-                                   (unsigned)owner->port);
+        char *address = text_join_host_port(owner->ip, owner->port);
         asked++;
         naming->request.outstanding++;
         ray_source_worker_stats(sweep_queue_source(naming->request.queue), address,

@@ -6,7 +6,6 @@
 
 #include "base/list.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "dap/message.h"
 #include "relay/hub/roles.h"
 
@@ -68,10 +67,7 @@ bool array_views_pending(const struct variables *it, int64_t reference)
 /* The first id in an answer like `'00ab…,00cd…'`. */
 static bool read_answer(const char *json, const struct envelope *envelope, struct object_id *id)
 {
-    struct span at;
-    char *text = NULL;
-    if (envelope->success && envelope->body.len && scan_find(json, envelope->body, "result", &at))
-        text = scan_string(json, at);
+    char *text = envelope_result(json, envelope);
     bool found = text && *text && object_id_parse(text + 1, strlen(text + 1), id);
     free(text);
     return found;

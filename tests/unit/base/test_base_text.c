@@ -156,6 +156,9 @@ static void test_host_port(void **state)
         assert_true(text_split_host_port(fine[i].text, host, sizeof host, &port));
         assert_string_equal(host, fine[i].host);
         assert_int_equal(port, fine[i].port);
+        char *joined = text_join_host_port(host, port);
+        assert_string_equal(joined, fine[i].text);
+        free(joined);
     }
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         if (text_split_host_port(wrong[i], host, 11, &port))

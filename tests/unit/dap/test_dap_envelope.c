@@ -388,6 +388,30 @@ static void test_heads_that_do_not_fit(void **state)
             fail_msg("was read: %s", texts[i]);
 }
 
+static void assert_result(const char *text, const char *expected)
+{
+    struct envelope envelope = read_good(text);
+    char *result = envelope_result(text, &envelope);
+    assert_true((result == NULL) == (expected == NULL));
+    if (expected)
+        assert_string_equal(result, expected);
+    free(result);
+}
+
+static void test_results(void **state)
+{
+    (void)state;
+    struct envelope none = {0};
+    assert_null(envelope_result(NULL, &none));
+#define ANSWER "{\"type\":\"response\",\"request_seq\":1,\"command\":\"evaluate\""
+    assert_result(ANSWER ",\"success\":true,\"body\":{\"result\":\"4\\n2\"}}", "4\n2");
+    assert_result(ANSWER ",\"success\":true,\"body\":{\"result\":42}}", NULL);
+    assert_result(ANSWER ",\"success\":true,\"body\":{}}", NULL);
+    assert_result(ANSWER ",\"success\":true}", NULL);
+    assert_result(ANSWER ",\"success\":false,\"body\":{\"result\":\"42\"}}", NULL);
+#undef ANSWER
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -408,6 +432,7 @@ int main(void)
         cmocka_unit_test(test_a_20_mb_body),
         cmocka_unit_test(test_a_head_is_never_misread),
         cmocka_unit_test(test_heads_that_do_not_fit),
+        cmocka_unit_test(test_results),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

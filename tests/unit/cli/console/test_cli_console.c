@@ -6,7 +6,6 @@
 #include "cli/client/dap_values.h"
 #include "cli/console/console_parse.h"
 #include "cli/pauses/task_watch.h"
-#include "cli/prompt/prompt_input.h"
 #include "cli/text/console_format.h"
 #include "cli/text/console_source.h"
 
@@ -421,26 +420,6 @@ static void test_json(void **state)
     assert_false(json_each(json_get(root, "missing"), &cursor, &element));
 }
 
-/* --- completion --- */
-
-static void test_candidates(void **state)
-{
-    (void)state;
-    struct candidates candidates = {0};
-    assert_int_equal(candidates_common(&candidates), 0);
-    candidates_add(&candidates, "number");
-    candidates_add(&candidates, "number");
-    assert_int_equal(candidates.count, 1);
-    assert_int_equal(candidates_common(&candidates), 6);
-    candidates_add(&candidates, "nullable");
-    assert_int_equal(candidates_common(&candidates), 2);
-    candidates_clear(&candidates);
-    candidates_add(&candidates, "aä");
-    candidates_add(&candidates, "aö");
-    assert_int_equal(candidates_common(&candidates), 1);
-    candidates_clear(&candidates);
-}
-
 /* --- whether the task is over --- */
 
 static void test_a_task_is_over_when_its_worker_runs_it_no_more(void **state)
@@ -489,7 +468,6 @@ int main(void)
         cmocka_unit_test(test_notes_are_stripped),
         cmocka_unit_test(test_functions_in_sources),
         cmocka_unit_test(test_json),
-        cmocka_unit_test(test_candidates),
         cmocka_unit_test(test_a_task_is_over_when_its_worker_runs_it_no_more),
     };
     setlocale(LC_ALL, "C.UTF-8");
